@@ -206,9 +206,7 @@ class ReadBeforeWritten(LaunchError):
     """The interpreter read an element of fresh memory that nothing had written."""
 
     code = "L131"
-    template = (
-        "memory is read that nothing has written: fresh memory holds no values"
-    )
+    template = "memory is read that nothing has written: fresh memory holds no values"
     remedy = "Store to it first, or start from linalg.fill"
 
 

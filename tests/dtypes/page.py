@@ -5,7 +5,6 @@ from __future__ import annotations
 from functools import cache
 from pathlib import Path
 
-from gpucodegen.ir.data.float_formats import FORMATS
 from gpucodegen.runtime.host.buffers import NUMPY_NAMES
 from tests.dtypes.programs import (
     NARROW,
@@ -36,15 +35,21 @@ CUDA target on the emulated device.
 | **arguments** | copies an array to another |
 | **arithmetic** | adds each number to itself |
 | **vectors** | does so with `vector<4xT>` |
-| **bytes** | are what an element takes in memory; vectors and arrays pack nothing closer |
-| **NumPy** | dtypes of the arrays that a call takes; names that NumPy lacks are those of the package ml_dtypes, and the bits serve as well |
-| **sums** | where `linalg.matmul` of the type into itself keeps its sums: in the type *itself*, rounded at every step, or in a *wider* one, rounded once |
 
-Integers of more bits than their bytes hold wrap at their own width. `i1` is a byte of 0 or
-1. Sums of `f32`, `f64` and complex numbers stay in their type; compilers may change their
-order and fuse products with them. Sums of integers wrap, in whatever order. A product
-written into a wider type, such as `f16` into `f32` or `i8` into `i32`, is summed in that.
-This page is written by `python -m tests.dtypes`.
+| column | tells |
+|---|---|
+| **bytes** | what an element takes in memory |
+| **NumPy** | dtypes of the arrays that a call takes |
+| **sums** | where `linalg.matmul` of the type into itself keeps its sums |
+
+Names that NumPy lacks are those of the package ml_dtypes; the bits serve as well. Sums in
+the type *itself* are rounded at every step, those in a *wider* one once.
+
+Integers of odd widths take the next larger bytes, and wrap at their own width. `i1` is a
+byte of 0 or 1. Sums of `f32`, `f64` and complex numbers stay in their type; compilers may
+change their order and fuse products with them. Sums of integers wrap, in whatever order.
+A product written into a wider type, such as `f16` into `f32` or `i8` into `i32`, is summed
+in that. This page is written by `python -m tests.dtypes`.
 """
 
 
@@ -91,7 +96,9 @@ def _where(ty: str, what: str) -> str:
 
 def _sums(ty: str) -> str:
     found = [
-        (NAMES[t], outcomes().get((ty, "sums", t), "")) for t in TARGETS if t != "interp"
+        (NAMES[t], outcomes().get((ty, "sums", t), ""))
+        for t in TARGETS
+        if t != "interp"
     ]
     if not found[0][1]:
         return ""

@@ -15,6 +15,7 @@ from gpucodegen.ir.operation import Operation
 from gpucodegen.parser import parse_module
 from tests.frontend.linalg_frame import named
 
+
 def _first(text: str) -> Operation:
     operations = parse_module(text).walk()
     return next(op for op in operations if op.dialect == "linalg")

@@ -38,7 +38,8 @@ def test_loads(alloc: str, between: str, read: str):
         gcg.check(bad, b)
 
 
-PRODUCT = """func.func @f(%a: tensor<2x3xf32>, %b: tensor<3x4xf32>) -> tensor<2x4xf32> {{
+PRODUCT = """
+func.func @f(%a: tensor<2x3xf32>, %b: tensor<3x4xf32>) -> tensor<2x4xf32> {{
   %zero = arith.constant 0.0 : f32
   %e = tensor.empty() : tensor<2x4xf32>
   %c = linalg.fill ins(%zero : f32) outs(%e : tensor<2x4xf32>) -> tensor<2x4xf32>
@@ -54,7 +55,7 @@ def test_sums_on_tensors():
         gcg.compile(PRODUCT.format(start=n), target="interp") for n in ("%c", "%e")
     )
     assert (good.f(a, b) == 3).all()
-    with pytest.raises(errors.ReadBeforeWritten, match=r"^<string>:5:"):
+    with pytest.raises(errors.ReadBeforeWritten, match=r"^<string>:6:"):
         bad.f(a, b)
 
 

@@ -21,8 +21,8 @@ RUNS = "runs"
 def outcome(example: Example, target: str) -> str:
     """`RUNS`, or the name of the error.
 
-    On another target than the interpreter it runs if all arrays and results are those of
-    the interpreter.
+    On another target than the interpreter it runs if all arrays and results are those
+    of the interpreter.
     """
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

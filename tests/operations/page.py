@@ -24,7 +24,7 @@ operation has one small example, and the tests run it on each target.
 | column | yes means |
 |---|---|
 | **parsed** | the example parses, prints as today's MLIR, and parses back |
-| **verified** | the operation is refused with an operand or a result too many or too few, or of a wrong type |
+| **verified** | an operand or result too few, too many or of a wrong type is an error |
 | **interp** | the reference interpreter runs the example |
 | **cpu** | so does the CPU, and all arrays and results are those of the interpreter |
 | **cuda** | so does the PTX of the CUDA target, on the emulated device |
@@ -68,7 +68,9 @@ def page() -> str:
     lines = [_INTRODUCTION, *_summary()]
     for dialect, members in groupby(names(), key=lambda n: n.partition(".")[0]):
         lines.append(f"\n## {dialect}\n")
-        lines.append("| operation | parsed | verified | interp | cpu | cuda | example |")
+        lines.append(
+            "| operation | parsed | verified | interp | cpu | cuda | example |"
+        )
         lines.append("|---|---|---|---|---|---|---|")
         lines += [_row(name, examples().get(name)) for name in members]
     return "\n".join(lines) + "\n"
@@ -92,4 +94,3 @@ def _summary() -> list[str]:
     runs = [count - sum(t == c for _, t in table) for c in (VERIFIED, *TARGETS)]
     numbers = " | ".join(map(str, (len(names()), count, *runs)))
     return [heads, "|---|---|---|---|---|---|---|", f"| all | {numbers} |"]
-

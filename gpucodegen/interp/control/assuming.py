@@ -32,7 +32,7 @@ def _all(_: Machine, __: Operation, *witnesses: bool) -> bool:
     return all(witnesses)
 
 
-def _assuming(m: Machine, op: Operation, witness: bool) -> Any:  # noqa: FBT001 - a value
+def _assuming(m: Machine, op: Operation, witness: bool) -> Any:
     """Raises AssertionFailed."""
     if not witness:
         raise errors.AssertionFailed(message="the constraint of 'shape.assuming'")

@@ -1,4 +1,4 @@
-"""nvgpu: asynchronous copies to shared memory, which happen when they are waited for."""
+"""nvgpu: asynchronous copies to shared memory; they happen when waited for."""
 
 from __future__ import annotations
 

@@ -20,7 +20,13 @@ from gpucodegen.interp.memory.memref import name_of
 from gpucodegen.interp.registry import Evaluate
 from gpucodegen.interp.scalars.arith import combine
 from gpucodegen.interp.values.buffers import MemRef
-from gpucodegen.interp.values.elements import Array, array_of, canonical, filled, numbers
+from gpucodegen.interp.values.elements import (
+    Array,
+    array_of,
+    canonical,
+    filled,
+    numbers,
+)
 from gpucodegen.ir.operation import Operation
 from gpucodegen.ir.types import FloatType, Type
 

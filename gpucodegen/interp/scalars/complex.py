@@ -30,9 +30,7 @@ def _numpy(name: str) -> Callable[..., complex]:
 
 def _product(a: complex, b: complex) -> complex:
     """As MLIR lowers it: an infinite number times zero has NaN as a part."""
-    return complex(
-        a.real * b.real - a.imag * b.imag, a.imag * b.real + a.real * b.imag
-    )
+    return complex(a.real * b.real - a.imag * b.imag, a.imag * b.real + a.real * b.imag)
 
 
 def _quotient(a: complex, b: complex) -> complex:

@@ -117,7 +117,7 @@ def _divide(_: Machine, __: Operation, a: int, b: int) -> int:
     return a // b
 
 
-def _extent(_: Machine, op: Operation, shape: Any, at: int) -> int:
+def _extent(_: Machine, __: Operation, shape: Any, at: int) -> int:
     """Raises IndexOutOfBounds."""
     found = dims(shape)
     if not 0 <= at < len(found):

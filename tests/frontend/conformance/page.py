@@ -32,10 +32,10 @@ A cell counts the tests of one kind:
 | **X** | it runs, on the CPU, on the emulated device and in the interpreter |
 | **A** | the dependence analysis models it |
 
-The column **executes** names the targets on which a row's claims were run and held: the
-interpreter, the CPU, the emulated device. A row without one says what it is about instead:
-*text* has no meaning but itself, *a rule of text* is checked before anything runs, and
-*what the analysis knows* is proven.
+The column **executes** names the targets on which a row's claims were run and held:
+the interpreter, the CPU, the emulated device. A row without one says what it is about
+instead: *text* has no meaning but itself, *a rule of text* is checked before anything
+runs, and *what the analysis knows* is proven.
 
 A dash says that no test is needed. **open** says that one is missing, for a reason
 stated at the end.

@@ -144,7 +144,7 @@ def targets(chunk: Chunk, claim: str = "") -> tuple[str, ...]:
 
 
 def executes(row: Row) -> str:
-    """The targets on which the row's claims hold, or what it says instead of running."""
+    """The targets on which the row's claims hold, or what it is about instead."""
     if "X" not in row.duties:
         return _INSTEAD[next((d for d in "AV" if d in row.duties), "P")]
     found = {
