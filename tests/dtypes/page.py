@@ -42,14 +42,14 @@ CUDA target on the emulated device.
 | **NumPy** | dtypes of the arrays that a call takes |
 | **sums** | where `linalg.matmul` of the type into itself keeps its sums |
 
-Names that NumPy lacks are those of the package ml_dtypes; the bits serve as well. Sums in
-the type *itself* are rounded at every step, those in a *wider* one once.
+Names that NumPy lacks are those of the package ml_dtypes; the bits serve as well. Sums
+in the type *itself* are rounded at every step, those in a *wider* one once.
 
-Integers of odd widths take the next larger bytes, and wrap at their own width. `i1` is a
-byte of 0 or 1. Sums of `f32`, `f64` and complex numbers stay in their type; compilers may
-change their order and fuse products with them. Sums of integers wrap, in whatever order.
-A product written into a wider type, such as `f16` into `f32` or `i8` into `i32`, is summed
-in that. This page is written by `python -m tests.dtypes`.
+Integers of odd widths take the next larger bytes, and wrap at their own width. `i1` is
+a byte of 0 or 1. Sums of `f32`, `f64` and complex numbers stay in their type; compilers
+may change their order and fuse products with them. Sums of integers wrap, in whatever
+order. A product written into a wider type, such as `f16` into `f32` or `i8` into `i32`,
+is summed in that. This page is written by `python -m tests.dtypes`.
 """
 
 

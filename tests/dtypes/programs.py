@@ -6,8 +6,6 @@ import warnings
 from itertools import count
 from typing import Any
 
-import numpy as np
-
 import gpucodegen as gcg
 from gpucodegen import errors
 from gpucodegen.ir.data.float_formats import SMALL, of_bits, to_bits
@@ -66,7 +64,7 @@ def programs(ty: str) -> dict[str, str]:
 
 
 def outcome(text: str, target: str) -> str:
-    """`RUNS`, or the name of the error; other targets must agree with the interpreter."""
+    """`RUNS`, or the name of the error; others must agree with the interpreter."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
@@ -126,7 +124,7 @@ def storage(ty: str) -> str:
 
     module = parse_module(f"func.func private @f(memref<1x{ty}>)")
     try:
-        dtype: np.dtype[Any] = element(types_of(module)[0].element).dtype
+        dtype = element(types_of(module)[0].element).dtype
     except errors.Error:
         return "-"
     return "-" if dtype.kind == "O" else f"{dtype.itemsize}"

@@ -8,7 +8,7 @@
 - `reasons.txt`: why
 - `page`: docs/operations.md from all this
 
-``python -m tests.operations`` runs every example, and writes `outcomes.txt` and the page.
+``python -m tests.operations`` runs every example, and writes the table and the page.
 
 A chunk of ``texts/`` begins with the operations that it shows::
 
