@@ -25,17 +25,10 @@ from gpucodegen.interp.values.buffers import MemRef
 from gpucodegen.interp.values.elements import Array, array_of, numbers
 from gpucodegen.ir.attributes import IntegerAttr
 from gpucodegen.ir.operation import Operation
-from gpucodegen.ir.types import FloatType, IntegerType, Type, element_type
+from gpucodegen.ir.types import element_type
 
 TILE = 8
 """Rows of a tile that one instruction loads, 16 bytes each."""
-
-
-def _bits(ty: Type) -> int:
-    if isinstance(ty, IntegerType):
-        return ty.width
-    assert isinstance(ty, FloatType)
-    return int("".join(c for c in ty.name[1:3] if c.isdigit()) or 16)
 
 
 def _ldmatrix(m: Machine, op: Operation, source: MemRef, *index: int) -> Array:
