@@ -19,7 +19,7 @@ from gpucodegen.interp.machine import Machine
 from gpucodegen.interp.memory.memref import name_of
 from gpucodegen.interp.registry import Evaluate
 from gpucodegen.interp.values.buffers import MemRef
-from gpucodegen.interp.values.elements import Array
+from gpucodegen.interp.values.elements import Array, number
 from gpucodegen.interp.values.indices import given
 from gpucodegen.interp.values.written import copied, fresh
 from gpucodegen.ir.affine.expressions import Dim
@@ -53,10 +53,13 @@ class View:
         return self.buffer.shape if self.buffer is not None else ()
 
     def at(self, index: Sequence[int], *, is_read: bool) -> Any:
-        """The element; None for one that the body does not ask for."""
+        """The element; whatever memory holds where the body does not read it."""
         if self.buffer is None:
             return self.number
-        return self.buffer.load(index, self.name) if is_read else None
+        if is_read:
+            return self.buffer.load(index, self.name)
+        line = self.buffer.memory.view(np.ndarray)
+        return number(line[self.buffer.place(index, self.name)], self.buffer.type)
 
 
 def _is_vector(ty: Type) -> bool:
@@ -134,9 +137,10 @@ def _tensor(buffer: MemRef) -> Array:
 
 
 def _read(body: Region) -> list[bool]:
-    """Which of its arguments a body uses."""
+    """Which of its arguments a body uses; what a call does with them is not known."""
     block = body.blocks[0]
-    used = {value for op in block.operations for o in op.walk() for value in o.used}
+    inside = (o for op in block.operations for o in op.walk())
+    used = {v for o in inside if o.name != "func.call" for v in o.used}
     return [argument in used for argument in block.arguments]
 
 
