@@ -84,9 +84,13 @@ class Request:
     alignments: tuple[int, ...] = ()
 
 
+FOREIGN: tuple[ModulePass, ...] = (StablehloToLinalg(), TosaToLinalg())
+"""Dialects of others become linalg on tensors, for the interpreter too."""
+
+
 def _others(r: Request) -> Sequence[ModulePass]:
     del r
-    return [StablehloToLinalg(), TosaToLinalg()]
+    return FOREIGN
 
 
 def _calls(r: Request) -> Sequence[ModulePass]:

@@ -202,6 +202,14 @@ class ExpectationFailed(LaunchError):
     remedy = "Correct the program, or what it expects"
 
 
+class ReadBeforeWritten(LaunchError):
+    """The interpreter read an element of fresh memory that nothing had written."""
+
+    code = "L131"
+    template = "memory is read that nothing has written: fresh memory holds no values"
+    remedy = "Store to it first, or start from linalg.fill"
+
+
 class CallsTooDeep(LaunchError):
     """A function that calls itself deeper than Python allows."""
 

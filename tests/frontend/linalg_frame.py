@@ -1,10 +1,11 @@
-"""A function whose arguments the chunks of the linalg tests use."""
+"""Functions around operations of linalg."""
 
 from __future__ import annotations
 
 import pytest
 
 from gpucodegen import errors
+from gpucodegen.dialects.linalg.named.tables import NAMED, SCALAR
 from gpucodegen.parser import parse_module
 
 FRAME = """func.func @f(%A: memref<4x8xf32>, %B: memref<8x4xf32>, %C: memref<4x4xf32>,
@@ -33,3 +34,36 @@ def check_refused(case: Case) -> None:
     assert caught.value.code == code
     assert part in str(caught.value)
     assert str(caught.value).startswith("a.mlir:")
+
+
+EXTENTS = dict.fromkeys("bmnkijlxyzwhdcfg", 2)
+"""Of the loops of named operations."""
+
+
+def _extent(index: str) -> int:
+    point, _, tap = index.replace("+", ":").partition(":")
+    return EXTENTS[point] + (EXTENTS[tap] - 1 if tap else 0)
+
+
+def _type(text: str, element: str) -> str:
+    if text == SCALAR:
+        return "i32"
+    return f"memref<{''.join(f'{_extent(i)}x' for i in text.split())}{element}>"
+
+
+def named(name: str) -> str:
+    """A function around a named operation on small arrays of bytes."""
+    entry = NAMED[name]
+    types = [_type(text, "i8") for text in entry.inputs]
+    if name == "fill_rng_2d":
+        types[:2] = ["f64", "f64"]
+    if name == "soft_plus_2d":
+        types = [_type("m n", "f32")]
+    output = _type(entry.output, "f32" if name == "soft_plus_2d" else "i32")
+    arguments = ", ".join(f"%a{i}: {ty}" for i, ty in enumerate([*types, output]))
+    inputs = ", ".join(f"%a{i}" for i in range(len(types)))
+    return (
+        f"func.func @f({arguments}) {{\n"
+        f"  linalg.{name} ins({inputs} : {', '.join(types)})"
+        f" outs(%a{len(types)} : {output})\n  return\n}}"
+    )

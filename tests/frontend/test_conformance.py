@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from conformance.helpers import holds
 from conformance.page import PAGE, page
-from conformance.table import Chunk, chunks, elsewhere, owed, rows, shown
+from conformance.table import Chunk, chunks, elsewhere, owed, rows, shown, targets
 
 from gpucodegen import errors
 from gpucodegen.dialects.builtin import Module
@@ -21,18 +21,6 @@ CLOSED = [chunk for chunk in CHUNKS if not chunk.open]
 OPEN = [chunk for chunk in CHUNKS if chunk.open]
 VALID = [chunk for chunk in CLOSED if not chunk.error]
 INVALID = [chunk for chunk in CLOSED if chunk.error]
-
-
-COMPILED = 'fails("OutOfBounds"', 'fails("OverlappingArguments"', "f(1, 0) is not None"
-"""Claims about compilers: the interpreter needs no proofs, and stops at a division by
-zero."""
-
-
-def targets(chunk: Chunk, claim: str = "") -> tuple[str, ...]:
-    if "X" not in chunk.duties:
-        return ("cpu",)
-    compiled = any(words in claim for words in COMPILED)
-    return ("cpu", "sim") if compiled else ("cpu", "sim", "interp")
 
 
 QUICK = 8

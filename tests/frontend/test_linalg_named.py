@@ -10,38 +10,10 @@ from gpucodegen.dialects.linalg.named.definitions import (
     is_structured,
     iterator_types,
 )
-from gpucodegen.dialects.linalg.named.tables import NAMED, SCALAR, Named
+from gpucodegen.dialects.linalg.named.tables import NAMED
 from gpucodegen.ir.operation import Operation
 from gpucodegen.parser import parse_module
-
-EXTENTS = dict.fromkeys("bmnkijlxyzwhdcfg", 3)
-
-
-def _extent(index: str) -> int:
-    point, _, tap = index.replace("+", ":").partition(":")
-    return EXTENTS[point] + (EXTENTS[tap] - 1 if tap else 0)
-
-
-def _type(text: str, element: str) -> str:
-    if text == SCALAR:
-        return "i32"
-    return f"memref<{''.join(f'{_extent(i)}x' for i in text.split())}{element}>"
-
-
-def _chunk(name: str, entry: Named) -> str:
-    types = [_type(text, "i8") for text in entry.inputs]
-    if name == "fill_rng_2d":
-        types[:2] = ["f64", "f64"]
-    if name == "soft_plus_2d":
-        types = [_type("m n", "f32")]
-    output = _type(entry.output, "f32" if name == "soft_plus_2d" else "i32")
-    arguments = ", ".join(f"%a{i}: {ty}" for i, ty in enumerate([*types, output]))
-    inputs = ", ".join(f"%a{i}" for i in range(len(types)))
-    return (
-        f"func.func @f({arguments}) {{\n"
-        f"  linalg.{name} ins({inputs} : {', '.join(types)})"
-        f" outs(%a{len(types)} : {output})\n  return\n}}"
-    )
+from tests.frontend.linalg_frame import named
 
 
 def _first(text: str) -> Operation:
@@ -51,7 +23,7 @@ def _first(text: str) -> Operation:
 
 @pytest.mark.parametrize("name", sorted(NAMED))
 def test_shapes_and_generic_text_of_every_entry(name: str):
-    text = _chunk(name, NAMED[name])
+    text = named(name)
     module = parse_module(text)
     generic = module.generic()
     assert '"linalg.yield"' in generic
@@ -60,7 +32,7 @@ def test_shapes_and_generic_text_of_every_entry(name: str):
 
 @pytest.mark.parametrize("name", sorted(NAMED))
 def test_every_entry_is_a_generic(name: str):
-    op = _first(_chunk(name, NAMED[name]))
+    op = _first(named(name))
     assert is_structured(op)
     generic = generalized(op)
     assert generic.name == "linalg.generic"
@@ -73,7 +45,7 @@ def _body(text: str) -> list[str]:
 
 
 def test_zero_points_are_subtracted():
-    assert _body(_chunk("quantized_matmul", NAMED["quantized_matmul"])) == [
+    assert _body(named("quantized_matmul")) == [
         "arith.extsi",
         "arith.subi",
         "arith.extsi",
@@ -86,7 +58,7 @@ def test_zero_points_are_subtracted():
 
 def test_unsigned_poolings_extend_without_sign():
     name = "pooling_nhwc_max_unsigned"
-    body = _body(_chunk(name, NAMED[name]))
+    body = _body(named(name))
     assert body == ["arith.extui", "arith.maxui", "linalg.yield"]
 
 

@@ -286,3 +286,50 @@ def test_a_complex_argument_is_two_parameters_of_a_cuda_kernel():
     layout = ArgumentLayout.of(KernelSpec("k", "", params))
     assert layout.offsets == (0, 4, 8)
     assert np.frombuffer(layout.pack([0, 1 + 2j]).contents, "f4").tolist() == [0, 1, 2]
+
+
+CORNERS = [0.0, -0.0, 1.0, -2.5, np.inf, -np.inf, np.nan]
+
+
+@pytest.mark.sampled(3)
+@PARTS
+@pytest.mark.parametrize("target", [*ALL, "interp"])
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+def test_products_and_quotients_of_extreme_numbers(target: str, part: str, dtype: str):
+    """As MLIR lowers them: products plainly, quotients with the limits of annex G."""
+    parts = np.array(CORNERS)
+    numbers = np.array([complex(x, y) for x in parts for y in parts], dtype)
+    a, b = (grid.reshape(-1).copy() for grid in np.meshgrid(numbers, numbers))
+    ty = f"memref<{a.size}xcomplex<{part}>>"
+    body = "\n".join(
+        f"%{op} = complex.{op} %a, %b : complex<{part}>\n"
+        f"affine.store %{op}, %to_{op}[%i] : {ty}"
+        for op in ("mul", "div")
+    )
+    text = f"""func.func @f(%x: {ty}, %y: {ty}, %to_mul: {ty}, %to_div: {ty}) {{
+      affine.for %i = 0 to {a.size} {{
+        %a = affine.load %x[%i] : {ty}
+        %b = affine.load %y[%i] : {ty}
+        {body}
+      }}
+      return
+    }}"""
+    product, quotient = np.zeros_like(a), np.zeros_like(a)
+    gcg.compile(text, target=target).f(a, b, product, quotient)
+    x, y, u, v = a.real, a.imag, b.real, b.imag
+    same_parts(product, x * u - y * v, y * u + x * v)
+    infinite_a, infinite_b = (np.isinf(z.real) | np.isinf(z.imag) for z in (a, b))
+    nan_a = np.isnan(x) & np.isnan(y)
+    is_zero = (b == 0) & ~nan_a
+    large = np.copysign(np.inf, u)
+    same_parts(quotient[is_zero], (large * x)[is_zero], (large * y)[is_zero])
+    to_zero = np.isfinite(a) & infinite_b
+    assert not np.nan_to_num(quotient[to_zero], nan=0).any()
+    assert not np.isnan(quotient[to_zero & ~np.isnan(b)]).any()
+    to_infinity = infinite_a & np.isfinite(b) & (b != 0)
+    assert (np.isinf(quotient.real) | np.isinf(quotient.imag))[to_infinity].all()
+
+
+def same_parts(found: Array, real: Array, imaginary: Array) -> None:
+    np.testing.assert_array_equal(found.real, real)
+    np.testing.assert_array_equal(found.imag, imaginary)

@@ -6,6 +6,7 @@
 - `parallel`: scf.parallel
 - `forall`: scf.forall
 - `affine`: loops and index arithmetic of affine
+- `assuming`: constraints of shapes
 - `outside`: prints and checks, which the library runs
 """
 

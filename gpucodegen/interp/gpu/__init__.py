@@ -5,6 +5,9 @@
 - `identities`: who a thread is
 - `communication`: barriers, shuffles, reductions
 - `memory`: memory of the device
+- `matrices`: of a subgroup
+- `copies`: to shared memory, waited for
+- `fragments`: of matrices, in lanes
 - `nvvm`: instructions of NVIDIA
 """
 

@@ -23,7 +23,12 @@ Start = Callable[[Machine, Thread], Sequence[Any]]
 
 DYNAMIC = "dynamic"
 """Where a block's bytes of dynamic shared memory stand."""
-BLOCK_BARRIERS = frozenset({"nvvm.barrier0", "nvvm.barrier"})
+MORE_MEETINGS = frozenset(
+    (
+        "nvvm.barrier0 nvvm.barrier gpu.warp_execute_on_lane_0"
+        " gpu.subgroup_mma_store_matrix nvgpu.ldmatrix nvgpu.mma.sync"
+    ).split()
+)
 
 
 def _meets(m: Machine, op: Operation) -> bool:
@@ -31,7 +36,7 @@ def _meets(m: Machine, op: Operation) -> bool:
     names = {inner.name for inner in op.walk()}
     calls = {"func.call", "func.call_indirect"} & names
     found = m.shared.module.walk() if calls else op.walk()
-    return any(inner.name in MEETINGS | BLOCK_BARRIERS for inner in found)
+    return any(inner.name in MEETINGS | MORE_MEETINGS for inner in found)
 
 
 def _run(

@@ -2,6 +2,7 @@
 
 - `structured`: generic and named ones
 - `relayout`: pack, unpack, softmax
+- `winograd`: transforms of its convolutions
 - `old`: views, windows and loops of earlier years
 """
 

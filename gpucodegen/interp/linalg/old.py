@@ -50,6 +50,12 @@ def _view(_: Machine, __: Operation, source: MemRef, *entries: range) -> MemRef:
     return source.viewed(0, shape, contiguous(shape))
 
 
+def _subview(_: Machine, __: Operation, source: MemRef, *entries: int) -> MemRef:
+    """Begin, end and step of each dimension."""
+    ranges = [steps(*entries[n : n + 3]) for n in range(0, len(entries), 3)]
+    return _slice(_, __, source, *ranges)
+
+
 def _buffer_alloc(_: Machine, op: Operation, *size: int) -> MemRef:
     text = str(op.results[0].type)
     static = text.partition("<")[2].partition("x")[0]
@@ -155,6 +161,8 @@ OPERATIONS: dict[str, Evaluate] = {
     "linalg.range": _range,
     "linalg.slice": _slice,
     "linalg.view": _view,
+    "linalg.base_view": _view,
+    "linalg.subview": _subview,
     "linalg.buffer_alloc": _buffer_alloc,
     "linalg.buffer_dealloc": _nothing,
     "linalg.buffer_size": _buffer_size,

@@ -19,11 +19,12 @@ from gpucodegen.interp.machine import Machine
 from gpucodegen.interp.memory.memref import name_of
 from gpucodegen.interp.registry import Evaluate
 from gpucodegen.interp.values.buffers import MemRef
-from gpucodegen.interp.values.elements import Array
+from gpucodegen.interp.values.elements import Array, number
 from gpucodegen.interp.values.indices import given
+from gpucodegen.interp.values.written import copied, fresh
 from gpucodegen.ir.affine.expressions import Dim
 from gpucodegen.ir.affine.maps import AffineMap
-from gpucodegen.ir.operation import Operation
+from gpucodegen.ir.operation import Operation, Region
 from gpucodegen.ir.types import Type, element_type
 
 POINT = object()
@@ -51,11 +52,14 @@ class View:
         """Its extents; none of a number."""
         return self.buffer.shape if self.buffer is not None else ()
 
-    def at(self, index: Sequence[int]) -> Any:
-        """The element."""
+    def at(self, index: Sequence[int], *, is_read: bool) -> Any:
+        """The element; whatever memory holds where the body does not read it."""
         if self.buffer is None:
             return self.number
-        return self.buffer.load(index, self.name)
+        if is_read:
+            return self.buffer.load(index, self.name)
+        line = self.buffer.memory.view(np.ndarray)
+        return number(line[self.buffer.place(index, self.name)], self.buffer.type)
 
 
 def _is_vector(ty: Type) -> bool:
@@ -92,7 +96,8 @@ def structured(m: Machine, op: Operation, *values: Any) -> Any:
         return called(op.string("library_call"), callee, values, {}, ())
     generic: Structured = m.once(op, _generic_of)
     body, maps = generic.operation.regions[0], generic.indexing_maps
-    made = [v.copy() if isinstance(v, np.ndarray) else v for v in values]
+    made = [copied(v) if isinstance(v, np.ndarray) else v for v in values]
+    read = m.once(body.blocks[0].operations[-1], lambda _: _read(body))
     views = [
         View(value, operand.type, name_of(operand))
         for value, operand in zip(made, op.operands, strict=True)
@@ -104,7 +109,11 @@ def structured(m: Machine, op: Operation, *values: Any) -> Any:
         places = [map_.evaluate(point) for map_ in maps]
         m.shared.globals[POINT] = point
         results = m.results(
-            body, [view.at(i) for view, i in zip(views, places, strict=True)]
+            body,
+            [
+                view.at(i, is_read=r)
+                for view, i, r in zip(views, places, read, strict=True)
+            ],
         )
         for view, i, value in zip(
             targets, places[-len(targets) :], results, strict=True
@@ -118,7 +127,21 @@ def structured(m: Machine, op: Operation, *values: Any) -> Any:
 def _tensors(targets: Sequence[View], count: int) -> tuple[Array, ...]:
     """The new values of the tensors among the outputs."""
     of_tensors = [v.buffer for v in targets if not isinstance(v.number, MemRef)]
-    return tuple(b.array() for b in of_tensors[:count] if b is not None)
+    return tuple(_tensor(b) for b in of_tensors[:count] if b is not None)
+
+
+def _tensor(buffer: MemRef) -> Array:
+    """It remembers what of it no point has written."""
+    flags, made = buffer.flags(), buffer.elements()
+    return made if flags is None or flags.all() else fresh(made, flags)
+
+
+def _read(body: Region) -> list[bool]:
+    """Which of its arguments a body uses; what a call does with them is not known."""
+    block = body.blocks[0]
+    inside = (o for op in block.operations for o in op.walk())
+    used = {v for o in inside if o.name != "func.call" for v in o.used}
+    return [argument in used for argument in block.arguments]
 
 
 def _index(m: Machine, op: Operation) -> int:

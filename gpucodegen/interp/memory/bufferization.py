@@ -11,6 +11,7 @@ from gpucodegen.interp.memory.memref import copy, filled_in
 from gpucodegen.interp.registry import Evaluate
 from gpucodegen.interp.values.buffers import MemRef
 from gpucodegen.interp.values.elements import Array, empty
+from gpucodegen.interp.values.written import fresh
 from gpucodegen.ir.operation import Operation
 from gpucodegen.ir.types import TensorType, element_type
 
@@ -30,7 +31,8 @@ def _alloc_tensor(m: Machine, op: Operation, *_: Any) -> Array:
     assert isinstance(ty, TensorType)
     if groups["copy"]:
         return groups["copy"][0].copy()
-    return empty(filled_in(ty.shape, groups["dynamic_sizes"]), ty.element)
+    shape = filled_in(ty.shape, groups["dynamic_sizes"])
+    return fresh(empty(shape, ty.element), rank=len(shape))
 
 
 def _materialize(

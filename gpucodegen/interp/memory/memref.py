@@ -18,6 +18,7 @@ from gpucodegen.interp.values.buffers import Box, MemRef, contiguous
 from gpucodegen.interp.values.constants import constant
 from gpucodegen.interp.values.elements import canonical, empty
 from gpucodegen.interp.values.indices import given
+from gpucodegen.interp.values.written import fresh
 from gpucodegen.ir.affine.evaluation import evaluate
 from gpucodegen.ir.affine.expressions import Const
 from gpucodegen.ir.attributes import AffineMapAttr, StridedLayoutAttr, SymbolRefAttr
@@ -42,6 +43,11 @@ def filled_in(shape: Sequence[int | None], sizes: Sequence[int]) -> tuple[int, .
 
 def allocated(ty: Type, sizes: Sequence[int], symbols: Sequence[int] = ()) -> MemRef:
     """Fresh memory for a memref type, as large as its layout needs."""
+    made = _zeros(ty, sizes, symbols)
+    return replace(made, memory=fresh(made.memory, rank=1))
+
+
+def _zeros(ty: Type, sizes: Sequence[int], symbols: Sequence[int]) -> MemRef:
     assert isinstance(ty, MemRefType)
     shape = filled_in(ty.shape, sizes)
     made = MemRef.allocated(shape, ty.element)
@@ -119,7 +125,7 @@ def _realloc(_: Machine, op: Operation, source: MemRef, *size: int) -> MemRef:
     ty = op.results[0].type
     made = allocated(ty, size)
     kept = min(made.shape[0], source.shape[0])
-    for i in range(kept):
+    for i in filter(lambda i: source.is_written((i,)), range(kept)):
         made.store((i,), source.load((i,)))
     return made
 
@@ -149,12 +155,12 @@ def rank(_: Machine, __: Operation, source: Any) -> int:
 
 def copy(_: Machine, op: Operation, source: MemRef, target: MemRef) -> None:
     """All elements, as they were before."""
-    values = source.array(name_of(op.operands[0])).copy()
-    if values.shape != target.array(name_of(op.operands[1])).shape:
+    values, flags = source.elements(name_of(op.operands[0])).copy(), source.flags()
+    if values.shape != target.elements(name_of(op.operands[1])).shape:
         raise errors.ShapesDisagree(
             problem=f"'{op.name}' copies {source.shape} to {target.shape}"
         )
-    target.write(values)
+    target.write(values, flags=flags)
 
 
 def _get_global(m: Machine, op: Operation) -> MemRef:

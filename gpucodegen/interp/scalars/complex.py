@@ -10,6 +10,7 @@ import numpy as np
 
 from gpucodegen.interp.machine import Machine
 from gpucodegen.interp.registry import Evaluate
+from gpucodegen.interp.scalars.arith import divided
 from gpucodegen.interp.values.constants import constant
 from gpucodegen.interp.values.elements import canonical
 from gpucodegen.interp.values.elementwise import elementwise
@@ -25,6 +26,49 @@ def _numpy(name: str) -> Callable[..., complex]:
             return complex(function(*map(np.complex128, values)))
 
     return of
+
+
+def _product(a: complex, b: complex) -> complex:
+    """As MLIR lowers it: an infinite number times zero has NaN as a part."""
+    return complex(a.real * b.real - a.imag * b.imag, a.imag * b.real + a.real * b.imag)
+
+
+def _quotient(a: complex, b: complex) -> complex:
+    """As MLIR lowers it: Smith's; where both parts are NaN, as annex G of C."""
+    x, y, u, v = a.real, a.imag, b.real, b.imag
+    made = _smith(x, y, u, v)
+    if not (math.isnan(made.real) and math.isnan(made.imag)):
+        return made
+    if u == v == 0 and not (math.isnan(x) and math.isnan(y)):
+        large = math.copysign(math.inf, u)
+        return complex(large * x, large * y)
+    if _is_infinite(a) and math.isfinite(u) and math.isfinite(v):
+        x, y = _unit(x), _unit(y)
+        return complex(math.inf * (x * u + y * v), math.inf * (y * u - x * v))
+    if math.isfinite(x) and math.isfinite(y) and _is_infinite(b):
+        u, v = _unit(u), _unit(v)
+        return complex(0.0 * (x * u + y * v), 0.0 * (y * u - x * v))
+    return made
+
+
+def _smith(x: float, y: float, u: float, v: float) -> complex:
+    """R. L. Smith, Algorithm 116: Complex division, 1962."""
+    if abs(u) < abs(v):
+        ratio = divided(u, v)
+        total = v + ratio * u
+        return complex(divided(x * ratio + y, total), divided(y * ratio - x, total))
+    ratio = divided(v, u)
+    total = u + ratio * v
+    return complex(divided(x + y * ratio, total), divided(y - x * ratio, total))
+
+
+def _is_infinite(z: complex) -> bool:
+    return math.isinf(z.real) or math.isinf(z.imag)
+
+
+def _unit(x: float) -> float:
+    """One for an infinite number, zero for another, with its sign."""
+    return math.copysign(float(math.isinf(x)), x)
 
 
 def _sign(z: complex) -> complex:
@@ -52,14 +96,14 @@ _FUNCTIONS: dict[str, Callable[..., Any]] = {
     "conj": lambda z: z.conjugate(),
     "cos": _numpy("cos"),
     "create": complex,
-    "div": _numpy("divide"),
+    "div": _quotient,
     "eq": lambda a, b: int(a == b),
     "exp": _numpy("exp"),
     "expm1": _numpy("expm1"),
     "im": lambda z: z.imag,
     "log": _numpy("log"),
     "log1p": _numpy("log1p"),
-    "mul": lambda a, b: a * b,
+    "mul": _product,
     "neg": lambda z: -z,
     "neq": lambda a, b: int(a != b),
     "pow": _power,

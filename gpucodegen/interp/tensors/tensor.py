@@ -29,6 +29,7 @@ from gpucodegen.interp.values.elements import (
     filled,
     number,
 )
+from gpucodegen.interp.values.written import copied, fresh
 from gpucodegen.ir.operation import Operation
 from gpucodegen.ir.types import TensorType, element_type
 
@@ -43,7 +44,7 @@ def _empty(_: Machine, op: Operation, *sizes: int) -> Array:
     shape = filled_in(_type(op).shape, sizes)
     if any(n < 0 for n in shape):
         raise errors.NegativeExtent(shape=shape)
-    return empty(shape, _type(op).element)
+    return fresh(empty(shape, _type(op).element), rank=len(shape))
 
 
 def _inside(op: Operation, tensor: Array, index: Sequence[int], operand: int) -> Any:
@@ -60,7 +61,7 @@ def _extract(_: Machine, op: Operation, tensor: Array, *index: int) -> Any:
 
 
 def _insert(_: Machine, op: Operation, scalar: Any, dest: Array, *index: int) -> Array:
-    made = dest.copy()
+    made = copied(dest)
     made[_inside(op, dest, index, 1)] = code(scalar, element_type(_type(op)))
     return made
 

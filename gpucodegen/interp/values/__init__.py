@@ -4,6 +4,7 @@
 - `floats`: rounding to a format
 - `constants`: from attributes
 - `buffers`: memrefs
+- `written`: what of fresh memory holds values
 - `indices`: of loops and maps
 - `elementwise`: functions of numbers on arrays
 """

@@ -16,8 +16,9 @@ import numpy as np
 from gpucodegen import errors
 from gpucodegen.dialects.memref.layouts import row_major
 from gpucodegen.interp.values.elements import Array, code, element, empty, number
+from gpucodegen.interp.values.written import fresh, written
 from gpucodegen.ir.affine.maps import AffineMap
-from gpucodegen.ir.types import Type
+from gpucodegen.ir.types import I1, Type
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +76,9 @@ class MemRef:
         rank = array.ndim - len(inner)
         shape = array.shape[:rank]
         memory = np.ascontiguousarray(array).reshape((math.prod(shape), *inner))
+        bits = written(array)
+        if bits is not None:
+            memory = fresh(memory, bits.reshape(-1))
         return MemRef(memory, ty, shape, contiguous(shape))
 
     @property
@@ -111,14 +115,44 @@ class MemRef:
         at = self.place(index, name)
         self.memory[at] = value if element(self.type).inner else code(value, self.type)
 
+    def flags(self) -> Array | None:
+        """Which elements have been written; None for all."""
+        bits = written(self.memory)
+        if bits is None:
+            return None
+        return replace(self, memory=bits, type=I1).elements()
+
+    def is_written(self, index: Sequence[int]) -> bool:
+        """Whether an element holds a value."""
+        bits = written(self.memory)
+        return bits is None or bool(bits[self._place(index)])
+
     def array(self, name: str = "the buffer") -> Array:
+        """The elements for something that may write them: all count as written."""
+        self.note_written()
+        return self.elements(name)
+
+    def note_written(self, flags: Array | None = None) -> None:
+        """All elements hold values, or those of ``flags``."""
+        bits = written(self.memory)
+        if bits is None:
+            return
+        of_bits = replace(self, memory=bits, type=I1)
+        if self.box is None:
+            of_bits.elements()[...] = True if flags is None else flags
+            return
+        for index in np.ndindex(*self.shape):
+            bits[self._place(index)] = True if flags is None else flags[index]
+
+    def elements(self, name: str = "the buffer") -> Array:
         """All elements as a NumPy view, or a copy where the layout is a map."""
         inner = element(self.type).inner
         if not math.prod(self.shape):
             return empty(self.shape, self.type)
         if self.box is not None:
             places = [self.place(i, name) for i in np.ndindex(*self.shape)]
-            return self.memory[places].reshape((*self.shape, *inner))
+            plain = self.memory.view(np.ndarray)
+            return plain[places].reshape((*self.shape, *inner))
         reach = [(n - 1) * s for n, s in zip(self.shape, self.strides, strict=True)]
         lowest = self.start + sum(r for r in reach if r < 0)
         highest = self.start + sum(r for r in reach if r > 0)
@@ -132,13 +166,16 @@ class MemRef:
             self.memory[self.start :], (*self.shape, *inner), strides
         )
 
-    def write(self, values: Array, name: str = "the buffer") -> None:
-        """Overwrite all elements."""
+    def write(
+        self, values: Array, name: str = "the buffer", flags: Array | None = None
+    ) -> None:
+        """Overwrite all elements; those that ``flags`` leaves out hold no values."""
         if self.box is None:
-            self.array(name)[...] = values
-            return
-        for index in np.ndindex(*self.shape):
-            self.memory[self.place(index, name)] = values[index]
+            self.elements(name)[...] = values
+        else:
+            for index in np.ndindex(*self.shape):
+                self.memory[self.place(index, name)] = values[index]
+        self.note_written(flags)
 
     def viewed(
         self, offset: int, shape: Sequence[int], strides: Sequence[int]

@@ -6,7 +6,8 @@ numbers apart and computes functions.  A division by zero gives infinities and N
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from llvmlite import ir
@@ -47,7 +48,10 @@ def _product(a: Pair, b: Pair) -> Pair:
 
 
 def _quotient(a: Pair, b: Pair) -> Pair:
-    """R. L. Smith, Algorithm 116: Complex division, 1962."""
+    """R. L. Smith, Algorithm 116: Complex division, 1962.
+
+    Where both parts are NaN, what annex G of C says, as in MLIR's lowering.
+    """
     (x, y), (u, v) = a, b
     is_tall = abs(u).compared("<", abs(v))
     large, small = v.if_(is_tall, u), u.if_(is_tall, v)
@@ -55,9 +59,33 @@ def _quotient(a: Pair, b: Pair) -> Pair:
     total = large + small * ratio
     real = (x * ratio + y).if_(is_tall, x + y * ratio) / total
     imaginary = (y * ratio - x).if_(is_tall, y - x * ratio) / total
-    is_zero = abs(large).compared("==", 0.0)
-    zero = abs(large)
-    return (x / zero).if_(is_zero, real), (y / zero).if_(is_zero, imaginary)
+    both = x.low.builder.and_
+    is_nan = both(real.is_nan(), imaginary.is_nan())
+    for holds, pair in _limits(a, b):
+        real = pair[0].if_(both(is_nan, holds), real)
+        imaginary = pair[1].if_(both(is_nan, holds), imaginary)
+    return real, imaginary
+
+
+def _limits(a: Pair, b: Pair) -> Iterator[tuple[Any, Pair]]:
+    """Conditions that exclude each other, and the quotient where one holds."""
+    (x, y), (u, v) = a, b
+    b_, infinity, zero = x.low.builder, x.of(math.inf), x.of(0.0)
+    finite = [b_.and_(*(abs(n).compared("<", math.inf) for n in z)) for z in (a, b)]
+    infinite = [b_.or_(*(abs(n).compared("==", math.inf) for n in z)) for z in (a, b)]
+    is_zero = b_.and_(*(n.compared("==", 0.0) for n in b))
+    signed = infinity.with_sign_of(u)
+    yield is_zero, (signed * x, signed * y)
+    x1, y1, u1, v1 = (
+        x.of(1.0).if_(abs(n).compared("==", math.inf), zero).with_sign_of(n)
+        for n in (x, y, u, v)
+    )
+    products = x1 * u + y1 * v, y1 * u - x1 * v
+    where = b_.and_(b_.and_(infinite[0], finite[1]), b_.not_(is_zero))
+    yield where, (infinity * products[0], infinity * products[1])
+    products = x * u1 + y * v1, y * u1 - x * v1
+    where = b_.and_(finite[0], infinite[1])
+    yield where, (zero * products[0], zero * products[1])
 
 
 def _angle(z: Pair) -> Real:

@@ -62,6 +62,10 @@ class Real:
         value = other.value if isinstance(other, Real) else self.of(other).value
         return self.low.builder.fcmp_ordered(symbol, self.value, value)
 
+    def is_nan(self) -> Any:
+        """A bit."""
+        return self.low.builder.fcmp_unordered("uno", self.value, self.value)
+
     def if_(self, condition: Any, other: Real) -> Real:
         """This number where the bit is set, else the other."""
         chosen = self.low.builder.select(condition, self.value, other.value)

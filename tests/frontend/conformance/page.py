@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from itertools import groupby
 
-from conformance.table import HERE, Row, owed, rows, shown
+from conformance.table import HERE, Row, executes, owed, rows, shown
 
 PAGE = HERE.parents[2] / "docs" / "conformance.md"
 
@@ -32,6 +32,11 @@ A cell counts the tests of one kind:
 | **X** | it runs, on the CPU, on the emulated device and in the interpreter |
 | **A** | the dependence analysis models it |
 
+The column **executes** names the targets on which a row's claims were run and held:
+the interpreter, the CPU, the emulated device. A row without one says what it is about
+instead: *text* has no meaning but itself, *a rule of text* is checked before anything
+runs, and *what the analysis knows* is proven.
+
 A dash says that no test is needed. **open** says that one is missing, for a reason
 stated at the end.
 
@@ -55,12 +60,12 @@ def page() -> str:
     lines.append(_summary(missing))
     for section, members in groupby(rows(), key=lambda row: row.section):
         lines.append(f"\n## {section}\n")
-        lines.append("| | where | construct | rule | P | V | X | A |")
-        lines.append("|---|---|---|---|---|---|---|---|")
+        lines.append("| | where | construct | rule | P | V | X | A | executes |")
+        lines.append("|---|---|---|---|---|---|---|---|---|")
         for row in members:
             cells = " | ".join(cell(row, duty) for duty in "PVXA")
             text = f"{row.where} | {row.construct} | {row.rule}"
-            lines.append(f"| {row.id} | {text} | {cells} |")
+            lines.append(f"| {row.id} | {text} | {cells} | {executes(row)} |")
     lines.append("\n## Open\n")
     reasons: dict[tuple[str, str], str] = {}
     for (id_, duty), reason in missing.items():

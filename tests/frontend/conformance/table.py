@@ -130,6 +130,46 @@ def shown() -> Counter[tuple[str, str]]:
     return Counter([*inline, *(pair for pair, _ in elsewhere())])
 
 
+COMPILED = 'fails("OutOfBounds"', 'fails("OverlappingArguments"', "f(1, 0) is not None"
+"""Claims about compilers: the interpreter needs no proofs, and stops at a division by
+zero."""
+
+
+def targets(chunk: Chunk, claim: str = "") -> tuple[str, ...]:
+    """Where a claim is run."""
+    if "X" not in chunk.duties:
+        return ("cpu",)
+    compiled = any(words in claim for words in COMPILED)
+    return ("cpu", "sim") if compiled else ("cpu", "sim", "interp")
+
+
+def executes(row: Row) -> str:
+    """The targets on which the row's claims hold, or what it is about instead."""
+    if "X" not in row.duties:
+        return _INSTEAD[next((d for d in "AV" if d in row.duties), "P")]
+    found = {
+        target
+        for chunk in _paying(row.id)
+        for claim in chunk.all("=")
+        for target in targets(chunk, claim)
+    }
+    return ", ".join(t for t in ("interp", "cpu", "sim") if t in found) or _ELSEWHERE
+
+
+_INSTEAD = {"P": "text", "V": "a rule of text", "A": "what the analysis knows"}
+_ELSEWHERE = "in tests of its own"
+
+
+def _paying(id_: str) -> list[Chunk]:
+    every = _closed()
+    return [chunk for chunk in every if id_ in chunk.rows and "X" in chunk.duties]
+
+
+@cache
+def _closed() -> list[Chunk]:
+    return [chunk for chunk in chunks() if not chunk.open]
+
+
 def _pairs(name: str) -> list[tuple[tuple[str, str], str]]:
     found: list[tuple[tuple[str, str], str]] = []
     for line in _lines(name):

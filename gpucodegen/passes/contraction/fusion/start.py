@@ -10,7 +10,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
+from gpucodegen.dialects.framework.declare import with_element
 from gpucodegen.ir.operation import Operation, Value
+from gpucodegen.ir.types import Type, element_type
 from gpucodegen.passes.contraction.cpu.ranges import Positions, Range
 from gpucodegen.passes.contraction.fusion.pointwise import Tile
 from gpucodegen.passes.contraction.recognition.recognize import Contraction
@@ -116,6 +118,15 @@ def finished(
         for axis in contraction.reduction
     ]
     b.guard(conditions, lambda i: epilogue.store(i, tile, result, total), store)
+
+
+def in_element(b: Builder, element: Type, value: Value, conversion: str) -> Value:
+    """A number, or a line of them, in another type: sums may be wider than memory."""
+    if element_type(value.type) == element:
+        return value
+    ty = with_element(value.type, element)
+    (converted,) = b.add(conversion, (value,), [ty], hint=value.name)
+    return converted
 
 
 def _place(axis: Axis, ends: Positions, tile: Tile, whole: int) -> Index:

@@ -8,13 +8,13 @@ columns of a quad that lie side by side in one row.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from gpucodegen.ir.attributes import DenseArrayAttr
 from gpucodegen.ir.operation import Value
-from gpucodegen.ir.types import I64, FloatType, Type, VectorType, element_type
+from gpucodegen.ir.types import I64, FloatType, VectorType, element_type
 from gpucodegen.passes.contraction.fusion.pointwise import Tile
-from gpucodegen.passes.contraction.fusion.start import finished, started
+from gpucodegen.passes.contraction.fusion.start import finished, in_element, started
 from gpucodegen.passes.contraction.gpu.axes import Groups, Positions, extent, unflatten
 from gpucodegen.passes.contraction.gpu.block_order import Place
 from gpucodegen.passes.contraction.gpu.multiply import Quads
@@ -159,7 +159,7 @@ class ResultTile:
     def _begun(self, b: Builder, cells: Tile) -> Value:
         """The sums of some cells before the reduction, in the type of sums."""
         value = started(b, self.contraction, cells)
-        return self._in(b, self.contraction.element, value, "arith.extf")
+        return in_element(b, self.contraction.element, value, "arith.extf")
 
     def _ended(self, b: Builder, cells: Tile, sums: Value) -> None:
         """What becomes of finished sums, in the type of the result."""
@@ -169,16 +169,8 @@ class ResultTile:
             first = self._begun(b, cells)
             (sums,) = b.add(name, (first, sums), [sums.type], hint="total")
         element = element_type(self.contraction.result.memref.type)
-        found = self._in(b, element, sums, "arith.truncf")
+        found = in_element(b, element, sums, "arith.truncf")
         finished(b, self.contraction, cells, found)
-
-    def _in(self, b: Builder, element: Type, value: Value, conversion: str) -> Value:
-        ty = value.type
-        if element_type(ty) == element:
-            return value
-        new = replace(ty, element=element) if isinstance(ty, VectorType) else element
-        (converted,) = b.add(conversion, (value,), [new], hint=value.name)
-        return converted
 
     def _limits(self, piece: Piece) -> tuple[list[Index], list[list[Index]]]:
         """What is >= 0 where C has the whole piece, and where it has each element."""

@@ -4,7 +4,7 @@
 - `generalize`: named operations as generic ones
 - `decompose_softmax`: softmax as passes over a row
 - `decompose_windows`: convolutions and poolings of 2020
-- `decompose_winograd`: its transforms as products with the matrices of `winograd`
+- `decompose_winograd`: its transforms as products with their matrices
 - `contract_vectors`: contractions of whole vectors
 - `relayout`: pack and unpack
 - `fuse_tensors`: elementwise work moves to where it is read

@@ -16,6 +16,7 @@ from gpucodegen.dialects import linalg
 from gpucodegen.dialects.arith import binary
 from gpucodegen.dialects.builtin import Module
 from gpucodegen.dialects.linalg.named.definitions import Windows, map_of
+from gpucodegen.dialects.linalg.named.winograd import MATRICES, Matrix
 from gpucodegen.dialects.linalg.relayout_checks import winograd_sizes
 from gpucodegen.ir.attributes import DenseElementsAttr
 from gpucodegen.ir.operation import Operation, Value, rewrite_bottom_up
@@ -23,7 +24,6 @@ from gpucodegen.ir.segments import OPERAND_SEGMENTS, segment_sizes
 from gpucodegen.ir.types import INDEX, TensorType, element_type
 from gpucodegen.passes.framework.base import ModulePass
 from gpucodegen.passes.framework.builder import Builder
-from gpucodegen.passes.prepare.linalg.winograd import MATRICES, Matrix
 
 _Product = tuple[str, str, str]
 """Indices of matrix, source and target, as in the table of named operations.

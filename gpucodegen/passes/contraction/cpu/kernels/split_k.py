@@ -17,10 +17,10 @@ from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 from gpucodegen.ir.operation import Operation, Value
-from gpucodegen.ir.types import INDEX, FloatType, MemRefType
+from gpucodegen.ir.types import INDEX, FloatType, MemRefType, element_type
 from gpucodegen.passes.contraction.cpu.ranges import Positions, Range, nested
 from gpucodegen.passes.contraction.fusion.pointwise import Pointwise, Tile
-from gpucodegen.passes.contraction.fusion.start import finished, started
+from gpucodegen.passes.contraction.fusion.start import finished, in_element, started
 from gpucodegen.passes.contraction.recognition.operands import Operand
 from gpucodegen.passes.contraction.recognition.recognize import Contraction
 from gpucodegen.passes.framework.builder import Builder
@@ -139,8 +139,10 @@ class _Partial:
             return i.add("arith.addf" if is_float else "arith.addi", operands, [ty])
 
         old = started(b, self.contraction, tile)
-        (total,) = b.carried_loop(0, self.count, [old], more, hint="part")
-        finished(b, self.contraction, tile, total)
+        start = in_element(b, self.contraction.element, old, "arith.extf")
+        (total,) = b.carried_loop(0, self.count, [start], more, hint="part")
+        found = in_element(b, element_type(old.type), total, "arith.truncf")
+        finished(b, self.contraction, tile, found)
 
 
 def _moved(operand: Operand, at: Positions) -> Operand:
