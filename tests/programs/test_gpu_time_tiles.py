@@ -11,9 +11,12 @@ import gpucodegen as gcg
 from gpucodegen import errors
 from gpucodegen.dialects.builtin import Module
 from gpucodegen.ir.operation import Operation, rewrite_bottom_up
+from gpucodegen.passes.analysis.lifting import Surroundings, lift_function
 from gpucodegen.passes.checks.kernels import VerifyKernels
 from gpucodegen.passes.framework.base import run_pipeline
 from gpucodegen.passes.gpu.map_gpu import MapGpu
+from gpucodegen.tiling.model.relations import model
+from gpucodegen.tiling.proof.kernels.races import PROOF, races
 from tests.passes.stencil_texts import FDTD, STENCILS, Stencil, Sweep
 
 LINE = STENCILS["jacobi_1d"]
@@ -134,6 +137,22 @@ def test_the_emulated_device_misses_every_barrier(
     call = gcg.compile(text, target="sim", verify=False)[LINE.name]
     with pytest.raises(errors.SharedRace):
         call(4, *random_arrays(LINE, (300,)))
+
+
+MOST_OPERATIONS = 12_000_000
+"""Of isl, for the proof of a kernel; a second or two on a usual machine."""
+
+
+@pytest.mark.sampled(2)
+@pytest.mark.parametrize("stencil", [PLANE, FDTD])
+def test_tiles_of_unknown_extents_are_proven_well_within_the_limit(
+    stencil: Stencil,
+) -> None:
+    module = mapped(stencil.mlir("f32"))
+    (kernel,) = (op for op in module.walk() if op.name == "gpu.func")
+    built = model(lift_function(kernel, Surroundings.of(module)).scop, PROOF)
+    assert races(built) == ()
+    assert built.solver.spent < MOST_OPERATIONS
 
 
 OFFSETS = st.integers(-2, 2)
