@@ -71,9 +71,6 @@ PRESENT: Mapping[str, Bounds] = {
     "full sum": {"narrowest": 4, "stores": 0.125},
     "argmax": {"narrowest": 4, "stores": 0.125, "copy": 0.553},
     "transpose": {"narrowest": 4},
-    "trsm 1024": {"blocks": 128},
-    "lu 1024": {"blocks": 128},
-    "cholesky 1024": {"blocks": 128},
 }
 """Figures that do not meet their goal yet."""
 
