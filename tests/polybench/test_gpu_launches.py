@@ -25,7 +25,9 @@ from gpucodegen.passes.framework.reachable import reachable
 from tests.house.readme import ROOT
 
 PAGE = ROOT / "docs" / "how-a-nest-becomes-a-grid.md"
-ALONE = {"ludcmp": "each unknown of y, and of x, waits for those before; sums in order"}
+ALONE = {
+    "ludcmp": "the sum of each `x[i]` keeps its order, and `x[i + 1]` is its first"
+}
 """Programs with a thread that is alone with more, and why."""
 MOST_ALONE, MOST_LAUNCHES = 10_000, 300
 

@@ -62,8 +62,10 @@ def random_arrays(stencil: Stencil, shape: tuple[int, ...]) -> list[np.ndarray]:
     return [rng.random(shape, np.float32) for _ in stencil.arrays]
 
 
-def check(stencil: Stencil, shape: tuple[int, ...], steps: tuple[int, ...]) -> None:
-    call = gcg.compile(stencil.mlir("f32"), target="sim")[stencil.name]
+def check(
+    stencil: Stencil, shape: tuple[int, ...], steps: tuple[int, ...], **options: bool
+) -> None:
+    call = gcg.compile(stencil.mlir("f32"), target="sim", **options)[stencil.name]
     for count in steps:
         given_ = random_arrays(stencil, shape)
         expected = [a.copy() for a in given_]
@@ -82,6 +84,16 @@ def test_steps_are_exact(
     stencil: Stencil, shape: tuple[int, ...], steps: tuple[int, ...]
 ) -> None:
     check(stencil, shape, steps)
+
+
+@pytest.mark.filterwarnings("ignore::gpucodegen.errors.PossiblyOutOfBounds")
+@pytest.mark.sampled(10)
+@pytest.mark.parametrize("shape", [(0, 3), (1, 1), (2, 2), (5, 3), (37, 83)], ids=str)
+@pytest.mark.parametrize("stencil", [PLANE, FDTD])
+def test_steps_over_unknown_extents_are_exact(
+    stencil: Stencil, shape: tuple[int, ...]
+) -> None:
+    check(stencil, shape, (5,), specialize=False)
 
 
 @pytest.mark.parametrize("stencil", [LINE, SHIFTED, SKEWED, FDTD])
