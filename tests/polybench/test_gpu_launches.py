@@ -1,11 +1,13 @@
 """What the host launches at LARGE size, counted without running it.
 
 No thread is alone with more than 10,000 operations, and no loop of the host launches
-more than 300 kernels; what does is listed with the dependence that forces it.
+more than 300 kernels; what does is listed with the dependence that forces it.  The page
+of the documentation has a line for each program; ``--update-golden`` writes it anew.
 """
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from functools import cache
 from typing import cast
@@ -20,8 +22,12 @@ from gpucodegen.ir.types import MemRefType
 from gpucodegen.options import Options
 from gpucodegen.passes.analysis.launches import KernelLaunches, host_program
 from gpucodegen.passes.framework.reachable import reachable
+from tests.house.readme import ROOT
 
-ALONE = {"ludcmp": "each unknown of y, and of x, waits for those before; sums in order"}
+PAGE = ROOT / "docs" / "how-a-nest-becomes-a-grid.md"
+ALONE = {
+    "ludcmp": "the sum of each `x[i]` keeps its order, and `x[i + 1]` is its first"
+}
 """Programs with a thread that is alone with more, and why."""
 MOST_ALONE, MOST_LAUNCHES = 10_000, 300
 
@@ -46,12 +52,28 @@ def launches(name: str) -> tuple[KernelLaunches, ...]:
     return host_program(mapped, kernel.entry, size)
 
 
+def line_of(name: str) -> str:
+    """What the page says of a program."""
+    found = launches(name)
+    repeated = sum(launch.launches or 0 for launch in found if launch.loops)
+    total = sum(launch.launches or 0 for launch in found)
+    widest = max(launch.threads or 0 for launch in found)
+    return f"| {name} | {total} | {repeated} | {widest:,} | {ALONE.get(name, '')} |"
+
+
 @pytest.mark.parametrize("name", KERNELS)
 @pytest.mark.sampled(9)
-def test_the_host_launches_few_kernels(name: str) -> None:
+def test_the_host_launches_few_kernels(
+    name: str, request: pytest.FixtureRequest
+) -> None:
     repeated = [launch for launch in launches(name) if launch.loops]
     assert all(launch.launches is not None for launch in repeated)
     assert sum(launch.launches or 0 for launch in repeated) <= MOST_LAUNCHES
+    text, line = PAGE.read_text(encoding="utf-8"), line_of(name)
+    if request.config.getoption("--update-golden", default=False):
+        text = re.sub(rf"^\| {name} \|.*$", line, text, flags=re.MULTILINE)
+        PAGE.write_text(text, encoding="utf-8")
+    assert line in text.splitlines()
 
 
 @pytest.mark.parametrize("name", KERNELS)

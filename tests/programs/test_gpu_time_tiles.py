@@ -11,9 +11,12 @@ import gpucodegen as gcg
 from gpucodegen import errors
 from gpucodegen.dialects.builtin import Module
 from gpucodegen.ir.operation import Operation, rewrite_bottom_up
+from gpucodegen.passes.analysis.lifting import Surroundings, lift_function
 from gpucodegen.passes.checks.kernels import VerifyKernels
 from gpucodegen.passes.framework.base import run_pipeline
 from gpucodegen.passes.gpu.map_gpu import MapGpu
+from gpucodegen.tiling.model.relations import model
+from gpucodegen.tiling.proof.kernels.races import PROOF, races
 from tests.passes.stencil_texts import FDTD, STENCILS, Stencil, Sweep
 
 LINE = STENCILS["jacobi_1d"]
@@ -59,8 +62,10 @@ def random_arrays(stencil: Stencil, shape: tuple[int, ...]) -> list[np.ndarray]:
     return [rng.random(shape, np.float32) for _ in stencil.arrays]
 
 
-def check(stencil: Stencil, shape: tuple[int, ...], steps: tuple[int, ...]) -> None:
-    call = gcg.compile(stencil.mlir("f32"), target="sim")[stencil.name]
+def check(
+    stencil: Stencil, shape: tuple[int, ...], steps: tuple[int, ...], **options: bool
+) -> None:
+    call = gcg.compile(stencil.mlir("f32"), target="sim", **options)[stencil.name]
     for count in steps:
         given_ = random_arrays(stencil, shape)
         expected = [a.copy() for a in given_]
@@ -80,6 +85,16 @@ def test_steps_are_exact(
     stencil: Stencil, shape: tuple[int, ...], steps: tuple[int, ...]
 ) -> None:
     check(stencil, shape, steps)
+
+
+@pytest.mark.filterwarnings("ignore::gpucodegen.errors.PossiblyOutOfBounds")
+@pytest.mark.sampled(10)
+@pytest.mark.parametrize("shape", [(0, 3), (1, 1), (2, 2), (5, 3), (37, 83)], ids=str)
+@pytest.mark.parametrize("stencil", [PLANE, FDTD])
+def test_steps_over_unknown_extents_are_exact(
+    stencil: Stencil, shape: tuple[int, ...]
+) -> None:
+    check(stencil, shape, (5,), specialize=False)
 
 
 @pytest.mark.parametrize("stencil", [LINE, SHIFTED, SKEWED, FDTD])
@@ -138,6 +153,22 @@ def test_the_emulated_device_misses_every_barrier(
     call = gcg.compile(text, target="sim", verify=False)[LINE.name]
     with pytest.raises(errors.SharedRace):
         call(4, *random_arrays(LINE, (300,)))
+
+
+MOST_OPERATIONS = 12_000_000
+"""Of isl, for the proof of a kernel; a second or two on a usual machine."""
+
+
+@pytest.mark.sampled(2)
+@pytest.mark.parametrize("stencil", [PLANE, FDTD])
+def test_tiles_of_unknown_extents_are_proven_well_within_the_limit(
+    stencil: Stencil,
+) -> None:
+    module = mapped(stencil.mlir("f32"))
+    (kernel,) = (op for op in module.walk() if op.name == "gpu.func")
+    built = model(lift_function(kernel, Surroundings.of(module)).scop, PROOF)
+    assert races(built) == ()
+    assert built.solver.spent < MOST_OPERATIONS
 
 
 OFFSETS = st.integers(-2, 2)

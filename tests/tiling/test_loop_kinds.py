@@ -124,9 +124,9 @@ def test_no_quota_left_means_dependent():
     assert starved[0, 0, 1] == "false"
 
 
-def test_no_time_left_means_dependent():
+def test_no_operations_left_mean_dependent():
     scop = nest("for i in 0..8\n  A[i] = B[i]")
-    late = Limits(seconds=-1.0)
+    late = Limits(altogether=-1)
     assert [v.kind for v in loop_verdicts(model(scop, late))] == [LoopKind.SEQUENTIAL]
     found = {row[:3]: row[3] for row in rows(scop, late)}
     assert found[1, 1, 1] == "[1, +inf]"

@@ -124,7 +124,7 @@ def visited(
 
 def check(scop: Scop, depth: int, **parameters: int) -> dict[str, list[LocalTile]]:
     """The tiles that are possible, after they have been tried all at once."""
-    built = model(scop, Limits(200_000, 20.0))
+    built = model(scop, Limits(200_000, 80_000_000))
     found = {array.name: local_tiles(built, array.name, depth) for array in scop.arrays}
     tiles = [t for each in found.values() for t in each if isinstance(t, LocalTile)]
     touches = execute(scop, **parameters)

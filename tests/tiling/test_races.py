@@ -215,10 +215,26 @@ def test_copies_of_a_sequential_program_need_their_wait_only():
 
 def test_a_proof_that_is_not_found_is_a_refusal():
     body = blocked(LOAD_A, LOAD_B, Barrier(), COMPUTE, Barrier())
-    found = races(model(kernel(body, STORE), Limits(seconds=-1.0)))
+    found = races(model(kernel(body, STORE), Limits(altogether=-1)))
     assert any("not found within the limit" in str(race) for race in found)
     alone = Scop(arrays=ARRAYS[:1], body=(Statement("S", (read("A", "0", "0"),)),))
-    assert races(model(alone, Limits(seconds=-1.0))) == ()
+    assert races(model(alone, Limits(altogether=-1))) == ()
+
+
+def test_what_the_context_says_costs_a_proof_nothing():
+    """Sizes that cannot be are no reason why a barrier may be missing."""
+    put, got = write("A", "ti", "tj"), read("A", "tj", "ti")
+    first, then = Statement("put", (put,)), Statement("get", (got,))
+    steps = Loop("k", "0", "K", body=(Barrier(), then, Barrier()))
+    asked: list[int] = []
+    for context in ((), ("M >= 0", "K >= 0", "N >= M")):
+        scop = Scop(
+            ("M", "N", "K"), context, ARRAYS[:1], nest(grid()[2:], (first, steps))
+        )
+        built = model(scop)
+        assert races(built) == ()
+        asked.append(built.solver.asked)
+    assert asked[1] - asked[0] <= 2  # the context of both barriers
 
 
 def test_statements_outside_the_thread_loops_are_refused():

@@ -145,12 +145,12 @@ def test_statements_around_the_loops_of_others():
 
 
 def test_without_an_answer_nothing_is_decided():
-    built = model(SEIDEL_9, Limits(0, 4.0))
+    built = model(SEIDEL_9, Limits(0))
     units = tuple(Unit((s.name,)) for s in statements(SEIDEL_9.body))
     found = UnitNest(built, dependences(built), units)
     schedule = skewed(found)
     assert isinstance(schedule, Schedule)
-    built.solver.limits = Limits(2, 4.0)
+    built.solver.limits = Limits(2)
     assert generate(found, schedule) is None
     for plan in (skewed, find_schedule):
         refusal = plan(found)

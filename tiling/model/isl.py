@@ -4,9 +4,9 @@ Comes in: isl text of sets and relations. Goes out: islpy objects of one context
 plain Python values, which `isl_forms` makes of them. Other modules take the types `Map`
 and `Set` from here.
 
-An isl query may blow up, so each has a limit of isl operations and all of a problem
-share a limit of time (isl does not count all that it does). The caller says what to
-assume when there is no answer: always the side on which nothing is proven.
+An isl query may blow up, so each has a limit of isl operations, and all of a problem
+share another one. No clock is read: answers are the same on every machine. The caller
+says what to assume when there is no answer: always the side on which nothing is proven.
 """
 
 from __future__ import annotations
@@ -16,7 +16,6 @@ from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from math import inf
-from time import thread_time
 from typing import TypeVar
 
 import islpy
@@ -59,16 +58,22 @@ __all__ = [
 
 Answer = TypeVar("Answer")
 SMALLEST_QUOTA = 2_000
+LEAST, COARSE = 256, 4
+"""Operations that every query is taken to need, and the factor between larger counts:
+isl tells only whether there were more than some."""
 
 _NAME = re.compile(r"[A-Za-z_]\w*")
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """How much may be spent: isl operations per query, CPU seconds per problem."""
+    """How many isl operations a query may take, and all those of a problem.
+
+    0 for a query is no limit.
+    """
 
     operations: int = 50_000
-    seconds: float = 4.0
+    altogether: float = 16_000_000
 
 
 UNLIMITED = Limits(0, inf)
@@ -83,6 +88,7 @@ class Solver:
     """One isl context and its limits.
 
     A query over the limit of operations halves it, so that hopeless problems end soon.
+    ``spent``: operations so far, rounded up.
 
     >>> solver = Solver()
     >>> evens = solver.set("{ [i] : 0 <= i < 10 and i mod 2 = 0 }")
@@ -93,7 +99,7 @@ class Solver:
     """
 
     limits: Limits = field(default_factory=Limits)
-    spent: float = 0.0
+    spent: int = 0
     context: islpy.Context = field(default_factory=islpy.Context)
     _maps: dict[str, Map] = field(default_factory=dict[str, Map])
     _sets: dict[str, Set] = field(default_factory=dict[str, Set])
@@ -112,18 +118,17 @@ class Solver:
     def more(self, factor: int) -> Generator[None, None, None]:
         """Within this context, ``factor`` times as much may be spent."""
         before = self.limits
-        operations, seconds = before.operations * factor, before.seconds * factor
-        self.limits = Limits(operations, seconds)
+        self.limits = Limits(before.operations * factor, before.altogether * factor)
         try:
             yield
         finally:
             self.limits = before
 
     def _limited(self, query: Callable[[], Answer]) -> Answer:
-        if self.spent > self.limits.seconds:
+        if self.spent > self.limits.altogether:
             raise _OverLimit
         self.asked += 1
-        start = thread_time()
+        self.context.reset_operations()
         self.context.set_max_operations(self.limits.operations)
         try:
             return query()
@@ -133,19 +138,27 @@ class Solver:
             self._tighten()
             raise _OverLimit from error
         finally:
-            self.context.reset_operations()
+            self.spent += self._counted()
             self.context.set_max_operations(0)
-            self.spent += thread_time() - start
 
     def _tighten(self) -> None:
         quota = self.limits.operations
         smaller = max(quota // 2, min(quota, SMALLEST_QUOTA))
         self.limits = replace(self.limits, operations=smaller)
 
+    def _counted(self) -> int:
+        """The operations of the last query, rounded up."""
+        found = LEAST
+        self.context.set_max_operations(found)
+        while self._exhausted():
+            found *= COARSE
+            self.context.set_max_operations(found)
+        return found
+
     def _exhausted(self) -> bool:
         """Whether nothing can be asked any more; the error's text does not tell."""
         try:
-            islpy.Set.read_from_str(self.context, "{ [0] }").is_empty()
+            islpy.Val.zero(self.context)
         except islpy.Error:
             return True
         return False

@@ -14,12 +14,14 @@ Weigh = Callable[[Operation], int]
 """What one execution of an operation without regions counts."""
 
 
-def inside(op: Operation, middles: Middles) -> Middles:
-    """The middles known in the body of an ``affine.for``."""
+def inside(op: Operation, middles: Middles, part: int = 0, parts: int = 1) -> Middles:
+    """The middles known in the body of an ``affine.for``, in one of its equal parts."""
     found = _range(affine.For(op), middles)
     if found is None:
         return middles
-    return {**middles, affine.For(op).iv: sum(found) // 2}
+    lower, upper = found
+    middle = lower + (2 * part + 1) * (upper - lower) // (2 * parts)
+    return {**middles, affine.For(op).iv: middle}
 
 
 def iterations(op: Operation, middles: Middles) -> range | None:

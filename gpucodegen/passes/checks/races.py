@@ -25,7 +25,7 @@ from gpucodegen.passes.checks.transfer_pairs import unpaired
 from gpucodegen.tiling.model.relations import model
 from gpucodegen.tiling.model.scop import statements
 from gpucodegen.tiling.proof.dependences import dependences
-from gpucodegen.tiling.proof.kernels.races import Race, races
+from gpucodegen.tiling.proof.kernels.races import PROOF, Race, races
 from gpucodegen.tiling.proof.loops import LoopKind, loop_verdicts, nested_loops
 
 
@@ -45,7 +45,7 @@ def _failures(
 ) -> Iterator[errors.CompileError]:
     if op.name == "gpu.func" or any(inner.name in TRANSFERS for inner in op.walk()):
         lifted = lift_function(op, surroundings)
-        built = model(lifted.scop)
+        built = model(lifted.scop, PROOF)
         found = races(built)
         for race in sorted(found, key=lambda r: r.witness is None):
             if race.rule != "unfinished":

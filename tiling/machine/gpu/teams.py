@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import ceil
 
 from gpucodegen.tiling.machine.gpu.devices import SCHEDULERS, GpuDevice
 from gpucodegen.tiling.machine.gpu.estimate import BARRIER, LATENCY_L2
@@ -41,10 +42,27 @@ class StepTeam:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """``iterations`` that may run at once, None if not known, of some operations."""
+    """``iterations`` that may run at once, None if not known, of some operations.
+
+    ``varies``: these are a mean, of steps of any number of iterations.
+    """
 
     iterations: int | None
     operations: int
+    varies: bool = False
+
+
+def mean_step(steps: Sequence[Step]) -> Step:
+    """A step as it is in the mean over these.
+
+    >>> mean_step([Step(30, 4), Step(10, 4)])
+    Step(iterations=20, operations=4, varies=True)
+    """
+    counts = [step.iterations for step in steps]
+    known = [count for count in counts if count is not None]
+    operations = sum(step.operations for step in steps) // len(steps)
+    mean = sum(known) // len(known) if len(known) == len(counts) else None
+    return Step(mean, operations, len(set(counts)) > 1)
 
 
 def plan_steps(steps: Sequence[Step], *, device: GpuDevice = DEFAULT) -> StepTeam:
@@ -75,8 +93,13 @@ def _all_clocks(team: StepTeam, steps: Sequence[Step], device: GpuDevice) -> flo
 
 def _clocks(team: StepTeam, step: Step, device: GpuDevice) -> float:
     iterations = UNKNOWN if step.iterations is None else step.iterations
-    rounds = -(-iterations // (team.blocks * team.threads))
+    rounds = _rounds(iterations / (team.blocks * team.threads), varies=step.varies)
     issued = team.threads * step.operations / (SCHEDULERS * WARP)
     waited = LATENCY_L2 + DEPENDENT * step.operations
     barrier = BARRIER if team.blocks == 1 else MEETING * device.clock
     return barrier + rounds * max(issued, waited)
+
+
+def _rounds(full: float, *, varies: bool) -> float:
+    """Rounds for so many full ones; the last round of steps that vary is half full."""
+    return max(1.0, full + 0.5) if varies else ceil(full)

@@ -8,7 +8,7 @@ is not.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
 from functools import reduce
 from itertools import product
@@ -141,6 +141,10 @@ class GroupPair:
     second: StatementGroup
     fences: Sequence[Instances]
     detail: Detail = Detail.EXACT
+    phases: dict[tuple[int, ...], Map] = field(
+        default_factory=dict[tuple[int, ...], Map]
+    )
+    """What `_within_a_phase` found, by the fences that count."""
 
     def conflict(self, array: str) -> Map:
         """{ x -> y : one cell, one writes, not both atomic of one kind }."""
@@ -186,11 +190,14 @@ class GroupPair:
 
         Taken over all tuples: what is known of the cells would only slow it down.
         """
-        a, b = self.first.head, self.second.head
-        inside = self._same(everything(a, b), Role.BLOCK)
-        ordered = earlier(inside, a, b, or_same=True)
-        passed = fenced(self.model, a, b, self.fences)
-        return ordered.subtract(passed).coalesce()
+        counted = tuple(fence.order for fence in self.fences)
+        if counted not in self.phases:
+            a, b = self.first.head, self.second.head
+            inside = self._same(everything(a, b), Role.BLOCK)
+            ordered = earlier(inside, a, b, or_same=True)
+            passed = fenced(self.model, a, b, self.fences)
+            self.phases[counted] = ordered.subtract(passed).coalesce()
+        return self.phases[counted]
 
     def overlap(self, array: str) -> Map:
         """{ x -> x : x reads and writes one cell }."""

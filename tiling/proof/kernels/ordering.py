@@ -8,6 +8,7 @@ in the program of its thread: the sequential loops and the text.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import reduce
 
 from gpucodegen.tiling.model.isl import IN, OUT, Map, Set
@@ -72,6 +73,14 @@ def _fenced(model: Model, a: Instances, f: Instances, b: Instances) -> Map:
     if before is None or after is None:
         return nothing(a, b)
     return _through(a, f, b, before.intersect_range(f.domain), after)
+
+
+def in_context(model: Model, fence: Instances) -> Instances:
+    """A fence without the constraints on its domain that the context states already.
+
+    Pairs of executions outside of the context are then no reason why it may be missing.
+    """
+    return replace(fence, domain=model.beyond_context(fence.values).domain())
 
 
 def of_grid(instances: Instances) -> bool:

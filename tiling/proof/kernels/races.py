@@ -42,7 +42,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from itertools import product
 
-from gpucodegen.tiling.model.isl import Map
+from gpucodegen.tiling.model.isl import Limits, Map
 from gpucodegen.tiling.model.places import Doubt
 from gpucodegen.tiling.model.relations import Instances, Model
 from gpucodegen.tiling.model.scop import Barrier, Role, Statement
@@ -54,6 +54,7 @@ from gpucodegen.tiling.proof.kernels.conflicts import (
 )
 from gpucodegen.tiling.proof.kernels.lanes import ALL_LANES
 from gpucodegen.tiling.proof.kernels.ordering import (
+    in_context,
     left_out,
     of_grid,
     unfinished,
@@ -99,21 +100,24 @@ def races(model: Model) -> tuple[Race, ...]:
     stray = _outside_of_threads(model)
     if stray:
         return stray
-    with model.solver.more(PATIENCE):
-        return (
-            *_divergent_barriers(model),
-            *unfinished_copies(model),
-            *_conflicting(model),
-        )
+    return (
+        *_divergent_barriers(model),
+        *unfinished_copies(model),
+        *_conflicting(model),
+    )
 
 
-PATIENCE = 8
-"""How much more than an analysis a proof may cost: without it nothing is compiled."""
+PROOF = Limits(2_000_000, 128_000_000)
+"""A proof may cost more than an analysis: without it nothing is compiled."""
 
 
 def _conflicting(model: Model) -> Iterator[Race]:
     groups = groups_of(model)
-    fences = [i for i in model.everything if not isinstance(i.node, Statement)]
+    fences = [
+        in_context(model, i)
+        for i in model.everything
+        if not isinstance(i.node, Statement)
+    ]
     for (i, first), (j, second) in product(enumerate(groups), enumerate(groups)):
         sure = [fence for fence in fences if _is_sure(fence, first, second)]
         pair = GroupPair(model, first, second, sure)

@@ -11,11 +11,10 @@ from gpucodegen.passes.contraction.gpu.staging import contiguity
 from gpucodegen.passes.contraction.gpu.views import side_by_side
 from gpucodegen.passes.contraction.recognition.recognize import Contraction
 from gpucodegen.passes.framework.builder import Builder
-from gpucodegen.passes.framework.nests import Axis
 from gpucodegen.passes.gpu.facts.vector_width import Definitions
 from gpucodegen.tiling.machine.gpu.products.candidates import SPLITS, SharedTiles
 from gpucodegen.tiling.machine.gpu.products.plan import (
-    UNKNOWN,
+    USUAL,
     fitted,
     plan_contraction,
 )
@@ -30,18 +29,19 @@ def planned(
     definitions: Definitions,
 ) -> SharedTiles:
     """The plan of a contraction's kernel; ``plan``: what the caller has chosen."""
-    product = _product(contraction, groups, definitions)
+    products = _products(contraction, groups, definitions)
     if plan is None:
-        chosen = plan_contraction(product, splits=tuple(_splits(contraction)))
+        chosen = plan_contraction(*products, splits=tuple(_splits(contraction)))
     else:
-        chosen = fitted(plan, product) or plan
+        chosen = fitted(plan, products[0]) or plan
     terms = [extent((axis,)).constant for axis in groups.reduction]
     return replace(chosen, depth=even_depth(terms, chosen.depth))
 
 
-def _product(
+def _products(
     contraction: Contraction, groups: Groups, definitions: Definitions
-) -> Product:
+) -> list[Product]:
+    """The product, or those that it may be where extents are not known."""
     sides = (contraction.left, groups.rows), (contraction.right, groups.columns)
     moved: list[tuple[bool, int]] = []
     for operand, axes in sides:
@@ -50,20 +50,17 @@ def _product(
         made = {value: op for op in b.operations for value in op.results}
         moved.append(contiguity(viewed, axes, reduction, {**definitions, **made}))
     (left, left_width), (right, right_width) = moved
-    return Product(
-        _size(groups.rows),
-        _size(groups.columns),
-        _size(groups.reduction),
-        _size(groups.batch),
-        element_bytes(contraction.element) or 4,
-        (left, right),
-        (left_width, right_width),
-    )
-
-
-def _size(axes: tuple[Axis, ...]) -> int:
-    size = extent(axes).constant
-    return UNKNOWN if size is None else max(1, size)
+    roles = groups.rows, groups.columns, groups.reduction, groups.batch
+    sizes = [extent(axes).constant for axes in roles]
+    return [
+        Product(
+            *(unknown if size is None else max(1, size) for size in sizes),
+            element=element_bytes(contraction.element) or 4,
+            turned=(left, right),
+            widths=(left_width, right_width),
+        )
+        for unknown in (USUAL if None in sizes else USUAL[:1])
+    ]
 
 
 def _splits(contraction: Contraction) -> Iterator[int]:

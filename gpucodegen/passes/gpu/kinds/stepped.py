@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from gpucodegen.dialects import affine
 from gpucodegen.ir.operation import Operation, Value
 from gpucodegen.ir.types import I32, MemRefType
 from gpucodegen.passes.analysis.lifting import Surroundings
@@ -30,13 +31,15 @@ from gpucodegen.passes.gpu.launches.gpu_launch import KernelBody, thread_index
 from gpucodegen.passes.loops.order.distribution import distribute
 from gpucodegen.passes.prepare.affine.dead_code import has_no_effect
 from gpucodegen.tiling.machine.gpu.limits import WARP
-from gpucodegen.tiling.machine.gpu.teams import Step, StepTeam, plan_steps
+from gpucodegen.tiling.machine.gpu.teams import Step, StepTeam, mean_step, plan_steps
 
 STRUCTURE = frozenset({"affine.for", "affine.if"})
 PLAIN = STORES | LOADS | {"affine.yield"}
 """Operations that each thread may run beside those without effects."""
 ROUNDS = 3
 """How often loops are distributed: each time one level further in."""
+PARTS = 4
+"""Parts of the outermost loop in whose middles a step is looked at: it may shrink."""
 
 
 def stepped(nest: Nest) -> list[Operation] | None:
@@ -48,10 +51,13 @@ def stepped(nest: Nest) -> list[Operation] | None:
         return None
     made, _ = distributed(op, nest.context, nest.mapper.surroundings)
     nest = nest.of(made)
-    chains = list(_chains(nest.op, nest.analysis, {}))
+    chains = list(_chains(nest.op, nest.analysis, inside(nest.op, {})))
     if not chains or (nest.mapper.contractions and _multiplies(chains)):
         return None
-    steps = [step_of(chain, middles) for chain, middles in chains]
+    places = (inside(nest.op, {}, part, PARTS) for part in range(PARTS))
+    found = (_chains(nest.op, nest.analysis, place) for place in places)
+    seen = ([step_of(*chain) for chain in chains] for chains in found)
+    steps = [mean_step(each) for each in zip(*seen, strict=True)]
     return _launched(nest, nest.mapper.team or plan_steps(steps))
 
 
@@ -125,7 +131,8 @@ def _chains(op: Operation, analysis: NestAnalysis, middles: Middles) -> Iterator
     if chain:
         yield chain, middles
         return
-    within = inside(op, middles) if op.name == "affine.for" else middles
+    is_new = op.name == "affine.for" and affine.For(op).iv not in middles
+    within = inside(op, middles) if is_new else middles
     for region in op.regions:
         for block in region.blocks:
             for inner in block.operations:

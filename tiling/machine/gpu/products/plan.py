@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import lru_cache
+from math import prod
 
 from gpucodegen.tiling.machine.gpu.devices import DEVICES, GpuDevice
 from gpucodegen.tiling.machine.gpu.estimate import Estimate, estimate
@@ -28,24 +29,36 @@ WARPS = 24
 """Warps of a multiprocessor beyond which more are not worth fewer registers."""
 SHARPNESS = 8
 """How near the soft maximum is to the largest; an assumption."""
-UNKNOWN = 256
-"""What an extent is taken for that is not known: tiles serve small ones and large."""
+USUAL = (256, 1024, 4096)
+"""What an extent that is not known may be: a plan must serve small ones and large."""
 
 
 @lru_cache(maxsize=256)
 def plan_contraction(
-    product: Product, *, splits: tuple[int, ...] = (1,), device: GpuDevice = DEFAULT
+    *products: Product, splits: tuple[int, ...] = (1,), device: GpuDevice = DEFAULT
 ) -> Candidate:
     """The kernel of a contraction; ``splits``: numbers of blocks that may share terms.
+
+    Several products are one whose extents are not known.  Its kernel is the one of
+    least clocks relative to the best for each of them, in the geometric mean.
 
     >>> plans = [plan_contraction(Product(n, n, n)) for n in (256, 1024, 4096)]
     >>> [(plan.tile_rows, plan.tile_columns) for plan in plans]
     [(32, 32), (64, 64), (128, 128)]
     >>> plan_contraction(Product(256, 256, 16384), splits=(1, 8)).splits
     8
+    >>> open_ = plan_contraction(*(Product(n, n, n) for n in USUAL))
+    >>> (open_.tile_rows, open_.tile_columns)
+    (32, 64)
     """
-    plans = _plans(product, splits=splits, device=device)
-    return min(plans, key=lambda plan: _clocks(plan, product, device))
+    plans = list(_plans(products[0], splits=splits, device=device))
+    clocks = [[_clocks(plan, each, device) for each in products] for plan in plans]
+    best = [min(column) for column in zip(*clocks, strict=True)]
+
+    def excess(number: int) -> float:
+        return prod(c / b for c, b in zip(clocks[number], best, strict=True))
+
+    return plans[min(range(len(plans)), key=excess)]
 
 
 def fitted(
