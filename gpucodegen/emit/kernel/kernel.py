@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 
 from gpucodegen.dialects.func import Function
 from gpucodegen.dialects.gpu import known_block, resident_blocks
+from gpucodegen.dialects.nvgpu.copies import COPY
 from gpucodegen.dialects.shared.transfers import STARTS, ends_of
 from gpucodegen.emit.kernel.context import Emitter, Facts
 from gpucodegen.emit.kernel.emissions import Emission
@@ -166,6 +167,7 @@ _STORES = {
     "memref.dma_wait": 0,
     "affine.dma_wait": 0,
     "gcg.grid_barrier": 0,
+    COPY: 0,
 }
 """The operand that an operation writes to."""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from gpucodegen.dialects.builtin import Module, symbol_name
@@ -30,7 +30,9 @@ class MapGpu(ModulePass):
     """Nests become ``gpu.func`` kernels, the function launches them.
 
     ``tile``: rows, columns and depth of a contraction's shared tiles and the rows and
-    columns of each thread; empty leaves the choice to the model.  ``contractions``
+    columns of each thread; empty leaves the choice to the model.  ``stages``: shared tiles of
+    each factor that a contraction of such a ``tile`` has; 0 leaves that to the model.
+    ``contractions``
     become fused multiply-adds on shared tiles.  ``team``: blocks and threads of a block
     that walk sequential loops together; empty leaves the choice to the model.
     ``time_tiles``: without, these loops stay on the host.  ``relaxed``: sums may be
@@ -39,6 +41,7 @@ class MapGpu(ModulePass):
 
     name: ClassVar[str] = "map-gpu"
     tile: tuple[int, ...] = ()
+    stages: int = 0
     contractions: bool = True
     team: tuple[int, ...] = ()
     time_tiles: bool = True
@@ -58,6 +61,8 @@ class MapGpu(ModulePass):
     def _mapped(self, module: Module, mappers: list[GpuMapper]) -> Module:
         """The module of kernels; the mappers of functions are added to a list."""
         plan = SharedTiles(*self.tile) if self.tile else None
+        if plan and self.stages:
+            plan = replace(plan, direct=(True, True), stages=self.stages)
         surroundings = Surroundings.of(module)
 
         def map_function(op: Operation) -> list[Operation]:

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from gpucodegen.ir.types import element_bytes
 from gpucodegen.passes.contraction.gpu.axes import Groups, extent
-from gpucodegen.passes.contraction.gpu.staging import contiguity
+from gpucodegen.passes.contraction.gpu.staging import can_be_direct, contiguity
 from gpucodegen.passes.contraction.gpu.views import side_by_side
 from gpucodegen.passes.contraction.recognition.recognize import Contraction
 from gpucodegen.passes.framework.builder import Builder
@@ -16,8 +16,8 @@ from gpucodegen.passes.gpu.facts.vector_width import Definitions
 from gpucodegen.tiling.machine.gpu.products.candidates import SPLITS, SharedTiles
 from gpucodegen.tiling.machine.gpu.products.plan import (
     UNKNOWN,
-    fitted,
     plan_contraction,
+    with_copies,
 )
 from gpucodegen.tiling.machine.gpu.products.product_work import Product
 from gpucodegen.tiling.machine.gpu.products.steps import even_depth
@@ -34,7 +34,7 @@ def planned(
     if plan is None:
         chosen = plan_contraction(product, splits=tuple(_splits(contraction)))
     else:
-        chosen = fitted(plan, product) or plan
+        chosen = with_copies(plan, product)
     terms = [extent((axis,)).constant for axis in groups.reduction]
     return replace(chosen, depth=even_depth(terms, chosen.depth))
 
@@ -44,11 +44,20 @@ def _product(
 ) -> Product:
     sides = (contraction.left, groups.rows), (contraction.right, groups.columns)
     moved: list[tuple[bool, int]] = []
+    direct: list[bool] = []
     for operand, axes in sides:
         b = Builder(contraction.location)
         viewed, reduction = side_by_side(b, operand, groups.reduction)
         made = {value: op for op in b.operations for value in op.results}
-        moved.append(contiguity(viewed, axes, reduction, {**definitions, **made}))
+        along_depth, width = contiguity(
+            viewed, axes, reduction, {**definitions, **made}
+        )
+        moved.append((along_depth, width))
+        direct.append(
+            can_be_direct(
+                viewed, contraction.element, along_depth=along_depth, width=width
+            )
+        )
     (left, left_width), (right, right_width) = moved
     return Product(
         _size(groups.rows),
@@ -58,6 +67,7 @@ def _product(
         element_bytes(contraction.element) or 4,
         (left, right),
         (left_width, right_width),
+        (direct[0], direct[1]),
     )
 
 

@@ -10,12 +10,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import lru_cache
+from typing import Any
 
 from gpucodegen.tiling.machine.gpu.devices import DEVICES, GpuDevice
 from gpucodegen.tiling.machine.gpu.estimate import Estimate, estimate
 from gpucodegen.tiling.machine.gpu.limits import STATIC_SHARED
 from gpucodegen.tiling.machine.gpu.occupancy import occupancy
-from gpucodegen.tiling.machine.gpu.products.candidates import CANDIDATES, Candidate
+from gpucodegen.tiling.machine.gpu.products.candidates import (
+    CANDIDATES,
+    STAGES,
+    Candidate,
+)
 from gpucodegen.tiling.machine.gpu.products.product_work import (
     Counts,
     Product,
@@ -48,14 +53,29 @@ def plan_contraction(
     return min(plans, key=lambda plan: _clocks(plan, product, device))
 
 
+def with_copies(
+    plan: Candidate, product: Product, *, device: GpuDevice = DEFAULT
+) -> Candidate:
+    """A caller's tiles with the copies that cost least, if the caller chose none.
+
+    Tiles that fit no block stay as they are.
+    """
+    ways = [plan] if any(plan.direct) else staged(plan, product)
+    found = [fits for way in ways if (fits := fitted(way, product, device=device))]
+    return min(found, key=lambda one: _clocks(one, product, device), default=plan)
+
+
 def fitted(
     plan: Candidate, product: Product, *, device: GpuDevice = DEFAULT
 ) -> Candidate | None:
     """A plan with as many resident blocks as registers and shared memory allow.
 
-    Its blocks of terms are halved until the tiles fit the memory of a block; None where
-    none of them do.
+    Factors that ``cp.async`` cannot copy go through registers.  Blocks of terms are
+    halved until the tiles fit the memory of a block; None where none of them do.
     """
+    left, right = (a and b for a, b in zip(plan.direct, product.direct, strict=True))
+    stages = plan.stages if left and right else STAGES[0]
+    plan = replace(plan, direct=(left, right), stages=stages)
     while plan.depth > 1 and Counts(plan, product).shared > STATIC_SHARED:
         plan = replace(plan, depth=plan.depth // 2)
     counts = Counts(plan, product)
@@ -67,10 +87,24 @@ def fitted(
     return replace(plan, resident=min(held.blocks, enough))
 
 
+def staged(plan: Candidate, product: Product) -> Iterator[Candidate]:
+    """A plan with every way that the factors may come to shared memory.
+
+    >>> product = Product(64, 64, 64, direct=(False, True))
+    >>> [(way.direct, way.stages) for way in staged(CANDIDATES[0], product)]
+    [((False, False), 2), ((False, True), 2)]
+    """
+    ways = [dict[str, Any]()]
+    if any(product.direct):
+        counts = STAGES if all(product.direct) else STAGES[:1]
+        ways += [{"direct": product.direct, "stages": n} for n in counts]
+    return (replace(plan, **way) for way in ways)
+
+
 def _plans(
     product: Product, *, splits: tuple[int, ...], device: GpuDevice
 ) -> Iterator[Candidate]:
-    for plan in CANDIDATES:
+    for plan in (way for tiles in CANDIDATES for way in staged(tiles, product)):
         found = fitted(plan, product, device=device)
         for parts in splits:
             if found and (parts == 1 or product.terms >= 8 * parts * found.depth):

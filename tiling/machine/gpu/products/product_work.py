@@ -13,7 +13,7 @@ from gpucodegen.tiling.machine.gpu.devices import SECTOR
 from gpucodegen.tiling.machine.gpu.estimate import LATENCY_L2, Work
 from gpucodegen.tiling.machine.gpu.limits import WARP, WIDEST
 from gpucodegen.tiling.machine.gpu.products.banks import wavefronts
-from gpucodegen.tiling.machine.gpu.products.candidates import STAGES, SharedTiles
+from gpucodegen.tiling.machine.gpu.products.candidates import SharedTiles
 from gpucodegen.tiling.machine.gpu.products.copies import TileCopy, tile_copy
 from gpucodegen.tiling.machine.gpu.products.lanes import LaneMap, Side
 
@@ -33,7 +33,7 @@ class Product:
 
     ``element``: bytes of each in registers and in shared memory.  ``turned``: which of
     the two factors lie along the terms in memory; ``widths``: how many of their
-    elements one access moves.
+    elements one access moves; ``direct``: which of them `cp.async` can copy.
     """
 
     rows: int
@@ -43,6 +43,7 @@ class Product:
     element: int = 4
     turned: tuple[bool, bool] = (True, False)
     widths: tuple[int, int] = (4, 4)
+    direct: tuple[bool, bool] = (False, False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +72,7 @@ class Counts:
     def shared(self) -> int:
         """Bytes of shared memory of a block."""
         lead = sum(copy.lead for copy in self.copies)
-        return STAGES * self.plan.depth * lead * self.product.element
+        return self.plan.stages * self.plan.depth * lead * self.product.element
 
     @property
     def registers(self) -> int:
@@ -106,7 +107,7 @@ class Counts:
         cells = plan.tile_rows * plan.tile_columns
         moved = (plan.tile_rows + plan.tile_columns) * plan.depth * trips + 2 * cells
         sectors = self.blocks * moved * product.element / SECTOR
-        hidden = min(1.0, each / LATENCY_L2)
+        hidden = min(1.0, each * (plan.stages - 1) / LATENCY_L2)
         return Work(
             self.blocks,
             plan.threads,
@@ -134,12 +135,17 @@ class Counts:
         return self.plan.depth * loads, self.plan.depth * turns
 
     def _copies(self) -> tuple[int, int]:
-        """Instructions of a warp for the copies of a block of terms, and wavefronts."""
-        size = self.product.element
-        instructions = turns = 0
-        for copy in self.copies:
+        """Instructions of a warp for the copies of a block of terms, and wavefronts.
+
+        A copy past the registers is one instruction; its group is closed and waited
+        for.
+        """
+        size, direct = self.product.element, self.plan.direct
+        instructions = 2 * any(direct)
+        turns = 0
+        for copy, is_direct in zip(self.copies, direct, strict=True):
             stores = copy.width if copy.along_depth else 1
-            instructions += copy.per_thread * (1 + stores)
+            instructions += copy.per_thread * (1 if is_direct else 1 + stores)
             turns += copy.per_thread * copy.turns(size)
         return instructions, turns
 
