@@ -26,9 +26,9 @@ ONE_READS = "the barrier of the tree lies between, and thread 0 alone writes"
 class Kind:
     """A program with kernels of a kind.
 
-    ``counts``: how many of each operation of `EDITS` its kernels have, and of stages.  ``harmless``:
-    which barriers may be left out, with the reason.  ``mapping``: how the mapper is
-    made, such as the team that walks steps.
+    ``counts``: how many of each operation of `EDITS` its kernels have, and of stages.
+    ``harmless``: which barriers may be left out, with the reason.  ``mapping``: how the
+    mapper is made, such as the team that walks steps.
     """
 
     text: str

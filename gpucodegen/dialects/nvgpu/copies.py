@@ -1,4 +1,4 @@
-"""Reading access to copies of a thread from global to shared memory, and their groups."""
+"""Copies of a thread from global to shared memory, and their groups."""
 
 from __future__ import annotations
 

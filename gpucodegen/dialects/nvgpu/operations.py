@@ -10,6 +10,7 @@ from gpucodegen.dialects.framework.declare import always, indices, op
 from gpucodegen.dialects.framework.definition import Check, Infer, Op, Trait
 from gpucodegen.dialects.framework.kinds import AttributeKind
 from gpucodegen.dialects.nvgpu import checks
+from gpucodegen.dialects.nvgpu.copies import TOKEN
 from gpucodegen.dialects.nvgpu.types import (
     BARRIERS,
     DESCRIPTOR,
@@ -18,8 +19,7 @@ from gpucodegen.dialects.nvgpu.types import (
     SUM,
     named,
 )
-from gpucodegen.dialects.nvgpu.copies import TOKEN
-from gpucodegen.ir.types import I1, I16, I32, DialectType, VectorType
+from gpucodegen.ir.types import I1, I16, I32, VectorType
 
 _BOOL = always(I1)
 _PREDICATE = "(`,` `predicate` `=` $predicate^)?"

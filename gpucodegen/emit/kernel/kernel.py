@@ -28,13 +28,14 @@ from gpucodegen.emit.tables.memory.addressing import (
     strides_of,
 )
 from gpucodegen.emit.tables.memory.copy_plan import PlannedTransfer
-from gpucodegen.emit.tables.memory.memory import stored_dtype
+from gpucodegen.emit.tables.memory.memory import shared_in, stored_dtype
 from gpucodegen.emit.text.header import Header
 from gpucodegen.emit.text.names import PythonNames
 from gpucodegen.ir.affine.expressions import AffineExpr, Const
 from gpucodegen.ir.data.float_formats import NARROW
 from gpucodegen.ir.operation import Operation, Value
 from gpucodegen.ir.types import MemRefType
+from gpucodegen.tiling.machine.gpu.limits import STATIC_SHARED
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +50,10 @@ class KernelParam:
 
 @dataclass(frozen=True, slots=True)
 class KernelSource:
-    """A kernel as the runtime takes it."""
+    """A kernel as the runtime takes it.
+
+    ``dynamic_shared``: its launches give the ``shared_bytes`` of a block.
+    """
 
     name: str
     source: str
@@ -59,6 +63,7 @@ class KernelSource:
     shared_bytes: int = 0
     cooperative: bool = False
     resident: int | None = None
+    dynamic_shared: bool = False
 
     @property
     def signature(self) -> tuple[tuple[str, str], ...]:
@@ -106,7 +111,8 @@ def emit_kernel(op: Operation, name: str, emission: Emission) -> EmittedKernel:
         spelling = emission.wide
     header = Header(spelling.face, names)
     emitter = Emitter(spelling, emission.handlers, names, header)
-    emitter.facts = Facts(transfers.tags_in(body), block_of(op))
+    is_dynamic = spelling.in_blocks and shared_in(body) > STATIC_SHARED
+    emitter.facts = Facts(transfers.tags_in(body), block_of(op), is_dynamic)
     emitter.begin(blocks)
     parameters = _Parameters(emitter, function.arguments, written_in(body))
     parameters.declare(op)
@@ -126,6 +132,7 @@ def emit_kernel(op: Operation, name: str, emission: Emission) -> EmittedKernel:
         emitter.shared_bytes,
         any(inner.name == "gcg.grid_barrier" for o in body for inner in o.walk()),
         resident_blocks(op),
+        is_dynamic,
     )
     transfers_ = tuple(emitter.transfers)
     return EmittedKernel(source, tuple(extras), spelling, transfers_, emitter.reports)

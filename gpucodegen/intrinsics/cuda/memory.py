@@ -28,6 +28,8 @@ SHARED, GLOBAL = 3, 1
 """Address spaces of PTX."""
 
 ALIGNMENT = 16
+DYNAMIC = "dynamic_shared"
+"""The memory of a block whose size a launch gives."""
 
 
 def factories(face: Face) -> dict[str, Any]:
@@ -55,6 +57,25 @@ def shared(face: Face, n: int, name: str) -> Any:
         return low.builder.bitcast(generic, low.value_type(low.signature.return_type))
 
     return face.define(f"shared_{n}_{name}", 0, lambda: signature(pointer(name)), lower)
+
+
+def dynamic_shared(face: Face, offset: int, name: str) -> Any:
+    """``dynamic_shared()``: elements from a byte of what each launch gives a block."""
+
+    def lower(low: Lowering) -> Any:
+        module = low.builder.module
+        array = module.globals.get(DYNAMIC)
+        if array is None:
+            ty = ir.ArrayType(ir.IntType(8), 0)
+            array = ir.GlobalVariable(module, ty, DYNAMIC, addrspace=SHARED)
+            array.linkage = "external"
+            array.align = ALIGNMENT
+        start = low.builder.gep(array, [I32(0), I32(offset)])
+        generic = low.builder.addrspacecast(start, ir.IntType(8).as_pointer())
+        return low.builder.bitcast(generic, low.value_type(low.signature.return_type))
+
+    hint = f"dynamic_shared_{offset}_{name}"
+    return face.define(hint, 0, lambda: signature(pointer(name)), lower)
 
 
 def local(face: Face, n: int, name: str) -> Any:
@@ -215,7 +236,7 @@ def dma_wait(face: Face, name: str, pending: int = 0) -> Any:
 
 
 def async_copy(face: Face, width: int, padded: bool = False) -> Any:
-    """``async_copy(src, src_off, dst, dst_off[, real])``: ``width`` bytes, one cp.async.
+    """``async_copy(src, src_off, dst, dst_off[, real])``: one cp.async of some bytes.
 
     ``padded``: only ``real`` bytes come from the source, and zeros behind them.
     """
@@ -259,6 +280,7 @@ MADE = {
     "close_group": close_group,
     "dma_start": dma_start,
     "dma_wait": dma_wait,
+    "dynamic_shared": dynamic_shared,
     "heap": heap,
     "heap_free": heap,
     "local": local,

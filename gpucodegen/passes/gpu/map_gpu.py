@@ -30,9 +30,9 @@ class MapGpu(ModulePass):
     """Nests become ``gpu.func`` kernels, the function launches them.
 
     ``tile``: rows, columns and depth of a contraction's shared tiles and the rows and
-    columns of each thread; empty leaves the choice to the model.  ``stages``: shared tiles of
-    each factor that a contraction of such a ``tile`` has; 0 leaves that to the model.
-    ``contractions``
+    columns of each thread; empty leaves the choice to the model.  ``stages``: shared
+    tiles of each factor in a contraction of such a ``tile`` where copies pass by the
+    registers; 0 leaves that to the model.  ``contractions``
     become fused multiply-adds on shared tiles.  ``team``: blocks and threads of a block
     that walk sequential loops together; empty leaves the choice to the model.
     ``time_tiles``: without, these loops stay on the host.  ``relaxed``: sums may be

@@ -48,13 +48,13 @@ from gpucodegen.tiling.model.isl import Map
 from gpucodegen.tiling.model.places import Doubt
 from gpucodegen.tiling.model.relations import Instances, Model
 from gpucodegen.tiling.model.scop import Barrier, Role, Statement, Wait
+from gpucodegen.tiling.proof.kernels.commit_groups import abandoned
 from gpucodegen.tiling.proof.kernels.conflicts import (
     Detail,
     GroupPair,
     StatementGroup,
     groups_of,
 )
-from gpucodegen.tiling.proof.kernels.commit_groups import abandoned
 from gpucodegen.tiling.proof.kernels.lanes import ALL_LANES
 from gpucodegen.tiling.proof.kernels.ordering import (
     left_out,

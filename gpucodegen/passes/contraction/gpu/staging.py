@@ -1,8 +1,9 @@
 """Tiles of one factor on their way from global to shared memory.
 
 A block reads a tile into registers, and stores it to a stage in shared memory later, or
-lets the hardware copy it there; what is read meanwhile lies in another stage.  Rows or columns beyond the edge repeat
-the last ones, for their products are never stored; terms beyond the edge are zeros.
+lets the hardware copy it there; what is read meanwhile lies in another stage.  Rows or
+columns beyond the edge repeat the last ones, for their products are never stored; terms
+beyond the edge are zeros.
 """
 
 from __future__ import annotations
@@ -31,7 +32,6 @@ from gpucodegen.passes.framework.nests import Axis
 from gpucodegen.passes.gpu.facts.vector_width import Definitions, vector_width
 from gpucodegen.passes.gpu.launches.gpu_launch import SHARED
 from gpucodegen.tiling.machine.gpu.products.copies import TileCopy
-
 
 WIDTHS = (4, 8, 16)
 """Bytes that one ``cp.async`` moves."""

@@ -12,9 +12,12 @@ from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
-from gpucodegen.tiling.machine.gpu.devices import DEVICES, GpuDevice
+from gpucodegen.tiling.machine.gpu.devices import (
+    DEVICES,
+    GpuDevice,
+    portable_shared,
+)
 from gpucodegen.tiling.machine.gpu.estimate import Estimate, estimate
-from gpucodegen.tiling.machine.gpu.limits import STATIC_SHARED
 from gpucodegen.tiling.machine.gpu.occupancy import occupancy
 from gpucodegen.tiling.machine.gpu.products.candidates import (
     CANDIDATES,
@@ -76,12 +79,12 @@ def fitted(
     left, right = (a and b for a, b in zip(plan.direct, product.direct, strict=True))
     stages = plan.stages if left and right else STAGES[0]
     plan = replace(plan, direct=(left, right), stages=stages)
-    while plan.depth > 1 and Counts(plan, product).shared > STATIC_SHARED:
+    while plan.depth > 1 and Counts(plan, product).shared > portable_shared():
         plan = replace(plan, depth=plan.depth // 2)
     counts = Counts(plan, product)
     unit = device.multiprocessor
     held = occupancy(unit, plan.threads, counts.registers, counts.shared)
-    if not held.blocks or counts.shared > STATIC_SHARED:
+    if not held.blocks or counts.shared > portable_shared():
         return None
     enough = max(1, WARPS // (held.warps // held.blocks))
     return replace(plan, resident=min(held.blocks, enough))

@@ -19,6 +19,11 @@ from gpucodegen.tiling.machine.gpu.products.lanes import LaneMap, Side
 
 OTHERS = 20
 """Instructions for a block of terms besides arithmetic and memory, as compiled."""
+GROUP = 6
+"""Instructions for a group of copies past the registers besides one for each copy.
+
+It is closed and waited for, and places in shared memory become numbers; as compiled.
+"""
 BASE_REGISTERS = 36
 """Registers besides sums and factors: addresses and what is on its way."""
 WIDE_REGISTERS = 12
@@ -135,13 +140,9 @@ class Counts:
         return self.plan.depth * loads, self.plan.depth * turns
 
     def _copies(self) -> tuple[int, int]:
-        """Instructions of a warp for the copies of a block of terms, and wavefronts.
-
-        A copy past the registers is one instruction; its group is closed and waited
-        for.
-        """
+        """Instructions of a warp for the copies of a block of terms, and wavefronts."""
         size, direct = self.product.element, self.plan.direct
-        instructions = 2 * any(direct)
+        instructions = GROUP * any(direct)
         turns = 0
         for copy, is_direct in zip(self.copies, direct, strict=True):
             stores = copy.width if copy.along_depth else 1

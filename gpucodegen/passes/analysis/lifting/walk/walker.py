@@ -13,8 +13,8 @@ from dataclasses import dataclass, field, replace
 
 from gpucodegen.dialects import affine
 from gpucodegen.dialects.gpu.communication.meetings import MEETINGS, meeting
-from gpucodegen.dialects.shared.allocations import ALLOCATIONS
 from gpucodegen.dialects.nvgpu.copies import COMMIT, COPY, WAIT, pending_groups
+from gpucodegen.dialects.shared.allocations import ALLOCATIONS
 from gpucodegen.dialects.shared.transfers import STARTS, WAITS
 from gpucodegen.ir.attributes import IntegerAttr
 from gpucodegen.ir.operation import Block, Operation, Value
