@@ -5,8 +5,8 @@ before the N newest commits.  So a copy x has arrived at a wait w of its own thr
 
     more than N commits c of the thread have S(x) < S(c) < S(w),
 
-which is a chain x < c0 < ... < cN < w.  Other threads may use its cells behind a barrier
-after that wait.
+which is a chain x < c0 < ... < cN < w.  Other threads may use its cells behind a
+barrier after that wait.
 """
 
 from __future__ import annotations

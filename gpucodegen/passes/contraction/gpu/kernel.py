@@ -195,7 +195,7 @@ class _Lowering:
             sums = i.carried_loop(0, plan.depth, sums, last, step=each, hint="k0")
             result.store(i, sums)
 
-        b.guard([extent(self.groups.reduction) - 1], whole)
+        b.guard([extent(self.groups.reduction) - 1, *where.exists], whole)
 
     def _sides(self, b: Builder, where: Place) -> tuple[Staging, Staging]:
         c, groups, plan = self.contraction, self.groups, self.plan

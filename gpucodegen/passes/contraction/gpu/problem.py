@@ -68,6 +68,7 @@ def _product(
         (left, right),
         (left_width, right_width),
         (direct[0], direct[1]),
+        all(extent(axes).constant for axes in (groups.rows, groups.columns)),
     )
 
 

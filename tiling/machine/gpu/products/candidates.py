@@ -18,6 +18,7 @@ class SharedTiles:
     Both factors' parts of these lie in shared memory.  Each thread keeps
     ``thread_rows x thread_columns`` of the tile in registers.  ``splits`` blocks share
     the terms of a tile.  ``resident``: blocks that a multiprocessor shall hold at once.
+    Blocks walk the tiles in bands of ``group`` rows of them.
     ``direct``: which of the two factors the hardware copies to shared memory past the
     registers (``cp.async``), into one of ``stages`` tiles.
     """
@@ -29,6 +30,7 @@ class SharedTiles:
     thread_columns: int
     splits: int = 1
     resident: int = 1
+    group: int = 1
     direct: tuple[bool, bool] = (False, False)
     stages: int = 2
 

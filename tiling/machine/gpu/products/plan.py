@@ -19,6 +19,7 @@ from gpucodegen.tiling.machine.gpu.devices import (
 )
 from gpucodegen.tiling.machine.gpu.estimate import Estimate, estimate
 from gpucodegen.tiling.machine.gpu.occupancy import occupancy
+from gpucodegen.tiling.machine.gpu.products.block_order import GROUPS, memory
 from gpucodegen.tiling.machine.gpu.products.candidates import (
     CANDIDATES,
     STAGES,
@@ -104,11 +105,22 @@ def staged(plan: Candidate, product: Product) -> Iterator[Candidate]:
     return (replace(plan, **way) for way in ways)
 
 
+def ordered(plan: Candidate, product: Product, device: GpuDevice) -> Candidate:
+    """The plan with the bands of tiles for which least comes from the memory.
+
+    Where an extent is not known, blocks walk whole rows of tiles.
+    """
+    groups = GROUPS if product.known else GROUPS[:1]
+    plans = [replace(plan, group=group) for group in groups]
+    return min(plans, key=lambda each: memory(each, product, device))
+
+
 def _plans(
     product: Product, *, splits: tuple[int, ...], device: GpuDevice
 ) -> Iterator[Candidate]:
     for plan in (way for tiles in CANDIDATES for way in staged(tiles, product)):
         found = fitted(plan, product, device=device)
+        found = found and ordered(found, product, device)
         for parts in splits:
             if found and (parts == 1 or product.terms >= 8 * parts * found.depth):
                 yield replace(found, splits=parts)
@@ -116,7 +128,8 @@ def _plans(
 
 def _clocks(plan: Candidate, product: Product, device: GpuDevice) -> float:
     """Clocks of the launches of a plan."""
-    works = [(plan.resident, Counts(plan, product).work())]
+    work = replace(Counts(plan, product).work(), memory=memory(plan, product, device))
+    works = [(plan.resident, work)]
     if plan.splits > 1:
         works.append((device.multiprocessor.blocks, partial_sums(product, plan.splits)))
     return sum(_busy(estimate(device, held, work)) for held, work in works)
