@@ -218,7 +218,7 @@ _RULES = {
 def _broken_rules(pair: GroupPair, array: str, *, symmetric: bool) -> Iterator[Race]:
     rules = ["transfers" if pair.first.copies else "threads"]
     if pair.first.head.grouped:
-        rules.append("threads")
+        rules.insert(0, "threads")
     is_shared = _per_block(pair, array)
     if not is_shared and any(map(of_grid, pair.model.everything)):
         rules.insert(0, "grid")
