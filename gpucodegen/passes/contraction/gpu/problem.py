@@ -68,8 +68,17 @@ def _product(
         (left, right),
         (left_width, right_width),
         (direct[0], direct[1]),
-        all(extent(axes).constant for axes in (groups.rows, groups.columns)),
+        _is_plain(groups),
     )
+
+
+def _is_plain(groups: Groups) -> bool:
+    """Whether it is one product of matrices of known extents.
+
+    Windows use elements several times, which counts of rows and columns do not tell.
+    """
+    alone = groups.rows, groups.columns, groups.reduction
+    return not groups.batch and all(len(g) == 1 and extent(g).constant for g in alone)
 
 
 def _size(axes: tuple[Axis, ...]) -> int:

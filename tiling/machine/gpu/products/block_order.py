@@ -60,7 +60,7 @@ def memory(plan: SharedTiles, product: Product, device: GpuDevice) -> float:
     each = product.element
     factors = (product.rows + product.columns) * product.terms * each
     results = 2 * product.rows * product.columns * each
-    if factors > HELD * device.l2:
+    if product.plain and factors > HELD * device.l2:
         down = ceil(product.rows / plan.tile_rows)
         across = ceil(product.columns / plan.tile_columns)
         running = min(down * across, device.processors * max(1, plan.resident))

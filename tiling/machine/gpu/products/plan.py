@@ -108,9 +108,9 @@ def staged(plan: Candidate, product: Product) -> Iterator[Candidate]:
 def ordered(plan: Candidate, product: Product, device: GpuDevice) -> Candidate:
     """The plan with the bands of tiles for which least comes from the memory.
 
-    Where an extent is not known, blocks walk whole rows of tiles.
+    Where not all that is read is known, blocks walk whole rows of tiles.
     """
-    groups = GROUPS if product.known else GROUPS[:1]
+    groups = GROUPS if product.plain else GROUPS[:1]
     plans = [replace(plan, group=group) for group in groups]
     return min(plans, key=lambda each: memory(each, product, device))
 

@@ -39,7 +39,8 @@ class Product:
     ``element``: bytes of each in registers and in shared memory.  ``turned``: which of
     the two factors lie along the terms in memory; ``widths``: how many of their
     elements one access moves; ``direct``: which of them `cp.async` can copy.
-    ``known``: no extent of the result is a guess.
+    ``plain``: it is a product of matrices of known extents, so they are all that is
+    read.
     """
 
     rows: int
@@ -50,7 +51,7 @@ class Product:
     turned: tuple[bool, bool] = (True, False)
     widths: tuple[int, int] = (4, 4)
     direct: tuple[bool, bool] = (False, False)
-    known: bool = True
+    plain: bool = True
 
 
 @dataclass(frozen=True, slots=True)
