@@ -134,7 +134,6 @@ def line() -> list[Any]:
 
 
 BARRIER, GRID, SHUFFLE = "gpu.barrier", "gcg.grid_barrier", "gpu.shuffle"
-COPY = "nvgpu.device_async_copy"
 COMMIT, WAIT = "nvgpu.device_async_create_group", "nvgpu.device_async_wait"
 STAGE = "stage"
 KINDS = {

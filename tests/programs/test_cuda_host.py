@@ -12,12 +12,14 @@ from numpy.lib.stride_tricks import as_strided
 
 import gpucodegen as gcg
 from gpucodegen import errors
+from gpucodegen.emit.kernel.spelling import DECLARED_SHARED
 from gpucodegen.passes.gpu.launches import grid_chunks
 from gpucodegen.runtime.cuda import compilation
 from gpucodegen.runtime.cuda.kernel import CudaKernel
 from gpucodegen.runtime.devices import emulated_cupy as xp
 from gpucodegen.runtime.devices import emulated_device
 from gpucodegen.runtime.devices.protocol import LaunchLimits
+from gpucodegen.tiling.machine.gpu.limits import STATIC_SHARED
 from tests.emit.running import loaded
 
 ANY = "memref<?x?xf32, strided<[?, ?], offset: ?>>"
@@ -277,6 +279,10 @@ def turned(length: int) -> str:
           threads in (%warp, %one, %one) args(%a : {row})
       return
     }}"""
+
+
+def test_kernels_declare_as_much_shared_memory_as_they_may() -> None:
+    assert DECLARED_SHARED == STATIC_SHARED
 
 
 @pytest.mark.parametrize("length", [512, 16384])

@@ -17,7 +17,7 @@ from gpucodegen.emit.kernel.context import Emitter, Facts
 from gpucodegen.emit.kernel.emissions import Emission
 from gpucodegen.emit.kernel.index_widths import needs_words
 from gpucodegen.emit.kernel.reports import Reports
-from gpucodegen.emit.kernel.spelling import Spelling
+from gpucodegen.emit.kernel.spelling import DECLARED_SHARED, Spelling
 from gpucodegen.emit.tables.arithmetic import complexes, scalars
 from gpucodegen.emit.tables.control.cfg import emit_blocks
 from gpucodegen.emit.tables.memory import transfers
@@ -35,7 +35,6 @@ from gpucodegen.ir.affine.expressions import AffineExpr, Const
 from gpucodegen.ir.data.float_formats import NARROW
 from gpucodegen.ir.operation import Operation, Value
 from gpucodegen.ir.types import MemRefType
-from gpucodegen.tiling.machine.gpu.limits import STATIC_SHARED
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +110,7 @@ def emit_kernel(op: Operation, name: str, emission: Emission) -> EmittedKernel:
         spelling = emission.wide
     header = Header(spelling.face, names)
     emitter = Emitter(spelling, emission.handlers, names, header)
-    is_dynamic = spelling.in_blocks and shared_in(body) > STATIC_SHARED
+    is_dynamic = spelling.in_blocks and shared_in(body) > DECLARED_SHARED
     emitter.facts = Facts(transfers.tags_in(body), block_of(op), is_dynamic)
     emitter.begin(blocks)
     parameters = _Parameters(emitter, function.arguments, written_in(body))

@@ -60,7 +60,7 @@ class MapGpu(ModulePass):
 
     def _mapped(self, module: Module, mappers: list[GpuMapper]) -> Module:
         """The module of kernels; the mappers of functions are added to a list."""
-        plan = SharedTiles(*self.tile) if self.tile else None
+        plan = _tiles(*self.tile) if self.tile else None
         if plan and self.stages:
             plan = replace(plan, direct=(True, True), stages=self.stages)
         surroundings = Surroundings.of(module)
@@ -84,3 +84,17 @@ class MapGpu(ModulePass):
             return [gpu_module(f"{mapper.module}_kernels", mapper.kernels), host]
 
         return in_functions(module, map_function)
+
+
+def _tiles(
+    rows: int,
+    columns: int,
+    depth: int,
+    down: int,
+    across: int,
+    splits: int = 1,
+    resident: int = 1,
+    group: int = 1,
+) -> SharedTiles:
+    """The plan of a caller's numbers; how its tiles are copied is not among them."""
+    return SharedTiles(rows, columns, depth, down, across, splits, resident, group)

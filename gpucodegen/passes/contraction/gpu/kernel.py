@@ -152,8 +152,11 @@ class _Lowering:
         further = plan.stages - 2
 
         def start(i: Builder, block: Index) -> Value:
-            left = [blocks - 1 - block] if further else []
-            i.guard(left, lambda n: [factor.start(n, block) for factor in direct])
+            def started(n: Builder) -> None:
+                for factor in direct:
+                    factor.start(n, block)
+
+            i.guard([blocks - 1 - block] if further else [], started)
             i.operations.append(group := copies.create_group(plan.stages, i.location))
             return group.result
 

@@ -203,8 +203,8 @@ class Staging:
             )
 
     def _started(self, b: Builder, source: End, target: End) -> None:
-        ends = ([ref, *map(b.index, at)] for ref, at in (source, target))
-        b.operations.append(copies.copy(*ends, self.copy.width, b.location))
+        start, place = ([ref, *map(b.index, at)] for ref, at in (source, target))
+        b.operations.append(copies.copy(start, place, self.copy.width, b.location))
 
     def put(
         self,
