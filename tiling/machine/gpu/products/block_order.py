@@ -55,7 +55,7 @@ def memory(plan: SharedTiles, product: Product, device: GpuDevice) -> float:
     ...     for each in (replace(plan, resident=2), grouped)
     ... )
     >>> round(less / plain, 2)
-    0.59
+    0.53
     """
     each = product.element
     factors = (product.rows + product.columns) * product.terms * each
