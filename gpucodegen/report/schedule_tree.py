@@ -22,6 +22,8 @@ from enum import Enum
 
 from gpucodegen.tiling.model.scop import (
     Barrier,
+    Commit,
+    GroupWait,
     If,
     Loop,
     Node,
@@ -181,6 +183,10 @@ def _node(node: Node, verdicts: Verdicts) -> tuple[Tree, ...]:
             return (Tree(NodeKind.MARK, "barrier"),)
         case Wait(tag):
             return (Tree(NodeKind.MARK, f"wait for {tag.array}"),)
+        case Commit():
+            return (Tree(NodeKind.MARK, "close a group of copies"),)
+        case GroupWait(pending):
+            return (Tree(NodeKind.MARK, f"wait for all groups but {pending}"),)
         case If():
             return _below((node,), verdicts)
 

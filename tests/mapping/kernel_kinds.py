@@ -23,15 +23,15 @@ from tests.programs.test_gpu_scans import scan_text
 class Kind:
     """A program with kernels of a kind.
 
-    ``counts``: how many of each operation of `EDITED` its kernels have.  ``team``:
-    blocks and threads that walk steps.
+    ``counts``: how many of each operation of `EDITS` its kernels have, and of stages.
+    ``mapping``: how the mapper is made, such as the team that walks steps.
     """
 
     text: str
     arguments: Callable[[], Sequence[Any]]
     counts: Mapping[str, int]
     entry: str = "f"
-    team: tuple[int, int] | None = None
+    mapping: Mapping[str, Any] = field(default_factory=dict[str, Any])
     options: Mapping[str, Any] = field(default_factory=dict[str, Any])
 
     def compiled(self) -> Callable[..., Any]:
@@ -60,6 +60,22 @@ def matmul(m: int, n: int, k: int) -> str:
     a, b, c = (f"memref<{s}xf32>" for s in (f"{m}x{k}", f"{k}x{n}", f"{m}x{n}"))
     return f"""func.func @f(%a: {a}, %b: {b}, %c: {c}) {{
   linalg.matmul ins(%a, %b : {a}, {b}) outs(%c : {c})
+  return
+}}"""
+
+
+def transposed_product(m: int, n: int, k: int) -> str:
+    """``c += a^T b``: both factors lie along the rows and columns of c."""
+    a, b, c = (f"memref<{s}xf32>" for s in (f"{k}x{m}", f"{k}x{n}", f"{m}x{n}"))
+    return f"""func.func @f(%a: {a}, %b: {b}, %c: {c}) {{
+  affine.for %i = 0 to {m} {{ affine.for %j = 0 to {n} {{ affine.for %k = 0 to {k} {{
+    %x = affine.load %a[%k, %i] : {a}
+    %y = affine.load %b[%k, %j] : {b}
+    %z = affine.load %c[%i, %j] : {c}
+    %p = arith.mulf %x, %y : f32
+    %s = arith.addf %z, %p : f32
+    affine.store %s, %c[%i, %j] : {c}
+  }} }} }}
   return
 }}"""
 
@@ -118,6 +134,7 @@ def line() -> list[Any]:
 
 
 BARRIER, GRID, SHUFFLE = "gpu.barrier", "gcg.grid_barrier", "gpu.shuffle"
+COMMIT, WAIT = "nvgpu.device_async_create_group", "nvgpu.device_async_wait"
 STAGE = "stage"
 KINDS = {
     "columns": Kind(
@@ -171,20 +188,34 @@ KINDS = {
     "product": Kind(
         matmul(64, 64, 80),
         arrays((64, 80), (80, 64), (64, 64)),
-        {BARRIER: 2, STAGE: 1},
+        {BARRIER: 2, STAGE: 2, COMMIT: 1, WAIT: 1},
     ),
+    "product through registers": Kind(
+        matmul(63, 63, 79),
+        arrays((63, 79), (79, 63), (63, 63)),
+        {BARRIER: 2, STAGE: 2},
+    ),
+    **{
+        f"product in {stages} stages": Kind(
+            transposed_product(64, 64, 80),
+            arrays((80, 64), (80, 64), (64, 64)),
+            {BARRIER: 2, STAGE: stages, COMMIT: stages - 1, WAIT: 1},
+            mapping={"tile": (32, 32, 16, 2, 4), "stages": stages},
+        )
+        for stages in (2, 3, 4)
+    },
     "split product": Kind(
         matmul(16, 64, 512),
         arrays((16, 512), (512, 64), (16, 64)),
-        {BARRIER: 2, STAGE: 1},
+        {BARRIER: 2, STAGE: 2, COMMIT: 1, WAIT: 1},
     ),
     "transpose": Kind(TRANSPOSE, arrays((40, 72), (72, 40)), {BARRIER: 1}),
     "stream": Kind(COPY, arrays((64, 64), (64, 64)), {}),
     "time tiles": Kind(LINE.mlir("f32"), line, {BARRIER: 3}, entry=LINE.name),
     "steps of a block": Kind(
-        LU.text, factors, {BARRIER: 2}, entry=LU.entry, team=(1, 64)
+        LU.text, factors, {BARRIER: 2}, entry=LU.entry, mapping={"team": (1, 64)}
     ),
     "steps of the grid": Kind(
-        LU.text, factors, {GRID: 2}, entry=LU.entry, team=(3, 32)
+        LU.text, factors, {GRID: 2}, entry=LU.entry, mapping={"team": (3, 32)}
     ),
 }

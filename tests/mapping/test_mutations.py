@@ -5,6 +5,7 @@ The proof and the emulated device must both tell of it.
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -17,8 +18,14 @@ import gpucodegen as gcg
 from gpucodegen import errors
 from gpucodegen.compiling.targets import cuda_passes
 from gpucodegen.dialects.builtin import Module
-from gpucodegen.ir.attributes import OpaqueAttr
-from gpucodegen.ir.operation import Operation, rewrite_bottom_up, substitute_values
+from gpucodegen.dialects.nvgpu.copies import pending_groups
+from gpucodegen.ir.attributes import IntegerAttr, OpaqueAttr
+from gpucodegen.ir.operation import (
+    Block,
+    Operation,
+    rewrite_bottom_up,
+    substitute_values,
+)
 from gpucodegen.ir.types import I1, I32
 from gpucodegen.passes.checks.kernels import VerifyKernels
 from gpucodegen.passes.framework.builder import Builder
@@ -26,7 +33,16 @@ from gpucodegen.passes.framework.indexing import Index
 from gpucodegen.passes.gpu.collectives.lower import LowerCollectives
 from gpucodegen.passes.gpu.launches.gpu_launch import thread_index
 from gpucodegen.passes.gpu.map_gpu import MapGpu
-from tests.mapping.kernel_kinds import BARRIER, GRID, KINDS, SHUFFLE, STAGE, Kind
+from tests.mapping.kernel_kinds import (
+    BARRIER,
+    COMMIT,
+    GRID,
+    KINDS,
+    SHUFFLE,
+    STAGE,
+    WAIT,
+    Kind,
+)
 
 # Nothing relates the extents of an array while they are symbols.
 pytestmark = pytest.mark.filterwarnings("ignore::gpucodegen.errors.PossiblyOutOfBounds")
@@ -38,6 +54,12 @@ Edit = Callable[[Operation], list[Operation]]
 def without(op: Operation) -> list[Operation]:
     del op
     return []
+
+
+def one_more_pending(op: Operation) -> list[Operation]:
+    """A wait that leaves one more group open."""
+    more = {"numGroups": IntegerAttr(pending_groups(op) + 1, I32)}
+    return [op.with_(attributes=more)]
 
 
 def of_each_warp(op: Operation) -> list[Operation]:
@@ -87,6 +109,8 @@ EDITS: dict[str, tuple[str, Edit]] = {
     "barrier left out": (BARRIER, without),
     "barrier of each warp": (BARRIER, of_each_warp),
     "barrier of the grid left out": (GRID, without),
+    "wait left out": (WAIT, without),
+    "wait for one group less": (WAIT, one_more_pending),
     "shuffle of some lanes": (SHUFFLE, of_some_lanes),
     "shuffle's mask without a lane": (SHUFFLE, without_the_last_lane),
 }
@@ -107,13 +131,37 @@ def edited(module: Module, name: str, number: int, edit: Edit) -> Module:
     return Module(root)
 
 
-def in_one_stage(module: Module) -> Module:
+def in_one_stage(module: Module, stages: int) -> Module:
     """All stages are the first."""
-    text = str(module)
-    for stage in ("%block mod 2", "(d0 - 1) mod 2"):
-        assert stage in text
-        text = text.replace(stage, stage.replace("mod 2", "* 0"))
+    first = f"mod {stages}", "* 0"
+    text, count = stage_pattern(stages).subn(
+        lambda m: m[0].replace(*first), str(module)
+    )
+    assert count
     return gcg.parse(text)
+
+
+def closed_early(module: Module, number: int) -> Module:
+    """A group is closed before its copies start, which leaves them out."""
+    commits = [op for op in module.walk() if op.name == COMMIT]
+
+    def rewrite(block: Block) -> Block:
+        early = [op for op in block.operations if op is commits[number]]
+        others = [op for op in block.operations if op is not commits[number]]
+        return block.with_operations([*early, *others])
+
+    def moved(op: Operation) -> list[Operation]:
+        return [op.with_blocks(rewrite)]
+
+    (root,) = rewrite_bottom_up(module.operation, moved)
+    return Module(root)
+
+
+def stage_pattern(stages: int) -> re.Pattern[str]:
+    """The number of a stage by the number of a block of terms."""
+    there = rf"(?:%block|\(%block [+-] \d\)) mod {stages}\b"
+    in_map = rf"(?:d0|\(d0 [+-] \d\)) mod {stages}"
+    return re.compile(rf"{there}|(?<=-> \(){in_map}(?=\)>\(%block\))")
 
 
 def edits_of(kind: Kind) -> Iterator[tuple[str, int]]:
@@ -121,6 +169,7 @@ def edits_of(kind: Kind) -> Iterator[tuple[str, int]]:
     for what, (name, _) in EDITS.items():
         for number in range(kind.counts.get(name, 0)):
             yield what, number
+    yield from (("group closed early", n) for n in range(kind.counts.get(COMMIT, 0)))
     if STAGE in kind.counts:
         yield "one stage", 0
 
@@ -139,8 +188,8 @@ def compiled_as(
     monkeypatch.setattr(
         LowerCollectives, "apply", lambda self, module: change(whole(self, module))
     )
-    if kind.team:
-        mapper = partial(MapGpu, team=kind.team)
+    if kind.mapping:
+        mapper = partial(MapGpu, **kind.mapping)
         monkeypatch.setattr(cuda_passes, "MapGpu", mapper)
     return kind.compiled()
 
@@ -159,7 +208,9 @@ def test_nothing_can_be_left_out(
 
     def change(module: Module) -> Module:
         if what == "one stage":
-            module = in_one_stage(module)
+            module = in_one_stage(module, kind.counts[STAGE])
+        elif what == "group closed early":
+            module = closed_early(module, number)
         else:
             module = edited(module, EDITS[what][0], number, EDITS[what][1])
         proofs.append(told(module))
@@ -194,8 +245,10 @@ def test_the_table_counts_all_that_orders_threads(
 
     compiled_as(kind, monkeypatch, seen)(*kind.arguments())
     (module,) = modules
-    names = {BARRIER, GRID, SHUFFLE}
+    names = {BARRIER, GRID, SHUFFLE, COMMIT, WAIT}
     found = Counter(op.name for op in module.walk() if op.name in names)
     assert found == {key: n for key, n in kind.counts.items() if key in names}
-    assert (STAGE in kind.counts) == ("%block mod 2" in str(module))
+    stages = kind.counts.get(STAGE, 2)
+    found_one = stage_pattern(stages).search(str(module)) is not None
+    assert (STAGE in kind.counts) == found_one
     assert told(module) is None

@@ -308,3 +308,45 @@ func.func @f(%a: memref<34xf32>, %b: memref<34xf32>) {
   return
 }"""
 """A stencil over and over: launches in a loop of the host."""
+
+
+ASYNC_COPIES = """gpu.module @m {
+  gpu.func @k(%a: memref<64x4xf32>, %b: memref<64x4xf32>) kernel
+      attributes {known_block_size = array<i32: 64, 1, 1>} {
+    %s = memref.alloca() : memref<2x64x4xf32, #gpu.address_space<workgroup>>
+    %t = gpu.thread_id x
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %c2 = arith.constant 2 : index
+    %x = nvgpu.device_async_copy %a[%t, %c0], %s[%c0, %t, %c0], 4
+        : memref<64x4xf32> to memref<2x64x4xf32, #gpu.address_space<workgroup>>
+    %g = nvgpu.device_async_create_group %x
+    %y = nvgpu.device_async_copy %a[%t, %c0], %s[%c1, %t, %c0], 4, %c2
+        : memref<64x4xf32> to memref<2x64x4xf32, #gpu.address_space<workgroup>>
+    %h = nvgpu.device_async_create_group %y
+    nvgpu.device_async_wait %g numGroups = 1
+    gpu.barrier
+    affine.for %i = 0 to 4 {
+      %v = affine.load %s[0, 63 - %t, %i]
+          : memref<2x64x4xf32, #gpu.address_space<workgroup>>
+      affine.store %v, %b[%t, %i] : memref<64x4xf32>
+    }
+    nvgpu.device_async_wait %h numGroups = 0
+    affine.for %i = 0 to 4 {
+      %v = affine.load %s[1, %t, %i]
+          : memref<2x64x4xf32, #gpu.address_space<workgroup>>
+      %w = affine.load %b[%t, %i] : memref<64x4xf32>
+      %sum = arith.addf %v, %w : f32
+      affine.store %sum, %b[%t, %i] : memref<64x4xf32>
+    }
+    gpu.return
+  }
+}
+func.func @f(%a: memref<64x4xf32>, %b: memref<64x4xf32>) {
+  %one = arith.constant 1 : index
+  %n = arith.constant 64 : index
+  gpu.launch_func @m::@k blocks in (%one, %one, %one) threads in (%n, %one, %one)
+      args(%a : memref<64x4xf32>, %b : memref<64x4xf32>)
+  return
+}"""
+"""Two groups of copies; the second one has two elements a thread, and zeros."""

@@ -12,12 +12,14 @@ from numpy.lib.stride_tricks import as_strided
 
 import gpucodegen as gcg
 from gpucodegen import errors
+from gpucodegen.emit.kernel.spelling import DECLARED_SHARED
 from gpucodegen.passes.gpu.launches import grid_chunks
 from gpucodegen.runtime.cuda import compilation
 from gpucodegen.runtime.cuda.kernel import CudaKernel
 from gpucodegen.runtime.devices import emulated_cupy as xp
 from gpucodegen.runtime.devices import emulated_device
 from gpucodegen.runtime.devices.protocol import LaunchLimits
+from gpucodegen.tiling.machine.gpu.limits import STATIC_SHARED
 from tests.emit.running import loaded
 
 ANY = "memref<?x?xf32, strided<[?, ?], offset: ?>>"
@@ -243,22 +245,60 @@ def test_index_elements_have_64_bits() -> None:
 # -- memory ----------------------------------------------------------------------------
 
 
-def test_shared_memory_beyond_the_static_limit_is_refused() -> None:
-    text = """gpu.module @m { gpu.func @k(%a: memref<16384xf32>) kernel {
-      %s = memref.alloca() : memref<16384xf32, #gpu.address_space<workgroup>>
+def turned(length: int) -> str:
+    """Each of 3 blocks turns its row around, 32 elements at a time, by way of two
+    arrays in shared memory that hold the row together."""
+    row, half = f"memref<3x{length}xf32>", length // 2
+    buffer = f"memref<{half}xf32, #gpu.address_space<workgroup>>"
+    return f"""gpu.module @m {{ gpu.func @k(%a: {row}) kernel
+        attributes {{known_block_size = array<i32: 32, 1, 1>}} {{
+      %low = memref.alloca() : {buffer}
+      %high = memref.alloca() : {buffer}
+      %b = gpu.block_id x
       %t = gpu.thread_id x
-      %x = memref.load %a[%t] : memref<16384xf32>
-      memref.store %x, %s[%t] : memref<16384xf32, #gpu.address_space<workgroup>>
+      affine.for %i = 0 to {half // 32} {{
+        %x = affine.load %a[%b, %i * 32 + %t] : {row}
+        %y = affine.load %a[%b, %i * 32 + %t + {half}] : {row}
+        affine.store %x, %low[%i * 32 + %t] : {buffer}
+        affine.store %y, %high[%i * 32 + %t] : {buffer}
+      }}
+      gpu.barrier
+      affine.for %i = 0 to {half // 32} {{
+        %x = affine.load %low[{half - 1} - %i * 32 - %t] : {buffer}
+        %y = affine.load %high[{half - 1} - %i * 32 - %t] : {buffer}
+        affine.store %y, %a[%b, %i * 32 + %t] : {row}
+        affine.store %x, %a[%b, %i * 32 + %t + {half}] : {row}
+      }}
       gpu.return
-    } }
-    func.func @f(%a: memref<16384xf32>) {
+    }} }}
+    func.func @f(%a: {row}) {{
       %one = arith.constant 1 : index
-      gpu.launch_func @m::@k blocks in (%one, %one, %one)
-          threads in (%one, %one, %one) args(%a : memref<16384xf32>)
+      %three = arith.constant 3 : index
+      %warp = arith.constant 32 : index
+      gpu.launch_func @m::@k blocks in (%three, %one, %one)
+          threads in (%warp, %one, %one) args(%a : {row})
       return
-    }"""
-    with pytest.raises(errors.ResourceLimit, match=r"kernel k of 65536 .* 49152"):
-        loaded(text, "cuda", "f")(numbers(16384))
+    }}"""
+
+
+def test_kernels_declare_as_much_shared_memory_as_they_may() -> None:
+    assert DECLARED_SHARED == STATIC_SHARED
+
+
+@pytest.mark.parametrize("length", [512, 16384])
+def test_shared_memory_beyond_the_static_limit_is_given_by_launches(
+    length: int,
+) -> None:
+    a = np.arange(3 * length, dtype="f4").reshape(3, length)
+    turn = gcg.compile(turned(length), target="sim")["f"]
+    for want in (a[:, ::-1].copy(), a.copy()):
+        turn(a)
+        np.testing.assert_array_equal(a, want)
+
+
+def test_shared_memory_beyond_that_of_the_device_is_refused() -> None:
+    with pytest.raises(errors.ResourceLimit, match=r"kernel k of 262144 .* 232448"):
+        loaded(turned(65536), "cuda", "f")(numbers(3, 65536))
 
 
 def test_transfers_of_the_host_between_arrays_of_the_device() -> None:

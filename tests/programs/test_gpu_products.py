@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Any
+
 import numpy as np
 import pytest
 
 import gpucodegen as gcg
+from gpucodegen.compiling.targets import cuda_passes
 from gpucodegen.dialects.gpu import known_block
+from gpucodegen.passes.gpu.map_gpu import MapGpu
+from gpucodegen.tiling.machine.gpu.products.block_order import blocks_of, tile_of
 from tests.passes.lowering import apply
 
 MAPS = {
@@ -109,3 +117,88 @@ def test_a_plan_of_the_caller(tile: list[int]) -> None:
     (kernel,) = (op for op in module.walk() if op.name == "gpu.func")
     rows, columns, _, down, across = tile
     assert known_block(kernel) == (rows // down * (columns // across), 1, 1)
+
+
+Mapped = Callable[..., Any]
+
+
+@pytest.fixture
+def mapped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Mapped:
+    """Compiles a function whose kernels are mapped as asked, and keeps nothing."""
+    monkeypatch.setenv("GPUCODEGEN_CACHE_DIR", str(tmp_path))
+
+    def compiled(text: str, **mapping: Any) -> Any:
+        monkeypatch.setattr(cuda_passes, "MapGpu", partial(MapGpu, **mapping))
+        return gcg.compile(text, target="sim")["f"]
+
+    return compiled
+
+
+GRIDS = [(130, 70, 20), (16, 16, 8), (49, 17, 9), (80, 144, 16)]
+
+
+@pytest.mark.sampled(3)
+@pytest.mark.parametrize("group", [1, 2, 4])
+@pytest.mark.parametrize("shape", GRIDS, ids=str)
+def test_blocks_in_bands_make_each_tile_once(
+    shape: tuple[int, int, int], group: int, mapped: Mapped
+) -> None:
+    rows, columns, terms = shape
+    down, across = -(-rows // 16), -(-columns // 16)
+    blocks = range(blocks_of(down, across, group))
+    tiles = [tile_of(block, across, group) for block in blocks]
+    assert sorted(t for t in tiles if t[0] < down) == [*np.ndindex(down, across)]
+    rng = np.random.default_rng(2)
+    a, b, c = (
+        rng.integers(-4, 5, size).astype("f4")
+        for size in ((rows, terms), (terms, columns), (rows, columns))
+    )
+    want, tile = c + a @ b, (16, 16, 8, 2, 2, 1, 1, group)
+    text = product("nn", *shape, "f32")
+    mapped(text, tile=tile)(a, b, c)
+    np.testing.assert_array_equal(c, want)
+
+
+STAGED_SHAPES = [(32, 32, 16), (64, 36, 80), (40, 36, 20), (33, 65, 47), (4, 4, 1)]
+
+
+@pytest.mark.sampled(8)
+@pytest.mark.parametrize("stages", [2, 3, 4])
+@pytest.mark.parametrize("shape", STAGED_SHAPES, ids=str)
+@pytest.mark.parametrize(("order", "element"), [("tn", "f32"), ("nn", "f64")])
+def test_factors_past_the_registers(
+    order: str,
+    element: str,
+    shape: tuple[int, int, int],
+    stages: int,
+    mapped: Mapped,
+) -> None:
+    rows, columns, terms = shape
+    rng = np.random.default_rng(3)
+    a, b, c = (
+        rng.integers(-4, 5, size).astype(KINDS[element])
+        for size in ((rows, terms), (terms, columns), (rows, columns))
+    )
+    left = a if order[0] == "n" else np.ascontiguousarray(a.T)
+    # Bases that 16 bytes do not divide, too.
+    right = np.empty(b.size + 1, b.dtype)[1:].reshape(b.shape)
+    right[...] = b
+    want, text = c + a @ b, product(order, *shape, element)
+    mapped(text, tile=(32, 32, 16, 4, 4), stages=stages)(left, right, c)
+    np.testing.assert_array_equal(c, want)
+
+
+def test_more_shared_memory_than_arrays_of_a_kernel_may_have(mapped: Mapped) -> None:
+    text = product("tn", 128, 128, 40, "f32")
+    rng = np.random.default_rng(4)
+    a, b, c = (
+        rng.integers(-4, 5, size).astype("f4")
+        for size in ((40, 128), (40, 128), (128, 128))
+    )
+    want = c + a.T @ b
+    compiled = mapped(text, tile=(128, 128, 16, 8, 8), stages=4)
+    compiled(a, b, c)
+    np.testing.assert_array_equal(c, want)
+    (kernel,) = compiled.executable().kernels
+    assert kernel.dynamic_shared
+    assert kernel.shared_bytes == 4 * 16 * 256 * 4

@@ -252,3 +252,28 @@ def test_a_block_without_threads_does_nothing(target: str) -> None:
         array = np.zeros(extent, "f4")
         program.ones(array)
         assert array.tolist() == [1] * extent
+
+
+def test_copies_of_threads_arrive_group_by_group() -> None:
+    a, b = floats(64, 4), zeros(64, 4)
+    gcg.compile(texts.ASYNC_COPIES, target="sim").f(a, b)
+    first_two = a * (np.arange(4) < 2)
+    np.testing.assert_array_equal(b, a[::-1] + first_two)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "problem"),
+    [
+        ("    gpu.barrier\n", "", errors.RaceFound),
+        ("%g numGroups = 1", "%g numGroups = 2", errors.TransferOvertaken),
+        ("%h numGroups = 0", "%h numGroups = 1", errors.TransferOvertaken),
+        ("%s[0, 63 - %t, %i]", "%s[1, 63 - %t, %i]", errors.TransferOvertaken),
+    ],
+)
+def test_copies_that_nothing_waits_for_are_refused(
+    old: str, new: str, problem: type[errors.CompileError]
+) -> None:
+    assert old in texts.ASYNC_COPIES
+    program = gcg.compile(texts.ASYNC_COPIES.replace(old, new), target="sim")
+    with pytest.raises(problem):
+        program.f(floats(64, 4), zeros(64, 4))

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gpucodegen.ptx.execution.counting import cost
-from gpucodegen.tiling.machine.gpu.limits import STATIC_SHARED
+from gpucodegen.tiling.machine.gpu.devices import portable_shared
 from gpucodegen.tiling.machine.gpu.products.banks import wavefronts
 from gpucodegen.tiling.machine.gpu.products.candidates import CANDIDATES, SharedTiles
 from gpucodegen.tiling.machine.gpu.products.copies import tile_copy
@@ -81,7 +81,7 @@ def test_every_candidate_fits_a_block(plan: SharedTiles, element: int) -> None:
     found = fitted(plan, Product(4096, 4096, 4096, element=element))
     if found is not None:
         counts = Counts(found, Product(4096, 4096, 4096, element=element))
-        assert counts.shared <= STATIC_SHARED
+        assert counts.shared <= portable_shared()
         assert found.resident >= 1
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
-from gpucodegen.tiling.model.scop import Barrier, If, Loop, Node, Statement, Wait
+from gpucodegen.tiling.model.scop import If, Leaf, Loop, Node
 
 TRIPS = "the number of a loop's trips is not proven to be the same for all"
 CONDITION = "a condition is not proven to be the same for all"
@@ -80,7 +80,7 @@ class Around:
 class Place:
     """A statement, barrier or wait and what is around it."""
 
-    node: Statement | Barrier | Wait
+    node: Leaf
     around: Around
 
 

@@ -37,6 +37,9 @@ from gpucodegen.tiling.model.scop import (
     AccessKind,
     Array,
     Barrier,
+    Commit,
+    GroupWait,
+    Leaf,
     Loop,
     Scop,
     Statement,
@@ -52,7 +55,7 @@ Form = tuple[int, tuple[int, ...]]
 class Instances:
     """A statement (or barrier, or wait) with its iteration domain and accesses."""
 
-    node: Statement | Barrier | Wait
+    node: Leaf
     order: int
     loops: tuple[Loop, ...]
     doubts: tuple[Doubt, ...]
@@ -78,8 +81,22 @@ class Instances:
                 return name
             case Barrier(what=what):
                 return what
-            case Wait():
+            case Wait() | GroupWait():
                 return "wait"
+            case Commit():
+                return "commit"
+
+    @property
+    def grouped(self) -> bool:
+        """Whether it starts a copy that belongs to a group of its thread."""
+        return isinstance(self.node, Statement) and self.node.grouped
+
+    @property
+    def copies(self) -> bool:
+        """Whether it starts an asynchronous copy."""
+        return isinstance(self.node, Statement) and (
+            self.tag is not None or self.grouped
+        )
 
     @property
     def accesses(self) -> tuple[Access, ...]:
@@ -347,8 +364,8 @@ class _Builder:
             unknown,
         )
 
-    def _tag(self, around: Around, node: Statement | Barrier | Wait) -> Map | None:
-        tag = None if isinstance(node, Barrier) else node.tag
+    def _tag(self, around: Around, node: Leaf) -> Map | None:
+        tag = node.tag if isinstance(node, Statement | Wait) else None
         if tag is None:
             return None
         flag = Access(tag.array, AccessKind.READ, tag.indices)

@@ -7,7 +7,7 @@ needed to build one.
 Grammar (a body is a tuple of nodes in textual order)::
 
     Scop      := parameters, context, arrays, body
-    node      := Loop(body) | If(body, orelse) | Statement | Barrier | Wait
+    node      := Loop(body) | If(body, orelse) | Leaf
     Statement := accesses in order of execution, [Reduction], [Tag]
     Access    := array, READ | WRITE, one index per dimension, [span]
 
@@ -151,7 +151,8 @@ class Statement:
     """One or more operations executed together, with all their memory accesses.
 
     A statement with a ``tag`` is the start of an asynchronous copy: its accesses may
-    happen at any moment until the `Wait` on the same tag.
+    happen at any moment until the `Wait` on the same tag.  One that is ``grouped``
+    starts a copy of its thread alone, which may last until a `GroupWait` ends it.
     """
 
     name: str
@@ -159,6 +160,7 @@ class Statement:
     reduction: Reduction | None = None
     tag: Tag | None = None
     loc: object = None
+    grouped: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,6 +187,21 @@ class Wait:
     """Completion of the copies started with this tag; implies a barrier."""
 
     tag: Tag
+    loc: object = None
+
+
+@dataclass(frozen=True, slots=True)
+class Commit:
+    """A thread closes the group of copies that it has started since the last one."""
+
+    loc: object = None
+
+
+@dataclass(frozen=True, slots=True)
+class GroupWait:
+    """A thread waits for its closed groups of copies but for the newest ``pending``."""
+
+    pending: int = 0
     loc: object = None
 
 
@@ -232,7 +249,8 @@ class If:
     loc: object = None
 
 
-Node: TypeAlias = Loop | If | Statement | Barrier | Wait
+Leaf: TypeAlias = Statement | Barrier | Wait | Commit | GroupWait
+Node: TypeAlias = Loop | If | Leaf
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,6 +10,7 @@ from gpucodegen.dialects.framework.declare import always, indices, op
 from gpucodegen.dialects.framework.definition import Check, Infer, Op, Trait
 from gpucodegen.dialects.framework.kinds import AttributeKind
 from gpucodegen.dialects.nvgpu import checks
+from gpucodegen.dialects.nvgpu.copies import TOKEN
 from gpucodegen.dialects.nvgpu.types import (
     BARRIERS,
     DESCRIPTOR,
@@ -18,9 +19,8 @@ from gpucodegen.dialects.nvgpu.types import (
     SUM,
     named,
 )
-from gpucodegen.ir.types import I1, I16, I32, DialectType, VectorType
+from gpucodegen.ir.types import I1, I16, I32, VectorType
 
-_TOKEN = DialectType("nvgpu.device.async.token")
 _BOOL = always(I1)
 _PREDICATE = "(`,` `predicate` `=` $predicate^)?"
 
@@ -167,7 +167,7 @@ _COPIES = (
             "dstIndices": indices,
             "srcIndices": indices,
             "srcElements": indices,
-            "asyncToken": always(_TOKEN),
+            "asyncToken": always(TOKEN),
         },
         types={"dst": constraints.MEMREF, "src": constraints.MEMREF},
         check=checks.check_copy,
@@ -176,14 +176,14 @@ _COPIES = (
         "device_async_create_group",
         "inputTokens* -> asyncToken",
         "$inputTokens attr-dict",
-        infer={"inputTokens": always(_TOKEN), "asyncToken": always(_TOKEN)},
+        infer={"inputTokens": always(TOKEN), "asyncToken": always(TOKEN)},
     ),
     _op(
         "device_async_wait",
         "asyncDependencies",
         "$asyncDependencies (`numGroups` `=` $numGroups^)? attr-dict",
         attributes={"numGroups": kinds.integer(I32, optional=True)},
-        infer={"asyncDependencies": always(_TOKEN)},
+        infer={"asyncDependencies": always(TOKEN)},
     ),
     _op(
         "tma.fence.descriptor",

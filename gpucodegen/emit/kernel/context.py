@@ -78,12 +78,14 @@ class Facts:
     """What is known about a kernel before its body is printed.
 
     ``tags`` maps the tag memrefs of transfers to the dtype they transfer, ``block`` is
-    the shape of the launched blocks; ``shared`` and ``private`` name the pointers that
-    the kernel makes itself.
+    the shape of the launched blocks; ``dynamic_shared``: each launch gives them their
+    shared memory, which is too much for arrays of the kernel; ``shared`` and
+    ``private`` name the pointers that the kernel makes itself.
     """
 
     tags: Mapping[Value, str] = field(default_factory=dict[Value, str])
     block: tuple[int, int, int] | None = None
+    dynamic_shared: bool = False
     shared: set[str] = field(default_factory=set[str])
     private: set[str] = field(default_factory=set[str])
 

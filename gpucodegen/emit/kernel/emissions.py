@@ -61,5 +61,11 @@ _COMMON: Handlers = (
 )
 CPU = Emission(ON_CPU, _COMMON)
 CUDA = Emission(
-    ON_CUDA, _COMMON | gpu.HANDLERS | warps.HANDLERS | {"gpu.return": leave}, WIDE_CUDA
+    ON_CUDA,
+    _COMMON
+    | gpu.HANDLERS
+    | warps.HANDLERS
+    | transfers.CUDA_HANDLERS
+    | {"gpu.return": leave},
+    WIDE_CUDA,
 )

@@ -11,12 +11,13 @@ from dataclasses import dataclass, field
 
 from gpucodegen.dialects.func import Function
 from gpucodegen.dialects.gpu import known_block, resident_blocks
+from gpucodegen.dialects.nvgpu.copies import COPY
 from gpucodegen.dialects.shared.transfers import STARTS, ends_of
 from gpucodegen.emit.kernel.context import Emitter, Facts
 from gpucodegen.emit.kernel.emissions import Emission
 from gpucodegen.emit.kernel.index_widths import needs_words
 from gpucodegen.emit.kernel.reports import Reports
-from gpucodegen.emit.kernel.spelling import Spelling
+from gpucodegen.emit.kernel.spelling import DECLARED_SHARED, Spelling
 from gpucodegen.emit.tables.arithmetic import complexes, scalars
 from gpucodegen.emit.tables.control.cfg import emit_blocks
 from gpucodegen.emit.tables.memory import transfers
@@ -27,7 +28,7 @@ from gpucodegen.emit.tables.memory.addressing import (
     strides_of,
 )
 from gpucodegen.emit.tables.memory.copy_plan import PlannedTransfer
-from gpucodegen.emit.tables.memory.memory import stored_dtype
+from gpucodegen.emit.tables.memory.memory import shared_in, stored_dtype
 from gpucodegen.emit.text.header import Header
 from gpucodegen.emit.text.names import PythonNames
 from gpucodegen.ir.affine.expressions import AffineExpr, Const
@@ -48,7 +49,10 @@ class KernelParam:
 
 @dataclass(frozen=True, slots=True)
 class KernelSource:
-    """A kernel as the runtime takes it."""
+    """A kernel as the runtime takes it.
+
+    ``dynamic_shared``: its launches give the ``shared_bytes`` of a block.
+    """
 
     name: str
     source: str
@@ -58,6 +62,7 @@ class KernelSource:
     shared_bytes: int = 0
     cooperative: bool = False
     resident: int | None = None
+    dynamic_shared: bool = False
 
     @property
     def signature(self) -> tuple[tuple[str, str], ...]:
@@ -105,7 +110,8 @@ def emit_kernel(op: Operation, name: str, emission: Emission) -> EmittedKernel:
         spelling = emission.wide
     header = Header(spelling.face, names)
     emitter = Emitter(spelling, emission.handlers, names, header)
-    emitter.facts = Facts(transfers.tags_in(body), block_of(op))
+    is_dynamic = spelling.in_blocks and shared_in(body) > DECLARED_SHARED
+    emitter.facts = Facts(transfers.tags_in(body), block_of(op), is_dynamic)
     emitter.begin(blocks)
     parameters = _Parameters(emitter, function.arguments, written_in(body))
     parameters.declare(op)
@@ -125,6 +131,7 @@ def emit_kernel(op: Operation, name: str, emission: Emission) -> EmittedKernel:
         emitter.shared_bytes,
         any(inner.name == "gcg.grid_barrier" for o in body for inner in o.walk()),
         resident_blocks(op),
+        is_dynamic,
     )
     transfers_ = tuple(emitter.transfers)
     return EmittedKernel(source, tuple(extras), spelling, transfers_, emitter.reports)
@@ -166,6 +173,7 @@ _STORES = {
     "memref.dma_wait": 0,
     "affine.dma_wait": 0,
     "gcg.grid_barrier": 0,
+    COPY: 0,
 }
 """The operand that an operation writes to."""
 

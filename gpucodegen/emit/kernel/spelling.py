@@ -7,6 +7,9 @@ from dataclasses import dataclass
 from gpucodegen.emit.kernel.kinds import CONSTRUCTORS
 from gpucodegen.emit.text.expressions import NARROW, PLAIN, Division
 
+DECLARED_SHARED = 48 * 1024
+"""Bytes of shared memory that kernels of blocks declare at most; launches give more."""
+
 
 @dataclass(frozen=True, slots=True)
 class Spelling:

@@ -28,6 +28,8 @@ SHARED, GLOBAL = 3, 1
 """Address spaces of PTX."""
 
 ALIGNMENT = 16
+DYNAMIC = "dynamic_shared"
+"""The memory of a block whose size a launch gives."""
 
 
 def factories(face: Face) -> dict[str, Any]:
@@ -55,6 +57,25 @@ def shared(face: Face, n: int, name: str) -> Any:
         return low.builder.bitcast(generic, low.value_type(low.signature.return_type))
 
     return face.define(f"shared_{n}_{name}", 0, lambda: signature(pointer(name)), lower)
+
+
+def dynamic_shared(face: Face, offset: int, name: str) -> Any:
+    """``dynamic_shared()``: elements from a byte of what each launch gives a block."""
+
+    def lower(low: Lowering) -> Any:
+        module = low.builder.module
+        array = module.globals.get(DYNAMIC)
+        if array is None:
+            ty = ir.ArrayType(ir.IntType(8), 0)
+            array = ir.GlobalVariable(module, ty, DYNAMIC, addrspace=SHARED)
+            array.linkage = "external"
+            array.align = ALIGNMENT
+        start = low.builder.gep(array, [I32(0), I32(offset)])
+        generic = low.builder.addrspacecast(start, ir.IntType(8).as_pointer())
+        return low.builder.bitcast(generic, low.value_type(low.signature.return_type))
+
+    hint = f"dynamic_shared_{offset}_{name}"
+    return face.define(hint, 0, lambda: signature(pointer(name)), lower)
 
 
 def local(face: Face, n: int, name: str) -> Any:
@@ -139,17 +160,21 @@ def dma_start(
 
         _cooperatively(low, count, step, move)
         if width:
-            _assembly(low, "cp.async.commit_group;", "~{memory}", [])
+            _close_group(low)
 
     return face.define(f"dma_start_{name}", 11, typing_rule, lower)
 
 
-def _start_copy(low: Lowering, width: int, target: Any, source: Any) -> None:
+def _start_copy(
+    low: Lowering, width: int, target: Any, source: Any, *real: Any
+) -> None:
     """One cp.async of 4, 8 or 16 bytes; only 16 bytes may bypass the first cache."""
     caching = "cg" if width == 16 else "ca"
-    text = f"cp.async.{caching}.shared.global [$0], [$1], {width};"
+    less = ", $2" if real else ""
+    text = f"cp.async.{caching}.shared.global [$0], [$1], {width}{less};"
     places = [_address(low, *target, SHARED), _address(low, *source, GLOBAL)]
-    _assembly(low, text, "r,l,~{memory}", places)
+    sizes = [low.builder.trunc(n, I32) if n.type != I32 else n for n in real]
+    _assembly(low, text, f"r,l{',r' * len(sizes)},~{{memory}}", [*places, *sizes])
 
 
 def _element_offset(low: Lowering, offset: Any, e: Any, stride: Any, run: Any) -> Any:
@@ -202,16 +227,63 @@ def dma_wait(face: Face, name: str, pending: int = 0) -> Any:
         return signature(types.void, tag, types.int32, types.int32)
 
     def lower(low: Lowering, _tag: Any, _tag_idx: Any, _count: Any) -> None:
-        _assembly(low, f"cp.async.wait_group {pending};", "~{memory}", [])
+        _wait_groups(low, pending)
 
     return face.define(f"dma_wait_{pending}", 3, typing_rule, lower)
 
 
+# Copies of single threads.
+
+
+def async_copy(face: Face, width: int, padded: bool = False) -> Any:
+    """``async_copy(src, src_off, dst, dst_off[, real])``: one cp.async of some bytes.
+
+    ``padded``: only ``real`` bytes come from the source, and zeros behind them.
+    """
+
+    def typing_rule(*arguments: Any) -> Any:
+        return signature(types.void, *arguments)
+
+    def lower(
+        low: Lowering, src: Any, src_off: Any, dst: Any, dst_off: Any, *real: Any
+    ) -> None:
+        _start_copy(low, width, (dst, dst_off), (src, src_off), *real)
+
+    return face.define(f"async_copy_{width}", 4 + padded, typing_rule, lower)
+
+
+def close_group(face: Face) -> Any:
+    """``close_group()``: what the thread has copied since the last time is a group."""
+    return face.define("close_group", 0, lambda: signature(types.void), _close_group)
+
+
+def wait_groups(face: Face, pending: int) -> Any:
+    """``wait_groups()``: all groups of the thread but ``pending`` have arrived."""
+
+    def lower(low: Lowering) -> None:
+        _wait_groups(low, pending)
+
+    name = f"wait_groups_{pending}"
+    return face.define(name, 0, lambda: signature(types.void), lower)
+
+
+def _close_group(low: Lowering) -> None:
+    _assembly(low, "cp.async.commit_group;", "~{memory}", [])
+
+
+def _wait_groups(low: Lowering, pending: int) -> None:
+    _assembly(low, f"cp.async.wait_group {pending};", "~{memory}", [])
+
+
 MADE = {
+    "async_copy": async_copy,
+    "close_group": close_group,
     "dma_start": dma_start,
     "dma_wait": dma_wait,
+    "dynamic_shared": dynamic_shared,
     "heap": heap,
     "heap_free": heap,
     "local": local,
     "shared": shared,
+    "wait_groups": wait_groups,
 }

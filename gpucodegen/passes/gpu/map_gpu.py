@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from gpucodegen.dialects.builtin import Module, symbol_name
@@ -30,7 +30,9 @@ class MapGpu(ModulePass):
     """Nests become ``gpu.func`` kernels, the function launches them.
 
     ``tile``: rows, columns and depth of a contraction's shared tiles and the rows and
-    columns of each thread; empty leaves the choice to the model.  ``contractions``
+    columns of each thread; empty leaves the choice to the model.  ``stages``: shared
+    tiles of each factor in a contraction of such a ``tile`` where copies pass by the
+    registers; 0 leaves that to the model.  ``contractions``
     become fused multiply-adds on shared tiles.  ``team``: blocks and threads of a block
     that walk sequential loops together; empty leaves the choice to the model.
     ``time_tiles``: without, these loops stay on the host.  ``relaxed``: sums may be
@@ -39,6 +41,7 @@ class MapGpu(ModulePass):
 
     name: ClassVar[str] = "map-gpu"
     tile: tuple[int, ...] = ()
+    stages: int = 0
     contractions: bool = True
     team: tuple[int, ...] = ()
     time_tiles: bool = True
@@ -57,7 +60,9 @@ class MapGpu(ModulePass):
 
     def _mapped(self, module: Module, mappers: list[GpuMapper]) -> Module:
         """The module of kernels; the mappers of functions are added to a list."""
-        plan = SharedTiles(*self.tile) if self.tile else None
+        plan = _tiles(*self.tile) if self.tile else None
+        if plan and self.stages:
+            plan = replace(plan, direct=(True, True), stages=self.stages)
         surroundings = Surroundings.of(module)
 
         def map_function(op: Operation) -> list[Operation]:
@@ -79,3 +84,17 @@ class MapGpu(ModulePass):
             return [gpu_module(f"{mapper.module}_kernels", mapper.kernels), host]
 
         return in_functions(module, map_function)
+
+
+def _tiles(
+    rows: int,
+    columns: int,
+    depth: int,
+    down: int,
+    across: int,
+    splits: int = 1,
+    resident: int = 1,
+    group: int = 1,
+) -> SharedTiles:
+    """The plan of a caller's numbers; how its tiles are copied is not among them."""
+    return SharedTiles(rows, columns, depth, down, across, splits, resident, group)

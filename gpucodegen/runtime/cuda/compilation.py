@@ -17,6 +17,7 @@ from gpucodegen.runtime.cuda import tools
 from gpucodegen.runtime.host import modules
 from gpucodegen.runtime.host.spec import KernelSpec
 from gpucodegen.runtime.storage.cache import Store, digest, package_digest
+from gpucodegen.tiling.machine.gpu.devices import most_shared
 from gpucodegen.tiling.machine.gpu.limits import STATIC_SHARED
 
 CUBINS = Store("cuda")
@@ -30,11 +31,12 @@ def compile_ptx(spec: KernelSpec, cc: Capability = (9, 0)) -> str:
 
     ``cc`` is (major, minor) or (9, 0, "a") for an architecture's own features.
     """
-    if spec.shared_bytes > STATIC_SHARED:
+    limit = most_shared(cc[:2]) if spec.dynamic_shared else STATIC_SHARED
+    if spec.shared_bytes > limit:
         raise errors.ResourceLimit(
             what=f"the shared memory in bytes of kernel {spec.name}",
             needed=spec.shared_bytes,
-            limit=STATIC_SHARED,
+            limit=limit,
         )
     key = _key(spec, cc)
     stored = PTX.get(key)

@@ -18,13 +18,18 @@ from gpucodegen.runtime.host.spec import KernelSpec
 
 @dataclass(frozen=True, slots=True)
 class CudaKernel:
-    """A kernel on one device; ``static``: bytes of shared memory that it declares."""
+    """A kernel on one device.
+
+    ``static``: bytes of shared memory that it declares; ``dynamic``: those that each of
+    its launches has to give.
+    """
 
     device: Device
     name: str
     layout: ArgumentLayout
     loaded: Any
     static: int = 0
+    dynamic: int = 0
 
     @classmethod
     def on(cls, device: Device, spec: KernelSpec) -> CudaKernel:
@@ -32,9 +37,10 @@ class CudaKernel:
         cc = device.compute_capability
         code = compile_ptx(spec, cc).encode()
         loaded = device.load(spec.name, code, cooperative=spec.cooperative)
-        return cls(
-            device, spec.name, ArgumentLayout.of(spec), loaded, spec.shared_bytes
-        )
+        shared = spec.shared_bytes, 0
+        static, dynamic = shared[::-1] if spec.dynamic_shared else shared
+        layout = ArgumentLayout.of(spec)
+        return cls(device, spec.name, layout, loaded, static, dynamic)
 
     def launch(
         self,
@@ -47,8 +53,8 @@ class CudaKernel:
         if not all((*grid, *block)):
             return
         blocks, threads = self._extents(grid, block, shared)
-        packed = self.layout.pack(args)
-        self.device.launch(self.loaded, blocks, threads, packed, shared)
+        packed, given = self.layout.pack(args), self.dynamic + shared
+        self.device.launch(self.loaded, blocks, threads, packed, given)
 
     def repeated(
         self, grid: Sequence[int], block: Sequence[int]
@@ -58,10 +64,10 @@ class CudaKernel:
             return _nothing
         blocks, threads = self._extents(grid, block, 0)
         launch, pack = self.device.launch, self.layout.pack_words
-        loaded = self.loaded
+        loaded, shared = self.loaded, self.dynamic
 
         def start(*words: Any) -> None:
-            launch(loaded, blocks, threads, pack(words))
+            launch(loaded, blocks, threads, pack(words), shared)
 
         return start
 
@@ -73,14 +79,17 @@ class CudaKernel:
             return _nothing
         blocks, threads = self._extents(grid, block, 0)
         packed = self.layout.pack_words(words)
-        return partial(self.device.launch, self.loaded, blocks, threads, packed)
+        given = self.loaded, blocks, threads, packed, self.dynamic
+        return partial(self.device.launch, *given)
 
     def _extents(
         self, grid: Sequence[int], block: Sequence[int], shared: int
     ) -> tuple[Triple, Triple]:
         """Blocks and threads, if the device can launch so many."""
         blocks, threads = _triple(grid), _triple(block)
-        problem = self.device.limits.problem(blocks, threads, self.static + shared)
+        problem = self.device.limits.problem(
+            blocks, threads, self.static + self.dynamic + shared
+        )
         if max(map(mul, blocks, threads)) > MOST_THREADS:
             problem = "it has more threads along a dimension than 32 bits count"
         if problem:

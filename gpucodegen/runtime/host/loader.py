@@ -101,4 +101,5 @@ def kernel_spec(
         fastmath,
         threads,
         kernel.cooperative,
+        kernel.dynamic_shared,
     )

@@ -28,6 +28,8 @@ class KernelSpec:
     ``resident`` how many blocks a multiprocessor shall hold, which bounds registers,
     ``parallel`` says that a CPU kernel uses ``prange``, on ``threads`` threads (0: as
     many as variables say).
+    ``dynamic_shared``: its launches give the ``shared_bytes`` of a block, which it does
+    not declare.
     ``cooperative``: its blocks wait for each other, so all of them run at once.
     ``fastmath`` holds LLVM flags; "contract" allows fused multiply-add.
     """
@@ -42,6 +44,7 @@ class KernelSpec:
     fastmath: tuple[str, ...] = ("contract",)
     threads: int = 0
     cooperative: bool = False
+    dynamic_shared: bool = False
 
     @property
     def signature(self) -> tuple[tuple[str, str], ...]:

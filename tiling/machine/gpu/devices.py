@@ -85,6 +85,15 @@ def most_shared(compute_capability: tuple[int, int]) -> int:
     return STATIC_SHARED
 
 
+def portable_shared() -> int:
+    """Bytes of shared memory that a launch may ask for on all of `MULTIPROCESSORS`.
+
+    >>> portable_shared() // 1024
+    99
+    """
+    return min(unit.block_shared for unit in MULTIPROCESSORS.values())
+
+
 @dataclass(frozen=True, slots=True)
 class GpuDevice:
     """One model of GPU.

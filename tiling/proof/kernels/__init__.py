@@ -3,6 +3,7 @@
 - `lanes`: threads of one warp
 - `ordering`: what orders two executions
 - `conflicts`: pairs that touch one cell
+- `commit_groups`: copies of single threads, in groups
 - `pairing`: copies and their waits
 - `races`: the race proof
 """

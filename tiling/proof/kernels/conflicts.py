@@ -16,6 +16,7 @@ from itertools import product
 from gpucodegen.tiling.model.isl import Map
 from gpucodegen.tiling.model.relations import Instances, Model, Reference
 from gpucodegen.tiling.model.scop import Access, AccessKind, Role, Statement
+from gpucodegen.tiling.proof.kernels.commit_groups import arrived
 from gpucodegen.tiling.proof.kernels.ordering import (
     completed,
     earlier,
@@ -41,7 +42,7 @@ class StatementGroup:
     @property
     def copies(self) -> bool:
         """Whether this is the start of a copy, which is always alone in its group."""
-        return self.head.tag is not None
+        return self.head.copies
 
     @property
     def classes(self) -> set[_Class]:
@@ -113,7 +114,7 @@ def groups_of(model: Model) -> list[StatementGroup]:
     grouped: dict[object, list[Instances]] = {}
     segment = 0
     for instances in model.everything:
-        ends = not isinstance(instances.node, Statement) or instances.tag is not None
+        ends = not isinstance(instances.node, Statement) or instances.copies
         segment += ends
         if isinstance(instances.node, Statement):
             loops = tuple(loop.name for loop in instances.loops)
@@ -183,6 +184,8 @@ class GroupPair:
         """{ x -> y in conflict : B =, S(x) < S(y), no wait for x between }."""
         a, b = self.first.head, self.second.head
         after = earlier(self._same(conflict, Role.BLOCK), a, b)
+        if a.grouped:
+            return after.subtract(arrived(self.model, a, b, self.fences))
         return after.subtract(completed(a, b, self.fences))
 
     def _within_a_phase(self) -> Map:

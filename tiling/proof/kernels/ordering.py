@@ -13,7 +13,7 @@ from functools import reduce
 
 from gpucodegen.tiling.model.isl import IN, OUT, Map, Set
 from gpucodegen.tiling.model.relations import Instances, Model, common_loops
-from gpucodegen.tiling.model.scop import Barrier, Role
+from gpucodegen.tiling.model.scop import Barrier, Role, Wait
 from gpucodegen.tiling.proof.kernels.lanes import ALL_LANES, same_warp
 
 
@@ -60,7 +60,13 @@ def fenced(
     A fence of a warp orders the executions by its own lanes, one of the grid those of
     all blocks.
     """
-    return reduce(Map.union, (_fenced(model, a, f, b) for f in fences), nothing(a, b))
+    through = (_fenced(model, a, f, b) for f in fences if meets(f))
+    return reduce(Map.union, through, nothing(a, b))
+
+
+def meets(instances: Instances) -> bool:
+    """Whether threads come together there."""
+    return isinstance(instances.node, Barrier | Wait)
 
 
 def _fenced(model: Model, a: Instances, f: Instances, b: Instances) -> Map:

@@ -32,7 +32,9 @@ Where a kernel has barriers of the grid, blocks may use one cell on both sides o
 
 A barrier counts for the memories that it orders, and one of a warp for its lanes.
 A copy may touch its cells at any moment from its start to its wait; it is executed by
-the threads of a block together, and its wait contains a barrier.
+the threads of a block together, and its wait contains a barrier.  One that belongs to a
+group of its thread is executed by that thread alone, as `commit_groups` says; the rule
+of threads holds for it, too.
 """
 
 from __future__ import annotations
@@ -45,7 +47,8 @@ from itertools import product
 from gpucodegen.tiling.model.isl import Limits, Map
 from gpucodegen.tiling.model.places import Doubt
 from gpucodegen.tiling.model.relations import Instances, Model
-from gpucodegen.tiling.model.scop import Barrier, Role, Statement
+from gpucodegen.tiling.model.scop import Barrier, Role, Statement, Wait
+from gpucodegen.tiling.proof.kernels.commit_groups import abandoned
 from gpucodegen.tiling.proof.kernels.conflicts import (
     Detail,
     GroupPair,
@@ -56,6 +59,7 @@ from gpucodegen.tiling.proof.kernels.lanes import ALL_LANES
 from gpucodegen.tiling.proof.kernels.ordering import (
     in_context,
     left_out,
+    meets,
     of_grid,
     unfinished,
     uninvited,
@@ -217,6 +221,8 @@ _RULES = {
 
 def _broken_rules(pair: GroupPair, array: str, *, symmetric: bool) -> Iterator[Race]:
     rules = ["transfers" if pair.first.copies else "threads"]
+    if pair.first.head.grouped:
+        rules.insert(0, "threads")
     is_shared = _per_block(pair, array)
     if not is_shared and any(map(of_grid, pair.model.everything)):
         rules.insert(0, "grid")
@@ -245,7 +251,7 @@ def _breaking(
 def _divergent_barriers(model: Model) -> Iterator[Race]:
     """Barriers, and waits, that some threads of a block reach and others do not."""
     for barrier in model.everything:
-        if isinstance(barrier.node, Statement):
+        if not meets(barrier):
             continue
         doubt = _doubted(barrier)
         if doubt is not None:
@@ -293,16 +299,19 @@ def unfinished_copies(model: Model) -> Iterator[Race]:
     """Copies without a wait."""
     fences = [i for i in model.everything if not isinstance(i.node, Statement)]
     for copy in model.statements:
-        if copy.tag is None:
+        if not copy.copies:
             continue
-        missing = model.solver.ask(lambda c=copy: unfinished(c, fences), None)
+        open_ones = abandoned if copy.grouped else unfinished
+        missing = model.solver.ask(partial(open_ones, copy, fences), None)
         if missing is None or not model.solver.is_empty(missing):
             yield _event_race(model, "unfinished", "no wait ends a copy", copy, missing)
 
 
 def _runs_in_order(model: Model) -> bool:
     """Whether there is one thread and no copy, so that nothing can race."""
-    return not _has_threads(model) and all(i.tag is None for i in model.everything)
+    return not _has_threads(model) and not any(
+        i.copies or isinstance(i.node, Wait) for i in model.everything
+    )
 
 
 def _has_threads(model: Model) -> bool:

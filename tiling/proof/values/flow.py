@@ -177,7 +177,7 @@ def _is_certain(
     All that may keep y from being executed is around x too, in the same iteration.
     """
     a, b = write.instances, read.instances
-    is_copy = not finished and getattr(a.node, "tag", None) is not None
+    is_copy = not finished and a.copies
     shared = all(doubt in b.doubts and doubt.depth <= equal for doubt in a.doubts)
     apart = a is not b or not _is_summary(write)
     return write.exact and shared and apart and not is_copy

@@ -91,7 +91,7 @@ def _is_copied(model: Model, array: str) -> bool:
     return any(
         access.array == array
         for instances in model.statements
-        if getattr(instances.node, "tag", None) is not None
+        if instances.copies
         for access in instances.accesses
     )
 

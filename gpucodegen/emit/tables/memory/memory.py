@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from gpucodegen.dialects import affine
 from gpucodegen.dialects.shared.combiners import OF_ATOMICS, atomic_kind
@@ -144,8 +144,7 @@ def allocate(e: Emitter, op: Operation) -> None:
     hint = f"{count}x{kind}"
     name, alignment = e.variable(op.result), 0
     if e.spelling.in_blocks and is_shared(ty.memory_space):
-        made = call(e.make(f"shared_{hint}", "shared", count, kind))
-        e.shared_bytes += count * stored_bytes(kind)
+        made = _shared(e, count, kind)
         e.facts.shared.add(name)
         alignment = SHARED_ALIGNMENT
     elif op.name == "memref.alloc" and e.spelling.has_heap and kind != "tag":
@@ -157,6 +156,32 @@ def allocate(e: Emitter, op: Operation) -> None:
     sizes = tuple(to_expr(extent or 0) for extent in ty.shape)
     strides = row_major(sizes)
     e.buffers[op.result] = Descriptor(name, kind, sizes, strides, alignment=alignment)
+
+
+def _shared(e: Emitter, count: int, kind: str) -> Text:
+    """Elements that a block shares: an array of its own, or a part of what it gets."""
+    hint = f"{count}x{kind}"
+    if e.facts.dynamic_shared:
+        start = -(-e.shared_bytes // SHARED_ALIGNMENT) * SHARED_ALIGNMENT
+        e.shared_bytes = start + count * stored_bytes(kind)
+        name = f"shared_{hint}_from_{start}"
+        return call(e.make(name, "dynamic_shared", start, kind))
+    e.shared_bytes += count * stored_bytes(kind)
+    return call(e.make(f"shared_{hint}", "shared", count, kind))
+
+
+def shared_in(operations: Iterable[Operation]) -> int:
+    """Bytes of the shared memory that operations allocate, at least."""
+    found = (op for root in operations for op in root.walk() if op.name in _ALLOCATED)
+    buffers = ((op, ty) for op in found if isinstance(ty := op.result.type, MemRefType))
+    return sum(
+        static_elements(ty, op.location) * stored_bytes(stored_dtype(ty, op, "cuda"))
+        for op, ty in buffers
+        if is_shared(ty.memory_space)
+    )
+
+
+_ALLOCATED = ("memref.alloca", "memref.alloc")
 
 
 def deallocate(e: Emitter, op: Operation) -> None:

@@ -13,6 +13,15 @@ The first block of terms is the ragged one: it begins before the first term, wit
 so no other block needs a guard.  A stage is
 stored while the other one is read: one barrier for each block is enough.
 
+A factor that goes past the registers is copied by the hardware instead, a group of
+copies for each block of terms.  With S stages, S - 2 later groups may be under way when
+the threads meet:
+
+    for the other blocks of terms:
+      start the copies of the block S - 2 further on, if there is one; close their group
+      sums += products of the stage before
+      wait for all groups but S - 2; barrier
+
 Several row, column or reduction axes are walked as one flattened index (implicit GEMM),
 so a convolution is the same kernel as a matrix product.
 """
@@ -21,9 +30,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
+from itertools import pairwise, zip_longest
 from math import gcd
 
+from gpucodegen.dialects.nvgpu import copies
 from gpucodegen.ir.operation import Value
 from gpucodegen.ir.types import element_bytes
 from gpucodegen.passes.contraction.gpu.axes import Groups, extent
@@ -42,7 +52,6 @@ from gpucodegen.passes.gpu.facts.vector_width import Definitions
 from gpucodegen.passes.gpu.launches.gpu_launch import KernelBody, thread_index
 from gpucodegen.tiling.machine.gpu.products.candidates import (
     STAGED,
-    STAGES,
     SharedTiles,
 )
 from gpucodegen.tiling.machine.gpu.products.copies import tile_copy
@@ -83,6 +92,8 @@ class _Factor:
     staging: Staging
     tile: Value
     chunks: Sequence[Chunk]
+    stages: int
+    is_direct: bool
 
     def cut(self, most: int) -> list[_Factor]:
         """The factor by chunks that hold so many elements together at most."""
@@ -94,7 +105,11 @@ class _Factor:
         return self.staging.fetch(b, self.chunks, block, ragged=ragged)
 
     def put(self, b: Builder, values: Sequence[Value], block: Index) -> None:
-        self.staging.put(b, self.chunks, values, self.tile, block % STAGES)
+        stage = block % self.stages
+        self.staging.put(b, self.chunks, values, self.tile, stage)
+
+    def start(self, b: Builder, block: Index) -> None:
+        self.staging.start(b, self.chunks, block, self.tile, block % self.stages)
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,26 +128,55 @@ class _Lowering:
         walk = Walk(self.groups.reduction, plan.depth)
         blocks, is_ragged = walk.blocks, walk.before.constant != 0
         factors = [
-            _Factor(side, side.allocate(b, STAGES, hint), side.chunks(b, thread))
-            for side, hint in zip(self._sides(b, where), ("sa", "sb"), strict=True)
+            _Factor(
+                side,
+                side.allocate(b, plan.stages, hint),
+                side.chunks(b, thread),
+                plan.stages,
+                is_direct,
+            )
+            for side, hint, is_direct in zip(
+                self._sides(b, where), ("sa", "sb"), plan.direct, strict=True
+            )
         ]
-        pieces = [piece for factor in factors for piece in factor.cut(STAGED)]
-        ends = [plan.depth * n // len(pieces) for n in range(len(pieces) + 1)]
+        direct = [factor for factor in factors if factor.is_direct]
+        pieces = [
+            piece
+            for factor in factors
+            if not factor.is_direct
+            for piece in factor.cut(STAGED)
+        ]
+        count = max(1, len(pieces))
+        ends = [plan.depth * n // count for n in range(count + 1)]
         parts = [range(*ends) for ends in pairwise(ends)]
+        further = plan.stages - 2
+
+        def start(i: Builder, block: Index) -> Value:
+            def started(n: Builder) -> None:
+                for factor in direct:
+                    factor.start(n, block)
+
+            i.guard([blocks - 1 - block] if further else [], started)
+            i.operations.append(group := copies.create_group(plan.stages, i.location))
+            return group.result
 
         def multiply(
             i: Builder, block: Index, first: Index, count: int, sums: Sums
         ) -> Sums:
             both = factors[0].tile, factors[1].tile
-            return quads.multiplied(i, both, block % STAGES, first, count, sums)
+            return quads.multiplied(i, both, block % plan.stages, first, count, sums)
 
         def step(i: Builder, number: Value, sums: Sums) -> Sums:
             block = Index.of(number)
-            for factor, part in zip(pieces, parts, strict=True):
-                values = factor.fetch(i, block)
+            group = start(i, block + further) if direct else None
+            for factor, part in zip_longest(pieces, parts):
+                values = factor.fetch(i, block) if factor else []
                 first = Index.of(part.start)
                 sums = multiply(i, block - 1, first, len(part), sums)
-                factor.put(i, values, block)
+                if factor:
+                    factor.put(i, values, block)
+            if group:
+                i.operations.append(copies.wait(group, further, i.location))
             i.add("gpu.barrier")
             return sums
 
@@ -147,12 +191,14 @@ class _Lowering:
             for factor in factors:
                 values = factor.fetch(i, first, ragged=is_ragged)
                 factor.put(i, values, first)
+            for block in range(1, further + 1):
+                start(i, Index.of(block))
             i.add("gpu.barrier")
             sums = i.carried_loop(1, blocks, sums, step, hint="block")
             sums = i.carried_loop(0, plan.depth, sums, last, step=each, hint="k0")
             result.store(i, sums)
 
-        b.guard([extent(self.groups.reduction) - 1], whole)
+        b.guard([extent(self.groups.reduction) - 1, *where.exists], whole)
 
     def _sides(self, b: Builder, where: Place) -> tuple[Staging, Staging]:
         c, groups, plan = self.contraction, self.groups, self.plan

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from gpucodegen.ir.types import element_bytes
 from gpucodegen.passes.contraction.gpu.axes import Groups, extent
-from gpucodegen.passes.contraction.gpu.staging import contiguity
+from gpucodegen.passes.contraction.gpu.staging import can_be_direct, contiguity
 from gpucodegen.passes.contraction.gpu.views import side_by_side
 from gpucodegen.passes.contraction.recognition.recognize import Contraction
 from gpucodegen.passes.framework.builder import Builder
@@ -15,8 +15,8 @@ from gpucodegen.passes.gpu.facts.vector_width import Definitions
 from gpucodegen.tiling.machine.gpu.products.candidates import SPLITS, SharedTiles
 from gpucodegen.tiling.machine.gpu.products.plan import (
     USUAL,
-    fitted,
     plan_contraction,
+    with_copies,
 )
 from gpucodegen.tiling.machine.gpu.products.product_work import Product
 from gpucodegen.tiling.machine.gpu.products.steps import even_depth
@@ -33,7 +33,7 @@ def planned(
     if plan is None:
         chosen = plan_contraction(*products, splits=tuple(_splits(contraction)))
     else:
-        chosen = fitted(plan, products[0]) or plan
+        chosen = with_copies(plan, products[0])
     terms = [extent((axis,)).constant for axis in groups.reduction]
     return replace(chosen, depth=even_depth(terms, chosen.depth))
 
@@ -44,11 +44,20 @@ def _products(
     """The product, or those that it may be where extents are not known."""
     sides = (contraction.left, groups.rows), (contraction.right, groups.columns)
     moved: list[tuple[bool, int]] = []
+    direct: list[bool] = []
     for operand, axes in sides:
         b = Builder(contraction.location)
         viewed, reduction = side_by_side(b, operand, groups.reduction)
         made = {value: op for op in b.operations for value in op.results}
-        moved.append(contiguity(viewed, axes, reduction, {**definitions, **made}))
+        along_depth, width = contiguity(
+            viewed, axes, reduction, {**definitions, **made}
+        )
+        moved.append((along_depth, width))
+        direct.append(
+            can_be_direct(
+                viewed, contraction.element, along_depth=along_depth, width=width
+            )
+        )
     (left, left_width), (right, right_width) = moved
     roles = groups.rows, groups.columns, groups.reduction, groups.batch
     sizes = [extent(axes).constant for axes in roles]
@@ -58,9 +67,20 @@ def _products(
             element=element_bytes(contraction.element) or 4,
             turned=(left, right),
             widths=(left_width, right_width),
+            direct=(direct[0], direct[1]),
+            plain=_is_plain(groups),
         )
         for unknown in (USUAL if None in sizes else USUAL[:1])
     ]
+
+
+def _is_plain(groups: Groups) -> bool:
+    """Whether it is one product of matrices of known extents.
+
+    Windows use elements several times, which counts of rows and columns do not tell.
+    """
+    alone = groups.rows, groups.columns, groups.reduction
+    return not groups.batch and all(len(g) == 1 and extent(g).constant for g in alone)
 
 
 def _splits(contraction: Contraction) -> Iterator[int]:

@@ -1,8 +1,9 @@
 """Tiles of one factor on their way from global to shared memory.
 
-A block reads a tile into registers, and stores it to a stage in shared memory later:
-what is read meanwhile lies in another stage.  Rows or columns beyond the edge repeat
-the last ones, for their products are never stored; terms beyond the edge are zeros.
+A block reads a tile into registers, and stores it to a stage in shared memory later, or
+lets the hardware copy it there; what is read meanwhile lies in another stage.  Rows or
+columns beyond the edge repeat the last ones, for their products are never stored; terms
+beyond the edge are zeros.
 """
 
 from __future__ import annotations
@@ -11,8 +12,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from math import gcd
 
+from gpucodegen.dialects.nvgpu import copies
 from gpucodegen.ir.operation import Value
-from gpucodegen.ir.types import MemRefType, Type, VectorType
+from gpucodegen.ir.types import (
+    MemRefType,
+    Type,
+    VectorType,
+    element_bytes,
+    element_type,
+)
 from gpucodegen.passes.contraction.fusion.alignment import fits
 from gpucodegen.passes.contraction.fusion.pointwise import Tile, computed
 from gpucodegen.passes.contraction.gpu.axes import Positions, extent, unflatten
@@ -24,6 +32,11 @@ from gpucodegen.passes.framework.nests import Axis
 from gpucodegen.passes.gpu.facts.vector_width import Definitions, vector_width
 from gpucodegen.passes.gpu.launches.gpu_launch import SHARED
 from gpucodegen.tiling.machine.gpu.products.copies import TileCopy
+
+WIDTHS = (4, 8, 16)
+"""Bytes that one ``cp.async`` moves."""
+End = tuple[Value, Sequence[Index]]
+"""A memref and indices."""
 
 
 def contiguity(
@@ -46,6 +59,19 @@ def contiguity(
             found.append((widest, along_depth))
     width, along_depth = max(found, key=lambda one: one[0], default=(1, False))
     return along_depth, width
+
+
+def can_be_direct(
+    operand: Operand, element: Type, *, along_depth: bool, width: int
+) -> bool:
+    """Whether ``cp.async`` can copy the chunks of a factor: as they are, 4 to 16 bytes.
+
+    Chunks along the terms are turned on their way, which takes registers.
+    """
+    is_plain = operand.is_of_one and not operand.steps
+    same = element_type(operand.memref.type) == element
+    size = width * (element_bytes(element) or 0)
+    return is_plain and same and not along_depth and size in WIDTHS
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,17 +152,21 @@ class Staging:
         return [self._fetched(b, chunk, block, ragged) for chunk in chunks]
 
     def _fetched(self, b: Builder, chunk: Chunk, block: Index, ragged: bool) -> Value:
-        at = (
-            self.batch
-            | self.walk.at(block, chunk.term)
-            | unflatten(chunk.outer, self.axes)
-        )
+        at = self._positions(block, chunk)
         if not ragged:
             return self._loaded(b, at)
         return b.choose(
             [self.walk.number(block, chunk.term)],
             lambda i: self._loaded(i, at),
             lambda i: i.constant(0, self._chunk_type),
+        )
+
+    def _positions(self, block: Index, chunk: Chunk) -> Positions:
+        """Where the axes stand at the first element of a chunk."""
+        return (
+            self.batch
+            | self.walk.at(block, chunk.term)
+            | unflatten(chunk.outer, self.axes)
         )
 
     @property
@@ -153,6 +183,28 @@ class Staging:
             inner = self.walk.axes[-1] if self.copy.along_depth else self.axes[-1]
             return computed(b, Tile(at, {inner: self.copy.width}), self.operand.steps)
         return b.vector_load(memref, self.operand.at(at), ty)
+
+    def start(
+        self,
+        b: Builder,
+        chunks: Sequence[Chunk],
+        block: Index,
+        tile: Value,
+        stage: Index,
+    ) -> None:
+        """Let the hardware copy chunks of a block of terms that exists to a stage."""
+        for chunk in chunks:
+            at = self._positions(block, chunk)
+            source = self.operand.memref, self.operand.at(at)
+            target = tile, [stage, chunk.term, chunk.position]
+            b.guard(
+                [chunk.exists],
+                lambda i, s=source, t=target: self._started(i, s, t),
+            )
+
+    def _started(self, b: Builder, source: End, target: End) -> None:
+        start, place = ([ref, *map(b.index, at)] for ref, at in (source, target))
+        b.operations.append(copies.copy(start, place, self.copy.width, b.location))
 
     def put(
         self,

@@ -1,6 +1,7 @@
 """Plans of contractions: the kinds of kernel, and what each costs.
 
 - `banks`: turns of shared memory
+- `block_order`: tiles of neighbouring blocks, what the L2 cache keeps for them
 - `candidates`: the kinds of kernel that a contraction may become
 - `copies`: how threads copy a tile to shared memory
 - `lanes`: which part of a tile each thread multiplies

@@ -18,6 +18,9 @@ class SharedTiles:
     Both factors' parts of these lie in shared memory.  Each thread keeps
     ``thread_rows x thread_columns`` of the tile in registers.  ``splits`` blocks share
     the terms of a tile.  ``resident``: blocks that a multiprocessor shall hold at once.
+    Blocks walk the tiles in bands of ``group`` rows of them.
+    ``direct``: which of the two factors the hardware copies to shared memory past the
+    registers (``cp.async``), into one of ``stages`` tiles.
     """
 
     tile_rows: int
@@ -27,6 +30,9 @@ class SharedTiles:
     thread_columns: int
     splits: int = 1
     resident: int = 1
+    group: int = 1
+    direct: tuple[bool, bool] = (False, False)
+    stages: int = 2
 
     @property
     def threads(self) -> int:
@@ -38,8 +44,11 @@ class SharedTiles:
 Candidate: TypeAlias = SharedTiles
 """A kernel of a contraction."""
 
-STAGES = 2
-"""Tiles of each factor in shared memory: one is read while the other one is stored."""
+STAGES = (2, 3, 4)
+"""Tiles of each factor in shared memory: one is read while the others are stored.
+
+More than two pay only where no factor goes through registers.
+"""
 STAGED = 4
 """Elements on their way to shared memory that a thread holds at once."""
 CANDIDATES: tuple[Candidate, ...] = (

@@ -11,12 +11,21 @@ from collections.abc import Iterator
 from dataclasses import replace
 from functools import lru_cache
 from math import prod
+from typing import Any
 
-from gpucodegen.tiling.machine.gpu.devices import DEVICES, GpuDevice
+from gpucodegen.tiling.machine.gpu.devices import (
+    DEVICES,
+    GpuDevice,
+    portable_shared,
+)
 from gpucodegen.tiling.machine.gpu.estimate import Estimate, estimate
-from gpucodegen.tiling.machine.gpu.limits import STATIC_SHARED
 from gpucodegen.tiling.machine.gpu.occupancy import occupancy
-from gpucodegen.tiling.machine.gpu.products.candidates import CANDIDATES, Candidate
+from gpucodegen.tiling.machine.gpu.products.block_order import GROUPS, memory
+from gpucodegen.tiling.machine.gpu.products.candidates import (
+    CANDIDATES,
+    STAGES,
+    Candidate,
+)
 from gpucodegen.tiling.machine.gpu.products.product_work import (
     Counts,
     Product,
@@ -61,30 +70,70 @@ def plan_contraction(
     return plans[min(range(len(plans)), key=excess)]
 
 
+def with_copies(
+    plan: Candidate, product: Product, *, device: GpuDevice = DEFAULT
+) -> Candidate:
+    """A caller's tiles with the copies that cost least, if the caller chose none.
+
+    Tiles that fit no block stay as they are.
+    """
+    ways = [plan] if any(plan.direct) else staged(plan, product)
+    found = [fits for way in ways if (fits := fitted(way, product, device=device))]
+    return min(found, key=lambda one: _clocks(one, product, device), default=plan)
+
+
 def fitted(
     plan: Candidate, product: Product, *, device: GpuDevice = DEFAULT
 ) -> Candidate | None:
     """A plan with as many resident blocks as registers and shared memory allow.
 
-    Its blocks of terms are halved until the tiles fit the memory of a block; None where
-    none of them do.
+    Factors that ``cp.async`` cannot copy go through registers.  Blocks of terms are
+    halved until the tiles fit the memory of a block; None where none of them do.
     """
-    while plan.depth > 1 and Counts(plan, product).shared > STATIC_SHARED:
+    left, right = (a and b for a, b in zip(plan.direct, product.direct, strict=True))
+    stages = plan.stages if left and right else STAGES[0]
+    plan = replace(plan, direct=(left, right), stages=stages)
+    while plan.depth > 1 and Counts(plan, product).shared > portable_shared():
         plan = replace(plan, depth=plan.depth // 2)
     counts = Counts(plan, product)
     unit = device.multiprocessor
     held = occupancy(unit, plan.threads, counts.registers, counts.shared)
-    if not held.blocks or counts.shared > STATIC_SHARED:
+    if not held.blocks or counts.shared > portable_shared():
         return None
     enough = max(1, WARPS // (held.warps // held.blocks))
     return replace(plan, resident=min(held.blocks, enough))
 
 
+def staged(plan: Candidate, product: Product) -> Iterator[Candidate]:
+    """A plan with every way that the factors may come to shared memory.
+
+    >>> product = Product(64, 64, 64, direct=(False, True))
+    >>> [(way.direct, way.stages) for way in staged(CANDIDATES[0], product)]
+    [((False, False), 2), ((False, True), 2)]
+    """
+    ways = [dict[str, Any]()]
+    if any(product.direct):
+        counts = STAGES if all(product.direct) else STAGES[:1]
+        ways += [{"direct": product.direct, "stages": n} for n in counts]
+    return (replace(plan, **way) for way in ways)
+
+
+def ordered(plan: Candidate, product: Product, device: GpuDevice) -> Candidate:
+    """The plan with the bands of tiles for which least comes from the memory.
+
+    Where not all that is read is known, blocks walk whole rows of tiles.
+    """
+    groups = GROUPS if product.plain else GROUPS[:1]
+    plans = [replace(plan, group=group) for group in groups]
+    return min(plans, key=lambda each: memory(each, product, device))
+
+
 def _plans(
     product: Product, *, splits: tuple[int, ...], device: GpuDevice
 ) -> Iterator[Candidate]:
-    for plan in CANDIDATES:
+    for plan in (way for tiles in CANDIDATES for way in staged(tiles, product)):
         found = fitted(plan, product, device=device)
+        found = found and ordered(found, product, device)
         for parts in splits:
             if found and (parts == 1 or product.terms >= 8 * parts * found.depth):
                 yield replace(found, splits=parts)
@@ -92,7 +141,8 @@ def _plans(
 
 def _clocks(plan: Candidate, product: Product, device: GpuDevice) -> float:
     """Clocks of the launches of a plan."""
-    works = [(plan.resident, Counts(plan, product).work())]
+    work = replace(Counts(plan, product).work(), memory=memory(plan, product, device))
+    works = [(plan.resident, work)]
     if plan.splits > 1:
         works.append((device.multiprocessor.blocks, partial_sums(product, plan.splits)))
     return sum(_busy(estimate(device, held, work)) for held, work in works)

@@ -13,12 +13,17 @@ from gpucodegen.tiling.machine.gpu.devices import SECTOR
 from gpucodegen.tiling.machine.gpu.estimate import LATENCY_L2, Work
 from gpucodegen.tiling.machine.gpu.limits import WARP, WIDEST
 from gpucodegen.tiling.machine.gpu.products.banks import wavefronts
-from gpucodegen.tiling.machine.gpu.products.candidates import STAGES, SharedTiles
+from gpucodegen.tiling.machine.gpu.products.candidates import SharedTiles
 from gpucodegen.tiling.machine.gpu.products.copies import TileCopy, tile_copy
 from gpucodegen.tiling.machine.gpu.products.lanes import LaneMap, Side
 
 OTHERS = 20
 """Instructions for a block of terms besides arithmetic and memory, as compiled."""
+GROUP = 6
+"""Instructions for a group of copies past the registers besides one for each copy.
+
+It is closed and waited for, and places in shared memory become numbers; as compiled.
+"""
 BASE_REGISTERS = 36
 """Registers besides sums and factors: addresses and what is on its way."""
 WIDE_REGISTERS = 12
@@ -33,7 +38,9 @@ class Product:
 
     ``element``: bytes of each in registers and in shared memory.  ``turned``: which of
     the two factors lie along the terms in memory; ``widths``: how many of their
-    elements one access moves.
+    elements one access moves; ``direct``: which of them `cp.async` can copy.
+    ``plain``: it is a product of matrices of known extents, so they are all that is
+    read.
     """
 
     rows: int
@@ -43,6 +50,8 @@ class Product:
     element: int = 4
     turned: tuple[bool, bool] = (True, False)
     widths: tuple[int, int] = (4, 4)
+    direct: tuple[bool, bool] = (False, False)
+    plain: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +80,7 @@ class Counts:
     def shared(self) -> int:
         """Bytes of shared memory of a block."""
         lead = sum(copy.lead for copy in self.copies)
-        return STAGES * self.plan.depth * lead * self.product.element
+        return self.plan.stages * self.plan.depth * lead * self.product.element
 
     @property
     def registers(self) -> int:
@@ -106,7 +115,7 @@ class Counts:
         cells = plan.tile_rows * plan.tile_columns
         moved = (plan.tile_rows + plan.tile_columns) * plan.depth * trips + 2 * cells
         sectors = self.blocks * moved * product.element / SECTOR
-        hidden = min(1.0, each / LATENCY_L2)
+        hidden = min(1.0, each * (plan.stages - 1) / LATENCY_L2)
         return Work(
             self.blocks,
             plan.threads,
@@ -135,11 +144,12 @@ class Counts:
 
     def _copies(self) -> tuple[int, int]:
         """Instructions of a warp for the copies of a block of terms, and wavefronts."""
-        size = self.product.element
-        instructions = turns = 0
-        for copy in self.copies:
+        size, direct = self.product.element, self.plan.direct
+        instructions = GROUP * any(direct)
+        turns = 0
+        for copy, is_direct in zip(self.copies, direct, strict=True):
             stores = copy.width if copy.along_depth else 1
-            instructions += copy.per_thread * (1 + stores)
+            instructions += copy.per_thread * (1 if is_direct else 1 + stores)
             turns += copy.per_thread * copy.turns(size)
         return instructions, turns
 

@@ -1,16 +1,17 @@
-"""dma_start and dma_wait as asynchronous accesses.
+"""Transfers of a block, and copies of a thread, as asynchronous accesses.
 
 Rule (DESIGN section 4): a transfer may read its source and write its destination at any
 moment from its start to the matching wait.  ``count`` elements leave the source in
 row-major logical order, in runs of ``run`` elements that lie ``stride`` apart on the
-strided side; the other side is one run.
+strided side; the other side is one run.  A copy of a thread moves elements of one row.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from gpucodegen.dialects.nvgpu.copies import AsyncCopy
 from gpucodegen.dialects.shared.transfers import (
     End,
     ends_of,
@@ -21,7 +22,7 @@ from gpucodegen.dialects.shared.transfers import (
 from gpucodegen.ir.operation import Operation, Value
 from gpucodegen.ir.types import MemRefType
 from gpucodegen.passes.analysis.lifting.environment import Environment, Text
-from gpucodegen.passes.analysis.lifting.values.accesses import READ, WRITE, whole
+from gpucodegen.passes.analysis.lifting.values.accesses import READ, WRITE, cell, whole
 from gpucodegen.passes.analysis.lifting.values.expressions import map_texts
 from gpucodegen.tiling.model.isl import always_holds
 from gpucodegen.tiling.model.scop import Access, AccessKind, Statement, Tag
@@ -42,6 +43,35 @@ def start_statement(op: Operation, env: Environment, name: str) -> Statement:
         _access(op, env, target, runs[1], WRITE),
     )
     return Statement(name, accesses, tag=_tag(tag, env), loc=op.location)
+
+
+def copy_statement(op: Operation, env: Environment, name: str) -> Statement:
+    """The statement of a copy that belongs to a group of its thread."""
+    view = AsyncCopy(op)
+    given = str(view.count) if view.given is None else env.text(view.given)
+    sides = (
+        (view.source, view.source_indices, given, READ),
+        (view.target, view.target_indices, str(view.count), WRITE),
+    )
+    accesses = tuple(_row_part(op, env, *side) for side in sides)
+    return Statement(name, accesses, loc=op.location, grouped=True)
+
+
+def _row_part(
+    op: Operation,
+    env: Environment,
+    memref: Value,
+    indices: Sequence[Value],
+    count: Text,
+    kind: AccessKind,
+) -> Access:
+    """``count`` elements of a row from some indices on."""
+    texts, span = [env.text(v) for v in indices], ()
+    if texts and texts[-1] is not None and count != "1":
+        lane = env.names.fresh("lane")
+        texts[-1], span = f"{texts[-1]} + {lane}", ((lane, count),)
+    found = cell(env, op, memref, texts, kind)
+    return replace(found, span=(*found.span, *span), must=False)
 
 
 def wait_tag(op: Operation, env: Environment) -> Tag:

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 
 from gpucodegen.dialects import affine
 from gpucodegen.dialects.gpu.communication.meetings import MEETINGS, meeting
+from gpucodegen.dialects.nvgpu.copies import COMMIT, COPY, WAIT, pending_groups
 from gpucodegen.dialects.shared.allocations import ALLOCATIONS
 from gpucodegen.dialects.shared.transfers import STARTS, WAITS
 from gpucodegen.ir.attributes import IntegerAttr
@@ -37,6 +38,8 @@ from gpucodegen.passes.analysis.lifting.walk.walk import Nodes, Walk
 from gpucodegen.tiling.model.scop import (
     Access,
     Barrier,
+    Commit,
+    GroupWait,
     Node,
     Wait,
 )
@@ -162,6 +165,21 @@ class Lifter(Walk):
         """The completion of an asynchronous copy."""
         nodes.append(Wait(transfers.wait_tag(op, self.env), loc=op.location))
 
+    def async_copy(self, op: Operation, nodes: Nodes) -> None:
+        """The start of a copy of this thread."""
+        name = f"S{len(self.operations)}"
+        statement = transfers.copy_statement(op, self.env, name)
+        self.operations[name] = (op,) * len(statement.accesses)
+        nodes.append(statement)
+
+    def commit(self, op: Operation, nodes: Nodes) -> None:
+        """The end of a group of copies."""
+        nodes.append(Commit(op.location))
+
+    def group_wait(self, op: Operation, nodes: Nodes) -> None:
+        """The wait for the groups of a thread."""
+        nodes.append(GroupWait(pending_groups(op), op.location))
+
     def meet(self, op: Operation, nodes: Nodes) -> None:
         """Threads of a block or lanes of a warp come together."""
         found = meeting(op, self._number)
@@ -249,6 +267,9 @@ _HANDLERS: dict[str, Callable[[Lifter, Operation, Nodes], None]] = {
     **dict.fromkeys(STARTS, Lifter.dma_start),
     **dict.fromkeys(WAITS, Lifter.dma_wait),
     **dict.fromkeys(MEETINGS, Lifter.meet),
+    COPY: Lifter.async_copy,
+    COMMIT: Lifter.commit,
+    WAIT: Lifter.group_wait,
     "gpu.launch": gpu_launch,
     "vector.create_mask": Lifter.mask,
     "func.call": Lifter.call,

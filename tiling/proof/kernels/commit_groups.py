@@ -1,0 +1,76 @@
+"""Copies that a thread starts alone, and that end group by group.
+
+A thread closes a group by a commit; a wait that leaves N groups open ends all copies
+before the N newest commits.  So a copy x has arrived at a wait w of its own thread iff
+
+    more than N commits c of the thread have S(x) < S(c) < S(w),
+
+which is a chain x < c0 < ... < cN < w.  Other threads may use its cells behind a
+barrier after that wait.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import reduce
+
+from gpucodegen.tiling.model.isl import Map
+from gpucodegen.tiling.model.relations import Instances, Model
+from gpucodegen.tiling.model.scop import Commit, GroupWait, Role
+from gpucodegen.tiling.proof.kernels.ordering import (
+    earlier,
+    everything,
+    fenced,
+    nothing,
+    same,
+)
+
+
+def arrived(
+    model: Model, a: Instances, b: Instances, fences: Sequence[Instances]
+) -> Map:
+    """{ x -> y : x has arrived when y, of any thread of its block, is executed }."""
+    found = nothing(a, b)
+    for wait in _waits(fences):
+        ended = _ended(a, wait, fences)
+        seen = _own(wait, b).union(fenced(model, wait, b, fences))
+        found = found.union(ended.apply_range(seen))
+    return found
+
+
+def abandoned(a: Instances, fences: Sequence[Instances]) -> Map:
+    """Copies x (trips -> values) that no wait of their thread ends."""
+    ended = (_ended(a, wait, fences).domain() for wait in _waits(fences))
+    return reduce(Map.subtract_domain, ended, a.values)
+
+
+def _waits(fences: Sequence[Instances]) -> list[Instances]:
+    return [fence for fence in fences if isinstance(fence.node, GroupWait)]
+
+
+def _ended(a: Instances, wait: Instances, fences: Sequence[Instances]) -> Map:
+    """{ x -> w : of one thread, more commits between than w leaves open }."""
+    assert isinstance(wait.node, GroupWait)
+    commits = [fence for fence in fences if isinstance(fence.node, Commit)]
+    chains = [_own(a, commit) for commit in commits]
+    for _ in range(wait.node.pending):
+        chains = [_extended(a, chains, commits, commit) for commit in commits]
+    return _extended(a, chains, commits, wait)
+
+
+def _extended(
+    a: Instances, chains: Sequence[Map], ends: Sequence[Instances], b: Instances
+) -> Map:
+    """Chains that end at some instances, each with one more element."""
+    longer = (
+        chain.apply_range(_own(end, b)) for chain, end in zip(chains, ends, strict=True)
+    )
+    return reduce(Map.union, longer, nothing(a, b)).coalesce()
+
+
+def _own(a: Instances, b: Instances) -> Map:
+    """{ x -> y : B =, T =, S(x) < S(y), y executed }."""
+    pairs = everything(a, b).intersect_range(b.domain)
+    for role in (Role.BLOCK, Role.THREAD):
+        pairs = same(pairs, a, b, role)
+    return earlier(pairs, a, b)
