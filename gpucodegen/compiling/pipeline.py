@@ -84,9 +84,14 @@ class Request:
     alignments: tuple[int, ...] = ()
 
 
+def text_of_others() -> Sequence[ModulePass]:
+    """StableHLO and TOSA become linalg on tensors."""
+    return [StablehloToLinalg(), TosaToLinalg()]
+
+
 def _others(r: Request) -> Sequence[ModulePass]:
     del r
-    return [StablehloToLinalg(), TosaToLinalg()]
+    return text_of_others()
 
 
 def _calls(r: Request) -> Sequence[ModulePass]:

@@ -11,7 +11,7 @@ from gpucodegen.ir.attributes import Attribute, FloatAttr, IntegerAttr
 from gpucodegen.ir.operation import Operation, Value
 from gpucodegen.ir.types import FloatType, IntegerType, Type, element_type
 from gpucodegen.passes.framework.builder import Builder
-from gpucodegen.passes.prepare.stablehlo import elementwise as stablehlo
+from gpucodegen.passes.prepare.stablehlo.elements import elementwise as stablehlo
 from gpucodegen.passes.prepare.stablehlo.forms import (
     Rule,
     dims,
