@@ -201,7 +201,7 @@ MOVED: dict[str, Case] = {
         (X, normal(2, 3), np.int32(9)),
     ),
     "gather_batched": (
-        lambda x, i: jax.vmap(lambda r, j: r[j])(x, i),
+        jax.vmap(lambda r, j: r[j]),
         (X, LABELS[:, None]),
     ),
     "gather_windows": (
@@ -214,8 +214,15 @@ NETS: dict[str, Case] = {
         lambda x: sum(
             f(x)
             for f in (
-                jax.nn.silu, jax.nn.elu, jax.nn.selu, jax.nn.softplus, jax.nn.relu6,
-                jax.nn.leaky_relu, jax.nn.hard_swish, jax.nn.celu, jax.nn.mish,
+                jax.nn.silu,
+                jax.nn.elu,
+                jax.nn.selu,
+                jax.nn.softplus,
+                jax.nn.relu6,
+                jax.nn.leaky_relu,
+                jax.nn.hard_swish,
+                jax.nn.celu,
+                jax.nn.mish,
             )
         ),
         (X,),
@@ -265,7 +272,7 @@ DRAWN: dict[str, Case] = {
     "randint": (lambda k: jax.random.randint(k, (6,), 3, 30), (KEY,)),
     "split": (lambda k: jax.random.split(k, 3), (KEY,)),
     "permutation": (lambda k: jax.random.permutation(k, 9), (KEY,)),
-    "categorical": (lambda k, x: jax.random.categorical(k, x), (KEY, X)),
+    "categorical": (jax.random.categorical, (KEY, X)),
     "bernoulli": (lambda k: jax.random.bernoulli(k, 0.3, (9,)), (KEY,)),
     "dropout": (
         lambda k, x: jnp.where(jax.random.bernoulli(k, 0.8, x.shape), x / 0.8, 0),
