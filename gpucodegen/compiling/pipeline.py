@@ -96,7 +96,7 @@ def _others(r: Request) -> Sequence[ModulePass]:
 
 
 def _calls(r: Request) -> Sequence[ModulePass]:
-    launches = [] if r.runs_launches else [LaunchesToLoops()]
+    launches = [LaunchesToLoops(printing=r.runs_launches)]
     ranks = [CheckEffects(), IndexToArith(), SpecializeRanks()]
     calls = [KnownCallees(r.function), Inline()]
     return [*ranks, HostGpuToMemref(), InlineLaunches(), *launches, *calls]
