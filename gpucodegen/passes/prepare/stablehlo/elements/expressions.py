@@ -17,8 +17,6 @@ from gpucodegen.passes.prepare.stablehlo.elements.table import (
 )
 from gpucodegen.passes.prepare.stablehlo.forms import chosen, splat
 
-Operand = "Expression | float"
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Expression:
@@ -39,31 +37,31 @@ class Expression:
         """The type of the value."""
         return self.value.type
 
-    def of(self, value: Operand) -> Expression:
+    def of(self, value: Expression | float) -> Expression:
         """A number in the type of this value."""
         if isinstance(value, Expression):
             return value
         return Expression(self.b, splat(self.b, value, self.type))
 
-    def by(self, name: str, *others: Operand) -> Expression:
+    def by(self, name: str, *others: Expression | float) -> Expression:
         """An operation of the table, or of MLIR, on this value and others."""
         made = name if "." in name else TABLE[name][kind_of(self.type)]
         operands = (self.value, *(self.of(x).value for x in others))
         return Expression(self.b, self.b.add(made, operands, [self.type])[0])
 
-    def __add__(self, other: Operand) -> Expression:
+    def __add__(self, other: Expression | float) -> Expression:
         return self.by("add", other)
 
-    def __sub__(self, other: Operand) -> Expression:
+    def __sub__(self, other: Expression | float) -> Expression:
         return self.by("subtract", other)
 
     def __rsub__(self, other: float) -> Expression:
         return self.of(other) - self
 
-    def __mul__(self, other: Operand) -> Expression:
+    def __mul__(self, other: Expression | float) -> Expression:
         return self.by("multiply", other)
 
-    def __truediv__(self, other: Operand) -> Expression:
+    def __truediv__(self, other: Expression | float) -> Expression:
         return self.by("divide", other)
 
     def __rtruediv__(self, other: float) -> Expression:
@@ -72,13 +70,13 @@ class Expression:
     def __neg__(self) -> Expression:
         return self.by("arith.negf")
 
-    def __and__(self, other: Operand) -> Expression:
+    def __and__(self, other: Expression | float) -> Expression:
         return self.by("and", other)
 
-    def __or__(self, other: Operand) -> Expression:
+    def __or__(self, other: Expression | float) -> Expression:
         return self.by("or", other)
 
-    def __xor__(self, other: Operand) -> Expression:
+    def __xor__(self, other: Expression | float) -> Expression:
         return self.by("xor", other)
 
     def __lshift__(self, bits: int) -> Expression:
@@ -88,30 +86,30 @@ class Expression:
         """What is shifted in is 0."""
         return self.by("arith.shrui", bits)
 
-    def compared(self, predicate: str, other: Operand) -> Expression:
+    def compared(self, predicate: str, other: Expression | float) -> Expression:
         """A comparison: ``lt`` and so on, as numbers of this kind are ordered."""
         kind, equality = kind_of(self.type), predicate in ("eq", "ne")
         if kind == FLOAT:
             predicate = "une" if predicate == "ne" else f"o{predicate}"
         elif not equality:
             predicate = f"{'s' if kind == SIGNED else 'u'}{predicate}"
-        other = self.of(other).value
-        return Expression(self.b, compared(self.b, predicate, self.value, other))
+        right = self.of(other).value
+        return Expression(self.b, compared(self.b, predicate, self.value, right))
 
-    def __lt__(self, other: Operand) -> Expression:
+    def __lt__(self, other: Expression | float) -> Expression:
         return self.compared("lt", other)
 
-    def __gt__(self, other: Operand) -> Expression:
+    def __gt__(self, other: Expression | float) -> Expression:
         return self.compared("gt", other)
 
-    def equals(self, other: Operand) -> Expression:
+    def equals(self, other: Expression | float) -> Expression:
         """Whether both are the same number."""
         return self.compared("eq", other)
 
-    def where(self, condition: Expression, other: Operand) -> Expression:
+    def where(self, condition: Expression, other: Expression | float) -> Expression:
         """This value where a condition holds, and another elsewhere."""
-        other = self.of(other).value
-        return Expression(self.b, chosen(self.b, condition.value, self.value, other))
+        second = self.of(other).value
+        return Expression(self.b, chosen(self.b, condition.value, self.value, second))
 
     def polynomial(self, coefficients: Sequence[float]) -> Expression:
         """A polynomial of this value, the coefficient of its highest power first."""
