@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from gpucodegen.dialects.stablehlo.words import listed, numbered
-from gpucodegen.ir.operation import Operation, Region, Value, single_block
+from gpucodegen.ir.operation import Operation, Value, single_block
 from gpucodegen.ir.types import I1, INDEX
 from gpucodegen.passes.framework.builder import Builder
 from gpucodegen.passes.prepare.stablehlo.elements.table import compared
@@ -154,11 +154,10 @@ def _where(
     condition, *others = conditions
     for other in others:
         (condition,) = b.add("arith.andi", (condition, other), [I1])
-    regions: list[Region] = []
-    for branch in (body, lambda _, held: held):
-        inner = Builder(b.location)
-        inner.add("scf.yield", branch(inner, held))
-        regions.append(single_block(inner.operations))
+    then, other = Builder(b.location), Builder(b.location)
+    then.add("scf.yield", body(then, held))
+    other.add("scf.yield", held)
+    regions = [single_block(branch.operations) for branch in (then, other)]
     return b.add("scf.if", (condition,), [v.type for v in held], {}, regions)
 
 
