@@ -27,6 +27,8 @@ class Artifact:
     ``written``, ``overwritten``: arguments that are stored to, and those whose contents
     are not needed.  ``groups``: per argument, what those that may overlap have in
     common, or None.  ``launch``: where the function is one launch of a kernel, which.
+    ``unsigned``: for each result, the unsigned element type that the program declares,
+    or "".
     """
 
     host_source: str
@@ -39,6 +41,7 @@ class Artifact:
     transfers: tuple[PlannedTransfer, ...]
     groups: tuple[int | None, ...]
     launch: StatedLaunch | None = None
+    unsigned: tuple[str, ...] = ()
 
 
 def key_of(

@@ -128,23 +128,27 @@ class Executable:
             depth = getrecursionlimit()
             raise errors.CallsTooDeep(function=self.name, depth=depth) from problem
 
-    @staticmethod
     def _returned(
-        runtime: Any, result: Any, arguments: Sequence[Any], values: Sequence[Any]
+        self,
+        runtime: Any,
+        result: Any,
+        arguments: Sequence[Any],
+        values: Sequence[Any],
     ) -> Any:
         """It as the caller gets it."""
         if result is None:
             return None
 
-        def converted(one: Any) -> Any:
+        def converted(one: Any, unsigned: str) -> Any:
             for value, argument in zip(values, arguments, strict=True):
                 if one is value and hasattr(value, "pointer"):
                     return argument  # an argument that returns is the argument
-            return runtime.result(one)
+            return runtime.result(one, unsigned)
 
+        kinds = self.artifact.unsigned
         if isinstance(result, tuple):
-            return tuple(map(converted, cast("tuple[Any, ...]", result)))
-        return converted(result)
+            return tuple(map(converted, cast("tuple[Any, ...]", result), kinds))
+        return converted(result, kinds[0])
 
 
 _ONE_AT_A_TIME = RLock()

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from gpucodegen.ir.types import Type
     from gpucodegen.options import Options
     from gpucodegen.passes.framework.base import ModulePass
-    from gpucodegen.runtime.host.spec import Constant
+    from gpucodegen.runtime.host.spec import Constant, StatedLaunch
 
 Stages = list[tuple[str, "Module"]]
 """The name of each pass and what it made; printing takes longer than many a pass."""
@@ -47,6 +47,7 @@ def lower(
     fastmath = () if options.exact else CONTRACTED
     threads = options.threads or thread_count()
     entry = emitted.entries[name]
+    unsigned = _unsigned(module, name)
     launch = emitted.functions[name].launch
     return Artifact(
         emitted.host_source,
@@ -58,8 +59,29 @@ def lower(
         tuple(entry.overwritten),
         tuple(map(_placed, emitted.transfers_of(name))),
         _numbered(alias_groups(mapped.functions[name])),
-        launch and StatedLaunch(*launch),
+        launch and _declared(StatedLaunch(*launch), unsigned),
+        unsigned,
     )
+
+
+def _unsigned(module: Module, name: str) -> tuple[str, ...]:
+    """For each result of a function, its element type where that is unsigned."""
+    from gpucodegen.dialects.func import Function
+    from gpucodegen.ir.types import element_type
+    from gpucodegen.runtime.host.engines import UNAMBIGUOUS
+
+    types = Function(module.functions[name]).type.results
+    names = [str(element_type(ty)) for ty in types]
+    return tuple(n if n in UNAMBIGUOUS and n[0] == "u" else "" for n in names)
+
+
+def _declared(launch: StatedLaunch, unsigned: Sequence[str]) -> StatedLaunch:
+    """A launch that makes its results, all of them, with the types declared."""
+    if not launch.results or not any(unsigned):
+        return launch
+    made = zip(launch.results, unsigned, strict=True)
+    results = tuple((shape, name or kind) for (shape, kind), name in made)
+    return replace(launch, results=results)
 
 
 def _constant(value: GlobalConstant) -> Constant:

@@ -33,6 +33,7 @@ from gpucodegen.passes.prepare.functions.assume_alignments import AssumeAlignmen
 from gpucodegen.passes.prepare.functions.forward_ranks import ForwardRanks
 from gpucodegen.passes.prepare.functions.inline import Inline
 from gpucodegen.passes.prepare.functions.inline_branches import InlineBranches
+from gpucodegen.passes.prepare.functions.known_callees import KnownCallees
 from gpucodegen.passes.prepare.functions.library_calls import LibraryCalls
 from gpucodegen.passes.prepare.functions.propagate_aliases import PropagateAliases
 from gpucodegen.passes.prepare.functions.specialize import Specialize
@@ -84,19 +85,21 @@ class Request:
     alignments: tuple[int, ...] = ()
 
 
-FOREIGN: tuple[ModulePass, ...] = (StablehloToLinalg(), TosaToLinalg())
-"""Dialects of others become linalg on tensors, for the interpreter too."""
+def text_of_others() -> Sequence[ModulePass]:
+    """StableHLO and TOSA become linalg on tensors, for the interpreter too."""
+    return [StablehloToLinalg(), TosaToLinalg()]
 
 
 def _others(r: Request) -> Sequence[ModulePass]:
     del r
-    return FOREIGN
+    return text_of_others()
 
 
 def _calls(r: Request) -> Sequence[ModulePass]:
-    launches = [] if r.runs_launches else [LaunchesToLoops()]
+    launches = [LaunchesToLoops(printing=r.runs_launches)]
     ranks = [CheckEffects(), IndexToArith(), SpecializeRanks()]
-    return [*ranks, HostGpuToMemref(), InlineLaunches(), *launches, Inline()]
+    calls = [KnownCallees(r.function), Inline()]
+    return [*ranks, HostGpuToMemref(), InlineLaunches(), *launches, *calls]
 
 
 def _memory(r: Request) -> Sequence[ModulePass]:

@@ -159,3 +159,28 @@ def memref_text(
     """
     yield f"{'Unranked ' if unranked else ''}Memref {descriptor} data = \n"
     yield data_text(array, kind, vector) + "\n"
+
+
+_DIRECTIVE = re.compile(r"%([-+ #0]*\d*(?:\.\d+)?)(hh|h|ll|l|j|z|t)?([a-zA-Z%])")
+_C_BITS = {"hh": 8, "h": 16, "": 32}
+"""Bits of C's integers by the letters before the conversion; others have 64."""
+
+
+def printf_text(text: str, values: Sequence[Any]) -> str:
+    """What C's ``printf`` makes of a format and numbers.
+
+    >>> printf_text("%3d|%u|%.2f|%llx%%", (7, -1, 0.5, -1))
+    '  7|4294967295|0.50|ffffffffffffffff%'
+    """
+    left = iter(values)
+
+    def shown(match: re.Match[str]) -> str:
+        flags, length, letter = match[1], match[2] or "", match[3]
+        if letter == "%":
+            return "%"
+        value = next(left)
+        if letter in "uxXo":
+            value = int(value) & ((1 << _C_BITS.get(length, 64)) - 1)
+        return f"%{flags}{'d' if letter == 'u' else letter}" % value
+
+    return _DIRECTIVE.sub(shown, text)

@@ -15,6 +15,7 @@ from gpucodegen.library.printing import (
     float_text,
     memref_text,
     number_text,
+    printf_text,
     shape_text,
     vector_text,
 )
@@ -42,6 +43,12 @@ def print_value(given: Given) -> tuple[()]:
     literal = attributes.get("stringLiteral")
     word = _word(str(attributes.get("punctuation", "newline")))
     write(str(literal) if literal is not None else PUNCTUATION[word])
+    return ()
+
+
+def print_formatted(given: Given) -> tuple[()]:
+    """``gpu.printf`` of numbers by a format."""
+    write(printf_text(str(given.attributes["format"]), given.operands))
     return ()
 
 
@@ -115,6 +122,7 @@ def _flops(given: Given) -> tuple[()]:
 
 PRINTS: dict[str, Routine] = {
     "vector.print": print_value,
+    "gpu.printf": print_formatted,
     "printI64": _number("i64"),
     "printU64": _number("ui64"),
     "printF32": _number("f32"),

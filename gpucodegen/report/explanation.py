@@ -21,7 +21,7 @@ from gpucodegen.report.pictures.drawing import Drawing, kernel_pictures, nest_pi
 from gpucodegen.report.pictures.svg import written
 from gpucodegen.report.sizes import Sizes, make_sizes
 from gpucodegen.report.subjects import Nest, Subject, subject
-from gpucodegen.report.text import nest_lines
+from gpucodegen.report.text import copy_lines, nest_lines
 from gpucodegen.report.wording import Lines, SourceLine, equations, indented, section
 
 LARGE = 1024
@@ -117,6 +117,7 @@ class Explanation:
     def _lines(self) -> Lines:
         for function in self.functions:
             yield f"{function.title}"
+            yield from indented(copy_lines(function.subject, self.source))
             for number, nest in function.nests:
                 yield f"  nest {number}"
                 yield from indented(nest_lines(function.subject, nest, self.source), 4)
@@ -131,6 +132,9 @@ class Explanation:
         for function in self.functions:
             yield PagePart(2, function.title)
             found = function.subject
+            copied = _visible("\n".join(copy_lines(found, self.source)))
+            if copied:
+                yield PagePart(3, f"{function.title}, tensors", copied)
             for number, nest in function.nests:
                 title = function.nest_title(number)
                 text = "\n".join(nest_lines(found, nest, self.source))

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from warnings import catch_warnings, simplefilter
 
+from gpucodegen import errors
 from gpucodegen.compiling.pipeline import front_passes
 from gpucodegen.dialects.builtin import Module
 from gpucodegen.ir.attributes import IntegerAttr
@@ -17,6 +19,7 @@ from gpucodegen.ir.operation import Operation, Value
 from gpucodegen.passes.analysis.lifting import Surroundings, lift_function
 from gpucodegen.passes.framework.base import run_pipeline
 from gpucodegen.passes.framework.reachable import reachable
+from gpucodegen.passes.prepare.tensors.bufferize import Bufferize
 from gpucodegen.tiling.machine.contraction import ContractionShape, contractions
 from gpucodegen.tiling.model.relations import Instances, Model, model
 from gpucodegen.tiling.model.scop import If, Loop, Node, loops, statements
@@ -70,6 +73,7 @@ class Subject:
     """A function: its nests, accesses that may be wrong, parameters.
 
     ``names``: per parameter of the analysis, the names the program has for it.
+    ``copies``: the tensors that bufferization copied, and why.
     """
 
     name: str
@@ -80,6 +84,7 @@ class Subject:
     names: Mapping[str, tuple[str, ...]]
     shapes: tuple[tuple[int | str | None, ...] | None, ...]
     """Per argument, the extents of its buffer, or None for a scalar."""
+    copies: tuple[errors.TensorCopied, ...] = ()
 
     @property
     def location(self) -> Location:
@@ -105,8 +110,19 @@ def subject(module: Module, name: str) -> Subject:
     """
     arguments = module.functions[name].regions[0].blocks[0].arguments
     front = front_passes(name, (None,) * len(arguments))
-    passes = [pass_ for pass_ in front if pass_.name not in ANSWERED_HERE]
-    affine = run_pipeline(reachable(module, name), passes)
+    passes = [
+        replace(pass_, report=True) if isinstance(pass_, Bufferize) else pass_
+        for pass_ in front
+        if pass_.name not in ANSWERED_HERE
+    ]
+    with catch_warnings(record=True) as told:
+        simplefilter("always")
+        affine = run_pipeline(reachable(module, name), passes)
+    messages = [warning.message for warning in told]
+    copies = [m for m in messages if isinstance(m, errors.TensorCopied)]
+    for message in messages:
+        if message not in copies:
+            errors.tell(message)
     operation = affine.functions[name]
     lifted = lift_function(operation, Surroundings.of(affine))
     built = model(lifted.scop)
@@ -126,6 +142,7 @@ def subject(module: Module, name: str) -> Subject:
             shapes.get(made_from.get(value, "")) if _is_buffer(value) else None
             for value in operation.regions[0].blocks[0].arguments
         ),
+        tuple(copies),
     )
 
 

@@ -45,6 +45,19 @@ def nest_lines(subject: Subject, nest: Nest, source: SourceLine) -> Lines:
     yield from indented(_nest_sections(subject, nest, source))
 
 
+def copy_lines(subject: Subject, source: SourceLine) -> Lines:
+    """The tensors that are copied before they are updated, with the places."""
+
+    def lines() -> Iterator[str]:
+        for copied in subject.copies:
+            yield copied.message
+            yield f"  at {source.quote(copied.location)}"
+            for place, note in copied.notes:
+                yield f"  {note}: {source.quote(place)}"
+
+    return section("copies of tensors", list(lines()))
+
+
 def _nest_sections(subject: Subject, nest: Nest, source: SourceLine) -> Lines:
     yield from section("loops", _loops(nest, source))
     yield from section("bands", _bands(nest))

@@ -159,6 +159,55 @@ def test_places(target: str) -> None:
     check(K.histogram(some, 4, (-1, 1), target=target), [1, 1, 1, 2], "i8")
 
 
+def placed(case: tuple[Array, int, int]) -> None:
+    """Any array as it lies, an axis, and the number of places."""
+    x, seed, count = case
+    axis = seed % x.ndim
+    extent = x.shape[axis]
+    at = np.random.default_rng(seed).integers(
+        -extent, extent or 1, count * (extent > 0)
+    )
+    np.testing.assert_array_equal(K.take(x, at, axis), np.take(x, at, axis))
+    updates = made((*x.shape[:axis], len(at), *x.shape[axis + 1 :]), str(x.dtype), 1)
+    right = wide(x)
+    np.add.at(right, (*[slice(None)] * axis, at), wide(updates))
+    if x.dtype.kind in "fc":
+        check(K.scatter_add(x, at, updates, axis), right, x.dtype)
+
+
+def counted(x: Array) -> None:
+    """Whole numbers from zero on, and all numbers in bins."""
+    if x.dtype.kind == "u":
+        right = np.bincount(x.ravel(), minlength=12)
+        check(K.bincount(x.ravel(), 12), right, "i8")
+    if x.dtype.kind in "fiu":
+        right = np.histogram(x.astype("f8"), 5, (-2.5, 2.5))[0]
+        check(K.histogram(x, 5, (-2.5, 2.5)), right, "i8")
+
+
+PLACED = st.tuples(formulas.arrays(), st.integers(0, 9), st.sampled_from([0, 1, 5]))
+
+
+@settings(max_examples=6, deadline=None)
+@given(PLACED)
+def test_some_places(case: tuple[Array, int, int]) -> None:
+    placed(case)
+
+
+@pytest.mark.slow
+@settings(max_examples=200, deadline=None)
+@given(PLACED)
+def test_places_of_any_array(case: tuple[Array, int, int]) -> None:
+    placed(case)
+
+
+@pytest.mark.slow
+@settings(max_examples=100, deadline=None)
+@given(formulas.arrays())
+def test_counts_of_any_array(x: Array) -> None:
+    counted(x)
+
+
 def test_places_outside() -> None:
     with pytest.raises(gcg.Error, match="outside dimension 0"):
         K.take(made((4,), "float32"), np.array([4]))

@@ -176,6 +176,7 @@ CASES: dict[str, Case] = {
         (normal(2, 3, 4), normal(4, 5)),
     ),
     "integers": (whole_numbers, (integers(-50, 50, 12), integers(1, 9, 12))),
+    "sort": (np.sort, (np.array([2, -0.0, np.nan, 0.0], "f4"),)),
     "unsigned": (
         lambda x, y: x // y + np.maximum(x, y) + (x >> 1) + (x > y),
         (integers(-9, 99, 12).view("u4"), integers(1, 9, 12).view("u4")),
@@ -231,8 +232,10 @@ NEEDS_SLICES = pytest.mark.skipif(
 
 
 def compare(found: Any, expected: Any) -> None:
-    """Of integers the bits count, whatever their sign."""
+    """Integers have the sign that NumPy's have."""
     assert found.shape == expected.shape
+    if expected.dtype.kind in "iu":
+        assert found.dtype.kind == expected.dtype.kind
     same = expected.astype(found.dtype) if expected.dtype.kind in "iu" else expected
     np.testing.assert_allclose(found, same, rtol=2e-5, atol=2e-5)
 
@@ -311,9 +314,16 @@ def test_a_layer_is_one_product_and_its_epilogue(target: str):
 # -- refusals --------------------------------------------------------------------------
 
 
-def test_sorting_is_refused_with_advice():
-    with pytest.raises(errors.UnsupportedOperation, match=r"stablehlo\.sort.*NumPy"):
-        gcg.compile((TEXTS / "sort.mlir").read_text()).main(normal(4))
+def test_short_forms_that_are_refused_say_what_to_do():
+    text = """func.func @main(%x: tensor<4xf32>) -> tensor<3xcomplex<f32>> {
+      %y = stablehlo.fft %x, type = RFFT, length = [4]
+        : (tensor<4xf32>) -> tensor<3xcomplex<f32>>
+      return %y : tensor<3xcomplex<f32>>
+    }"""
+    with pytest.raises(
+        errors.UnsupportedOperation, match=r":2:.*stablehlo\.fft.*NumPy"
+    ):
+        gcg.compile(text).main(normal(4))
 
 
 def test_short_forms_without_a_rule_are_refused_at_their_place():
@@ -325,11 +335,42 @@ def test_short_forms_without_a_rule_are_refused_at_their_place():
         gcg.compile(text).main(normal(4))
 
 
-def test_total_order_is_refused():
-    text = """func.func @main(%x: tensor<4xf32>) -> tensor<4xi1> {
-      %y = stablehlo.compare LT, %x, %x, TOTALORDER
-        : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xi1>
-      return %y : tensor<4xi1>
+def test_total_order_counts_zeros_and_nan():
+    text = """func.func @main(%x: tensor<5xf32>, %y: tensor<5xf32>) -> tensor<5xi1> {
+      %z = stablehlo.compare LT, %x, %y, TOTALORDER
+        : (tensor<5xf32>, tensor<5xf32>) -> tensor<5xi1>
+      return %z : tensor<5xi1>
     }"""
-    with pytest.raises(errors.UnsupportedOperation, match=r"TOTALORDER.*FLOAT"):
-        gcg.compile(text).main(normal(4))
+    x = np.array([-0.0, 0.0, np.inf, 1.0, np.nan], "f4")
+    y = np.array([0.0, -0.0, np.nan, 2.0, 5.0], "f4")
+    got = gcg.compile(text, target="cpu").main(x, y)
+    assert got.tolist() == [True, False, True, True, False]
+
+
+@pytest.mark.parametrize("n", [1, 2, 13])
+def test_unstable_sorts_of_several_tensors(n: int):
+    """Of any length, not only powers of two."""
+    text = f"""func.func @main(%x: tensor<2x{n}xi32>, %y: tensor<2x{n}xf32>)
+        -> (tensor<2x{n}xi32>, tensor<2x{n}xf32>) {{
+      %0:2 = "stablehlo.sort"(%x, %y) <{{dimension = 1 : i64, is_stable = false}}> ({{
+      ^bb0(%a: tensor<i32>, %b: tensor<i32>, %c: tensor<f32>, %d: tensor<f32>):
+        %1 = stablehlo.compare GT, %a, %b, SIGNED
+          : (tensor<i32>, tensor<i32>) -> tensor<i1>
+        stablehlo.return %1 : tensor<i1>
+      }}) : (tensor<2x{n}xi32>, tensor<2x{n}xf32>)
+        -> (tensor<2x{n}xi32>, tensor<2x{n}xf32>)
+      return %0#0, %0#1 : tensor<2x{n}xi32>, tensor<2x{n}xf32>
+    }}"""
+    x = np.stack([RNG.permutation(n), RNG.permutation(n)]).astype("i4")
+    y = normal(2, n)
+    keys, values = gcg.compile(text, target="cpu").main(x, y)
+    order = np.argsort(-x, 1)
+    np.testing.assert_array_equal(keys, np.take_along_axis(x, order, 1))
+    np.testing.assert_array_equal(values, np.take_along_axis(y, order, 1))
+
+
+def test_scatters_leave_out_places_outside():
+    text = (TEXTS / "scatter_add.mlir").read_text()
+    x, y = np.zeros((3, 2), "f4"), normal(4, 2)
+    got = gcg.compile(text, target="cpu").main(x, np.array([2, 9, 0, 2], "i4"), y)
+    np.testing.assert_allclose(got, [y[2], [0, 0], y[0] + y[3]], rtol=1e-6)

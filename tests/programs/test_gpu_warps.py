@@ -614,7 +614,7 @@ WIDE_CLUSTER = """%s = gpu.subgroup_reduce add %v cluster(size = 32, stride = 2)
     ("operation", "advice"),
     [
         ("%s = gpu.cluster_id x", "without clusters"),
-        ('gpu.printf "%f", %v : f32', "memref"),
+        ('gpu.barrier\ngpu.printf "%f", %v : f32', "memref"),
         ("gpu.barrier scope <cluster>", "plain gpu.barrier"),
         ("nvvm.barrier id = %one number_of_threads = %all", "plain gpu.barrier"),
         (WIDE_CLUSTER, "smaller size"),

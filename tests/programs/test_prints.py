@@ -358,3 +358,52 @@ def test_a_handler_takes_the_place_of_printing(capsys: pytest.CaptureFixture[str
     codes = 0x3FC0 + 0xBE80  # of 1.5 and -0.25: bf16 comes as its bits
     assert got == [7.5, 2.5, 6, 2, 104, codes]
     assert seen(capsys) == []
+
+
+# -- from kernels ----------------------------------------------------------------------
+
+LAUNCH = """
+func.func @f(%a: memref<4xf32>) {
+  %one = arith.constant 1 : index
+  %two = arith.constant 2 : index
+  gpu.launch blocks(%bx, %by, %bz) in (%gx = %two, %gy = %one, %gz = %one)
+             threads(%tx, %ty, %tz) in (%sx = %two, %sy = %two, %sz = %one) {
+    %v = memref.load %a[%tx] : memref<4xf32>
+    %w = arith.addf %v, %v : f32
+    memref.store %w, %a[%tx] : memref<4xf32>
+    BODY
+    gpu.terminator
+  }
+  return
+}"""
+THREADS = [(bx, ty, tx) for bx in range(2) for ty in range(2) for tx in range(2)]
+
+
+@pytest.mark.parametrize("target", ALL)
+def test_threads_that_print_follow_one_another(
+    target: str, capsys: pytest.CaptureFixture[str]
+):
+    printf = """gpu.printf "%lld %lld %lld: %.1f|%5.1e%%|%u\\0A", %bx, %ty, %tx,
+      %w, %w, %n : index, index, index, f32, f32, i32"""
+    body = f"%n = arith.constant -1 : i32\n{printf}\nvector.print %v : f32"
+    a = np.ones(4, np.float32)
+    compiled(LAUNCH.replace("BODY", body), target).f(a)
+    old, expected = np.ones(4), list[str]()
+    for bx, ty, tx in THREADS:
+        new = old[tx] * 2
+        expected.append(f"{bx} {ty} {tx}: {new:.1f}|{new:5.1e}%|4294967295")
+        expected.append(f"{old[tx]:g}")
+        old[tx] = new
+    assert seen(capsys) == expected
+    assert a.tolist() == old.tolist()
+
+
+@pytest.mark.parametrize(
+    "operation", ['gpu.printf "%f", %v : f32', "vector.print %v : f32"]
+)
+def test_threads_that_meet_do_not_print(operation: str):
+    text = LAUNCH.replace("BODY", f"gpu.barrier\n{operation}")
+    with pytest.raises(
+        errors.UnsupportedOperation, match=r":11:.*gpu\.barrier.*memref"
+    ):
+        compiled(text, "sim").f(np.ones(4, np.float32))

@@ -185,3 +185,25 @@ def test_branches_and_calls_carry_vectors(target: str):
         for _ in range(n):
             x, y = y, x * y
         assert f(v, n).tolist() == (x + v).tolist()
+
+
+PASSED = """
+func.func @f(%A: memref<6xf32>, %n: index) -> vector<6xf32> {
+  %c0 = arith.constant 0 : index
+  %pad = arith.constant -1.0 : f32
+  %other = arith.constant dense<[9.0, 8.0, 7.0, 6.0, 5.0, 4.0]> : vector<6xf32>
+  %mask = vector.create_mask %n : vector<6xi1>
+  %v = vector.mask %mask, %other {
+    vector.transfer_read %A[%c0], %pad {in_bounds = [true]}
+      : memref<6xf32>, vector<6xf32> } : vector<6xi1> -> vector<6xf32>
+  return %v : vector<6xf32>
+}"""
+
+
+@pytest.mark.parametrize("target", ALL)
+def test_masked_lanes_that_another_vector_gives(target: str):
+    f = gcg.compile(PASSED, target=target).f
+    a, other = np.arange(6, dtype=np.float32), np.arange(9, 3, -1)
+    for n in (0, 4, 6):
+        want = np.where(np.arange(6) < n, a, other)
+        assert f(a, n).tolist() == want.tolist()

@@ -221,3 +221,21 @@ def test_kernels_are_judged_before_their_exchanges_are_lowered() -> None:
     }"""
     shown = str(gcg.explain(text, targets=["cuda"]))
     assert "races: proven absent" in shown
+
+
+def test_copies_of_tensors_are_named_with_what_reads_the_old_value() -> None:
+    text = """func.func @f(%t: tensor<8xf32>, %i: index) -> (tensor<8xf32>, f32) {
+      %c = arith.constant 1.0 : f32
+      %u = tensor.insert %c into %t[%i] : tensor<8xf32>
+      %v = tensor.insert %c into %u[%i] : tensor<8xf32>
+      %w = tensor.insert %c into %v[%i] : tensor<8xf32>
+      %x = tensor.extract %u[%i] : tensor<8xf32>
+      return %w, %x : tensor<8xf32>, f32
+    }"""
+    explained = gcg.explain(text, targets=[])
+    copied = [copy.details["tensor"] for copy in explained.functions[0].subject.copies]
+    assert copied == ["'%t'", "'%u'"]
+    shown = explained.text()
+    assert "updates a copy of '%u': 'tensor.extract' reads the old value" in shown
+    assert "it is read here: <string>:6:12" in shown
+    assert "reads the old value" in explained.html()

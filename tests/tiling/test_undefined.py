@@ -51,6 +51,15 @@ GET = Statement("get", (read("t", "i", loc="here"),))
 PUT = Statement("put", (write("t", "j"),))
 
 
+def test_cells_outside_of_the_array_are_another_matter():
+    """Whether n is a place of the array is for the proof of bounds."""
+    fill = Loop("j", "0", "8", body=(PUT,))
+    get = Statement("get", (read("t", "n"),))
+    assert found(fill, get, parameters=("n",)) == []
+    (one,) = found(replace(fill, upper=("7",)), get, parameters=("n",))
+    assert one.cell == (7,)
+
+
 def test_nothing_written_at_all():
     (one,) = found(Loop("i", "2", "8", body=(GET,)))
     assert one.proven

@@ -1,4 +1,4 @@
-"""chlo: functions of one number."""
+"""chlo: functions of numbers, and the largest of each row."""
 
 from __future__ import annotations
 
@@ -7,12 +7,20 @@ from gpucodegen.dialects.framework.definition import Trait
 from gpucodegen.dialects.stablehlo import syntax
 from gpucodegen.dialects.stablehlo.names import CHLO
 
-OPERATIONS = tuple(
+OPERATIONS = (
+    *(
+        op(
+            f"chlo.{name}",
+            "operands* -> result",
+            (syntax.read_chlo, syntax.write_chlo),
+            traits=Trait.PURE,
+        )
+        for name in CHLO
+    ),
     op(
-        f"chlo.{name}",
-        "operand -> result",
-        (syntax.read_chlo, syntax.write_chlo),
+        "chlo.top_k",
+        "operand -> values, indices",
+        (syntax.read_top_k, None),
         traits=Trait.PURE,
-    )
-    for name in CHLO
+    ),
 )

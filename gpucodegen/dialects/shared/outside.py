@@ -11,7 +11,7 @@ from gpucodegen.ir.operation import Operation
 
 CALLS = frozenset({"func.call", "func.call_indirect"})
 """Operations that do what another function does, which may lie outside too."""
-_NAMES = frozenset({"gcg.handle", "vector.print", "cf.assert"})
+_NAMES = frozenset({"cf.assert", "gcg.handle", "gpu.printf", "vector.print"})
 _DIALECTS = frozenset({"check"})
 
 

@@ -72,6 +72,8 @@ OPERATIONS = (
         signature="operands*",
         traits=Trait.TERMINATOR,
     ),
+    _op("complex", syntax.read_complex, syntax.write_functional),
+    _op("reduce_precision", syntax.read_reduce_precision),
     _op("compare", syntax.read_compare, syntax.write_compare),
     _op("select", syntax.read_select, syntax.write_plain),
     _op(
@@ -89,6 +91,9 @@ OPERATIONS = (
     _op("pad", _PADDED),
     _op("dynamic_slice", _SIZED),
     _op("gather"),
+    _op("scatter", regions_=1),
+    _op("select_and_scatter", regions_=2),
+    _op("sort", regions_=1),
     _op("dot", syntax.read_dot),
     _op("dot_general", syntax.read_dot),
     _op("convolution", regions.read_convolution),

@@ -8,11 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from gpucodegen.dialects.framework.declare import with_element
 from gpucodegen.dialects.framework.syntax import Reader, State, Use, Writer
 from gpucodegen.dialects.stablehlo.words import enumeration, word
-from gpucodegen.ir.attributes import ArrayAttr, DenseArrayAttr, DenseElementsAttr
+from gpucodegen.ir.attributes import (
+    ArrayAttr,
+    DenseArrayAttr,
+    DenseElementsAttr,
+    IntegerAttr,
+)
 from gpucodegen.ir.operation import Operation
-from gpucodegen.ir.types import I64, TensorType
+from gpucodegen.ir.types import I32, I64, ComplexType, TensorType, element_type
 
 # -- types -----------------------------------------------------------------------------
 
@@ -96,7 +102,47 @@ def write_chlo(w: Writer, o: Operation) -> None:
     """``%a : type -> type``."""
     w.write(f" {w.names(o.operands)}")
     w.attr_dict(o)
-    w.write(f" : {o.operands[0].type} -> {o.result.type}")
+    inputs = ", ".join(str(v.type) for v in o.operands)
+    w.write(f" : {inputs} -> {o.result.type}")
+
+
+def read_top_k(r: Reader, state: State) -> None:
+    """``(%a, k = 3) : type -> (type, type)``."""
+    r.expect("(")
+    use = r.use()
+    r.expect(",")
+    r.one_of(("k",), "'k'")
+    r.expect("=")
+    state.attributes["k"] = IntegerAttr(r.integer(), I64)
+    r.expect(")")
+    read_types(r, state, [use])
+
+
+def read_complex(r: Reader, state: State) -> None:
+    """``%re, %im : type``, of the result or of all."""
+    uses = r.uses()
+    state.attributes |= r.attr_dict()
+    r.expect(":")
+    start = r.start
+    function = r.function_type() if r.token == "(" else None
+    made = function.results[0] if function is not None else r.type()
+    element = element_type(made)
+    part = element.element if isinstance(element, ComplexType) else element
+    given = function.inputs if function else [with_element(made, part)] * len(uses)
+    state.operands = r.resolve_all(uses, given, start)
+    state.result_types = [made]
+
+
+def read_reduce_precision(r: Reader, state: State) -> None:
+    """``%a, format = e5m10 : type``."""
+    use = r.use()
+    r.expect(",")
+    r.one_of(("format",), "'format'")
+    r.expect("=")
+    exponent, _, fraction = r.keyword("a format").removeprefix("e").partition("m")
+    for name, bits in (("exponent_bits", exponent), ("mantissa_bits", fraction)):
+        state.attributes[name] = IntegerAttr(int(bits), I32)
+    read_types(r, state, [use])
 
 
 def read_compare(r: Reader, state: State) -> None:

@@ -2,4 +2,5 @@
 
 - `names`: operations by what they do
 - `operations`: the table
+- `syntax`: short forms
 """

@@ -42,20 +42,14 @@ COMPARED = {"equal": "EQ", "greater": "GT", "greater_equal": "GE"}
 OTHERS = (
     "argmax avg_pool2d clamp concat const const_shape conv2d conv3d"
     " depthwise_conv2d erf fully_connected gather matmul max_pool2d mul pad"
+    " rescale resize scatter table transpose_conv2d"
     " reciprocal reduce_all reduce_any reduce_max reduce_min reduce_prod"
     " reduce_product reduce_sum reshape reverse slice tile transpose"
 ).split()
 REFUSED = {
-    "cond_if": "Write the branch as scf.if",
-    "while_loop": "Write the loop as scf.while",
     "custom": "Write what it computes with other operations",
     "fft2d": "Compute it with NumPy and pass the result as an argument",
     "rfft2d": "Compute it with NumPy and pass the result as an argument",
-    "rescale": "Write the scaling with cast, mul and arithmetic_right_shift",
-    "resize": "Write the interpolation as linalg.generic",
-    "scatter": "Write the loop with memref.store",
-    "table": "Write the lookup as linalg.generic with tensor.extract",
-    "transpose_conv2d": "Pad and reverse, and use conv2d",
     "variable": "Pass the state as an argument",
     "variable_read": "Pass the state as an argument",
     "variable_write": "Return the state",

@@ -15,6 +15,8 @@ from gpucodegen.interp.values.elementwise import elementwise
 from gpucodegen.interp.values.indices import given
 from gpucodegen.ir.operation import Operation
 from gpucodegen.ir.types import element_type
+from gpucodegen.library.printing import printf_text
+from gpucodegen.library.prints import write
 
 
 def exchanged(
@@ -111,9 +113,7 @@ def _ballot(m: Machine, op: Operation, value: int) -> int:
 
 
 def _printf(_: Machine, op: Operation, *values: Any) -> None:
-    import sys
-
-    sys.stdout.write(op.string("format").replace("%l", "%") % values)
+    write(printf_text(op.string("format"), values))
 
 
 def _on_lane_zero(m: Machine, op: Operation, lane: int, *values: Any) -> Any:

@@ -22,12 +22,15 @@ def parse_region(
     terminator: str = "",
     dialect: str = "",
 ) -> Region:
-    """``{ block* }``; ``arguments`` are those of the entry block, already written."""
+    """``{ block* }``; ``arguments`` are those of the entry block, already written.
+
+    A label that writes arguments again, as TOSA's branches may, replaces them.
+    """
     blocks = Blocks()
     p.expect("{")
     opening = p.previous_end - 1
     with p.nested(), p.region_scope(blocks, isolated=isolated, dialect=dialect):
-        for name, value in arguments:
+        for name, value in () if _LABEL.match(p.text, p.start) else arguments:
             p.define_value(name, value, opening)
         entry = tuple(a.value for a in arguments)
         parsed = _blocks(p, entry, terminator)
@@ -67,6 +70,8 @@ def _is_ended(p: Parser, operations: Sequence[Operation]) -> bool:
 
 
 _BLOCK_END = ("}", "")
+_LABEL = re.compile(r"\^[\w$.-]+\s*\(")
+"""A label with arguments."""
 
 
 def _at_label(p: Parser) -> bool:

@@ -57,6 +57,7 @@ PASSES: dict[str, str] = {
     "map-cpu": "cpu.map_cpu:MapCpu",
     "map-gpu": "gpu.map_gpu:MapGpu",
     "mark-overwritten": "prepare.functions.mark_overwritten:MarkOverwritten",
+    "known-callees": "prepare.functions.known_callees:KnownCallees",
     "mem2reg": "prepare.affine.mem2reg:Mem2Reg",
     "memref-dependence-check": "analysis.dependence_pairs:MemrefDependenceCheck",
     "normalize-loops": "loops.iterations.normalize_loops:NormalizeLoops",

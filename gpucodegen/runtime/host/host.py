@@ -18,7 +18,7 @@ from gpucodegen.library.given import Given
 from gpucodegen.library.routines import routine
 from gpucodegen.runtime.cpu.arithmetic import carried, stored
 from gpucodegen.runtime.host.buffers import Buffer
-from gpucodegen.runtime.host.engines import Engine, Maker
+from gpucodegen.runtime.host.engines import Engine, Maker, storage
 from gpucodegen.runtime.host.spec import KernelSpec
 from gpucodegen.runtime.host.transfers import HostTransfers
 from gpucodegen.runtime.host.views import Shape, Views, check_shape
@@ -354,11 +354,16 @@ class HostApi(Views):
         self._engine.copy(value, made)
         return made
 
-    def result(self, value: Any) -> Any:
-        """A result as the caller gets it: an array, or a Python number."""
+    def result(self, value: Any, unsigned: str = "") -> Any:
+        """A result as the caller gets it: an array, or a Python number.
+
+        ``unsigned``: its element type, where that is ``ui8``, ``ui16`` and so on.
+        """
         if isinstance(value, Buffer):
-            return self._engine.array(value)
-        return scalar(value)
+            array = self._engine.array(value)
+            return array.view(storage(unsigned)) if unsigned else array
+        number = scalar(value)
+        return number & ((1 << int(unsigned[2:])) - 1) if unsigned else number
 
 
 def _fits(shape: Shape, extents: str) -> bool:

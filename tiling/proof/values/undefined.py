@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from gpucodegen.tiling.model.isl import Map
+from gpucodegen.tiling.model.isl import OUT, Map, Set
 from gpucodegen.tiling.model.relations import Model, Reference
 from gpucodegen.tiling.proof.values.flow import flow
 from gpucodegen.tiling.proof.witness import Event, find_event
@@ -74,8 +74,9 @@ def _undefined_reads(model: Model) -> Iterator[UndefinedRead]:
 
 
 def _nothing_written(model: Model, read: Reference) -> Map | None:
-    """{ x -> c in untouched }, or None where it is empty or not known.
+    """{ x -> c in untouched : c inside }, or None where it is empty or not known.
 
+    Cells outside of the array are the matter of `gpucodegen.tiling.proof.bounds`.
     Not exact:   without the x that read some c' with x -> c' not in untouched.
     Not certain: only if there is no such x.
     """
@@ -84,14 +85,23 @@ def _nothing_written(model: Model, read: Reference) -> Map | None:
         return None
 
     def nothing() -> Map | None:
-        untouched = found.untouched
-        written = read.relation.subtract(untouched).domain()
+        untouched = found.untouched.intersect_range(_inside(model, read))
+        written = read.relation.subtract(found.untouched).domain()
         if not read.exact:
             untouched = untouched.subtract_domain(written)
         hidden = not read.instances.certain and not written.is_empty()
         return None if hidden or untouched.is_empty() else untouched
 
     return model.solver.ask(nothing, None)
+
+
+def _inside(model: Model, read: Reference) -> Set:
+    """{ c : 0 <= c_d < extent_d for each dimension whose extent is known }."""
+    array = model.array(read.access.array)
+    cell = [f"__c{i}" for i in range(read.relation.dim(OUT))]
+    own = zip(cell[len(array.scope) :], array.shape, strict=True)
+    limits = [f"0 <= {c} < {extent}" for c, extent in own if extent is not None]
+    return model.where(cell, " and ".join(limits) or "true")
 
 
 def _always(model: Model, read: Reference, nothing: Map) -> bool:

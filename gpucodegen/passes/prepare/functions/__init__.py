@@ -7,6 +7,7 @@
 - `block_graph`: fewer blocks
 - `affine_roles`: operands that stay affine in another function
 - `inline_branches`: blocks put into parallel loops
+- `known_callees`: direct calls in place of indirect ones
 - `inline`: bodies in place of calls
 - `propagate_aliases`: arguments that may overlap
 - `assume_alignments`: what divides the addresses of arguments

@@ -1,7 +1,8 @@
-"""Launches on a processor without blocks and threads: parallel loops.
+"""Launches on a processor without blocks and threads: loops.
 
-A thread that waits for another one has no such form, nor has memory that threads
-share: the kernel would have to be cut at each barrier.
+They are parallel, but where threads print: those follow one another.  A thread that
+waits for another one has no such form, nor has memory that threads share: the kernel
+would have to be cut at each barrier.
 """
 
 from __future__ import annotations
@@ -30,39 +31,66 @@ from gpucodegen.passes.prepare.functions.affine_roles import with_roles
 
 @dataclass(frozen=True, slots=True)
 class LaunchesToLoops(ModulePass):
-    """``gpu.launch`` to ``affine.parallel`` over its blocks and threads."""
+    """``gpu.launch`` to ``affine.parallel`` over its blocks and threads.
+
+    ``printing``: only launches that print, which no kernel does: the host runs their
+    threads one after the other.  Those that cannot take turns are refused.
+    """
 
     name: ClassVar[str] = "launches-to-loops"
+    printing: bool = False
 
     def apply(self, module: Module) -> Module:
         """Rewrite every launch, or raise LaunchNeedsGpu."""
-        return in_functions(module, _with_loops)
+        return in_functions(module, self._with_loops)
 
+    def _with_loops(self, function: Operation) -> list[Operation]:
+        launches = [op for op in function.walk() if self._concerns(op)]
+        if not launches:
+            return [function]
+        known = definitions(function)
+        for op in launches:
+            reason = _reason(op)
+            if reason and self.printing:
+                raise _refused(op, reason)
+            if reason:
+                raise errors.LaunchNeedsGpu(op.location, reason=reason)
 
-def _with_loops(function: Operation) -> list[Operation]:
-    launches = [op for op in function.walk() if op.name in _LAUNCHES]
-    if not launches:
-        return [function]
-    known = definitions(function)
-    for op in launches:
-        reason = _reason(op)
-        if reason:
-            raise errors.LaunchNeedsGpu(op.location, reason=reason)
+        def rewrite(op: Operation) -> list[Operation] | None:
+            if not self._concerns(op):
+                return None
+            return _loops(op, [_constant(known.get(v)) for v in gpu.Launch(op).sizes])
 
-    def rewrite(op: Operation) -> list[Operation] | None:
-        if op.name != "gpu.launch":
-            return None
-        return _loops(op, [_constant(known.get(v)) for v in gpu.Launch(op).sizes])
+        (rebuilt,) = rewrite_bottom_up(function, rewrite)
+        checked = with_roles(rebuilt)
+        if checked is None:
+            reason = "its sizes change while the function runs"
+            raise errors.LaunchNeedsGpu(launches[0].location, reason=reason)
+        return [checked]
 
-    (rebuilt,) = rewrite_bottom_up(function, rewrite)
-    checked = with_roles(rebuilt)
-    if checked is None:
-        reason = "its sizes change while the function runs"
-        raise errors.LaunchNeedsGpu(launches[0].location, reason=reason)
-    return [checked]
+    def _concerns(self, op: Operation) -> bool:
+        return op.name in _LAUNCHES and (not self.printing or _prints(op))
 
 
 _LAUNCHES = frozenset({"gpu.launch", "gpu.launch_func"})
+
+
+_PRINTING = frozenset({"gpu.printf", "vector.print"})
+
+
+def _prints(op: Operation) -> bool:
+    return any(inner.name in _PRINTING for inner in op.walk())
+
+
+def _refused(op: Operation, reason: str) -> errors.Error:
+    """The error for a launch that prints, and whose threads cannot take turns."""
+    inner = next(inner for inner in op.walk() if inner.name in _PRINTING)
+    return errors.UnsupportedOperation(
+        inner.location,
+        operation=f"{inner.name} in a kernel of which {reason}",
+        target="cuda",
+        advice="Store what is to be shown in a memref, and print it after the launch",
+    )
 
 
 def _reason(op: Operation) -> str:
@@ -101,5 +129,20 @@ def _loops(op: Operation, constants: Sequence[int | None]) -> list[Operation]:
             substitute_values(o, values) for o in op.body.operations[:-1]
         ]
 
-    b.parallel([size for _, size in wide] or [1], body, [v.name for v, _ in wide])
+    if not _prints(op):
+        b.parallel([size for _, size in wide] or [1], body, [v.name for v, _ in wide])
+        return b.operations
+
+    def nest(inner: Builder, ivs: Sequence[Value]) -> None:
+        """The first of blocks and threads vary fastest, as they do on a device."""
+        if len(ivs) == len(wide):
+            body(inner, ivs[::-1])
+            return
+        value, size = wide[-1 - len(ivs)]
+        inner.loop(0, size, lambda i, iv: nest(i, [*ivs, iv]), hint=value.name)
+
+    # Blocks are outside of threads.
+    order = [pair for pair in wide if pair[0] in launch.arguments[3:6]]
+    wide = order + [pair for pair in wide if pair not in order]
+    nest(b, [])
     return b.operations

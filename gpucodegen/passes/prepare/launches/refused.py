@@ -69,11 +69,6 @@ _REFUSED: dict[str, _Row] = {
     "gpu.cluster_dim_blocks": (_always, "", _WITHOUT_CLUSTERS),
     "gpu.cluster_id": (_always, "", _WITHOUT_CLUSTERS),
     "gpu.initialize_named_barrier": (_always, "", _MEET),
-    "gpu.printf": (
-        _always,
-        "",
-        "Store what is to be shown in a memref, and print it after the launch",
-    ),
     "gpu.subgroup_reduce": (
         _is_wider_than_a_warp,
         "a cluster wider than a warp",

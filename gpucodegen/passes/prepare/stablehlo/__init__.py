@@ -2,13 +2,11 @@
 
 - `forms`: what rules build with: structured operations, tensors, constants
 - `scalars`: bodies of reductions, in which tensors of rank 0 become numbers
-- `table`: the operations of arith, math and complex by kind of number
-- `conversions`: between element types
-- `elementwise`: arithmetic and comparisons
+- `elements`: arithmetic on elements, one by one
 - `movement`: operations that only place elements
 - `contractions`: products and convolutions
 - `reductions`: over dimensions and over windows
-- `lookups`: elements at places that other tensors tell
+- `places`: elements at places that other tensors tell
 - `control`: loops and branches
 - `signs`: unsigned integers as integers without a sign
 - `convert`: the pass

@@ -10,7 +10,8 @@ from gpucodegen.ir.affine.expressions import AffineExpr, Const, Dim
 from gpucodegen.ir.operation import Operation, Value
 from gpucodegen.ir.types import element_type
 from gpucodegen.passes.framework.builder import Builder
-from gpucodegen.passes.prepare.stablehlo.conversions import converted
+from gpucodegen.passes.prepare.stablehlo.elements.conversions import converted
+from gpucodegen.passes.prepare.stablehlo.elements.table import TABLE, kind_of
 from gpucodegen.passes.prepare.stablehlo.forms import (
     PARALLEL,
     REDUCTION,
@@ -24,7 +25,6 @@ from gpucodegen.passes.prepare.stablehlo.forms import (
     tensor,
 )
 from gpucodegen.passes.prepare.stablehlo.movement import padded
-from gpucodegen.passes.prepare.stablehlo.table import TABLE, kind_of
 
 
 def multiply_add(b: Builder, elements: Sequence[Value]) -> Sequence[Value]:

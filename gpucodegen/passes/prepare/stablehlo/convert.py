@@ -14,12 +14,17 @@ from gpucodegen.passes.framework.builder import Builder
 from gpucodegen.passes.prepare.stablehlo import (
     contractions,
     control,
-    elementwise,
-    lookups,
     movement,
     reductions,
 )
+from gpucodegen.passes.prepare.stablehlo.elements import elementwise
 from gpucodegen.passes.prepare.stablehlo.forms import Rule, refusal
+from gpucodegen.passes.prepare.stablehlo.places import (
+    lookups,
+    scatters,
+    selected,
+    sorting,
+)
 from gpucodegen.passes.prepare.stablehlo.signs import without_signs
 
 RULES: dict[str, Rule] = {
@@ -28,6 +33,9 @@ RULES: dict[str, Rule] = {
     **contractions.RULES,
     **reductions.RULES,
     **lookups.RULES,
+    **scatters.RULES,
+    **selected.RULES,
+    **sorting.RULES,
     **control.RULES,
 }
 """Every operation that has a meaning in linalg."""

@@ -12,7 +12,7 @@ from gpucodegen.ir.operation import Operation, Value, single_block
 from gpucodegen.ir.segments import segment_counts
 from gpucodegen.ir.types import I64, INDEX, TensorType, Type, element_type
 from gpucodegen.passes.framework.builder import Builder
-from gpucodegen.passes.prepare.stablehlo.conversions import converted
+from gpucodegen.passes.prepare.stablehlo.elements.conversions import converted
 from gpucodegen.passes.prepare.stablehlo.forms import (
     Rule,
     dims,

@@ -3,6 +3,9 @@
 - `elementwise`: arithmetic, whose operands are broadcast
 - `shapes`: operations that only place elements
 - `windows`: products, convolutions and poolings
+- `quantized`: integers that stand for numbers
+- `images`: images in other sizes, and elements put at places
+- `control`: branches and loops
 - `reductions`: along an axis, which stays with one element
 - `convert`: the pass
 """

@@ -16,12 +16,23 @@ from gpucodegen.passes.framework.base import ModulePass
 from gpucodegen.passes.framework.builder import Builder
 from gpucodegen.passes.prepare.stablehlo.forms import Rule, refusal
 from gpucodegen.passes.prepare.stablehlo.signs import without_signs
-from gpucodegen.passes.prepare.tosa import elementwise, reductions, shapes, windows
+from gpucodegen.passes.prepare.tosa import (
+    control,
+    elementwise,
+    images,
+    quantized,
+    reductions,
+    shapes,
+    windows,
+)
 
 RULES: dict[str, Rule] = {
     **elementwise.RULES,
     **shapes.RULES,
     **windows.RULES,
+    **quantized.RULES,
+    **images.RULES,
+    **control.RULES,
     **reductions.RULES,
 }
 """Every operation that has a meaning in linalg."""
@@ -32,6 +43,7 @@ _LISTS = {
     "tosa.slice": ("start", "size"),
     "tosa.reshape": ("new_shape",),
     "tosa.tile": ("multiples",),
+    "tosa.resize": ("scale", "offset", "border"),
 }
 """Operands that are lists of numbers, which attributes hold in other years."""
 _ZERO_POINTS = {
@@ -40,6 +52,7 @@ _ZERO_POINTS = {
     "tosa.conv2d": 3,
     "tosa.conv3d": 3,
     "tosa.depthwise_conv2d": 3,
+    "tosa.transpose_conv2d": 3,
     "tosa.avg_pool2d": 1,
     "tosa.negate": 1,
     "tosa.mul": 2,
@@ -83,7 +96,7 @@ class _Converter:
     def rewrite(self, op: Operation) -> Sequence[Operation] | None:
         """What takes the place of an operation."""
         operands = tuple(self.values.get(v, v) for v in op.operands)
-        if op.dialect != "tosa":
+        if op.dialect != "tosa" or op.name == "tosa.yield":
             return [op.with_(operands=operands)]
         if op.name in ("tosa.const", "tosa.const_shape"):
             self.known[op.result] = op

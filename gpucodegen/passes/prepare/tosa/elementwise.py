@@ -11,12 +11,11 @@ from gpucodegen.ir.attributes import Attribute, FloatAttr, IntegerAttr
 from gpucodegen.ir.operation import Operation, Value
 from gpucodegen.ir.types import FloatType, IntegerType, Type, element_type
 from gpucodegen.passes.framework.builder import Builder
-from gpucodegen.passes.prepare.stablehlo import elementwise as stablehlo
+from gpucodegen.passes.prepare.stablehlo.elements import elementwise as stablehlo
 from gpucodegen.passes.prepare.stablehlo.forms import (
     Rule,
     dims,
     mapped,
-    refusal,
     shape,
     shape_of,
     splat,
@@ -78,16 +77,6 @@ def _cast(b: Builder, op: Operation) -> Sequence[Value]:
     return [computed(b, "convert", [x], op.result.type)]
 
 
-def _mul(b: Builder, op: Operation) -> Sequence[Value]:
-    """A product in the type of the result; a shift must be none."""
-    if op.integer("shift"):
-        raise refusal(op, "Multiply without a shift, then shift", "a shift")
-    ty = op.result.type
-    operands = [spread(b, v, ty) for v in op.operands[:2]]
-    wide = [computed(b, "convert", [v], ty) for v in operands]
-    return [computed(b, "multiply", wide, ty)]
-
-
 def _reciprocal(b: Builder, op: Operation) -> Sequence[Value]:
     (x,) = op.operands
     return [computed(b, "divide", [splat(b, 1, x.type), x], x.type)]
@@ -121,7 +110,6 @@ RULES: dict[str, Callable[[Builder, Operation], Sequence[Value]]] = {
     **{f"tosa.{name}": _same(other) for name, other in ELEMENTWISE.items()},
     **{f"tosa.{name}": _compared(word) for name, word in COMPARED.items()},
     "tosa.cast": _cast,
-    "tosa.mul": _mul,
     "tosa.reciprocal": _reciprocal,
     "tosa.erf": _erf,
     "tosa.clamp": _clamp,

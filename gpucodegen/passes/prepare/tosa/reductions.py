@@ -10,7 +10,8 @@ from gpucodegen.ir.affine.expressions import Dim
 from gpucodegen.ir.operation import Operation, Value
 from gpucodegen.ir.types import I1, I64, IntegerType, Type, element_type
 from gpucodegen.passes.framework.builder import Builder
-from gpucodegen.passes.prepare.stablehlo.conversions import converted
+from gpucodegen.passes.prepare.stablehlo.elements.conversions import converted
+from gpucodegen.passes.prepare.stablehlo.elements.table import TABLE, kind_of
 from gpucodegen.passes.prepare.stablehlo.forms import (
     PARALLEL,
     REDUCTION,
@@ -23,7 +24,6 @@ from gpucodegen.passes.prepare.stablehlo.forms import (
     tensor,
 )
 from gpucodegen.passes.prepare.stablehlo.movement import reshaped
-from gpucodegen.passes.prepare.stablehlo.table import TABLE, kind_of
 from gpucodegen.passes.prepare.tosa.elementwise import computed
 
 _STARTS = {"all": 1, "any": 0, "prod": 1, "product": 1, "sum": 0}

@@ -50,7 +50,7 @@ def _shifted(b: Builder, value: Value, zero: Value, ty: Type) -> Value:
     return computed(b, "subtract", [wide, spread(b, point, wanted)], wanted)
 
 
-def _factors(b: Builder, op: Operation, first: int) -> tuple[Value, Value]:
+def factors_of(b: Builder, op: Operation, first: int) -> tuple[Value, Value]:
     """The two factors; zero points that are not zero follow from an operand on."""
     x, w, zeros = op.operands[0], op.operands[1], op.operands[first:]
     if not zeros:
@@ -59,7 +59,7 @@ def _factors(b: Builder, op: Operation, first: int) -> tuple[Value, Value]:
     return _shifted(b, x, zeros[0], element), _shifted(b, w, zeros[1], element)
 
 
-def _start(b: Builder, ty: Type, bias: Value | None) -> Value:
+def begun_with(b: Builder, ty: Type, bias: Value | None) -> Value:
     """What sums begin with: zeros, or a bias along the last dimension."""
     if bias is None:
         return filled(b, scalar(b, 0, element_type(ty)), ty)
@@ -69,20 +69,20 @@ def _start(b: Builder, ty: Type, bias: Value | None) -> Value:
 
 
 def _matmul(b: Builder, op: Operation) -> Sequence[Value]:
-    factors = _factors(b, op, 2)
+    factors = factors_of(b, op, 2)
     batch, row, column, k = map(Dim, range(4))
     maps = [[batch, row, k], [batch, k, column], [batch, row, column]]
-    start = _start(b, op.result.type, None)
+    start = begun_with(b, op.result.type, None)
     kinds = [PARALLEL] * 3 + [REDUCTION]
     return generic(b, factors, [start], maps, kinds, multiply_add)
 
 
 def _fully_connected(b: Builder, op: Operation) -> Sequence[Value]:
     """``x w' + bias``."""
-    factors = _factors(b, op, 3)
+    factors = factors_of(b, op, 3)
     row, column, k = map(Dim, range(3))
     maps = [[row, k], [column, k], [row, column]]
-    start = _start(b, op.result.type, op.operands[2])
+    start = begun_with(b, op.result.type, op.operands[2])
     kinds = [PARALLEL] * 2 + [REDUCTION]
     return generic(b, factors, [start], maps, kinds, multiply_add)
 
@@ -114,9 +114,9 @@ def _with_room(b: Builder, op: Operation, x: Value, value: float) -> Value:
 
 def _convolution(name: str) -> Rule:
     def rule(b: Builder, op: Operation) -> Sequence[Value]:
-        image, kernel = _factors(b, op, 3)
+        image, kernel = factors_of(b, op, 3)
         image = _with_room(b, op, image, 0)
-        start = _start(b, op.result.type, op.operands[2])
+        start = begun_with(b, op.result.type, op.operands[2])
         return [_named(b, op, name, (image, kernel, start), op.result.type)]
 
     return rule
@@ -124,23 +124,23 @@ def _convolution(name: str) -> Rule:
 
 def _conv3d(b: Builder, op: Operation) -> Sequence[Value]:
     """``f d h w c`` becomes ``d h w c f``, as linalg has it."""
-    image, kernel = _factors(b, op, 3)
+    image, kernel = factors_of(b, op, 3)
     f, *others = shape(kernel)
     places = [Dim(4), Dim(0), Dim(1), Dim(2), Dim(3)]
     turned = tensor([*others, f], element_type(kernel.type))
     kernel = mapped(b, [kernel], [places], turned)
     image = _with_room(b, op, image, 0)
-    start = _start(b, op.result.type, op.operands[2])
+    start = begun_with(b, op.result.type, op.operands[2])
     operands = (image, kernel, start)
     return [_named(b, op, "conv_3d_ndhwc_dhwcf", operands, op.result.type)]
 
 
 def _depthwise(b: Builder, op: Operation) -> Sequence[Value]:
     """Channel c has features ``c * M`` to ``c * M + M``."""
-    image, kernel = _factors(b, op, 3)
+    image, kernel = factors_of(b, op, 3)
     high, wide, channels, each = shape(kernel)
     image = _with_room(b, op, image, 0)
-    start = _start(b, op.result.type, op.operands[2])
+    start = begun_with(b, op.result.type, op.operands[2])
     n, y, x, c, m, p, q = map(Dim, range(7))
     down, across = numbers(op, "stride")
     far, wider = numbers(op, "dilation") or (1, 1)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
 from gpucodegen.dialects import vector
 from gpucodegen.dialects.shared.combiners import Combiner, kind_word, of_kind
@@ -211,21 +212,34 @@ def scan(v: Boxes, b: Builder, op: Operation) -> None:
 
 
 def masked(v: Boxes, b: Builder, op: Operation) -> None:
-    """``vector.mask``: the operation inside, for what the mask selects."""
-    mask, *others = op.operands
-    if others:
-        raise refusal(op, "Select between the result and the other value afterwards")
+    """``vector.mask``: the operation inside, for what the mask selects.
+
+    The other lanes have those of a second vector, where one is given.
+    """
+    mask, *passed = op.operands
     *inside, end = op.body.operations
+    fits = all(shape_of(value) == shape_of(mask) for value in op.results)
+    if passed and not fits:
+        raise refusal(op, "Select between the result and the other value afterwards")
     outer, v.mask = v.mask, mask
     for inner in inside:
         b.location = inner.location
         v.operation(b, inner)
     v.mask = outer
     for result, value in zip(op.results, end.operands, strict=True):
-        if shape_of(value):
+        if passed:
+            (other,) = passed
+            v.filled(b, result, partial(_either, v, (mask, value, other)))
+        elif shape_of(value):
             v.boxes[result] = v.shown(b, value)
         else:
             v.values[result] = v.values.get(value, value)
+
+
+def _either(v: Boxes, vectors: Sequence[Value], b: Builder, at: Place) -> Value:
+    """A lane of the second vector where the first one holds, else of the third."""
+    lanes = [v.read(b, vector, at) for vector in vectors]
+    return b.add("arith.select", lanes, [lanes[1].type])[0]
 
 
 HANDLERS: dict[str, Handler] = {

@@ -13,24 +13,25 @@ from gpucodegen.ir.affine.expressions import Dim
 from gpucodegen.ir.operation import Operation, Value
 from gpucodegen.ir.types import TensorType, Type, element_type
 from gpucodegen.passes.framework.builder import Builder
-from gpucodegen.passes.prepare.stablehlo.conversions import bitcast, convert
+from gpucodegen.passes.prepare.stablehlo.elements import bits, functions
+from gpucodegen.passes.prepare.stablehlo.elements.conversions import convert
+from gpucodegen.passes.prepare.stablehlo.elements.expressions import Expression
+from gpucodegen.passes.prepare.stablehlo.elements.table import (
+    CHLO,
+    COMPLEX,
+    FLOAT,
+    TABLE,
+    TRUTH,
+    UNSIGNED,
+    compared,
+    kind_of,
+)
 from gpucodegen.passes.prepare.stablehlo.forms import (
     Rule,
     chosen,
     mapped,
     refusal,
     splat,
-)
-from gpucodegen.passes.prepare.stablehlo.table import (
-    CHLO,
-    COMPLEX,
-    FLOAT,
-    SIGNED,
-    TABLE,
-    TRUTH,
-    UNSIGNED,
-    compared,
-    kind_of,
 )
 
 
@@ -142,19 +143,12 @@ def _shift(name: str) -> Rule:
 def _compare(b: Builder, op: Operation) -> Sequence[Value]:
     x, y = op.operands
     if word(op.attributes.get("compare_type")) == "TOTALORDER":
-        raise refusal(op, "Compare with FLOAT", "TOTALORDER")
+        x, y = bits.ordered(b, x), bits.ordered(b, y)
     direction = word(op.attributes.get("comparison_direction")).lower()
-    kind = kind_of(x.type)
-    if kind == COMPLEX:
+    if kind_of(x.type) == COMPLEX:
         name = {"eq": "complex.eq", "ne": "complex.neq"}[direction]
         return [_applied(b, name, (x, y), op.result.type)]
-    if kind == FLOAT:
-        predicate = "une" if direction == "ne" else f"o{direction}"
-    elif direction in ("eq", "ne"):
-        predicate = direction
-    else:
-        predicate = f"{'s' if kind == SIGNED else 'u'}{direction}"
-    return [compared(b, predicate, x, y)]
+    return [Expression(b, x).compared(direction, Expression(b, y)).value]
 
 
 def _select(b: Builder, op: Operation) -> Sequence[Value]:
@@ -183,7 +177,6 @@ SEVERAL: dict[str, Callable[[Builder, Operation], Sequence[Value]]] = {
     "stablehlo.select": _select,
     "stablehlo.clamp": _clamp,
     "stablehlo.convert": convert,
-    "stablehlo.bitcast_convert": bitcast,
     "stablehlo.shift_left": _shift("arith.shli"),
     "stablehlo.shift_right_logical": _shift("arith.shrui"),
     "stablehlo.shift_right_arithmetic": _shift("arith.shrsi"),
@@ -196,4 +189,6 @@ RULES: dict[str, Rule] = {
     **{f"stablehlo.{name}": table_rule for name in TABLE},
     **{f"chlo.{name}": chlo_rule for name in CHLO},
     **SEVERAL,
+    **bits.RULES,
+    **functions.RULES,
 }

@@ -12,6 +12,7 @@ from gpucodegen.ir.operation import Operation, Value
 from gpucodegen.ir.segments import segment_counts
 from gpucodegen.ir.types import I64, INDEX
 from gpucodegen.passes.framework.builder import Builder
+from gpucodegen.passes.prepare.stablehlo.elements.table import UNSIGNED, kind_of
 from gpucodegen.passes.prepare.stablehlo.forms import (
     Rule,
     extract,
@@ -21,15 +22,18 @@ from gpucodegen.passes.prepare.stablehlo.forms import (
     shape,
 )
 from gpucodegen.passes.prepare.stablehlo.movement import part_of
-from gpucodegen.passes.prepare.stablehlo.table import UNSIGNED, kind_of
+
+
+def place_of(b: Builder, value: Value) -> Value:
+    """A number as an index."""
+    is_unsigned = kind_of(value.type) == UNSIGNED
+    name = "arith.index_castui" if is_unsigned else "arith.index_cast"
+    return b.add(name, (value,), [INDEX])[0]
 
 
 def _place(b: Builder, value: Value, last: int) -> Value:
     """A number as an index from 0 to ``last``: StableHLO moves slices inside."""
-    name = (
-        "arith.index_castui" if kind_of(value.type) == UNSIGNED else "arith.index_cast"
-    )
-    (place,) = b.add(name, (value,), [INDEX])
+    place = place_of(b, value)
     zero, most = scalar(b, 0, INDEX), scalar(b, last, INDEX)
     (raised,) = b.add("arith.maxsi", (place, zero), [INDEX])
     return b.add("arith.minsi", (raised, most), [INDEX])[0]

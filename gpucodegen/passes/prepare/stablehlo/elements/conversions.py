@@ -9,14 +9,14 @@ from gpucodegen.dialects.framework.declare import with_element
 from gpucodegen.ir.operation import Operation, Value
 from gpucodegen.ir.types import I1, FloatType, IntegerType, Type, element_type
 from gpucodegen.passes.framework.builder import Builder
-from gpucodegen.passes.prepare.stablehlo.forms import refusal, shape, splat
-from gpucodegen.passes.prepare.stablehlo.table import (
+from gpucodegen.passes.prepare.stablehlo.elements.table import (
     FLOAT,
     SIGNED,
     UNSIGNED,
     compared,
     kind_of,
 )
+from gpucodegen.passes.prepare.stablehlo.forms import splat
 
 
 def convert(b: Builder, op: Operation) -> Sequence[Value]:
@@ -63,11 +63,3 @@ def _cast(source: Type, target: Type) -> str | None:
             return wider if old.width < new.width else "arith.trunci"
         case _:
             return None
-
-
-def bitcast(b: Builder, op: Operation) -> Sequence[Value]:
-    """The bits of all elements as another type of their width."""
-    (x,) = op.operands
-    if shape(x) != shape(op.result):
-        raise refusal(op, "Keep the width of the elements", "another width")
-    return b.add("arith.bitcast", (x,), [op.result.type])
