@@ -1,0 +1,65 @@
+"""IREE as a peer: functions on tensors, on its virtual machine without a target."""
+
+from __future__ import annotations
+
+import importlib.util
+from functools import cache
+from typing import Any
+
+from tests.made.program import Made
+
+
+ADD = "linalg.elementwise kind=#linalg.elementwise_kind<add> "
+"""What `linalg.add` is called since 2026."""
+
+
+def is_installed() -> bool:
+    try:
+        return all(
+            importlib.util.find_spec(f"iree.{part}") for part in ("compiler", "runtime")
+        )
+    except ModuleNotFoundError:
+        return False
+
+
+@cache
+def _session() -> Any:
+    from iree.compiler import api  # pyright: ignore[reportMissingImports]
+
+    session = api.Session()
+    session.set_flags("--iree-hal-target-backends=vmvx", "--iree-input-type=none")
+    return session
+
+
+def compiled(text: str) -> bytes:
+    """Bytecode.  Raises RefusedByIreeError."""
+    from iree.compiler import api  # pyright: ignore[reportMissingImports]
+
+    session = _session()
+    invocation = session.invocation()
+    text = text.replace("linalg.add ", ADD)
+    source = api.Source.wrap_buffer(session, text.encode() + b"\0")
+    if not (invocation.parse_source(source) and invocation.execute()):
+        raise RefusedByIreeError(text)
+    output = api.Output.open_membuffer()
+    invocation.output_vm_bytecode(output)
+    code = bytes(output.map_memory())
+    output.close()
+    invocation.close()
+    return code
+
+
+class RefusedByIreeError(Exception):
+    """A text that IREE does not compile."""
+
+
+def computed(made: Made) -> list[Any]:
+    from iree import runtime  # pyright: ignore[reportMissingImports]
+
+    context = runtime.SystemContext(config=runtime.Config("local-sync"))
+    code = compiled(made.text)
+    context.add_vm_module(runtime.VmModule.copy_buffer(context.instance, code))
+    given = made.given()
+    results = context.modules.module.f(*given)
+    found = results if isinstance(results, (list, tuple)) else [results]
+    return [*(getattr(r, "to_host", lambda r=r: r)() for r in found), *given]
