@@ -10,12 +10,12 @@ from collections.abc import Callable
 from tests.made.program import Maker, is_float, literal
 
 INTEGER = (
-    "addi subi muli andi ori xori maxsi minsi maxui minui".split()  # noqa: SIM905
+    "addi subi muli andi ori xori maxsi minsi maxui minui".split()
 )
-FLOAT = "addf subf mulf maximumf minimumf maxnumf minnumf".split()  # noqa: SIM905
+FLOAT = "addf subf mulf maximumf minimumf maxnumf minnumf".split()
 COMPARED = {
-    False: "eq ne slt sle sgt sge ult ule ugt uge".split(),  # noqa: SIM905
-    True: "oeq one olt ole ogt oge une ult uge".split(),  # noqa: SIM905
+    False: "eq ne slt sle sgt sge ult ule ugt uge".split(),
+    True: "oeq one olt ole ogt oge une ult uge".split(),
 }
 
 

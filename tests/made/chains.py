@@ -331,7 +331,10 @@ def _list(values: object) -> str:
 def made(seed: int) -> Made:
     """Up to six steps from two arguments; the last tensors are returned."""
     m = Chain(seed)
-    shapes = [tuple(m.extent() for _ in range(rank)) for rank in (2, m.random.choice([1, 2, 3]))]
+    shapes = [
+        tuple(m.extent() for _ in range(rank))
+        for rank in (2, m.random.choice([1, 2, 3]))
+    ]
     dynamic = m.chance(0.3)
     heads: list[str] = []
     for shape in shapes:

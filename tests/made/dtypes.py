@@ -27,7 +27,9 @@ def cast(m: Maker, value: str, source: str, target: str) -> str:
     if source == target:
         return value
     if is_float(source) and is_float(target):
-        return m.value(f"arith.{_resized(source, target)} {value} : {source} to {target}")
+        return m.value(
+            f"arith.{_resized(source, target)} {value} : {source} to {target}"
+        )
     if is_float(source):
         held = value
         for op, bound in (("minimumf", 100.0), ("maximumf", -100.0)):
@@ -73,9 +75,7 @@ def made(seed: int) -> Made:
     old = m.value(f"affine.load %C[%i] : {arrays[2]}")
     z = arithmetic(m, z, old, types[2])
     m.line(f"affine.store {z}, %C[%i] : {arrays[2]}")
-    heads = ", ".join(
-        f"%{name}: {ty}" for name, ty in zip("ABC", arrays, strict=True)
-    )
+    heads = ", ".join(f"%{name}: {ty}" for name, ty in zip("ABC", arrays, strict=True))
     body = "\n".join(m.lines)
     step = m.random.choice(["", "", " step 3"])
     text = (

@@ -24,6 +24,13 @@ from tests.made.program import Made
 Computed = list[Any]
 Engine = Callable[[Made], Computed]
 NARROW = ("f16", "bf16")
+REFUSALS = (
+    errors.IllegalTransformation,
+    errors.InvalidPassOption,
+    errors.UnknownLoop,
+    errors.AmbiguousLoop,
+)
+"""What a transformation may say of loops that it does not fit."""
 
 
 def computed(made: Made, source: str | Module, **options: Any) -> Computed:
@@ -89,7 +96,7 @@ def with_passes(made: Made) -> Computed:
     for text in transformations(Random(made.seed)):
         try:
             module = run_pipeline(module, parse_pipeline(text))
-        except (errors.IllegalTransformation, errors.UnknownLoop, errors.AmbiguousLoop):
+        except REFUSALS:
             continue
     return computed(made, module, target="cpu", threads=1)
 
@@ -121,11 +128,11 @@ def difference(made: Made, expected: Computed, engine: str) -> str:
     """What is wrong with an engine's numbers, or nothing."""
     try:
         actual = ENGINES[engine](made)
+    except iree.RefusedByIreeError:
+        return ""
     except Exception as failure:  # noqa: BLE001
         return f"{type(failure).__name__}: {failure}"
-    for n, (ty, a, b) in enumerate(
-        zip(types_of(made), actual, expected, strict=True)
-    ):
+    for n, (ty, a, b) in enumerate(zip(types_of(made), actual, expected, strict=True)):
         places = 4 if str(element_type(ty)) in NARROW else checking.PLACES
         try:
             checking.compared(ty, a, b, places)

@@ -6,7 +6,16 @@ from collections.abc import Callable
 from random import Random
 
 from tests.made.arithmetic import arithmetic
-from tests.made.program import TYPES, Made, Maker, is_float, literal, memref, numbers, vector
+from tests.made.program import (
+    TYPES,
+    Made,
+    Maker,
+    is_float,
+    literal,
+    memref,
+    numbers,
+    vector,
+)
 
 ROWS, COLUMNS = 6, 10
 SHAPES = ((4,), (8,), (2, 4), (3, 5), (1, 8))
@@ -214,7 +223,17 @@ class Lanes(Maker):
     def kinds(self) -> str:
         known = ["add", "minimumf", "maximumf", "minnumf", "maxnumf"]
         if not is_float(self.ty):
-            known = ["add", "mul", "and", "or", "xor", "minsi", "maxsi", "minui", "maxui"]
+            known = [
+                "add",
+                "mul",
+                "and",
+                "or",
+                "xor",
+                "minsi",
+                "maxsi",
+                "minui",
+                "maxui",
+            ]
         return self.random.choice(known)
 
     def reduction(self) -> None:
@@ -233,7 +252,9 @@ class Lanes(Maker):
                 text = f"vector.mask {mask} {{ {text} }} : {types}"
             self.keep(kept, text)
             return
-        text = f"vector.reduction <{self.kinds()}>, {v} : {self.of(shape)} into {self.ty}"
+        text = (
+            f"vector.reduction <{self.kinds()}>, {v} : {self.of(shape)} into {self.ty}"
+        )
         if self.chance(0.4):
             types = f"{vector('i1', shape)} -> {self.ty}"
             text = f"vector.mask {self.mask(shape)} {{ {text} }} : {types}"

@@ -71,9 +71,7 @@ class Views(Maker):
             self.random.randint(0, n - 1 - (k - 1) * s)
             for n, k, s in zip(v.shape, sizes, steps, strict=True)
         ]
-        offset = v.offset + sum(
-            i * s for i, s in zip(starts, v.strides, strict=True)
-        )
+        offset = v.offset + sum(i * s for i, s in zip(starts, v.strides, strict=True))
         strides = tuple(s * t for s, t in zip(v.strides, steps, strict=True))
         is_open = self.chance(0.4)
         places = [self.index(i) if is_open else str(i) for i in starts]
