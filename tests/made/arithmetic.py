@@ -9,9 +9,7 @@ from collections.abc import Callable
 
 from tests.made.program import Maker, is_float, literal
 
-INTEGER = (
-    "addi subi muli andi ori xori maxsi minsi maxui minui".split()
-)
+INTEGER = "addi subi muli andi ori xori maxsi minsi maxui minui".split()
 FLOAT = "addf subf mulf maximumf minimumf maxnumf minnumf".split()
 COMPARED = {
     False: "eq ne slt sle sgt sge ult ule ugt uge".split(),

@@ -73,7 +73,8 @@ class Chain(Maker):
         out = self.of(shape)
         self.keep(
             shape,
-            f"linalg.{op} {more} ins({given} : {types}) outs({output} : {out}) -> {out}",
+            f"linalg.{op} {more} ins({given} : {types})"
+            f" outs({output} : {out}) -> {out}",
         )
 
     # -- steps -------------------------------------------------------------------------
@@ -299,7 +300,8 @@ class Chain(Maker):
         ty = self.of(shape)
         self.keep(
             shape,
-            f"linalg.map {{arith.{op}}} ins({a}, {out} : {ty}, {ty}) outs({out} : {ty})",
+            f"linalg.map {{arith.{op}}} ins({a}, {out} : {ty}, {ty})"
+            f" outs({out} : {ty})",
         )
 
     def steps(self) -> list[Callable[[], None]]:

@@ -79,8 +79,8 @@ def made(seed: int) -> Made:
     body = "\n".join(m.lines)
     step = m.random.choice(["", "", " step 3"])
     text = (
-        f"func.func @f({heads}) {{\naffine.for %i = 0 to {LENGTH}{step} {{\n{body}\n}}\n"
-        "return\n}"
+        f"func.func @f({heads}) {{\naffine.for %i = 0 to {LENGTH}{step} {{\n"
+        f"{body}\n}}\nreturn\n}}"
     )
     given = [numbers(m.random, [LENGTH], ty) for ty in types]
     return Made("dtypes", seed, text, given)

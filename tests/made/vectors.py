@@ -245,7 +245,8 @@ class Lanes(Maker):
             kept = (shape[1 - dim],)
             start = self.shaped(kept)
             types = f"{self.of(shape)} to {self.of(kept)}"
-            text = f"vector.multi_reduction <{self.kinds()}>, {v}, {start} [{dim}] : {types}"
+            kind = self.kinds()
+            text = f"vector.multi_reduction <{kind}>, {v}, {start} [{dim}] : {types}"
             if self.chance(0.4):
                 mask = self.mask(shape)
                 types = f"{vector('i1', shape)} -> {self.of(kept)}"

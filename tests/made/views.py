@@ -97,7 +97,8 @@ class Views(Maker):
         turned = View(v.shape[::-1], v.strides[::-1], v.offset, v.open)
         self.keep(
             turned,
-            f"memref.transpose {a} (i, j) -> (j, i) : {self.of(v)} to {self.of(turned)}",
+            f"memref.transpose {a} (i, j) -> (j, i)"
+            f" : {self.of(v)} to {self.of(turned)}",
         )
 
     def collapse(self) -> None:

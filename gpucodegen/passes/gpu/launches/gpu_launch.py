@@ -146,7 +146,8 @@ def outline(
 ) -> tuple[Operation, list[Operation]]:
     """The ``gpu.func`` of a kernel and the host operations that launch it.
 
-    ``aliases``: the groups of host values that may overlap.  ``loads``: as in `isolate`.
+    ``aliases``: the groups of host values that may overlap.
+    ``loads``: as in `isolate`.
     """
     location = kernel.operations[0].location
     operations, chunks = in_chunks(kernel.operations, kernel.grid)
