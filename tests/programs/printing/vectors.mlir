@@ -336,8 +336,7 @@ func.func @main() {
   vector.print %r : vector<4xf32>
   %f = vector.from_elements %c0, %c4, %c1 : vector<3xindex>
   vector.print %f : vector<3xindex>
-  %b = vector.bitcast %v : vector<4xf32> to vector<2xi64>
-  %w = vector.bitcast %b : vector<2xi64> to vector<4xi32>
+  %w = vector.bitcast %v : vector<4xf32> to vector<4xi32>
   vector.print %w : vector<4xi32>
   return
 }
