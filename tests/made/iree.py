@@ -17,29 +17,14 @@ def is_installed() -> bool:
         return False
 
 
-def _session() -> Any:
-    from iree.compiler import api  # pyright: ignore[reportMissingImports]
-
-    session = api.Session()
-    session.set_flags("--iree-hal-target-backends=vmvx", "--iree-input-type=none")
-    return session
-
-
 def compiled(text: str) -> bytes:
-    """Bytecode.  Raises RefusedByIreeError."""
-    from iree.compiler import api  # pyright: ignore[reportMissingImports]
+    """Bytecode, by a process of its own.  Raises RefusedByIreeError."""
+    from iree.compiler import tools  # pyright: ignore[reportMissingImports]
 
-    session = _session()
-    invocation = session.invocation()
-    source = api.Source.wrap_buffer(session, text.encode() + b"\0")
-    if not (invocation.parse_source(source) and invocation.execute()):
-        raise RefusedByIreeError(text)
-    output = api.Output.open_membuffer()
-    invocation.output_vm_bytecode(output)
-    code = bytes(output.map_memory())
-    output.close()
-    invocation.close()
-    return code
+    try:
+        return tools.compile_str(text, target_backends=["vmvx"], input_type="none")
+    except tools.CompilerToolError as refusal:
+        raise RefusedByIreeError(str(refusal)) from refusal
 
 
 class RefusedByIreeError(Exception):
