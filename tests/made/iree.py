@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import importlib.util
 from typing import Any
 
@@ -19,7 +20,7 @@ def is_installed() -> bool:
 
 def compiled(text: str) -> bytes:
     """Bytecode, by a process of its own.  Raises RefusedByIreeError."""
-    from iree.compiler import tools  # pyright: ignore[reportMissingImports]
+    tools: Any = importlib.import_module("iree.compiler.tools")
 
     try:
         return tools.compile_str(text, target_backends=["vmvx"], input_type="none")
@@ -32,7 +33,7 @@ class RefusedByIreeError(Exception):
 
 
 def computed(made: Made) -> list[Any]:
-    from iree import runtime  # pyright: ignore[reportMissingImports]
+    runtime: Any = importlib.import_module("iree.runtime")
 
     context = runtime.SystemContext(config=runtime.Config("local-sync"))
     code = compiled(made.text)
@@ -42,5 +43,5 @@ def computed(made: Made) -> list[Any]:
         results = context.modules.module.f(*given)
     except ValueError as problem:
         raise RefusedByIreeError(made.text) from problem
-    found = results if isinstance(results, (list, tuple)) else [results]
-    return [*(getattr(r, "to_host", lambda r=r: r)() for r in found), *given]
+    found: list[Any] = list(results) if isinstance(results, list | tuple) else [results]
+    return [*(result.to_host() for result in found), *given]
