@@ -43,5 +43,5 @@ def computed(made: Made) -> list[Any]:
         results = context.modules.module.f(*given)
     except ValueError as problem:
         raise RefusedByIreeError(made.text) from problem
-    found: list[Any] = list(results) if isinstance(results, list | tuple) else [results]
+    found: list[Any] = [*results] if type(results) in (list, tuple) else [results]
     return [*(result.to_host() for result in found), *given]
