@@ -89,13 +89,13 @@ def check(
         )
         if is_array(a)
     ]
-    results = zip(types.results, _several(actual), _several(expected), strict=True)
+    results = zip(types.results, several(actual), several(expected), strict=True)
     rows += [(f"result {n}", ty, a, b) for n, (ty, a, b) in enumerate(results)]
     count, largest = 0, 0.0
     for what, ty, a, b in rows:
         try:
-            size, furthest = _compared(ty, a, b, places)
-        except _Difference as found:
+            size, furthest = compared(ty, a, b, places)
+        except Difference as found:
             raise errors.ResultsDiffer(
                 function=name, target=target, what=what, **found.details
             ) from None
@@ -122,7 +122,12 @@ def _only(program: Program) -> str:
     return names[0]
 
 
-def _several(result: Any) -> tuple[Any, ...]:
+def several(result: Any) -> tuple[Any, ...]:
+    """What a call gave back: nothing, one value or several.
+
+    >>> several(None), several(2.0), several((1, 2))
+    ((), (2.0,), (1, 2))
+    """
     if isinstance(result, tuple):
         return cast("tuple[Any, ...]", result)
     return () if result is None else (result,)
@@ -152,7 +157,7 @@ def _copied(arguments: Sequence[Any]) -> list[Any]:
 # -- numbers ---------------------------------------------------------------------------
 
 
-class _Difference(Exception):
+class Difference(Exception):
     """Where two arrays differ."""
 
     def __init__(self, place: str, actual: Any, expected: Any, bound: float) -> None:
@@ -192,13 +197,18 @@ def _unit(ty: Type) -> float:
     return math.ldexp(1.0, 1 - FORMATS[ty.name].precision)
 
 
-def _compared(ty: Type, actual: Any, expected: Any, places: float) -> tuple[int, float]:
-    """How many numbers, and the largest difference in places.  Raises _Difference."""
+def compared(ty: Type, actual: Any, expected: Any, places: float) -> tuple[int, float]:
+    """How many numbers, and the largest difference in places.  Raises Difference.
+
+    >>> from gpucodegen.ir.types import F32
+    >>> compared(F32, 1.0, 1.0, places=0)
+    (1, 0.0)
+    """
     from gpucodegen.interp.values.elements import scalar_type
 
     shape = getattr(expected, "shape", ())
     if getattr(actual, "shape", ()) != shape:
-        raise _Difference(" in shape", getattr(actual, "shape", ()), shape, 0)
+        raise Difference(" in shape", getattr(actual, "shape", ()), shape, 0)
     ours, theirs = _flat(actual, ty), _flat(expected, ty)
     parts = [abs(p) for value in theirs for p in _parts(value)]
     scale = max((p for p in parts if math.isfinite(p)), default=0)
@@ -209,7 +219,7 @@ def _compared(ty: Type, actual: Any, expected: Any, places: float) -> tuple[int,
         if gap > unit * places:
             index = tuple(map(int, np.unravel_index(n, shape))) if shape else ()
             place = f" at {list(index)}" if shape else ""
-            raise _Difference(place, a, b, unit * places)
+            raise Difference(place, a, b, unit * places)
         furthest = max(furthest, gap / unit if unit else 0.0)
     return len(ours), furthest
 

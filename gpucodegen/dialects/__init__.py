@@ -2,6 +2,7 @@
 
 - `framework`: how an operation is defined
 - `shared`: what several dialects have in common
+- `ranges`: how large integers may be
 - `builtin`: modules, and casts between type systems
 - `func`: functions, calls, returns
 - `cf`: branches between blocks

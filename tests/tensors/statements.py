@@ -205,8 +205,9 @@ class Statements:
         where = f"[{text}] [4] [{stride}]"
         return [
             f"{part} = tensor.extract_slice {target}{where} : {ty(8)} to {ty(4)}",
-            f"{new} = linalg.add ins({part}, {other} : {ty(4)}, {ty(4)})",
-            f"outs({part} : {ty(4)}) -> {ty(4)}",
+            f"{new} = linalg.map {{arith.addi}}",
+            f"ins({part}, {other} : {ty(4)}, {ty(4)})",
+            f"outs({part} : {ty(4)})",
             f"{made} = tensor.insert_slice {new} into {target}{where}",
             f": {ty(4)} into {ty(8)}",
         ]

@@ -286,7 +286,7 @@ def run(text: str, arguments: list[object], target: str) -> object:
     return result
 
 
-@pytest.mark.parametrize("target", ["cpu", "sim"])
+@pytest.mark.parametrize("target", ["interp", "cpu", "sim"])
 @pytest.mark.parametrize(("text", "arguments", "answer", "copies"), CASES)
 @pytest.mark.sampled(15)
 def test_a_program(

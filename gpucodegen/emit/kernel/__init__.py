@@ -5,8 +5,6 @@
 - `emissions`: a spelling, and a table of operations
 - `reports`: words for accesses that were left out
 - `variables`: which values share a Python variable
-- `ranges`: how large numbers may be
-- `index_ranges`: how large indices may be, and which are data
 - `index_widths`: whether indices need 64 bits
 - `context`: the state of emission
 - `kernel`: one function

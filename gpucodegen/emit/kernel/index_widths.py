@@ -14,9 +14,9 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from gpucodegen.dialects import affine, scf
-from gpucodegen.emit.kernel.index_ranges import IndexRanges
+from gpucodegen.dialects.ranges.arithmetic import HALF, range_of
+from gpucodegen.dialects.ranges.index_ranges import IndexRanges
 from gpucodegen.emit.kernel.kinds import is_index
-from gpucodegen.emit.kernel.ranges import HALF, range_of
 from gpucodegen.ir.affine.expressions import AffineExpr, Binary, Const
 from gpucodegen.ir.affine.maps import AffineMap
 from gpucodegen.ir.attributes import AffineMapAttr, IntegerSetAttr

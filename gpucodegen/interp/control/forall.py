@@ -1,4 +1,8 @@
-"""scf.forall: iterations in order, each writing its slices of the shared results."""
+"""scf.forall: iterations in order, each writing its slices of the shared results.
+
+What an iteration reads of a shared result is the tensor that the loop was given, as
+tensors are values: what other iterations write shows only after the loop.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +27,8 @@ def _forall(m: Machine, op: Operation, *_: Any) -> Any:
     lower = _bounds(op, "staticLowerBound", groups["dynamicLowerBound"])
     upper = _bounds(op, "staticUpperBound", groups["dynamicUpperBound"])
     step = _bounds(op, "staticStep", groups["dynamicStep"])
-    shared = tuple(value.copy() for value in groups["outputs"])
+    shared = groups["outputs"]
+    made = tuple(value.copy() for value in shared)
     outputs = op.body.arguments[len(upper) :]
     for point in product(*map(steps, lower, upper, step)):
         end, _values = m.region(op.regions[0], (*point, *shared))
@@ -31,8 +36,8 @@ def _forall(m: Machine, op: Operation, *_: Any) -> Any:
             source, dest = m.of(insert.operands[:2])
             number = outputs.index(insert.operands[1])
             assert dest is shared[number]
-            insert_into(m, insert, source, shared[number])
-    return given(shared)
+            insert_into(m, insert, source, made[number])
+    return given(made)
 
 
 OPERATIONS: dict[str, Evaluate] = {"scf.forall": _forall}

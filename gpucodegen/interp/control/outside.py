@@ -10,13 +10,19 @@ import numpy as np
 from gpucodegen.interp.handlers import plain, taken
 from gpucodegen.interp.machine import Machine
 from gpucodegen.interp.registry import Evaluate
-from gpucodegen.interp.values.buffers import MemRef
+from gpucodegen.interp.values.buffers import MemRef, contiguous
 from gpucodegen.interp.values.constants import constant
 from gpucodegen.interp.values.elements import Array
 from gpucodegen.ir.attributes import ElementsAttr
 from gpucodegen.ir.locations import file_location
 from gpucodegen.ir.operation import Operation
-from gpucodegen.ir.types import AnyShaped, Type, element_type
+from gpucodegen.ir.types import (
+    AnyShaped,
+    TensorType,
+    Type,
+    UnrankedTensorType,
+    element_type,
+)
 from gpucodegen.library.given import Given, Routine
 from gpucodegen.library.routines import ROUTINES
 
@@ -42,13 +48,17 @@ def run(
     """The results of an operation, or of a call of ``name``, that a routine runs."""
     found = file_location(op.location)
     place = (found.filename, found.line, found.column) if found else ()
-    values, kinds = tuple(map(_shown, operands)), tuple(map(_kind, types))
+    values, kinds = tuple(map(_shown, operands, types)), tuple(map(_kind, types))
     made = routine(Given(name, values, kinds, attributes, place, _contents))
     results = tuple(map(taken, made, op.results))
     return results[0] if len(results) == 1 else results
 
 
-def _shown(value: Any) -> Any:
+def _shown(value: Any, ty: Type) -> Any:
+    """A buffer with where it lies; so is a tensor, in rows."""
+    if isinstance(ty, TensorType | UnrankedTensorType):
+        base = int(value.ctypes.data)
+        return _Shown(value, base, 0, value.shape, contiguous(value.shape))
     if not isinstance(value, MemRef):
         return value
     base = int(value.memory.ctypes.data) + value.base * value.memory.strides[0]

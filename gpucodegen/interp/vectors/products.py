@@ -132,7 +132,10 @@ def _multi_reduction(
 
 
 def _scan(_: Machine, op: Operation, source: Array, start: Array) -> Any:
-    """All sums up to each element, with it or, exclusively, without."""
+    """All sums up to each element, with it or, exclusively, without.
+
+    As MLIR lowers it: an inclusive scan begins with the first elements alone.
+    """
     ty, d = element_type(op.operands[0].type), op.integer("reduction_dim")
     function, made, total = combiner(op, ty), source.copy(), start.copy()
     inclusive = bool(op.integer("inclusive"))
@@ -140,14 +143,14 @@ def _scan(_: Machine, op: Operation, source: Array, start: Array) -> Any:
     for i in range(len(rows)):
         for at in np.ndindex(*total.shape):
             before, value = number(total[at], ty), number(rows[i][at], ty)
-            is_first = i == 0
-            after = function(before, value)
+            is_alone = inclusive and i == 0
+            after = value if is_alone else function(before, value)
             if inclusive:
                 total[at] = code(after, ty)
                 out[(i, *at)] = total[at]
             else:
                 out[(i, *at)] = code(before, ty)
-                if not (is_first and len(rows) == 1) and i < len(rows) - 1:
+                if i < len(rows) - 1:
                     total[at] = code(after, ty)
     return made, total
 

@@ -1,7 +1,7 @@
 """Vectors outside of nests: they live in kernels only, so kernels run what makes them.
 
 A pure operation is repeated by every kernel that uses its result; one that touches
-memory, or depends on one that does, joins a kernel.
+memory, makes a number for the host, or depends on one of these, joins a kernel.
 """
 
 from __future__ import annotations
@@ -29,7 +29,9 @@ def needs_kernel(op: Operation, made: Collection[Value]) -> bool:
     has_vectors = any(isinstance(value.type, VectorType) for value in values)
     if not has_vectors and op.dialect != "vector":
         return False
-    return not definition.has(Trait.PURE) or any(v in made for v in op.operands)
+    gives_number = bool(op.results) and not is_repeatable(op)
+    is_pure = definition.has(Trait.PURE) and not gives_number
+    return not is_pure or any(v in made for v in op.operands)
 
 
 def made_into_vectors(function: Operation) -> set[Value]:

@@ -49,6 +49,7 @@ from gpucodegen.passes.gpu.launches.gpu_launch import (
     launched,
     outline,
     through_buffers,
+    vector_boxes,
 )
 from gpucodegen.passes.prepare.affine.dead_code import has_no_effect
 from gpucodegen.tiling.machine.gpu.products.candidates import Candidate
@@ -59,11 +60,12 @@ from gpucodegen.tiling.machine.gpu.teams import StepTeam
 class GpuMapper:
     """Maps one function; collects its kernels, and counts those of contractions.
 
-    ``uses``: how often each value of the function is used.
+    ``uses``: how often each value of the function is used.  ``loads``: how kernels get
+    the vectors of earlier ones.
     """
 
     module: str
-    definitions: Mapping[Value, Operation]
+    definitions: dict[Value, Operation]
     plan: Candidate | None = None
     team: StepTeam | None = None
     surroundings: Surroundings = field(default_factory=Surroundings)
@@ -73,6 +75,7 @@ class GpuMapper:
     order: Order = field(default_factory=Order)
     kernels: list[Operation] = field(default_factory=list[Operation])
     contracted: int = 0
+    loads: dict[Value, Operation] = field(default_factory=dict[Value, Operation])
 
     def operations(
         self, operations: Sequence[Operation], context: Sequence[Operation] = ()
@@ -184,8 +187,12 @@ class GpuMapper:
     ) -> list[Operation]:
         """One thread runs all; its results leave through buffers of one element."""
         before, inside, after = through_buffers(operations[0], results)
-        kernel = KernelBody((*operations, *inside), (Index.of(1),) * 3, (1, 1, 1))
-        return [*before, *self.launch(kernel), *after]
+        boxes, stores, loads = vector_boxes(operations[0], results)
+        body = (*operations, *inside, *stores)
+        host = self.launch(KernelBody(body, (Index.of(1),) * 3, (1, 1, 1)))
+        self.loads |= loads
+        self.definitions |= {v: made for made in boxes for v in made.results}
+        return [*before, *boxes, *host, *after]
 
     def launch(self, kernel: KernelBody) -> list[Operation]:
         """Outline a kernel; the operations of the host that launch it."""
@@ -196,6 +203,7 @@ class GpuMapper:
             name,
             self.definitions,
             self.surroundings.aliases.groups,
+            self.loads,
         )
         self.kernels.append(function)
         return host

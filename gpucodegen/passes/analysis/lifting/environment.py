@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 
+from gpucodegen.dialects.ranges.arithmetic import HALF
+from gpucodegen.dialects.ranges.index_ranges import range_of_value
 from gpucodegen.dialects.shared.memory_spaces import MemorySpace, meaning
 from gpucodegen.ir.attributes import Attribute
 from gpucodegen.ir.locations import Location
@@ -99,6 +102,9 @@ def _shifted(offset: Text, stride: int, index: Text) -> Text:
 class Environment:
     """Mutable state of one lifting; discarded with it."""
 
+    definitions: Mapping[Value, Operation] = field(
+        default_factory=dict[Value, Operation]
+    )
     names: IslNames = field(default_factory=IslNames)
     texts: dict[Value, Text] = field(default_factory=dict[Value, Text])
     parameters: dict[Value, str] = field(default_factory=dict[Value, str])
@@ -147,7 +153,16 @@ class Environment:
             self.texts[value] = name
             if name is not None:
                 self.parameters[value] = name
+                self.context += self._limits(value, name)
         return self.texts[value]
+
+    def _limits(self, value: Value, name: str) -> Iterator[str]:
+        """The ends of the range of a parameter, where they are near."""
+        low, high, _ = range_of_value(value, self.definitions)
+        if low > HALF.low:
+            yield f"{name} >= {low}"
+        if high < HALF.high:
+            yield f"{name} <= {high}"
 
     def all_texts(self, values: Sequence[Value]) -> tuple[Text, ...]:
         """:meth:`text` of each value."""
@@ -168,6 +183,10 @@ class Environment:
     def inside(self) -> tuple[str, ...]:
         """What holds of the loop variables here."""
         return tuple(c for name in self.scope for c in self.ranges.get(name, ()))
+
+    def varies(self, text: str) -> bool:
+        """Whether variables of the loops around are in a text."""
+        return not set(re.findall(r"\w+", text)).isdisjoint(self.scope)
 
     def forget(self, op: Operation) -> None:
         """Results without an affine form: unknown inside loops, parameters outside."""

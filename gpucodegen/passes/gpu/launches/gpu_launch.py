@@ -26,7 +26,7 @@ from gpucodegen.ir.operation import (
     substitute_values,
 )
 from gpucodegen.ir.segments import segment_counts
-from gpucodegen.ir.types import I32, INDEX, FunctionType, MemRefType
+from gpucodegen.ir.types import I32, INDEX, FunctionType, MemRefType, VectorType
 from gpucodegen.passes.cpu.vector_runs import is_repeatable
 from gpucodegen.passes.framework.builder import Builder
 from gpucodegen.passes.framework.indexing import Index
@@ -97,12 +97,16 @@ def _is_repeated(op: Operation) -> bool:
 
 
 def isolate(
-    operations: Sequence[Operation], definitions: Mapping[Value, Operation]
+    operations: Sequence[Operation],
+    definitions: Mapping[Value, Operation],
+    loads: Mapping[Value, Operation] | None = None,
 ) -> tuple[list[Value], list[Value], list[Operation]]:
     """Copy operations so that they use only parameters.
 
+    ``loads``: what reads the vectors that earlier kernels left in buffers.
     Returns the host values to pass, the parameters they become, and the copied body.
     """
+    loads = loads or {}
     mapping: dict[Value, Value] = {}
     body: list[Operation] = []
     arguments: list[Value] = []
@@ -112,10 +116,10 @@ def isolate(
     }
 
     def enter(value: Value) -> None:
-        made_by = definitions.get(value)
+        made_by = loads.get(value) or definitions.get(value)
         if value in mapping:
             return
-        if made_by is not None and _is_repeated(made_by):
+        if made_by is not None and (value in loads or _is_repeated(made_by)):
             for operand in made_by.operands:
                 enter(operand)
             body.append(clone(made_by, mapping))
@@ -138,14 +142,16 @@ def outline(
     name: str,
     definitions: Mapping[Value, Operation],
     aliases: Mapping[Value, Attribute],
+    loads: Mapping[Value, Operation],
 ) -> tuple[Operation, list[Operation]]:
     """The ``gpu.func`` of a kernel and the host operations that launch it.
 
     ``aliases``: the groups of host values that may overlap.
+    ``loads``: as in `isolate`.
     """
     location = kernel.operations[0].location
     operations, chunks = in_chunks(kernel.operations, kernel.grid)
-    arguments, parameters, body = isolate(operations, definitions)
+    arguments, parameters, body = isolate(operations, definitions, loads)
     body.append(Operation("gpu.return", location=location))
     function_type = FunctionType(tuple(p.type for p in parameters), ())
     attributes: dict[str, Attribute] = {
@@ -206,15 +212,41 @@ def _launch(
 def through_buffers(
     op: Operation, results: Sequence[Value]
 ) -> tuple[list[Operation], list[Operation], list[Operation]]:
-    """What stands before an operation whose results leave a kernel, in it, behind."""
+    """What stands before an operation whose results leave a kernel, in it, behind.
+
+    Of numbers only: vectors leave by `vector_boxes`.
+    """
     before, inside, after = (Builder(op.location) for _ in range(3))
     for value in results:
+        if isinstance(value.type, VectorType):
+            continue
         box = before.allocate("memref.alloc", MemRefType((), value.type), value.name)
         inside.store(value, box, [])
         load = Operation("memref.load", (box,), (value,), location=op.location)
         after.operations.append(load)
         after.add("memref.dealloc", (box,))
     return before.operations, inside.operations, after.operations
+
+
+def vector_boxes(
+    op: Operation, results: Sequence[Value]
+) -> tuple[list[Operation], list[Operation], dict[Value, Operation]]:
+    """What stands before an operation whose vectors leave a kernel, and in it.
+
+    The host cannot hold a vector: other kernels read it with the loads returned, whose
+    indices are operations before the kernel.
+    """
+    before, inside = Builder(op.location), Builder(op.location)
+    loads: dict[Value, Operation] = {}
+    for value in results:
+        ty = value.type
+        if isinstance(ty, VectorType):
+            shape = MemRefType(ty.shape, ty.element)
+            box = before.allocate("memref.alloca", shape, value.name)
+            at = [before.constant(0, INDEX) for _ in ty.shape]
+            inside.vector_store(value, box, [0] * len(at))
+            loads[value] = Operation("vector.load", (box, *at), (value,))
+    return before.operations, inside.operations, loads
 
 
 def launched(op: Operation) -> KernelBody:

@@ -43,7 +43,7 @@ class Specialize(ModulePass):
 
     def apply(self, module: Module) -> Module:
         """Specialise, and let types follow until nothing changes."""
-        if all(ty is None for ty in self.types):
+        if all(ty is None for ty in self.types) and not self._is_open(module):
             return module
         types: Sequence[Type | None] = self.types
         for _ in range(ROUNDS):
@@ -54,6 +54,13 @@ class Specialize(ModulePass):
             module = Canonicalize().apply(module)
             types = ()
         return module
+
+    def _is_open(self, module: Module) -> bool:
+        """Whether the function makes arrays with extents that no type states."""
+        function = module.functions.get(self.function)
+        operations = () if function is None else function.walk()
+        made = (value for op in operations for value in op.results)
+        return any(None in getattr(value.type, "shape", ()) for value in made)
 
     def refusal(self, broken: errors.VerifyError) -> errors.Error:
         """The caller's shapes break it, unless operations lost touch of each other."""
@@ -149,7 +156,8 @@ class _Renamer:
         elif infer is not None:
             rebuilt = infer(self, rebuilt)
         elif view is not None:
-            rebuilt = self.retyped(rebuilt, [view])
+            sized = self.retyped(rebuilt, [view])
+            rebuilt = with_kept_sizes(rebuilt, sized.result)
         elif op.dialect == "linalg" and op.results and op.name != "linalg.index":
             rebuilt = self.follow_outputs(rebuilt)
         rebuilt = self._carry(rebuilt)

@@ -8,7 +8,7 @@ given back at the end of the block that allocates them.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from gpucodegen import errors
 from gpucodegen.dialects.framework.registry import lookup
@@ -40,6 +40,8 @@ class Rewriter:
     buffers: dict[Value, Buffer]
     frames: list[Frame] = field(default_factory=list[Frame])
     copies: list[Copied] = field(default_factory=list[Copied])
+    ranked: dict[Value, Value] = field(default_factory=dict[Value, Value])
+    """Tensors of any rank, and what they were cast from."""
 
     # -- blocks and operations -----------------------------------------------------
 
@@ -164,6 +166,11 @@ class Rewriter:
     def copied(self, b: Builder, tensor: Value) -> Buffer:
         """A fresh copy of a tensor, or room for one without contents."""
         source = self.buffers[tensor]
+        if tensor in self.ranked:
+            copy = self.copied(b, self.ranked[tensor])
+            ty = source.value.type
+            (view,) = b.add("memref.cast", (copy.value,), [ty], hint=tensor.name)
+            return replace(copy, value=view)
         copy = self.allocate_like(b, source, tensor.name)
         if tensor not in self.conflicts.undefined:
             b.add("memref.copy", (source.value, copy.value))

@@ -164,9 +164,13 @@ def put_in(op: Operation) -> Sequence[Type]:
     return [replace(source, shape=shape), target, *others]
 
 
+_EXPANDING = frozenset({"memref.expand_shape", "tensor.expand_shape"})
+"""Operations that state their sizes a second time."""
+
+
 def with_kept_sizes(op: Operation, result: Value) -> Operation:
     """The operation with its new result, without the sizes that are now known."""
-    first = {"tensor.splat": 1, "tensor.generate": 0, "tensor.expand_shape": 1}
+    first = {"tensor.splat": 1, "tensor.generate": 0} | dict.fromkeys(_EXPANDING, 1)
     start = first.get(op.name)
     old, new = shape_of(op.result.type), shape_of(result.type)
     rebuilt = op.with_(results=(result,))
@@ -176,7 +180,7 @@ def with_kept_sizes(op: Operation, result: Value) -> Operation:
     sizes = zip(open_, op.operands[start:], strict=True)
     kept = tuple(size for d, size in sizes if new[d] is None)
     rebuilt = rebuilt.with_(operands=(*op.operands[:start], *kept))
-    if op.name != "tensor.expand_shape":
+    if op.name not in _EXPANDING:
         return rebuilt
     written = tuple(DYNAMIC_MARK if n is None else n for n in new)
     return rebuilt.with_attribute("static_output_shape", DenseArrayAttr(I64, written))

@@ -80,8 +80,8 @@ def _is_shown_collapsed(
 
     An index of the buffer is an affine one of the view, but not the other way round.
     """
-    base, groups = _collapsed(op, definitions)
-    view = op.results[0]
+    shown, groups = _collapsed(op, definitions)
+    base, view = _turned_back(shown, env, definitions), op.results[0]
     ty = base.type
     is_row_major = isinstance(ty, MemRefType) and ty.layout is None
     shape = ty.shape if isinstance(ty, MemRefType) else ()
@@ -98,6 +98,19 @@ def _is_shown_collapsed(
     env.collapsed[base] = view
     env.views[base] = View(view, groups=extents)
     return True
+
+
+def _turned_back(memref: Value, env: Environment, definitions: Definitions) -> Value:
+    """The buffer that casts and transpositions, one after the other, show as it is."""
+    order = whole = tuple(range(getattr(memref.type, "rank", 0)))
+    base = memref
+    while (made := definitions.get(base)) is not None and made.name in _TURNING:
+        view = _TABLE[made.name](made, env, definitions)
+        if len(view.kept) != len(whole):
+            return memref
+        order = tuple(view.kept[d] for d in order)
+        base = view.base
+    return base if order == whole else memref
 
 
 def _is_buffer(base: Value, definitions: Definitions) -> bool:
@@ -252,5 +265,6 @@ _TABLE: dict[str, Callable[[Operation, Environment, Definitions], View]] = {
     COLLAPSE: _unknown,
 }
 
+_TURNING = frozenset({"memref.cast", ALIGNED, "memref.transpose"})
 VIEWS = frozenset(_TABLE)
 """The operations that make one."""

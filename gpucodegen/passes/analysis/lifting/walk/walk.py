@@ -51,6 +51,7 @@ class Walk(ABC):
         """Registers see the same uses; a proof trusts indices, not loops."""
         self.registers = Registers(self.definitions, self.uses)
         self.env.trusts_indices = not self.trust_parallel
+        self.env.definitions = self.definitions
 
     @abstractmethod
     def body(self, operations: Sequence[Operation]) -> tuple[Node, ...]:

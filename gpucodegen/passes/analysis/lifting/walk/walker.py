@@ -124,14 +124,17 @@ class Lifter(Walk):
     # -- structure -------------------------------------------------------------------
 
     def allocate(self, op: Operation, nodes: Nodes) -> None:
-        """A buffer, fresh in each iteration of the loops around it."""
+        """A buffer, fresh in each iteration of the loops around it.
+
+        An extent that loops decide is a parameter: any number.
+        """
         del nodes
         dynamic = iter(op.operands)
         memref = op.results[0]
         for dimension, extent in enumerate(getattr(memref.type, "shape", ())):
             if extent is None:
                 size = self.env.text(next(dynamic))
-                if size is not None:
+                if size is not None and not self.env.varies(size):
                     self.env.extents[memref, dimension] = size
         seen = self.escapes
         self.env.declare(

@@ -11,6 +11,7 @@ from math import prod
 
 from gpucodegen import errors
 from gpucodegen.ir.operation import Operation
+from gpucodegen.ir.types import VectorType
 from gpucodegen.passes.framework.indexing import Index
 from gpucodegen.passes.gpu.blocks.rows.free_reductions import Reduction
 from gpucodegen.passes.gpu.blocks.rows.reduce import extent
@@ -46,6 +47,8 @@ def reductions_of(nest: Nest) -> list[Operation] | None:
     if not nest.op.results:
         program = row_program(nest)
         return None if program is None else _mapped(program)
+    if any(isinstance(value.type, VectorType) for value in nest.op.results):
+        return None
     before, inside, after = through_buffers(nest.op, nest.op.results)
     program = reduced_program(nest, inside)
     mapped = program and _mapped(program)

@@ -21,6 +21,7 @@ from gpucodegen.ir.types import (
     INDEX,
     MemRefType,
     Shape,
+    UnrankedMemRefType,
     UnrankedTensorType,
     element_type,
 )
@@ -35,13 +36,16 @@ from gpucodegen.passes.prepare.tensors.views import extent, shape_of
 
 def cast(r: Rewriter, b: Builder, op: Operation) -> None:
     """``tensor.cast``: the same place under another type."""
-    for value in (*op.operands, *op.results):
-        if isinstance(value.type, UnrankedTensorType):
-            raise errors.UnsupportedType(op.location, type=value.type, target="buffers")
     source = r.buffers[op.operands[0]]
-    ty = source.value.type
-    assert isinstance(ty, MemRefType)
-    kept = replace(ty, shape=shape_of(op.result.type))
+    ty, made = source.value.type, op.result.type
+    assert isinstance(ty, MemRefType | UnrankedMemRefType)
+    if isinstance(made, UnrankedTensorType):
+        kept = UnrankedMemRefType(ty.element, ty.memory_space)
+        r.ranked[op.result] = op.operands[0]
+    elif isinstance(ty, MemRefType):
+        kept = replace(ty, shape=shape_of(made))
+    else:
+        kept = MemRefType(shape_of(made), ty.element, memory_space=ty.memory_space)
     (view,) = b.add("memref.cast", (source.value,), [kept], hint=op.result.name)
     follow(r, op, Buffer(view, source.storage, source.steps))
 

@@ -1,4 +1,4 @@
-"""How large the indices of a kernel may be, and which of them are data.
+"""How large indices may be, and which of those of a kernel are data.
 
 A *position* is made of identities of threads, loop variables, extents, parameters and
 constants; anything that comes from memory or from another integer is *data*.
@@ -10,25 +10,29 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from gpucodegen.dialects import affine, arith, gpu, scf
-from gpucodegen.emit.kernel.kinds import is_index
-from gpucodegen.emit.kernel.ranges import (
+from gpucodegen.dialects.ranges.arithmetic import (
     EXTENT,
     OPEN,
     RULES,
     UNSIGNED,
+    WORD,
     Range,
     range_of,
 )
 from gpucodegen.ir.affine.maps import AffineMap
 from gpucodegen.ir.operation import Operation, Value
-from gpucodegen.ir.types import IntegerType, MemRefType
+from gpucodegen.ir.types import IndexType, IntegerType, MemRefType, Type
 
 
 @dataclass(slots=True)
 class IndexRanges:
-    """Ranges of the index values of a kernel, and those that are data."""
+    """Ranges of the index values of a kernel, and those that are data.
 
-    kernel: Operation
+    ``extent``: what is known of an extent that no type states.
+    """
+
+    kernel: Operation | None = None
+    extent: Range = EXTENT
     known: dict[Value, Range] = field(default_factory=dict[Value, Range])
     data: set[Value] = field(default_factory=set[Value])
 
@@ -42,13 +46,13 @@ class IndexRanges:
         if rule is not None:
             rule(self, op)
             return
-        results = [value for value in op.results if is_index(value.type)]
+        results = [value for value in op.results if _is_index(value.type)]
         if op.regions or not results:
             return
         if op.dialect == "gpu" and not op.operands:
             self.known.update(dict.fromkeys(results, EXTENT))
             return
-        operands = [value for value in op.operands if is_index(value.type)]
+        operands = [value for value in op.operands if _is_index(value.type)]
         known = RULES.get(op.name) or self._unsigned(op)
         if known is not None:
             first, second = (self.at(value) for value in op.operands)
@@ -84,7 +88,7 @@ def _constant(r: IndexRanges, op: Operation) -> None:
 
 def _cast(r: IndexRanges, op: Operation) -> None:
     (operand,) = op.operands
-    if not is_index(op.result.type):
+    if not _is_index(op.result.type):
         return
     r.data.add(op.result)
     if isinstance(operand.type, IntegerType):
@@ -98,7 +102,7 @@ def _cast(r: IndexRanges, op: Operation) -> None:
 
 def _select(r: IndexRanges, op: Operation) -> None:
     _, first, second = op.operands
-    if is_index(op.result.type):
+    if _is_index(op.result.type):
         r.known[op.result] = r.at(first).either(r.at(second))
         if r.data.intersection((first, second)):
             r.data.add(op.result)
@@ -109,6 +113,7 @@ def _identity(r: IndexRanges, op: Operation) -> None:
     of_block = op.name in {"gpu.thread_id", "gpu.block_dim"}
     find = gpu.known_block if of_block else gpu.known_grid
     at = "xyz".index(gpu.dimension_of(op))
+    assert r.kernel is not None
     size, block = find(r.kernel)[at], gpu.known_block(r.kernel)[at]
     top = size or (1024 if of_block else (1 << 31) // (block or 1024))
     is_size = op.name in {"gpu.block_dim", "gpu.grid_dim"}
@@ -118,14 +123,14 @@ def _identity(r: IndexRanges, op: Operation) -> None:
 def _extent(r: IndexRanges, op: Operation) -> None:
     ty = op.operands[0].type
     at = r.at(op.operands[1])
-    r.known[op.result] = EXTENT
+    r.known[op.result] = r.extent
     if (
         isinstance(ty, MemRefType)
         and at.low == at.high
         and at.low in range(len(ty.shape))
     ):
         size = ty.shape[at.low]
-        r.known[op.result] = EXTENT if size is None else Range(size, size)
+        r.known[op.result] = r.extent if size is None else Range(size, size)
 
 
 def _affine(r: IndexRanges, op: Operation) -> None:
@@ -182,3 +187,41 @@ _SOURCES: Mapping[str, Callable[[IndexRanges, Operation], None]] = {
         ("gpu.thread_id", "gpu.block_dim", "gpu.block_id", "gpu.grid_dim"), _identity
     ),
 }
+
+
+def _is_index(ty: Type) -> bool:
+    return isinstance(ty, IndexType)
+
+
+# -- outside of kernels ----------------------------------------------------------------
+
+_FOLLOWED = frozenset({"arith", "affine", "memref"})
+
+
+def range_of_value(value: Value, definitions: Mapping[Value, Operation]) -> Range:
+    """The range of an index, by the operations that compute it: clamps, say.
+
+    >>> from gpucodegen.ir.attributes import IntegerAttr
+    >>> from gpucodegen.ir.types import INDEX
+    >>> any_, five, least = (Value(INDEX, name) for name in "xyz")
+    >>> one = Operation(
+    ...     "arith.constant", (), (five,), {"value": IntegerAttr(5, INDEX)}
+    ... )
+    >>> two = Operation("arith.minsi", (any_, five), (least,))
+    >>> range_of_value(least, {five: one, least: two}).high
+    5
+    """
+    found = IndexRanges(extent=WORD._replace(low=0, exact=False))
+    seen: set[Operation] = set()
+
+    def follow(value: Value) -> None:
+        op = definitions.get(value)
+        if op is None or op in seen or op.regions or op.dialect not in _FOLLOWED:
+            return
+        seen.add(op)
+        for operand in op.operands:
+            follow(operand)
+        found.visit(op)
+
+    follow(value)
+    return found.at(value)

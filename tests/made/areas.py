@@ -1,0 +1,17 @@
+"""The areas, and the program of each seed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from tests.made import chains, control, dtypes, tensors, vectors, views
+from tests.made.program import Made
+
+AREAS: dict[str, Callable[[int], Made]] = {
+    "tensors": tensors.made,
+    "chains": chains.made,
+    "control": control.made,
+    "vectors": vectors.made,
+    "views": views.made,
+    "dtypes": dtypes.made,
+}
