@@ -40,7 +40,8 @@ def scaled_dot_product_attention(
     one dtype, a float; scores and sums of those of 16 bits and less are f32, and
     rounded once.  Up to 256 MiB of scores are kept in memory, as two products and a
     softmax.  More are streamed, which is slower and takes no memory for them: each row
-    keeps its largest score and its sum, and takes one key and one value after the other.  Errors: WrongDtype, ShapesDisagree.
+    keeps its largest score and its sum, and takes one key and one value after the
+    other.  Errors: WrongDtype, ShapesDisagree.
 
     >>> import numpy as np
     >>> q, k, v = np.zeros((1, 2)), np.ones((2, 2)), np.array([[1.0, 2.0], [3.0, 4.0]])

@@ -65,7 +65,7 @@ class GpuMapper:
     """
 
     module: str
-    definitions: dict[Value, Operation]
+    definitions: Mapping[Value, Operation]
     plan: Candidate | None = None
     team: StepTeam | None = None
     surroundings: Surroundings = field(default_factory=Surroundings)
@@ -191,7 +191,8 @@ class GpuMapper:
         body = (*operations, *inside, *stores)
         host = self.launch(KernelBody(body, (Index.of(1),) * 3, (1, 1, 1)))
         self.loads |= loads
-        self.definitions |= {v: made for made in boxes for v in made.results}
+        own = {value: made for made in boxes for value in made.results}
+        self.definitions = {**self.definitions, **own}
         return [*before, *boxes, *host, *after]
 
     def launch(self, kernel: KernelBody) -> list[Operation]:
