@@ -205,7 +205,7 @@ class ExpectationFailed(LaunchError):
 class ReadBeforeWritten(LaunchError):
     """The interpreter read an element of fresh memory that nothing had written."""
 
-    code = "L131"
+    code = "L132"
     template = "memory is read that nothing has written: fresh memory holds no values"
     remedy = "Store to it first, or start from linalg.fill"
 

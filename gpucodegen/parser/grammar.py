@@ -45,10 +45,16 @@ class Grammar(Parser):
         isolated: bool = False,
         terminator: str = "",
         dialect: str = "",
+        renamed: bool = False,
     ) -> Region:
         """A region in braces."""
         return regions.parse_region(
-            self, arguments, isolated=isolated, terminator=terminator, dialect=dialect
+            self,
+            arguments,
+            isolated=isolated,
+            terminator=terminator,
+            dialect=dialect,
+            renamed=renamed,
         )
 
     def successor(self) -> Successor:

@@ -41,6 +41,7 @@ def _larger(low: Lowering, a: Any, b: Any) -> Any:
 
 
 globals().update(faces.shaped(FACE) | memory.factories(FACE) | faces.plain(FACE))
+globals().update(memory.own_factories(FACE))
 globals().update(warps.factories(FACE) | grids.factories(FACE))
 maximumf = FACE.define("maximumf", 2, lambda a, b: signature(a, a, b), _larger)
 __all__ = ["boolean", "cuda", "float32", "float64", "int8", "int16", "int32", "int64"]

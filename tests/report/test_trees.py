@@ -69,7 +69,8 @@ def test_a_kernel_has_blocks_threads_and_barriers():
     explanation = gcg.explain(example("matmul"), targets=("cuda",), sizes=128)
     (kernel,) = explanation.functions[0].mappings[0].kernels
     marks = [n.text for n in kernel.tree.walk() if n.kind is NodeKind.MARK]
-    assert marks == ["blocks", "threads", "barrier", "barrier"]
+    copied = ["close a group of copies", "wait for all groups but 0"]
+    assert marks == ["blocks", "threads", "barrier", *copied, "barrier"]
     first, second, *rest = bands(kernel.tree)
     assert first == ("block_x, block_y", True, (True, True))
     assert second == ("thread_x", False, (True,))

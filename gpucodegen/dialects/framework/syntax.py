@@ -217,8 +217,12 @@ class Reader(Protocol):
         isolated: bool = False,
         terminator: str = "",
         dialect: str = "",
+        renamed: bool = False,
     ) -> Region:
-        """A region in braces; ``terminator`` is added where it is missing."""
+        """A region in braces; ``terminator`` is added where it is missing.
+
+        ``renamed``: the label of its first block may name the arguments again.
+        """
         ...
 
     def successor(self) -> Successor:

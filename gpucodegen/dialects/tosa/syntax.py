@@ -92,4 +92,4 @@ def _region(
 ) -> Region:
     """A region of named arguments, unless its block names them again."""
     named = [r.argument(name, ty) for (name, _), ty in zip(pairs, types, strict=True)]
-    return r.region(named)
+    return r.region(named, renamed=True)

@@ -45,8 +45,8 @@ PLAIN = faces.plain(FACE) | {
     "int64": int64,
 }
 cuda = threads.face(FACE)
-WARPS = warps.factories(FACE) | grids.factories(FACE)
+OWN = warps.factories(FACE) | grids.factories(FACE) | memory.own_factories(FACE)
 """Factories that CUDA alone has."""
-globals().update(FACTORIES | PLAIN | WARPS)
+globals().update(FACTORIES | PLAIN | OWN)
 
-__all__ = ["FACTORIES", "PLAIN", "WARPS", "cuda"]
+__all__ = ["FACTORIES", "OWN", "PLAIN", "cuda"]

@@ -37,6 +37,11 @@ def factories(face: Face) -> dict[str, Any]:
     return {name: cache(partial(make, face)) for name, make in MADE.items()}
 
 
+def own_factories(face: Face) -> dict[str, Any]:
+    """Those that the CPU has no counterpart of."""
+    return {name: cache(partial(make, face)) for name, make in OWN.items()}
+
+
 def pointer(name: str) -> Any:
     """The Numba type of a pointer to elements."""
     return types.CPointer(getattr(types, element(name).pointee))
@@ -276,14 +281,16 @@ def _wait_groups(low: Lowering, pending: int) -> None:
 
 
 MADE = {
-    "async_copy": async_copy,
-    "close_group": close_group,
     "dma_start": dma_start,
     "dma_wait": dma_wait,
-    "dynamic_shared": dynamic_shared,
     "heap": heap,
     "heap_free": heap,
     "local": local,
     "shared": shared,
+}
+OWN = {
+    "async_copy": async_copy,
+    "close_group": close_group,
+    "dynamic_shared": dynamic_shared,
     "wait_groups": wait_groups,
 }

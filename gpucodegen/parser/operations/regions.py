@@ -21,16 +21,18 @@ def parse_region(
     isolated: bool = False,
     terminator: str = "",
     dialect: str = "",
+    renamed: bool = False,
 ) -> Region:
     """``{ block* }``; ``arguments`` are those of the entry block, already written.
 
-    A label that writes arguments again, as TOSA's branches may, replaces them.
+    ``renamed``: a label may write them again, and its names count then.
     """
     blocks = Blocks()
     p.expect("{")
     opening = p.previous_end - 1
     with p.nested(), p.region_scope(blocks, isolated=isolated, dialect=dialect):
-        for name, value in () if _LABEL.match(p.text, p.start) else arguments:
+        again = renamed and _LABEL.match(p.text, p.start)
+        for name, value in () if again else arguments:
             p.define_value(name, value, opening)
         entry = tuple(a.value for a in arguments)
         parsed = _blocks(p, entry, terminator)
