@@ -149,6 +149,7 @@ def allocate(e: Emitter, op: Operation) -> None:
         alignment = SHARED_ALIGNMENT
     elif op.name == "memref.alloc" and e.spelling.has_heap and kind != "tag":
         made = call(e.make(f"heap_{kind}", "heap", kind), str(count))
+        e.facts.heap.add(name)
     else:
         made = call(e.make(f"local_{hint}", "local", count, kind))
         e.facts.private.add(name)
@@ -185,10 +186,10 @@ _ALLOCATED = ("memref.alloca", "memref.alloc")
 
 
 def deallocate(e: Emitter, op: Operation) -> None:
-    """``memref.dealloc``: only heap memory has to be given back."""
+    """``memref.dealloc``: what the kernel took from the heap has to be given back."""
     (operand,) = op.operands
     buffer = buffer_of(e, op, operand)
-    if e.spelling.has_heap and buffer.dtype != "tag":
+    if buffer.pointer in e.facts.heap:
         free = e.make(f"heap_free_{buffer.dtype}", "heap_free", buffer.dtype)
         e.writer.line(str(call(free, buffer.pointer)))
 
