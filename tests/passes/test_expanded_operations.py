@@ -220,4 +220,3 @@ def test_a_parallel_loop_of_updates_takes_its_turns(target: str):
     for x in range(8):
         seen.append(2 * seen[-1] + x)
     assert (total, state[0]) == (sum(seen[:-1]), seen[-1])
-

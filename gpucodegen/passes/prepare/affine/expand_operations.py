@@ -18,8 +18,8 @@ from gpucodegen.dialects.func import Function
 from gpucodegen.ir.attributes import (
     ArrayAttr,
     FloatAttr,
-    StringAttr,
     StridedLayoutAttr,
+    StringAttr,
 )
 from gpucodegen.ir.data.float_formats import FORMATS
 from gpucodegen.ir.operation import (
@@ -38,7 +38,6 @@ from gpucodegen.ir.types import (
     MemRefType,
     TensorType,
     Type,
-    VectorType,
     element_type,
 )
 from gpucodegen.passes.framework.base import ModulePass

@@ -55,7 +55,9 @@ class LowerDeallocations(ModulePass):
 
 @dataclass(frozen=True, slots=True)
 class _Lowering:
-    """``shown``: the buffer of each view.  ``made``: those that are allocated here.
+    """The rules, for one module.
+
+    ``shown``: the buffer of each view.  ``made``: those that are allocated here.
     ``updated``: what results of rewritten operations are now.
     """
 
