@@ -25,6 +25,7 @@ from gpucodegen.passes.framework.base import ModulePass
 from gpucodegen.passes.framework.reachable import KeepReachable
 from gpucodegen.passes.gpu.collectives.lower import LowerCollectives
 from gpucodegen.passes.prepare.affine.canonicalize import Canonicalize
+from gpucodegen.passes.prepare.affine.expand_operations import ExpandOperations
 from gpucodegen.passes.prepare.affine.index_to_arith import IndexToArith
 from gpucodegen.passes.prepare.affine.raise_to_affine import RaiseToAffine
 from gpucodegen.passes.prepare.affine.widen_integers import WidenIntegers
@@ -50,7 +51,9 @@ from gpucodegen.passes.prepare.linalg.elementwise import ElementwiseToLinalg
 from gpucodegen.passes.prepare.linalg.fuse_tensors import FuseTensors
 from gpucodegen.passes.prepare.linalg.generalize import Generalize
 from gpucodegen.passes.prepare.linalg.linalg_to_affine import LinalgToAffine
+from gpucodegen.passes.prepare.memory.expand_atomics import ExpandAtomics
 from gpucodegen.passes.prepare.memory.flatten_elements import FlattenElements
+from gpucodegen.passes.prepare.memory.lower_deallocations import LowerDeallocations
 from gpucodegen.passes.prepare.memory.normalize_memrefs import NormalizeMemrefs
 from gpucodegen.passes.prepare.memory.normalize_transfers import NormalizeTransfers
 from gpucodegen.passes.prepare.memory.place_allocations import PlaceAllocations
@@ -97,14 +100,16 @@ def _others(r: Request) -> Sequence[ModulePass]:
 
 def _calls(r: Request) -> Sequence[ModulePass]:
     launches = [LaunchesToLoops(printing=r.runs_launches)]
-    ranks = [CheckEffects(), IndexToArith(), SpecializeRanks()]
+    plain = [IndexToArith(), ExpandOperations()]
+    ranks = [CheckEffects(), *plain, SpecializeRanks()]
     calls = [KnownCallees(r.function), Inline()]
     return [*ranks, HostGpuToMemref(), InlineLaunches(), *launches, *calls]
 
 
 def _memory(r: Request) -> Sequence[ModulePass]:
-    kept = [KeepReachable(r.function), OutsideCalls(), CheckLifetimes(), ForwardRanks()]
-    return [*kept, SlicesToViews(), RebaseViews(), PlaceAllocations()]
+    kept = [KeepReachable(r.function), OutsideCalls(), LowerDeallocations()]
+    checked = [CheckLifetimes(), ExpandAtomics(), ForwardRanks()]
+    return [*kept, *checked, SlicesToViews(), RebaseViews(), PlaceAllocations()]
 
 
 def _tensors(r: Request) -> Sequence[ModulePass]:

@@ -125,7 +125,10 @@ class ExternalFunction(CompileError, AttributeError):
 
     code = "C013"
     template = "function '{name}' has no body"
-    remedy = "Give it a body, or register a handler for it"
+    remedy = (
+        "Give it a body, or compile with a Python function for it: "
+        "externals={{'{name}': function}}"
+    )
 
 
 class ResourceLimit(CompileError):

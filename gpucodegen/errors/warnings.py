@@ -149,5 +149,5 @@ class TensorCopied(CodegenWarning):
 
     code = "W018"
     severity = "remark"
-    template = "'{operation}' updates a copy of {tensor}: {reason}"
+    template = "'{operation}' works on a copy of {tensor}: {reason}"
     remedy = "Use the new value in its place, or pass a tensor made here"

@@ -28,7 +28,9 @@ from gpucodegen.parser.names.values import Values
 MAX_DEPTH = 100
 REFUSED = {
     "async": "Write what async.execute holds in its place, without tokens: each nest "
-    "runs on all threads, one after the other"
+    "runs on all threads, one after the other",
+    "llvm": "Print text by 'vector.print str', as printString does; what else is "
+    "called in C becomes a Python function by externals=, on numbers and memrefs",
 }
 """Dialects of MLIR that no program here may use, and what to write instead."""
 

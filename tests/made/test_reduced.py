@@ -95,6 +95,17 @@ CLAMPED = """func.func @f(%A: memref<2x4xi32>, %i: index) {
   }
   return
 }"""
+HALVES = """func.func @f(%A: memref<2x4xi32>) {
+  %c0 = arith.constant 0 : index
+  %z = arith.constant 0 : i32
+  %v = vector.transfer_read %A[%c0, %c0], %z
+      {permutation_map = affine_map<(r, c) -> (r)>} : memref<2x4xi32>, vector<2xi32>
+  %x = arith.sitofp %v : vector<2xi32> to vector<2xf16>
+  %p = vector.outerproduct %x, %x : vector<2xf16>, vector<2xf16>
+  %y = arith.fptosi %p : vector<2x2xf16> to vector<2x2xi32>
+  vector.transfer_write %y, %A[%c0, %c0] : vector<2x2xi32>, memref<2x4xi32>
+  return
+}"""
 EVERYWHERE = ("cpu", "sim")
 CASES = [
     pytest.param(SCAN, (), EVERYWHERE, id="inclusive-scan"),
@@ -102,6 +113,7 @@ CASES = [
     pytest.param(BETWEEN_KERNELS, (), EVERYWHERE, id="vectors-between-kernels"),
     pytest.param(SIZED_BY_A_LOOP, (), ("cpu",), id="sized-by-a-loop"),
     pytest.param(EXPANDED, (4,), EVERYWHERE, id="expanded-by-an-argument"),
+    pytest.param(HALVES, (), EVERYWHERE, id="outer-product-of-halves"),
     pytest.param(CLAMPED, (-7,), EVERYWHERE, id="clamped-below"),
     pytest.param(CLAMPED, (9,), EVERYWHERE, id="clamped-above"),
 ]

@@ -347,8 +347,22 @@ def test_functions_that_nobody_gives_are_named():
     text = """
     func.func private @unheardOf(f32)
     func.func @f(%x: f32) { call @unheardOf(%x) : (f32) -> () return }"""
-    with pytest.raises(errors.ExternalFunction, match="unheardOf"):
+    with pytest.raises(errors.ExternalFunction, match=r"externals=\{'unheardOf': "):
         compiled(text).f(1.0)
+
+
+def test_strings_of_llvm_are_refused_with_what_prints_them():
+    text = """
+    llvm.mlir.global internal constant @text("hello")
+    func.func private @printString(!llvm.ptr)
+    func.func @f() {
+      %text = llvm.mlir.addressof @text : !llvm.ptr
+      call @printString(%text) : (!llvm.ptr) -> ()
+      return
+    }"""
+    advice = r"'vector\.print str'.*externals="
+    with pytest.raises(errors.UnknownOperation, match=advice):
+        gcg.parse(text)
 
 
 def test_a_handler_takes_the_place_of_printing(capsys: pytest.CaptureFixture[str]):

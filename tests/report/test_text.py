@@ -236,6 +236,6 @@ def test_copies_of_tensors_are_named_with_what_reads_the_old_value() -> None:
     copied = [copy.details["tensor"] for copy in explained.functions[0].subject.copies]
     assert copied == ["'%t'", "'%u'"]
     shown = explained.text()
-    assert "updates a copy of '%u': 'tensor.extract' reads the old value" in shown
+    assert "works on a copy of '%u': 'tensor.extract' reads the old value" in shown
     assert "it is read here: <string>:6:12" in shown
     assert "reads the old value" in explained.html()

@@ -79,8 +79,8 @@ class Facts:
 
     ``tags`` maps the tag memrefs of transfers to the dtype they transfer, ``block`` is
     the shape of the launched blocks; ``dynamic_shared``: each launch gives them their
-    shared memory, which is too much for arrays of the kernel; ``shared`` and
-    ``private`` name the pointers that the kernel makes itself.
+    shared memory, which is too much for arrays of the kernel; ``shared``,
+    ``private`` and ``heap`` name the pointers that the kernel makes itself.
     """
 
     tags: Mapping[Value, str] = field(default_factory=dict[Value, str])
@@ -88,6 +88,7 @@ class Facts:
     dynamic_shared: bool = False
     shared: set[str] = field(default_factory=set[str])
     private: set[str] = field(default_factory=set[str])
+    heap: set[str] = field(default_factory=set[str])
 
 
 @dataclass(slots=True)

@@ -169,6 +169,7 @@ _STORES = {
     "vector.transfer_write": 1,
     "vector.maskedstore": 0,
     "memref.atomic_rmw": 1,
+    "memref.generic_atomic_rmw": 0,
     "memref.copy": 1,
     "memref.dma_wait": 0,
     "affine.dma_wait": 0,

@@ -17,6 +17,7 @@ from gpucodegen.intrinsics.scalars import (
 )
 from gpucodegen.intrinsics.tiles import (
     aggregates,
+    atomic_words,
     atomics,
     masked_tiles,
     masks,
@@ -31,11 +32,14 @@ from gpucodegen.intrinsics.tiles import (
 
 SHAPED: dict[str, Callable[..., Any]] = {
     "atomic": atomics.atomic,
+    "atomic_word": atomic_words.atomic_word,
     "bitcast": regrouping.bitcast,
     "bits_of": narrow.bits_of,
     "broadcast_columns": aggregates.broadcast_columns,
     "broadcast_rows": aggregates.broadcast_rows,
     "cast": conversions.cast,
+    "element_of": atomic_words.element_of,
+    "exchange": atomic_words.exchange,
     "extract": aggregates.extract,
     "first_lanes": masks.first_lanes,
     "from_bits": narrow.from_bits,

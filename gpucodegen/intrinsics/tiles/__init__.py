@@ -6,6 +6,7 @@
 - `masked_tiles`: parts of tiles in memory
 - `streaming`: stores past the caches
 - `atomics`: read, change and write of one element at once
+- `atomic_words`: words of memory that are swapped whole
 - `aggregates`: tiles made and taken apart
 - `regrouping`: pieces of tiles cut and joined
 - `shuffles`: lanes in another order

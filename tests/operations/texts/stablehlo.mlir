@@ -153,6 +153,40 @@
   stablehlo.return %x : tensor<4xf32>
 }) : (tensor<i32>) -> tensor<4xf32>
 
-// ----- stablehlo.all_gather stablehlo.all_reduce stablehlo.all_to_all stablehlo.collective_permute stablehlo.reduce_scatter stablehlo.partition_id stablehlo.replica_id stablehlo.cholesky stablehlo.triangular_solve stablehlo.fft stablehlo.sort stablehlo.rng stablehlo.rng_bit_generator stablehlo.custom_call stablehlo.scatter stablehlo.select_and_scatter stablehlo.batch_norm_training stablehlo.batch_norm_grad stablehlo.dynamic_reshape stablehlo.dynamic_broadcast_in_dim stablehlo.dynamic_iota stablehlo.dynamic_pad stablehlo.dynamic_gather stablehlo.dynamic_conv stablehlo.get_dimension_size stablehlo.set_dimension_size stablehlo.uniform_quantize stablehlo.uniform_dequantize stablehlo.infeed stablehlo.outfeed stablehlo.send stablehlo.recv stablehlo.composite
+// ----- stablehlo.all_gather stablehlo.all_reduce stablehlo.all_to_all stablehlo.collective_permute stablehlo.reduce_scatter stablehlo.partition_id stablehlo.replica_id stablehlo.cholesky stablehlo.triangular_solve stablehlo.fft stablehlo.rng stablehlo.rng_bit_generator stablehlo.custom_call stablehlo.batch_norm_training stablehlo.batch_norm_grad stablehlo.dynamic_reshape stablehlo.dynamic_broadcast_in_dim stablehlo.dynamic_iota stablehlo.dynamic_pad stablehlo.dynamic_gather stablehlo.dynamic_conv stablehlo.get_dimension_size stablehlo.set_dimension_size stablehlo.uniform_quantize stablehlo.uniform_dequantize stablehlo.infeed stablehlo.outfeed stablehlo.send stablehlo.recv stablehlo.composite
 (%x: tensor<4xf32>) -> tensor<4xf32>
 %r = "$op"(%x) : (tensor<4xf32>) -> tensor<4xf32>
+
+// ----- stablehlo.sort
+(%x: tensor<4xf32>) -> tensor<4xf32>
+%r = "stablehlo.sort"(%x) <{dimension = 0 : i64, is_stable = true}> ({
+^bb0(%a: tensor<f32>, %b: tensor<f32>):
+  %c = stablehlo.compare LT, %a, %b, FLOAT : (tensor<f32>, tensor<f32>) -> tensor<i1>
+  stablehlo.return %c : tensor<i1>
+}) : (tensor<4xf32>) -> tensor<4xf32>
+
+// ----- stablehlo.scatter
+(%x: tensor<3x2xf32>, %y: tensor<4x2xf32>) -> tensor<3x2xf32>
+%i = stablehlo.constant dense<[[2], [9], [0], [2]]> : tensor<4x1xi32>
+%r = "stablehlo.scatter"(%x, %i, %y) <{indices_are_sorted = false, scatter_dimension_numbers = #stablehlo.scatter<update_window_dims = [1], inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1>, unique_indices = false}> ({
+^bb0(%a: tensor<f32>, %b: tensor<f32>):
+  %c = stablehlo.add %a, %b : tensor<f32>
+  stablehlo.return %c : tensor<f32>
+}) : (tensor<3x2xf32>, tensor<4x1xi32>, tensor<4x2xf32>) -> tensor<3x2xf32>
+
+// ----- stablehlo.select_and_scatter
+(%x: tensor<6xf32>, %y: tensor<3xf32>) -> tensor<6xf32>
+%z = stablehlo.constant dense<0.0> : tensor<f32>
+%r = "stablehlo.select_and_scatter"(%x, %y, %z) <{padding = dense<0> : tensor<1x2xi64>, window_dimensions = array<i64: 2>, window_strides = array<i64: 2>}> ({
+^bb0(%a: tensor<f32>, %b: tensor<f32>):
+  %c = stablehlo.compare GE, %a, %b, FLOAT : (tensor<f32>, tensor<f32>) -> tensor<i1>
+  stablehlo.return %c : tensor<i1>
+}, {
+^bb0(%a: tensor<f32>, %b: tensor<f32>):
+  %c = stablehlo.add %a, %b : tensor<f32>
+  stablehlo.return %c : tensor<f32>
+}) : (tensor<6xf32>, tensor<3xf32>, tensor<f32>) -> tensor<6xf32>
+
+// ----- stablehlo.reduce_precision
+(%x: tensor<4xf32>) -> tensor<4xf32>
+%r = stablehlo.reduce_precision %x, format = e5m4 : tensor<4xf32>

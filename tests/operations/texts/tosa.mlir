@@ -124,6 +124,54 @@
 (%x: tensor<2x3xf32>) -> tensor<3x2xf32>
 %r = tosa.transpose %x {perms = array<i32: 1, 0>} : (tensor<2x3xf32>) -> tensor<3x2xf32>
 
-// ----- tosa.cond_if tosa.while_loop tosa.custom tosa.fft2d tosa.rfft2d tosa.rescale tosa.resize tosa.scatter tosa.table tosa.transpose_conv2d tosa.variable tosa.variable_read tosa.variable_write
+// ----- tosa.custom tosa.fft2d tosa.rfft2d tosa.variable tosa.variable_read tosa.variable_write
 (%x: tensor<4xf32>) -> tensor<4xf32>
 %r = $op %x : (tensor<4xf32>) -> tensor<4xf32>
+
+// ----- tosa.cond_if tosa.yield
+(%c: tensor<i1>, %x: tensor<4xf32>, %y: tensor<4xf32>) -> tensor<4xf32>
+%r = tosa.cond_if %c (%a = %x, %b = %y) : tensor<i1> (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32> {
+^bb0(%a: tensor<4xf32>, %b: tensor<4xf32>):
+  %s = tosa.add %a, %b : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  tosa.yield %s : tensor<4xf32>
+} else {
+^bb0(%a: tensor<4xf32>, %b: tensor<4xf32>):
+  tosa.yield %b : tensor<4xf32>
+}
+
+// ----- tosa.while_loop
+(%n: tensor<1xi32>, %y: tensor<4xf32>) -> tensor<4xf32>
+%one = "tosa.const"() {values = dense<1> : tensor<1xi32>} : () -> tensor<1xi32>
+%end = "tosa.const"() {values = dense<5> : tensor<1xi32>} : () -> tensor<1xi32>
+%m, %r = tosa.while_loop (%i = %n, %x = %y) : (tensor<1xi32>, tensor<4xf32>) -> (tensor<1xi32>, tensor<4xf32>) {
+  %c = tosa.greater %end, %i : (tensor<1xi32>, tensor<1xi32>) -> tensor<1xi1>
+  tosa.yield %c : tensor<1xi1>
+} do {
+  %j = tosa.add %i, %one : (tensor<1xi32>, tensor<1xi32>) -> tensor<1xi32>
+  %z = tosa.add %x, %x : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  tosa.yield %j, %z : tensor<1xi32>, tensor<4xf32>
+}
+
+// ----- tosa.rescale
+(%x: tensor<6xi8>) -> tensor<6xi8>
+%r = tosa.rescale %x {double_round = false, input_zp = 2 : i32, multiplier = array<i32: 1073741824>, output_zp = 100 : i32, per_channel = false, scale32 = true, shift = array<i8: 29>} : (tensor<6xi8>) -> tensor<6xi8>
+
+// ----- tosa.resize
+(%x: tensor<1x2x2x1xf32>) -> tensor<1x4x4x1xf32>
+%s = tosa.const_shape {values = dense<[4, 2, 4, 2]> : tensor<4xindex>} : () -> !tosa.shape<4>
+%o = tosa.const_shape {values = dense<[-1, -1]> : tensor<2xindex>} : () -> !tosa.shape<2>
+%b = tosa.const_shape {values = dense<[1, 1]> : tensor<2xindex>} : () -> !tosa.shape<2>
+%r = tosa.resize %x, %s, %o, %b {mode = BILINEAR} : (tensor<1x2x2x1xf32>, !tosa.shape<4>, !tosa.shape<2>, !tosa.shape<2>) -> tensor<1x4x4x1xf32>
+
+// ----- tosa.scatter
+(%x: tensor<1x4x2xf32>, %y: tensor<1x2x2xf32>) -> tensor<1x4x2xf32>
+%i = "tosa.const"() {values = dense<[[3, 0]]> : tensor<1x2xi32>} : () -> tensor<1x2xi32>
+%r = tosa.scatter %x, %i, %y : (tensor<1x4x2xf32>, tensor<1x2xi32>, tensor<1x2x2xf32>) -> tensor<1x4x2xf32>
+
+// ----- tosa.table
+(%x: tensor<6xi8>, %t: tensor<256xi8>) -> tensor<6xi8>
+%r = tosa.table %x, %t : (tensor<6xi8>, tensor<256xi8>) -> tensor<6xi8>
+
+// ----- tosa.transpose_conv2d
+(%x: tensor<1x3x3x2xf32>, %w: tensor<2x2x2x2xf32>, %b: tensor<2xf32>) -> tensor<1x6x6x2xf32>
+%r = tosa.transpose_conv2d %x, %w, %b {acc_type = f32, out_pad = array<i64: 0, 0, 0, 0>, stride = array<i64: 2, 2>} : (tensor<1x3x3x2xf32>, tensor<2x2x2x2xf32>, tensor<2xf32>) -> tensor<1x6x6x2xf32>

@@ -8,8 +8,9 @@ from gpucodegen.dialects import affine
 from gpucodegen.dialects.shared.combiners import OF_ATOMICS, atomic_kind
 from gpucodegen.dialects.shared.memory_spaces import is_shared
 from gpucodegen.emit.kernel.context import Emitter, Handler
-from gpucodegen.emit.kernel.kinds import dtype, stored_bytes
+from gpucodegen.emit.kernel.kinds import COMPLEX, dtype, stored_bytes
 from gpucodegen.emit.tables.control.loops import counted
+from gpucodegen.emit.tables.control.structured import declare
 from gpucodegen.emit.tables.memory.addressing import (
     Descriptor,
     row_major,
@@ -115,6 +116,33 @@ def atomic(e: Emitter, op: Operation) -> None:
         e.writer.line(str(text))
 
 
+def generic_atomic(e: Emitter, op: Operation) -> None:
+    """``memref.generic_atomic_rmw``: computed anew until nothing came between."""
+    buffer, indices = access(e, op, 0)
+    kind = buffer.dtype
+    if kind.startswith(COMPLEX):
+        raise e.refusal(op, "Update the parts of complex numbers one by one")
+    name = e.names.fresh("at")
+    e.writer.line(f"{name} = {e.offset(buffer.at(indices))}")
+    place = buffer.pointer, Text(name)
+    read, element, exchange = (
+        e.make(f"{made}_{kind}", made, kind)
+        for made in ("atomic_word", "element_of", "exchange")
+    )
+    declare(e, op.results)
+    (before,) = op.body.arguments
+    *body, last = op.body.operations
+    with e.block("while True:"):
+        word = e.names.fresh("word")
+        e.writer.line(f"{word} = {call(read, *place)}")
+        e.define(before, call(element, *place, Text(word)))
+        e.emit(body)
+        after = e.text(last.operands[0])
+        with e.block(f"if {call(exchange, *place, Text(word), after)}:"):
+            e.assign(op.results, [e.text(before)])
+            e.writer.line("break")
+
+
 def copy(e: Emitter, op: Operation) -> None:
     """``memref.copy`` element by element."""
     source, target = (buffer_of(e, op, value) for value in op.operands)
@@ -149,6 +177,7 @@ def allocate(e: Emitter, op: Operation) -> None:
         alignment = SHARED_ALIGNMENT
     elif op.name == "memref.alloc" and e.spelling.has_heap and kind != "tag":
         made = call(e.make(f"heap_{kind}", "heap", kind), str(count))
+        e.facts.heap.add(name)
     else:
         made = call(e.make(f"local_{hint}", "local", count, kind))
         e.facts.private.add(name)
@@ -185,10 +214,10 @@ _ALLOCATED = ("memref.alloca", "memref.alloc")
 
 
 def deallocate(e: Emitter, op: Operation) -> None:
-    """``memref.dealloc``: only heap memory has to be given back."""
+    """``memref.dealloc``: what the kernel took from the heap has to be given back."""
     (operand,) = op.operands
     buffer = buffer_of(e, op, operand)
-    if e.spelling.has_heap and buffer.dtype != "tag":
+    if buffer.pointer in e.facts.heap:
         free = e.make(f"heap_free_{buffer.dtype}", "heap_free", buffer.dtype)
         e.writer.line(str(call(free, buffer.pointer)))
 
@@ -216,6 +245,7 @@ HANDLERS: dict[str, Handler] = {
     "memref.load": load,
     "memref.store": store,
     "memref.atomic_rmw": atomic,
+    "memref.generic_atomic_rmw": generic_atomic,
     "memref.copy": copy,
     "memref.alloc": allocate,
     "memref.alloca": allocate,

@@ -1,6 +1,7 @@
 """Loops, conditions and indices made affine, constants folded.
 
 - `index_to_arith`: the index dialect in arith's operations
+- `expand_operations`: what other operations express
 - `widen_integers`: odd widths held by even ones
 - `integer_rules`: what operations on those are
 - `mem2reg`: cells of local buffers as values

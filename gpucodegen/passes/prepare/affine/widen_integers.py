@@ -27,7 +27,9 @@ from gpucodegen.passes.prepare.affine.integer_rules import RULES, Held
 
 PASSING = frozenset("func cf scf affine memref gpu vector builtin gcg".split())
 """Dialects that hand numbers on."""
-REFUSED = frozenset({"vector.bitcast", "arith.bitcast", "memref.view"})
+REFUSED = frozenset(
+    "vector.bitcast arith.bitcast memref.view memref.generic_atomic_rmw".split()
+)
 """What depends on the number of bits."""
 WRAPPING = frozenset(
     "memref.load affine.load affine.vector_load vector.load vector.transfer_read "

@@ -4,6 +4,8 @@
 - `heap_allocations`: large buffers of loops
 - `slices_to_views`: slices of 2019
 - `rebase_views`: views that count from the buffer
+- `lower_deallocations`: conditions under which buffers are freed
+- `expand_atomics`: updates of any kind
 - `specialize_views`: types of views
 - `normalize_memrefs`: layouts that are maps
 - `flatten_elements`: memrefs of vectors

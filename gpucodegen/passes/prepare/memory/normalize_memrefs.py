@@ -199,10 +199,12 @@ def _nothing(_stored: _Stored, _op: Operation) -> list[Operation]:
     return []
 
 
+ATOMICS = ("memref.atomic_rmw", "memref.generic_atomic_rmw")
+
 _REWRITES: dict[str, Callable[[_Stored, Operation], list[Operation]]] = (
     dict.fromkeys(ALLOCATIONS, _allocation)
     | dict.fromkeys(("affine.load", "affine.store"), _affine_access)
-    | dict.fromkeys(("memref.load", "memref.store", "memref.atomic_rmw"), _access)
+    | dict.fromkeys(("memref.load", "memref.store", *ATOMICS), _access)
     | {
         "memref.dealloc": _deallocation,
         "memref.prefetch": _nothing,

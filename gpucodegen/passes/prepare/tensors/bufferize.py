@@ -82,13 +82,10 @@ def _function(op: Operation, globals_: Globals, *, report: bool) -> Operation:
 
 def _remark(copied: Copied) -> errors.TensorCopied:
     """Why contents were copied."""
-    use, reason = copied.use, "it is an argument, a constant, or seen elsewhere"
-    if use is not None:
-        reason = f"'{use.op.name}' reads the old value"
     return errors.TensorCopied(
         copied.op.location,
-        notes=[] if use is None else [(use.op.location, "it is read here")],
+        notes=copied.notes,
         operation=copied.op.name,
         tensor=f"'%{copied.tensor.name}'",
-        reason=reason,
+        reason=copied.reason,
     )

@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from gpucodegen.ir.locations import Location
 from gpucodegen.ir.operation import Block, Operation, Value
 from gpucodegen.passes.framework.builder import Builder
-from gpucodegen.passes.prepare.tensors.analysis.order import Use
 from gpucodegen.passes.prepare.tensors.analysis.places import Buffer
 
 
 @dataclass(frozen=True, slots=True)
 class Copied:
-    """A tensor whose contents were copied for an operation; ``use`` reads the old."""
+    """A tensor whose contents were copied for an operation.
+
+    ``reason`` says why, ``notes`` where what forces it stands.
+    """
 
     op: Operation
     tensor: Value
-    use: Use | None
+    reason: str
+    notes: Sequence[tuple[Location, str]] = ()
 
 
 @dataclass(slots=True)

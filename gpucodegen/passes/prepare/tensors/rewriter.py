@@ -224,7 +224,11 @@ class Rewriter:
             return buffer
         if not contents or tensor in self.conflicts.undefined:
             return self.allocate_like(b, buffer, tensor.name)
-        self.copies.append(Copied(write.op, tensor, use))
+        reason, notes = "it is an argument, a constant, or seen elsewhere", []
+        if use is not None:
+            reason = f"'{use.op.name}' reads the old value"
+            notes = [(use.op.location, "it is read here")]
+        self.copies.append(Copied(write.op, tensor, reason, notes))
         return self.copied(b, tensor)
 
 

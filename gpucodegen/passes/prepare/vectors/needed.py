@@ -14,6 +14,7 @@ from gpucodegen.dialects.shared.combiners import kind_word, of_kind
 from gpucodegen.errors import UnsupportedType
 from gpucodegen.ir.affine.expressions import Dim
 from gpucodegen.ir.attributes import AffineMapAttr
+from gpucodegen.ir.data.float_formats import NARROW
 from gpucodegen.ir.operation import Block, Operation, Value
 from gpucodegen.ir.segments import operand_segments
 from gpucodegen.ir.types import ComplexType, VectorType, element_type
@@ -103,7 +104,17 @@ def _turned(op: Operation) -> bool:
 
 
 def _added(op: Operation) -> bool:
-    return kind_word(op.attributes.get("kind")) == "add"
+    return kind_word(op.attributes.get("kind")) == "add" and not _is_narrow(op.result)
+
+
+def _is_narrow(value: Value) -> bool:
+    """Whether registers hold other bits than the elements have."""
+    return str(element_type(value.type)) in {*NARROW, "i1"}
+
+
+def _bits(op: Operation) -> bool:
+    """One dimension of elements whose bits are what registers hold."""
+    return _row(op) and not any(map(_is_narrow, (op.operands[0], op.result)))
 
 
 def _combined(op: Operation) -> bool:
@@ -131,7 +142,7 @@ _KNOWN: dict[str, Callable[[Operation], bool]] = {
     "vector.maskedstore": _row,
     "vector.create_mask": _row,
     "vector.step": _always,
-    "vector.bitcast": _row,
+    "vector.bitcast": _bits,
     "vector.broadcast": _broadcast,
     "vector.from_elements": _always,
     "vector.fma": _always,

@@ -138,6 +138,14 @@ def _atomic(op: Operation, env: Environment) -> Accesses:
     return [replace(access, atomic=kind) for access in found]
 
 
+def _generic_atomic(op: Operation, env: Environment) -> Accesses:
+    """``memref.generic_atomic_rmw``: none of these races with another one."""
+    buffer, *indices = op.operands
+    texts = env.all_texts(indices)
+    found = (cell(env, op, buffer, texts, kind) for kind in (READ, WRITE))
+    return [replace(access, atomic=op.name) for access in found]
+
+
 def _trailing(
     env: Environment,
     op: Operation,
@@ -282,6 +290,7 @@ _TABLE: dict[str, Callable[[Operation, Environment], Accesses]] = {
     "memref.load": _load,
     "memref.store": _store,
     "memref.atomic_rmw": _atomic,
+    "memref.generic_atomic_rmw": _generic_atomic,
     "vector.load": _load,
     "vector.store": _store,
     "vector.transfer_read": _transfer(READ, 0),

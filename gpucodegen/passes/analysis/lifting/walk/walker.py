@@ -257,7 +257,7 @@ class Lifter(Walk):
 
 _NONE: frozenset[str] = frozenset()
 
-_CLOSED = frozenset({"linalg.generic"})
+_CLOSED = frozenset({"linalg.generic", "memref.generic_atomic_rmw"})
 """Operations with regions whose effects stand in the access table."""
 
 

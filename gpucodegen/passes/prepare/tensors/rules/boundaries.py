@@ -7,7 +7,9 @@ from gpucodegen.ir.types import MemRefType
 from gpucodegen.passes.framework.builder import Builder
 from gpucodegen.passes.prepare.tensors.analysis.conflicts import Write
 from gpucodegen.passes.prepare.tensors.analysis.places import Buffer, Storage
+from gpucodegen.passes.prepare.tensors.analysis.restricted import obstacle
 from gpucodegen.passes.prepare.tensors.constants import buffer_type
+from gpucodegen.passes.prepare.tensors.frames import Copied
 from gpucodegen.passes.prepare.tensors.rewriter import TENSORS, Rewriter
 from gpucodegen.passes.prepare.tensors.views import shape_of
 
@@ -86,8 +88,17 @@ def _cast(b: Builder, memref: Value, value: Value) -> Value:
 
 
 def to_tensor(r: Rewriter, b: Builder, op: Operation) -> None:
-    """``to_tensor``: an independent copy, so that later stores do not change it."""
+    """``to_tensor``: the buffer itself if nothing changes it, else a copy."""
     source = Buffer(op.operands[0], Storage(writable=False))
+    reason, notes = "later stores may change its buffer: it is not 'restrict'", []
+    if "restrict" in op.attributes and isinstance(source.value.type, MemRefType):
+        other = obstacle(r.conflicts.order, op)
+        if other is None:
+            r.bind(op.result, source)
+            return
+        reason = f"'{other.name}' may change its buffer, or hand the tensor on"
+        notes = [(other.location, "it is done here")]
+    r.copies.append(Copied(op, op.operands[0], reason, notes))
     copy = r.allocate_like(b, source, op.result.name)
     b.add("memref.copy", (source.value, copy.value))
     r.bind(op.result, copy)

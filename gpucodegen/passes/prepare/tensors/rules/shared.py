@@ -64,7 +64,8 @@ def _target(
         into = r.writable(b, Write(op, position, settled=frozenset(settled)))
         r.bind(seen, into)
     else:
-        r.copies.append(Copied(op, tensor, None))
+        reason = "iterations read more of it than the part that they put in"
+        r.copies.append(Copied(op, tensor, reason))
         into = r.copied(b, tensor)
         r.bind(seen, Buffer(before.value, Storage(writable=False), before.steps))
     settled.update({position} if into is not before else ())
