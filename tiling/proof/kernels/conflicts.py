@@ -18,14 +18,13 @@ from gpucodegen.tiling.model.relations import Instances, Model, Reference
 from gpucodegen.tiling.model.scop import Access, AccessKind, Role, Statement
 from gpucodegen.tiling.proof.kernels.commit_groups import arrived
 from gpucodegen.tiling.proof.kernels.ordering import (
-    completed,
     earlier,
     everything,
     fenced,
     nothing,
     same,
-    tag_array,
 )
+from gpucodegen.tiling.proof.kernels.transfers import completed, tag_array
 from gpucodegen.tiling.proof.witness import Witness, find_witness
 
 
@@ -186,7 +185,7 @@ class GroupPair:
         after = earlier(self._same(conflict, Role.BLOCK), a, b)
         if a.grouped:
             return after.subtract(arrived(self.model, a, b, self.fences))
-        return after.subtract(completed(a, b, self.fences))
+        return after.subtract(completed(self.model, a, b, self.fences))
 
     def _within_a_phase(self) -> Map:
         """{ x -> y : B =, S(x) <= S(y), no barrier between }, of any threads.

@@ -61,9 +61,9 @@ from gpucodegen.tiling.proof.kernels.ordering import (
     left_out,
     meets,
     of_grid,
-    unfinished,
     uninvited,
 )
+from gpucodegen.tiling.proof.kernels.transfers import unfinished
 from gpucodegen.tiling.proof.witness import Event, Witness, find_instance
 
 
@@ -301,7 +301,7 @@ def unfinished_copies(model: Model) -> Iterator[Race]:
     for copy in model.statements:
         if not copy.copies:
             continue
-        open_ones = abandoned if copy.grouped else unfinished
+        open_ones = abandoned if copy.grouped else partial(unfinished, model)
         missing = model.solver.ask(partial(open_ones, copy, fences), None)
         if missing is None or not model.solver.is_empty(missing):
             yield _event_race(model, "unfinished", "no wait ends a copy", copy, missing)

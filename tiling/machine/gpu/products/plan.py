@@ -38,6 +38,8 @@ WARPS = 24
 """Warps of a multiprocessor beyond which more are not worth fewer registers."""
 SHARPNESS = 8
 """How near the soft maximum is to the largest; an assumption."""
+BANDS = 1 / 300
+"""Share of a loop's instructions that bands of tiles add, as compiled for f64."""
 USUAL = (256, 1024, 4096)
 """What an extent that is not known may be: a plan must serve small ones and large."""
 
@@ -119,13 +121,20 @@ def staged(plan: Candidate, product: Product) -> Iterator[Candidate]:
 
 
 def ordered(plan: Candidate, product: Product, device: GpuDevice) -> Candidate:
-    """The plan with the bands of tiles for which least comes from the memory.
+    """The plan in bands of tiles where what they save is worth their arithmetic.
 
-    Where not all that is read is known, blocks walk whole rows of tiles.
+    Otherwise, and where not all that is read is known, blocks walk whole rows of tiles.
+
+    >>> plan = replace(CANDIDATES[-2], resident=2)
+    >>> product = Product(32768, 32768, 32768)
+    >>> [ordered(plan, product, DEVICES[name]).group for name in ("H100", "RTX 4090")]
+    [1, 16]
     """
     groups = GROUPS if product.plain else GROUPS[:1]
     plans = [replace(plan, group=group) for group in groups]
-    return min(plans, key=lambda each: memory(each, product, device))
+    best = min(plans, key=lambda each: memory(each, product, device))
+    saved = 1 - _clocks(best, product, device) / _clocks(plans[0], product, device)
+    return best if saved > BANDS else plans[0]
 
 
 def _plans(
