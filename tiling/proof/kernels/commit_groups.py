@@ -64,4 +64,3 @@ def _extended(
         chain.apply_range(own(end, b)) for chain, end in zip(chains, ends, strict=True)
     )
     return reduce(Map.union, longer, nothing(a, b)).coalesce()
-

@@ -24,7 +24,7 @@ from gpucodegen.tiling.proof.kernels.ordering import (
     nothing,
     same,
 )
-from gpucodegen.tiling.proof.kernels.transfers import completed, tag_array
+from gpucodegen.tiling.proof.kernels.transfers import Transfers, tag_array
 from gpucodegen.tiling.proof.witness import Witness, find_witness
 
 
@@ -140,6 +140,7 @@ class GroupPair:
     first: StatementGroup
     second: StatementGroup
     fences: Sequence[Instances]
+    transfers: Transfers
     detail: Detail = Detail.EXACT
     phases: dict[tuple[int, ...], Map] = field(
         default_factory=dict[tuple[int, ...], Map]
@@ -185,7 +186,7 @@ class GroupPair:
         after = earlier(self._same(conflict, Role.BLOCK), a, b)
         if a.grouped:
             return after.subtract(arrived(self.model, a, b, self.fences))
-        return after.subtract(completed(self.model, a, b, self.fences))
+        return after.subtract(self.transfers.completed(a, b, self.fences))
 
     def _within_a_phase(self) -> Map:
         """{ x -> y : B =, S(x) <= S(y), no barrier between }, of any threads.

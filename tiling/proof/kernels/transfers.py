@@ -13,7 +13,9 @@ no chain.  All threads meet in the wait, so other threads may use the cells behi
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
 from functools import reduce
+from itertools import islice, takewhile
 
 from gpucodegen.tiling.model.isl import OUT, Map
 from gpucodegen.tiling.model.relations import Instances, Model
@@ -30,21 +32,109 @@ MOST_OPEN = 16
 """Groups beyond which no more are counted: each costs a composition of relations."""
 
 
-def completed(
-    model: Model, a: Instances, b: Instances, waits: Sequence[Instances]
-) -> Map:
-    """{ x -> y : some wait ends x that stands before y }."""
-    passed = (through(a, w, b, _ended(model, a, w)) for w in waits)
-    return reduce(Map.union, passed, nothing(a, b))
+@dataclass(slots=True)
+class Transfers:
+    """The transfers of a kernel; what a wait ends is found once.
 
+    >>> from gpucodegen.tiling.model.relations import model
+    >>> from gpucodegen.tiling.model.scop import Array, Loop, Scop, Statement, Tag
+    >>> from gpucodegen.tiling.model.scop import read, write
+    >>> def start(tile):
+    ...     stage = f"({tile}) mod 3"
+    ...     moved = read("A", tile), write("s", stage)
+    ...     return Statement(f"start {tile}", moved, tag=Tag("t", (stage,)))
+    >>> first = Loop("p", "0", "2", body=(start("p"),))
+    >>> body = Wait(Tag("t", ("k mod 3",))), start("k + 2")
+    >>> steady = Loop("k", "0", "6", body=body)
+    >>> arrays = Array("A", (8,)), Array("s", (3,)), Array("t", (3,))
+    >>> built = model(Scop(arrays=arrays, body=(first, steady)))
+    >>> (wait,) = (each for each in built.everything if each.name == "wait")
+    >>> Transfers(built).may_stay_open(wait)
+    1
+    """
 
-def unfinished(model: Model, a: Instances, waits: Sequence[Instances]) -> Map:
-    """Copies x (trips -> values) that no wait of their block ends."""
-    ended = (
-        earlier(same(_ended(model, a, w), a, w, Role.BLOCK), a, w).domain()
-        for w in waits
+    model: Model
+    ends: dict[tuple[int, int], Map] = field(
+        default_factory=dict[tuple[int, int], Map], init=False
     )
-    return reduce(Map.subtract_domain, ended, a.values)
+
+    def completed(self, a: Instances, b: Instances, waits: Sequence[Instances]) -> Map:
+        """{ x -> y : some wait ends x that stands before y }."""
+        passed = (through(a, w, b, self.ended(a, w)) for w in waits)
+        return reduce(Map.union, passed, nothing(a, b))
+
+    def unfinished(self, a: Instances, waits: Sequence[Instances]) -> Map:
+        """Copies x (trips -> values) that no wait of their block ends."""
+        ended = (_before(a, w, self.ended(a, w), Role.BLOCK).domain() for w in waits)
+        return reduce(Map.subtract_domain, ended, a.values)
+
+    def ended(self, a: Instances, wait: Instances) -> Map:
+        """{ x -> w : w ends x }, of x before w in its block; others may be there."""
+        found = matching(a, wait)
+        pending = wait.node.pending if isinstance(wait.node, Wait) else 0
+        if not pending or found.is_empty():
+            return found
+        if (a.order, wait.order) not in self.ends:
+            (chains,) = islice(self._chains(wait), pending, pending + 1)
+            for x in self.starts:
+                pairs, chain = matching(x, wait), chains[x.order]
+                is_all = _waited(x, wait).is_subset(chain)
+                ends = pairs if is_all else pairs.intersect(chain)
+                self.ends[x.order, wait.order] = ends
+        return self.ends[a.order, wait.order]
+
+    def may_stay_open(self, wait: Instances) -> int:
+        """How many groups a wait may leave open, and still end all that it waits for.
+
+        0 where the tag of a start is not known, or the proof was not found.
+        """
+        if not all(map(is_known, (wait, *self.starts))):
+            return 0
+        chains = islice(self._chains(wait), 1, MOST_OPEN + 1)
+
+        def holds() -> bool:
+            longer = next(chains)
+            return all(_waited(x, wait).is_subset(longer[x.order]) for x in self.starts)
+
+        proven = (self.model.solver.ask(holds, False) for _ in range(MOST_OPEN))
+        return sum(takewhile(bool, proven))
+
+    def _chains(self, wait: Instances) -> Iterator[dict[int, Map]]:
+        """{ x -> w : at least P starts of the thread between }, for P = 0, 1, ...
+
+        One relation for each start, by its order.
+        """
+        starts = self.starts
+        sure = [start for start in starts if start.certain]
+        steps = {(x.order, c.order): own(x, c) for x in starts for c in sure}
+        found = {x.order: own(x, wait) for x in starts}
+        while True:
+            yield found
+            found = {
+                x.order: reduce(
+                    Map.union,
+                    (steps[x.order, c.order].apply_range(found[c.order]) for c in sure),
+                    nothing(x, wait),
+                ).coalesce()
+                for x in starts
+            }
+
+    @property
+    def starts(self) -> list[Instances]:
+        """The starts in textual order."""
+        return [i for i in self.model.statements if i.copies and not i.grouped]
+
+
+def _waited(a: Instances, wait: Instances) -> Map:
+    """{ x -> w : tag(x) = tag(w), B =, T =, S(x) < S(w) }."""
+    return _before(a, wait, matching(a, wait), Role.THREAD)
+
+
+def _before(a: Instances, b: Instances, pairs: Map, role: Role) -> Map:
+    """{ x -> y in pairs : S(x) < S(y) }, of one block or, as ``role`` says, thread."""
+    for each in (Role.BLOCK, role):
+        pairs = same(pairs, a, b, each)
+    return earlier(pairs, a, b)
 
 
 def matching(a: Instances, wait: Instances) -> Map:
@@ -62,84 +152,7 @@ def tag_array(instances: Instances) -> str | None:
     return None if tag is None else tag.array
 
 
-def may_stay_open(model: Model, wait: Instances) -> int:
-    """How many groups a wait may leave open, and still end all that it waits for.
-
-    0 where the tag of a start is not known, or the proof was not found.
-
-    >>> from gpucodegen.tiling.model.relations import model
-    >>> from gpucodegen.tiling.model.scop import Array, Loop, Scop, Statement, Tag
-    >>> from gpucodegen.tiling.model.scop import read, write
-    >>> def start(tile):
-    ...     stage = f"({tile}) mod 3"
-    ...     moved = read("A", tile), write("s", stage)
-    ...     return Statement(f"start {tile}", moved, tag=Tag("t", (stage,)))
-    >>> first = Loop("p", "0", "2", body=(start("p"),))
-    >>> steady = Loop("k", "0", "6", body=(Wait(Tag("t", ("k mod 3",))), start("k + 2")))
-    >>> arrays = Array("A", (8,)), Array("s", (3,)), Array("t", (3,))
-    >>> built = model(Scop(arrays=arrays, body=(first, steady)))
-    >>> [may_stay_open(built, i) for i in built.everything if isinstance(i.node, Wait)]
-    [1]
-    """
-    starts = _starts(model)
-    if not all(map(is_known, (wait, *starts))):
-        return 0
-    waited = [
-        (x.order, earlier(same(matching(x, wait), x, wait, Role.THREAD), x, wait))
-        for x in starts
-    ]
-    chains = _chains(model, wait)
-    next(chains)
-    for count in range(MOST_OPEN):
-        longer = model.solver.ask(lambda: next(chains), None)
-        if longer is None or not all(
-            model.solver.ask(lambda p=pairs, c=longer[n]: p.is_subset(c), False)
-            for n, pairs in waited
-        ):
-            return count
-    return MOST_OPEN
-
-
-def _ended(model: Model, a: Instances, wait: Instances) -> Map:
-    """{ x -> w : w ends x }, not yet of one block and in order where none stay open."""
-    found = matching(a, wait)
-    pending = wait.node.pending if isinstance(wait.node, Wait) else 0
-    if not pending:
-        return found
-    chains = _chains(model, wait)
-    for _ in range(pending):
-        next(chains)
-    return found.intersect(next(chains)[a.order])
-
-
-def _chains(model: Model, wait: Instances) -> Iterator[dict[int, Map]]:
-    """{ x -> w : at least P starts of the thread between }, for P = 0, 1, ...
-
-    One relation for each start, by its order.
-    """
-    starts = _starts(model)
-    sure = [start for start in starts if start.certain]
-    steps = {(x.order, c.order): own(x, c) for x in starts for c in sure}
-    found = {x.order: own(x, wait) for x in starts}
-    while True:
-        yield found
-        found = {
-            x.order: reduce(
-                Map.union,
-                (steps[x.order, c.order].apply_range(found[c.order]) for c in sure),
-                nothing(x, wait),
-            ).coalesce()
-            for x in starts
-        }
-
-
-def _starts(model: Model) -> list[Instances]:
-    """The starts of transfers in textual order."""
-    return [i for i in model.statements if i.copies and not i.grouped]
-
-
 def is_known(instances: Instances) -> bool:
     """Whether the tag of a start or wait is known."""
     tag = getattr(instances.node, "tag", None)
     return tag is not None and None not in tag.indices
-

@@ -24,7 +24,7 @@ from gpucodegen.passes.framework.base import ModulePass
 from gpucodegen.tiling.model.relations import model
 from gpucodegen.tiling.model.scop import Wait
 from gpucodegen.tiling.proof.kernels.races import PROOF
-from gpucodegen.tiling.proof.kernels.transfers import may_stay_open
+from gpucodegen.tiling.proof.kernels.transfers import Transfers
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,8 +52,9 @@ class KeepInFlight(ModulePass):
 def _open_groups(kernel: Operation, surroundings: Surroundings) -> dict[int, int]:
     """The number of each wait, by its identity."""
     built = model(lift_function(kernel, surroundings).scop, PROOF)
+    transfers = Transfers(built)
     return {
-        id(instances.node.payload): may_stay_open(built, instances)
+        id(instances.node.payload): transfers.may_stay_open(instances)
         for instances in built.everything
         if isinstance(instances.node, Wait)
     }
