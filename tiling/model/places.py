@@ -87,6 +87,7 @@ class Place:
 def places(body: tuple[Node, ...], around: Around | None = None) -> Iterator[Place]:
     """Every statement, barrier and wait in textual order.
 
+    >>> from gpucodegen.tiling.model.scop import Statement
     >>> inside = If(("i >= 2",), (Statement("S", ()),))
     >>> (place,) = places((Loop("i", "0", "N", body=(inside,)),))
     >>> place.around.constraints
