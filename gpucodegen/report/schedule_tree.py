@@ -181,8 +181,9 @@ def _node(node: Node, verdicts: Verdicts) -> tuple[Tree, ...]:
             return (Tree(NodeKind.LEAF, verdicts.leaves.get(node.name, "")),)
         case Barrier():
             return (Tree(NodeKind.MARK, "barrier"),)
-        case Wait(tag):
-            return (Tree(NodeKind.MARK, f"wait for {tag.array}"),)
+        case Wait(tag, pending=pending):
+            newest = f" but the newest {pending}" if pending else ""
+            return (Tree(NodeKind.MARK, f"wait for {tag.array}{newest}"),)
         case Commit():
             return (Tree(NodeKind.MARK, "close a group of copies"),)
         case GroupWait(pending):

@@ -14,6 +14,7 @@ import numpy as np
 
 import gpucodegen as gcg
 from examples.polybench.catalogue import KERNELS
+from tests.passes.lowering import apply
 from tests.passes.stencil_texts import STENCILS
 from tests.programs.test_gpu_reductions import LAYERNORM, argmax, reduction, softmax
 from tests.programs.test_gpu_scans import scan_text
@@ -128,6 +129,23 @@ func.func @f(%a: memref<64xf32>, %b: memref<3xf32>) {
     threads in (%c64, %c1, %c1) args(%a : memref<64xf32>, %b : memref<3xf32>)
   return
 }"""
+TRANSFERS = """func.func @f(%x: memref<28xf32>, %y: memref<4xf32>) {
+  %n = arith.constant 4 : index
+  affine.for %k = 0 to 28 step 4 {
+    %tile = memref.alloc() : memref<4xf32, 2>
+    %tag = memref.alloc() : memref<1xi32>
+    affine.dma_start %x[%k], %tile[0], %tag[0], %n
+        : memref<28xf32>, memref<4xf32, 2>, memref<1xi32>
+    affine.dma_wait %tag[0], %n : memref<1xi32>
+    affine.for %i = 0 to 4 {
+      %v = affine.load %tile[%i] : memref<4xf32, 2>
+      %o = affine.load %y[%i] : memref<4xf32>
+      %s = arith.addf %v, %o : f32
+      affine.store %s, %y[%i] : memref<4xf32>
+    }
+  }
+  return
+}"""
 LU = KERNELS["lu"]
 LINE = STENCILS["jacobi_1d"]
 
@@ -144,6 +162,7 @@ def line() -> list[Any]:
 
 BARRIER, GRID, SHUFFLE = "gpu.barrier", "gcg.grid_barrier", "gpu.shuffle"
 COMMIT, WAIT = "nvgpu.device_async_create_group", "nvgpu.device_async_wait"
+TRANSFER = "memref.dma_wait"
 STAGE = "stage"
 KINDS = {
     "columns": Kind(
@@ -212,6 +231,14 @@ KINDS = {
             mapping={"tile": (32, 32, 16, 2, 4), "stages": stages},
         )
         for stages in (2, 3, 4)
+    },
+    **{
+        f"transfers in {stages} stages": Kind(
+            str(apply(f"overlap-transfers{{stages={stages}}}", TRANSFERS)),
+            arrays((28,), (4,)),
+            {TRANSFER: 2},
+        )
+        for stages in (3, 4)
     },
     "split product": Kind(
         matmul(16, 64, 512),

@@ -19,6 +19,7 @@ from gpucodegen import errors
 from gpucodegen.compiling.targets import cuda_passes
 from gpucodegen.dialects.builtin import Module
 from gpucodegen.dialects.nvgpu.copies import pending_groups
+from gpucodegen.dialects.shared.transfers import PENDING, left_open
 from gpucodegen.ir.attributes import IntegerAttr, OpaqueAttr
 from gpucodegen.ir.operation import (
     Block,
@@ -40,6 +41,7 @@ from tests.mapping.kernel_kinds import (
     KINDS,
     SHUFFLE,
     STAGE,
+    TRANSFER,
     WAIT,
     Kind,
 )
@@ -60,6 +62,11 @@ def one_more_pending(op: Operation) -> list[Operation]:
     """A wait that leaves one more group open."""
     more = {"numGroups": IntegerAttr(pending_groups(op) + 1, I32)}
     return [op.with_(attributes=more)]
+
+
+def one_more_transfer(op: Operation) -> list[Operation]:
+    """A wait that leaves one more transfer under way."""
+    return [op.with_attribute(PENDING, IntegerAttr(left_open(op) + 1))]
 
 
 def of_each_warp(op: Operation) -> list[Operation]:
@@ -111,6 +118,8 @@ EDITS: dict[str, tuple[str, Edit]] = {
     "barrier of the grid left out": (GRID, without),
     "wait left out": (WAIT, without),
     "wait for one group less": (WAIT, one_more_pending),
+    "transfer's wait left out": (TRANSFER, without),
+    "transfer's wait for one start less": (TRANSFER, one_more_transfer),
     "shuffle of some lanes": (SHUFFLE, of_some_lanes),
     "shuffle's mask without a lane": (SHUFFLE, without_the_last_lane),
 }
@@ -245,7 +254,7 @@ def test_the_table_counts_all_that_orders_threads(
 
     compiled_as(kind, monkeypatch, seen)(*kind.arguments())
     (module,) = modules
-    names = {BARRIER, GRID, SHUFFLE, COMMIT, WAIT}
+    names = {BARRIER, GRID, SHUFFLE, COMMIT, WAIT, TRANSFER}
     found = Counter(op.name for op in module.walk() if op.name in names)
     assert found == {key: n for key, n in kind.counts.items() if key in names}
     stages = kind.counts.get(STAGE, 2)

@@ -184,10 +184,16 @@ class Barrier:
 
 @dataclass(frozen=True, slots=True)
 class Wait:
-    """Completion of the copies started with this tag; implies a barrier."""
+    """Completion of the copies started with this tag; implies a barrier.
+
+    It ends only copies after which ``pending`` others were started.  ``payload`` is the
+    caller's own; nothing here reads it.
+    """
 
     tag: Tag
     loc: object = None
+    pending: int = 0
+    payload: object = None
 
 
 @dataclass(frozen=True, slots=True)

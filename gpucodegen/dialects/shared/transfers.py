@@ -13,12 +13,15 @@ from dataclasses import dataclass
 from gpucodegen.dialects import affine, memref
 from gpucodegen.dialects.shared.memory_spaces import MemorySpace, meaning
 from gpucodegen.ir.affine.maps import AffineMap
+from gpucodegen.ir.attributes import IntegerAttr
 from gpucodegen.ir.operation import Operation, Value
 from gpucodegen.ir.types import MemRefType
 
 STARTS = frozenset({"memref.dma_start", "affine.dma_start"})
 WAITS = frozenset({"memref.dma_wait", "affine.dma_wait"})
 TRANSFERS = STARTS | WAITS
+PENDING = "gcg.pending"
+"""How many younger transfers a wait of a kernel may leave under way."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +68,12 @@ def lengths_of(op: Operation) -> tuple[Value, ...]:
         view = memref.DmaStart(op)
         return (view.num_elements, *view.stride)
     return op.operands[-1:]
+
+
+def left_open(op: Operation) -> int:
+    """How many younger transfers a wait leaves under way."""
+    value = op.attributes.get(PENDING)
+    return value.value if isinstance(value, IntegerAttr) else 0
 
 
 def has_strided_source(source: Value, target: Value) -> bool:

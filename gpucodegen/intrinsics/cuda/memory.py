@@ -132,7 +132,8 @@ def dma_start(
 
     ``width``: 4, 8 or 16 bytes go by one cp.async, from global to shared memory; both
     addresses and all lengths are multiples of it.  With 0 the threads copy element by
-    element and at once, which is a legal moment.
+    element and at once, which is a legal moment.  Each start closes one group of its
+    threads, an empty one for such a copy, so that waits can count starts.
     """
     del source_space, target_space
     step = max(1, width // element(name).size)
@@ -164,8 +165,7 @@ def dma_start(
                 low.builder.store(value, low.builder.gep(dst, [target]))
 
         _cooperatively(low, count, step, move)
-        if width:
-            _close_group(low)
+        _close_group(low)
 
     return face.define(f"dma_start_{name}", 11, typing_rule, lower)
 

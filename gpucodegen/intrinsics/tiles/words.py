@@ -2,7 +2,7 @@
 
 The products of a pair of words are added to one 32-bit sum, modulo 2**32.  x86 does it
 with one instruction (VPDPWSSD, VPDPBUSD of AVX-512 VNNI), or with two (PMADDWD, PADDD);
-elsewhere the parts are taken out by shifts.
+GPUs do it for four bytes (DP4A).  Elsewhere the parts are taken out by shifts.
 """
 
 from __future__ import annotations
@@ -24,6 +24,9 @@ PAIRS = {
 """Bits of a register: the feature and the name of sums of two 16-bit products."""
 VNNI = {512: "avx512vnni", 256: "avx512vl", 128: "avx512vl"}
 """Bits of a register: the feature beside AVX-512 VNNI that its instructions need."""
+
+DOTS = {"i8": "s32", "ui8": "u32"}
+"""Parts that ``dp4a`` multiplies, by their sign."""
 
 
 def outerproduct_words(face: Face, m: int, n: int, left: str, right: str) -> Any:
@@ -61,6 +64,8 @@ def _added(low: Lowering, x: Words, y: Words, total: Any) -> Any:
     kinds = {x[1], y[1]}
     has_vnni = {"avx512vnni", VNNI.get(bits)} <= cpu_features()
     on_host = bits in PAIRS and low.face.register_bytes > 0
+    if bits == WORD and kinds <= DOTS.keys() and not low.face.register_bytes:
+        return _four_products(low, x, y, total)
     if on_host and has_vnni and kinds == {"i8", "ui8"}:
         unsigned, signed = (x[0], y[0]) if x[1] == "ui8" else (y[0], x[0])
         name = f"llvm.x86.avx512.vpdpbusd.{bits}"
@@ -73,6 +78,14 @@ def _added(low: Lowering, x: Words, y: Words, total: Any) -> Any:
         parts = [low.builder.bitcast(word, halves) for word in (x[0], y[0])]
         return low.builder.add(total, low.call(PAIRS[bits][1], total.type, parts))
     return _part_by_part(low, x, y, total)
+
+
+def _four_products(low: Lowering, x: Words, y: Words, total: Any) -> Any:
+    """One instruction of a GPU, sm_61 and later; sums wrap around."""
+    word = total.type
+    ty = ir.FunctionType(word, [word] * 3)
+    text = f"dp4a.{DOTS[x[1]]}.{DOTS[y[1]]} $0, $1, $2, $3;"
+    return low.builder.call(ir.InlineAsm(ty, text, "=r,r,r,r"), [x[0], y[0], total])
 
 
 def _part_by_part(low: Lowering, x: Words, y: Words, total: Any) -> Any:

@@ -48,6 +48,7 @@ PASSES: dict[str, str] = {
     "inline-launches": "prepare.launches.inline_launches:InlineLaunches",
     "isolate-contractions": "contraction.recognition.isolate:IsolateContractions",
     "interchange": "loops.order.interchange:Interchange",
+    "keep-in-flight": "gpu.transfers.keep_in_flight:KeepInFlight",
     "keep-reachable": "framework.reachable:KeepReachable",
     "launches-to-loops": "prepare.launches.launches_to_loops:LaunchesToLoops",
     "library-calls": "prepare.functions.library_calls:LibraryCalls",

@@ -16,13 +16,11 @@ from functools import reduce
 
 from gpucodegen.tiling.model.isl import Map
 from gpucodegen.tiling.model.relations import Instances, Model
-from gpucodegen.tiling.model.scop import Commit, GroupWait, Role
+from gpucodegen.tiling.model.scop import Commit, GroupWait
 from gpucodegen.tiling.proof.kernels.ordering import (
-    earlier,
-    everything,
     fenced,
     nothing,
-    same,
+    own,
 )
 
 
@@ -33,7 +31,7 @@ def arrived(
     found = nothing(a, b)
     for wait in _waits(fences):
         ended = _ended(a, wait, fences)
-        seen = _own(wait, b).union(fenced(model, wait, b, fences))
+        seen = own(wait, b).union(fenced(model, wait, b, fences))
         found = found.union(ended.apply_range(seen))
     return found
 
@@ -52,7 +50,7 @@ def _ended(a: Instances, wait: Instances, fences: Sequence[Instances]) -> Map:
     """{ x -> w : of one thread, more commits between than w leaves open }."""
     assert isinstance(wait.node, GroupWait)
     commits = [fence for fence in fences if isinstance(fence.node, Commit)]
-    chains = [_own(a, commit) for commit in commits]
+    chains = [own(a, commit) for commit in commits]
     for _ in range(wait.node.pending):
         chains = [_extended(a, chains, commits, commit) for commit in commits]
     return _extended(a, chains, commits, wait)
@@ -63,14 +61,6 @@ def _extended(
 ) -> Map:
     """Chains that end at some instances, each with one more element."""
     longer = (
-        chain.apply_range(_own(end, b)) for chain, end in zip(chains, ends, strict=True)
+        chain.apply_range(own(end, b)) for chain, end in zip(chains, ends, strict=True)
     )
     return reduce(Map.union, longer, nothing(a, b)).coalesce()
-
-
-def _own(a: Instances, b: Instances) -> Map:
-    """{ x -> y : B =, T =, S(x) < S(y), y executed }."""
-    pairs = everything(a, b).intersect_range(b.domain)
-    for role in (Role.BLOCK, Role.THREAD):
-        pairs = same(pairs, a, b, role)
-    return earlier(pairs, a, b)

@@ -18,14 +18,13 @@ from gpucodegen.tiling.model.relations import Instances, Model, Reference
 from gpucodegen.tiling.model.scop import Access, AccessKind, Role, Statement
 from gpucodegen.tiling.proof.kernels.commit_groups import arrived
 from gpucodegen.tiling.proof.kernels.ordering import (
-    completed,
     earlier,
     everything,
     fenced,
     nothing,
     same,
-    tag_array,
 )
+from gpucodegen.tiling.proof.kernels.transfers import Transfers, tag_array
 from gpucodegen.tiling.proof.witness import Witness, find_witness
 
 
@@ -141,6 +140,7 @@ class GroupPair:
     first: StatementGroup
     second: StatementGroup
     fences: Sequence[Instances]
+    transfers: Transfers
     detail: Detail = Detail.EXACT
     phases: dict[tuple[int, ...], Map] = field(
         default_factory=dict[tuple[int, ...], Map]
@@ -186,7 +186,7 @@ class GroupPair:
         after = earlier(self._same(conflict, Role.BLOCK), a, b)
         if a.grouped:
             return after.subtract(arrived(self.model, a, b, self.fences))
-        return after.subtract(completed(a, b, self.fences))
+        return after.subtract(self.transfers.completed(a, b, self.fences))
 
     def _within_a_phase(self) -> Map:
         """{ x -> y : B =, S(x) <= S(y), no barrier between }, of any threads.

@@ -74,11 +74,11 @@ def _fenced(model: Model, a: Instances, f: Instances, b: Instances) -> Map:
     if of_grid(f):
         return _across(a, f, b)
     if lanes is None:
-        return _through(a, f, b)
+        return through(a, f, b)
     before, after = (same_warp(model, *pair, lanes) for pair in ((a, f), (f, b)))
     if before is None or after is None:
         return nothing(a, b)
-    return _through(a, f, b, before.intersect_range(f.domain), after)
+    return through(a, f, b, before.intersect_range(f.domain), after)
 
 
 def in_context(model: Model, fence: Instances) -> Instances:
@@ -101,25 +101,7 @@ def _across(a: Instances, f: Instances, b: Instances) -> Map:
     return earlier(first, a, f).apply_range(earlier(second, f, b))
 
 
-def completed(a: Instances, b: Instances, waits: Sequence[Instances]) -> Map:
-    """{ x -> y : some wait w with tag(w) = tag(x) has S(x) < S(w) < S(y) }."""
-    through = (_through(a, w, b, matching(a, w)) for w in waits)
-    return reduce(Map.union, through, nothing(a, b))
-
-
-def unfinished(a: Instances, waits: Sequence[Instances]) -> Map:
-    """Copies x (trips -> values) without a wait.
-
-    { x : no wait w of the same block has tag(w) = tag(x), S(x) < S(w) }
-    """
-    missing = a.values
-    for wait in waits:
-        later = earlier(same(matching(a, wait), a, wait, Role.BLOCK), a, wait)
-        missing = missing.subtract_domain(later.domain())
-    return missing
-
-
-def _through(
+def through(
     a: Instances,
     f: Instances,
     b: Instances,
@@ -135,20 +117,12 @@ def _through(
     )
 
 
-def matching(a: Instances, wait: Instances) -> Map:
-    """{ x -> w : tag(x) = tag(w) }, empty where the wait's tag is not known."""
-    tag = getattr(wait.node, "tag", None)
-    if a.tag is None or wait.tag is None or tag is None or None in tag.indices:
-        return nothing(a, wait)
-    if tag_array(a) != tag_array(wait) or a.tag.dim(OUT) != wait.tag.dim(OUT):
-        return nothing(a, wait)
-    return a.tag.apply_range(wait.tag.reverse())
-
-
-def tag_array(instances: Instances) -> str | None:
-    """The tag array of a copy or a wait."""
-    tag = getattr(instances.node, "tag", None)
-    return None if tag is None else tag.array
+def own(a: Instances, b: Instances) -> Map:
+    """{ x -> y : B =, T =, S(x) < S(y), y executed }."""
+    pairs = everything(a, b).intersect_range(b.domain)
+    for role in (Role.BLOCK, Role.THREAD):
+        pairs = same(pairs, a, b, role)
+    return earlier(pairs, a, b)
 
 
 def left_out(model: Model, barrier: Instances) -> Map:

@@ -19,7 +19,8 @@ from dataclasses import dataclass
 from gpucodegen.tiling.model.isl import Map
 from gpucodegen.tiling.model.relations import Instances, Model
 from gpucodegen.tiling.model.scop import Role, Wait
-from gpucodegen.tiling.proof.kernels.ordering import completed, earlier, matching, same
+from gpucodegen.tiling.proof.kernels.ordering import earlier, same
+from gpucodegen.tiling.proof.kernels.transfers import Transfers, is_known, matching
 from gpucodegen.tiling.proof.witness import Event, find_instance
 
 
@@ -49,31 +50,24 @@ def unmatched_waits(model: Model) -> Iterator[Unmatched]:
     ['no copy with its tag is under way at (i=0)']
     """
     waits = [i for i in model.everything if isinstance(i.node, Wait)]
-    certain = [wait for wait in waits if wait.certain and _is_known(wait)]
+    certain = [wait for wait in waits if wait.certain and is_known(wait)]
+    transfers = Transfers(model)
     for wait in certain:
-        missing = model.solver.ask(lambda w=wait: _missing(model, w, certain), None)
+        missing = model.solver.ask(lambda w=wait: _missing(transfers, w, certain), None)
         if missing is not None and not missing.is_empty():
             always = wait.domain.params().is_subset(missing.params())
             if always:
                 yield Unmatched(wait, find_instance(model.solver, missing, wait))
 
 
-def _is_known(instances: Instances) -> bool:
-    """Whether the tag of a start or wait is known."""
-    tag = getattr(instances.node, "tag", None)
-    return tag is not None and None not in tag.indices
-
-
-def _missing(model: Model, wait: Instances, waits: list[Instances]) -> Map:
+def _missing(transfers: Transfers, wait: Instances, waits: list[Instances]) -> Map:
     """{ trips -> values } of the executions without a copy."""
     missing = wait.values
-    for start in model.statements:
-        if start.tag is None:
-            continue
+    for start in transfers.starts:
         pairs = earlier(
             same(matching(start, wait), start, wait, Role.BLOCK), start, wait
         )
-        if _is_known(start):
-            pairs = pairs.subtract(completed(start, wait, waits))
+        if is_known(start):
+            pairs = pairs.subtract(transfers.completed(start, wait, waits))
         missing = missing.subtract_domain(pairs.range())
     return missing

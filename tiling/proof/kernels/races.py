@@ -61,9 +61,9 @@ from gpucodegen.tiling.proof.kernels.ordering import (
     left_out,
     meets,
     of_grid,
-    unfinished,
     uninvited,
 )
+from gpucodegen.tiling.proof.kernels.transfers import Transfers
 from gpucodegen.tiling.proof.witness import Event, Witness, find_instance
 
 
@@ -116,7 +116,7 @@ PROOF = Limits(2_000_000, 128_000_000)
 
 
 def _conflicting(model: Model) -> Iterator[Race]:
-    groups = groups_of(model)
+    groups, transfers = groups_of(model), Transfers(model)
     fences = [
         in_context(model, i)
         for i in model.everything
@@ -124,7 +124,7 @@ def _conflicting(model: Model) -> Iterator[Race]:
     ]
     for (i, first), (j, second) in product(enumerate(groups), enumerate(groups)):
         sure = [fence for fence in fences if _is_sure(fence, first, second)]
-        pair = GroupPair(model, first, second, sure)
+        pair = GroupPair(model, first, second, sure, transfers)
         for array in sorted(first.arrays & second.arrays):
             if not _private(model, pair, array):
                 yield from _broken_rules(pair, array, symmetric=i <= j)
@@ -297,11 +297,12 @@ def _event_race(
 
 def unfinished_copies(model: Model) -> Iterator[Race]:
     """Copies without a wait."""
+    transfers = Transfers(model)
     fences = [i for i in model.everything if not isinstance(i.node, Statement)]
     for copy in model.statements:
         if not copy.copies:
             continue
-        open_ones = abandoned if copy.grouped else unfinished
+        open_ones = abandoned if copy.grouped else transfers.unfinished
         missing = model.solver.ask(partial(open_ones, copy, fences), None)
         if missing is None or not model.solver.is_empty(missing):
             yield _event_race(model, "unfinished", "no wait ends a copy", copy, missing)

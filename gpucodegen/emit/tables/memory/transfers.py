@@ -18,6 +18,7 @@ from gpucodegen.dialects.shared.transfers import (
     End,
     ends_of,
     has_strided_source,
+    left_open,
     lengths_of,
 )
 from gpucodegen.emit.kernel.context import Emitter, Handler
@@ -76,13 +77,17 @@ def wait(e: Emitter, op: Operation) -> None:
     (end,) = ends_of(op)
     tag = buffer_of(e, op, end.memref)
     kind = e.facts.tags.get(end.memref, "f32")
-    function = e.make(f"dma_wait_{kind}", "dma_wait", kind)
+    pending = left_open(op)
+    numbers = (pending,) if pending else ()
+    hint = "_".join(["dma_wait", kind, *map(str, numbers)])
+    function = e.make(hint, "dma_wait", kind, *numbers)
     (count,) = (_index(e, e.index(v)) for v in lengths_of(op))
     where = _index(e, tag.at(indices_of(e, end)))
     e.writer.line(str(call(function, tag.pointer, where, count)))
     if e.spelling.in_blocks:
         e.writer.line(f"{e.use('cuda')}.syncthreads()")
-        noted(e, op, "wait_group", "all copies end, then a barrier")
+        newest = f" but the newest {pending}" if pending else ""
+        noted(e, op, "wait_group", f"all copies{newest} end, then a barrier")
     else:
         noted(e, op, "copy", "the elements are copied here")
 

@@ -123,7 +123,7 @@ class _Lowering:
         plan, c = self.plan, self.contraction
         thread = Index.of(thread_index(b, "thread_id", "x", "t"))
         where = place(b, self.groups, plan)
-        quads = Quads.of(b, LaneMap.of(plan), c.element, thread)
+        quads = Quads.of(b, LaneMap.of(plan), c.element, thread, c.words)
         result = ResultTile(*with_flat_result(b, c, self.groups), plan, where, quads)
         walk = Walk(self.groups.reduction, plan.depth)
         blocks, is_ragged = walk.blocks, walk.before.constant != 0

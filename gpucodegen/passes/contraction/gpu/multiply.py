@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
+from gpucodegen.dialects.gcg.words import Parts
 from gpucodegen.ir.operation import Value
 from gpucodegen.ir.types import FloatType, Type, VectorType
 from gpucodegen.passes.framework.builder import Builder
@@ -28,10 +29,17 @@ class Quads:
     element: Type
     rows: tuple[Index, ...]
     columns: tuple[Index, ...]
+    words: Parts | None = None
 
     @staticmethod
-    def of(b: Builder, lanes: LaneMap, element: Type, thread: Index) -> Quads:
-        """Those of a thread."""
+    def of(
+        b: Builder,
+        lanes: LaneMap,
+        element: Type,
+        thread: Index,
+        words: Parts | None = None,
+    ) -> Quads:
+        """Those of a thread; ``words``: what elements of the factors are words of."""
         down, across = lanes.rows, lanes.columns
         group, lane = _divided(thread, down.lanes * across.lanes)
         row, column = lanes.place(lane)
@@ -41,6 +49,7 @@ class Quads:
             element,
             _starts(b, down, group_row, row, "row"),
             _starts(b, across, group_column, column, "col"),
+            words,
         )
 
     @property
@@ -82,7 +91,7 @@ class Quads:
             )
             pairs = [(row, column) for row in rows for column in columns]
             return [
-                i.outerproduct(row, column, total)
+                i.outerproduct(row, column, total, self.words)
                 for (row, column), total in zip(pairs, acc, strict=True)
             ]
 
@@ -95,7 +104,7 @@ class Quads:
         """Those of a term, about as LLVM counts them: three for integers' products."""
         down, across = self.lanes.rows, self.lanes.columns
         products = down.quads * down.quad * across.quads * across.quad
-        each = 1 if isinstance(self.element, FloatType) else 3
+        each = 1 if self.words or isinstance(self.element, FloatType) else 3
         return products * each + 4 + down.quads + across.quads
 
 

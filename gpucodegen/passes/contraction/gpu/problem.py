@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from gpucodegen.ir.types import element_bytes
+from gpucodegen.ir.types import IntegerType, element_bytes
 from gpucodegen.passes.contraction.gpu.axes import Groups, extent
 from gpucodegen.passes.contraction.gpu.staging import can_be_direct, contiguity
 from gpucodegen.passes.contraction.gpu.views import side_by_side
@@ -29,7 +29,7 @@ def planned(
     definitions: Definitions,
 ) -> SharedTiles:
     """The plan of a contraction's kernel; ``plan``: what the caller has chosen."""
-    products = _products(contraction, groups, definitions)
+    products = products_of(contraction, groups, definitions)
     if plan is None:
         chosen = plan_contraction(*products, splits=tuple(_splits(contraction)))
     else:
@@ -38,7 +38,7 @@ def planned(
     return replace(chosen, depth=even_depth(terms, chosen.depth))
 
 
-def _products(
+def products_of(
     contraction: Contraction, groups: Groups, definitions: Definitions
 ) -> list[Product]:
     """The product, or those that it may be where extents are not known."""
@@ -69,6 +69,7 @@ def _products(
             widths=(left_width, right_width),
             direct=(direct[0], direct[1]),
             plain=_is_plain(groups),
+            integer=isinstance(contraction.element, IntegerType),
         )
         for unknown in (USUAL if None in sizes else USUAL[:1])
     ]
@@ -86,7 +87,8 @@ def _is_plain(groups: Groups) -> bool:
 def _splits(contraction: Contraction) -> Iterator[int]:
     """Numbers of equal parts of a sum whose order is free."""
     yield 1
-    if contraction.reassociable and len(contraction.reduction) == 1:
+    is_simple = contraction.reassociable and contraction.words is None
+    if is_simple and len(contraction.reduction) == 1:
         terms = extent(contraction.reduction).constant
         if terms:
             yield from (n for n in SPLITS if n > 1 and terms % n == 0)

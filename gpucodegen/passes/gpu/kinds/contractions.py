@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from types import MappingProxyType
 
 from gpucodegen.ir.operation import Operation
+from gpucodegen.ir.types import I32
 from gpucodegen.passes.contraction.cpu.kernels import split_k
+from gpucodegen.passes.contraction.cpu.packed_dots.contraction import over_words
 from gpucodegen.passes.contraction.fusion.fusion_groups import FusionMember
 from gpucodegen.passes.contraction.gpu import kernel
-from gpucodegen.passes.contraction.gpu.axes import groups_of
+from gpucodegen.passes.contraction.gpu.axes import Groups, groups_of
 from gpucodegen.passes.contraction.gpu.forms import paying_contraction
-from gpucodegen.passes.contraction.gpu.problem import planned
+from gpucodegen.passes.contraction.gpu.problem import planned, products_of
 from gpucodegen.passes.contraction.gpu.views import with_few_axes
 from gpucodegen.passes.contraction.recognition.recognize import (
     Contraction,
@@ -18,9 +22,14 @@ from gpucodegen.passes.contraction.recognition.recognize import (
 )
 from gpucodegen.passes.framework.builder import Builder
 from gpucodegen.passes.gpu.blocks.transfer_spans import needs_block
+from gpucodegen.passes.gpu.facts.vector_width import Definitions
 from gpucodegen.passes.gpu.kinds.nest import Mapper, Nest
 from gpucodegen.passes.loops.order.distribution import distribute
 from gpucodegen.tiling.machine.gpu.products.candidates import Candidate
+from gpucodegen.tiling.machine.gpu.products.product_work import Product
+from gpucodegen.tiling.machine.gpu.products.words import PACKED, four_bytes, words_pay
+
+NOTHING_MADE: Definitions = MappingProxyType({})
 
 
 def members_of(nest: Nest) -> list[FusionMember]:
@@ -48,19 +57,76 @@ def contraction_launches(
 ) -> list[Operation] | None:
     """The kernels of a contraction; ``plan``: if the caller has chosen one.
 
-    None where they cannot do what is fused with the contraction.
+    Narrow integers are packed into words first where the model says that it pays.  None
+    where the kernels cannot do what is fused with the contraction.
     """
+    plain = _Lowering.of(contraction, plan, mapper)
+    if plain is None or contraction.element != I32:
+        return plain and plain.launches()
     b = Builder(contraction.location)
-    found = None if contraction.unpadded is not None else with_few_axes(b, contraction)
-    groups = found and groups_of(found)
-    if found is None or groups is None:
-        return None
+    words = over_words(b, contraction, four_bytes, PACKED, parallel=False)
     made = {value: op for op in b.operations for value in op.results}
-    definitions = {**mapper.definitions, **made}
-    chosen = planned(found, groups, plan, definitions)
-    if chosen.splits > 1:
-        return _split(contraction, chosen, mapper)
-    return mapper.launch(kernel.lower(b, found, groups, chosen, definitions))
+    dots = words and _Lowering.of(words.contraction, plan, mapper, made)
+    if words is None or dots is None or not words_pay(plain.products, dots.products):
+        return plain.launches()
+    freed = Builder(contraction.location)
+    for buffer in words.buffers:
+        freed.add("memref.dealloc", (buffer,))
+    return [*_mapped(b.operations, mapper), *dots.launches(), *freed.operations]
+
+
+@dataclass(frozen=True, slots=True)
+class _Lowering:
+    """A contraction over few axes, after the views ``b`` that it reads through."""
+
+    whole: Contraction
+    found: Contraction
+    groups: Groups
+    plan: Candidate | None
+    mapper: Mapper
+    b: Builder
+    definitions: Definitions
+
+    @staticmethod
+    def of(
+        contraction: Contraction,
+        plan: Candidate | None,
+        mapper: Mapper,
+        made: Definitions = NOTHING_MADE,
+    ) -> _Lowering | None:
+        """None where the kernel cannot do it; ``made``: what makes its own arrays."""
+        b = Builder(contraction.location)
+        padded = contraction.unpadded is not None
+        found = None if padded else with_few_axes(b, contraction)
+        groups = found and groups_of(found)
+        if found is None or groups is None:
+            return None
+        views = {value: op for op in b.operations for value in op.results}
+        definitions = {**mapper.definitions, **made, **views}
+        return _Lowering(contraction, found, groups, plan, mapper, b, definitions)
+
+    @property
+    def products(self) -> list[Product]:
+        """The product, or those that it may be."""
+        return products_of(self.found, self.groups, self.definitions)
+
+    def launches(self) -> list[Operation]:
+        """The kernels."""
+        found, groups, definitions = self.found, self.groups, self.definitions
+        chosen = planned(found, groups, self.plan, definitions)
+        if chosen.splits > 1:
+            return _split(self.whole, chosen, self.mapper)
+        body = kernel.lower(self.b, found, groups, chosen, definitions)
+        return self.mapper.launch(body)
+
+
+def _mapped(operations: Sequence[Operation], mapper: Mapper) -> list[Operation]:
+    """Kernels in place of the nests among some operations."""
+    found: list[Operation] = []
+    for op in operations:
+        is_nest = op.name == "affine.for"
+        found += mapper.nest(Nest(op, (), mapper)) if is_nest else [op]
+    return found
 
 
 def _split(

@@ -2,6 +2,7 @@
 
 - `promote`: tiles copied to fast memory
 - `overlap`: transfers during computation
+- `keep_in_flight`: waits that leave younger transfers alone
 """
 
 from __future__ import annotations

@@ -38,6 +38,8 @@ WARPS = 24
 """Warps of a multiprocessor beyond which more are not worth fewer registers."""
 SHARPNESS = 8
 """How near the soft maximum is to the largest; an assumption."""
+BANDS = 1 / 300
+"""Share of a loop's instructions that bands of tiles add, as compiled for f64."""
 USUAL = (256, 1024, 4096)
 """What an extent that is not known may be: a plan must serve small ones and large."""
 
@@ -61,7 +63,7 @@ def plan_contraction(
     (32, 64)
     """
     plans = list(_plans(products[0], splits=splits, device=device))
-    clocks = [[_clocks(plan, each, device) for each in products] for plan in plans]
+    clocks = [[clocks_of(plan, each, device) for each in products] for plan in plans]
     best = [min(column) for column in zip(*clocks, strict=True)]
 
     def excess(number: int) -> float:
@@ -79,7 +81,7 @@ def with_copies(
     """
     ways = [plan] if any(plan.direct) else staged(plan, product)
     found = [fits for way in ways if (fits := fitted(way, product, device=device))]
-    return min(found, key=lambda one: _clocks(one, product, device), default=plan)
+    return min(found, key=lambda one: clocks_of(one, product, device), default=plan)
 
 
 def fitted(
@@ -119,13 +121,20 @@ def staged(plan: Candidate, product: Product) -> Iterator[Candidate]:
 
 
 def ordered(plan: Candidate, product: Product, device: GpuDevice) -> Candidate:
-    """The plan with the bands of tiles for which least comes from the memory.
+    """The plan in bands of tiles where what they save is worth their arithmetic.
 
-    Where not all that is read is known, blocks walk whole rows of tiles.
+    Otherwise, and where not all that is read is known, blocks walk whole rows of tiles.
+
+    >>> plan = replace(CANDIDATES[-2], resident=2)
+    >>> product = Product(32768, 32768, 32768)
+    >>> [ordered(plan, product, DEVICES[name]).group for name in ("H100", "RTX 4090")]
+    [1, 16]
     """
     groups = GROUPS if product.plain else GROUPS[:1]
     plans = [replace(plan, group=group) for group in groups]
-    return min(plans, key=lambda each: memory(each, product, device))
+    best = min(plans, key=lambda each: memory(each, product, device))
+    saved = 1 - clocks_of(best, product, device) / clocks_of(plans[0], product, device)
+    return best if saved > BANDS else plans[0]
 
 
 def _plans(
@@ -139,20 +148,20 @@ def _plans(
                 yield replace(found, splits=parts)
 
 
-def _clocks(plan: Candidate, product: Product, device: GpuDevice) -> float:
+def clocks_of(plan: Candidate, product: Product, device: GpuDevice) -> float:
     """Clocks of the launches of a plan."""
     work = replace(Counts(plan, product).work(), memory=memory(plan, product, device))
     works = [(plan.resident, work)]
     if plan.splits > 1:
         works.append((device.multiprocessor.blocks, partial_sums(product, plan.splits)))
-    return sum(_busy(estimate(device, held, work)) for held, work in works)
+    return sum(busy(estimate(device, held, work)) for held, work in works)
 
 
-def _busy(found: Estimate) -> float:
+def busy(found: Estimate) -> float:
     """A soft maximum of the units' clocks: two that are busy hold each other up.
 
     >>> from gpucodegen.tiling.machine.gpu.estimate import Unit
-    >>> round(_busy(Estimate({Unit.ISSUE: 90.0, Unit.FMA: 90.0})))
+    >>> round(busy(Estimate({Unit.ISSUE: 90.0, Unit.FMA: 90.0})))
     98
     """
     clocks = found.clocks.values()

@@ -40,7 +40,7 @@ class Product:
     the two factors lie along the terms in memory; ``widths``: how many of their
     elements one access moves; ``direct``: which of them `cp.async` can copy.
     ``plain``: it is a product of matrices of known extents, so they are all that is
-    read.
+    read.  ``integer``: elements are integers, or words of narrow ones.
     """
 
     rows: int
@@ -52,6 +52,7 @@ class Product:
     widths: tuple[int, int] = (4, 4)
     direct: tuple[bool, bool] = (False, False)
     plain: bool = True
+    integer: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,6 +113,7 @@ class Counts:
         copied, stored = self._copies()
         each = products + loads + copied + OTHERS
         kind = "double" if product.element > REGISTER else "fma"
+        kind = "integer" if product.integer else kind
         cells = plan.tile_rows * plan.tile_columns
         moved = (plan.tile_rows + plan.tile_columns) * plan.depth * trips + 2 * cells
         sectors = self.blocks * moved * product.element / SECTOR

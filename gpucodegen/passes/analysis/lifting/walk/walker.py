@@ -15,7 +15,7 @@ from gpucodegen.dialects import affine
 from gpucodegen.dialects.gpu.communication.meetings import MEETINGS, meeting
 from gpucodegen.dialects.nvgpu.copies import COMMIT, COPY, WAIT, pending_groups
 from gpucodegen.dialects.shared.allocations import ALLOCATIONS
-from gpucodegen.dialects.shared.transfers import STARTS, WAITS
+from gpucodegen.dialects.shared.transfers import STARTS, WAITS, left_open
 from gpucodegen.ir.attributes import IntegerAttr
 from gpucodegen.ir.operation import Block, Operation, Value
 from gpucodegen.passes.analysis.lifting.buffers.aliases import choices
@@ -166,7 +166,8 @@ class Lifter(Walk):
 
     def dma_wait(self, op: Operation, nodes: Nodes) -> None:
         """The completion of an asynchronous copy."""
-        nodes.append(Wait(transfers.wait_tag(op, self.env), loc=op.location))
+        tag, pending = transfers.wait_tag(op, self.env), left_open(op)
+        nodes.append(Wait(tag, op.location, pending, payload=op))
 
     def async_copy(self, op: Operation, nodes: Nodes) -> None:
         """The start of a copy of this thread."""

@@ -13,7 +13,7 @@ that a processor wants, are made up for where sums start (`offsets`).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from math import prod
 
@@ -45,6 +45,9 @@ WIDENING = {"arith.extsi": True, "arith.extui": False}
 SPARSE = 4
 """Elements of an array for each that is used, beyond which not all of it is packed."""
 
+Choose = Callable[[Part, Part, int], PackedDots | None]
+"""What words two factors become, by their parts and the rows of the result."""
+
 
 @dataclass(frozen=True, slots=True)
 class InWords:
@@ -55,7 +58,23 @@ class InWords:
 
 
 def in_words(b: Builder, found: Contraction, machine: Machine) -> InWords | None:
-    """The contraction over words, after what packs them; None where it stays."""
+    """The contraction over words of a processor; None where it stays."""
+    work = prod(axis.extent for axis in found.axes)
+    lanes, parallel = machine.unit.lanes(WORD), machine.threads_for(work) > 1
+
+    def choose(left: Part, right: Part, rows: int) -> PackedDots | None:
+        return plan_packed_dots(left, right, machine.unit.narrowest, rows)
+
+    return over_words(b, found, choose, lanes, parallel=parallel)
+
+
+def over_words(
+    b: Builder, found: Contraction, choose: Choose, lanes: int, *, parallel: bool
+) -> InWords | None:
+    """The contraction over words, after what packs them; None where it stays.
+
+    ``lanes``: words that are packed at once.
+    """
     if found.element != I32 or found.scale is not None or row_axis(found) is None:
         return None
     rows = prod(axis.extent for axis in (*found.rows, *found.batch))
@@ -64,9 +83,10 @@ def in_words(b: Builder, found: Contraction, machine: Machine) -> InWords | None
         left, right = factors
         if left is None or right is None:
             continue
-        plan = plan_packed_dots(left.part, right.part, machine.unit.narrowest, rows)
+        plan = choose(left.part, right.part, rows)
         if plan is not None:
-            return _InWords(found, axis, left, right, machine).build(b, plan)
+            words = _InWords(found, axis, left, right, lanes, parallel)
+            return words.build(b, plan)
     return None
 
 
@@ -105,7 +125,8 @@ class _InWords:
     axis: Axis
     left: Narrow
     right: Narrow
-    machine: Machine
+    lanes: int
+    parallel: bool
 
     def build(self, b: Builder, plan: PackedDots) -> InWords:
         """Pack both factors, sum up what offsets need."""
@@ -133,14 +154,9 @@ class _InWords:
         return InWords(words, tuple(o.memref for o in (left, right, *offsets)))
 
     def _packed(self, b: Builder, source: Narrow, part: Part, groups: Axis) -> Operand:
-        lanes = self.machine.unit.lanes(WORD)
-        packing = WordPacking(source, part, self.axis.extent, lanes, self._is_parallel)
+        extent = self.axis.extent
+        packing = WordPacking(source, part, extent, self.lanes, self.parallel)
         return packing.build(b, groups)
-
-    @property
-    def _is_parallel(self) -> bool:
-        work = prod(axis.extent for axis in self.found.axes)
-        return self.machine.threads_for(work) > 1
 
     def _offsets(self, b: Builder, shift: int) -> list[Operand]:
         """What zero points and the shift of the right factor add to the sums."""
@@ -162,7 +178,7 @@ class _InWords:
         def term(i: Builder, at: Sequence[Index]) -> Value:
             return _difference(i, widened(i, factor, at), zero)
 
-        sums = Sums.of(self.found, factor.operand, parallel=self._is_parallel)
+        sums = Sums.of(self.found, factor.operand, parallel=self.parallel)
         return sums.build(b, term, scale)
 
 

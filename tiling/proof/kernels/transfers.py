@@ -1,0 +1,158 @@
+"""Transfers that the threads of a block start together, and which of them a wait ends.
+
+Each thread moves its part of a transfer, and each start closes a group of its thread.
+A wait w on a tag that leaves P groups open ends the start x iff
+
+    tag(x) = tag(w), B(x) = B(w), S(x) < S(w),
+    and at least P starts c of the thread have S(x) < S(c) < S(w),
+
+a chain x < c1 < ... < cP < w of one thread.  Starts that may not be executed count for
+no chain.  All threads meet in the wait, so other threads may use the cells behind it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import reduce
+from itertools import islice, takewhile
+
+from gpucodegen.tiling.model.isl import OUT, Map
+from gpucodegen.tiling.model.relations import Instances, Model
+from gpucodegen.tiling.model.scop import Role, Wait
+from gpucodegen.tiling.proof.kernels.ordering import (
+    earlier,
+    nothing,
+    own,
+    same,
+    through,
+)
+
+MOST_OPEN = 16
+"""Groups beyond which no more are counted: each costs a composition of relations."""
+
+
+@dataclass(slots=True)
+class Transfers:
+    """The transfers of a kernel; what a wait ends is found once.
+
+    >>> from gpucodegen.tiling.model.relations import model
+    >>> from gpucodegen.tiling.model.scop import Array, Loop, Scop, Statement, Tag
+    >>> from gpucodegen.tiling.model.scop import read, write
+    >>> def start(tile):
+    ...     stage = f"({tile}) mod 3"
+    ...     moved = read("A", tile), write("s", stage)
+    ...     return Statement(f"start {tile}", moved, tag=Tag("t", (stage,)))
+    >>> first = Loop("p", "0", "2", body=(start("p"),))
+    >>> body = Wait(Tag("t", ("k mod 3",))), start("k + 2")
+    >>> steady = Loop("k", "0", "6", body=body)
+    >>> arrays = Array("A", (8,)), Array("s", (3,)), Array("t", (3,))
+    >>> built = model(Scop(arrays=arrays, body=(first, steady)))
+    >>> (wait,) = (each for each in built.everything if each.name == "wait")
+    >>> Transfers(built).may_stay_open(wait)
+    1
+    """
+
+    model: Model
+    ends: dict[tuple[int, int], Map] = field(
+        default_factory=dict[tuple[int, int], Map], init=False
+    )
+
+    def completed(self, a: Instances, b: Instances, waits: Sequence[Instances]) -> Map:
+        """{ x -> y : some wait ends x that stands before y }."""
+        passed = (through(a, w, b, self.ended(a, w)) for w in waits)
+        return reduce(Map.union, passed, nothing(a, b))
+
+    def unfinished(self, a: Instances, waits: Sequence[Instances]) -> Map:
+        """Copies x (trips -> values) that no wait of their block ends."""
+        ended = (_before(a, w, self.ended(a, w), Role.BLOCK).domain() for w in waits)
+        return reduce(Map.subtract_domain, ended, a.values)
+
+    def ended(self, a: Instances, wait: Instances) -> Map:
+        """{ x -> w : w ends x }, of x before w in its block; others may be there."""
+        found = matching(a, wait)
+        pending = wait.node.pending if isinstance(wait.node, Wait) else 0
+        if not pending or found.is_empty():
+            return found
+        if (a.order, wait.order) not in self.ends:
+            (chains,) = islice(self._chains(wait), pending, pending + 1)
+            for x in self.starts:
+                pairs, chain = matching(x, wait), chains[x.order]
+                is_all = _waited(x, wait).is_subset(chain)
+                ends = pairs if is_all else pairs.intersect(chain)
+                self.ends[x.order, wait.order] = ends
+        return self.ends[a.order, wait.order]
+
+    def may_stay_open(self, wait: Instances) -> int:
+        """How many groups a wait may leave open, and still end all that it waits for.
+
+        0 where the tag of a start is not known, or the proof was not found.
+        """
+        if not all(map(is_known, (wait, *self.starts))):
+            return 0
+        chains = islice(self._chains(wait), 1, MOST_OPEN + 1)
+
+        def holds() -> bool:
+            longer = next(chains)
+            return all(_waited(x, wait).is_subset(longer[x.order]) for x in self.starts)
+
+        proven = (self.model.solver.ask(holds, False) for _ in range(MOST_OPEN))
+        return sum(takewhile(bool, proven))
+
+    def _chains(self, wait: Instances) -> Iterator[dict[int, Map]]:
+        """{ x -> w : at least P starts of the thread between }, for P = 0, 1, ...
+
+        One relation for each start, by its order.
+        """
+        starts = self.starts
+        sure = [start for start in starts if start.certain]
+        steps = {(x.order, c.order): own(x, c) for x in starts for c in sure}
+        found = {x.order: own(x, wait) for x in starts}
+        while True:
+            yield found
+            found = {
+                x.order: reduce(
+                    Map.union,
+                    (steps[x.order, c.order].apply_range(found[c.order]) for c in sure),
+                    nothing(x, wait),
+                ).coalesce()
+                for x in starts
+            }
+
+    @property
+    def starts(self) -> list[Instances]:
+        """The starts in textual order."""
+        return [i for i in self.model.statements if i.copies and not i.grouped]
+
+
+def _waited(a: Instances, wait: Instances) -> Map:
+    """{ x -> w : tag(x) = tag(w), B =, T =, S(x) < S(w) }."""
+    return _before(a, wait, matching(a, wait), Role.THREAD)
+
+
+def _before(a: Instances, b: Instances, pairs: Map, role: Role) -> Map:
+    """{ x -> y in pairs : S(x) < S(y) }, of one block or, as ``role`` says, thread."""
+    for each in (Role.BLOCK, role):
+        pairs = same(pairs, a, b, each)
+    return earlier(pairs, a, b)
+
+
+def matching(a: Instances, wait: Instances) -> Map:
+    """{ x -> w : tag(x) = tag(w) }, empty where the wait's tag is not known."""
+    if a.tag is None or wait.tag is None or not is_known(wait):
+        return nothing(a, wait)
+    if tag_array(a) != tag_array(wait) or a.tag.dim(OUT) != wait.tag.dim(OUT):
+        return nothing(a, wait)
+    return a.tag.apply_range(wait.tag.reverse())
+
+
+def tag_array(instances: Instances) -> str | None:
+    """The tag array of a copy or a wait."""
+    tag = getattr(instances.node, "tag", None)
+    return None if tag is None else tag.array
+
+
+def is_known(instances: Instances) -> bool:
+    """Whether the tag of a start or wait is known."""
+    tag = getattr(instances.node, "tag", None)
+    return tag is not None and None not in tag.indices
