@@ -18,6 +18,7 @@ from gpucodegen.tuning.agreement import difference
 from gpucodegen.tuning.arguments import copied
 
 if TYPE_CHECKING:
+    from gpucodegen.ir.types import Type
     from gpucodegen.program import Program
 
 Launch = Callable[[], Any]
@@ -104,7 +105,7 @@ class Contest:
         left = self._left(launch())
         if self.expected is None:
             self.expected = tuple(map(copied, left))
-        elif where := difference(left, self.expected):
+        elif where := difference(left, self.expected, self._types()):
             raise WrongResult(f"{where} as the default schedule computes")
         self.launches[key] = launch
         return launch
@@ -127,6 +128,13 @@ class Contest:
             if copy is not argument
         ]
         return (*changed, *(x for x in results if x is not None))
+
+    def _types(self) -> list[Type]:
+        """Those of what `_left` gives."""
+        declared = self.program[self.name].view.type
+        pairs = zip(self.copies, self.arguments, declared.inputs, strict=True)
+        changed = [ty for copy, argument, ty in pairs if copy is not argument]
+        return [*changed, *declared.results]
 
     def _reset(self) -> None:
         """Give the copies their first contents."""

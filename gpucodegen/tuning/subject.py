@@ -53,7 +53,9 @@ class Subject:
         from gpucodegen.program_text import of_module
         from gpucodegen.tuning.arguments import real
 
-        program = Program(of_module(parse(self.text)), self.options)
+        program = Program(
+            of_module(parse(self.text, allow_unregistered=True)), self.options
+        )
         return self.made(program, self.name, real(self.arguments))
 
     def about(self) -> Mapping[str, object]:

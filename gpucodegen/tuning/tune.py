@@ -132,9 +132,9 @@ def _timing(
         return Contest.of(program, subject.name, arguments), ""
     try:
         return Contained.of(subject, timeout), ""
-    except (TypeError, AttributeError, pickle.PicklingError, ImportError) as problem:
+    except Exception as problem:  # noqa: BLE001  (what is wrong here too is raised here)
         reason = f"{type(problem).__name__}: {problem}"
-    note = f"schedules ran in this process, since the call cannot be sent: {reason}"
+    note = f"schedules ran in this process, since another one cannot run them: {reason}"
     return Contest.of(program, subject.name, arguments), note
 
 

@@ -22,8 +22,10 @@ import gpucodegen as gcg
 from gpucodegen import errors
 from gpucodegen.cli import main
 from gpucodegen.compiling.winners import tuning_store
+from gpucodegen.dialects.func import Function
 from gpucodegen.tiling.tuning.exchange import exported
 from gpucodegen.tiling.tuning.trials import Status
+from gpucodegen.tuning.agreement import difference
 from gpucodegen.tuning.result import TuneResult
 from gpucodegen.tuning.subject import Subject, identity_of
 
@@ -140,6 +142,22 @@ def test_strides_and_alignment_reach_the_process(step: slice) -> None:
     assert [trial.status for trial in result.trials] == [Status.OK]
     assert not result.note
     assert not a.any()
+
+
+@pytest.mark.parametrize(
+    ("element", "code", "near", "far"),
+    [("bf16", 0x3F80, 0x3F81, 0x3FC0), ("f8E4M3FN", 0x38, 0x39, 0x7E)],
+)
+def test_codes_of_narrow_floats_are_numbers(
+    element: str, code: int, near: int, far: int
+) -> None:
+    module = gcg.parse(f"func.func private @f(memref<4x{element}>)")
+    (memref,) = Function(module.functions["f"]).type.inputs
+    dtype = np.uint16 if element == "bf16" else np.uint8
+    ones, others = np.full(4, code, dtype), np.full(4, near, dtype)
+    assert difference([others], [ones], [memref]) == ""
+    others[3] = far
+    assert difference([others], [ones], [memref]).startswith("value 0 is ")
 
 
 def test_workers_of_an_executor_share_the_trials() -> None:
