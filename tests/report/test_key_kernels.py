@@ -14,17 +14,17 @@ from tests.report.key_kernels import PROGRAMS, Figures, reported
 FIGURES = {
     "f32 128 x 128": Figures(18260, 144, 64, 128, 0.91),
     "f32 64 x 64": Figures(9720, 112, 64, 96, 0.86),
-    "f32 32 x 32": Figures(840, 56, 32, 72, 0.68),
-    "f32 ragged": Figures(2620, 84, 101, 80, 0.73),
+    "f32 32 x 32": Figures(847, 56, 32, 69, 0.68),
+    "f32 ragged": Figures(2739, 84, 101, 79, 0.72),
     "f32 split": Figures(10480, 76, 48, 80, 0.81),
-    "f64 64 x 128": Figures(19920, 152, 96, 254, 0.84),
-    "f64 32 x 32": Figures(917, 112, 64, 94, 0.63),
+    "f64 64 x 128": Figures(19752, 304, 192, 252, 0.849),
+    "f64 32 x 32": Figures(929, 112, 64, 94, 0.62),
     "batched": Figures(36380, 144, 64, 128, 0.91),
     "naive": Figures(18260, 144, 64, 128, 0.91),
     "matvec": Figures(70.5, 3, 65.5, 29, 0.25),
-    "convolution": Figures(7100, 56, 32, 72, 0.67),
+    "convolution": Figures(7200, 56, 32, 69, 0.67),
     "channels last": Figures(41489, 152, 96, 128, 0.90),
-    "channels first": Figures(42551, 190.5, 144.4, 128, 0.87),
+    "channels first": Figures(43124, 189, 140, 127, 0.88),
     "1x1": Figures(4764, 144, 64, 128, 0.91),
     "bias and relu": Figures(36365, 144, 64, 128, 0.91),
     "small layer": Figures(1414, 84, 80, 80, 0.80),
@@ -33,14 +33,14 @@ FIGURES = {
     "relu": Figures(23, 0, 64, 18, 0),
     "relu f16": Figures(63, 0, 64, 26, 0),
     "f32 to f16": Figures(28, 0, 96, 26, 0),
-    "transpose": Figures(147, 128, 256, 38, 0),
-    "transpose f16": Figures(371, 256, 256, 40, 0),
+    "transpose": Figures(166, 128, 512, 85, 0),
+    "transpose f16": Figures(326, 64, 256, 63, 0),
     "copy": Figures(15, 0, 64, 18, 0),
     "axpy": Figures(26, 0, 96, 26, 0.2),
     "chain": Figures(39, 0, 96, 26, 0.16),
     "row sum": Figures(1360, 0, 256, 30, 0.36),
     "column sum": Figures(1420, 0, 32, 32, 0.43),
-    "free row sum": Figures(148, 0, 64, 34, 0.64),
+    "free row sum": Figures(155, 0, 64, 31, 0.64),
     "free column sum": Figures(527, 0, 64, 36, 0.62),
     "free full sum": Figures(504.5, 0, 64, 32, 0.64),
     "softmax": Figures(1113, 10, 256, 54, 0.47),
@@ -48,7 +48,10 @@ FIGURES = {
     "jacobi": Figures(96, 0, 236.5, 32, 0.3),
     "jacobi, many steps": Figures(4030, 1092, 237, 64, 0.55),
 }
-"""Raise a figure when a kernel gets better."""
+"""Raise a figure when a kernel gets better.
+
+Wavefronts and sectors are those of one trip of a loop, which may do the work of two.
+"""
 GUARDED = {"f32 ragged", "f16", "i8", "matvec"}
 """Kernels in which lanes are idle."""
 SAMPLED = {"channels first", "channels last"}
