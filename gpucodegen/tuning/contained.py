@@ -46,11 +46,15 @@ class Contained:
     def of(subject: Subject, timeout: float) -> Contained:
         """A contest whose process has begun.
 
-        Raises what keeps the subject from being sent: TypeError, AttributeError,
-        pickle.PicklingError.
+        Raises what keeps the subject from being sent, or from being made there; no
+        process is left behind.
         """
         contest = Contained(pickle.dumps(subject), timeout)
-        contest.start()
+        try:
+            contest.start()
+        except BaseException:
+            contest.close()
+            raise
         return contest
 
     def start(self) -> _Worker:

@@ -10,7 +10,6 @@ import pickle
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
-from gpucodegen import errors
 from gpucodegen.api import compile as compile_source
 from gpucodegen.compiling.winners import tuning_store
 from gpucodegen.tiling.tuning import strategies
@@ -111,10 +110,14 @@ def tune(
         )
         width = 1 if executor is None else workers
         made = search.run(_strategy(found, candidates, sampler, width)).trials
-        winner, gain = _final(found.default, made, timing)
+        winner, gain = None, 1.0
+        try:
+            winner, gain = _final(found.default, made, timing)
+            session.crown(winner, gain)
+        except TrialError as problem:
+            note = f"the final was given up, so what was stored stays: {problem}"
     finally:
         timing.close()
-    session.crown(winner, gain)
     place = session.store.path
     return TuneResult(name, made, found.default, winner, gain, place, note)
 
@@ -178,18 +181,19 @@ def _measure(timing: Timing, subject: Subject, executor: Executor | None) -> Mea
 def _final(
     default: Point, trials: Sequence[Trial], timing: Timing
 ) -> tuple[Point | None, float]:
-    """The point that is faster than the default, and how many times as fast it is."""
+    """The point that is faster than the default, and how many times as fast it is.
+
+    None where the default did not run: nothing is known to be faster.  Raises
+    TrialError.
+    """
     from gpucodegen.tiling.tuning.verdict import is_faster, ratio
 
     timed = sorted((t.seconds, n) for n, t in enumerate(trials) if t.seconds)
     fastest = [trials[n].point for _, n in timed]
     finalists = [point for point in fastest if point != default][:FINALISTS]
-    if not finalists:
+    if not finalists or default not in fastest:
         return None, 1.0
-    try:
-        theirs, *others = timing.rounds([default, *finalists])
-    except TrialError as problem:
-        raise errors.InternalError(stage="tuning", problem=str(problem)) from problem
+    theirs, *others = timing.rounds([default, *finalists])
     proven = [
         (1 / ratio(own, theirs), -n)
         for n, own in enumerate(others)

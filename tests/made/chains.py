@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from random import Random
 
 from tests.made.arithmetic import arithmetic
@@ -326,8 +326,8 @@ class Chain(Maker):
         ]
 
 
-def _list(values: object) -> str:
-    return ", ".join(map(str, values))  # type: ignore[call-overload]
+def _list(values: Iterable[object]) -> str:
+    return ", ".join(map(str, values))
 
 
 def made(seed: int) -> Made:

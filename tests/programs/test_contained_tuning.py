@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -24,8 +25,10 @@ from gpucodegen.cli import main
 from gpucodegen.compiling.winners import tuning_store
 from gpucodegen.dialects.func import Function
 from gpucodegen.tiling.tuning.exchange import exported
-from gpucodegen.tiling.tuning.trials import Status
+from gpucodegen.tiling.tuning.trials import Crashed, Status
+from gpucodegen.tuning import contained
 from gpucodegen.tuning.agreement import difference
+from gpucodegen.tuning.contest import Contest
 from gpucodegen.tuning.result import TuneResult
 from gpucodegen.tuning.subject import Subject, identity_of
 
@@ -218,6 +221,10 @@ def arrays(folder: Path) -> list[str]:
     return ["--arg", str(folder / "a.npy"), "1.0"]
 
 
+AGE = r"(, \d+ \w+ ago|, now)(?=\n)"
+"""What `show` says of a winner's age, which goes on."""
+
+
 def run(capsys: pytest.CaptureFixture[str], *words: object) -> str:
     assert main([str(word) for word in words]) == 0
     return capsys.readouterr().out
@@ -237,7 +244,8 @@ def test_the_command_tunes_shows_exports_imports_and_forgets(
     run(capsys, "tune", "clear", "add")
     assert not run(capsys, "tune", "show", "add")
     run(capsys, "tune", "import", tmp_path / "tuned.json")
-    assert run(capsys, "tune", "show", "add") == shown
+    again = run(capsys, "tune", "show", "add")
+    assert re.sub(AGE, "", again) == re.sub(AGE, "", shown)
     assert tuning_store().subjects().keys() == before.keys()
     assert main(["tune", "import", str(tmp_path / "add.mlir")]) == 1
 
@@ -359,3 +367,36 @@ def test_keys_are_the_same_wherever_the_package_lies(tmp_path: Path) -> None:
     with (copied / "options.py").open("a") as file:
         file.write("# another version\n")
     assert key(copied.parent) != key(package.parent)
+
+
+def test_no_process_stays_behind_what_cannot_be_made(
+    broken: ModuleType, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ended: list[int] = []
+    end = contained._Worker.end
+    monkeypatch.setattr(
+        contained._Worker, "end", lambda self: (end(self), ended.append(1))
+    )
+    subject = Subject.of(gcg.compile(ADD, target="cpu"), "add", (np.zeros((4, 4)),), "")
+    object.__setattr__(subject, "made", broken.Broken)  # which wants more arguments
+    with pytest.raises(TypeError):
+        contained.Contained.of(subject, 60.0)
+    assert ended == [1]
+
+
+def test_a_final_that_crashes_keeps_what_was_stored(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def rounds(_: Contest, points: object) -> list[list[float]]:
+        raise Crashed(f"the process ended by SIGSEGV at {points}")
+
+    a = np.zeros((300, 40))
+    key = identity_of(gcg.compile(ADD, target="cpu"), "add", (a, 1.0))
+    tuning_store().session(key).crown({"tile0": 8, "tile1": 0}, 1.5)
+    monkeypatch.setattr(Contest, "rounds", rounds)
+    result = gcg.tune(ADD, "add", a, 1.0, candidates=[(16,)], isolate=False)
+    assert result.winner is None
+    assert "final was given up" in str(result)
+    stored = tuning_store().winner(key)
+    assert stored is not None
+    assert stored.point == {"tile0": 8, "tile1": 0}
