@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -24,7 +24,8 @@ class TuneResult:
     ``default``: the point of the compiler's own choices.  ``finalists``: how the
     fastest schedules did against it.  ``place``: the file that keeps all this.
     ``note``: what a user should know besides, such as why schedules ran in this
-    process.  ``holes``: of the pipeline that was tuned, if one was.
+    process.  ``holes``: of the pipeline that was tuned, if one was.  ``about``: what
+    the store says of what was tuned.
     """
 
     function: str
@@ -34,6 +35,7 @@ class TuneResult:
     place: Path = Path()
     note: str = ""
     holes: Holes | None = None
+    about: Mapping[str, Any] = field(default_factory=dict[str, Any])
 
     @property
     def winner(self) -> Point | None:
@@ -85,12 +87,14 @@ class TuneResult:
         """Draw the trials into a PNG or SVG file (`gpucodegen.tuning.plots`).
 
         ``kind``: "trials" in their order with the best so far, "heatmap" of two knobs,
-        or "parallel" coordinates of all knobs.  Raises InvalidOption; ImportError
-        without matplotlib.
+        "parallel" coordinates of all knobs, or "roofline" of default and winner, for
+        which the machine's roof is measured.  Raises InvalidOption; ImportError without
+        matplotlib.
         """
-        from gpucodegen.tuning.plots import plotted
+        from gpucodegen.tuning.plots import Tuned, plotted
 
-        plotted({f"@{self.function}": self.trials}, Path(place), kind)
+        tuned = Tuned(self.trials, self.about, self.gain)
+        plotted({f"@{self.function}": tuned}, Path(place), kind)
 
     def json(self) -> dict[str, Any]:
         """All of it as plain values."""

@@ -18,13 +18,14 @@ from gpucodegen.tiling.tuning import strategies
 from gpucodegen.tiling.tuning.search import MeasureAll, Search
 from gpucodegen.tiling.tuning.space import Space
 from gpucodegen.tiling.tuning.trials import Trial, TrialError, identity
-from gpucodegen.tuning.measuring.contained import Contained
 from gpucodegen.tuning.effort import effort_of
 from gpucodegen.tuning.final import Finalist, Timing, final, winner
 from gpucodegen.tuning.holes import Holes
+from gpucodegen.tuning.measuring.contained import Contained
 from gpucodegen.tuning.result import TuneResult
 from gpucodegen.tuning.schedules import Schedules, schedules
 from gpucodegen.tuning.subject import Subject, measured
+from gpucodegen.tuning.work import work_of
 
 if TYPE_CHECKING:
     import os
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from gpucodegen.program import Program
     from gpucodegen.tiling.tuning.space import Point
     from gpucodegen.tiling.tuning.store import Session
+
 
 def tune(
     source: str | os.PathLike[str] | Module,
@@ -62,8 +64,9 @@ def tune(
     choice.  ``pipeline``: passes with holes, "tile{sizes=[$a,$b]}", that run before the
     compiler's; ``values``: integers for each hole, {"a": [8, 16], "b": [32]}.  They are
     timed against the program without them.  ``sampler``: one of Optuna's, in the place
-    of the local search.  ``executor``: makes up to ``workers`` trials at the same time, on workers with the
-    processor and packages of this one, such as a Dask client's ``get_executor()``.
+    of the local search.  ``executor``: makes up to ``workers`` trials at the same time,
+    on workers with the processor and packages of this one, such as a Dask client's
+    ``get_executor()``.
     ``isolate``: schedules run in a process of their own, so that one that crashes, or
     takes more than ``timeout`` seconds, is no more than a trial with that reason.
     ``observe`` is told each trial.
@@ -87,7 +90,8 @@ def tune(
     )
     subject = Subject.of(program, name, arguments, holes)
     session = tuning_store().session(subject.identity)
-    session.describe(subject.about())
+    about = {**subject.about(), "work": work_of(program, name, arguments)}
+    session.describe(about)
     timing, note = _timing(
         program, subject, arguments, isolate=isolate, timeout=timeout
     )
@@ -107,13 +111,13 @@ def tune(
         finalists: tuple[Finalist, ...] = ()
         try:
             finalists = final(found.default, made, timing)
-            _keep(session, subject, finalists)
+            _keep(session, about, finalists)
         except TrialError as problem:
             note = f"the final was given up, so what was stored stays: {problem}"
     finally:
         timing.close()
     place, every = session.store.path, _with_refused(made, holes)
-    return TuneResult(name, every, found.default, finalists, place, note, holes)
+    return TuneResult(name, every, found.default, finalists, place, note, holes, about)
 
 
 def _holes(pipeline: str, values: Mapping[str, Sequence[int]] | None) -> Holes | None:
@@ -126,7 +130,9 @@ def _holes(pipeline: str, values: Mapping[str, Sequence[int]] | None) -> Holes |
     return None
 
 
-def _keep(session: Session, subject: Subject, finalists: Sequence[Finalist]) -> None:
+def _keep(
+    session: Session, about: Mapping[str, object], finalists: Sequence[Finalist]
+) -> None:
     """Store the winner, how the final went, and that there was one."""
     best = winner(finalists)
     if best is None:
@@ -134,7 +140,7 @@ def _keep(session: Session, subject: Subject, finalists: Sequence[Finalist]) -> 
     else:
         session.crown(best.point, best.gain.median)
     told = {"final": [one.json() for one in finalists], "finished": time.time()}
-    session.describe({**subject.about(), **told})
+    session.describe({**about, **told})
 
 
 def _with_refused(made: Sequence[Trial], holes: Holes | None) -> tuple[Trial, ...]:

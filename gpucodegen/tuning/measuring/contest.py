@@ -85,9 +85,7 @@ class Contest:
         begun = time.perf_counter()
         while len(mine) < REPETITIONS or _since(begun) < SECONDS_PER_TRIAL:
             mine.append(self._timed(own, calls))
-            theirs.append(
-                mine[-1] if own is default else self._timed(default, calls)
-            )
+            theirs.append(mine[-1] if own is default else self._timed(default, calls))
             if self._is_hopeless(mine, theirs):
                 break
         pairs = zip(mine, theirs, strict=True)
