@@ -25,7 +25,7 @@ from gpucodegen.tuning.measuring.contained import Contained
 from gpucodegen.tuning.result import TuneResult
 from gpucodegen.tuning.schedules import Schedules, schedules
 from gpucodegen.tuning.subject import Subject, measured
-from gpucodegen.tuning.work import work_of
+from gpucodegen.tuning.plots.work import work_of
 
 if TYPE_CHECKING:
     import os
