@@ -8,7 +8,7 @@ known decides: what was measured before what was predicted, shapes before their 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -83,11 +83,19 @@ class Scope:
 MEASURED = Scope()
 
 
-def scopes_of(target: str) -> Iterator[Scope]:
-    """Where results for a call are looked for, the first of which decides."""
-    for predicted in filter(None, ("measured", find(target).has_own_memory)):
-        arch = "" if predicted == "measured" else _architecture(target)
-        yield from (Scope(shapes, arch) for shapes in SHAPES)
+def is_cuda(target: str) -> bool:
+    """Whether a target's kernels are those of NVIDIA's GPUs."""
+    return find(target).passes is find("cuda").passes
+
+
+def scopes_of(target: str) -> list[Scope]:
+    """Where results for a call are looked for, the first of which decides.
+
+    >>> [scope.shapes for scope in scopes_of("cpu")], scopes_of("sim")[2].predicted_for
+    (['exact', 'bucket'], 'sm_90')
+    """
+    architectures = ["", _architecture(target)] if is_cuda(target) else [""]
+    return [Scope(shapes, arch) for arch in architectures for shapes in SHAPES]
 
 
 def _architecture(target: str) -> str:
@@ -232,7 +240,7 @@ def _device(target: str, scope: Scope) -> object:
     """What kernels run on that is not the host; a prediction is for any of its kind."""
     from gpucodegen.runtime.devices import inventory
 
-    if not find(target).has_own_memory:
+    if not is_cuda(target):
         return None
     if scope.predicted_for:
         return "predicted", scope.predicted_for.removesuffix("a")
