@@ -2,33 +2,56 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from gpucodegen.tuning.final import Finalist, winner
+
 if TYPE_CHECKING:
+    import os
+
     from gpucodegen.tiling.tuning.space import Point
     from gpucodegen.tiling.tuning.trials import Trial
+    from gpucodegen.tuning.holes import Holes
 
 
 @dataclass(frozen=True, slots=True)
 class TuneResult:
     """Every trial of a tuning, and what came of it.
 
-    ``default``: the point of the compiler's own choices.  ``winner``: the point that is
-    faster and now stored, if there is one.  ``gain``: how many times as fast it is.
-    ``place``: the file that keeps all this.  ``note``: what a user should know besides,
-    such as why schedules ran in this process.
+    ``default``: the point of the compiler's own choices.  ``finalists``: how the
+    fastest schedules did against it.  ``place``: the file that keeps all this.
+    ``note``: what a user should know besides, such as why schedules ran in this
+    process.  ``holes``: of the pipeline that was tuned, if one was.
     """
 
     function: str
     trials: tuple[Trial, ...]
     default: Point
-    winner: Point | None = None
-    gain: float = 1.0
+    finalists: tuple[Finalist, ...] = ()
     place: Path = Path()
     note: str = ""
+    holes: Holes | None = None
+
+    @property
+    def winner(self) -> Point | None:
+        """The point that is faster than the default and now stored, if there is one."""
+        found = winner(self.finalists)
+        return None if found is None else found.point
+
+    @property
+    def gain(self) -> float:
+        """How many times as fast as the default the winner is; 1 where none is."""
+        found = winner(self.finalists)
+        return 1.0 if found is None else found.gain.median
+
+    @property
+    def pipeline(self) -> str:
+        """The passes of the winner, where a pipeline was tuned; else ""."""
+        point = self.winner
+        return "" if point is None or not self.holes else self.holes.filled(point)
 
     @property
     def best(self) -> Trial | None:
@@ -37,18 +60,37 @@ class TuneResult:
         return next((trial for trial in self.trials if trial.point == used), None)
 
     def __str__(self) -> str:
-        lines = [f"@{self.function}: {len(self.trials)} trials"]
-        order = sorted(self.trials, key=lambda t: (t.seconds is None, t.seconds or 0.0))
-        lines += [f"  {line(trial, self.default)}" for trial in order]
+        lines = [table(self.function, self.trials, self.default)]
+        lines += [
+            f"  final: {shown(one.point)}: {one.gain} the default's speed"
+            f"{f', but {one.objection}' if one.objection else ''}"
+            for one in self.finalists
+        ]
         return "\n".join([*lines, self._verdict(), *filter(None, [self.note])])
 
     def _verdict(self) -> str:
-        if self.winner is None:
-            return "nothing is faster than the default beyond noise"
+        found = winner(self.finalists)
+        if found is None:
+            return (
+                "nothing is faster than the default beyond noise;"
+                f" {len(self.trials)} trials are kept in {self.place}"
+            )
+        used = f" (-p '{self.pipeline}')" if self.holes else ""
         return (
-            f"stored: {shown(self.winner)}, {self.gain:.2f} times the default's speed,"
+            f"stored: {shown(found.point)}{used}: {found.gain} the default's speed,"
             f" in {self.place}"
         )
+
+    def plot(self, place: str | os.PathLike[str], kind: str = "trials") -> None:
+        """Draw the trials into a PNG or SVG file (`gpucodegen.tuning.plots`).
+
+        ``kind``: "trials" in their order with the best so far, "heatmap" of two knobs,
+        or "parallel" coordinates of all knobs.  Raises InvalidOption; ImportError
+        without matplotlib.
+        """
+        from gpucodegen.tuning.plots import plotted
+
+        plotted({f"@{self.function}": self.trials}, Path(place), kind)
 
     def json(self) -> dict[str, Any]:
         """All of it as plain values."""
@@ -66,9 +108,19 @@ class TuneResult:
             "default": dict(self.default),
             "winner": None if self.winner is None else dict(self.winner),
             "gain": self.gain,
+            "finalists": [one.json() for one in self.finalists],
+            "pipeline": self.pipeline,
             "trials": trials,
+            "place": str(self.place),
             "note": self.note,
         }
+
+
+def table(function: str, trials: Sequence[Trial], default: Point) -> str:
+    """Trials as lines, the fastest first."""
+    order = sorted(trials, key=lambda t: (t.seconds is None, t.seconds or 0.0))
+    lines = [f"@{function}: {len(trials)} trials"]
+    return "\n".join([*lines, *(f"  {line(trial, default)}" for trial in order)])
 
 
 def line(trial: Trial, default: Point) -> str:

@@ -16,7 +16,8 @@ if TYPE_CHECKING:
     from gpucodegen.program import Program
     from gpucodegen.tiling.tuning.space import Point
     from gpucodegen.tiling.tuning.trials import Trial
-    from gpucodegen.tuning.contest import Contest
+    from gpucodegen.tuning.holes import Holes
+    from gpucodegen.tuning.measuring.contest import Contest
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +25,8 @@ class Subject:
     """One function of a program, its options and the arguments of a call.
 
     ``identity``: its key in the store, which says machine and versions too.  ``made``:
-    makes the contest of a program, a name and arguments.
+    makes the contest of a program, a name and arguments.  ``pipeline``: the passes
+    whose holes are tuned, if that is what is tuned.
     """
 
     text: str
@@ -33,25 +35,34 @@ class Subject:
     arguments: tuple[Any, ...]
     identity: str
     made: Callable[..., Contest]
+    pipeline: str = ""
 
     @staticmethod
     def of(
-        program: Program, name: str, arguments: tuple[Any, ...], identity: str
+        program: Program, name: str, arguments: tuple[Any, ...], holes: Holes | None
     ) -> Subject:
-        """The data of a call."""
-        from gpucodegen.tuning.arguments import plain
-        from gpucodegen.tuning.contest import Contest
+        """The data of a call; of a pipeline with holes, if there is one."""
+        from gpucodegen.tuning.measuring.arguments import plain
+        from gpucodegen.tuning.measuring.contest import Contest
 
         options = program[name].options
-        text = str(program.module)
-        return Subject(text, name, options, plain(arguments), identity, Contest.of)
+        pipeline = holes.pipeline if holes else ""
+        return Subject(
+            str(program.module),
+            name,
+            options,
+            plain(arguments),
+            identity_of(program, name, arguments, pipeline),
+            holes.contest if holes else Contest.of,
+            pipeline,
+        )
 
     def contest(self) -> Contest:
         """A contest in this process."""
         from gpucodegen.api import parse
         from gpucodegen.program import Program
         from gpucodegen.program_text import of_module
-        from gpucodegen.tuning.arguments import real
+        from gpucodegen.tuning.measuring.arguments import real
 
         program = Program(
             of_module(parse(self.text, allow_unregistered=True)), self.options
@@ -69,6 +80,7 @@ class Subject:
             "function": self.name,
             "target": self.options.target,
             "arguments": [str(argument) for argument in self.arguments],
+            **({"pipeline": self.pipeline} if self.pipeline else {}),
             "threads": self.options.threads,
             "processor": host_name(),
             "machine": platform.node(),
@@ -76,13 +88,20 @@ class Subject:
         }
 
 
-def identity_of(program: Program, name: str, arguments: tuple[Any, ...]) -> str:
-    """The key in the store of a function called with these arguments."""
+def identity_of(
+    program: Program, name: str, arguments: tuple[Any, ...], pipeline: str = ""
+) -> str:
+    """The key in the store of a function called with these arguments.
+
+    That of a ``pipeline`` with holes is another one for each pipeline.
+    """
     from gpucodegen.compiling.winners import tuning_identity
+    from gpucodegen.tiling.tuning.store import tuning_key
 
     function = program[name]
     key = function.key_for(arguments)
-    return tuning_identity(function.source, name, key, function.options)
+    plain = tuning_identity(function.source, name, key, function.options)
+    return tuning_key(function=plain, pipeline=pipeline) if pipeline else plain
 
 
 def measured(pickled: bytes, point: Point) -> Trial:
@@ -100,7 +119,8 @@ def _contest(pickled: bytes) -> Contest:
 
     subject: Subject = pickle.loads(pickled)  # noqa: S301  (made by this package)
     contest = subject.contest()
-    here = identity_of(contest.program, subject.name, tuple(contest.arguments))
+    given = tuple(contest.rotation.arguments)
+    here = identity_of(contest.program, subject.name, given, subject.pipeline)
     if here != subject.identity:
         raise RuntimeError(
             "this worker's machine, packages or alignment of arrays are others than"

@@ -1,27 +1,30 @@
 """``gpucodegen.tune``: time legal tile sizes, keep the best for `compile`.
 
-The default schedule is timed first.  The fastest others meet it in a final, all in
-turn on the same arrays, and one is stored only if it is faster there beyond noise.
+The default schedule is timed first.  The fastest others meet it in a final
+(`gpucodegen.tuning.final`), and one is stored only if it is faster there beyond noise.
 """
 
 from __future__ import annotations
 
 import pickle
-from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, Protocol
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
+from gpucodegen import errors
 from gpucodegen.api import compile as compile_source
 from gpucodegen.compiling.winners import tuning_store
 from gpucodegen.tiling.tuning import strategies
 from gpucodegen.tiling.tuning.search import MeasureAll, Search
 from gpucodegen.tiling.tuning.space import Space
-from gpucodegen.tiling.tuning.trials import Trial, TrialError
-from gpucodegen.tuning.contained import Contained
-from gpucodegen.tuning.contest import Contest
+from gpucodegen.tiling.tuning.trials import Trial, TrialError, identity
+from gpucodegen.tuning.measuring.contained import Contained
 from gpucodegen.tuning.effort import effort_of
+from gpucodegen.tuning.final import Finalist, Timing, final, winner
+from gpucodegen.tuning.holes import Holes
 from gpucodegen.tuning.result import TuneResult
 from gpucodegen.tuning.schedules import Schedules, schedules
-from gpucodegen.tuning.subject import Subject, identity_of, measured
+from gpucodegen.tuning.subject import Subject, measured
 
 if TYPE_CHECKING:
     import os
@@ -30,26 +33,7 @@ if TYPE_CHECKING:
     from gpucodegen.dialects.builtin import Module
     from gpucodegen.program import Program
     from gpucodegen.tiling.tuning.space import Point
-
-FINALISTS = 3
-"""Schedules that meet the default in the final."""
-
-
-class Timing(Protocol):
-    """What times schedules: `Contest` in this process, `Contained` in another."""
-
-    def trial(self, point: Point) -> Trial:
-        """The trial of one point, alone."""
-        ...
-
-    def rounds(self, points: Sequence[Point]) -> list[list[float]]:
-        """Seconds of calls of each point, all of them in each round."""
-        ...
-
-    def close(self) -> None:
-        """Give back what is held."""
-        ...
-
+    from gpucodegen.tiling.tuning.store import Session
 
 def tune(
     source: str | os.PathLike[str] | Module,
@@ -59,6 +43,8 @@ def tune(
     trials: int | None = None,
     budget: float | str | None = None,
     candidates: Sequence[Sequence[int]] | None = None,
+    pipeline: str = "",
+    values: Mapping[str, Sequence[int]] | None = None,
     sampler: Any = None,
     executor: Executor | None = None,
     workers: int = 2,
@@ -73,8 +59,10 @@ def tune(
     and ``budget`` (seconds, or "5m") set other limits; the default schedule is always
     timed, first.  Trials that an earlier tuning stored count, and are not made again.
     ``candidates`` are tile sizes to try instead of searching; a 0 is the compiler's own
-    choice.  ``sampler``: one of Optuna's, in the place of the local search.
-    ``executor``: makes up to ``workers`` trials at the same time, on workers with the
+    choice.  ``pipeline``: passes with holes, "tile{sizes=[$a,$b]}", that run before the
+    compiler's; ``values``: integers for each hole, {"a": [8, 16], "b": [32]}.  They are
+    timed against the program without them.  ``sampler``: one of Optuna's, in the place
+    of the local search.  ``executor``: makes up to ``workers`` trials at the same time, on workers with the
     processor and packages of this one, such as a Dask client's ``get_executor()``.
     ``isolate``: schedules run in a process of their own, so that one that crashes, or
     takes more than ``timeout`` seconds, is no more than a trial with that reason.
@@ -85,23 +73,28 @@ def tune(
     The arguments are copied, so they keep their contents.  A schedule that is faster
     than the default is stored for this function, these shapes, options and this
     machine, and used by `compile` from then on, in other processes too; where none is,
-    none is stored.  Ctrl-C keeps the trials that were made.
+    none is stored.  The winner of a pipeline is `TuneResult.pipeline`; ``compile`` does
+    not run it by itself.  Ctrl-C keeps the trials that were made.
     """
     limits = effort_of(effort, trials, budget)
     chosen: dict[str, Any] = {"target": "cpu", **options, "tuned": False}
     program = compile_source(source, **chosen)
-    found = schedules(program, name, arguments)
-    subject = Subject.of(
-        program, name, arguments, identity_of(program, name, arguments)
+    holes = _holes(pipeline, values)
+    found = (
+        holes.schedules(program.module)
+        if holes
+        else schedules(program, name, arguments)
     )
+    subject = Subject.of(program, name, arguments, holes)
     session = tuning_store().session(subject.identity)
     session.describe(subject.about())
     timing, note = _timing(
         program, subject, arguments, isolate=isolate, timeout=timeout
     )
+    points = _points(found, candidates, holes, limits.trials)
     try:
         search = Search(
-            _space(found, candidates),
+            _space(found, points),
             _measure(timing, subject, executor),
             max(limits.trials, 1 + len(candidates or ())),
             session,
@@ -109,17 +102,46 @@ def tune(
             observe,
         )
         width = 1 if executor is None else workers
-        made = search.run(_strategy(found, candidates, sampler, width)).trials
-        winner, gain = None, 1.0
+        strategy = _strategy(found, points, sampler, width)
+        made = search.run(strategy).trials
+        finalists: tuple[Finalist, ...] = ()
         try:
-            winner, gain = _final(found.default, made, timing)
-            session.crown(winner, gain)
+            finalists = final(found.default, made, timing)
+            _keep(session, subject, finalists)
         except TrialError as problem:
             note = f"the final was given up, so what was stored stays: {problem}"
     finally:
         timing.close()
-    place = session.store.path
-    return TuneResult(name, made, found.default, winner, gain, place, note)
+    place, every = session.store.path, _with_refused(made, holes)
+    return TuneResult(name, every, found.default, finalists, place, note, holes)
+
+
+def _holes(pipeline: str, values: Mapping[str, Sequence[int]] | None) -> Holes | None:
+    """Those of the pipeline that is tuned, if one is."""
+    if pipeline:
+        return Holes.of(pipeline, values)
+    if values is not None:
+        hint = "Pass a pipeline with holes for them too"
+        raise errors.InvalidOption(name="values", value=values, hint=hint)
+    return None
+
+
+def _keep(session: Session, subject: Subject, finalists: Sequence[Finalist]) -> None:
+    """Store the winner, how the final went, and that there was one."""
+    best = winner(finalists)
+    if best is None:
+        session.crown(None)
+    else:
+        session.crown(best.point, best.gain.median)
+    told = {"final": [one.json() for one in finalists], "finished": time.time()}
+    session.describe({**subject.about(), **told})
+
+
+def _with_refused(made: Sequence[Trial], holes: Holes | None) -> tuple[Trial, ...]:
+    """The trials, and the points of a pipeline that were found illegal besides."""
+    listed = {identity(trial.point) for trial in made}
+    illegal = holes.illegal if holes else []
+    return (*made, *(one for one in illegal if identity(one.point) not in listed))
 
 
 def _timing(
@@ -132,31 +154,41 @@ def _timing(
 ) -> tuple[Timing, str]:
     """What times schedules, and why it does so in this process if it does."""
     if not isolate:
-        return Contest.of(program, subject.name, arguments), ""
+        return subject.made(program, subject.name, arguments), ""
     try:
         return Contained.of(subject, timeout), ""
     except Exception as problem:  # noqa: BLE001  (what is wrong here too is raised here)
         reason = f"{type(problem).__name__}: {problem}"
     note = f"schedules ran in this process, since another one cannot run them: {reason}"
-    return Contest.of(program, subject.name, arguments), note
+    return subject.made(program, subject.name, arguments), note
 
 
-def _space(found: Schedules, candidates: Sequence[Sequence[int]] | None) -> Space:
+def _space(found: Schedules, points: Sequence[Point] | None) -> Space:
     """What may be tried; of given points, what the compiler refuses may not."""
-    if candidates is None:
+    if points is None:
         return found.space
     return Space(found.knob.values, found.refusal)
 
 
-def _strategy(
+def _points(
     found: Schedules,
     candidates: Sequence[Sequence[int]] | None,
-    sampler: Any,
-    width: int,
+    holes: Holes | None,
+    trials: int,
+) -> Sequence[Point] | None:
+    """Points to try instead of searching: given ones, or all of a pipeline if few."""
+    if candidates is not None:
+        return [found.default, *map(found.point_of, candidates)]
+    if holes and holes.count < trials:
+        return [found.default, *holes.points()]
+    return None
+
+
+def _strategy(
+    found: Schedules, points: Sequence[Point] | None, sampler: Any, width: int
 ) -> strategies.Strategy:
     """The order of the trials, the default before all others."""
-    if candidates is not None:
-        points = [found.default, *map(found.point_of, candidates)]
+    if points is not None:
         return strategies.given(points, width=width)
     if sampler is not None:
         return strategies.sampled(found.space, found.seeds, sampler, width=width)
@@ -176,30 +208,3 @@ def _measure(timing: Timing, subject: Subject, executor: Executor | None) -> Mea
         yield from (future.result() for future in as_completed(asked))
 
     return measure
-
-
-def _final(
-    default: Point, trials: Sequence[Trial], timing: Timing
-) -> tuple[Point | None, float]:
-    """The point that is faster than the default, and how many times as fast it is.
-
-    None where the default did not run: nothing is known to be faster.  Raises
-    TrialError.
-    """
-    from gpucodegen.tiling.tuning.verdict import is_faster, ratio
-
-    timed = sorted((t.seconds, n) for n, t in enumerate(trials) if t.seconds)
-    fastest = [trials[n].point for _, n in timed]
-    finalists = [point for point in fastest if point != default][:FINALISTS]
-    if not finalists or default not in fastest:
-        return None, 1.0
-    theirs, *others = timing.rounds([default, *finalists])
-    proven = [
-        (1 / ratio(own, theirs), -n)
-        for n, own in enumerate(others)
-        if is_faster(own, theirs)
-    ]
-    if not proven:
-        return None, 1.0
-    gain, n = max(proven)
-    return finalists[-n], gain

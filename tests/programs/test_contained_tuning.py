@@ -26,9 +26,9 @@ from gpucodegen.compiling.winners import tuning_store
 from gpucodegen.dialects.func import Function
 from gpucodegen.tiling.tuning.exchange import exported
 from gpucodegen.tiling.tuning.trials import Crashed, Status
-from gpucodegen.tuning import contained
-from gpucodegen.tuning.agreement import difference
-from gpucodegen.tuning.contest import Contest
+from gpucodegen.tuning.measuring import contained
+from gpucodegen.tuning.measuring.agreement import difference
+from gpucodegen.tuning.measuring.contest import Contest
 from gpucodegen.tuning.result import TuneResult
 from gpucodegen.tuning.subject import Subject, identity_of
 
@@ -49,25 +49,24 @@ ADD = """func.func @add(%A: memref<?x?xf64, strided<[?, ?]>>, %x: f64) {
 
 BROKEN = """
 import ctypes, os, time
-from gpucodegen.tuning.contest import Contest
+from gpucodegen.tuning.measuring.contest import Contest
 
 class Broken(Contest):
-    def _bound(self, point):
+    def _compiled(self, point):
         match point.get("tile0"):
             case 8: ctypes.string_at(0)
             case 16: time.sleep(600)
-            case 32: return lambda: self.copies[0].fill(7)
+            case 32: return lambda a, x: a.fill(7)
             case 64: os._exit(3)
-        return Contest._bound(self, point)
+        return Contest._compiled(self, point)
     def seconds(self, point):
         super().seconds(point)
         return 1.0 if point.get("tile0") else 2.0
     def rounds(self, points):
         return [[1.0 if point.get("tile0") else 2.0] * 9 for point in points]
+    repeated = rounds
 
-def broken(program, name, arguments):
-    copies = Contest.of(program, name, arguments).copies
-    return Broken(program, name, arguments, copies)
+broken = Broken.of
 """
 
 
@@ -191,7 +190,7 @@ def test_unusable_limits_are_refused(options: dict[str, Any], name: str) -> None
 
 EIGHT = """
 import json, sys, numpy as np, gpucodegen as gcg
-from gpucodegen.tuning.contest import Contest
+from gpucodegen.tuning.measuring.contest import Contest
 made = []
 def seconds(self, point):
     made.append(sorted(point.items()))
@@ -377,7 +376,9 @@ def test_no_process_stays_behind_what_cannot_be_made(
     monkeypatch.setattr(
         contained._Worker, "end", lambda self: (end(self), ended.append(1))
     )
-    subject = Subject.of(gcg.compile(ADD, target="cpu"), "add", (np.zeros((4, 4)),), "")
+    subject = Subject.of(
+        gcg.compile(ADD, target="cpu"), "add", (np.zeros((4, 4)), 1.0), None
+    )
     object.__setattr__(subject, "made", broken.Broken)  # which wants more arguments
     with pytest.raises(TypeError):
         contained.Contained.of(subject, 60.0)
@@ -394,6 +395,7 @@ def test_a_final_that_crashes_keeps_what_was_stored(
     key = identity_of(gcg.compile(ADD, target="cpu"), "add", (a, 1.0))
     tuning_store().session(key).crown({"tile0": 8, "tile1": 0}, 1.5)
     monkeypatch.setattr(Contest, "rounds", rounds)
+    monkeypatch.setattr(Contest, "seconds", lambda *_: 1.0)
     result = gcg.tune(ADD, "add", a, 1.0, candidates=[(16,)], isolate=False)
     assert result.winner is None
     assert "final was given up" in str(result)

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 SECONDS_TO_START = 120.0
 """For imports and the text of the program, on a busy machine."""
 ENDED = object()
-COMMAND = (sys.executable, "-P", "-m", "gpucodegen.tuning.worker")
+COMMAND = (sys.executable, "-P", "-m", "gpucodegen.tuning.measuring.worker")
 
 
 @dataclass(slots=True)
@@ -75,6 +75,10 @@ class Contained:
     def rounds(self, points: Sequence[Point]) -> list[list[float]]:
         """Seconds of calls of each point.  Raises TrialError."""
         return self._ask("rounds", points, self.timeout * len(points))
+
+    def repeated(self, points: Sequence[Point]) -> list[list[float]]:
+        """The same of calls on the same arguments again and again."""
+        return self._ask("repeated", points, self.timeout * len(points))
 
     def close(self) -> None:
         """End the process."""

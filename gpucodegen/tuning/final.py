@@ -1,0 +1,117 @@
+"""The final: the fastest schedules against the default, all of them in turn.
+
+Comes in: the trials of a search and what times schedules.  Goes out: how much faster
+than the default each finalist is, with a confidence, and the winner if there is one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Protocol
+
+from gpucodegen.tiling.tuning.verdict import CONFIDENCE, Gain, gain
+
+if TYPE_CHECKING:
+    from gpucodegen.tiling.tuning.space import Point
+    from gpucodegen.tiling.tuning.trials import Trial
+
+FINALISTS = 3
+"""Schedules that meet the default in the final."""
+NEAR = 1.05
+"""Schedules that took so many times what the default took may have had bad luck."""
+
+
+class Timing(Protocol):
+    """What times schedules: `Contest` in this process, `Contained` in another."""
+
+    def trial(self, point: Point) -> Trial:
+        """The trial of one point, alone."""
+        ...
+
+    def rounds(self, points: Sequence[Point]) -> list[list[float]]:
+        """Seconds of calls of each point, all of them in each round."""
+        ...
+
+    def repeated(self, points: Sequence[Point]) -> list[list[float]]:
+        """The same of calls on the same arguments again and again."""
+        ...
+
+    def close(self) -> None:
+        """Give back what is held."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Finalist:
+    """A schedule of the final, and how many times as fast as the default it is.
+
+    ``objection``: why it is not stored all the same.
+    """
+
+    point: Point
+    gain: Gain
+    objection: str = ""
+
+    @property
+    def is_worthy(self) -> bool:
+        """Whether it may take the place of the default."""
+        return self.gain.is_proven and not self.objection
+
+    def json(self) -> dict[str, Any]:
+        """All of it as plain values."""
+        return {
+            "point": dict(self.point),
+            "gain": self.gain.median,
+            "low": self.gain.low,
+            "high": self.gain.high,
+            "confidence": CONFIDENCE,
+            "objection": self.objection,
+        }
+
+
+def final(
+    default: Point, trials: Sequence[Trial], timing: Timing
+) -> tuple[Finalist, ...]:
+    """The finalists, the fastest first.
+
+    The fastest one that is proven faster must not be slower where calls find their
+    arguments in caches: what is slower there has that as its objection.  None where the
+    default did not run: nothing is known to be faster.  Raises TrialError.
+    """
+    timed = sorted((t.seconds, n) for n, t in enumerate(trials) if t.seconds)
+    fastest = [trials[n].point for _, n in timed]
+    if default not in fastest:
+        return ()
+    enough = NEAR * timed[fastest.index(default)][0]
+    near = [trials[n].point for seconds, n in timed if seconds <= enough]
+    points = [point for point in near if point != default][:FINALISTS]
+    if not points:
+        return ()
+    theirs, *others = timing.rounds([default, *points])
+    found = [
+        Finalist(point, gain(own, theirs, len(points)))
+        for point, own in zip(points, others, strict=True)
+    ]
+    found.sort(key=lambda one: -one.gain.median)
+    for n, one in enumerate(found):
+        if one.is_worthy:
+            found[n] = one = _in_caches(one, default, timing)
+        if one.is_worthy:
+            break
+    return tuple(found)
+
+
+def winner(finalists: Sequence[Finalist]) -> Finalist | None:
+    """The fastest one that is worthy."""
+    return next((one for one in finalists if one.is_worthy), None)
+
+
+def _in_caches(one: Finalist, default: Point, timing: Timing) -> Finalist:
+    """The finalist with an objection if it loses on arguments that caches hold."""
+    theirs, own = timing.repeated([default, one.point])
+    warm = gain(own, theirs)
+    if not warm.is_loss:
+        return one
+    why = f"{warm} that on arguments which caches hold"
+    return Finalist(one.point, one.gain, why)

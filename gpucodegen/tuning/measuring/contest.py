@@ -1,0 +1,204 @@
+"""Schedules of one function timed on the same arguments, alone or in turn.
+
+Comes in: a program, a function, the arguments of a call.  Goes out: trials of points.
+"""
+
+from __future__ import annotations
+
+import statistics
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, Self, cast
+
+from gpucodegen.compiling.winners import Point, with_point
+from gpucodegen.program_text import of_module
+from gpucodegen.tiling.tuning.trials import Identity, Trial, WrongResult
+from gpucodegen.tuning.measuring.agreement import difference
+from gpucodegen.tuning.measuring.arguments import copied
+from gpucodegen.tuning.measuring.clocks import Clock, Watch
+from gpucodegen.tuning.measuring.rotation import Rotation
+
+if TYPE_CHECKING:
+    from gpucodegen.ir.types import Type
+    from gpucodegen.program import Program
+
+Launch = Callable[..., Any]
+REPETITIONS = 3
+SECONDS_PER_TRIAL = 0.3
+HOPELESS = 1.25
+"""A schedule whose least time is so many times the best one's is timed no more."""
+ROUNDS = range(11, 25)
+"""Rounds of a final: the fewest, and those that fit its time."""
+SECONDS_PER_FINAL = 2.0
+SECONDS_PER_ROUND = 2e-3
+"""Shorter calls are repeated in a round, as the clock is not exact."""
+DEFAULT: Point = {}
+"""The compiler's own choices."""
+
+
+@dataclass(slots=True)
+class Contest:
+    """Times schedules of ``program[name]`` on copies of the arguments.
+
+    All schedules get the same copies, as times depend on where arrays lie, with their
+    first contents before each timing.  What a schedule leaves in them, and returns, is
+    compared with what the default leaves.  ``base``: seconds of the default when it was
+    first timed.  ``best``: the least time so far, as a part of the default's.
+    """
+
+    program: Program
+    name: str
+    rotation: Rotation
+    clock: Clock
+    launches: dict[Identity, Launch] = field(default_factory=dict[Identity, "Launch"])
+    expected: tuple[Any, ...] | None = None
+    base: float = 0.0
+    best: float = 1.0
+
+    @classmethod
+    def of(cls, program: Program, name: str, arguments: Sequence[Any]) -> Self:
+        """A contest with copies of the arguments."""
+        target, _ = program[name].key_for(tuple(arguments))
+        watch = Watch.of(arguments, target)
+        return cls(program, name, Rotation.of(arguments, watch.cache), watch.clock)
+
+    def trial(self, point: Point) -> Trial:
+        """The trial of one point, alone."""
+        from gpucodegen.tiling.tuning.search import one_by_one
+
+        return next(iter(one_by_one(self.seconds)([point])))
+
+    def seconds(self, point: Point) -> float:
+        """Seconds of a call; what keeps the point from running is raised.
+
+        It takes turns with the default: the median of the ratios, times what the
+        default took when it was first timed, is free of what slows the machine down
+        for a while.  A schedule that cannot win is timed no longer than it takes to
+        know (`_is_hopeless`).  Raises WrongResult where it leaves other numbers than
+        the default schedule.
+        """
+        own, default = self._launch(point), self._launch(DEFAULT)
+        calls = self._calls([own, default])
+        mine: list[float] = []
+        theirs: list[float] = []
+        begun = time.perf_counter()
+        while len(mine) < REPETITIONS or _since(begun) < SECONDS_PER_TRIAL:
+            mine.append(self._timed(own, calls))
+            theirs.append(
+                mine[-1] if own is default else self._timed(default, calls)
+            )
+            if self._is_hopeless(mine, theirs):
+                break
+        pairs = zip(mine, theirs, strict=True)
+        ratio = statistics.median(one / other for one, other in pairs)
+        self.base = self.base or statistics.median(theirs)
+        self.best = min(self.best, ratio)
+        return ratio * self.base
+
+    def rounds(self, points: Sequence[Point]) -> list[list[float]]:
+        """Seconds of calls of each point, all of them in each round.
+
+        Arguments are rotated: no call finds its own in a cache.
+        """
+        return self._rounds(points, self._timed)
+
+    def repeated(self, points: Sequence[Point]) -> list[list[float]]:
+        """The same of calls on the same arguments again and again."""
+        return self._rounds(points, self._timed_again)
+
+    def close(self) -> None:
+        """Nothing is held."""
+
+    def _rounds(
+        self, points: Sequence[Point], timed: Callable[[Launch, int], float]
+    ) -> list[list[float]]:
+        launches = [self._launch(point) for point in points]
+        calls = self._calls(launches)
+        seconds: list[list[float]] = [[] for _ in points]
+        begun = time.perf_counter()
+        for done in range(ROUNDS.stop):
+            if _since(begun) > SECONDS_PER_FINAL and done >= ROUNDS.start:
+                break
+            turn = list(zip(launches, seconds, strict=True))
+            for launch, times in turn if done % 2 else reversed(turn):
+                times.append(timed(launch, calls))
+        return seconds
+
+    def _is_hopeless(self, mine: Sequence[float], theirs: Sequence[float]) -> bool:
+        """Whether the least time so far is far above the best schedule's median.
+
+        That is known after a few turns, and of long calls after the first.
+        """
+        enough = 1 if mine[0] > SECONDS_PER_TRIAL else REPETITIONS
+        best = self.best * statistics.median(theirs)
+        return len(mine) >= enough and min(mine) > HOPELESS * best
+
+    def _launch(self, point: Point) -> Launch:
+        """The call of a point on a set of arguments; its numbers were compared."""
+        key = tuple(sorted((name, size) for name, size in point.items() if size))
+        if key in self.launches:
+            return self.launches[key]
+        if key and self.expected is None:
+            self._launch(DEFAULT)
+        launch = self._compiled(point)
+        self.rotation.reset(1)
+        left = self._left(launch(*self.rotation.sets[0]))
+        if self.expected is None:
+            self.expected = tuple(map(copied, left))
+        elif where := difference(left, self.expected, self._types()):
+            raise WrongResult(f"{where} as the default schedule computes")
+        self.launches[key] = launch
+        return launch
+
+    def _compiled(self, point: Point) -> Launch:
+        """The function with the schedule of a point."""
+        from gpucodegen.program import Program
+
+        base = replace(self.program[self.name].options, tuned=False)
+        module = self.program.module
+        return Program(of_module(module), with_point(base, point))[self.name]
+
+    def _left(self, result: Any) -> tuple[Any, ...]:
+        """All numbers that a call leaves: in its arguments, and as its results."""
+        several = isinstance(result, tuple)
+        results = cast("tuple[Any, ...]", result) if several else (result,)
+        copies = enumerate(self.rotation.sets[0])
+        changed = [copy for n, copy in copies if self.rotation.changed(n)]
+        return (*changed, *(x for x in results if x is not None))
+
+    def _types(self) -> list[Type]:
+        """Those of what `_left` gives."""
+        declared = self.program[self.name].view.type
+        inputs = enumerate(declared.inputs)
+        changed = [ty for n, ty in inputs if self.rotation.changed(n)]
+        return [*changed, *declared.results]
+
+    def _calls(self, launches: Sequence[Launch]) -> int:
+        """How many calls last as long as a round."""
+        first = max(self._timed(launch, 1) for launch in launches)
+        return max(1, int(SECONDS_PER_ROUND / max(first, 1e-9)))
+
+    def _timed(self, launch: Launch, calls: int) -> float:
+        """Seconds of each of some calls in a row, on one set after the other."""
+        sets = self.rotation.sets
+        self.rotation.reset()
+        calls = min(calls, len(sets)) if len(sets) > 1 else calls
+        return self._run(launch, [sets[n % len(sets)] for n in range(calls)])
+
+    def _timed_again(self, launch: Launch, calls: int) -> float:
+        """Seconds of each of some calls in a row on one set, after one more."""
+        self.rotation.reset(1)
+        launch(*self.rotation.sets[0])
+        return self._run(launch, [self.rotation.sets[0]] * calls)
+
+    def _run(self, launch: Launch, sets: Sequence[tuple[Any, ...]]) -> float:
+        def run() -> None:
+            for copies in sets:
+                launch(*copies)
+
+        return self.clock(run) / len(sets)
+
+
+def _since(begun: float) -> float:
+    return time.perf_counter() - begun

@@ -1,0 +1,62 @@
+"""Pictures of a search, PNG or SVG by matplotlib.
+
+Comes in: trials by title.  Goes out: a file, with a part for each title.
+
+- `trials`: their times in order, with the best so far
+- `heatmap`: times over two knobs
+- `parallel`: parallel coordinates of all knobs
+- `roofline`: default and winner under the roof of the machine
+- `roof`: that roof, measured, and the work of a function
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from gpucodegen import errors
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from gpucodegen.tiling.tuning.trials import Trial
+
+INCHES = (7.0, 3.2)
+"""Width, and height of each function's part."""
+KINDS = "trials", "heatmap", "parallel"
+"""Pictures of trials; each is drawn by the module of its name."""
+
+
+def plotted(titled: Mapping[str, Sequence[Trial]], place: Path, kind: str) -> None:
+    """Draw the trials of each function into an SVG or PNG file.
+
+    Raises InvalidOption for another kind; ImportError without matplotlib.
+    """
+    if kind not in KINDS:
+        hint = f"Pass {errors.one_of(KINDS)}"
+        raise errors.InvalidOption(name="kind", value=kind, hint=hint)
+    draw = import_module(f"{__name__}.{kind}").draw
+    figure, axes = figure_of(len(titled))
+    for (title, trials), axis in zip(titled.items(), axes, strict=False):
+        axis.set_title(title, fontsize="small", loc="left")
+        draw(axis, [trial for trial in trials if trial.seconds])
+    figure.savefig(place)
+
+
+def figure_of(parts: int) -> tuple[Any, list[Any]]:
+    """A figure of so many parts under one another, and their axes."""
+    rows = max(1, parts)
+    size = INCHES[0], INCHES[1] * rows
+    figure = import_module("matplotlib.figure").Figure(size, layout="constrained")
+    return figure, list(figure.subplots(rows, 1, squeeze=False)[:, 0])
+
+
+def is_default(trial: Trial) -> bool:
+    """Whether a trial is of the compiler's own choices."""
+    return not any(trial.point.values())
+
+
+def milliseconds(trial: Trial) -> float:
+    """The time of a trial that ran."""
+    return 1e3 * (trial.seconds or 0.0)
