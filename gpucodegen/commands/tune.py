@@ -20,6 +20,7 @@ from gpucodegen.commands.inputs import (
 )
 from gpucodegen.commands.run import add_argument_option, argument, only
 from gpucodegen.compiling.targets.registry import choices
+from gpucodegen.compiling.winners import SHAPES
 from gpucodegen.tuning.progress import progress
 
 if TYPE_CHECKING:
@@ -41,6 +42,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--sizes", default="", metavar="N=8,...", help="without --arg: made-up arrays"
     )
     parser.add_argument("--target", choices=choices(), default="cpu")
+    parser.add_argument("--arch", default="", help="of a GPU: predict without one")
+    parser.add_argument(
+        "--shapes", choices=SHAPES, default=SHAPES[0], help="for which the result holds"
+    )
     parser.add_argument("--effort", choices=("quick", "full"), default="quick")
     parser.add_argument("--trials", type=int, help="schedules to time")
     parser.add_argument("--budget", help="time to spend: 90s, 5m")
@@ -84,6 +89,8 @@ def _tuned(module: Module, options: argparse.Namespace) -> TuneResult:
             budget=options.budget,
             timeout=options.timeout,
             target=options.target,
+            arch=options.arch,
+            shapes=options.shapes,
             observe=observe,
         )
 

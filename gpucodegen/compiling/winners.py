@@ -238,11 +238,18 @@ def tuning_identity(
 
 def _device(target: str, scope: Scope) -> object:
     """What kernels run on that is not the host; a prediction is for any of its kind."""
+    if scope.predicted_for:
+        return "predicted", scope.predicted_for.removesuffix("a")
+    return device_name(target)
+
+
+def device_name(target: str) -> str:
+    """The device that a target's kernels run on, with its driver; "": the host."""
     from gpucodegen.runtime.devices import inventory
 
     if not is_cuda(target):
-        return None
-    if scope.predicted_for:
-        return "predicted", scope.predicted_for.removesuffix("a")
+        return ""
     gpu = None if target == "sim" else inventory.current_gpu()
-    return "emulated" if gpu is None else (gpu.name, gpu.architecture, gpu.driver)
+    if gpu is None:
+        return "emulated device"
+    return f"{gpu.name}, {gpu.architecture}, driver {gpu.driver}"

@@ -25,6 +25,8 @@ class TuneResult:
     fastest schedules did against it.  ``place``: the file that keeps all this.
     ``note``: what a user should know besides, such as why schedules ran in this
     process.  ``holes``: of the pipeline that was tuned, if one was.
+    ``predicted_for``: the architecture for which a model estimated all this; "": it was
+    measured.
     """
 
     function: str
@@ -34,6 +36,7 @@ class TuneResult:
     place: Path = Path()
     note: str = ""
     holes: Holes | None = None
+    predicted_for: str = ""
 
     @property
     def winner(self) -> Point | None:
@@ -71,9 +74,18 @@ class TuneResult:
     def _verdict(self) -> str:
         found = winner(self.finalists)
         if found is None:
+            better = "faster than the default beyond noise"
+            if self.predicted_for:
+                better = f"expected to be faster for {self.predicted_for}"
             return (
-                "nothing is faster than the default beyond noise;"
+                f"nothing is {better};"
                 f" {len(self.trials)} trials are kept in {self.place}"
+            )
+        if self.predicted_for:
+            return (
+                f"stored as a prediction for {self.predicted_for}: {shown(found.point)}:"
+                f" an estimated {found.gain.median:.2f} times the default's speed,"
+                f" in {self.place}"
             )
         used = f" (-p '{self.pipeline}')" if self.holes else ""
         return (
@@ -113,6 +125,7 @@ class TuneResult:
             "trials": trials,
             "place": str(self.place),
             "note": self.note,
+            "predicted_for": self.predicted_for,
         }
 
 

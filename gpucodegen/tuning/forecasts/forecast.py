@@ -23,9 +23,8 @@ from gpucodegen.report.gpu.machine_code import machine_code_of
 from gpucodegen.report.gpu.measuring import Enough, MeasuringDevice
 from gpucodegen.report.gpu.report import capability_of, device_of
 from gpucodegen.tiling.tuning.trials import Identity, Status, Trial, failed
-from gpucodegen.tiling.tuning.verdict import LEAST_ROUNDS
-from gpucodegen.tuning.arguments import PlainArray
-from gpucodegen.tuning.contest import DEFAULT, Contest
+from gpucodegen.tuning.measuring.arguments import PlainArray
+from gpucodegen.tuning.measuring.contest import DEFAULT, Contest
 from gpucodegen.tuning.forecasts.reduced import reduced
 
 if TYPE_CHECKING:
@@ -33,6 +32,8 @@ if TYPE_CHECKING:
 
 BLOCKS = 2
 """Blocks of a launch that are executed, where that is many."""
+ROUNDS = 24
+"""As a final has them; estimates do not differ."""
 EMULATED = 1 << 25
 """Instructions of threads that a call may take to be run whole: some seconds."""
 
@@ -77,7 +78,11 @@ class Forecast:
 
     def rounds(self, points: Sequence[Point]) -> list[list[float]]:
         """Estimates, which are the same in each round."""
-        return [[self.expected(point)] * LEAST_ROUNDS for point in points]
+        return [[self.expected(point)] * ROUNDS for point in points]
+
+    def repeated(self, points: Sequence[Point]) -> list[list[float]]:
+        """The same: where arguments lie is not part of an estimate."""
+        return self.rounds(points)
 
     def close(self) -> None:
         """Nothing is held."""
@@ -104,7 +109,9 @@ class Forecast:
             raise errors.NoKernel(function=self.name, reason=reason, hint=hint)
         if not self.instructions:
             self.instructions = sum(
-                launch.count * launch.scale * launch.counters.instructions("lanes").total()
+                launch.count
+                * launch.scale
+                * launch.counters.instructions("lanes").total()
                 for launch in launches
             )
         codes = {

@@ -85,9 +85,7 @@ class Contest:
         begun = time.perf_counter()
         while len(mine) < REPETITIONS or _since(begun) < SECONDS_PER_TRIAL:
             mine.append(self._timed(own, calls))
-            theirs.append(
-                mine[-1] if own is default else self._timed(default, calls)
-            )
+            theirs.append(mine[-1] if own is default else self._timed(default, calls))
             if self._is_hopeless(mine, theirs):
                 break
         pairs = zip(mine, theirs, strict=True)
@@ -95,6 +93,10 @@ class Contest:
         self.base = self.base or statistics.median(theirs)
         self.best = min(self.best, ratio)
         return ratio * self.base
+
+    def check(self, point: Point) -> None:
+        """Run a schedule once.  Raises WrongResult as `seconds` does."""
+        self._launch(point)
 
     def rounds(self, points: Sequence[Point]) -> list[list[float]]:
         """Seconds of calls of each point, all of them in each round.

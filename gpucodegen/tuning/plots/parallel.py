@@ -27,7 +27,9 @@ def draw(axis: Any, trials: Sequence[Trial]) -> None:
     for trial in sorted(trials, key=lambda one: -milliseconds(one)):
         share = _share(milliseconds(trial), least, most)
         heights = [
-            _share(values[name].index(trial.point.get(name, 0)), 0, len(values[name]) - 1)
+            _share(
+                values[name].index(trial.point.get(name, 0)), 0, len(values[name]) - 1
+            )
             for name in names
         ]
         style = "--" if is_default(trial) else "-"
