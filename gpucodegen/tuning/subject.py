@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from gpucodegen.program import Program
     from gpucodegen.tiling.tuning.space import Point
     from gpucodegen.tiling.tuning.trials import Trial
-    from gpucodegen.tuning.holes import Holes
     from gpucodegen.tuning.final import Timing
+    from gpucodegen.tuning.holes import Holes
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,12 +18,12 @@ from gpucodegen.tiling.tuning import strategies
 from gpucodegen.tiling.tuning.search import MeasureAll, Search
 from gpucodegen.tiling.tuning.space import Space
 from gpucodegen.tiling.tuning.trials import Trial, TrialError, identity
-from gpucodegen.tuning.measuring.contained import Contained
 from gpucodegen.tuning.effort import effort_of
 from gpucodegen.tuning.final import Finalist, Timing, final, winner
 from gpucodegen.tuning.forecasts.basis import on_host, predicted_for
 from gpucodegen.tuning.forecasts.forecast import Forecast
 from gpucodegen.tuning.holes import Holes
+from gpucodegen.tuning.measuring.contained import Contained
 from gpucodegen.tuning.result import TuneResult
 from gpucodegen.tuning.schedules import PRUNED, Schedules, schedules
 from gpucodegen.tuning.subject import Subject, measured

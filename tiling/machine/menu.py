@@ -1,4 +1,4 @@
-"""The plans that a planner chooses among: the model's choice, or what a caller asks for.
+"""The plans that a planner chooses among: the model's choice, or what is asked for.
 
 Comes in: plans of one kind of kernel and what each costs.  Goes out: one of them.  What
 was on offer is kept, as points of a search: so the planner's candidates are the tuner's

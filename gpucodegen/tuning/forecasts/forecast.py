@@ -9,6 +9,7 @@ device.  Nothing is timed.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -23,9 +24,9 @@ from gpucodegen.report.gpu.machine_code import machine_code_of
 from gpucodegen.report.gpu.measuring import Enough, MeasuringDevice
 from gpucodegen.report.gpu.report import capability_of, device_of
 from gpucodegen.tiling.tuning.trials import Identity, Status, Trial, failed
+from gpucodegen.tuning.forecasts.reduced import reduced
 from gpucodegen.tuning.measuring.arguments import PlainArray
 from gpucodegen.tuning.measuring.contest import DEFAULT, Contest
-from gpucodegen.tuning.forecasts.reduced import reduced
 
 if TYPE_CHECKING:
     from gpucodegen.runtime.devices.protocol import Device
@@ -98,10 +99,8 @@ class Forecast:
         device, capability = device_of(self.arch), capability_of(self.arch)
         function = self._program(point)[self.name]
         emulated = MeasuringDevice(0, compute_capability=capability, most=BLOCKS)
-        try:
+        with suppress(Enough):
             function(*(_moved(argument, emulated) for argument in self.arguments))
-        except Enough:
-            pass
         launches = list(emulated.launched.values())
         if not launches:
             reason = "all of its work is done by the host"
