@@ -18,15 +18,11 @@ import numpy as np
 import gpucodegen as gcg
 from bench.harness import SETTLE, Clock, settled
 from bench.row import Limit, Settings
-from gpucodegen.runtime.machine.processor import cpu
+from gpucodegen.tuning.plots.roof import COPY, TYPES, chained_work, chains
 
-CHAINS = 12
-"""Independent sums per thread: enough for four cycles of latency on two pipes."""
-STEPS = 500_000
 COPIED = 1 << 28
 """Bytes of each array of a copy."""
 ROUNDS = 9
-TYPES = {"f32": np.dtype(np.float32), "f64": np.dtype(np.float64)}
 
 
 def ceiling(limit: Limit, dtype: str, settings: Settings) -> float:
@@ -42,36 +38,6 @@ def ceilings(settings: Settings) -> dict[str, float]:
     return found | {"copy": bandwidth(settings)}
 
 
-def chains(dtype: str, threads: int) -> str:
-    """The kernel whose time is that of its multiply-adds.
-
-    >>> print(chains("f64", 2).splitlines()[0].lstrip())
-    func.func @chains(%in: memref<128xf64>, %out: memref<2x128xf64>) {
-    """
-    lanes = cpu().vector_bits // (8 * TYPES[dtype].itemsize)
-    vector, held = f"vector<{lanes}x{dtype}>", range(CHAINS)
-    start = ", ".join(f"%a{i} = %x" for i in held)
-    types = ", ".join([vector] * CHAINS)
-    fused = "\n".join(f"%b{i} = vector.fma %a{i}, %s, %x : {vector}" for i in held)
-    ends = ", ".join(f"%b{i}" for i in held)
-    sums = "\n".join(f"%r{i + 1} = arith.addf %r{i}, %o#{i} : {vector}" for i in held)
-    source, target = f"memref<128x{dtype}>", f"memref<{threads}x128x{dtype}>"
-    return f"""func.func @chains(%in: {source}, %out: {target}) {{
-      affine.parallel (%t) = (0) to ({threads}) {{
-        %x = affine.vector_load %in[0] : {source}, {vector}
-        %s = affine.vector_load %in[64] : {source}, {vector}
-        %o:{CHAINS} = affine.for %i = 0 to {STEPS} iter_args({start}) -> ({types}) {{
-          {fused}
-          affine.yield {ends} : {types}
-        }}
-        %r0 = arith.addf %x, %x : {vector}
-        {sums}
-        affine.vector_store %r{CHAINS}, %out[%t, 0] : {target}, {vector}
-      }}
-      return
-    }}"""
-
-
 @cache
 def peak(dtype: str, settings: Settings) -> float:
     """GFLOP/s of multiply-adds in registers."""
@@ -79,20 +45,7 @@ def peak(dtype: str, settings: Settings) -> float:
     program = gcg.compile(chains(dtype, threads), target="cpu", threads=threads)
     source = np.full(128, 0.5, TYPES[dtype])
     launch = program.chains.bind(source, np.empty((threads, 128), TYPES[dtype]))
-    lanes = cpu().vector_bits // (8 * TYPES[dtype].itemsize)
-    work = 2 * lanes * CHAINS * STEPS * threads
-    return work / _best(launch, settings.clock) / 1e9
-
-
-COPY = """func.func @copy(%in: memref<?xf32>, %out: memref<?xf32>) {
-  %c0 = arith.constant 0 : index
-  %n = memref.dim %in, %c0 : memref<?xf32>
-  affine.for %i = 0 to %n {
-    %x = affine.load %in[%i] : memref<?xf32>
-    affine.store %x, %out[%i] : memref<?xf32>
-  }
-  return
-}"""
+    return chained_work(dtype, threads) / _best(launch, settings.clock) / 1e9
 
 
 @cache

@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from gpucodegen.commands import tuned
@@ -21,10 +22,12 @@ from gpucodegen.commands.inputs import (
 from gpucodegen.commands.run import add_argument_option, argument, only
 from gpucodegen.compiling.targets.registry import choices
 from gpucodegen.compiling.winners import SHAPES
+from gpucodegen.tuning.plots import KINDS
 from gpucodegen.tuning.progress import progress
 
 if TYPE_CHECKING:
     from gpucodegen.dialects.builtin import Module
+    from gpucodegen.tiling.tuning.trials import Trial
     from gpucodegen.tuning.result import TuneResult
 
 INTERRUPTED = 130
@@ -52,7 +55,24 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--timeout", type=float, default=60.0, help="seconds of a trial"
     )
+    parser.add_argument(
+        "-p",
+        "--passes",
+        default="",
+        metavar="PIPELINE",
+        help="tune the holes of these passes: 'tile{sizes=[$a,$b]}'",
+    )
+    parser.add_argument(
+        "--values",
+        type=_values,
+        action="append",
+        metavar="a=8,16",
+        help="integers for a hole of --passes",
+    )
     parser.add_argument("--json", action="store_true", help="results as JSON")
+    parser.add_argument(
+        "--kind", choices=KINDS, default=KINDS[0], help="what plot draws"
+    )
 
 
 def run(options: argparse.Namespace) -> int:
@@ -63,23 +83,41 @@ def run(options: argparse.Namespace) -> int:
     with printed_warnings():
         for module in modules(options, failures):
             with failures.reported():
+                made: list[Trial] = []
                 try:
-                    result = _tuned(module, options)
+                    result = _tuned(module, options, made.append)
                 except KeyboardInterrupt:
-                    print("interrupted: finished trials are kept", file=sys.stderr)
-                    return INTERRUPTED
+                    return _interrupted(_entry(module, options), made)
                 text = json.dumps(result.json()) if options.json else str(result)
                 print(text)
     return failures.status
 
 
-def _tuned(module: Module, options: argparse.Namespace) -> TuneResult:
+def _interrupted(name: str, made: Sequence[Trial]) -> int:
+    """The table of what was made until Ctrl-C."""
+    from gpucodegen.compiling.winners import tuning_path
+    from gpucodegen.tuning.result import table
+
+    default = dict.fromkeys(made[0].point, 0) if made else {}
+    print(table(name, made, default))
+    print(f"interrupted: these trials are kept in {tuning_path()}", file=sys.stderr)
+    return INTERRUPTED
+
+
+def _tuned(
+    module: Module, options: argparse.Namespace, note: Callable[[Trial], object]
+) -> TuneResult:
     from gpucodegen.tuning.effort import effort_of
     from gpucodegen.tuning.tune import tune
 
     limits = effort_of(options.effort, options.trials, options.budget)
-    name = options.entry or only(list(module.functions))
-    with progress(limits.trials) as observe:
+    name = _entry(module, options)
+    with progress(limits.trials) as tell:
+
+        def observe(trial: Trial) -> None:
+            note(trial)
+            tell(trial)
+
         return tune(
             module,
             name,
@@ -88,11 +126,31 @@ def _tuned(module: Module, options: argparse.Namespace) -> TuneResult:
             trials=options.trials,
             budget=options.budget,
             timeout=options.timeout,
+            pipeline=options.passes,
+            values=dict(options.values) if options.values else None,
             target=options.target,
             arch=options.arch,
             shapes=options.shapes,
             observe=observe,
         )
+
+
+def _entry(module: Module, options: argparse.Namespace) -> str:
+    return options.entry or only(list(module.functions))
+
+
+def _values(text: str) -> tuple[str, list[int]]:
+    """A hole and its values.
+
+    >>> _values("a=8,16")
+    ('a', [8, 16])
+    """
+    name, _, numbers = text.partition("=")
+    try:
+        return name.removeprefix("$"), [int(number) for number in numbers.split(",")]
+    except ValueError:
+        problem = f"{text!r} is no hole with integers. Write it as a=8,16,32"
+        raise argparse.ArgumentTypeError(problem) from None
 
 
 def _arguments(

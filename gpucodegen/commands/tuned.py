@@ -14,6 +14,7 @@ from gpucodegen.tuning.result import line, shown
 
 if TYPE_CHECKING:
     from gpucodegen.tiling.tuning.store import TuningStore
+    from gpucodegen.tuning.plots import Tuned
 
 Action = Callable[["TuningStore", argparse.Namespace], int]
 UNITS = (("days", 86400), ("hours", 3600), ("minutes", 60), ("seconds", 1))
@@ -72,23 +73,33 @@ def _import(store: TuningStore, options: argparse.Namespace) -> int:
 
 
 def _plot(store: TuningStore, options: argparse.Namespace) -> int:
-    """A picture of the trials of each function, in the file that is named."""
-    from gpucodegen.tuning.plot import plotted
+    """A picture of each tuned function, in the file that is named."""
+    from gpucodegen.tuning.plots import plotted
 
     if options.place is None:
         print("tune plot: name the file, .svg or .png", file=sys.stderr)
         return 2
     titled = {
-        f"{_title(about)} ({key[:6]})": store.trials(key)
+        f"{_title(about)} ({key[:6]})": _drawn(store, key, about)
         for key, about in store.subjects().items()
         if not options.entry or about.get("function") == options.entry
     }
     try:
-        plotted(titled, Path(options.place))
+        plotted(titled, Path(options.place), options.kind)
     except ImportError:
         print("tune plot needs: pip install 'gpucodegen[plot]'", file=sys.stderr)
         return 1
+    print(f"{options.place}: {len(titled)} tuned functions")
     return 0
+
+
+def _drawn(store: TuningStore, key: str, about: Mapping[str, Any]) -> Tuned:
+    """What a picture shows of a key."""
+    from gpucodegen.tuning.plots import Tuned
+
+    winner = store.winner(key)
+    gain = 1.0 if winner is None else winner.gain
+    return Tuned(store.trials(key, in_order=True), about, gain)
 
 
 def _clear(store: TuningStore, options: argparse.Namespace) -> int:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -24,9 +24,8 @@ class TuneResult:
     ``default``: the point of the compiler's own choices.  ``finalists``: how the
     fastest schedules did against it.  ``place``: the file that keeps all this.
     ``note``: what a user should know besides, such as why schedules ran in this
-    process.  ``holes``: of the pipeline that was tuned, if one was.
-    ``predicted_for``: the architecture for which a model estimated all this; "": it was
-    measured.
+    process.  ``holes``: of the pipeline that was tuned, if one was.  ``about``: what
+    the store says of what was tuned.
     """
 
     function: str
@@ -36,7 +35,12 @@ class TuneResult:
     place: Path = Path()
     note: str = ""
     holes: Holes | None = None
-    predicted_for: str = ""
+    about: Mapping[str, Any] = field(default_factory=dict[str, Any])
+
+    @property
+    def predicted_for(self) -> str:
+        """The architecture for which a model estimated all this; "": it was timed."""
+        return str(self.about.get("predicted_for", ""))
 
     @property
     def winner(self) -> Point | None:
@@ -97,12 +101,14 @@ class TuneResult:
         """Draw the trials into a PNG or SVG file (`gpucodegen.tuning.plots`).
 
         ``kind``: "trials" in their order with the best so far, "heatmap" of two knobs,
-        or "parallel" coordinates of all knobs.  Raises InvalidOption; ImportError
-        without matplotlib.
+        "parallel" coordinates of all knobs, or "roofline" of default and winner, for
+        which the machine's roof is measured.  Raises InvalidOption; ImportError without
+        matplotlib.
         """
-        from gpucodegen.tuning.plots import plotted
+        from gpucodegen.tuning.plots import Tuned, plotted
 
-        plotted({f"@{self.function}": self.trials}, Path(place), kind)
+        tuned = Tuned(self.trials, self.about, self.gain)
+        plotted({f"@{self.function}": tuned}, Path(place), kind)
 
     def json(self) -> dict[str, Any]:
         """All of it as plain values."""

@@ -104,6 +104,17 @@ def schedules(program: Program, name: str, arguments: Sequence[Any]) -> Schedule
     return Schedules(joined(knobs), refusal)
 
 
+def affine_nests(program: Program, name: str, arguments: Sequence[Any]) -> Module:
+    """The function as its mapping begins, for the types of these arguments."""
+    function = program[name]
+    target, known = function.key_for(tuple(arguments))
+    types = specialized(function.view.type.inputs, known)
+    mapping = _Mapping((target, types, alignments(known)), function.options)
+    with catch_warnings():
+        simplefilter("ignore")  # compiling tells them
+        return mapping.front(program.module, name)
+
+
 @dataclass(frozen=True, slots=True)
 class _Mapping:
     """The passes that compile a function for a target and argument types."""

@@ -27,6 +27,7 @@ from gpucodegen.tuning.measuring.contained import Contained
 from gpucodegen.tuning.result import TuneResult
 from gpucodegen.tuning.schedules import PRUNED, Schedules, schedules
 from gpucodegen.tuning.subject import Subject, measured
+from gpucodegen.tuning.work import work_of
 
 if TYPE_CHECKING:
     import os
@@ -72,8 +73,9 @@ def tune(
     ``pipeline``: passes with holes, "tile{sizes=[$a,$b]}", that run before the
     compiler's; ``values``: integers for each hole, {"a": [8, 16], "b": [32]}.  They are
     timed against the program without them.  ``sampler``: one of Optuna's, in the place
-    of the local search.  ``executor``: makes up to ``workers`` trials at the same time, on workers with the
-    processor and packages of this one, such as a Dask client's ``get_executor()``.
+    of the local search.  ``executor``: makes up to ``workers`` trials at the same time,
+    on workers with the processor and packages of this one, such as a Dask client's
+    ``get_executor()``.
     ``isolate``: schedules run in a process of their own, so that one that crashes, or
     takes more than ``timeout`` seconds, is no more than a trial with that reason.
     ``observe`` is told each trial.
@@ -100,7 +102,8 @@ def tune(
     )
     subject = Subject.of(program, name, arguments, holes, scope)
     session = tuning_store().session(subject.identity)
-    session.describe(subject.about())
+    about = {**subject.about(), "work": work_of(program, name, arguments)}
+    session.describe(about)
     isolate = isolate and not scope.predicted_for
     timing, note = _timing(
         program, subject, arguments, isolate=isolate, timeout=timeout
@@ -124,7 +127,7 @@ def tune(
         finalists: tuple[Finalist, ...] = ()
         try:
             finalists = final(found.default, made, timing)
-            _keep(session, subject, finalists)
+            _keep(session, about, finalists)
         except TrialError as problem:
             note = f"the final was given up, so what was stored stays: {problem}"
     finally:
@@ -132,8 +135,7 @@ def tune(
     place, every = session.store.path, _with_refused(made, holes)
     told = note, _left_out(left_out, candidates), _compared(timing)
     note = "\n".join(filter(None, told))
-    more = place, note, holes, scope.predicted_for
-    return TuneResult(name, every, found.default, finalists, *more)
+    return TuneResult(name, every, found.default, finalists, place, note, holes, about)
 
 
 def _scope(shapes: str, predicted: str) -> Scope:
@@ -171,7 +173,9 @@ def _holes(pipeline: str, values: Mapping[str, Sequence[int]] | None) -> Holes |
     return None
 
 
-def _keep(session: Session, subject: Subject, finalists: Sequence[Finalist]) -> None:
+def _keep(
+    session: Session, about: Mapping[str, object], finalists: Sequence[Finalist]
+) -> None:
     """Store the winner, how the final went, and that there was one."""
     best = winner(finalists)
     if best is None:
@@ -179,7 +183,7 @@ def _keep(session: Session, subject: Subject, finalists: Sequence[Finalist]) -> 
     else:
         session.crown(best.point, best.gain.median)
     told = {"final": [one.json() for one in finalists], "finished": time.time()}
-    session.describe({**subject.about(), **told})
+    session.describe({**about, **told})
 
 
 def _with_refused(made: Sequence[Trial], holes: Holes | None) -> tuple[Trial, ...]:

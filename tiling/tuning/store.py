@@ -71,11 +71,12 @@ class TuningStore:
         """A memory for one search (see `gpucodegen.tiling.tuning.search`)."""
         return Session(self, key)
 
-    def trials(self, key: str) -> tuple[Trial, ...]:
-        """All finished trials of a key, the fastest first."""
+    def trials(self, key: str, *, in_order: bool = False) -> tuple[Trial, ...]:
+        """All finished trials of a key, the fastest first, or as they were made."""
+        order = "since, point" if in_order else "seconds is null, seconds, point"
         query = (
-            "select point, status, seconds, reason from trial"
-            " where key = ? and status != ? order by seconds is null, seconds, point"
+            "select point, status, seconds, reason from trial"  # noqa: S608
+            f" where key = ? and status != ? order by {order}"
         )
         with self.connection() as database:
             rows = database.execute(query, (key, _RUNNING)).fetchall()

@@ -1,6 +1,6 @@
 """Pictures of a search, PNG or SVG by matplotlib.
 
-Comes in: trials by title.  Goes out: a file, with a part for each title.
+Comes in: tunings by title.  Goes out: a file, with a part for each title.
 
 - `trials`: their times in order, with the best so far
 - `heatmap`: times over two knobs
@@ -12,6 +12,7 @@ Comes in: trials by title.  Goes out: a file, with a part for each title.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -24,24 +25,51 @@ if TYPE_CHECKING:
 
 INCHES = (7.0, 3.2)
 """Width, and height of each function's part."""
-KINDS = "trials", "heatmap", "parallel"
-"""Pictures of trials; each is drawn by the module of its name."""
+KINDS = "trials", "heatmap", "parallel", "roofline"
+"""Pictures; each is drawn by the module of its name."""
 
 
-def plotted(titled: Mapping[str, Sequence[Trial]], place: Path, kind: str) -> None:
-    """Draw the trials of each function into an SVG or PNG file.
+@dataclass(frozen=True, slots=True)
+class Tuned:
+    """What is drawn of a tuning: its trials in order, and of a roofline the rest.
+
+    ``about``: what the store says of it.  ``gain``: of the winner; 1 where none is.
+    """
+
+    trials: Sequence[Trial]
+    about: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    gain: float = 1.0
+
+
+def plotted(titled: Mapping[str, Tuned], place: Path, kind: str) -> None:
+    """Draw tunings by their titles into an SVG or PNG file.
 
     Raises InvalidOption for another kind; ImportError without matplotlib.
     """
     if kind not in KINDS:
         hint = f"Pass {errors.one_of(KINDS)}"
         raise errors.InvalidOption(name="kind", value=kind, hint=hint)
-    draw = import_module(f"{__name__}.{kind}").draw
     figure, axes = figure_of(len(titled))
-    for (title, trials), axis in zip(titled.items(), axes, strict=False):
+    for (title, tuned), axis in zip(titled.items(), axes, strict=False):
         axis.set_title(title, fontsize="small", loc="left")
-        draw(axis, [trial for trial in trials if trial.seconds])
+        _drawn(axis, tuned, kind)
     figure.savefig(place)
+
+
+def _drawn(axis: Any, tuned: Tuned, kind: str) -> None:
+    """One tuning, or why it has no such picture."""
+    draw = import_module(f"{__name__}.{kind}").draw
+    timed = [trial for trial in tuned.trials if trial.seconds]
+    try:
+        if kind == "roofline":
+            from gpucodegen.tuning.plots.roofline import Placed
+
+            draw(axis, Placed.of(tuned.about, timed, tuned.gain))
+        else:
+            draw(axis, timed)
+    except ValueError as problem:
+        axis.set_axis_off()
+        axis.text(0.5, 0.5, f"no picture: {problem}", ha="center")
 
 
 def figure_of(parts: int) -> tuple[Any, list[Any]]:

@@ -13,13 +13,14 @@ if TYPE_CHECKING:
 
 
 def draw(axis: Any, trials: Sequence[Trial]) -> None:
-    """The least time of each pair of values; pairs that were not tried stay white."""
+    """The least time of each pair of values; pairs that were not tried stay white.
+
+    Raises ValueError where there are no two knobs.
+    """
     tried = {name: _values(trials, name) for trial in trials for name in trial.point}
     names = sorted(tried, key=lambda name: -len(tried[name]))[:2]
     if len(names) < 2:
-        axis.set_axis_off()
-        axis.text(0.5, 0.5, "fewer than two knobs were tried", ha="center")
-        return
+        raise ValueError("fewer than two knobs were tried")
     columns, rows = names
     cells = [[nan] * len(tried[columns]) for _ in tried[rows]]
     for trial in sorted(trials, key=lambda one: -milliseconds(one)):

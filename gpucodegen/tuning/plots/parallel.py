@@ -14,6 +14,9 @@ from gpucodegen.tuning.plots import is_default, milliseconds
 if TYPE_CHECKING:
     from gpucodegen.tiling.tuning.trials import Trial
 
+PAPER = {"facecolor": "white", "edgecolor": "none", "pad": 0.8, "alpha": 0.8}
+"""Under a number that lines cross."""
+
 
 def draw(axis: Any, trials: Sequence[Trial]) -> None:
     """Fast trials are dark and lie above slow ones; the default is dashed."""
@@ -24,7 +27,7 @@ def draw(axis: Any, trials: Sequence[Trial]) -> None:
         return
     least, most = min(times), max(times)
     colours = import_module("matplotlib").colormaps["viridis"]
-    for trial in sorted(trials, key=lambda one: -milliseconds(one)):
+    for trial in sorted(trials, key=lambda t: (is_default(t), -milliseconds(t))):
         share = _share(milliseconds(trial), least, most)
         heights = [
             _share(
@@ -54,7 +57,8 @@ def _axes(axis: Any, values: dict[str, list[int]], least: float, most: float) ->
         for n, size in enumerate(sizes):
             height = _share(n, 0, len(sizes) - 1)
             text = str(size or "default")
-            axis.text(x, height, text, fontsize=7, ha="right", va="center")
+            place = x - 0.03, height
+            axis.text(*place, text, fontsize=7, ha="right", va="center", bbox=PAPER)
     axis.axvline(len(values), color="0.6", linewidth=0.8)
     for height, time in ((0, least), (1, most)):
         axis.text(len(values) + 0.03, height, f"{time:.3g} ms", fontsize=7, va="center")
