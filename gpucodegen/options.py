@@ -29,13 +29,15 @@ class Options:
     operations stays.
     ``register_tile``: rows, columns and reduction block of contractions on the CPU;
     zeros leave the choice to the machine model.
+    ``plan``: fields of the plans of GPU kernels by their names, as in
+    ``{"stream.width": 4}``; what is left out is chosen by the model of the device.
     ``exact``: keep the order of every floating-point sum and do not contract
     multiply-add.  ``reassociate``: sums may be reordered anywhere.
     ``verify``: prove every mapped kernel free of races.
     ``unchecked``: on the CPU, accesses that are not proven to stay inside their buffers
     run without a check, and may end the process or change any memory.
     ``alias``: overlapping written arguments are "refuse"d, or "trust"ed to be harmless.
-    ``tuned``: use tile sizes that `gpucodegen.tune` stored.
+    ``tuned``: use the schedules that `gpucodegen.tune` stored.
     ``max_operations``: more of them in a function and those it calls are refused, as
     each takes about a millisecond to compile.
     ``handlers``: functions that run operations this package does not know, by their
@@ -50,6 +52,7 @@ class Options:
     tile_sizes: tuple[int, ...] = ()
     time_tiles: bool = True
     register_tile: tuple[int, ...] = ()
+    plan: tuple[tuple[str, int], ...] = ()
     exact: bool = False
     reassociate: bool = False
     verify: bool = True
@@ -152,6 +155,7 @@ def make_options(values: dict[str, object]) -> Options:
     values = {name: plain(value) for name, value in values.items()}
     for name in SIZES:
         values[name] = _sizes(name, values.get(name, ()))
+    values["plan"] = _plan(values.get("plan", ()))
     return Options(**values)  # type: ignore[arg-type]
 
 
@@ -175,3 +179,16 @@ def _sizes(name: str, value: object) -> tuple[int, ...]:
     except TypeError as bad:
         hint = "Pass a sequence of integers >= 0"
         raise errors.InvalidOption(name=name, value=value, hint=hint) from bad
+
+
+def _plan(value: object) -> tuple[tuple[str, int], ...]:
+    """A mapping of names to numbers as pairs, in the order of the names."""
+    try:
+        pairs = sorted(dict(value).items())  # type: ignore[call-overload]
+        plan = tuple((name, operator.index(number)) for name, number in pairs)
+    except (TypeError, ValueError):
+        plan = ()
+    if not all(isinstance(n, str) and v >= 0 for n, v in plan) or (value and not plan):
+        hint = "Pass a mapping of names to integers >= 0, as {'stream.width': 4}"
+        raise errors.InvalidOption(name="plan", value=value, hint=hint)
+    return plan

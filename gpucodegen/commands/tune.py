@@ -21,6 +21,7 @@ from gpucodegen.commands.inputs import (
 )
 from gpucodegen.commands.run import add_argument_option, argument, only
 from gpucodegen.compiling.targets.registry import choices
+from gpucodegen.compiling.winners import SHAPES
 from gpucodegen.tuning.plots import KINDS
 from gpucodegen.tuning.progress import progress
 
@@ -44,6 +45,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--sizes", default="", metavar="N=8,...", help="without --arg: made-up arrays"
     )
     parser.add_argument("--target", choices=choices(), default="cpu")
+    parser.add_argument("--arch", default="", help="of a GPU: predict without one")
+    parser.add_argument(
+        "--shapes", choices=SHAPES, default=SHAPES[0], help="for which the result holds"
+    )
     parser.add_argument("--effort", choices=("quick", "full"), default="quick")
     parser.add_argument("--trials", type=int, help="schedules to time")
     parser.add_argument("--budget", help="time to spend: 90s, 5m")
@@ -124,6 +129,8 @@ def _tuned(
             pipeline=options.passes,
             values=dict(options.values) if options.values else None,
             target=options.target,
+            arch=options.arch,
+            shapes=options.shapes,
             observe=observe,
         )
 

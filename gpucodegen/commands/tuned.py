@@ -131,7 +131,13 @@ def _chosen(store: TuningStore, wanted: str | None) -> dict[str, dict[str, Any]]
 
 def _title(about: Mapping[str, Any]) -> str:
     arguments = ", ".join(map(str, about.get("arguments", ())))
-    return f"@{about.get('function')}({arguments}) for {about.get('target')}"
+    target = about.get("target")
+    if about.get("predicted_for"):
+        target = f"{about['predicted_for']}, predicted"
+    elif about.get("device"):
+        target = f"{target} on {about['device']}"
+    shapes = " and their bucket" if about.get("shapes") == "bucket" else ""
+    return f"@{about.get('function')}({arguments}){shapes} for {target}"
 
 
 def _verdict(store: TuningStore, key: str) -> str:
@@ -139,9 +145,8 @@ def _verdict(store: TuningStore, key: str) -> str:
     if winner is None:
         return f"{count} trials, the default stays"
     age = ago(time.time() - winner.since)
-    return (
-        f"{count} trials, {shown(winner.point)}, {winner.gain:.2f} times as fast, {age}"
-    )
+    gain = f"{winner.gain:.2f} times as fast"
+    return f"{count} trials, {shown(winner.point)}, {gain}, {age}"
 
 
 def ago(seconds: float) -> str:

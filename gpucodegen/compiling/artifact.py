@@ -58,15 +58,19 @@ def situation(options: Options) -> tuple[object, ...]:
     return *_chosen(options), host(), cache.sources_digest()
 
 
-def kind_of_situation(options: Options) -> tuple[object, ...]:
-    """What two machines have in common where both compile a program alike."""
+def kind_of_situation(options: Options, device: object = None) -> tuple[object, ...]:
+    """What two machines have in common where both compile a program alike.
+
+    ``device``: what kernels run on in the place of the host's processor.
+    """
     from gpucodegen.runtime.storage.machine_code import kind_of_host
 
-    numba = cache.package_version("numba")
-    return *_chosen(options), kind_of_host(), numba, cache.sources_content()
+    chosen, processor = _chosen(options)
+    on = device or (processor, kind_of_host())
+    return chosen, on, cache.package_version("numba"), cache.sources_content()
 
 
-def _chosen(options: Options) -> tuple[object, ...]:
+def _chosen(options: Options) -> tuple[object, object]:
     """Options and processor."""
     from gpucodegen.runtime.machine.processor import facts
 

@@ -2,20 +2,23 @@
 
 Comes in: a function, its arguments and the options of its program.  Goes out: the
 options with the stored winner's sizes, if there is one.  Winners are stored by
-`gpucodegen.tuning`, in a database in the cache.
+`gpucodegen.tuning`, in a database in the cache.  The first `Scope` of which anything is
+known decides: what was measured before what was predicted, shapes before their bucket.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from gpucodegen.compiling import shipped
 from gpucodegen.compiling.artifact import kind_of_situation
 from gpucodegen.compiling.executable import Specialization
+from gpucodegen.compiling.targets.registry import find
 from gpucodegen.options import Options
 from gpucodegen.program_text import Source
+from gpucodegen.runtime.host.parameters import Known
 from gpucodegen.runtime.storage import cache
 
 if TYPE_CHECKING:
@@ -35,6 +38,8 @@ def final_options(
 
     Or where a package was tuned that is installed.
     """
+    if options.plan:
+        return replace(options, tuned=False)
     if not options.tuned or options.tile_sizes or options.register_tile:
         return options
     shipped.merge(tuning_store)
@@ -48,7 +53,84 @@ def winner_of(
     source: Source, name: str, key: Specialization, options: Options
 ) -> Winner | None:
     """The stored schedule that is faster than the default one, if there is one."""
-    return tuning_store().winner(tuning_identity(source, name, key, options))
+    scopes = {
+        tuning_identity(source, name, key, options, scope): scope
+        for scope in scopes_of(key[0])
+    }
+    found = tuning_store().first_known(tuple(scopes))
+    if found is None or found[1] is None:
+        return None
+    place, winner = found
+    return replace(winner, predicted_for=scopes[place].predicted_for)
+
+
+SHAPES = "exact", "bucket"
+"""For which arguments a result holds: those of its shapes, or those of its bucket."""
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """For what a result holds.
+
+    ``shapes``: one of `SHAPES`.  ``predicted_for``: the architecture of a GPU for which
+    a model estimated it; "" where it was measured.
+    """
+
+    shapes: str = SHAPES[0]
+    predicted_for: str = ""
+
+
+MEASURED = Scope()
+
+
+def is_cuda(target: str) -> bool:
+    """Whether a target's kernels are those of NVIDIA's GPUs."""
+    return find(target).passes is find("cuda").passes
+
+
+def scopes_of(target: str) -> list[Scope]:
+    """Where results for a call are looked for, the first of which decides.
+
+    >>> [scope.shapes for scope in scopes_of("cpu")], scopes_of("sim")[2].predicted_for
+    (['exact', 'bucket'], 'sm_90')
+    """
+    architectures = ["", _architecture(target)] if is_cuda(target) else [""]
+    return [Scope(shapes, arch) for arch in architectures for shapes in SHAPES]
+
+
+def _architecture(target: str) -> str:
+    """Of the GPU that kernels of a target run on, or of the one that is emulated."""
+    from gpucodegen.runtime.devices import inventory
+    from gpucodegen.runtime.devices.emulated_device import current
+
+    gpu = None if target == "sim" else inventory.current_gpu()
+    if gpu is not None:
+        return gpu.architecture
+    major, minor = current().compute_capability
+    return f"sm_{major}{minor}"
+
+
+def bucket(extent: int) -> int:
+    """The power of two that stands for an extent and those down to its half.
+
+    >>> [bucket(n) for n in (0, 1, 5, 64, 65)]
+    [0, 1, 8, 64, 128]
+    """
+    return 1 << (extent - 1).bit_length() if extent > 0 else 0
+
+
+def bucketed(known: Known | None) -> Known | None:
+    """What arrays of a bucket have in common; strides of 0, 1 and -1 are kept.
+
+    >>> bucketed(Known((100, 3), (-300, 1), 16))
+    Known(shape=(128, 4), strides=(-512, 1), alignment=16)
+    """
+    if known is None or known.shape is None:
+        return known
+    strides = known.strides and tuple(
+        bucket(step) if step >= 0 else -bucket(-step) for step in known.strides
+    )
+    return Known(tuple(map(bucket, known.shape)), strides, known.alignment)
 
 
 def with_point(options: Options, point: Point) -> Options:
@@ -60,11 +142,16 @@ def with_point(options: Options, point: Point) -> Options:
     (0, 24, 9)
     >>> with_point(Options(), {"rows": 0, "columns": 0, "k_block": 0}) == Options()
     True
+    >>> with_point(Options(), {"stream.width": 2, "stream.groups": 0}).plan
+    (('stream.width', 2),)
     """
     from gpucodegen.tiling.tuning.knobs import REGISTER_TILE
 
     is_register = set(point) <= set(REGISTER_TILE)
     names = REGISTER_TILE if is_register else [f"tile{n}" for n in range(len(point))]
+    if not set(point) <= set(names):
+        plan = tuple(sorted((name, size) for name, size in point.items() if size))
+        return replace(options, plan=plan)
     sizes = [point.get(name, 0) for name in names]
     while sizes and not sizes[-1]:
         sizes.pop()
@@ -111,23 +198,32 @@ def is_there() -> bool:
 
 
 def tuning_identity(
-    source: Source, name: str, key: Specialization, options: Options
+    source: Source,
+    name: str,
+    key: Specialization,
+    options: Options,
+    scope: Scope = MEASURED,
 ) -> str:
     """Key of what is tuned: all that decides over the code, and so over its speed.
 
-    That is the function's IR, target, argument types, options, kind of host, versions
-    and this package's files.  What tuning itself chooses, and checks around the same
-    code, have no part in it, nor has where anything lies: machines that are alike have
-    the same keys.
+    That is the function's IR, target, argument types, options, kind of host or device
+    with its driver, versions and this package's files.  What tuning itself chooses, and
+    checks around the same code, have no part in it, nor has where anything lies:
+    machines that are alike have the same keys.
     """
     from gpucodegen.tiling.tuning.store import tuning_key
 
     target, known = key
+    if scope.predicted_for:
+        target = "cuda"
+    if scope.shapes == "bucket":
+        known = ("bucket", *map(bucketed, known))
     plain = replace(
         options,
         target=target,
         tile_sizes=(),
         register_tile=(),
+        plan=(),
         verify=True,
         alias="refuse",
         tuned=True,
@@ -136,5 +232,24 @@ def tuning_identity(
         ir=source.digest(name),
         function=name,
         known=known,
-        situation=kind_of_situation(plain),
+        situation=kind_of_situation(plain, _device(target, scope)),
     )
+
+
+def _device(target: str, scope: Scope) -> object:
+    """What kernels run on that is not the host; a prediction is for any of its kind."""
+    if scope.predicted_for:
+        return "predicted", scope.predicted_for.removesuffix("a")
+    return device_name(target)
+
+
+def device_name(target: str) -> str:
+    """The device that a target's kernels run on, with its driver; "": the host."""
+    from gpucodegen.runtime.devices import inventory
+
+    if not is_cuda(target):
+        return ""
+    gpu = None if target == "sim" else inventory.current_gpu()
+    if gpu is None:
+        return "emulated device"
+    return f"{gpu.name}, {gpu.architecture}, driver {gpu.driver}"

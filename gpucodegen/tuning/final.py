@@ -23,7 +23,10 @@ NEAR = 1.05
 
 
 class Timing(Protocol):
-    """What times schedules: `Contest` in this process, `Contained` in another."""
+    """What times schedules: `Contest` in this process, `Contained` in another.
+
+    Or what estimates them: `gpucodegen.tuning.forecasts`.
+    """
 
     def trial(self, point: Point) -> Trial:
         """The trial of one point, alone."""

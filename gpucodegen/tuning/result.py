@@ -38,6 +38,11 @@ class TuneResult:
     about: Mapping[str, Any] = field(default_factory=dict[str, Any])
 
     @property
+    def predicted_for(self) -> str:
+        """The architecture for which a model estimated all this; "": it was timed."""
+        return str(self.about.get("predicted_for", ""))
+
+    @property
     def winner(self) -> Point | None:
         """The point that is faster than the default and now stored, if there is one."""
         found = winner(self.finalists)
@@ -73,9 +78,18 @@ class TuneResult:
     def _verdict(self) -> str:
         found = winner(self.finalists)
         if found is None:
+            better = "faster than the default beyond noise"
+            if self.predicted_for:
+                better = f"expected to be faster for {self.predicted_for}"
             return (
-                "nothing is faster than the default beyond noise;"
+                f"nothing is {better};"
                 f" {len(self.trials)} trials are kept in {self.place}"
+            )
+        if self.predicted_for:
+            return (
+                f"stored as a prediction for {self.predicted_for}:"
+                f" {shown(found.point)}: an estimated {found.gain.median:.2f} times the default's speed,"
+                f" in {self.place}"
             )
         used = f" (-p '{self.pipeline}')" if self.holes else ""
         return (
@@ -117,6 +131,7 @@ class TuneResult:
             "trials": trials,
             "place": str(self.place),
             "note": self.note,
+            "predicted_for": self.predicted_for,
         }
 
 

@@ -7,7 +7,7 @@ point.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 from warnings import catch_warnings, simplefilter
@@ -26,13 +26,16 @@ if TYPE_CHECKING:
     from gpucodegen.tiling.tuning.space import Space
 
 
+PRUNED = 2.0
+"""Times the default's clocks by the model beyond which a schedule is not tried."""
+
+
 @dataclass(frozen=True, slots=True)
 class Schedules:
     """What a function can be tuned over.
 
     ``refusal``: why the compiler refuses a point, or None.  ``space``: points that are
     legal and worth a trial.  ``default``: the point of the compiler's own choices.
-    ``seeds``: the points to try first, the default before all others.
     """
 
     knob: Knob
@@ -54,13 +57,23 @@ class Schedules:
         return dict.fromkeys(self.knob.values, 0)
 
     @property
-    def seeds(self) -> tuple[Point, ...]:
-        """Where a search begins."""
-        start = self.knob.start
-        return (self.default, start) if start else (self.default,)
+    def ranked(self) -> tuple[tuple[Point, ...], int]:
+        """Where a search begins, and how many points are left out.
 
-    def point_of(self, sizes: Sequence[int]) -> Point:
-        """Plain sizes by their names; those left out are the compiler's choice."""
+        The default, and what the model ranks behind it.  Left out is what it expects to
+        take more than `PRUNED` times as long as the default.
+        """
+        knob = self.knob
+        points = knob.ranked()
+        most = PRUNED * (knob.clocks(self.default) or 0.0)
+        kept = [point for point in points if (knob.clocks(point) or 0.0) <= most]
+        first = (self.default, knob.start) if knob.start else (self.default,)
+        return (*first, *kept), len(points) - len(kept)
+
+    def point_of(self, sizes: Sequence[int] | Mapping[str, int]) -> Point:
+        """Sizes by their names; those left out are the compiler's choice."""
+        if isinstance(sizes, Mapping):
+            return {**self.default, **sizes}
         names = list(self.knob.values)
         extra = [f"tile{depth}" for depth in range(len(names), len(sizes))]
         if self.knob.option == "register_tile":

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any
 
+from gpucodegen.compiling.winners import MEASURED, Scope
 from gpucodegen.options import Options
 
 PACKAGES = "gpucodegen", "llvmlite", "numba", "numpy"
@@ -16,8 +17,8 @@ if TYPE_CHECKING:
     from gpucodegen.program import Program
     from gpucodegen.tiling.tuning.space import Point
     from gpucodegen.tiling.tuning.trials import Trial
+    from gpucodegen.tuning.final import Timing
     from gpucodegen.tuning.holes import Holes
-    from gpucodegen.tuning.measuring.contest import Contest
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +27,8 @@ class Subject:
 
     ``identity``: its key in the store, which says machine and versions too.  ``made``:
     makes the contest of a program, a name and arguments.  ``pipeline``: the passes
-    whose holes are tuned, if that is what is tuned.
+    whose holes are tuned, if that is what is tuned.  ``scope``: for what the result
+    holds.
     """
 
     text: str
@@ -34,16 +36,20 @@ class Subject:
     options: Options
     arguments: tuple[Any, ...]
     identity: str
-    made: Callable[..., Contest]
+    made: Callable[..., Timing]
     pipeline: str = ""
+    scope: Scope = MEASURED
 
     @staticmethod
     def of(
-        program: Program, name: str, arguments: tuple[Any, ...], holes: Holes | None
+        program: Program,
+        name: str,
+        arguments: tuple[Any, ...],
+        holes: Holes | None,
+        scope: Scope = MEASURED,
     ) -> Subject:
         """The data of a call; of a pipeline with holes, if there is one."""
         from gpucodegen.tuning.measuring.arguments import plain
-        from gpucodegen.tuning.measuring.contest import Contest
 
         options = program[name].options
         pipeline = holes.pipeline if holes else ""
@@ -52,28 +58,38 @@ class Subject:
             name,
             options,
             plain(arguments),
-            identity_of(program, name, arguments, pipeline),
-            holes.contest if holes else Contest.of,
+            identity_of(program, name, arguments, pipeline, scope),
+            _maker(holes, scope),
             pipeline,
+            scope,
         )
 
-    def contest(self) -> Contest:
-        """A contest in this process."""
+    def contest(self) -> Timing:
+        """What times or estimates it, in this process.
+
+        Raises RuntimeError on a machine whose times are those of another key.
+        """
         from gpucodegen.api import parse
         from gpucodegen.program import Program
         from gpucodegen.program_text import of_module
         from gpucodegen.tuning.measuring.arguments import real
 
-        program = Program(
-            of_module(parse(self.text, allow_unregistered=True)), self.options
-        )
-        return self.made(program, self.name, real(self.arguments))
+        module = parse(self.text, allow_unregistered=True)
+        program, given = Program(of_module(module), self.options), real(self.arguments)
+        made = identity_of(program, self.name, given, self.pipeline, self.scope)
+        if made != self.identity:
+            raise RuntimeError(
+                "this worker's machine, packages or alignment of arrays are others than"
+                " those of the process that tunes"
+            )
+        return self.made(program, self.name, given)
 
     def about(self) -> Mapping[str, object]:
         """What people read of it: function, target, arguments, machine, versions."""
         import platform
         from importlib.metadata import version
 
+        from gpucodegen.compiling.winners import device_name
         from gpucodegen.runtime.machine.processor import host_name
 
         return {
@@ -81,6 +97,11 @@ class Subject:
             "target": self.options.target,
             "arguments": [str(argument) for argument in self.arguments],
             **({"pipeline": self.pipeline} if self.pipeline else {}),
+            "shapes": self.scope.shapes,
+            "predicted_for": self.scope.predicted_for,
+            "device": ""
+            if self.scope.predicted_for
+            else device_name(self.options.target),
             "threads": self.options.threads,
             "processor": host_name(),
             "machine": platform.node(),
@@ -88,8 +109,22 @@ class Subject:
         }
 
 
+def _maker(holes: Holes | None, scope: Scope) -> Callable[..., Timing]:
+    """What makes estimates, or a contest."""
+    from gpucodegen.tuning.forecasts.forecast import Forecast
+    from gpucodegen.tuning.measuring.contest import Contest
+
+    if scope.predicted_for:
+        return partial(Forecast.of, arch=scope.predicted_for)
+    return holes.contest if holes else Contest.of
+
+
 def identity_of(
-    program: Program, name: str, arguments: tuple[Any, ...], pipeline: str = ""
+    program: Program,
+    name: str,
+    arguments: tuple[Any, ...],
+    pipeline: str = "",
+    scope: Scope = MEASURED,
 ) -> str:
     """The key in the store of a function called with these arguments.
 
@@ -100,7 +135,7 @@ def identity_of(
 
     function = program[name]
     key = function.key_for(arguments)
-    plain = tuning_identity(function.source, name, key, function.options)
+    plain = tuning_identity(function.source, name, key, function.options, scope)
     return tuning_key(function=plain, pipeline=pipeline) if pipeline else plain
 
 
@@ -110,20 +145,9 @@ def measured(pickled: bytes, point: Point) -> Trial:
 
 
 @lru_cache(maxsize=2)
-def _contest(pickled: bytes) -> Contest:
-    """The contest of a subject, made once in a process.
-
-    Raises RuntimeError on a machine whose times are those of another key.
-    """
+def _contest(pickled: bytes) -> Timing:
+    """The contest of a subject, made once in a process."""
     import pickle
 
     subject: Subject = pickle.loads(pickled)  # noqa: S301  (made by this package)
-    contest = subject.contest()
-    given = tuple(contest.rotation.arguments)
-    here = identity_of(contest.program, subject.name, given, subject.pipeline)
-    if here != subject.identity:
-        raise RuntimeError(
-            "this worker's machine, packages or alignment of arrays are others than"
-            " those of the process that tunes"
-        )
-    return contest
+    return subject.contest()

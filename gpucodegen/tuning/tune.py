@@ -13,17 +13,19 @@ from typing import TYPE_CHECKING, Any
 
 from gpucodegen import errors
 from gpucodegen.api import compile as compile_source
-from gpucodegen.compiling.winners import tuning_store
+from gpucodegen.compiling.winners import SHAPES, Scope, tuning_store
 from gpucodegen.tiling.tuning import strategies
 from gpucodegen.tiling.tuning.search import MeasureAll, Search
 from gpucodegen.tiling.tuning.space import Space
 from gpucodegen.tiling.tuning.trials import Trial, TrialError, identity
 from gpucodegen.tuning.effort import effort_of
 from gpucodegen.tuning.final import Finalist, Timing, final, winner
+from gpucodegen.tuning.forecasts.basis import on_host, predicted_for
+from gpucodegen.tuning.forecasts.forecast import Forecast
 from gpucodegen.tuning.holes import Holes
 from gpucodegen.tuning.measuring.contained import Contained
 from gpucodegen.tuning.result import TuneResult
-from gpucodegen.tuning.schedules import Schedules, schedules
+from gpucodegen.tuning.schedules import PRUNED, Schedules, schedules
 from gpucodegen.tuning.subject import Subject, measured
 from gpucodegen.tuning.plots.work import work_of
 
@@ -44,7 +46,9 @@ def tune(
     effort: str = "quick",
     trials: int | None = None,
     budget: float | str | None = None,
-    candidates: Sequence[Sequence[int]] | None = None,
+    candidates: Sequence[Sequence[int] | Mapping[str, int]] | None = None,
+    shapes: str = SHAPES[0],
+    arch: str = "",
     pipeline: str = "",
     values: Mapping[str, Sequence[int]] | None = None,
     sampler: Any = None,
@@ -60,8 +64,13 @@ def tune(
     ``effort``: "quick" times 12 schedules in at most a minute, "full" 400.  ``trials``
     and ``budget`` (seconds, or "5m") set other limits; the default schedule is always
     timed, first.  Trials that an earlier tuning stored count, and are not made again.
-    ``candidates`` are tile sizes to try instead of searching; a 0 is the compiler's own
-    choice.  ``pipeline``: passes with holes, "tile{sizes=[$a,$b]}", that run before the
+    ``candidates`` are tile sizes to try instead of searching, or fields of plans by
+    their names; a 0 is the compiler's own choice.  ``shapes``: "bucket" stores the
+    result for all shapes whose extents have the same powers of two above them.
+    ``arch``: predict for an architecture of GPU, such as "sm_90a", without one; so does
+    a target ``cuda`` where there is no GPU, and ``sim``.  Schedules are then estimated
+    and the winner is stored as a prediction, which counts until one is measured.
+    ``pipeline``: passes with holes, "tile{sizes=[$a,$b]}", that run before the
     compiler's; ``values``: integers for each hole, {"a": [8, 16], "b": [32]}.  They are
     timed against the program without them.  ``sampler``: one of Optuna's, in the place
     of the local search.  ``executor``: makes up to ``workers`` trials at the same time,
@@ -81,6 +90,9 @@ def tune(
     """
     limits = effort_of(effort, trials, budget)
     chosen: dict[str, Any] = {"target": "cpu", **options, "tuned": False}
+    scope = _scope(shapes, predicted_for(chosen["target"], arch, arguments))
+    if scope.predicted_for:
+        chosen["target"], arguments = "sim", tuple(map(on_host, arguments))
     program = compile_source(source, **chosen)
     holes = _holes(pipeline, values)
     found = (
@@ -88,13 +100,15 @@ def tune(
         if holes
         else schedules(program, name, arguments)
     )
-    subject = Subject.of(program, name, arguments, holes)
+    subject = Subject.of(program, name, arguments, holes, scope)
     session = tuning_store().session(subject.identity)
     about = {**subject.about(), "work": work_of(program, name, arguments)}
     session.describe(about)
+    isolate = isolate and not scope.predicted_for
     timing, note = _timing(
         program, subject, arguments, isolate=isolate, timeout=timeout
     )
+    ranked, left_out = found.ranked
     points = _points(found, candidates, holes, limits.trials)
     try:
         search = Search(
@@ -106,7 +120,9 @@ def tune(
             observe,
         )
         width = 1 if executor is None else workers
-        strategy = _strategy(found, points, sampler, width)
+        if points is None and sampler is None and found.knob.option == "plan":
+            points = ranked
+        strategy = _strategy(found, points, ranked, sampler, width)
         made = search.run(strategy).trials
         finalists: tuple[Finalist, ...] = ()
         try:
@@ -117,7 +133,34 @@ def tune(
     finally:
         timing.close()
     place, every = session.store.path, _with_refused(made, holes)
+    told = note, _left_out(left_out, candidates), _compared(timing)
+    note = "\n".join(filter(None, told))
     return TuneResult(name, every, found.default, finalists, place, note, holes, about)
+
+
+def _scope(shapes: str, predicted: str) -> Scope:
+    """For what the result holds."""
+    if shapes not in SHAPES:
+        hint = f"Pass {errors.one_of(SHAPES)}"
+        raise errors.InvalidOption(name="shapes", value=shapes, hint=hint)
+    return Scope(shapes, predicted)
+
+
+def _compared(timing: Timing) -> str:
+    """On what a forecast compared numbers."""
+    if not isinstance(timing, Forecast) or not timing.checked:
+        return ""
+    return f"numbers were compared on the emulated device, with {timing.checked}"
+
+
+def _left_out(count: int, candidates: object) -> str:
+    """What the model keeps from being tried."""
+    if not count or candidates is not None:
+        return ""
+    return (
+        f"left out: {count} schedules that the model of the machine expects to take"
+        f" more than {PRUNED:.0f} times as long as the default"
+    )
 
 
 def _holes(pipeline: str, values: Mapping[str, Sequence[int]] | None) -> Holes | None:
@@ -178,7 +221,7 @@ def _space(found: Schedules, points: Sequence[Point] | None) -> Space:
 
 def _points(
     found: Schedules,
-    candidates: Sequence[Sequence[int]] | None,
+    candidates: Sequence[Sequence[int] | Mapping[str, int]] | None,
     holes: Holes | None,
     trials: int,
 ) -> Sequence[Point] | None:
@@ -191,14 +234,19 @@ def _points(
 
 
 def _strategy(
-    found: Schedules, points: Sequence[Point] | None, sampler: Any, width: int
+    found: Schedules,
+    points: Sequence[Point] | None,
+    ranked: Sequence[Point],
+    sampler: Any,
+    width: int,
 ) -> strategies.Strategy:
     """The order of the trials, the default before all others."""
     if points is not None:
         return strategies.given(points, width=width)
     if sampler is not None:
-        return strategies.sampled(found.space, found.seeds, sampler, width=width)
-    return strategies.local_search(found.space, found.seeds, width=width)
+        return strategies.sampled(found.space, ranked[:1], sampler, width=width)
+    model = found.knob.clocks
+    return strategies.local_search(found.space, ranked, width=width, model=model)
 
 
 def _measure(timing: Timing, subject: Subject, executor: Executor | None) -> MeasureAll:

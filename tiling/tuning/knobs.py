@@ -1,7 +1,8 @@
 """What tuning may vary: the sizes that a nest takes from an option of the compiler.
 
 Comes in: what a pass found while it mapped a program.  Goes out: the values of each
-size.  A size of 0 is the compiler's own choice, so all zeros are the default schedule.
+size, and the order in which the model of the machine would try them.  A size of 0 is
+the compiler's own choice, so all zeros are the default schedule.
 """
 
 from __future__ import annotations
@@ -10,11 +11,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
 
+from gpucodegen.tiling.machine.menu import Menu
 from gpucodegen.tiling.machine.model import Machine
 from gpucodegen.tiling.machine.products.candidates import Tiling
 from gpucodegen.tiling.machine.products.problem import Problem
-from gpucodegen.tiling.machine.products.register_tile import candidates
+from gpucodegen.tiling.machine.products.register_tile import candidates, tile_cycles
 from gpucodegen.tiling.tuning.space import Objection, Point
+from gpucodegen.tiling.tuning.trials import Identity, identity
 
 REGISTER_TILE = ("rows", "columns", "k_block")
 """Sizes of a contraction on the CPU: of the result in registers, and of the steps."""
@@ -22,6 +25,8 @@ K_BLOCKS = (64, 128, 256, 512, 1024)
 """Steps of a reduction block: powers of two up to what a second cache holds."""
 TILE_SIZES = (8, 16, 32, 64, 128, 256)
 """Iterations of a loop in a tile."""
+MOST_RANKED = 512
+"""Points that are put in order."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,27 +36,70 @@ class Knob:
     ``option``: the field of the options; empty where none reaches the nest, whose plan
     is then the compiler's alone.  ``values`` of each size, in an order in which the
     compiler's choice, 0, stands next to those most like it.  ``start``: sizes that are
-    worth a trial early.  ``pairs``: rows and columns that fit the registers together.
+    worth a trial early.  ``menus``: the plans that the compiler chooses among; a point
+    that names a field of them is legal where one of them is like it.
     """
 
     option: str
     values: Mapping[str, tuple[int, ...]]
     start: Mapping[str, int]
-    pairs: frozenset[tuple[int, int]] = frozenset()
+    menus: tuple[Menu, ...] = ()
 
     def objection(self, point: Point) -> Objection | None:
         """Why a point is not worth a trial, though it may be legal.
 
         >>> tile = {"rows": (0, 4), "columns": (0, 8), "k_block": (0,)}
-        >>> knob = Knob("register_tile", tile, {}, frozenset({(4, 16)}))
+        >>> menu = Menu(({"rows": 4, "columns": 16},), (1.0,))
+        >>> knob = Knob("register_tile", tile, {}, (menu,))
         >>> knob.objection({"rows": 4, "columns": 8, "k_block": 0})
-        'the tile does not fit the registers'
+        'no plan of the compiler has rows=4 and columns=8'
         """
-        if not self.pairs:
+        if not self.menus:
             return None
-        rows, columns, _ = (point[name] for name in REGISTER_TILE)
-        fits = not (rows and columns) or (rows, columns) in self.pairs
-        return None if fits else "the tile does not fit the registers"
+        on_menus = {name for menu in self.menus for name in menu.names}
+        met = {name for menu in self.menus if menu.has(point) for name in menu.names}
+        asked = {name: size for name, size in point.items() if size}
+        unmet = [
+            f"{name}={size}"
+            for name, size in asked.items()
+            if name not in met and (name in on_menus or name not in self.values)
+        ]
+        return f"no plan of the compiler has {' and '.join(unmet)}" if unmet else None
+
+    def clocks(self, point: Point) -> float | None:
+        """What the model expects of a point, to be compared with that of others.
+
+        None where there is no model.
+        """
+        if not self.menus:
+            return None
+        return sum(menu.clocks[menu.nearest(point)] for menu in self.menus)
+
+    def ranked(self) -> tuple[Point, ...]:
+        """Plans other than the model's choice, those of which it expects most first.
+
+        Each differs from the default in one kind of kernel.
+
+        >>> menu = Menu(({"a": 1}, {"a": 2}, {"a": 4}), (9.0, 5.0, 7.0))
+        >>> menu_knob(menu).ranked()
+        ({'a': 4}, {'a': 1})
+        """
+        found: dict[Identity, tuple[float, Point]] = {}
+        for menu in self.menus:
+            best = menu.nearest({})
+            for n, clocks in enumerate(menu.clocks):
+                point = self._point(menu.points[n])
+                if n != best and any(point.values()):
+                    more = clocks - menu.clocks[best]
+                    found.setdefault(identity(point), (more, point))
+        first = sorted(found.values(), key=lambda each: each[0])[:MOST_RANKED]
+        points = [point for _, point in first]
+        return tuple(sorted(points, key=lambda point: self.clocks(point) or 0.0))
+
+    def _point(self, plan: Point) -> Point:
+        """A plan's values; what no value stands for is the compiler's choice anyway."""
+        every = self.values.items()
+        return {name: n if (n := plan.get(name, 0)) in v else 0 for name, v in every}
 
 
 NOTHING = Knob("", {}, {})
@@ -65,7 +113,7 @@ def register_knob(problem: Problem, machine: Machine, tiling: Tiling) -> Knob:
     """
     unit = problem.summing(machine.unit)
     fitting = [
-        (tile.rows, tile.columns)
+        tile
         for tile in candidates(unit, problem.element_bits)
         if tile.rows <= problem.rows
         and tile.columns < problem.columns + unit.lanes(problem.element_bits)
@@ -74,15 +122,33 @@ def register_knob(problem: Problem, machine: Machine, tiling: Tiling) -> Knob:
     block = tiling.k_chunk * prod(problem.reduction[tiling.k_position + 1 :])
     chosen = tiling.rows, tiling.columns, block
     every = (
-        {rows for rows, _ in fitting},
-        {columns for _, columns in fitting},
+        {tile.rows for tile in fitting},
+        {tile.columns for tile in fitting},
         {size for size in K_BLOCKS if size < steps},
     )
     values = {
         name: _around(own, sizes)
         for name, own, sizes in zip(REGISTER_TILE, chosen, every, strict=True)
     }
-    return Knob("register_tile", values, {}, frozenset(fitting))
+    shape = problem.rows, problem.columns, problem.element_bits, unit
+    menu = Menu(
+        tuple({"rows": tile.rows, "columns": tile.columns} for tile in fitting),
+        tuple(steps * tile_cycles(*shape, tile) for tile in fitting),
+    )
+    return Knob("register_tile", values, {}, (menu,))
+
+
+def menu_knob(menu: Menu) -> Knob:
+    """The fields of the plans of a kernel of the GPU.
+
+    >>> menu_knob(Menu(({"a": 1, "b": 8}, {"a": 2, "b": 8}), (9.0, 5.0))).values
+    {'a': (0, 1, 2), 'b': (0, 8)}
+    """
+    values = {
+        name: (0, *sorted({plan[name] for plan in menu.points if name in plan}))
+        for name in sorted(menu.names)
+    }
+    return Knob("plan", values, {}, (menu,))
 
 
 def _around(chosen: int, sizes: set[int]) -> tuple[int, ...]:
@@ -141,5 +207,8 @@ def _both(one: Knob, other: Knob) -> Knob:
         for name in names
     }
     return Knob(
-        one.option, values, {**other.start, **one.start}, one.pairs | other.pairs
+        one.option,
+        values,
+        {**other.start, **one.start},
+        (*one.menus, *(menu for menu in other.menus if menu not in one.menus)),
     )

@@ -16,11 +16,13 @@ class Winner:
     """The point that was faster than the default.
 
     ``gain``: how many times as fast it was.  ``since``: when, in seconds of the epoch.
+    ``predicted_for``: the architecture for which a model says so; "": it was measured.
     """
 
     point: Point
     gain: float
     since: float
+    predicted_for: str = ""
 
 
 def point_text(point: Mapping[str, int]) -> str:

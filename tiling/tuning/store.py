@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from hashlib import sha256
@@ -89,6 +89,22 @@ class TuningStore:
         with self.connection() as database:
             row = database.execute(query, (key,)).fetchone()
         return None if row is None else read_winner(*row)
+
+    def first_known(self, keys: Sequence[str]) -> tuple[str, Winner | None] | None:
+        """The first of some keys of which anything is known, and its winner."""
+        places = ",".join("?" * len(keys))
+        winners = f"select key, point, gain, since from winner where key in ({places})"  # noqa: S608
+        timed = (
+            f"select distinct key from trial where key in ({places})"  # noqa: S608
+            " and seconds is not null"
+        )
+        with self.connection() as database:
+            rows = {key: row for key, *row in database.execute(winners, keys)}
+            known = {key for (key,) in database.execute(timed, keys)} | rows.keys()
+        first = next((key for key in keys if key in known), None)
+        if first is None:
+            return None
+        return first, read_winner(*rows[first]) if first in rows else None
 
     def subjects(self) -> dict[str, dict[str, Any]]:
         """What was tuned: of each key what it stands for, the latest last."""

@@ -7,7 +7,7 @@ further idea.
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from itertools import islice
 from random import Random
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -17,6 +17,8 @@ from gpucodegen.tiling.tuning.trials import Identity, Trial, identity
 if TYPE_CHECKING:
     from gpucodegen.tiling.tuning.space import Point, Space
 
+Model: TypeAlias = "Callable[[Point], float | None]"
+"""What is expected of a point, to be compared with that of others; None: nothing."""
 Strategy: TypeAlias = Generator[Sequence["Point"], Sequence[Trial | None], None]
 RESTARTS_WITHOUT_NEWS = 50
 """Known random points in a row that end a search."""
@@ -30,12 +32,18 @@ def given(points: Sequence[Point], *, width: int = 1) -> Strategy:
 
 
 def local_search(
-    space: Space, seeds: Sequence[Point] = (), *, seed: int = 0, width: int = 1
+    space: Space,
+    seeds: Sequence[Point] = (),
+    *,
+    seed: int = 0,
+    width: int = 1,
+    model: Model | None = None,
 ) -> Strategy:
     """From each start to better neighbours, until there is none.
 
-    The starts are the seeds, then random legal points.  Neighbours are tried in random
-    order, ``width`` at the same time, and the best of those that improve is moved to.
+    The starts are the seeds, then random legal points.  Neighbours are tried in the
+    order of what a ``model`` expects of them, those of which it expects the same in
+    random order; ``width`` at the same time, and the best that improves is moved to.
     """
     random = Random(seed)  # noqa: S311  (repeatable, not secret)
     known: set[Identity] = set()
@@ -44,6 +52,8 @@ def local_search(
         while here is not None and here.seconds is not None:
             neighbours = list(space.neighbours(here.point))
             random.shuffle(neighbours)
+            if model is not None:
+                neighbours.sort(key=lambda point: model(point) or 0.0)
             here = yield from _better(here.seconds, neighbours, known, width)
 
 

@@ -13,9 +13,13 @@ Identity: TypeAlias = tuple[tuple[str, int], ...]
 
 
 class Status(Enum):
-    """How a trial ended; only what is ``OK`` has a time."""
+    """How a trial ended.
+
+    What is ``OK`` has a time, what is ``PREDICTED`` an estimate of it by a model.
+    """
 
     OK = "ok"
+    PREDICTED = "predicted"
     ILLEGAL = "illegal"
     FAILED = "failed"
     CRASHED = "crashed"

@@ -26,6 +26,8 @@ def mapped(options: Options) -> list[ModulePass]:
             time_tiles=options.time_tiles,
             relaxed=options.reassociate,
             exact=options.exact,
+            plan=tuple(item for pair in options.plan for item in pair),
+            strict=not options.tuned,
         ),
     ]
 

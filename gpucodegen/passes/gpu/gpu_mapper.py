@@ -54,11 +54,12 @@ from gpucodegen.passes.gpu.launches.gpu_launch import (
 from gpucodegen.passes.prepare.affine.dead_code import has_no_effect
 from gpucodegen.tiling.machine.gpu.products.candidates import Candidate
 from gpucodegen.tiling.machine.gpu.teams import StepTeam
+from gpucodegen.tiling.machine.menu import Menus
 
 
 @dataclass(slots=True)
 class GpuMapper:
-    """Maps one function; collects its kernels, and counts those of contractions.
+    """Maps one function; collects its kernels, and what plans they may have.
 
     ``uses``: how often each value of the function is used.  ``loads``: how kernels get
     the vectors of earlier ones.
@@ -73,8 +74,8 @@ class GpuMapper:
     contractions: bool = True
     time_tiles: bool = True
     order: Order = field(default_factory=Order)
+    plans: Menus = field(default_factory=Menus)
     kernels: list[Operation] = field(default_factory=list[Operation])
-    contracted: int = 0
     loads: dict[Value, Operation] = field(default_factory=dict[Value, Operation])
 
     def operations(
@@ -128,9 +129,7 @@ class GpuMapper:
 
     def _contracted(self, contraction: Contraction) -> list[Operation] | None:
         """The launch of a contraction with what is fused with it."""
-        launches = contraction_launches(contraction, self.plan, self)
-        self.contracted += launches is not None
-        return launches
+        return contraction_launches(contraction, self.plan, self)
 
     def _group(
         self, group: Sequence[Operation], context: Sequence[Operation]

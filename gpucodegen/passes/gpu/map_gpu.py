@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
+from gpucodegen import errors
 from gpucodegen.dialects.builtin import Module, symbol_name
 from gpucodegen.ir.operation import Operation
 from gpucodegen.passes.analysis.lifting import Surroundings
@@ -22,7 +23,8 @@ from gpucodegen.passes.gpu.launches.gpu_launch import gpu_module
 from gpucodegen.passes.prepare.affine.dead_code import without_dead_code
 from gpucodegen.tiling.machine.gpu.products.candidates import SharedTiles
 from gpucodegen.tiling.machine.gpu.teams import StepTeam
-from gpucodegen.tiling.tuning.knobs import NOTHING, Knob
+from gpucodegen.tiling.machine.menu import Menu, Menus
+from gpucodegen.tiling.tuning.knobs import Knob, menu_knob
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +38,9 @@ class MapGpu(ModulePass):
     become fused multiply-adds on shared tiles.  ``team``: blocks and threads of a block
     that walk sequential loops together; empty leaves the choice to the model.
     ``time_tiles``: without, these loops stay on the host.  ``relaxed``: sums may be
-    reordered anywhere; ``exact``: nowhere.
+    reordered anywhere; ``exact``: nowhere.  ``plan``: fields of plans and their
+    values in turn, as in ``plan=[stream.width,4]``; kernels that have no such plan get
+    the one that differs least.  ``strict``: it is an error if no kernel has one.
     """
 
     name: ClassVar[str] = "map-gpu"
@@ -47,19 +51,35 @@ class MapGpu(ModulePass):
     time_tiles: bool = True
     relaxed: bool = False
     exact: bool = False
+    plan: tuple[int | str, ...] = ()
+    strict: bool = True
 
     def apply(self, module: Module) -> Module:
         """Map every function."""
-        return self._mapped(module, [])
+        menus = self._wanted(keeps=self.strict and bool(self.plan))
+        made = self._mapped(module, menus)
+        if self.strict and menus.unmet:
+            raise _not_on_offer(menus)
+        return made
 
     def knobs(self, module: Module) -> Sequence[Knob]:
-        """Contractions, whose tiles no option of the compiler sets."""
-        mappers: list[GpuMapper] = []
-        self._mapped(module, mappers)
-        return [NOTHING] * sum(mapper.contracted for mapper in mappers)
+        """The plans that each kernel may have."""
+        menus = self._wanted(keeps=True)
+        self._mapped(module, menus)
+        return list(map(menu_knob, menus.kept))
 
-    def _mapped(self, module: Module, mappers: list[GpuMapper]) -> Module:
-        """The module of kernels; the mappers of functions are added to a list."""
+    def _wanted(self, *, keeps: bool) -> Menus:
+        names, numbers = self.plan[::2], self.plan[1::2]
+        if len(names) != len(numbers) or not all(isinstance(n, int) for n in numbers):
+            raise errors.InvalidPassOption(
+                name=self.name,
+                problem=f"option 'plan' cannot be {list(self.plan)}",
+                hint="Give names and numbers in turn: plan=[stream.width,4]",
+            )
+        return Menus(dict(zip(map(str, names), map(int, numbers), strict=True)), keeps)
+
+    def _mapped(self, module: Module, menus: Menus) -> Module:
+        """The module of kernels, whose plans are of the menus."""
         plan = _tiles(*self.tile) if self.tile else None
         if plan and self.stages:
             plan = replace(plan, direct=(True, True), stages=self.stages)
@@ -76,14 +96,36 @@ class MapGpu(ModulePass):
                 self.contractions,
                 self.time_tiles,
                 Order(self.relaxed, self.exact),
+                menus,
             )
-            mappers.append(mapper)
             host = without_dead_code(with_blocks(op, mapper.operations))
             if not mapper.kernels:
                 return [host]
             return [gpu_module(f"{mapper.module}_kernels", mapper.kernels), host]
 
         return in_functions(module, map_function)
+
+
+def _not_on_offer(menus: Menus) -> errors.InvalidPassOption:
+    """The error for what no kernel has, with what there is instead."""
+    name, number = next(iter(menus.unmet.items()))
+    known = {n for menu in menus.kept for n in menu.names}
+    values = sorted({v for menu in menus.kept for v in _values(menu, name)})
+    instead = f"It may be {errors.one_of(list(map(str, values)))}"
+    if number in values:
+        instead = f"No plan has it together with all else in {dict(menus.wanted)}"
+    elif not values:
+        fields = ", ".join(sorted(known)) or "none"
+        instead = errors.did_you_mean(name, sorted(known), f"Fields: {fields}")
+    return errors.InvalidPassOption(
+        name=MapGpu.name,
+        problem=f"no kernel of the program has a plan with {name}={number}",
+        hint=instead.rstrip("?."),
+    )
+
+
+def _values(menu: Menu, name: str) -> set[int]:
+    return {point[name] for point in menu.points if name in point}
 
 
 def _tiles(

@@ -19,6 +19,7 @@ from gpucodegen.report.gpu.model import AccessRow, Execution, KernelReport, Laun
 from gpucodegen.tiling.machine.gpu.devices import GpuDevice
 from gpucodegen.tiling.machine.gpu.estimate import estimate
 from gpucodegen.tiling.machine.gpu.occupancy import occupancy, waves
+from gpucodegen.tiling.machine.gpu.products.plan import busy
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +63,19 @@ def kernel_report(
         code.accesses if code is not None else None,
     )
     return replace(made, figures=figures_of(made, around.device))
+
+
+def launch_clocks(
+    launch: MeasuredLaunch,
+    code: MachineCode | None,
+    device: GpuDevice,
+    sizes: Mapping[int, int],
+) -> float:
+    """Estimated clocks of one launch; ``sizes``: of allocations by first offset."""
+    counted = Counted(launch)
+    machine = None if code is None else code.loop(counted.trip(counted.main))
+    resident = launch_facts(launch, code, device).resident_blocks
+    return busy(estimate(device, max(resident, 1), counted.work(sizes, machine)))
 
 
 def accesses_of(launch: MeasuredLaunch, around: Around) -> tuple[AccessRow, ...]:

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 from gpucodegen.report.gpu.model import LoopFacts, MachineAccesses
-from gpucodegen.runtime.cuda.compilation import Cubin
-from gpucodegen.runtime.cuda.tools import disassemble
+from gpucodegen.runtime.cuda.compilation import Cubin, compile_cubin, has_assembler
+from gpucodegen.runtime.cuda.tools import disassemble, tool
 from gpucodegen.sass.listing import listings
 from gpucodegen.sass.memory import in_flight, widths
 from gpucodegen.sass.mix import main_loop, mix
+
+if TYPE_CHECKING:
+    from gpucodegen.runtime.host.spec import KernelSpec
 
 _UNITS = {"FFMA": "fma", "DFMA": "double", "MUFU": "special", "MMA": "tensor"}
 _MORE = {"HFMA2": "fma", "compare": "integer", "LDS": "shared", "STS": "shared"}
@@ -71,3 +75,11 @@ class MachineCode:
             unit = NAMES.get(name, name)
             found[unit] = found.get(unit, 0) + count
         return found
+
+
+def machine_code_of(spec: KernelSpec, capability: Any) -> MachineCode | None:
+    """The machine code of a kernel; None without the assembler."""
+    if not has_assembler():
+        return None
+    cubin = compile_cubin(spec, capability)
+    return MachineCode.of(cubin, disassembled=bool(tool("nvdisasm")))

@@ -19,7 +19,7 @@ Triple = tuple[int, int, int]
 BUDGET = 1 << 28
 """Instructions of threads that a launch may execute, where one block takes less."""
 BLOCKS = 32
-"""Most blocks of a launch that are executed."""
+"""Blocks of a launch that are executed, where nothing else is asked for."""
 PATIENCE = 40_000
 """Visits to basic blocks after which a block is given up."""
 LAUNCHES = 4096
@@ -151,7 +151,7 @@ class MeasuredModule:
 
         Blocks that wait for each other run together.
         """
-        chosen = sample(grid[0] * grid[1] * grid[2], BLOCKS)
+        chosen = sample(grid[0] * grid[1] * grid[2], self.device.most)
 
         def run(only: Sequence[int] | None) -> Counters:
             done = self.module.launch(
@@ -188,6 +188,8 @@ class MeasuringDevice(EmulatedDevice):
     launched: dict[tuple[str, Triple, Triple], MeasuredLaunch] = field(
         default_factory=dict[tuple[str, Triple, Triple], MeasuredLaunch]
     )
+    most: int = BLOCKS
+    """Blocks of a launch that are executed."""
     sizes: dict[int, int] = field(default_factory=dict[int, int])
     """Bytes of the allocations that launches met, by their first offset."""
 

@@ -18,13 +18,12 @@ from gpucodegen.program import Program
 from gpucodegen.report.gpu import tables, text
 from gpucodegen.report.gpu.arguments.made_up import MadeUp, made_up
 from gpucodegen.report.gpu.building import Around, kernel_report
-from gpucodegen.report.gpu.machine_code import MachineCode
+from gpucodegen.report.gpu.machine_code import machine_code_of
 from gpucodegen.report.gpu.measuring import Enough, MeasuringDevice
 from gpucodegen.report.gpu.model import FunctionReport, as_json
 from gpucodegen.report.sizes import Sizes, make_sizes
-from gpucodegen.runtime.cuda.compilation import compile_cubin, has_assembler
+from gpucodegen.runtime.cuda.compilation import has_assembler
 from gpucodegen.runtime.cuda.tools import tool
-from gpucodegen.runtime.host.spec import KernelSpec
 from gpucodegen.tiling.machine.gpu.devices import (
     DEVICES,
     MULTIPROCESSORS,
@@ -112,7 +111,7 @@ def report_module(
     module: Module, source: str, arch: str, device: str, entry: str, sizes: Sizes
 ) -> GpuReport:
     """The same for a parsed module; ``source`` is its text, where it is known."""
-    chosen = _device(arch, device)
+    chosen = device_of(arch, device)
     program = compile_module(module, target="sim")
     functions: list[FunctionReport] = []
     refused: dict[str, errors.Error] = {}
@@ -132,7 +131,22 @@ def report_module(
     return GpuReport(arch, chosen, tools, tuple(functions), module, source, refused)
 
 
-def _device(arch: str, name: str) -> GpuDevice:
+def capability_of(arch: str) -> Any:
+    """An architecture as compilers take it.
+
+    >>> capability_of("sm_90a"), capability_of("sm_120")
+    ((9, 0, 'a'), (12, 0))
+    """
+    digits = arch.removeprefix("sm_").removesuffix("a")
+    suffix = ("a",) if arch.endswith("a") else ()
+    return (int(digits[:-1]), int(digits[-1]), *suffix)
+
+
+def device_of(arch: str, name: str = "") -> GpuDevice:
+    """The model of GPU of a name, else the first of an architecture.
+
+    Raises InvalidOption.
+    """
     if arch not in MULTIPROCESSORS:
         known = ", ".join(MULTIPROCESSORS)
         raise errors.InvalidOption(
@@ -163,17 +177,11 @@ class _Reporting:
     device: GpuDevice
     sizes: Sizes
 
-    @property
-    def capability(self) -> Any:
-        """The architecture as compilers take it."""
-        digits = self.arch.removeprefix("sm_").removesuffix("a")
-        suffix = ("a",) if self.arch.endswith("a") else ()
-        return (int(digits[:-1]), int(digits[-1]), *suffix)
-
     def function(self, name: str) -> FunctionReport:
         """The report of a function, which is called once on made-up arguments."""
         function = self.program[name]
-        emulated = MeasuringDevice(0, compute_capability=self.capability)
+        capability = capability_of(self.arch)
+        emulated = MeasuringDevice(0, compute_capability=capability)
         arguments = made_up(self.module, function, self.sizes, emulated)
         around = self._around(emulated, arguments)
         stopped = self._is_stopped(function, arguments)
@@ -186,7 +194,9 @@ class _Reporting:
         specs = {spec.name: spec for spec in function.executable().kernels}
         kernels = tuple(
             kernel_report(
-                launch, self._code(specs[launch.name]), self._sized(around, emulated)
+                launch,
+                machine_code_of(specs[launch.name], capability),
+                self._sized(around, emulated),
             )
             for launch in emulated.launched.values()
         )
@@ -205,12 +215,6 @@ class _Reporting:
                 hint=f"Give extents that fit together: {problem.message}",
             ) from problem
         return False
-
-    def _code(self, spec: KernelSpec) -> MachineCode | None:
-        if not has_assembler():
-            return None
-        cubin = compile_cubin(spec, self.capability)
-        return MachineCode.of(cubin, disassembled=bool(tool("nvdisasm")))
 
     def _around(self, emulated: MeasuringDevice, arguments: MadeUp) -> Around:
         starts = [start for start, _ in emulated.memory.allocations()]

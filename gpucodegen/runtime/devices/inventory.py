@@ -20,11 +20,17 @@ class Gpu:
     compute_capability: tuple[int, int]
     memory: int
     multiprocessors: int
+    driver: int = 0
+
+    @property
+    def architecture(self) -> str:
+        """As assemblers name it."""
+        major, minor = self.compute_capability
+        return f"sm_{major}{minor}"
 
     def __str__(self) -> str:
-        major, minor = self.compute_capability
         return (
-            f"{self.name}, sm_{major}{minor}, {self.multiprocessors} multiprocessors,"
+            f"{self.name}, {self.architecture}, {self.multiprocessors} multiprocessors,"
             f" {self.memory >> 30} GiB"
         )
 
@@ -41,16 +47,27 @@ def gpus() -> tuple[Gpu, ...]:
         count = runtime.getDeviceCount()
     except runtime.CUDARuntimeError:
         return ()
-    return tuple(_gpu(runtime.getDeviceProperties(i)) for i in range(count))
+    driver = runtime.driverGetVersion()
+    return tuple(_gpu(runtime.getDeviceProperties(i), driver) for i in range(count))
 
 
-def _gpu(facts: dict[str, object]) -> Gpu:
+def current_gpu() -> Gpu | None:
+    """The GPU that work goes to now; None where kernels run on the emulated device."""
+    if choice.kind() == choice.EMULATED or not gpus():
+        return None
+    import cupy
+
+    return gpus()[cupy.cuda.runtime.getDevice()]
+
+
+def _gpu(facts: dict[str, object], driver: int) -> Gpu:
     name = facts["name"]
     return Gpu(
         name.decode() if isinstance(name, bytes) else str(name),
         (int(str(facts["major"])), int(str(facts["minor"]))),
         int(str(facts["totalGlobalMem"])),
         int(str(facts["multiProcessorCount"])),
+        driver,
     )
 
 

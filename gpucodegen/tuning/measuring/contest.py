@@ -94,6 +94,10 @@ class Contest:
         self.best = min(self.best, ratio)
         return ratio * self.base
 
+    def check(self, point: Point) -> None:
+        """Run a schedule once.  Raises WrongResult as `seconds` does."""
+        self._launch(point)
+
     def rounds(self, points: Sequence[Point]) -> list[list[float]]:
         """Seconds of calls of each point, all of them in each round.
 

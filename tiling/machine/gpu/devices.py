@@ -111,7 +111,7 @@ class GpuDevice:
     bandwidth: float
     l2: int
     l2_rate: int
-    library: Mapping[str, float] = field(default_factory=dict[str, float])
+    library: Mapping[str, float] = field(default_factory=dict[str, float], hash=False)
 
     @property
     def multiprocessor(self) -> Multiprocessor:

@@ -17,6 +17,7 @@ from gpucodegen.tiling.machine.gpu.estimate import START, Unit, Work, estimate
 from gpucodegen.tiling.machine.gpu.limits import WARP
 from gpucodegen.tiling.machine.gpu.occupancy import occupancy
 from gpucodegen.tiling.machine.gpu.products.plan import DEFAULT
+from gpucodegen.tiling.machine.menu import Choose, least
 
 SIZES = (32, 64, 128, 256, 512, 1024)
 """Threads of a team."""
@@ -99,14 +100,16 @@ class Rows:
     groups: int = 1
 
 
-def plan_rows(problem: Rows, device: GpuDevice = DEFAULT) -> RowTeams:
+def plan_rows(
+    problem: Rows, device: GpuDevice = DEFAULT, choose: Choose = least
+) -> RowTeams:
     """The team of each row; of equal costs the smaller one.
 
     >>> plan_rows(Rows(1 << 16, 256)), plan_rows(Rows(64, 1 << 16)).count
     (RowTeams(size=32, count=8, keeps=False), 1)
     """
     candidates = [_teams(size, problem) for size in SIZES]
-    return min(candidates, key=lambda teams: row_clocks(teams, problem, device))
+    return choose(candidates, lambda teams: row_clocks(teams, problem, device))
 
 
 def _teams(size: int, problem: Rows) -> RowTeams:
@@ -150,7 +153,9 @@ def row_clocks(teams: RowTeams, problem: Rows, device: GpuDevice) -> float:
     return max(clock for unit, clock in clocks.items() if unit is not Unit.LAUNCH)
 
 
-def plan_columns(problem: Rows, device: GpuDevice = DEFAULT) -> ColumnTeams:
+def plan_columns(
+    problem: Rows, device: GpuDevice = DEFAULT, choose: Choose = least
+) -> ColumnTeams:
     """The warps that share rows across memory; of equal costs fewer.
 
     >>> plan_columns(Rows(1 << 13, 1 << 13, width=4, across=True)).width
@@ -164,7 +169,7 @@ def plan_columns(problem: Rows, device: GpuDevice = DEFAULT) -> ColumnTeams:
         for threads in SIZES
         if threads // lanes <= MOST_MEMBERS
     ]
-    return min(candidates, key=lambda teams: column_clocks(teams, problem, device))
+    return choose(candidates, lambda teams: column_clocks(teams, problem, device))
 
 
 def column_clocks(teams: ColumnTeams, problem: Rows, device: GpuDevice) -> float:
@@ -211,7 +216,9 @@ MOST_PARTS = 4096
 """Of one row."""
 
 
-def plan_parts(problem: Rows, device: GpuDevice = DEFAULT) -> int:
+def plan_parts(
+    problem: Rows, device: GpuDevice = DEFAULT, choose: Choose = least
+) -> int:
     """Into how many parts each row is cut, which a second kernel combines.
 
     >>> plan_parts(Rows(1 << 13, 1 << 12)), plan_parts(Rows(1, 1 << 26)) > 256
@@ -219,7 +226,7 @@ def plan_parts(problem: Rows, device: GpuDevice = DEFAULT) -> int:
     """
     powers = (1 << power for power in range(MOST_PARTS.bit_length()))
     parts = [n for n in powers if n == 1 or n * WARP * problem.width <= problem.length]
-    return min(parts, key=lambda n: _in_parts(n, problem, device))
+    return choose(parts, lambda n: _in_parts(n, problem, device))
 
 
 SHORTEST = 64

@@ -25,6 +25,7 @@ from gpucodegen.tiling.machine.gpu.devices import DEVICES, SCHEDULERS, SECTOR, G
 from gpucodegen.tiling.machine.gpu.estimate import BUSY_LATENCY, LATENCY_MEMORY, busiest
 from gpucodegen.tiling.machine.gpu.limits import WARP
 from gpucodegen.tiling.machine.gpu.occupancy import occupancy
+from gpucodegen.tiling.machine.menu import Choose, least
 
 GROUPS = 1, 2, 4, 8
 THREADS = 128, 256
@@ -105,6 +106,7 @@ def plan_streams(
     operations: int,
     *,
     device: GpuDevice = DEVICES["H100"],
+    choose: Choose = least,
 ) -> StreamPlan:
     """The plan of least estimated clocks for ``extents``: rows, and elements of a row.
 
@@ -122,7 +124,7 @@ def plan_streams(
     def cost(plan: StreamPlan) -> tuple[float, int]:
         return clocks(plan, streams, extents, operations, device), plan.row * plan.rows
 
-    return min(candidates(streams, extents, operations), key=cost)
+    return choose(candidates(streams, extents, operations), cost)
 
 
 def candidates(

@@ -19,6 +19,7 @@ from gpucodegen.tiling.machine.gpu.devices import SCHEDULERS, GpuDevice
 from gpucodegen.tiling.machine.gpu.estimate import BARRIER, LATENCY_L2
 from gpucodegen.tiling.machine.gpu.limits import WARP
 from gpucodegen.tiling.machine.gpu.products.plan import DEFAULT
+from gpucodegen.tiling.machine.menu import Choose, least
 
 MEETING = 1500
 """Nanoseconds of a barrier of the grid with one block on each multiprocessor; published
@@ -65,7 +66,9 @@ def mean_step(steps: Sequence[Step]) -> Step:
     return Step(mean, operations, len(set(counts)) > 1)
 
 
-def plan_steps(steps: Sequence[Step], *, device: GpuDevice = DEFAULT) -> StepTeam:
+def plan_steps(
+    steps: Sequence[Step], *, device: GpuDevice = DEFAULT, choose: Choose = least
+) -> StepTeam:
     """Who runs these steps in turn, again and again.
 
     >>> plan_steps([Step(100, 10)]), plan_steps([Step(1000, 10)])
@@ -79,7 +82,7 @@ def plan_steps(steps: Sequence[Step], *, device: GpuDevice = DEFAULT) -> StepTea
         for blocks in (*counts, device.processors)
         for threads in THREADS
     ]
-    return min(teams, key=lambda team: _all_clocks(team, steps, device))
+    return choose(teams, lambda team: _all_clocks(team, steps, device))
 
 
 def step_clocks(steps: Sequence[Step], *, device: GpuDevice = DEFAULT) -> float:

@@ -33,6 +33,7 @@ from gpucodegen.tiling.machine.gpu.time_problem import (
     ceil_div,
     tiles_of,
 )
+from gpucodegen.tiling.machine.menu import Choose, least
 
 WORTH = 0.9
 """Share of the cost of plain steps below which tiles are chosen."""
@@ -55,7 +56,7 @@ _DEAL, _MOVE, _PLAIN = 20, 5, 14
 
 
 def plan_time_tiles(
-    problem: TimeProblem, device: GpuDevice = DEFAULT
+    problem: TimeProblem, device: GpuDevice = DEFAULT, choose: Choose = least
 ) -> TimeTiles | None:
     """The tiles of least cost, or None.
 
@@ -65,13 +66,13 @@ def plan_time_tiles(
     >>> plan_time_tiles(jacobi_1d(1 << 22, 1)) is None
     True
     """
-    limit = WORTH * plain_cost(problem, device)
-    best: TimeTiles | None = None
-    for tiles in candidates(problem):
-        cost = step_cost(problem, tiles, device)
-        if cost < limit:
-            best, limit = tiles, cost
-    return best
+
+    def cost(tiles: TimeTiles | None) -> float:
+        if tiles is None:
+            return WORTH * plain_cost(problem, device)
+        return step_cost(problem, tiles, device)
+
+    return choose([None, *candidates(problem)], cost)
 
 
 def candidates(problem: TimeProblem) -> Iterator[TimeTiles]:

@@ -21,6 +21,7 @@ from gpucodegen.tiling.machine.gpu.estimate import BUSY_LATENCY, LATENCY_MEMORY,
 from gpucodegen.tiling.machine.gpu.limits import STATIC_SHARED, WARP
 from gpucodegen.tiling.machine.gpu.occupancy import occupancy
 from gpucodegen.tiling.machine.gpu.streams import ADDRESSING, APART
+from gpucodegen.tiling.machine.menu import Choose, least
 
 BANKS, WORD = 32, 4
 """Of shared memory: banks, and bytes of a word."""
@@ -91,6 +92,7 @@ def plan_tile(
     moved: int,
     *,
     device: GpuDevice = DEVICES["H100"],
+    choose: Choose = least,
 ) -> TurnedTile:
     """The tile of least estimated clocks for ``extents``: batch, rows, columns.
 
@@ -106,7 +108,7 @@ def plan_tile(
     def cost(tile: TurnedTile) -> tuple[float, int]:
         return clocks(tile, elements, extents, moved, device), tile.rows * tile.columns
 
-    return min(candidates(elements, extents, widths), key=cost)
+    return choose(candidates(elements, extents, widths), cost)
 
 
 def candidates(

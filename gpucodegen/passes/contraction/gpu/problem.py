@@ -20,6 +20,7 @@ from gpucodegen.tiling.machine.gpu.products.plan import (
 )
 from gpucodegen.tiling.machine.gpu.products.product_work import Product
 from gpucodegen.tiling.machine.gpu.products.steps import even_depth
+from gpucodegen.tiling.machine.menu import Choose, least
 
 
 def planned(
@@ -27,11 +28,13 @@ def planned(
     groups: Groups,
     plan: SharedTiles | None,
     definitions: Definitions,
+    choose: Choose = least,
 ) -> SharedTiles:
     """The plan of a contraction's kernel; ``plan``: what the caller has chosen."""
     products = products_of(contraction, groups, definitions)
     if plan is None:
-        chosen = plan_contraction(*products, splits=tuple(_splits(contraction)))
+        splits = tuple(_splits(contraction))
+        chosen = plan_contraction(*products, splits=splits, choose=choose)
     else:
         chosen = with_copies(plan, products[0])
     terms = [extent((axis,)).constant for axis in groups.reduction]

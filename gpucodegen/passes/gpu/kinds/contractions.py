@@ -113,7 +113,8 @@ class _Lowering:
     def launches(self) -> list[Operation]:
         """The kernels."""
         found, groups, definitions = self.found, self.groups, self.definitions
-        chosen = planned(found, groups, self.plan, definitions)
+        choose = self.mapper.plans.of("product")
+        chosen = planned(found, groups, self.plan, definitions, choose)
         if chosen.splits > 1:
             return _split(self.whole, chosen, self.mapper)
         body = kernel.lower(self.b, found, groups, chosen, definitions)

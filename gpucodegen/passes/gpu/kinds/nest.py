@@ -16,6 +16,7 @@ from gpucodegen.passes.analysis.queries import NestAnalysis, analyse
 from gpucodegen.passes.cpu.vectorize.accumulations import Order
 from gpucodegen.passes.gpu.launches.gpu_launch import KernelBody
 from gpucodegen.tiling.machine.gpu.teams import StepTeam
+from gpucodegen.tiling.machine.menu import Menus
 
 
 class Mapper(Protocol):
@@ -28,6 +29,8 @@ class Mapper(Protocol):
     """What the program allows of its sums."""
     team: StepTeam | None
     """Who walks programs of steps, if the caller has chosen that."""
+    plans: Menus
+    """What the caller asks of plans."""
     contractions: bool
     """Whether contractions become kernels of their own."""
     time_tiles: bool

@@ -58,7 +58,8 @@ def stepped(nest: Nest) -> list[Operation] | None:
     found = (_chains(nest.op, nest.analysis, place) for place in places)
     seen = ([step_of(*chain) for chain in chains] for chains in found)
     steps = [mean_step(each) for each in zip(*seen, strict=True)]
-    return _launched(nest, nest.mapper.team or plan_steps(steps))
+    choose = nest.mapper.plans.of("team")
+    return _launched(nest, nest.mapper.team or plan_steps(steps, choose=choose))
 
 
 def distributed(

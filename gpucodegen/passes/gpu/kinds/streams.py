@@ -33,14 +33,16 @@ def streams_of(nest: Nest) -> list[Operation] | None:
     if not found:
         return None
     best = max(found, key=lambda sweep: (sweep.contiguous, sweep.number))
-    return nest.mapper.launch(_kernel(best, planned(best)))
+    return nest.mapper.launch(_kernel(best, planned(best, nest)))
 
 
-def planned(sweep: Sweep) -> StreamPlan:
+def planned(sweep: Sweep, nest: Nest) -> StreamPlan:
     """The plan of least estimated cost."""
     rows = prod(map(iterations, sweep.rows))
     streams = [sweep.stream(op) for op in sweep.addresses]
-    return plan_streams(streams, (rows, iterations(sweep.loop)), sweep.operations)
+    extents = rows, iterations(sweep.loop)
+    choose = nest.mapper.plans.of("stream")
+    return plan_streams(streams, extents, sweep.operations, choose=choose)
 
 
 def _kernel(sweep: Sweep, plan: StreamPlan) -> KernelBody:

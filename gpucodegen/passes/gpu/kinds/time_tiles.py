@@ -15,7 +15,9 @@ def time_tiles_of(nest: Nest) -> list[Operation] | None:
     if not nest.mapper.time_tiles:
         return None
     found = time_nest_of(nest.op, nest.analysis)
-    plan = plan_time_tiles(problem_of(found)) if found else None
-    if found is None or plan is None:
+    if found is None:
+        return None
+    plan = plan_time_tiles(problem_of(found), choose=nest.mapper.plans.of("time"))
+    if plan is None:
         return None
     return launch_tiles(found, plan, nest.mapper.launch)

@@ -23,6 +23,7 @@ from gpucodegen.passes.gpu.launches.gpu_launch import SHARED, KernelBody, thread
 from gpucodegen.passes.gpu.sweeps.sweep import Rows, Sweep, iterations, sweeps
 from gpucodegen.passes.gpu.sweeps.turned_tiles import Side, TurnedTiles
 from gpucodegen.tiling.machine.gpu.transposes import TurnedTile, plan_tile
+from gpucodegen.tiling.machine.menu import Choose
 
 
 def transposes_of(nest: Nest) -> list[Operation] | None:
@@ -39,7 +40,8 @@ def transposes_of(nest: Nest) -> list[Operation] | None:
     if not mapped:
         return None
     best = max(mapped, key=lambda pair: (pair.bytes, pair.across.number))
-    return nest.mapper.launch(_kernel(best))
+    plan = best.plan(nest.mapper.plans.of("turned"))
+    return nest.mapper.launch(_kernel(best, plan))
 
 
 def _stores_run_along(sweep: Sweep) -> bool:
@@ -97,7 +99,7 @@ class _Turned:
         known = self.across.addresses.values()
         return sum(address.element for address in known if address is not None)
 
-    def plan(self) -> TurnedTile:
+    def plan(self, choose: Choose) -> TurnedTile:
         """The tile of least estimated cost."""
         stores = [op for op in self.across.addresses if not op.results]
         widths = (
@@ -106,7 +108,8 @@ class _Turned:
         )
         batch = prod(map(iterations, self.batch))
         rows, columns = iterations(self.down.loop), iterations(self.across.loop)
-        return plan_tile(self.elements, (batch, rows, columns), widths, self.moved)
+        extents = batch, rows, columns
+        return plan_tile(self.elements, extents, widths, self.moved, choose=choose)
 
 
 def _width(sweep: Sweep, op: Operation) -> int:
@@ -114,8 +117,8 @@ def _width(sweep: Sweep, op: Operation) -> int:
     return max((most for _, most in sweep.stream(op).widths), default=1)
 
 
-def _kernel(turned: _Turned) -> KernelBody:
-    plan, loops = turned.plan(), turned.loops
+def _kernel(turned: _Turned, plan: TurnedTile) -> KernelBody:
+    loops = turned.loops
     b = Builder(loops[0].operation.location)
     tiles = {
         op: b.allocate("memref.alloca", _tile_type(op, plan), "tile")

@@ -7,10 +7,10 @@ project.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from functools import lru_cache
-from math import prod
+from statistics import geometric_mean
 from typing import Any
 
 from gpucodegen.tiling.machine.gpu.devices import (
@@ -31,6 +31,7 @@ from gpucodegen.tiling.machine.gpu.products.product_work import (
     Product,
     partial_sums,
 )
+from gpucodegen.tiling.machine.menu import Choose, least
 
 DEFAULT = DEVICES["H100"]
 """What kernels are planned for."""
@@ -44,14 +45,16 @@ USUAL = (256, 1024, 4096)
 """What an extent that is not known may be: a plan must serve small ones and large."""
 
 
-@lru_cache(maxsize=256)
 def plan_contraction(
-    *products: Product, splits: tuple[int, ...] = (1,), device: GpuDevice = DEFAULT
+    *products: Product,
+    splits: tuple[int, ...] = (1,),
+    device: GpuDevice = DEFAULT,
+    choose: Choose = least,
 ) -> Candidate:
     """The kernel of a contraction; ``splits``: numbers of blocks that may share terms.
 
     Several products are one whose extents are not known.  Its kernel is the one of
-    least clocks relative to the best for each of them, in the geometric mean.
+    least clocks, in the geometric mean over them.
 
     >>> plans = [plan_contraction(Product(n, n, n)) for n in (256, 1024, 4096)]
     >>> [(plan.tile_rows, plan.tile_columns) for plan in plans]
@@ -62,14 +65,19 @@ def plan_contraction(
     >>> (open_.tile_rows, open_.tile_columns)
     (32, 64)
     """
-    plans = list(_plans(products[0], splits=splits, device=device))
-    clocks = [[clocks_of(plan, each, device) for each in products] for plan in plans]
-    best = [min(column) for column in zip(*clocks, strict=True)]
+    clocks = _priced(*products, splits=splits, device=device)
+    return choose(clocks, clocks.__getitem__)
 
-    def excess(number: int) -> float:
-        return prod(c / b for c, b in zip(clocks[number], best, strict=True))
 
-    return plans[min(range(len(plans)), key=excess)]
+@lru_cache(maxsize=256)
+def _priced(
+    *products: Product, splits: tuple[int, ...], device: GpuDevice
+) -> Mapping[Candidate, float]:
+    """All plans, and their clocks."""
+    return {
+        plan: geometric_mean(clocks_of(plan, each, device) for each in products)
+        for plan in _plans(products[0], splits=splits, device=device)
+    }
 
 
 def with_copies(

@@ -92,14 +92,15 @@ def _alone(program: RowProgram) -> Reduction | None:
 def _alone_in_rows(program: RowProgram, alone: Reduction) -> list[Operation]:
     """One reduction with nothing but scalars around it."""
     columns = columns_of(program, alone.loops) if lies_across(program) else None
-    problem = columns or rows_of(program)
-    parts = plan_parts(problem)
+    problem, plans = columns or rows_of(program), program.nest.mapper.plans
+    parts = plan_parts(problem, choose=plans.of("parts"))
     cut = in_parts(program, alone, parts, across=problem.across) if parts > 1 else None
     if cut is not None:
         return cut
     if columns is None:
         return program.nest.mapper.launch(team_per_row(program))
-    kernel = lanes_along_rows(program, alone, plan_columns(columns))
+    plan = plan_columns(columns, choose=plans.of("columns"))
+    kernel = lanes_along_rows(program, alone, plan)
     return program.nest.mapper.launch(kernel)
 
 

@@ -42,12 +42,12 @@ def team_per_row(program: RowProgram) -> KernelBody:
 
     Where members have to meet in memory, a row has a block of its own.
     """
-    problem = rows_of(program)
-    kernel = _kernel(program, problem, plan_rows(problem))
+    problem, choose = rows_of(program), program.nest.mapper.plans.of("rows")
+    kernel = _kernel(program, problem, plan_rows(problem, choose=choose))
     if kernel is not None:
         return kernel
     problem = replace(problem, alone=True)
-    kernel = _kernel(program, problem, plan_rows(problem))
+    kernel = _kernel(program, problem, plan_rows(problem, choose=choose))
     assert kernel is not None
     return kernel
 

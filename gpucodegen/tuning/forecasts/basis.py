@@ -1,0 +1,44 @@
+"""Whether a tuning measures or predicts, and for which architecture."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from typing import Any
+
+from gpucodegen import errors
+from gpucodegen.compiling.targets import registry
+from gpucodegen.compiling.winners import is_cuda
+from gpucodegen.report.gpu.report import ARCHITECTURE, device_of
+from gpucodegen.runtime.devices import choice, inventory
+from gpucodegen.runtime.devices.emulated_array import EmulatedArray
+
+
+def predicted_for(target: str, arch: str, arguments: Sequence[Any]) -> str:
+    """The architecture that a tuning is a forecast for; "" where calls are timed.
+
+    The emulated device is never timed.  ``arch``: what the caller asks for.  Raises
+    InvalidOption for an unknown one, or one of a target without architectures.
+
+    >>> predicted_for("cpu", "", []), predicted_for("sim", "", [])
+    ('', 'sm_90a')
+    """
+    name = os.environ.get("GPUCODEGEN_TARGET") or target
+    on_device = (hasattr(a, "__cuda_array_interface__") for a in arguments)
+    target = registry.chosen(name, on_device).name
+    if not is_cuda(target):
+        if arch:
+            hint = "Give it with target='cuda' or 'sim'"
+            raise errors.InvalidOption(name="arch", value=arch, hint=hint)
+        return ""
+    emulated = target == "sim" or choice.kind() == choice.EMULATED
+    if not (arch or emulated or inventory.missing_for_cuda()):
+        return ""
+    wanted = arch or ARCHITECTURE
+    device_of(wanted)
+    return wanted
+
+
+def on_host(argument: Any) -> Any:
+    """An array of the emulated device as one of NumPy; all else as it is."""
+    return argument.get() if isinstance(argument, EmulatedArray) else argument
