@@ -108,15 +108,15 @@ def test_illegal_fillings_are_listed_with_their_witness(clocked: Any) -> None:
         "diagonal",
         np.zeros((200, 200), "f4"),
         pipeline="tile{sizes=[$a,$b]}",
-        values={"a": [1, 16], "b": [16, 32]},
+        values={"a": [16], "b": [1, 16]},
     )
     found = {tuple(t.point.values()): t for t in result.trials}
-    assert found[1, 16].status is found[1, 32].status is Status.OK
-    assert found[16, 16].status is found[16, 32].status is Status.ILLEGAL
+    assert found[0, 0].status is found[16, 1].status is Status.OK
+    assert found[16, 16].status is Status.ILLEGAL
     assert "A[" in found[16, 16].reason
 
 
-def test_a_pipeline_that_computes_other_numbers_is_wrong() -> None:
+def test_a_schedule_that_computes_other_numbers_is_wrong() -> None:
     text = "func.func @f(%x: memref<8xf32>) {{ {} return }}"
     more = """affine.for %i = 0 to 8 {
       %v = affine.load %x[%i] : memref<8xf32>
@@ -166,7 +166,7 @@ def test_arguments_are_rotated_past_the_last_cache() -> None:
     used: list[int] = []
     text = SHIFT.format(name="rotated")
     contest = Contest.of(gcg.compile(text, target="cpu"), "rotated", squares(256))
-    contest._timed(lambda a, b: used.append(a.ctypes.data), 5)
+    contest._timed(lambda a, *_: used.append(a.ctypes.data), 5)
     assert len(set(used)) == 5
 
 
@@ -336,6 +336,7 @@ def test_an_interrupted_tuning_prints_its_table_and_keeps_it(tmp_path: Path) -> 
     assert "interrupted: these trials are kept" in told
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("kind", ["trials", "heatmap", "parallel", "roofline"])
 @pytest.mark.parametrize("suffix", ["svg", "png"])
 def test_pictures_of_a_tuning(
