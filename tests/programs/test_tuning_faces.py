@@ -107,7 +107,7 @@ def test_illegal_fillings_are_listed_with_their_witness(clocked: Any) -> None:
         DIAGONAL,
         "diagonal",
         np.zeros((200, 200), "f4"),
-        pipeline="skew{factors=[$skew]},tile{sizes=[16,16]}",
+        pipeline="skew{factors=[$skew]}",
         values={"skew": [1, 2]},
     )
     found = {tuple(t.point.values()): t for t in result.trials}
