@@ -25,6 +25,7 @@ from gpucodegen.report.gpu.measuring import Enough, MeasuringDevice
 from gpucodegen.report.gpu.report import capability_of, device_of
 from gpucodegen.tiling.tuning.trials import Identity, Status, Trial, failed
 from gpucodegen.tuning.forecasts.reduced import reduced
+from gpucodegen.tiling.tuning.verdict import LEAST_GAIN
 from gpucodegen.tuning.measuring.arguments import PlainArray
 from gpucodegen.tuning.measuring.contest import DEFAULT, Contest
 
@@ -71,7 +72,7 @@ class Forecast:
         try:
             default = self.expected(DEFAULT)
             seconds = self.expected(point)
-            if seconds < default:
+            if seconds <= (1 - LEAST_GAIN) * default:
                 self._compare(point)
         except Exception as error:  # noqa: BLE001  (what fails is no candidate)
             return failed(point, error)
