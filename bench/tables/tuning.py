@@ -198,7 +198,7 @@ def main(workers):
     if hasattr(os, "sched_setaffinity"):
         os.sched_setaffinity(0, range(os.cpu_count()))
     ends = []
-    with LocalCluster(workers, threads_per_worker=1, dashboard_address=None) as cluster:
+    with LocalCluster(workers, threads_per_worker=1, dashboard_address=":0") as cluster:
         with Client(cluster) as client:
             a, b = np.ones((2, 700, 700), "f4")
             points = [(r, c) for r in (1, 2, 3, 4, 5) for c in (16, 32, 48)]
@@ -211,7 +211,8 @@ def main(workers):
 if __name__ == "__main__":
     main(int(sys.argv[1]))
 """
-PRODUCT = """func.func @f(%a: memref<?x?xf32>, %b: memref<?x?xf32>, %c: memref<?x?xf32>) {
+PRODUCT = """
+func.func @f(%a: memref<?x?xf32>, %b: memref<?x?xf32>, %c: memref<?x?xf32>) {
   linalg.matmul ins(%a, %b : memref<?x?xf32>, memref<?x?xf32>)
                 outs(%c : memref<?x?xf32>)
   return

@@ -57,7 +57,7 @@ def test_examples_of_tuning_that_need_extras_run(
     assert len(skipped) == 7
     names: dict[str, object] = {}
     with distributed.LocalCluster(
-        2, processes=False, threads_per_worker=1, dashboard_address=None
+        2, processes=False, threads_per_worker=1, dashboard_address=":0"
     ) as cluster:
         client = distributed.Client
         monkeypatch.setattr(distributed, "Client", lambda _: client(cluster))
