@@ -56,6 +56,9 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--clock", choices=CLOCKS, default="wall")
     parser.add_argument("--out", type=Path, help="folder for JSON, Markdown and plot")
+    parser.add_argument(
+        "--resume", type=Path, help="file of rows: those it has are not measured again"
+    )
     parser.add_argument("--part", type=Path, help=argparse.SUPPRESS)
     return parser
 

@@ -42,7 +42,9 @@ def line(row: Row | Failure) -> str:
         f"{peer} {best:.2f} ({median:.2f})"
         for peer, (best, median) in row.ratios.items()
     )
-    return f"{row.name:<38}{duration(row.ours.best):>10}{rate:>16}{share:>7}  {peers}"
+    note = f"\n    {row.note}" if row.note else ""
+    time = duration(row.ours.best)
+    return f"{row.name:<38}{time:>10}{rate:>16}{share:>7}  {peers}{note}"
 
 
 def duration(seconds: float) -> str:

@@ -51,7 +51,8 @@ class Row:
     """One measured line: the times of all contenders, ours among them.
 
     ``ceiling``: the most that this machine was measured to do, in the unit of
-    ``limit``; 0 where nothing bounds the program but its overhead.
+    ``limit``; 0 where nothing bounds the program but its overhead.  ``note``: what else
+    was found.
     """
 
     name: str
@@ -60,6 +61,7 @@ class Row:
     limit: Limit = Limit.NONE
     dtype: str = ""
     ceiling: float = 0.0
+    note: str = ""
 
     @property
     def ours(self) -> Times:

@@ -20,6 +20,7 @@ from typing import Any
 from bench import machine, report
 from bench.ceilings import ceilings
 from bench.harness import CLOCKS
+from bench.journal import Journal, as_json
 from bench.row import Failure, Row, Settings, attempt
 from bench.tables import TABLES, lines
 
@@ -68,6 +69,7 @@ def _in_process(table: str, threads: int, options: Namespace) -> dict[str, Any]:
         command = [sys.executable, "-m", "bench", table, options.name]
         command += ["--threads", str(threads), "--budget", str(options.budget)]
         command += ["--clock", options.clock, "--part", str(path)]
+        command += ["--resume", str(options.resume)] if options.resume else []
         pools = dict.fromkeys(POOLS, str(threads))
         subprocess.run(command, env=os.environ | pools, check=False)
         if path.exists():
@@ -85,7 +87,11 @@ def part(options: Namespace) -> int:
     chosen = lines(options.table, options.name)
     if chosen:
         print(f"\n{TABLES[options.table]}; threads: {threads}")
-    measured = (attempt(x.name, lambda x=x: x.measure(settings)) for x in chosen)
+    journal = Journal(options.resume, options.table, threads)
+    measured = (
+        journal.row(x.name, lambda x=x: attempt(x.name, lambda: x.measure(settings)))
+        for x in chosen
+    )
     rows = report.show(measured)
     found: dict[str, Any] = {
         "table": options.table,
@@ -96,22 +102,3 @@ def part(options: Namespace) -> int:
         found["ceilings"] = ceilings(settings)
     options.part.write_text(json.dumps(found), encoding="utf-8")
     return 0
-
-
-def as_json(row: Row | Failure) -> dict[str, Any]:
-    """A row as it is kept.
-
-    >>> as_json(Failure("matmul", "no memory"))
-    {'name': 'matmul', 'reason': 'no memory'}
-    """
-    if isinstance(row, Failure):
-        return asdict(row)
-    return {
-        "name": row.name,
-        "dtype": row.dtype,
-        "unit": row.limit.value,
-        "flops": row.work.flops,
-        "bytes": row.work.bytes,
-        "ceiling": row.ceiling,
-        "seconds": {name: asdict(times) for name, times in row.times.items()},
-    }

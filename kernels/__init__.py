@@ -12,6 +12,7 @@ Comes in: arrays of NumPy, CuPy, PyTorch or JAX.  Goes out: arrays of the same l
 - `rows`: softmax, norms, running sums
 - `windows`: convolutions and pooling
 - `grids`: stencils, and elements at places that arrays tell
+- `tuning`: calls that were never tuned are
 - `table`: every operation, and whose function it is like
 """
 

@@ -65,8 +65,9 @@ class Recipe:
 
 
 @lru_cache(MAX_TEXTS)
-def compiled(text: str, entry: str, target: str) -> Function:
-    """The function of a text."""
+def compiled(text: str, entry: str, target: str, *, tune: bool) -> Function:
+    """The function of a text; one that is tuned is compiled apart, when it is."""
+    del tune
     return api.compile(text, target=target)[entry]
 
 
@@ -76,6 +77,7 @@ class KernelCall:
 
     ``again``: a call of these operands, without a place for the result.
     ``direct``: it takes the operands as they come and gives the result as it is.
+    ``tune``: its schedule is to be tuned before it first runs.
     """
 
     name: str
@@ -84,6 +86,7 @@ class KernelCall:
     function: Function
     again: Entry = unlike
     direct: bool = False
+    tune: bool = False
 
     def __call__(
         self,
@@ -99,6 +102,11 @@ class KernelCall:
             return done if recipe.inside is None else done.reshape(recipe.shape)
         result = self._made() if out is None else self._checked(out)
         place = result if recipe.inside is None else result.reshape(recipe.inside)
+        if self.tune:
+            from gpucodegen.kernels.tuning import tune_once
+
+            tune_once(self.function, (*given, *numbers, place))
+            self.tune = False
         self.function(*given, *numbers, place)
         if out is None and not numbers:
             self._remember(operands, given, place)
@@ -160,12 +168,14 @@ class Kernel:
         target: str,
         *options: Any,
         numbers: Sequence[Any] = (),
+        tune: bool = False,
     ) -> Any:
         """The result for operands; ``out`` is where it goes, or None.
 
         ``numbers`` are handed to the function; ``options`` decide over its text.
+        ``tune``: the first call of a form tunes it, unless an earlier process did.
         """
-        key = repr(options), target
+        key = repr(options), target, tune
         if out is None:
             done = self.last.get(key, unlike)(*operands)
             if done is not NotImplemented:
@@ -174,7 +184,7 @@ class Kernel:
 
     def _call(
         self,
-        key: tuple[str, str],
+        key: tuple[str, str, bool],
         operands: tuple[Any, ...],
         numbers: Sequence[Any],
         out: Any,
@@ -194,7 +204,7 @@ class Kernel:
         )
         place = None if out is None else self._place(out)
         form = key, form_of(taken)
-        call = self.known.get(form) or self._keep(form, taken, options, key[1])
+        call = self.known.get(form) or self._keep(form, taken, options, key)
         result = call(taken, numbers, place)
         if out is not None:
             return out
@@ -221,7 +231,7 @@ class Kernel:
         form: Hashable,
         taken: tuple[Memory, ...],
         options: tuple[Any, ...],
-        target: str,
+        key: tuple[str, str, bool],
     ) -> KernelCall:
         """Prepare a call and remember it."""
         recipe = self.prepare(taken, *options)
@@ -229,8 +239,10 @@ class Kernel:
             self.known.clear()
             self.last.clear()
         program = recipe.text
-        function = compiled(program.text(), program.name, target)
-        call = KernelCall(self.name, memory_module(taken[0]), recipe, function)
+        _, target, tune = key
+        function = compiled(program.text(), program.name, target, tune=tune)
+        home = memory_module(taken[0])
+        call = KernelCall(self.name, home, recipe, function, tune=tune)
         self.known[form] = call
         return call
 

@@ -22,7 +22,7 @@ TABLES: dict[str, str] = {
     "stencils": "grids relaxed over many steps in time",
     "polybench": "PolyBench against loops in Numba and expressions in NumPy",
     "kernels": "ready-made operations against NumPy, torch and JAX",
-    "tuning": "programs of the other tables, tuned with 8 trials, against the default",
+    "tuning": "programs of the other tables, tuned quickly and in full, untuned",
     "analysis": "how long the analysis of each PolyBench kernel takes",
     "safety": "accesses checked as they run, against the same without checks",
     "latency": "what a user waits for besides the work: compiling, starting, calling",

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import statistics
 import tempfile
+import time
 from collections.abc import Generator, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -15,12 +17,16 @@ import numpy as np
 import gpucodegen as gcg
 from bench.case import Case, copied, restoring
 from bench.ceilings import ceiling
-from bench.harness import SETTLE, race
+from bench.harness import SETTLE, Clock, Times, settled
 from bench.row import OURS, Row, Settings
+from gpucodegen.tiling.tuning.verdict import gain
 from gpucodegen.tuning.result import shown
 
-TRIALS = 8
-"""Schedules that each tuning times."""
+FULL = 150.0
+"""Seconds of a full tuning for each second of a row's budget."""
+ROUNDS = range(11, 49)
+"""Rounds of a race, in which each schedule has a turn: the fewest and the most."""
+UNTUNED = "untuned"
 TABLES = (
     "matmul",
     "integers",
@@ -49,9 +55,10 @@ class Tuned:
         return f"{self.table}: {self.case.name}"
 
     def measure(self, settings: Settings) -> Row:
-        """Tune in an empty cache, check what is stored, and race.
+        """Tune in an empty cache, quickly and then in full, check and race.
 
-        Where nothing is, both run the same code, and their times show the noise.
+        Where nothing is stored, schedules run the same code, and their times show the
+        noise.  The note tells how many times as fast as the default each is.
         """
         case, clock = self.case, settings.clock
         given = case.arguments(np.random.default_rng(0))
@@ -60,30 +67,63 @@ class Tuned:
             "threads": settings.threads,
             **case.options,
         }
+        arguments = copied(given)
+        calls: dict[str, Any] = {}
+        stored: list[str] = []
         with _empty_cache():
-            found = gcg.tune(case.source, case.entry, *given, trials=TRIALS, **options)
-            arguments = copied(given)
-            calls = {
-                name: _bound(case, arguments, tuned=tuned, **options)
-                for name, tuned in ((OURS, True), ("untuned", False))
-            }
+            for name, limits in efforts(settings).items():
+                found = gcg.tune(case.source, case.entry, *given, **limits, **options)
+                calls[name] = _bound(case, arguments, tuned=True, **options)
+                point = found.winner
+                stored.append("default" if point is None else shown(point))
+            calls[UNTUNED] = _bound(case, arguments, tuned=False, **options)
         if case.restore:
             clock = restoring(given, [(arguments, c) for c in calls.values()], clock)
-        times = race(
-            *calls.values(),
-            clock=clock,
-            budget=settings.budget,
-            settle=SETTLE if settings.threads > 1 else 0.0,
+        seconds = _raced(calls, clock, settings)
+        base = seconds[UNTUNED]
+        tuned = {name: gain(own, base) for name, own in seconds.items()}
+        return Row(
+            f"{self.name}: {stored[0]}",
+            {name: Times.of(own) for name, own in seconds.items()},
+            case.work,
+            case.limit,
+            case.dtype,
+            ceiling(case.limit, case.dtype, settings),
+            f"quick {tuned[OURS]}, full {tuned['full']} the default's speed"
+            f"; full: {stored[1]}",
         )
-        most = ceiling(case.limit, case.dtype, settings)
-        named = dict(zip(calls, times, strict=True))
-        stored = "default" if found.winner is None else shown(found.winner)
-        name = f"{self.name}: {stored}"
-        return Row(name, named, case.work, case.limit, case.dtype, most)
+
+
+def efforts(settings: Settings) -> dict[str, dict[str, Any]]:
+    """The limits of both tunings; the second goes on where the first one ended."""
+    return {
+        OURS: {"effort": "quick"},
+        "full": {"effort": "full", "budget": FULL * settings.budget},
+    }
+
+
+def _raced(
+    calls: dict[str, Any], clock: Clock, settings: Settings
+) -> dict[str, list[float]]:
+    """Seconds of each in the same rounds, in one order and then in the other."""
+    settle = SETTLE if settings.threads > 1 else 0.0
+    seconds: dict[str, list[float]] = {name: [] for name in calls}
+    for call in calls.values():
+        call()
+    end = time.perf_counter() + settings.budget
+    for done in range(ROUNDS.stop):
+        if done >= ROUNDS.start and time.perf_counter() > end:
+            break
+        for name in list(calls)[:: 1 if done % 2 else -1]:
+            turn = (
+                settled(calls[name], clock, settle) if settle else [clock(calls[name])]
+            )
+            seconds[name].append(statistics.median(turn))
+    return seconds
 
 
 def _bound(case: Case, arguments: tuple[Any, ...], **options: Any) -> Any:
-    """A call on arrays that both contenders share: where they lie makes a difference.
+    """A call on arrays that all contenders share: where they lie makes a difference.
 
     A schedule that leaves another answer than the case's is an error.
     """

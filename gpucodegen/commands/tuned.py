@@ -4,20 +4,19 @@ from __future__ import annotations
 
 import argparse
 import sys
-import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from gpucodegen.compiling.winners import tuning_store
-from gpucodegen.tuning.result import line, shown
+from gpucodegen.tuning.result import line
+from gpucodegen.tuning.stored import Stored
 
 if TYPE_CHECKING:
     from gpucodegen.tiling.tuning.store import TuningStore
     from gpucodegen.tuning.plots import Tuned
 
 Action = Callable[["TuningStore", argparse.Namespace], int]
-UNITS = (("days", 86400), ("hours", 3600), ("minutes", 60), ("seconds", 1))
 
 
 def run(options: argparse.Namespace) -> int:
@@ -34,7 +33,8 @@ def _show(store: TuningStore, options: argparse.Namespace) -> int:
         print(exported(store, chosen))
         return 0
     for key, about in chosen.items():
-        print(f"{key[:12]}  {_title(about)}: {_verdict(store, key)}")
+        stored = Stored.of(store, key, about)
+        print(f"{key[:12]}  @{about.get('function')}{stored}")
         if options.place:
             for trial in store.trials(key):
                 print(f"  {line(trial, dict.fromkeys(trial.point, 0))}")
@@ -80,7 +80,9 @@ def _plot(store: TuningStore, options: argparse.Namespace) -> int:
         print("tune plot: name the file, .svg or .png", file=sys.stderr)
         return 2
     titled = {
-        f"{_title(about)} ({key[:6]})": _drawn(store, key, about)
+        f"@{about.get('function')}{Stored.of(store, key, about).call} ({key[:6]})": (
+            _drawn(store, key, about)
+        )
         for key, about in store.subjects().items()
         if not options.entry or about.get("function") == options.entry
     }
@@ -127,35 +129,3 @@ def _chosen(store: TuningStore, wanted: str | None) -> dict[str, dict[str, Any]]
         for key, about in store.subjects().items()
         if not wanted or key.startswith(wanted) or about.get("function") == wanted
     }
-
-
-def _title(about: Mapping[str, Any]) -> str:
-    arguments = ", ".join(map(str, about.get("arguments", ())))
-    target = about.get("target")
-    if about.get("predicted_for"):
-        target = f"{about['predicted_for']}, predicted"
-    elif about.get("device"):
-        target = f"{target} on {about['device']}"
-    shapes = " and their bucket" if about.get("shapes") == "bucket" else ""
-    return f"@{about.get('function')}({arguments}){shapes} for {target}"
-
-
-def _verdict(store: TuningStore, key: str) -> str:
-    winner, count = store.winner(key), len(store.trials(key))
-    if winner is None:
-        return f"{count} trials, the default stays"
-    age = ago(time.time() - winner.since)
-    gain = f"{winner.gain:.2f} times as fast"
-    return f"{count} trials, {shown(winner.point)}, {gain}, {age}"
-
-
-def ago(seconds: float) -> str:
-    """How long ago something was.
-
-    >>> ago(2 * 86400 + 5), ago(90.0), ago(0.2)
-    ('2 days ago', '1 minutes ago', 'now')
-    """
-    for name, unit in UNITS:
-        if seconds >= unit:
-            return f"{int(seconds // unit)} {name} ago"
-    return "now"

@@ -9,11 +9,13 @@ from dataclasses import dataclass, replace
 
 from gpucodegen import errors
 from gpucodegen.api import read_module
-from gpucodegen.compiling.targets.registry import mappings
+from gpucodegen.compiling.targets.registry import find, mappings
 from gpucodegen.dialects.builtin import Module, symbol_name
 from gpucodegen.ir.attributes import print_symbol
 from gpucodegen.ir.types import MemRefType, TensorType, Type
+from gpucodegen.options import Options
 from gpucodegen.passes.analysis.dependence_pairs import functions_with_body
+from gpucodegen.program_text import of_module
 from gpucodegen.report import kernels
 from gpucodegen.report.kernel_text import mapping_lines
 from gpucodegen.report.page import PagePart, page
@@ -23,6 +25,7 @@ from gpucodegen.report.sizes import Sizes, make_sizes
 from gpucodegen.report.subjects import Nest, Subject, subject
 from gpucodegen.report.text import copy_lines, nest_lines
 from gpucodegen.report.wording import Lines, SourceLine, equations, indented, section
+from gpucodegen.tuning.stored import Stored, in_use
 
 LARGE = 1024
 """Extents without a given size, where the mapping is chosen."""
@@ -40,6 +43,8 @@ class Explained:
     mappings: tuple[kernels.Mapping, ...]
     sizes: Mapping[str, int]
     """Extents for which the mapping was chosen."""
+    tuned: tuple[Stored, ...] = ()
+    """The schedules that `compile` uses in the place of its own."""
 
     @property
     def title(self) -> str:
@@ -121,6 +126,7 @@ class Explanation:
             for number, nest in function.nests:
                 yield f"  nest {number}"
                 yield from indented(nest_lines(function.subject, nest, self.source), 4)
+            yield from indented(section("tuned", map(str, function.tuned)))
             for mapping in function.mappings:
                 yield f"  {function.mapping_title(mapping)}"
                 lines = mapping_lines(mapping, function.subject.nests)
@@ -140,6 +146,9 @@ class Explanation:
                 text = "\n".join(nest_lines(found, nest, self.source))
                 pictures = nest_pictures(found, nest, title, self.sizes)
                 yield PagePart(3, title, _visible(text), pictures)
+            if function.tuned:
+                text = "\n".join(map(str, function.tuned))
+                yield PagePart(3, f"{function.title}, tuned", _visible(text))
             for mapping in function.mappings:
                 text = "\n".join(mapping_lines(mapping, found.nests))
                 pictures = kernel_pictures(mapping)
@@ -209,8 +218,15 @@ def explain_module(
         raise next(iter(refused.values()))
     sizes.check(n for s in subjects for found in s.names.values() for n in found)
     counts = [len(s.nests) for s in subjects]
+    whole = of_module(module)
+    options = [Options(target=find(target).name) for target in targets]
     functions = (
-        Explained(sum(counts[:i]), s, *_mapped(module, s, sizes, targets))
+        Explained(
+            sum(counts[:i]),
+            s,
+            *_mapped(module, s, sizes, targets),
+            tuple(in_use(whole, s.name, options)),
+        )
         for i, s in enumerate(subjects)
     )
     return Explanation(tuple(functions), SourceLine.of(text), sizes, refused)

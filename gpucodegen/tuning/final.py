@@ -99,8 +99,8 @@ def final(
     found.sort(key=lambda one: -one.gain.median)
     for n, one in enumerate(found):
         if one.is_worthy:
-            found[n] = one = _in_caches(one, default, timing)
-        if one.is_worthy:
+            found[n] = _in_caches(one, default, timing)
+        if found[n].is_worthy:
             break
     return tuple(found)
 

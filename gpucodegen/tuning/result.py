@@ -88,8 +88,8 @@ class TuneResult:
         if self.predicted_for:
             return (
                 f"stored as a prediction for {self.predicted_for}:"
-                f" {shown(found.point)}: an estimated {found.gain.median:.2f} times the default's speed,"
-                f" in {self.place}"
+                f" {shown(found.point)}: an estimated {found.gain.median:.2f} times"
+                f" the default's speed, in {self.place}"
             )
         used = f" (-p '{self.pipeline}')" if self.holes else ""
         return (

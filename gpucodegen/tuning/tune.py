@@ -24,10 +24,11 @@ from gpucodegen.tuning.forecasts.basis import on_host, predicted_for
 from gpucodegen.tuning.forecasts.forecast import Forecast
 from gpucodegen.tuning.holes import Holes
 from gpucodegen.tuning.measuring.contained import Contained
+from gpucodegen.tuning.plots.work import work_of
 from gpucodegen.tuning.result import TuneResult
 from gpucodegen.tuning.schedules import PRUNED, Schedules, schedules
+from gpucodegen.tuning.stored import call_of
 from gpucodegen.tuning.subject import Subject, measured
-from gpucodegen.tuning.work import work_of
 
 if TYPE_CHECKING:
     import os
@@ -100,9 +101,18 @@ def tune(
         if holes
         else schedules(program, name, arguments)
     )
+    if holes and scope.predicted_for:
+        hint = "Tune a pipeline where its kernels run: nothing predicts what it makes"
+        raise errors.InvalidOption(name="pipeline", value=pipeline, hint=hint)
     subject = Subject.of(program, name, arguments, holes, scope)
     session = tuning_store().session(subject.identity)
-    about = {**subject.about(), "work": work_of(program, name, arguments)}
+    call = program[name].key_for(arguments)
+    about = {
+        **subject.about(),
+        "target": call[0],
+        "call": call_of(call),
+        "work": work_of(program, name, arguments),
+    }
     session.describe(about)
     isolate = isolate and not scope.predicted_for
     timing, note = _timing(

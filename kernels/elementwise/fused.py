@@ -38,7 +38,12 @@ NUMBERS: dict[str, tuple[Element, complex]] = {
 
 
 def elementwise(
-    expression: str, *, out: Any = None, target: str = "auto", **operands: Any
+    expression: str,
+    *,
+    out: Any = None,
+    target: str = "auto",
+    tune: bool = False,
+    **operands: Any,
 ) -> Any:
     """The value of an expression for every element, in one pass over memory.
 
@@ -70,6 +75,7 @@ def elementwise(
         tuple(arrays),
         tuple((n, type(operands[n]).__name__) for n in numbers),
         numbers=[operands[n] for n in numbers],
+        tune=tune,
     )
 
 

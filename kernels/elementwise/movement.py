@@ -15,7 +15,7 @@ from gpucodegen.kernels.texts.scalars import Value
 
 
 def transpose(
-    x: Any, axes: Sequence[int] | None = None, *, out: Any = None, target: str = "auto"
+    x: Any, axes: Sequence[int] | None = None, *, out: Any = None, target: str = "auto", tune: bool = False
 ) -> Any:
     """An array with its axes in another order, contiguous in memory of its own.
 
@@ -28,17 +28,17 @@ def transpose(
            [1, 4],
            [2, 5]])
     """
-    return TRANSPOSE((x,), out, target, axes)
+    return TRANSPOSE((x,), out, target, axes, tune=tune)
 
 
-def copy(x: Any, *, out: Any = None, target: str = "auto") -> Any:
+def copy(x: Any, *, out: Any = None, target: str = "auto", tune: bool = False) -> Any:
     """A contiguous array of the same elements, wherever they lie.
 
     >>> import numpy as np
     >>> copy(np.arange(6)[::-2])
     array([5, 3, 1])
     """
-    return COPY((x,), out, target)
+    return COPY((x,), out, target, tune=tune)
 
 
 def _order(wish: Sequence[int] | None, rank: int) -> list[int]:

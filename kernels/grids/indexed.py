@@ -25,6 +25,7 @@ def take(
     *,
     out: Any = None,
     target: str = "auto",
+    tune: bool = False,
 ) -> Any:
     """The elements, or rows, at places along an axis, as ``np.take``.
 
@@ -37,7 +38,7 @@ def take(
     array([[3, 1, 3],
            [6, 4, 6]])
     """
-    return TAKE((x, indices), out, target, axis)
+    return TAKE((x, indices), out, target, axis, tune=tune)
 
 
 def scatter_add(
@@ -48,6 +49,7 @@ def scatter_add(
     *,
     out: Any = None,
     target: str = "auto",
+    tune: bool = False,
 ) -> Any:
     """An array to which updates were added at places along an axis.
 
@@ -60,10 +62,10 @@ def scatter_add(
     >>> scatter_add(np.zeros(3), np.array([0, 2, 0]), np.array([1.0, 2.0, 3.0]))
     array([4., 0., 2.])
     """
-    return SCATTER((x, indices, updates), out, target, axis, target)
+    return SCATTER((x, indices, updates), out, target, axis, target, tune=tune)
 
 
-def bincount(x: Any, length: int, *, out: Any = None, target: str = "auto") -> Any:
+def bincount(x: Any, length: int, *, out: Any = None, target: str = "auto", tune: bool = False) -> Any:
     """How often each of 0, 1, ..., ``length`` - 1 is among integers, as int64.
 
     Numbers outside are an error (AccessOutOfBounds), those below zero, too.
@@ -72,7 +74,7 @@ def bincount(x: Any, length: int, *, out: Any = None, target: str = "auto") -> A
     >>> bincount(np.array([1, 3, 1]), 4)
     array([0, 2, 0, 1])
     """
-    return BINCOUNT((x,), out, target, _length("length", length), target)
+    return BINCOUNT((x,), out, target, _length("length", length), target, tune=tune)
 
 
 def histogram(
@@ -82,6 +84,7 @@ def histogram(
     *,
     out: Any = None,
     target: str = "auto",
+    tune: bool = False,
 ) -> Any:
     """How many numbers lie in each of equal bins, as int64: ``np.histogram(...)[0]``.
 
@@ -95,7 +98,7 @@ def histogram(
     array([2, 2])
     """
     low, high = _ends(range)
-    return HISTOGRAM((x,), out, target, _length("bins", bins), low, high, target)
+    return HISTOGRAM((x,), out, target, _length("bins", bins), low, high, target, tune=tune)
 
 
 def _length(name: str, wish: object) -> int:

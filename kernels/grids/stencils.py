@@ -19,7 +19,7 @@ MOST_TAPS = 343
 
 
 def stencil(
-    x: Any, weights: Any, steps: int = 1, *, out: Any = None, target: str = "auto"
+    x: Any, weights: Any, steps: int = 1, *, out: Any = None, target: str = "auto", tune: bool = False
 ) -> Any:
     """A grid after so many steps; each makes every inner element a sum of neighbours.
 
@@ -43,7 +43,7 @@ def stencil(
     taps = np.asarray(weights)
     options = taps.shape, tuple(taps.ravel().tolist()), count > 0, count % 2
     numbers = [(count - 1) // 2] if count else []
-    return STENCIL((x,), out, target, *options, numbers=numbers)
+    return STENCIL((x,), out, target, *options, numbers=numbers, tune=tune)
 
 
 def _count(wish: object) -> int:

@@ -30,6 +30,7 @@ def scaled_dot_product_attention(
     scale: float | None = None,
     out: Any = None,
     target: str = "auto",
+    tune: bool = False,
 ) -> Any:
     """``softmax(query @ key.T * scale + mask) @ value``, as torch's, without dropout.
 
@@ -50,7 +51,7 @@ def scaled_dot_product_attention(
     """
     factor = None if scale is None else float(scale)
     operands = (query, key, value) + (() if attn_mask is None else (attn_mask,))
-    return ATTENTION(operands, out, target, bool(is_causal), factor)
+    return ATTENTION(operands, out, target, bool(is_causal), factor, tune=tune)
 
 
 def _prepare(

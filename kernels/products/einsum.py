@@ -23,7 +23,7 @@ DOTS = "..."
 
 
 def einsum(
-    subscripts: str, *operands: Any, out: Any = None, target: str = "auto"
+    subscripts: str, *operands: Any, out: Any = None, target: str = "auto", tune: bool = False
 ) -> Any:
     """Sums of products over axes named by letters, as ``np.einsum`` writes them.
 
@@ -43,7 +43,7 @@ def einsum(
     if not operands:
         hint = "Pass an array for each of its operands"
         raise errors.InvalidOption(name="subscripts", value=subscripts, hint=hint)
-    return EINSUM(operands, out, target, subscripts)
+    return EINSUM(operands, out, target, subscripts, tune=tune)
 
 
 def tensordot(
@@ -53,6 +53,7 @@ def tensordot(
     *,
     out: Any = None,
     target: str = "auto",
+    tune: bool = False,
 ) -> Any:
     """Sums of products over the last axes of ``a`` and the first of ``b``, or others.
 
@@ -63,7 +64,7 @@ def tensordot(
     >>> tensordot(np.ones((2, 3, 4)), np.ones((4, 3)), ([1, 2], [1, 0]))
     array([12., 12.])
     """
-    return TENSORDOT((a, b), out, target, axes)
+    return TENSORDOT((a, b), out, target, axes, tune=tune)
 
 
 def _refused(subscripts: str, hint: str) -> errors.InvalidOption:

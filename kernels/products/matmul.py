@@ -35,6 +35,7 @@ def matmul(
     dtype: Any = None,
     out: Any = None,
     target: str = "auto",
+    tune: bool = False,
 ) -> Any:
     """``activation(alpha * a @ b + beta * c + bias)`` of arrays of one dtype.
 
@@ -69,7 +70,7 @@ def matmul(
             False,
             False,
         )
-        return MATMUL((a, b), out, target, *options)
+        return MATMUL((a, b), out, target, *options, tune=tune)
     scales = [scale for scale, at in ((alpha, 1), (beta, 0)) if scale != at]
     if (c is None) != (beta == 0):
         hint = "Pass c with a beta that is not 0, or neither"
@@ -82,10 +83,11 @@ def matmul(
         target,
         *(transpose_a, transpose_b, *has, activation, dtype, alpha != 1, beta != 0),
         numbers=[*map(float, scales)],
+        tune=tune,
     )
 
 
-def matvec(a: Any, x: Any, *, out: Any = None, target: str = "auto") -> Any:
+def matvec(a: Any, x: Any, *, out: Any = None, target: str = "auto", tune: bool = False) -> Any:
     """The products of matrices (..., m, n) and vectors (..., n), as ``np.matvec``.
 
     Axes before the last two, and the last, are broadcast.  Types are those of `matmul`.
@@ -94,17 +96,17 @@ def matvec(a: Any, x: Any, *, out: Any = None, target: str = "auto") -> Any:
     >>> matvec(np.array([[1.0, 2.0], [3.0, 4.0]]), np.array([1.0, 1.0]))
     array([3., 7.])
     """
-    return MATVEC((a, x), out, target, "matvec")
+    return MATVEC((a, x), out, target, "matvec", tune=tune)
 
 
-def vecdot(x: Any, y: Any, *, out: Any = None, target: str = "auto") -> Any:
+def vecdot(x: Any, y: Any, *, out: Any = None, target: str = "auto", tune: bool = False) -> Any:
     """The sums of products along the last axes; nothing is conjugated.
 
     >>> import numpy as np
     >>> vecdot(np.array([[1.0, 2.0], [3.0, 4.0]]), np.array([1.0, 1.0]))
     array([3., 7.])
     """
-    return VECDOT((x, y), out, target, "vecdot")
+    return VECDOT((x, y), out, target, "vecdot", tune=tune)
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,6 +20,7 @@ def argmax(
     keepdims: bool = False,
     out: Any = None,
     target: str = "auto",
+    tune: bool = False,
 ) -> Any:
     """The first place of the largest element along an axis, int64; NaN is largest.
 
@@ -29,7 +30,7 @@ def argmax(
     >>> argmax(np.array([[1, 5, 5], [3, 2, 1]]), axis=1)
     array([1, 0])
     """
-    return ARGMAX((x,), out, target, axis, keepdims)
+    return ARGMAX((x,), out, target, axis, keepdims, tune=tune)
 
 
 def argmin(
@@ -39,6 +40,7 @@ def argmin(
     keepdims: bool = False,
     out: Any = None,
     target: str = "auto",
+    tune: bool = False,
 ) -> Any:
     """The first place of the smallest element along an axis, as `argmax`.
 
@@ -46,7 +48,7 @@ def argmin(
     >>> argmin(np.array([[4, 5, 1], [3, 2, 1]]))
     array(2)
     """
-    return ARGMIN((x,), out, target, axis, keepdims)
+    return ARGMIN((x,), out, target, axis, keepdims, tune=tune)
 
 
 def _prepare(

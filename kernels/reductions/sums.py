@@ -16,6 +16,7 @@ def sum(  # noqa: A001 - the name that NumPy has for it
     keepdims: bool = False,
     out: Any = None,
     target: str = "auto",
+    tune: bool = False,
 ) -> Any:
     """The sum over axes; None means all of them.
 
@@ -27,7 +28,7 @@ def sum(  # noqa: A001 - the name that NumPy has for it
     >>> sum(np.arange(6, dtype="i1").reshape(2, 3), axis=1)
     array([ 3, 12])
     """
-    return prepared.SUM((x,), out, target, axis, keepdims, dtype)
+    return prepared.SUM((x,), out, target, axis, keepdims, dtype, tune=tune)
 
 
 def prod(
@@ -38,6 +39,7 @@ def prod(
     keepdims: bool = False,
     out: Any = None,
     target: str = "auto",
+    tune: bool = False,
 ) -> Any:
     """The product over axes, in types like those of `sum`; of no elements it is 1.
 
@@ -45,7 +47,7 @@ def prod(
     >>> prod(np.array([[1.0, 2.0], [3.0, 4.0]]), axis=0)
     array([3., 8.])
     """
-    return prepared.PROD((x,), out, target, axis, keepdims, dtype)
+    return prepared.PROD((x,), out, target, axis, keepdims, dtype, tune=tune)
 
 
 def max(  # noqa: A001 - the name that NumPy has for it
@@ -55,6 +57,7 @@ def max(  # noqa: A001 - the name that NumPy has for it
     keepdims: bool = False,
     out: Any = None,
     target: str = "auto",
+    tune: bool = False,
 ) -> Any:
     """The largest element over axes, NaN if one is; there must be elements.
 
@@ -63,7 +66,7 @@ def max(  # noqa: A001 - the name that NumPy has for it
     array([[5],
            [4]])
     """
-    return prepared.MAX((x,), out, target, axis, keepdims)
+    return prepared.MAX((x,), out, target, axis, keepdims, tune=tune)
 
 
 def min(  # noqa: A001 - the name that NumPy has for it
@@ -73,6 +76,7 @@ def min(  # noqa: A001 - the name that NumPy has for it
     keepdims: bool = False,
     out: Any = None,
     target: str = "auto",
+    tune: bool = False,
 ) -> Any:
     """The smallest element over axes, NaN if one is; there must be elements.
 
@@ -80,7 +84,7 @@ def min(  # noqa: A001 - the name that NumPy has for it
     >>> min(np.array([[1, 5], [3, 4]]), axis=0)
     array([1, 4])
     """
-    return prepared.MIN((x,), out, target, axis, keepdims)
+    return prepared.MIN((x,), out, target, axis, keepdims, tune=tune)
 
 
 def all(  # noqa: A001 - the name that NumPy has for it
@@ -90,6 +94,7 @@ def all(  # noqa: A001 - the name that NumPy has for it
     keepdims: bool = False,
     out: Any = None,
     target: str = "auto",
+    tune: bool = False,
 ) -> Any:
     """Whether every element over axes differs from zero, as NaN does.
 
@@ -97,7 +102,7 @@ def all(  # noqa: A001 - the name that NumPy has for it
     >>> all(np.array([[1, 0], [3, 4]]), axis=1)
     array([False,  True])
     """
-    return prepared.ALL((x,), out, target, axis, keepdims)
+    return prepared.ALL((x,), out, target, axis, keepdims, tune=tune)
 
 
 def any(  # noqa: A001 - the name that NumPy has for it
@@ -107,6 +112,7 @@ def any(  # noqa: A001 - the name that NumPy has for it
     keepdims: bool = False,
     out: Any = None,
     target: str = "auto",
+    tune: bool = False,
 ) -> Any:
     """Whether an element over axes differs from zero, as NaN does.
 
@@ -114,7 +120,7 @@ def any(  # noqa: A001 - the name that NumPy has for it
     >>> any(np.array([[0, 0], [3, 4]]), axis=1)
     array([False,  True])
     """
-    return prepared.ANY((x,), out, target, axis, keepdims)
+    return prepared.ANY((x,), out, target, axis, keepdims, tune=tune)
 
 
 def count_nonzero(
@@ -124,6 +130,7 @@ def count_nonzero(
     keepdims: bool = False,
     out: Any = None,
     target: str = "auto",
+    tune: bool = False,
 ) -> Any:
     """How many elements over axes differ from zero, in 64 bits.
 
@@ -131,7 +138,7 @@ def count_nonzero(
     >>> count_nonzero(np.array([[1, 0], [3, 4]]), axis=0)
     array([2, 1])
     """
-    return prepared.NONZERO((x,), out, target, axis, keepdims)
+    return prepared.NONZERO((x,), out, target, axis, keepdims, tune=tune)
 
 
 def mean(
@@ -141,6 +148,7 @@ def mean(
     keepdims: bool = False,
     out: Any = None,
     target: str = "auto",
+    tune: bool = False,
 ) -> Any:
     """The mean over axes: of integers in f64, of narrow floats kept in f32.
 
@@ -150,7 +158,7 @@ def mean(
     >>> mean(np.array([[1, 2], [3, 4]]), axis=0)
     array([2., 3.])
     """
-    return prepared.MEAN((x,), out, target, axis, keepdims)
+    return prepared.MEAN((x,), out, target, axis, keepdims, tune=tune)
 
 
 def var(
@@ -161,6 +169,7 @@ def var(
     keepdims: bool = False,
     out: Any = None,
     target: str = "auto",
+    tune: bool = False,
 ) -> Any:
     """The variance over axes, in types like those of `mean`; of complex numbers real.
 
@@ -171,7 +180,7 @@ def var(
     >>> var(np.array([1.0, 2.0, 3.0]), ddof=1)
     array(1.)
     """
-    return prepared.VAR((x,), out, target, axis, keepdims, ddof)
+    return prepared.VAR((x,), out, target, axis, keepdims, ddof, tune=tune)
 
 
 def std(
@@ -182,6 +191,7 @@ def std(
     keepdims: bool = False,
     out: Any = None,
     target: str = "auto",
+    tune: bool = False,
 ) -> Any:
     """The standard deviation over axes: the root of `var`.
 
@@ -189,7 +199,7 @@ def std(
     >>> std(np.array([[1.0, 3.0], [2.0, 6.0]]), axis=1)
     array([1., 2.])
     """
-    return prepared.STD((x,), out, target, axis, keepdims, ddof)
+    return prepared.STD((x,), out, target, axis, keepdims, ddof, tune=tune)
 
 
 def logsumexp(
@@ -199,6 +209,7 @@ def logsumexp(
     keepdims: bool = False,
     out: Any = None,
     target: str = "auto",
+    tune: bool = False,
 ) -> Any:
     """``log(sum(exp(x)))`` over axes, as SciPy's; no exponential overflows.
 
@@ -206,4 +217,4 @@ def logsumexp(
     >>> logsumexp(np.array([1000.0, 1000.0])).round(3)
     np.float64(1000.693)
     """
-    return prepared.LOGSUMEXP((x,), out, target, axis, keepdims)
+    return prepared.LOGSUMEXP((x,), out, target, axis, keepdims, tune=tune)

@@ -25,6 +25,7 @@ def layer_norm(
     *,
     out: Any = None,
     target: str = "auto",
+    tune: bool = False,
 ) -> Any:
     """``(x - mean) / sqrt(var + eps) * weight + bias`` over the last axes, as torch's.
 
@@ -37,7 +38,7 @@ def layer_norm(
     array([[-1.,  1.],
            [-1.,  1.]])
     """
-    return _norm("layer_norm", x, normalized_shape, weight, bias, eps, out, target)
+    return _norm("layer_norm", x, normalized_shape, weight, bias, eps, out, target, tune=tune)
 
 
 def rms_norm(
@@ -48,6 +49,7 @@ def rms_norm(
     *,
     out: Any = None,
     target: str = "auto",
+    tune: bool = False,
 ) -> Any:
     """``x / sqrt(mean(x * x) + eps) * weight`` over the last axes, as torch's.
 
@@ -59,7 +61,7 @@ def rms_norm(
     array([[ 1.,  1.],
            [ 1., -1.]])
     """
-    return _norm("rms_norm", x, normalized_shape, weight, None, eps, out, target)
+    return _norm("rms_norm", x, normalized_shape, weight, None, eps, out, target, tune=tune)
 
 
 def batch_norm(
@@ -73,6 +75,7 @@ def batch_norm(
     axis: int = 1,
     out: Any = None,
     target: str = "auto",
+    tune: bool = False,
 ) -> Any:
     """``(x - mean) / sqrt(var + eps) * weight + bias`` for each channel, in inference.
 
@@ -88,7 +91,7 @@ def batch_norm(
     has = weight is not None, bias is not None
     more = tuple(array for array in (weight, bias) if array is not None)
     operands = x, running_mean, running_var, *more
-    return NORMS["batch_norm"](operands, out, target, *has, _epsilon(eps), axis)
+    return NORMS["batch_norm"](operands, out, target, *has, _epsilon(eps), axis, tune=tune)
 
 
 def _norm(
@@ -100,12 +103,14 @@ def _norm(
     eps: float | None,
     out: Any,
     target: str,
+    *,
+    tune: bool,
 ) -> Any:
     has = weight is not None, bias is not None
     more = tuple(array for array in (weight, bias) if array is not None)
     extents = (shape,) if isinstance(shape, int) else tuple(shape)
     epsilon = None if eps is None else _epsilon(eps)
-    return NORMS[name]((x, *more), out, target, name, extents, *has, epsilon)
+    return NORMS[name]((x, *more), out, target, name, extents, *has, epsilon, tune=tune)
 
 
 def _epsilon(eps: object) -> float:

@@ -13,7 +13,7 @@ from gpucodegen.kernels.texts.axes import axis_of
 from gpucodegen.kernels.texts.function import Text
 
 
-def softmax(x: Any, axis: int = -1, *, out: Any = None, target: str = "auto") -> Any:
+def softmax(x: Any, axis: int = -1, *, out: Any = None, target: str = "auto", tune: bool = False) -> Any:
     """The exponentials along an axis over their sum, as ``scipy.special.softmax``.
 
     Floats of 16 bits and less are computed in f32 and rounded once.  The largest
@@ -23,11 +23,11 @@ def softmax(x: Any, axis: int = -1, *, out: Any = None, target: str = "auto") ->
     >>> softmax(np.array([[1000.0, 1000.0]]))
     array([[0.5, 0.5]])
     """
-    return SOFTMAX((x,), out, target, axis)
+    return SOFTMAX((x,), out, target, axis, tune=tune)
 
 
 def log_softmax(
-    x: Any, axis: int = -1, *, out: Any = None, target: str = "auto"
+    x: Any, axis: int = -1, *, out: Any = None, target: str = "auto", tune: bool = False
 ) -> Any:
     """The logarithm of `softmax`, computed without it; types are the same.
 
@@ -35,7 +35,7 @@ def log_softmax(
     >>> log_softmax(np.array([0.0, -1000.0]))
     array([    0., -1000.])
     """
-    return LOG_SOFTMAX((x,), out, target, axis)
+    return LOG_SOFTMAX((x,), out, target, axis, tune=tune)
 
 
 def cumsum(
@@ -45,6 +45,7 @@ def cumsum(
     dtype: Any = None,
     out: Any = None,
     target: str = "auto",
+    tune: bool = False,
 ) -> Any:
     """Sums of all elements up to each along an axis, in their order.
 
@@ -57,7 +58,7 @@ def cumsum(
     array([[1., 3.],
            [3., 7.]])
     """
-    return CUMSUM((x,), out, target, axis, dtype)
+    return CUMSUM((x,), out, target, axis, dtype, tune=tune)
 
 
 def cumprod(
@@ -67,6 +68,7 @@ def cumprod(
     dtype: Any = None,
     out: Any = None,
     target: str = "auto",
+    tune: bool = False,
 ) -> Any:
     """Products of all elements up to each along an axis, in types like `cumsum`'s.
 
@@ -74,7 +76,7 @@ def cumprod(
     >>> cumprod(np.array([1, 2, 3, 4]))
     array([ 1,  2,  6, 24])
     """
-    return CUMPROD((x,), out, target, axis, dtype)
+    return CUMPROD((x,), out, target, axis, dtype, tune=tune)
 
 
 def _prepare(arrays: tuple[Memory, ...], axis: int, *, name: str, write: Any) -> Recipe:

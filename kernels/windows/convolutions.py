@@ -36,6 +36,7 @@ def conv1d(
     activation: str | None = None,
     out: Any = None,
     target: str = "auto",
+    tune: bool = False,
 ) -> Any:
     """The convolution of a batch of lines; all options are those of `conv2d`.
 
@@ -46,7 +47,7 @@ def conv1d(
     array([1., 3., 5.])
     """
     options = strides, dilations, padding, groups, layout, activation
-    return _conv(1, x, w, bias, out, target, options)
+    return _conv(1, x, w, bias, out, target, options, tune=tune)
 
 
 def conv2d(
@@ -62,6 +63,7 @@ def conv2d(
     activation: str | None = None,
     out: Any = None,
     target: str = "auto",
+    tune: bool = False,
 ) -> Any:
     """The convolution (no flip, as in neural networks) of a batch of images.
 
@@ -85,7 +87,7 @@ def conv2d(
            [4., 6., 6., 4.]], dtype=float32)
     """
     options = strides, dilations, padding, groups, layout, activation
-    return _conv(2, x, w, bias, out, target, options)
+    return _conv(2, x, w, bias, out, target, options, tune=tune)
 
 
 def conv3d(
@@ -101,6 +103,7 @@ def conv3d(
     activation: str | None = None,
     out: Any = None,
     target: str = "auto",
+    tune: bool = False,
 ) -> Any:
     """The convolution of a batch of volumes; all options are those of `conv2d`.
 
@@ -111,14 +114,22 @@ def conv3d(
     array([[[[[24.]]]]])
     """
     options = strides, dilations, padding, groups, layout, activation
-    return _conv(3, x, w, bias, out, target, options)
+    return _conv(3, x, w, bias, out, target, options, tune=tune)
 
 
 def _conv(
-    sides: int, x: Any, w: Any, bias: Any, out: Any, target: str, options: Any
+    sides: int,
+    x: Any,
+    w: Any,
+    bias: Any,
+    out: Any,
+    target: str,
+    options: Any,
+    *,
+    tune: bool,
 ) -> Any:
     operands = (x, w) if bias is None else (x, w, bias)
-    return CONVOLUTIONS[sides](operands, out, target, *options)
+    return CONVOLUTIONS[sides](operands, out, target, *options, tune=tune)
 
 
 def _prepare(

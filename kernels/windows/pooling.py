@@ -33,6 +33,7 @@ def max_pool1d(
     layout: str = "NWC",
     out: Any = None,
     target: str = "auto",
+    tune: bool = False,
 ) -> Any:
     """The largest element under each window of a batch of lines, of real numbers.
 
@@ -44,7 +45,7 @@ def max_pool1d(
     array([3., 2.])
     """
     options = window, strides, dilations, padding, layout
-    return LARGEST[1]((x,), out, target, *options)
+    return LARGEST[1]((x,), out, target, *options, tune=tune)
 
 
 def avg_pool1d(
@@ -57,6 +58,7 @@ def avg_pool1d(
     layout: str = "NWC",
     out: Any = None,
     target: str = "auto",
+    tune: bool = False,
 ) -> Any:
     """The mean of the elements under each window of a batch of lines.
 
@@ -68,7 +70,7 @@ def avg_pool1d(
     array([2., 1.])
     """
     options = window, strides, 1, padding, layout, count_include_pad
-    return MEANS[1]((x,), out, target, *options)
+    return MEANS[1]((x,), out, target, *options, tune=tune)
 
 
 def max_pool2d(
@@ -81,6 +83,7 @@ def max_pool2d(
     layout: str = "NHWC",
     out: Any = None,
     target: str = "auto",
+    tune: bool = False,
 ) -> Any:
     """The largest element under each window of a batch of images, of real numbers.
 
@@ -97,7 +100,7 @@ def max_pool2d(
            [13, 15]])
     """
     options = window, strides, dilations, padding, layout
-    return LARGEST[2]((x,), out, target, *options)
+    return LARGEST[2]((x,), out, target, *options, tune=tune)
 
 
 def avg_pool2d(
@@ -110,6 +113,7 @@ def avg_pool2d(
     layout: str = "NHWC",
     out: Any = None,
     target: str = "auto",
+    tune: bool = False,
 ) -> Any:
     """The mean of the elements under each window of a batch of images.
 
@@ -124,7 +128,7 @@ def avg_pool2d(
            [10.5, 12.5]])
     """
     options = window, strides, 1, padding, layout, count_include_pad
-    return MEANS[2]((x,), out, target, *options)
+    return MEANS[2]((x,), out, target, *options, tune=tune)
 
 
 def max_pool3d(
@@ -137,6 +141,7 @@ def max_pool3d(
     layout: str = "NDHWC",
     out: Any = None,
     target: str = "auto",
+    tune: bool = False,
 ) -> Any:
     """The largest element under each window of a batch of volumes, of real numbers.
 
@@ -148,7 +153,7 @@ def max_pool3d(
     array([[[[[7.]]]]])
     """
     options = window, strides, dilations, padding, layout
-    return LARGEST[3]((x,), out, target, *options)
+    return LARGEST[3]((x,), out, target, *options, tune=tune)
 
 
 def avg_pool3d(
@@ -161,6 +166,7 @@ def avg_pool3d(
     layout: str = "NDHWC",
     out: Any = None,
     target: str = "auto",
+    tune: bool = False,
 ) -> Any:
     """The mean of the elements under each window of a batch of volumes.
 
@@ -172,7 +178,7 @@ def avg_pool3d(
     array([[[[[3.5]]]]])
     """
     options = window, strides, 1, padding, layout, count_include_pad
-    return MEANS[3]((x,), out, target, *options)
+    return MEANS[3]((x,), out, target, *options, tune=tune)
 
 
 def _prepare(

@@ -36,6 +36,7 @@ def conv_transpose1d(
     layout: str = "NWC",
     out: Any = None,
     target: str = "auto",
+    tune: bool = False,
 ) -> Any:
     """The transpose of `conv1d` as a linear map; options are `conv_transpose2d`'s.
 
@@ -45,7 +46,7 @@ def conv_transpose1d(
     array([1., 1., 2., 2.])
     """
     options = strides, dilations, padding, output_padding, groups, layout
-    return _transposed(1, x, w, bias, out, target, options)
+    return _transposed(1, x, w, bias, out, target, options, tune=tune)
 
 
 def conv_transpose2d(
@@ -61,6 +62,7 @@ def conv_transpose2d(
     layout: str = "NHWC",
     out: Any = None,
     target: str = "auto",
+    tune: bool = False,
 ) -> Any:
     """The transpose of `conv2d` as a linear map, with torch's rule for extents.
 
@@ -76,7 +78,7 @@ def conv_transpose2d(
            [1., 2., 1.]])
     """
     options = strides, dilations, padding, output_padding, groups, layout
-    return _transposed(2, x, w, bias, out, target, options)
+    return _transposed(2, x, w, bias, out, target, options, tune=tune)
 
 
 def conv_transpose3d(
@@ -92,6 +94,7 @@ def conv_transpose3d(
     layout: str = "NDHWC",
     out: Any = None,
     target: str = "auto",
+    tune: bool = False,
 ) -> Any:
     """The transpose of `conv3d` as a linear map; options are `conv_transpose2d`'s.
 
@@ -100,14 +103,22 @@ def conv_transpose3d(
     (1, 1, 1, 2, 1)
     """
     options = strides, dilations, padding, output_padding, groups, layout
-    return _transposed(3, x, w, bias, out, target, options)
+    return _transposed(3, x, w, bias, out, target, options, tune=tune)
 
 
 def _transposed(
-    sides: int, x: Any, w: Any, bias: Any, out: Any, target: str, options: Any
+    sides: int,
+    x: Any,
+    w: Any,
+    bias: Any,
+    out: Any,
+    target: str,
+    options: Any,
+    *,
+    tune: bool,
 ) -> Any:
     operands = (x, w) if bias is None else (x, w, bias)
-    return TRANSPOSED[sides](operands, out, target, *options)
+    return TRANSPOSED[sides](operands, out, target, *options, tune=tune)
 
 
 def _prepare_transposed(

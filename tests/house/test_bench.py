@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from functools import partial
 from itertools import count
@@ -14,10 +15,11 @@ import pytest
 from bench import report
 from bench.case import Case, Peer, copied
 from bench.harness import GROUP, TURNS, Clock, Times, race
+from bench.journal import Journal
 from bench.machine import describe, facts
 from bench.peers import numpy_peer
 from bench.roofline import roofline
-from bench.row import OURS, Limit, Row, Settings, Work, attempt
+from bench.row import OURS, Failure, Limit, Row, Settings, Work, attempt
 from bench.tables import TABLES, lines, tuning
 from bench.tables.examples import peers_of
 from examples.catalogue import PROGRAMS
@@ -253,8 +255,33 @@ def test_arguments_are_copied() -> None:
 
 
 def test_a_tuned_program_races_its_default(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tuning, "TRIALS", 1)
+    both = {name: {"trials": 1} for name in (OURS, "full")}
+    monkeypatch.setattr(tuning, "efforts", lambda _: both)
     row = tuning.Tuned("examples", smaller("row_sum")).measure(QUICK)
-    assert list(row.times) == [OURS, "untuned"]
+    assert list(row.times) == [OURS, "full", "untuned"]
     assert row.name.startswith("examples: row_sum")
     assert row.name.endswith(": default")
+    assert re.match(
+        r"quick [0-9.]+ times \(95 %: [0-9.]+ to [0-9.]+\), full ", row.note
+    )
+
+
+def test_a_run_that_was_interrupted_goes_on(tmp_path: Path) -> None:
+    path = tmp_path / "rows.jsonl"
+    row = Row("p: tile0=8", {OURS: Times(1.0, 2.0)}, Work(3, 4), Limit.FMA, note="n")
+    made: list[str] = []
+
+    def measure(found: Row | Failure) -> Row | Failure:
+        made.append(found.name)
+        return found
+
+    for _ in range(2):
+        journal = Journal(path, "tuning", 1)
+        assert journal.row("p", lambda: measure(row)) == row
+        journal.row("q", lambda: measure(Failure("q", "no memory")))
+        with path.open("a") as file:
+            file.write('["tuning", 1')  # the run was killed here
+    for _ in range(2):
+        Journal(path, "tuning", 2).row("p", lambda: measure(row))
+    Journal(None, "tuning", 2).row("p", lambda: measure(row))
+    assert made == [row.name, "q", "q", row.name, row.name]

@@ -210,12 +210,14 @@ class FunctionReport:
     """A function, the sizes it was reported for, its kernels in order of launches.
 
     ``stopped``: it was left after `measuring.LAUNCHES` launches, and would make more.
+    ``tuned``: the schedules that `compile` uses in the place of its own, in words.
     """
 
     name: str
     sizes: Mapping[str, int]
     kernels: tuple[KernelReport, ...]
     stopped: bool = False
+    tuned: tuple[str, ...] = ()
 
 
 VERSION = 1

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any
 
@@ -30,6 +30,7 @@ from gpucodegen.tiling.machine.gpu.devices import (
     GpuDevice,
     devices_of,
 )
+from gpucodegen.tuning.stored import in_use
 
 ARCHITECTURE = "sm_90a"
 """Where none is asked for."""
@@ -200,7 +201,9 @@ class _Reporting:
             )
             for launch in emulated.launched.values()
         )
-        return FunctionReport(name, arguments.sizes, kernels, stopped)
+        options = [replace(function.options, target=one) for one in ("cuda", "sim")]
+        tuned = tuple(map(str, in_use(function.source, name, options)))
+        return FunctionReport(name, arguments.sizes, kernels, stopped, tuned)
 
     def _is_stopped(self, function: Function, arguments: MadeUp) -> bool:
         """Call a function; True if it was stopped at a launch of many."""

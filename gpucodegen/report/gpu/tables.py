@@ -44,6 +44,8 @@ def _function(
     given = equations(function.sizes)
     title = f"{print_symbol(function.name)}{f' for {given}' if given else ''}"
     yield PagePart(2, title)
+    if function.tuned:
+        yield PagePart(3, "tuned", "\n".join(function.tuned))
     for kernel in function.kernels:
         yield PagePart(3, f"kernel {kernel.name}", blocks=list(_kernel(kernel)))
     pictures = _pictures(function, module, source)

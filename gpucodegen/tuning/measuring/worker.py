@@ -1,6 +1,7 @@
 """The process that measures: requests come on standard input, answers go out.
 
-It serves `gpucodegen.tuning.measuring.contained`.  What the program prints is thrown away.
+It serves `gpucodegen.tuning.measuring.contained`.  What the program prints is thrown
+away.
 """
 
 from __future__ import annotations

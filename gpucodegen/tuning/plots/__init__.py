@@ -6,7 +6,8 @@ Comes in: tunings by title.  Goes out: a file, with a part for each title.
 - `heatmap`: times over two knobs
 - `parallel`: parallel coordinates of all knobs
 - `roofline`: default and winner under the roof of the machine
-- `roof`: that roof, measured, and the work of a function
+- `roof`: that roof, measured
+- `work`: what a call has to do at least
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import nan
+from math import isnan, nan
 from typing import TYPE_CHECKING, Any
 
 from gpucodegen.tuning.plots import is_default, milliseconds
@@ -46,11 +46,11 @@ def _numbers(axis: Any, cells: Sequence[Sequence[float]]) -> None:
     """The milliseconds in each cell, if there is room, light on dark cells."""
     if max(len(cells), len(cells[0])) > 12:
         return
-    known = [time for row in cells for time in row if time == time]
+    known = [time for row in cells for time in row if not isnan(time)]
     middle = (min(known) + max(known)) / 2
     for y, row in enumerate(cells):
         for x, time in enumerate(row):
-            if time == time:
+            if not isnan(time):
                 colour = "white" if time > middle else "black"
                 text = f"{time:.3g}"
                 axis.text(

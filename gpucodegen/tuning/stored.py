@@ -1,0 +1,146 @@
+"""What was tuned, as people read it: for `tune show`, `explain` and `report`.
+
+Comes in: the store of tuned schedules.  Goes out: a line for each tuning, with what
+won, how surely, whether it was measured, and its age.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from gpucodegen.tiling.tuning.verdict import Gain
+from gpucodegen.tuning.result import shown
+
+if TYPE_CHECKING:
+    from gpucodegen.compiling.executable import Specialization
+    from gpucodegen.options import Options
+    from gpucodegen.program_text import Source
+    from gpucodegen.tiling.tuning.rows import Winner
+    from gpucodegen.tiling.tuning.store import TuningStore
+
+UNITS = (("days", 86400), ("hours", 3600), ("minutes", 60), ("seconds", 1))
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """A tuning: what the store says of it, its winner if there is one.
+
+    >>> from gpucodegen.tiling.tuning.rows import Winner
+    >>> about = {"arguments": ["64x48xfloat64"], "target": "cpu"}
+    >>> winner = Winner({"tile0": 8}, 1.234, since=time.time() - 7200)
+    >>> print(Stored(about, winner, 12))
+    (64x48xfloat64) for cpu: tile0=8, 1.23 times the default's speed, measured 2 hours \
+ago, 12 trials
+    """
+
+    about: Mapping[str, Any]
+    winner: Winner | None
+    trials: int
+
+    @staticmethod
+    def of(store: TuningStore, key: str, about: Mapping[str, Any]) -> Stored:
+        """What a store has of a key."""
+        return Stored(about, store.winner(key), len(store.trials(key)))
+
+    def __str__(self) -> str:
+        how = "estimated" if self.about.get("predicted_for") else "measured"
+        trials = f"{self.trials} trials"
+        if self.winner is None:
+            state = "" if "finished" in self.about else ", not finished"
+            return f"{self.call}: the default stays, {how}, {trials}{state}"
+        when = f"{how} {ago(time.time() - self.winner.since)}"
+        point = shown(self.winner.point)
+        return f"{self.call}: {point}, {self._gain} speed, {when}, {trials}"
+
+    @property
+    def call(self) -> str:
+        """The arguments and the target."""
+        about = self.about
+        arguments = ", ".join(map(str, about.get("arguments", ())))
+        target = about.get("target")
+        if about.get("predicted_for"):
+            target = f"{about['predicted_for']}, predicted"
+        elif about.get("device"):
+            target = f"{target} on {about['device']}"
+        shapes = " and their bucket" if about.get("shapes") == "bucket" else ""
+        passes = f" by '{about['pipeline']}'" if about.get("pipeline") else ""
+        return f"({arguments}){shapes} for {target}{passes}"
+
+    @property
+    def _gain(self) -> str:
+        """How much faster, with the interval where the store has it."""
+        assert self.winner is not None
+        for one in self.about.get("final", ()):
+            if one["point"] == self.winner.point:
+                return f"{Gain(one['gain'], one['low'], one['high'])} the default's"
+        return f"{self.winner.gain:.2f} times the default's"
+
+
+def in_use(source: Source, name: str, options: Sequence[Options]) -> Iterator[Stored]:
+    """The tunings of a function that `compile` follows, with one of these options.
+
+    What was tuned for another text, with other versions or on another machine is not
+    among them.
+    """
+    from gpucodegen.compiling.winners import is_there, tuning_store
+
+    if not is_there():
+        return
+    store = tuning_store()
+    for key, about in store.subjects().items():
+        if about.get("function") == name and not about.get("pipeline"):
+            keys = {_key(source, name, about, chosen) for chosen in options}
+            if key in keys:
+                yield Stored.of(store, key, about)
+
+
+def _key(
+    source: Source, name: str, about: Mapping[str, Any], options: Options
+) -> str | None:
+    """The key of a tuning, if this program is what was tuned."""
+    from gpucodegen.compiling.winners import Scope, tuning_identity
+
+    call = read_call(about.get("call"))
+    if call is None or call[0] != options.target:
+        return None
+    scope = Scope(about.get("shapes", "exact"), about.get("predicted_for", ""))
+    return tuning_identity(source, name, call, options, scope)
+
+
+def call_of(key: Specialization) -> list[Any]:
+    """What a call is compiled for, as JSON has it."""
+    return [key[0], [known and list(known) for known in key[1]]]
+
+
+def read_call(call: Any) -> Specialization | None:
+    """It again; None for anything else.
+
+    >>> from gpucodegen.runtime.host.parameters import Known
+    >>> key = "cpu", (Known((3, 4), None, 64), None)
+    >>> read_call(call_of(key)) == key, read_call(None)
+    (True, None)
+    """
+    from gpucodegen.runtime.host.parameters import Known
+
+    if not call:
+        return None
+    target, every = call
+    return target, tuple(
+        known and Known(*(tuple(x) if isinstance(x, list) else x for x in known))
+        for known in every
+    )
+
+
+def ago(seconds: float) -> str:
+    """How long ago something was.
+
+    >>> ago(2 * 86400 + 5), ago(90.0), ago(0.2)
+    ('2 days ago', '1 minutes ago', 'now')
+    """
+    for name, unit in UNITS:
+        if seconds >= unit:
+            return f"{int(seconds // unit)} {name} ago"
+    return "now"

@@ -1,0 +1,353 @@
+"""What users see of a tuning: pipelines with holes, ready-made operations, reports."""
+
+from __future__ import annotations
+
+import inspect
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import gpucodegen as gcg
+from gpucodegen import errors
+from gpucodegen.cli import main
+from gpucodegen.compiling.winners import tuning_store
+from gpucodegen.report.gpu.report import report
+from gpucodegen.tiling.tuning.trials import Status
+from gpucodegen.tiling.tuning.verdict import gain
+from gpucodegen.tuning.final import final
+from gpucodegen.tuning.measuring.contained import Contained
+from gpucodegen.tuning.measuring.contest import HOPELESS, Contest, Point
+from gpucodegen.tuning.measuring.rotation import Rotation
+from gpucodegen.tuning.stored import Stored
+
+SHIFT = """func.func @{name}(%A: memref<?x?xf64>, %B: memref<?x?xf64>) {{
+  %c0 = arith.constant 0 : index
+  %n = memref.dim %A, %c0 : memref<?x?xf64>
+  affine.for %i = 0 to %n {{
+    affine.for %j = 0 to %n {{
+      %x = affine.load %A[%i, %j] : memref<?x?xf64>
+      affine.store %x, %B[%j, %i] : memref<?x?xf64>
+    }}
+  }}
+  return
+}}"""
+DIAGONAL = """func.func @diagonal(%A: memref<200x200xf32>) {
+  affine.for %i = 0 to 199 {
+    affine.for %j = 2 to 200 {
+      %x = affine.load %A[%i + 1, %j - 2] : memref<200x200xf32>
+      affine.store %x, %A[%i, %j] : memref<200x200xf32>
+    }
+  }
+  return
+}"""
+
+
+def squares(n: int = 48) -> tuple[np.ndarray, np.ndarray]:
+    return np.random.default_rng(0).random((n, n)), np.zeros((n, n))
+
+
+@pytest.fixture
+def clocked(
+    monkeypatch: pytest.MonkeyPatch,
+) -> Callable[[Callable[[Point], float]], None]:
+    """Sets the seconds that points take, everywhere, and runs them in this process."""
+
+    def use(seconds: Callable[[Point], float]) -> None:
+        def rounds(_: Contest, points: list[Point]) -> list[list[float]]:
+            return [[seconds(point)] * 12 for point in points]
+
+        def timed(self: Contest, point: Point) -> float:
+            self._launch(point)
+            return seconds(point)
+
+        def refuse(*_: object) -> None:
+            raise TypeError("the clock is of this process")
+
+        monkeypatch.setattr(Contained, "of", refuse)
+        monkeypatch.setattr(Contest, "seconds", timed)
+        for name in ("rounds", "repeated"):
+            monkeypatch.setattr(Contest, name, rounds)
+
+    return use
+
+
+def test_holes_of_a_pipeline_are_knobs(clocked: Any) -> None:
+    clocked(lambda point: 0.5 if point.get("a") == 16 else 1.0)
+    text, (a, b) = SHIFT.format(name="holes"), squares()
+    values = {"a": [8, 16], "b": [4]}
+    given = {"pipeline": "tile{sizes=[$a,$b]}", "values": values}
+    result = gcg.tune(text, "holes", a, b, **given)
+    assert result.trials[0].point == result.default == {"a": 0, "b": 0}
+    assert [trial.status for trial in result.trials] == [Status.OK] * 3
+    assert result.pipeline == "tile{sizes=[16,4]}"
+    assert result.pipeline in str(result)
+    assert not b.any()
+    other = gcg.tune(
+        text, "holes", a, b, **(given | {"pipeline": "tile{sizes=[$b,$a]}"})
+    )
+    assert other.pipeline == "tile{sizes=[4,16]}"
+    kept = [about.get("pipeline") for about in tuning_store().subjects().values()]
+    assert {"tile{sizes=[$a,$b]}", "tile{sizes=[$b,$a]}"} <= set(kept)
+    gcg.compile(text, target="cpu").holes(a, b)
+    assert np.array_equal(b, a.T)
+
+
+def test_illegal_fillings_are_listed_with_their_witness(clocked: Any) -> None:
+    clocked(lambda _: 1.0)
+    result = gcg.tune(
+        DIAGONAL,
+        "diagonal",
+        np.zeros((200, 200), "f4"),
+        pipeline="skew{factors=[$skew]}",
+        values={"skew": [1, 2]},
+    )
+    found = {tuple(t.point.values()): t for t in result.trials}
+    assert found[0,].status is found[2,].status is Status.OK
+    assert found[1,].status is Status.ILLEGAL
+    assert "A[" in found[1,].reason
+
+
+def test_a_schedule_that_computes_other_numbers_is_wrong() -> None:
+    text = "func.func @f(%x: memref<8xf32>) {{ {} return }}"
+    more = """affine.for %i = 0 to 8 {
+      %v = affine.load %x[%i] : memref<8xf32>
+      %w = arith.addf %v, %v : f32
+      affine.store %w, %x[%i] : memref<8xf32>
+    }"""
+    contest = Contest.of(
+        gcg.compile(text.format(more), target="cpu"), "f", [np.ones(8, "f4")]
+    )
+    contest.seconds({})
+    contest.program = gcg.compile(
+        text.format(more.replace("addf", "subf")), target="cpu"
+    )
+    trial = contest.trial({"tile0": 4})
+    assert (trial.status, trial.seconds) == (Status.WRONG, None)
+    assert "not 2.0 as the default" in trial.reason
+
+
+@pytest.mark.parametrize(
+    ("pipeline", "values", "name"),
+    [
+        ("tile{sizes=[$a]}", None, "values"),
+        ("tile{sizes=[$a]}", {"b": [8]}, "values"),
+        ("tile{sizes=[$a]}", {"a": [0]}, "values"),
+        ("tile{sizes=[8]}", {"a": [8]}, "values"),
+        ("", {"a": [8]}, "values"),
+        ("tile{size=[$a]}", {"a": [8]}, "size"),
+        ("tilt{sizes=[$a]}", {"a": [8]}, "tilt"),
+    ],
+)
+def test_holes_without_values_are_refused(
+    pipeline: str, values: Any, name: str
+) -> None:
+    given = {"pipeline": pipeline, "values": values}
+    with pytest.raises(errors.Error, match=name):
+        gcg.tune(SHIFT.format(name="f"), "f", *squares(), **given)
+
+
+def test_arguments_are_rotated_past_the_last_cache() -> None:
+    one = np.ones((64, 128))[:, ::2]
+    sets = Rotation.of([one, 3], 10 * one.nbytes).sets
+    assert sum(array.nbytes for array, _ in sets) > 10 * one.nbytes
+    assert len({array.ctypes.data for array, _ in sets}) == len(sets) == 11
+    assert {(array.strides, array.ctypes.data % 64) for array, _ in sets} == {
+        (one.strides, one.ctypes.data % 64)
+    }
+    used: list[int] = []
+    text = SHIFT.format(name="rotated")
+    contest = Contest.of(gcg.compile(text, target="cpu"), "rotated", squares(256))
+    contest._timed(lambda a, *_: used.append(a.ctypes.data), 5)
+    assert len(set(used)) == 5
+
+
+def test_a_hopeless_schedule_is_timed_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    contest = Contest.of(
+        gcg.compile(SHIFT.format(name="slow"), target="cpu"), "slow", squares()
+    )
+    asked: list[float] = []
+
+    def timed(_: Contest, launch: object, calls: int) -> float:
+        del calls
+        is_default = launch is contest._launch({})
+        asked.append(1e-5 if is_default else 1.1e-5 * HOPELESS)
+        return asked[-1]
+
+    monkeypatch.setattr(Contest, "_timed", timed)
+    assert contest.seconds({"tile0": 8}) == pytest.approx(1.1e-5 * HOPELESS)
+    assert len(asked) == 8  # one of each to begin with, then three in turn
+
+
+class Clock:
+    """Rounds of points whose first size is their seconds."""
+
+    def __init__(self, warm: float) -> None:
+        self.warm = warm
+
+    def rounds(self, points: list[Point]) -> list[list[float]]:
+        return [[float(point["size"])] * 12 for point in points]
+
+    def repeated(self, points: list[Point]) -> list[list[float]]:
+        return [[1.0] * 12, [self.warm] * 12][: len(points)]
+
+
+def test_what_loses_where_caches_hold_its_arguments_is_not_stored() -> None:
+    from gpucodegen.tiling.tuning.trials import Trial
+    from gpucodegen.tuning.final import winner
+
+    trials = [Trial({"size": n}, Status.OK, float(n)) for n in (4, 3, 2)]
+    best = winner(final({"size": 4}, trials, Clock(warm=0.9)))  # type: ignore[arg-type]
+    assert best is not None
+    assert (best.point, best.gain.median) == ({"size": 2}, 2.0)
+    lost = final({"size": 4}, trials, Clock(warm=1.2))  # type: ignore[arg-type]
+    assert winner(lost) is None
+    assert "caches hold" in lost[0].objection
+
+
+def test_the_interval_holds_the_true_gain_as_often_as_it_says() -> None:
+    noise = np.random.default_rng(3).lognormal(0.0, 0.2, (400, 2, 15))
+    inside = [
+        found.low <= 1.25 <= found.high
+        for own, other in noise
+        for found in [gain(own, 1.25 * other)]
+    ]
+    assert np.mean(inside) > 0.94
+
+
+def test_every_ready_made_operation_can_be_tuned() -> None:
+    functions = [getattr(gcg.kernels, name) for name in gcg.kernels.__all__]
+    missing = [f for f in functions if "tune" not in inspect.signature(f).parameters]
+    assert not missing
+
+
+def test_the_first_call_of_a_shape_tunes_it(
+    clocked: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clocked(lambda point: 0.5 if point.get("tile0") else 1.0)
+    tuned: list[str] = []
+    from gpucodegen.tuning import tune as module
+
+    search = module.tune
+
+    def told(source: Any, name: str, *arguments: Any, **options: Any) -> Any:
+        tuned.append(name)
+        return search(source, name, *arguments, trials=3, **options)
+
+    monkeypatch.setattr(module, "tune", told)
+    x = np.random.default_rng(0).random((37, 53)).astype("f4")
+    for _ in range(2):
+        assert np.array_equal(gcg.kernels.transpose(x, target="cpu", tune=True), x.T)
+    assert tuned == ["transpose"]
+    from gpucodegen.kernels.elementwise.movement import TRANSPOSE
+
+    TRANSPOSE.known.clear()  # as a new process has it
+    TRANSPOSE.last.clear()
+    assert np.array_equal(gcg.kernels.transpose(x, target="cpu", tune=True), x.T)
+    assert tuned == ["transpose"]
+
+
+def crowned(text: str, name: str, *arguments: Any, target: str = "cpu") -> str:
+    """A winner in the store, and its key."""
+    gcg.tune(text, name, *arguments, trials=1, target=target)
+    store = tuning_store()
+    (key,) = (k for k, about in store.subjects().items() if about["function"] == name)
+    store.session(key).crown({"tile0": 8, "tile1": 16}, 1.5, since=time.time() - 7200)
+    return key
+
+
+WON = "tile0=8, tile1=16, 1.50 times the default's speed, measured 2 hours ago"
+
+
+def test_explain_names_the_schedule_in_use(clocked: Any) -> None:
+    clocked(lambda _: 1.0)
+    text = SHIFT.format(name="explained")
+    crowned(text, "explained", *squares())
+    found = gcg.explain(text)
+    assert f"(48x48xfloat64, 48x48xfloat64) for cpu: {WON}" in found.text()
+    assert WON in found.html().replace("&#x27;", "'")
+    assert WON not in gcg.explain(text, targets=["cuda"]).text()
+    changed = text.replace("%j, %i", "%i, %j")
+    assert "tuned" not in gcg.explain(changed).text()
+
+
+def test_report_names_the_schedule_in_use() -> None:
+    text = SHIFT.format(name="reported").replace("?", "64")
+    given = squares(64)
+    key = crowned(text, "reported", *given, target="sim")
+    stored = tuning_store().subjects()[key]
+    made = report(text)
+    assert "  tuned" in made.text()
+    assert str(stored["predicted_for"] or "measured") in made.text()
+    assert json.loads(made.json())["functions"][0]["tuned"]
+    assert "tile0=8" in made.html()
+
+
+def test_show_tells_what_was_stored_and_how_surely(
+    clocked: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    clocked(lambda point: 0.5 if point.get("tile0") == 8 else 1.0)
+    text = SHIFT.format(name="shown")
+    result = gcg.tune(text, "shown", *squares(), candidates=[(8, 8)])
+    interval = "2.00 times (95 %: 2.00 to 2.00) the default's speed"
+    assert f"stored: tile0=8, tile1=8: {interval}, in {result.place}" in str(result)
+    assert main(["tune", "show", "shown"]) == 0
+    assert f"{interval}, measured now" in capsys.readouterr().out
+    assert main(["tune", "show", "shown", "--json"]) == 0
+    (entry,) = json.loads(capsys.readouterr().out)["tuned"]
+    assert entry["about"]["final"][0]["low"] == 2.0
+    assert entry["about"]["work"]["bytes"] == 2 * 48 * 48 * 8
+    assert entry["winner"]["gain"] == 2.0
+    assert {trial["status"] for trial in entry["trials"]} == {"ok"}
+    assert str(Stored(entry["about"], None, 2)).endswith("measured, 2 trials")
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(os.name == "nt", reason="no SIGINT")
+def test_an_interrupted_tuning_prints_its_table_and_keeps_it(tmp_path: Path) -> None:
+    (tmp_path / "f.mlir").write_text(SHIFT.format(name="interrupted"))
+    command = [sys.executable, "-m", "gpucodegen.cli", "tune", str(tmp_path / "f.mlir")]
+    process = subprocess.Popen(
+        [*command, "--sizes", "96", "--effort", "full"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "GPUCODEGEN_CACHE_DIR": str(tmp_path / "cache")},
+    )
+    assert process.stderr is not None
+    for line in process.stderr:
+        if line.startswith("3/"):
+            break
+    process.send_signal(signal.SIGINT)
+    table, told = process.communicate(timeout=120)
+    assert process.returncode == 130
+    lines = table.splitlines()
+    assert lines[0].startswith("@interrupted: ")
+    assert any("default: ok" in line for line in lines)
+    assert str(tmp_path / "cache") in told
+    assert "interrupted: these trials are kept" in told
+
+
+@pytest.mark.sampled(4)
+@pytest.mark.parametrize("kind", ["trials", "heatmap", "parallel", "roofline"])
+@pytest.mark.parametrize("suffix", ["svg", "png"])
+def test_pictures_of_a_tuning(
+    kind: str, suffix: str, tmp_path: Path, clocked: Any
+) -> None:
+    pytest.importorskip("matplotlib")
+    clocked(lambda point: 1e-3 * (1 + sum(point.values()) % 7))
+    result = gcg.tune(SHIFT.format(name="drawn"), "drawn", *squares(), trials=6)
+    place = tmp_path / f"picture.{suffix}"
+    result.plot(place, kind)
+    begins = {"svg": b"<?xml", "png": b"\x89PNG"}[suffix]
+    assert place.read_bytes().startswith(begins)
+    with pytest.raises(errors.InvalidOption, match="kind"):
+        result.plot(place, "pie")
