@@ -1,4 +1,4 @@
-"""For what a tuned schedule holds: all that decides over code and speed, and no more."""
+"""For what a tuned schedule holds: what decides over code and speed, and no more."""
 
 from __future__ import annotations
 
