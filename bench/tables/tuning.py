@@ -74,11 +74,12 @@ class Tuned:
         arguments = copied(given)
         calls: dict[str, Any] = {}
         stored: list[str] = []
+        agreement: float | None = None
         with _empty_cache():
             for name, limits in efforts(settings).items():
                 found = gcg.tune(case.source, case.entry, *given, **limits, **options)
                 calls[name] = _bound(case, arguments, tuned=True, **options)
-                point = found.winner
+                point, agreement = found.winner, found.agreement
                 stored.append("default" if point is None else shown(point))
             calls[UNTUNED] = _bound(case, arguments, tuned=False, **options)
         if case.restore:
@@ -94,8 +95,15 @@ class Tuned:
             case.dtype,
             ceiling(case.limit, case.dtype, settings),
             f"quick {tuned[OURS]}, full {tuned['full']} the default's speed"
-            f"; full: {stored[1]}",
+            f"; full: {stored[1]}; {_agreement(agreement)}",
         )
+
+
+def _agreement(found: float | None) -> str:
+    """How well the model's order of schedules agrees with that of their times."""
+    if found is None:
+        return "no model ranks them"
+    return f"rank correlation of the model with times {found:.2f}"
 
 
 def efforts(settings: Settings) -> dict[str, dict[str, Any]]:

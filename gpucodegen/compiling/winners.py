@@ -101,11 +101,12 @@ def scopes_of(target: str) -> list[Scope]:
 def _architecture(target: str) -> str:
     """Of the GPU that kernels of a target run on, or of the one that is emulated."""
     from gpucodegen.runtime.devices import inventory
-    from gpucodegen.runtime.devices.emulated_device import current
 
     gpu = None if target == "sim" else inventory.current_gpu()
     if gpu is not None:
         return gpu.architecture
+    from gpucodegen.runtime.devices.emulated_device import current
+
     major, minor = current().compute_capability
     return f"sm_{major}{minor}"
 
@@ -145,7 +146,7 @@ def with_point(options: Options, point: Point) -> Options:
     >>> with_point(Options(), {"stream.width": 2, "stream.groups": 0}).plan
     (('stream.width', 2),)
     """
-    from gpucodegen.tiling.tuning.knobs import REGISTER_TILE
+    from gpucodegen.tiling.tuning.space import REGISTER_TILE
 
     is_register = set(point) <= set(REGISTER_TILE)
     names = REGISTER_TILE if is_register else [f"tile{n}" for n in range(len(point))]

@@ -25,7 +25,8 @@ class TuneResult:
     fastest schedules did against it.  ``place``: the file that keeps all this.
     ``note``: what a user should know besides, such as why schedules ran in this
     process.  ``holes``: of the pipeline that was tuned, if one was.  ``about``: what
-    the store says of what was tuned.
+    the store says of what was tuned.  ``agreement``: the rank correlation of what the
+    model of the machine expects with the times; None where it expects nothing.
     """
 
     function: str
@@ -36,6 +37,7 @@ class TuneResult:
     note: str = ""
     holes: Holes | None = None
     about: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    agreement: float | None = None
 
     @property
     def predicted_for(self) -> str:
@@ -132,6 +134,7 @@ class TuneResult:
             "place": str(self.place),
             "note": self.note,
             "predicted_for": self.predicted_for,
+            "agreement": self.agreement,
         }
 
 

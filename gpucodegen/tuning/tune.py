@@ -15,6 +15,7 @@ from gpucodegen import errors
 from gpucodegen.api import compile as compile_source
 from gpucodegen.compiling.winners import SHAPES, Scope, tuning_store
 from gpucodegen.tiling.tuning import strategies
+from gpucodegen.tiling.tuning.ranks import rank_correlation
 from gpucodegen.tiling.tuning.search import MeasureAll, Search
 from gpucodegen.tiling.tuning.space import Space
 from gpucodegen.tiling.tuning.trials import Trial, TrialError, identity
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
 
     from gpucodegen.dialects.builtin import Module
     from gpucodegen.program import Program
+    from gpucodegen.tiling.tuning.knobs import Knob
     from gpucodegen.tiling.tuning.space import Point
     from gpucodegen.tiling.tuning.store import Session
 
@@ -147,7 +149,19 @@ def tune(
     place, every = session.store.path, _with_refused(made, holes)
     told = note, _left_out(left_out, candidates), _compared(timing)
     note = "\n".join(filter(None, told))
-    return TuneResult(name, every, found.default, finalists, place, note, holes, about)
+    agreement = _agreement(found.knob, made)
+    more = place, note, holes, about, agreement
+    return TuneResult(name, every, found.default, finalists, *more)
+
+
+def _agreement(knob: Knob, trials: Sequence[Trial]) -> float | None:
+    """The rank correlation of the model's clocks with the seconds of trials."""
+    timed = [
+        (clocks, trial.seconds)
+        for trial in trials
+        if trial.seconds and (clocks := knob.clocks(trial.point))
+    ]
+    return rank_correlation([c for c, _ in timed], [s for _, s in timed])
 
 
 def _scope(shapes: str, predicted: str) -> Scope:

@@ -1,8 +1,8 @@
-"""Tuning for a GPU that is not here: predictions, which the first measurements replace."""
+"""Tuning for a GPU that is not here: predictions, which measurements replace."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -57,14 +57,10 @@ def test_the_chosen_plan_is_twice_as_good_as_the_worst_legal_one(name: str) -> N
     assert least.seconds >= 2 * result.best.seconds
 
 
-Seconds = dict[frozenset[tuple[str, int]], float]
-
-
 class Fake:
     """Estimates and times of points: one beats all others."""
 
     checked = ""
-    asked: list[Point] = []
 
     def __init__(self, best: Point, status: Status) -> None:
         self.best, self.status = best, status
@@ -86,7 +82,7 @@ class Fake:
 
 
 @pytest.fixture
-def fake(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Any]:
+def fake(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[..., None]:
     """Has a point win; on a GPU, if one is named.  Nothing was tuned before."""
     monkeypatch.setenv("GPUCODEGEN_CACHE_DIR", str(tmp_path))
     monkeypatch.setenv("GPUCODEGEN_DEVICE", "gpu")
@@ -100,7 +96,7 @@ def fake(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Any]:
         monkeypatch.setattr(inventory, "gpus", lambda: (gpu,) if gpu else ())
         monkeypatch.setattr(inventory, "current_gpu", lambda: gpu)
 
-    yield use
+    return use
 
 
 def tuned(program: Tuned = RELU, target: str = "cuda", **options: Any) -> Any:
@@ -122,7 +118,9 @@ def full(point: Point, program: Tuned = RELU) -> dict[str, int]:
     return {**default, **point}
 
 
-def test_a_prediction_is_used_until_the_device_was_measured(fake: Any) -> None:
+def test_a_prediction_is_used_until_the_device_was_measured(
+    fake: Callable[..., None],
+) -> None:
     fake(WIDE)
     result = tuned(arch="sm_90a", candidates=[WIDE])
     assert result.winner == full(WIDE)
@@ -138,7 +136,7 @@ def test_a_prediction_is_used_until_the_device_was_measured(fake: Any) -> None:
     assert used(target="sim") == (full(WIDE), "sm_90")
 
 
-def test_a_measured_default_beats_a_predicted_winner(fake: Any) -> None:
+def test_a_measured_default_beats_a_predicted_winner(fake: Callable[..., None]) -> None:
     fake(WIDE)
     tuned(candidates=[WIDE])
     fake({}, H200)
@@ -149,7 +147,7 @@ def test_a_measured_default_beats_a_predicted_winner(fake: Any) -> None:
     assert used() is None
 
 
-def test_what_was_predicted_is_what_calls_compile(fake: Any) -> None:
+def test_what_was_predicted_is_what_calls_compile(fake: Callable[..., None]) -> None:
     fake({"stream.width": 2})
     tuned(target="sim", candidates=[{"stream.width": 2}])
     compiled = gcg.compile(RELU.text, target="sim")
@@ -159,7 +157,7 @@ def test_what_was_predicted_is_what_calls_compile(fake: Any) -> None:
     np.testing.assert_array_equal(given[-1], RELU.expected().astype("f4"))
 
 
-def test_a_prediction_is_for_its_architecture(fake: Any) -> None:
+def test_a_prediction_is_for_its_architecture(fake: Callable[..., None]) -> None:
     fake(WIDE)
     tuned(candidates=[WIDE], arch="sm_80")
     assert used(target="sim") is None
@@ -167,7 +165,7 @@ def test_a_prediction_is_for_its_architecture(fake: Any) -> None:
 
 @pytest.mark.parametrize("change", ["name", "driver"])
 def test_another_device_or_driver_has_results_of_its_own(
-    change: str, fake: Any
+    change: str, fake: Callable[..., None]
 ) -> None:
     fake(WIDE, H200)
     tuned(candidates=[WIDE])
@@ -219,7 +217,7 @@ def test_large_arguments_are_made_smaller_where_types_allow() -> None:
 
 
 def test_the_command_predicts_and_show_says_so(
-    tmp_path: Any, capsys: pytest.CaptureFixture[str], fake: Any
+    tmp_path: Any, capsys: pytest.CaptureFixture[str], fake: Callable[..., None]
 ) -> None:
     fake(WIDE)
     place = tmp_path / "relu.mlir"

@@ -110,3 +110,15 @@ def test_a_plan_that_is_not_on_offer_is_an_error(case: str) -> None:
 def test_a_plan_is_names_and_numbers(plan: object) -> None:
     with pytest.raises(errors.InvalidOption, match="plan"):
         gcg.compile(PROGRAMS["relu"].text, target="sim", plan=plan)
+
+
+def test_a_stored_plan_that_is_not_on_offer_becomes_the_nearest_one() -> None:
+    """A winner of other extents in its bucket may be one."""
+    program = PROGRAMS["relu"]
+    compiled = gcg.compile(program.text, target="sim", plan={"stream.width": 4})
+    compiled.f(*program.arguments())
+    stages = compiled.stages("f")
+    at = next(n for n, (name, _) in enumerate(stages) if name == "map-gpu")
+    before, wanted = gcg.parse(stages[at - 1][1]), "stream.width,4,stream.groups,64"
+    (pass_,) = parse_pipeline(f"map-gpu{{plan=[{wanted}],strict=false}}")
+    assert str(run_pipeline(before, [pass_])).strip() == stages[at][1].strip()

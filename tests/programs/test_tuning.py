@@ -14,7 +14,7 @@ import gpucodegen as gcg
 from gpucodegen import errors
 from gpucodegen.compiling.winners import tuning_identity, with_point
 from gpucodegen.options import Options
-from gpucodegen.tiling.tuning.knobs import REGISTER_TILE
+from gpucodegen.tiling.tuning.space import REGISTER_TILE
 from gpucodegen.tiling.tuning.trials import Status
 from gpucodegen.tuning.measuring.contained import Contained
 from gpucodegen.tuning.measuring.contest import Contest

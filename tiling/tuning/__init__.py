@@ -6,6 +6,7 @@
 - `strategies`: the order in which they are tried
 - `search`: the fastest within a budget
 - `verdict`: whether one is faster
+- `ranks`: how well two orders agree
 - `store`: all trials in one file
 - `database`: that file, opened and checked
 - `rows`: what is written there

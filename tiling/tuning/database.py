@@ -31,11 +31,24 @@ pragma user_version = {VERSION};
 
 @contextmanager
 def connection(path: Path) -> Generator[sqlite3.Connection, None, None]:
-    """An open, sound database in autocommit mode."""
+    """An open, sound database in autocommit mode; all of it is looked at."""
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     if not _is_sound(path):
         _set_aside(path)
     with closing(_open(path)) as database:
+        yield database
+
+
+@contextmanager
+def reading(path: Path) -> Generator[sqlite3.Connection, None, None]:
+    """An open database of which only what is read is looked at.
+
+    Raises DatabaseError where that is damaged, or of another version.
+    """
+    with closing(_connect(path)) as database:
+        (version,) = database.execute("pragma user_version").fetchone()
+        if version != VERSION:
+            raise sqlite3.DatabaseError(f"it is of version {version}")
         yield database
 
 

@@ -16,11 +16,9 @@ from gpucodegen.tiling.machine.model import Machine
 from gpucodegen.tiling.machine.products.candidates import Tiling
 from gpucodegen.tiling.machine.products.problem import Problem
 from gpucodegen.tiling.machine.products.register_tile import candidates, tile_cycles
-from gpucodegen.tiling.tuning.space import Objection, Point
+from gpucodegen.tiling.tuning.space import REGISTER_TILE, Objection, Point
 from gpucodegen.tiling.tuning.trials import Identity, identity
 
-REGISTER_TILE = ("rows", "columns", "k_block")
-"""Sizes of a contraction on the CPU: of the result in registers, and of the steps."""
 K_BLOCKS = (64, 128, 256, 512, 1024)
 """Steps of a reduction block: powers of two up to what a second cache holds."""
 TILE_SIZES = (8, 16, 32, 64, 128, 256)

@@ -16,6 +16,9 @@ from typing import TypeAlias
 Point: TypeAlias = Mapping[str, int]
 Objection: TypeAlias = object
 
+REGISTER_TILE = ("rows", "columns", "k_block")
+"""Sizes of a contraction on the CPU: of the result in registers, and of the steps."""
+
 
 def no_objection(point: Point) -> Objection | None:
     """Every point is legal.

@@ -18,7 +18,7 @@ from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
 from gpucodegen.tiling.tuning.claims import STALE_SECONDS, is_dead, owner
-from gpucodegen.tiling.tuning.database import connection
+from gpucodegen.tiling.tuning.database import connection, reading
 from gpucodegen.tiling.tuning.rows import (
     Winner,
     point_text,
@@ -91,20 +91,18 @@ class TuningStore:
         return None if row is None else read_winner(*row)
 
     def first_known(self, keys: Sequence[str]) -> tuple[str, Winner | None] | None:
-        """The first of some keys of which anything is known, and its winner."""
-        places = ",".join("?" * len(keys))
-        winners = f"select key, point, gain, since from winner where key in ({places})"  # noqa: S608
-        timed = (
-            f"select distinct key from trial where key in ({places})"  # noqa: S608
-            " and seconds is not null"
-        )
-        with self.connection() as database:
-            rows = {key: row for key, *row in database.execute(winners, keys)}
-            known = {key for (key,) in database.execute(timed, keys)} | rows.keys()
-        first = next((key for key in keys if key in known), None)
-        if first is None:
-            return None
-        return first, read_winner(*rows[first]) if first in rows else None
+        """The first of some keys of which anything is known, and its winner.
+
+        Calls wait for it, so that a file which is damaged elsewhere stays as it is.
+        """
+        import sqlite3
+
+        try:
+            with reading(self.path) as database:
+                return _first_known(database, keys)
+        except sqlite3.DatabaseError:
+            with self.connection() as database:
+                return _first_known(database, keys)
 
     def subjects(self) -> dict[str, dict[str, Any]]:
         """What was tuned: of each key what it stands for, the latest last."""
@@ -213,3 +211,20 @@ class Session:
 
 def _is_stale(since: float, now: float) -> bool:
     return since < now - STALE_SECONDS
+
+
+def _first_known(
+    database: sqlite3.Connection, keys: Sequence[str]
+) -> tuple[str, Winner | None] | None:
+    places = ",".join("?" * len(keys))
+    winners = f"select key, point, gain, since from winner where key in ({places})"  # noqa: S608
+    timed = (
+        f"select distinct key from trial where key in ({places})"  # noqa: S608
+        " and seconds is not null"
+    )
+    rows = {key: row for key, *row in database.execute(winners, keys)}
+    known = {key for (key,) in database.execute(timed, keys)} | rows.keys()
+    first = next((key for key in keys if key in known), None)
+    if first is None:
+        return None
+    return first, read_winner(*rows[first]) if first in rows else None
