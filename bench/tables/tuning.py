@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import os
 import statistics
+import subprocess
+import sys
 import tempfile
 import time
 from collections.abc import Generator, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib import import_module
+from importlib.util import find_spec
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -173,4 +177,68 @@ def _size(case: Case) -> tuple[int, int]:
     return case.work.flops, case.work.bytes
 
 
-LINES = tuple(_programs())
+@dataclass(frozen=True, slots=True)
+class Spread:
+    """How much sooner the same trials are made by two workers of Dask than by one.
+
+    The peer is one worker; times are those from the first trial's end to the last's.
+    """
+
+    name: str = "dask: trials of two workers"
+
+    def measure(self, settings: Settings) -> Row:
+        """Tune twice, each time in an empty cache and a cluster of its own."""
+        del settings
+        seconds = {name: _spread(workers) for name, workers in WORKERS.items()}
+        times = {name: Times(took, took) for name, took in seconds.items()}
+        ratio = seconds[OURS] / seconds["one worker"]
+        return Row(self.name, times, note=f"{ratio:.2f} of the time of one worker")
+
+
+WORKERS = {OURS: 2, "one worker": 1}
+SPREAD = """
+import os, sys, time
+import numpy as np
+import gpucodegen as gcg
+from distributed import Client, LocalCluster
+
+def main(workers):
+    if hasattr(os, "sched_setaffinity"):
+        os.sched_setaffinity(0, range(os.cpu_count()))
+    ends = []
+    with LocalCluster(workers, threads_per_worker=1, dashboard_address=":0") as cluster:
+        with Client(cluster) as client:
+            a, b = np.ones((2, 700, 700), "f4")
+            points = [(r, c) for r in (1, 2, 3, 4, 5) for c in (16, 32, 48)]
+            gcg.tune(
+                sys.argv[2], "f", a, b, np.zeros_like(a), candidates=points,
+                executor=client.get_executor(), workers=workers, threads=1,
+                isolate=False, observe=lambda _: ends.append(time.perf_counter()))
+    print(ends[-1] - ends[0])
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]))
+"""
+PRODUCT = """
+func.func @f(%a: memref<?x?xf32>, %b: memref<?x?xf32>, %c: memref<?x?xf32>) {
+  linalg.matmul ins(%a, %b : memref<?x?xf32>, memref<?x?xf32>)
+                outs(%c : memref<?x?xf32>)
+  return
+}"""
+
+
+def _spread(workers: int) -> float:
+    """Seconds of the trials by so many workers; a new process starts them."""
+    with _empty_cache(), tempfile.TemporaryDirectory() as folder:
+        script = Path(folder) / "spread.py"
+        script.write_text(SPREAD, encoding="utf-8")
+        done = subprocess.run(
+            [sys.executable, script, str(workers), PRODUCT],
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+    return float(done.stdout.split()[-1])
+
+
+LINES = (*_programs(), *([Spread()] if find_spec("distributed") else []))

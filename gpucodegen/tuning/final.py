@@ -7,7 +7,7 @@ than the default each finalist is, with a confidence, and the winner if there is
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Protocol
 
 from gpucodegen.tiling.tuning.verdict import CONFIDENCE, Gain, gain
@@ -49,17 +49,20 @@ class Timing(Protocol):
 class Finalist:
     """A schedule of the final, and how many times as fast as the default it is.
 
-    ``objection``: why it is not stored all the same.
+    ``objection``: why it is not stored all the same.  ``is_stored``: an earlier final
+    proved it, so that it stays unless it is slower now.
     """
 
     point: Point
     gain: Gain
     objection: str = ""
+    is_stored: bool = False
 
     @property
     def is_worthy(self) -> bool:
         """Whether it may take the place of the default."""
-        return self.gain.is_proven and not self.objection
+        stays = self.is_stored and self.gain.median >= 1 and not self.gain.is_loss
+        return (self.gain.is_proven or stays) and not self.objection
 
     def json(self) -> dict[str, Any]:
         """All of it as plain values."""
@@ -74,9 +77,12 @@ class Finalist:
 
 
 def final(
-    default: Point, trials: Sequence[Trial], timing: Timing
+    default: Point,
+    trials: Sequence[Trial],
+    timing: Timing,
+    stored: Point | None = None,
 ) -> tuple[Finalist, ...]:
-    """The finalists, the fastest first.
+    """The finalists, the fastest first; the ``stored`` winner is always among them.
 
     The fastest one that is proven faster must not be slower where calls find their
     arguments in caches: what is slower there has that as its objection.  None where the
@@ -89,11 +95,13 @@ def final(
     enough = NEAR * timed[fastest.index(default)][0]
     near = [trials[n].point for seconds, n in timed if seconds <= enough]
     points = [point for point in near if point != default][:FINALISTS]
+    if stored in fastest and stored not in points:
+        points.append(stored)
     if not points:
         return ()
     theirs, *others = timing.rounds([default, *points])
     found = [
-        Finalist(point, gain(own, theirs, len(points)))
+        Finalist(point, gain(own, theirs, len(points)), is_stored=point == stored)
         for point, own in zip(points, others, strict=True)
     ]
     found.sort(key=lambda one: -one.gain.median)
@@ -117,4 +125,4 @@ def _in_caches(one: Finalist, default: Point, timing: Timing) -> Finalist:
     if not warm.is_loss:
         return one
     why = f"{warm} that on arguments which caches hold"
-    return Finalist(one.point, one.gain, why)
+    return replace(one, objection=why)

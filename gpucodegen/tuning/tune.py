@@ -138,7 +138,9 @@ def tune(
         made = search.run(strategy).trials
         finalists: tuple[Finalist, ...] = ()
         try:
-            finalists = final(found.default, made, timing)
+            before = session.store.winner(session.key)
+            kept = None if before is None else before.point
+            finalists = final(found.default, made, timing, kept)
             _keep(session, about, finalists)
         except TrialError as problem:
             note = f"the final was given up, so what was stored stays: {problem}"

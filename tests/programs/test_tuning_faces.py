@@ -21,9 +21,9 @@ from gpucodegen import errors
 from gpucodegen.cli import main
 from gpucodegen.compiling.winners import tuning_store
 from gpucodegen.report.gpu.report import report
-from gpucodegen.tiling.tuning.trials import Status
+from gpucodegen.tiling.tuning.trials import Status, Trial
 from gpucodegen.tiling.tuning.verdict import gain
-from gpucodegen.tuning.final import final
+from gpucodegen.tuning.final import final, winner
 from gpucodegen.tuning.measuring.contained import Contained
 from gpucodegen.tuning.measuring.contest import HOPELESS, Contest, Point
 from gpucodegen.tuning.measuring.rotation import Rotation
@@ -201,9 +201,6 @@ class Clock:
 
 
 def test_what_loses_where_caches_hold_its_arguments_is_not_stored() -> None:
-    from gpucodegen.tiling.tuning.trials import Trial
-    from gpucodegen.tuning.final import winner
-
     trials = [Trial({"size": n}, Status.OK, float(n)) for n in (4, 3, 2)]
     best = winner(final({"size": 4}, trials, Clock(warm=0.9)))  # type: ignore[arg-type]
     assert best is not None
@@ -211,6 +208,16 @@ def test_what_loses_where_caches_hold_its_arguments_is_not_stored() -> None:
     lost = final({"size": 4}, trials, Clock(warm=1.2))  # type: ignore[arg-type]
     assert winner(lost) is None
     assert "caches hold" in lost[0].objection
+
+
+@pytest.mark.parametrize(("seconds", "stays"), [(3.95, True), (4.5, False)])
+def test_a_stored_winner_stays_unless_it_is_slower(seconds: float, stays: bool) -> None:
+    trials = [Trial({"size": n}, Status.OK, n) for n in (4.0, seconds)]
+    kept = {"size": seconds}
+    clock: Any = Clock(warm=1.0)
+    assert winner(final({"size": 4.0}, trials, clock)) is None
+    best = winner(final({"size": 4.0}, trials, clock, kept))
+    assert (best is not None and best.point == kept) is stays
 
 
 def test_the_interval_holds_the_true_gain_as_often_as_it_says() -> None:

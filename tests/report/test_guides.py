@@ -5,6 +5,7 @@ Their Python runs with the doctests of all pages.
 
 from __future__ import annotations
 
+import doctest
 import re
 import shlex
 from pathlib import Path
@@ -37,7 +38,32 @@ def test_commands_run(
     (tmp_path / "examples").symlink_to(FOLDER)
     (tmp_path / "tuned.json").write_text(exported(tuning_store(), []))
     monkeypatch.chdir(tmp_path)
+    if command.startswith("gpucodegen tune plot"):
+        pytest.importorskip("matplotlib")
     assert main(shlex.split(command)[1:]) == 0
+
+
+@pytest.mark.slow
+def test_examples_of_tuning_that_need_extras_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What doctests skip; two workers in this process stand in for other machines."""
+    for extra in ("matplotlib", "optuna"):
+        pytest.importorskip(extra)
+    distributed = pytest.importorskip("distributed")
+    monkeypatch.chdir(tmp_path)
+    examples = doctest.DocTestParser().get_examples(TEXTS["tuning.md"])
+    skipped = [one for one in examples if doctest.SKIP in one.options]
+    assert len(skipped) == 7
+    names: dict[str, object] = {}
+    with distributed.LocalCluster(
+        2, processes=False, threads_per_worker=1, dashboard_address=":0"
+    ) as cluster:
+        client = distributed.Client
+        monkeypatch.setattr(distributed, "Client", lambda _: client(cluster))
+        for one in examples:
+            exec(one.source, names)
+    assert (tmp_path / "trials.svg").stat().st_size > 1000
 
 
 def test_other_commands_install_extras_or_start_the_benchmark() -> None:
