@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from gpucodegen.compiling.winners import tuning_store
 from gpucodegen.tuning.result import line
-from gpucodegen.tuning.stored import Stored
+from gpucodegen.compiling.stored import Stored
 
 if TYPE_CHECKING:
     from gpucodegen.tiling.tuning.store import TuningStore

@@ -25,7 +25,7 @@ from gpucodegen.report.sizes import Sizes, make_sizes
 from gpucodegen.report.subjects import Nest, Subject, subject
 from gpucodegen.report.text import copy_lines, nest_lines
 from gpucodegen.report.wording import Lines, SourceLine, equations, indented, section
-from gpucodegen.tuning.stored import Stored, in_use
+from gpucodegen.compiling.stored import Stored, in_use
 
 LARGE = 1024
 """Extents without a given size, where the mapping is chosen."""

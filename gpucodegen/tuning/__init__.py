@@ -9,7 +9,6 @@
 - `tune`: the search
 - `final`: the fastest against the default
 - `result`: what came of it
-- `stored`: what the store knows of it, in words
 - `progress`: what a terminal shows meanwhile
 - `plots`: pictures of it
 """

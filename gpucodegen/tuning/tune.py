@@ -28,7 +28,7 @@ from gpucodegen.tuning.measuring.contained import Contained
 from gpucodegen.tuning.plots.work import work_of
 from gpucodegen.tuning.result import TuneResult
 from gpucodegen.tuning.schedules import PRUNED, Schedules, schedules
-from gpucodegen.tuning.stored import call_of
+from gpucodegen.compiling.stored import call_of
 from gpucodegen.tuning.subject import Subject, measured
 
 if TYPE_CHECKING:

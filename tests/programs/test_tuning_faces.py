@@ -27,7 +27,7 @@ from gpucodegen.tuning.final import final, winner
 from gpucodegen.tuning.measuring.contained import Contained
 from gpucodegen.tuning.measuring.contest import HOPELESS, Contest, Point
 from gpucodegen.tuning.measuring.rotation import Rotation
-from gpucodegen.tuning.stored import Stored
+from gpucodegen.compiling.stored import Stored
 
 SHIFT = """func.func @{name}(%A: memref<?x?xf64>, %B: memref<?x?xf64>) {{
   %c0 = arith.constant 0 : index

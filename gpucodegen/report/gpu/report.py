@@ -30,7 +30,7 @@ from gpucodegen.tiling.machine.gpu.devices import (
     GpuDevice,
     devices_of,
 )
-from gpucodegen.tuning.stored import in_use
+from gpucodegen.compiling.stored import in_use
 
 ARCHITECTURE = "sm_90a"
 """Where none is asked for."""
