@@ -8,9 +8,9 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from gpucodegen.compiling.stored import Stored
 from gpucodegen.compiling.winners import tuning_store
 from gpucodegen.tuning.result import line
-from gpucodegen.tuning.stored import Stored
 
 if TYPE_CHECKING:
     from gpucodegen.tiling.tuning.store import TuningStore

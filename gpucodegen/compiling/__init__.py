@@ -2,6 +2,7 @@
 
 - `targets`: one record per target
 - `winners`: options that tuning stored
+- `stored`: the same as people read it
 - `shipped`: those that installed packages bring
 - `pipeline`: which passes run, in which order
 - `lowering`: the passes of one function, and emission

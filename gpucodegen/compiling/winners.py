@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from gpucodegen.compiling import shipped
 from gpucodegen.compiling.artifact import kind_of_situation
 from gpucodegen.compiling.executable import Specialization
-from gpucodegen.compiling.targets.registry import find
+from gpucodegen.compiling.targets.registry import DEVICE_ARRAYS, find
 from gpucodegen.options import Options
 from gpucodegen.program_text import Source
 from gpucodegen.runtime.host.parameters import Known
@@ -85,7 +85,7 @@ MEASURED = Scope()
 
 def is_cuda(target: str) -> bool:
     """Whether a target's kernels are those of NVIDIA's GPUs."""
-    return find(target).passes is find("cuda").passes
+    return find(target).passes is DEVICE_ARRAYS.passes
 
 
 def scopes_of(target: str) -> list[Scope]:
@@ -102,7 +102,7 @@ def _architecture(target: str) -> str:
     """Of the GPU that kernels of a target run on, or of the one that is emulated."""
     from gpucodegen.runtime.devices import inventory
 
-    gpu = None if target == "sim" else inventory.current_gpu()
+    gpu = None if find(target).emulates else inventory.current_gpu()
     if gpu is not None:
         return gpu.architecture
     from gpucodegen.runtime.devices.emulated_device import current
@@ -216,7 +216,7 @@ def tuning_identity(
 
     target, known = key
     if scope.predicted_for:
-        target = "cuda"
+        target = DEVICE_ARRAYS.name
     if scope.shapes == "bucket":
         known = ("bucket", *map(bucketed, known))
     plain = replace(
@@ -250,7 +250,7 @@ def device_name(target: str) -> str:
 
     if not is_cuda(target):
         return ""
-    gpu = None if target == "sim" else inventory.current_gpu()
+    gpu = None if find(target).emulates else inventory.current_gpu()
     if gpu is None:
         return "emulated device"
     return f"{gpu.name}, {gpu.architecture}, driver {gpu.driver}"

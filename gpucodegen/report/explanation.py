@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 
 from gpucodegen import errors
 from gpucodegen.api import read_module
+from gpucodegen.compiling.stored import Stored, in_use
 from gpucodegen.compiling.targets.registry import find, mappings
 from gpucodegen.dialects.builtin import Module, symbol_name
 from gpucodegen.ir.attributes import print_symbol
@@ -25,7 +26,6 @@ from gpucodegen.report.sizes import Sizes, make_sizes
 from gpucodegen.report.subjects import Nest, Subject, subject
 from gpucodegen.report.text import copy_lines, nest_lines
 from gpucodegen.report.wording import Lines, SourceLine, equations, indented, section
-from gpucodegen.tuning.stored import Stored, in_use
 
 LARGE = 1024
 """Extents without a given size, where the mapping is chosen."""

@@ -5,10 +5,10 @@
 - `subject`: what is tuned, as data for other processes
 - `measuring`: schedules compared and timed
 - `effort`: how long it may take
+- `forecasts`: estimates, for a GPU that is not here
 - `tune`: the search
 - `final`: the fastest against the default
 - `result`: what came of it
-- `stored`: what the store knows of it, in words
 - `progress`: what a terminal shows meanwhile
 - `plots`: pictures of it
 """

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from gpucodegen.tiling.tuning.space import shown
 from gpucodegen.tuning.final import Finalist, winner
 
 if TYPE_CHECKING:
@@ -155,12 +156,3 @@ def line(trial: Trial, default: Point) -> str:
     point = "default" if trial.point == default else shown(trial.point)
     took = trial.reason if trial.seconds is None else f"{trial.seconds * 1e3:.3f} ms"
     return f"{point}: {trial.status.value} {took}"
-
-
-def shown(point: Mapping[str, int]) -> str:
-    """A point as a line shows it.
-
-    >>> shown({"rows": 4, "columns": 0})
-    'rows=4, columns=0'
-    """
-    return ", ".join(f"{name}={size}" for name, size in point.items())

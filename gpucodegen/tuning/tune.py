@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from gpucodegen import errors
 from gpucodegen.api import compile as compile_source
+from gpucodegen.compiling.stored import call_of
 from gpucodegen.compiling.winners import SHAPES, Scope, tuning_store
 from gpucodegen.tiling.tuning import strategies
 from gpucodegen.tiling.tuning.ranks import rank_correlation
@@ -28,7 +29,6 @@ from gpucodegen.tuning.measuring.contained import Contained
 from gpucodegen.tuning.plots.work import work_of
 from gpucodegen.tuning.result import TuneResult
 from gpucodegen.tuning.schedules import PRUNED, Schedules, schedules
-from gpucodegen.tuning.stored import call_of
 from gpucodegen.tuning.subject import Subject, measured
 
 if TYPE_CHECKING:

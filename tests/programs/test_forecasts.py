@@ -217,7 +217,7 @@ def test_large_arguments_are_made_smaller_where_types_allow() -> None:
 
 
 def test_the_command_predicts_and_show_says_so(
-    tmp_path: Any, capsys: pytest.CaptureFixture[str], fake: Callable[..., None]
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], fake: Callable[..., None]
 ) -> None:
     fake(WIDE)
     place = tmp_path / "relu.mlir"

@@ -19,6 +19,7 @@ import pytest
 import gpucodegen as gcg
 from gpucodegen import errors
 from gpucodegen.cli import main
+from gpucodegen.compiling.stored import Stored
 from gpucodegen.compiling.winners import tuning_store
 from gpucodegen.report.gpu.report import report
 from gpucodegen.tiling.tuning.trials import Status, Trial
@@ -27,7 +28,6 @@ from gpucodegen.tuning.final import final, winner
 from gpucodegen.tuning.measuring.contained import Contained
 from gpucodegen.tuning.measuring.contest import HOPELESS, Contest, Point
 from gpucodegen.tuning.measuring.rotation import Rotation
-from gpucodegen.tuning.stored import Stored
 
 SHIFT = """func.func @{name}(%A: memref<?x?xf64>, %B: memref<?x?xf64>) {{
   %c0 = arith.constant 0 : index

@@ -29,6 +29,15 @@ def no_objection(point: Point) -> Objection | None:
     del point
 
 
+def shown(point: Point) -> str:
+    """A point as a line shows it.
+
+    >>> shown({"rows": 4, "columns": 0})
+    'rows=4, columns=0'
+    """
+    return ", ".join(f"{name}={size}" for name, size in point.items())
+
+
 @dataclass(frozen=True, slots=True)
 class Space:
     """All combinations of the dimensions' values to which ``objection`` gives None.

@@ -38,6 +38,7 @@ class Target:
     that they divide: kernels are compiled for what is known of those of arguments.
     ``repeats_calls``: kernels are functions of addresses in this process, so that a
     call like an earlier one goes straight to them.
+    ``emulates``: its device is the emulated one, whatever the environment says.
     ``interprets``: the module runs as it is written, and nothing is compiled.
     ``version``: what earlier processes kept on disk counts only if they had the same
     one.  The records of this package need none: its sources are part of every key.
@@ -58,6 +59,7 @@ class Target:
     has_own_memory: bool = False
     repeats_calls: bool = False
     widest: int = 0
+    emulates: bool = False
     interprets: bool = False
     version: str = ""
 

@@ -20,4 +20,4 @@ def engine() -> Engine:
     return CudaEngine(EMULATED)
 
 
-SIM = replace(CUDA, name="sim", engine=engine, require=always)
+SIM = replace(CUDA, name="sim", engine=engine, require=always, emulates=True)

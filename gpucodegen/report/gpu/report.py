@@ -13,6 +13,7 @@ from gpucodegen import errors
 from gpucodegen.api import compile as compile_module
 from gpucodegen.api import read_module
 from gpucodegen.calls.function import Function
+from gpucodegen.compiling.stored import in_use
 from gpucodegen.dialects.builtin import Module
 from gpucodegen.program import Program
 from gpucodegen.report.gpu import tables, text
@@ -30,7 +31,6 @@ from gpucodegen.tiling.machine.gpu.devices import (
     GpuDevice,
     devices_of,
 )
-from gpucodegen.tuning.stored import in_use
 
 ARCHITECTURE = "sm_90a"
 """Where none is asked for."""

@@ -31,7 +31,7 @@ def predicted_for(target: str, arch: str, arguments: Sequence[Any]) -> str:
             hint = "Give it with target='cuda' or 'sim'"
             raise errors.InvalidOption(name="arch", value=arch, hint=hint)
         return ""
-    emulated = target == "sim" or choice.kind() == choice.EMULATED
+    emulated = registry.find(target).emulates or choice.kind() == choice.EMULATED
     if not (arch or emulated or inventory.missing_for_cuda()):
         return ""
     wanted = arch or ARCHITECTURE

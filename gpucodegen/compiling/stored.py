@@ -11,8 +11,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from gpucodegen.tiling.tuning.space import shown
 from gpucodegen.tiling.tuning.verdict import Gain
-from gpucodegen.tuning.result import shown
 
 if TYPE_CHECKING:
     from gpucodegen.compiling.executable import Specialization
