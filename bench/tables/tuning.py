@@ -213,7 +213,8 @@ def main(workers):
             gcg.tune(
                 sys.argv[2], "f", a, b, np.zeros_like(a), candidates=points,
                 executor=client.get_executor(), workers=workers, threads=1,
-                isolate=False, observe=lambda _: ends.append(time.perf_counter()))
+                isolate=False, budget="1h",
+                observe=lambda _: ends.append(time.perf_counter()))
     print(ends[-1] - ends[0])
 
 if __name__ == "__main__":

@@ -14,7 +14,7 @@ from gpucodegen.tuning.result import line
 
 if TYPE_CHECKING:
     from gpucodegen.tiling.tuning.store import TuningStore
-    from gpucodegen.tuning.plots import Tuned
+    from gpucodegen.tuning.plots.picture import Tuned
 
 Action = Callable[["TuningStore", argparse.Namespace], int]
 
@@ -74,7 +74,7 @@ def _import(store: TuningStore, options: argparse.Namespace) -> int:
 
 def _plot(store: TuningStore, options: argparse.Namespace) -> int:
     """A picture of each tuned function, in the file that is named."""
-    from gpucodegen.tuning.plots import plotted
+    from gpucodegen.tuning.plots.picture import plotted
 
     if options.place is None:
         print("tune plot: name the file, .svg or .png", file=sys.stderr)
@@ -97,7 +97,7 @@ def _plot(store: TuningStore, options: argparse.Namespace) -> int:
 
 def _drawn(store: TuningStore, key: str, about: Mapping[str, Any]) -> Tuned:
     """What a picture shows of a key."""
-    from gpucodegen.tuning.plots import Tuned
+    from gpucodegen.tuning.plots.picture import Tuned
 
     winner = store.winner(key)
     gain = 1.0 if winner is None else winner.gain

@@ -108,7 +108,7 @@ class TuneResult:
         which the machine's roof is measured.  Raises InvalidOption; ImportError without
         matplotlib.
         """
-        from gpucodegen.tuning.plots import Tuned, plotted
+        from gpucodegen.tuning.plots.picture import Tuned, plotted
 
         tuned = Tuned(self.trials, self.about, self.gain)
         plotted({f"@{self.function}": tuned}, Path(place), kind)

@@ -15,7 +15,7 @@ import sys
 import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from gpucodegen.tiling.tuning.trials import Crashed, TimedOut, Trial, TrialError, failed
 
@@ -23,12 +23,19 @@ if TYPE_CHECKING:
     from typing import IO
 
     from gpucodegen.tiling.tuning.space import Point
-    from gpucodegen.tuning.subject import Subject
 
 SECONDS_TO_START = 120.0
 """For imports and the text of the program, on a busy machine."""
 ENDED = object()
 COMMAND = (sys.executable, "-P", "-m", "gpucodegen.tuning.measuring.worker")
+
+
+class Tunable(Protocol):
+    """What is tuned, as `gpucodegen.tuning.subject` has it."""
+
+    def contest(self) -> object:
+        """What times it, in the process that is asked."""
+        ...
 
 
 @dataclass(slots=True)
@@ -43,7 +50,7 @@ class Contained:
     worker: _Worker | None = None
 
     @staticmethod
-    def of(subject: Subject, timeout: float) -> Contained:
+    def of(subject: Tunable, timeout: float) -> Contained:
         """A contest whose process has begun.
 
         Raises what keeps the subject from being sent, or from being made there; no

@@ -2,90 +2,17 @@
 
 Comes in: tunings by title.  Goes out: a file, with a part for each title.
 
+- `marks`: what pictures of trials ask of one
 - `trials`: their times in order, with the best so far
 - `heatmap`: times over two knobs
 - `parallel`: parallel coordinates of all knobs
 - `roofline`: default and winner under the roof of the machine
 - `roof`: that roof, measured
 - `work`: what a call has to do at least
+- `picture`: a file of any of them
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
-
-from gpucodegen import errors
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from gpucodegen.tiling.tuning.trials import Trial
-
-INCHES = (7.0, 3.2)
-"""Width, and height of each function's part."""
 KINDS = "trials", "heatmap", "parallel", "roofline"
 """Pictures; each is drawn by the module of its name."""
-
-
-@dataclass(frozen=True, slots=True)
-class Tuned:
-    """What is drawn of a tuning: its trials in order, and of a roofline the rest.
-
-    ``about``: what the store says of it.  ``gain``: of the winner; 1 where none is.
-    """
-
-    trials: Sequence[Trial]
-    about: Mapping[str, Any] = field(default_factory=dict[str, Any])
-    gain: float = 1.0
-
-
-def plotted(titled: Mapping[str, Tuned], place: Path, kind: str) -> None:
-    """Draw tunings by their titles into an SVG or PNG file.
-
-    Raises InvalidOption for another kind; ImportError without matplotlib.
-    """
-    if kind not in KINDS:
-        hint = f"Pass {errors.one_of(KINDS)}"
-        raise errors.InvalidOption(name="kind", value=kind, hint=hint)
-    figure, axes = figure_of(len(titled))
-    for (title, tuned), axis in zip(titled.items(), axes, strict=False):
-        axis.set_title(title, fontsize="small", loc="left")
-        _drawn(axis, tuned, kind)
-    figure.savefig(place)
-
-
-def _drawn(axis: Any, tuned: Tuned, kind: str) -> None:
-    """One tuning, or why it has no such picture."""
-    draw = import_module(f"{__name__}.{kind}").draw
-    timed = [trial for trial in tuned.trials if trial.seconds]
-    try:
-        if kind == "roofline":
-            from gpucodegen.tuning.plots.roofline import Placed
-
-            draw(axis, Placed.of(tuned.about, timed, tuned.gain))
-        else:
-            draw(axis, timed)
-    except ValueError as problem:
-        axis.set_axis_off()
-        axis.text(0.5, 0.5, f"no picture: {problem}", ha="center")
-
-
-def figure_of(parts: int) -> tuple[Any, list[Any]]:
-    """A figure of so many parts under one another, and their axes."""
-    rows = max(1, parts)
-    size = INCHES[0], INCHES[1] * rows
-    figure = import_module("matplotlib.figure").Figure(size, layout="constrained")
-    return figure, list(figure.subplots(rows, 1, squeeze=False)[:, 0])
-
-
-def is_default(trial: Trial) -> bool:
-    """Whether a trial is of the compiler's own choices."""
-    return not any(trial.point.values())
-
-
-def milliseconds(trial: Trial) -> float:
-    """The time of a trial that ran."""
-    return 1e3 * (trial.seconds or 0.0)

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from gpucodegen.tuning.plots import is_default, milliseconds
+from gpucodegen.tuning.plots.marks import is_default, milliseconds
 
 if TYPE_CHECKING:
     from gpucodegen.tiling.tuning.trials import Trial

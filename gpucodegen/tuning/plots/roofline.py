@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from gpucodegen.tuning.plots import is_default
+from gpucodegen.tuning.plots.marks import is_default
 
 if TYPE_CHECKING:
     from gpucodegen.tiling.tuning.trials import Trial

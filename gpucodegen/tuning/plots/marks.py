@@ -1,0 +1,18 @@
+"""What pictures of trials ask of one."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from gpucodegen.tiling.tuning.trials import Trial
+
+
+def is_default(trial: Trial) -> bool:
+    """Whether a trial is of the compiler's own choices."""
+    return not any(trial.point.values())
+
+
+def milliseconds(trial: Trial) -> float:
+    """The time of a trial that ran."""
+    return 1e3 * (trial.seconds or 0.0)

@@ -1,0 +1,71 @@
+"""A picture of some tunings, in a file."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from gpucodegen import errors
+from gpucodegen.tuning import plots
+from gpucodegen.tuning.plots import KINDS
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from gpucodegen.tiling.tuning.trials import Trial
+
+INCHES = (7.0, 3.2)
+"""Width, and height of each function's part."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tuned:
+    """What is drawn of a tuning: its trials in order, and of a roofline the rest.
+
+    ``about``: what the store says of it.  ``gain``: of the winner; 1 where none is.
+    """
+
+    trials: Sequence[Trial]
+    about: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    gain: float = 1.0
+
+
+def plotted(titled: Mapping[str, Tuned], place: Path, kind: str) -> None:
+    """Draw tunings by their titles into an SVG or PNG file.
+
+    Raises InvalidOption for another kind; ImportError without matplotlib.
+    """
+    if kind not in KINDS:
+        hint = f"Pass {errors.one_of(KINDS)}"
+        raise errors.InvalidOption(name="kind", value=kind, hint=hint)
+    figure, axes = figure_of(len(titled))
+    for (title, tuned), axis in zip(titled.items(), axes, strict=False):
+        axis.set_title(title, fontsize="small", loc="left")
+        _drawn(axis, tuned, kind)
+    figure.savefig(place)
+
+
+def _drawn(axis: Any, tuned: Tuned, kind: str) -> None:
+    """One tuning, or why it has no such picture."""
+    draw = import_module(f"{plots.__name__}.{kind}").draw
+    timed = [trial for trial in tuned.trials if trial.seconds]
+    try:
+        if kind == "roofline":
+            from gpucodegen.tuning.plots.roofline import Placed
+
+            draw(axis, Placed.of(tuned.about, timed, tuned.gain))
+        else:
+            draw(axis, timed)
+    except ValueError as problem:
+        axis.set_axis_off()
+        axis.text(0.5, 0.5, f"no picture: {problem}", ha="center")
+
+
+def figure_of(parts: int) -> tuple[Any, list[Any]]:
+    """A figure of so many parts under one another, and their axes."""
+    rows = max(1, parts)
+    size = INCHES[0], INCHES[1] * rows
+    figure = import_module("matplotlib.figure").Figure(size, layout="constrained")
+    return figure, list(figure.subplots(rows, 1, squeeze=False)[:, 0])
