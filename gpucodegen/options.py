@@ -184,11 +184,11 @@ def _sizes(name: str, value: object) -> tuple[int, ...]:
 def _plan(value: object) -> tuple[tuple[str, int], ...]:
     """A mapping of names to numbers as pairs, in the order of the names."""
     try:
-        pairs = sorted(dict(value).items())  # type: ignore[call-overload]
+        pairs = sorted(dict(cast("Mapping[str, int]", value)).items())
         plan = tuple((name, operator.index(number)) for name, number in pairs)
     except (TypeError, ValueError):
         plan = ()
-    if not all(isinstance(n, str) and v >= 0 for n, v in plan) or (value and not plan):
+    if not all(type(n) is str and v >= 0 for n, v in plan) or (value and not plan):
         hint = "Pass a mapping of names to integers >= 0, as {'stream.width': 4}"
         raise errors.InvalidOption(name="plan", value=value, hint=hint)
     return plan

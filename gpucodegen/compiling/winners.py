@@ -58,10 +58,10 @@ def winner_of(
         for scope in scopes_of(key[0])
     }
     found = tuning_store().first_known(tuple(scopes))
-    if found is None or found[1] is None:
+    if found is None:
         return None
     place, winner = found
-    return replace(winner, predicted_for=scopes[place].predicted_for)
+    return winner and replace(winner, predicted_for=scopes[place].predicted_for)
 
 
 SHAPES = "exact", "bucket"

@@ -101,7 +101,8 @@ def fake(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[..., None]
 
 def tuned(program: Tuned = RELU, target: str = "cuda", **options: Any) -> Any:
     given = program.text, "f", *program.arguments()
-    return gcg.tune(*given, target=target, **{"trials": 4, **options})
+    chosen: dict[str, Any] = {"trials": 4, **options}
+    return gcg.tune(*given, target=target, **chosen)
 
 
 def used(program: Tuned = RELU, target: str = "cuda", **options: Any) -> object:

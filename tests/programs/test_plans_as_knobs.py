@@ -17,14 +17,14 @@ from gpucodegen.tuning.schedules import Schedules, schedules
 from tests.made.tuned import PROGRAMS, Tuned
 
 KINDS = {
-    "matmul f32": {"product"},
-    "convolution": {"product"},
-    "row sum": {"parts", "rows"},
-    "column sum": {"parts", "columns"},
     "relu": {"stream"},
+    "row sum": {"parts", "rows"},
     "transpose": {"turned"},
+    "column sum": {"parts", "columns"},
     "steps": {"team"},
     "jacobi": {"time"},
+    "convolution": {"product"},
+    "matmul f32": {"product"},
 }
 
 
@@ -33,6 +33,7 @@ def found(program: Tuned) -> Schedules:
     return schedules(compiled, "f", program.arguments())
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", list(KINDS))
 def test_each_kind_of_kernel_reports_the_fields_of_its_plans(name: str) -> None:
     knob = found(PROGRAMS[name]).knob
@@ -64,7 +65,7 @@ def test_what_no_plan_has_is_illegal_and_never_compiled() -> None:
     assert space.objection({**default, "product.tile_rows": 128}) is None
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("name", list(KINDS))
 def test_the_plans_least_like_the_default_leave_its_numbers(name: str) -> None:
     program = PROGRAMS[name]

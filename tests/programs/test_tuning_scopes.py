@@ -43,7 +43,8 @@ def fill(element: str = "f64") -> str:
 def key(
     array: np.ndarray, text: str = "", scope: Scope = MEASURED, **options: Any
 ) -> str:
-    function = gcg.compile(text or fill(), **{"target": "cpu", **options})["fill"]
+    chosen: dict[str, Any] = {"target": "cpu", **options}
+    function = gcg.compile(text or fill(), **chosen)["fill"]
     key = function.key_for((array,))
     return tuning_identity(function.source, "fill", key, function.options, scope)
 
@@ -107,9 +108,13 @@ def test_device_driver_and_versions_are_in_the_key(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     def made(gpu: Gpu, version: str) -> str:
+        def package_version(name: str) -> str:
+            del name
+            return version
+
         monkeypatch.setattr(inventory, "current_gpu", lambda: gpu)
         monkeypatch.setattr(inventory, "gpus", lambda: (gpu,))
-        monkeypatch.setattr(cache, "package_version", lambda _: version)
+        monkeypatch.setattr(cache, "package_version", package_version)
         return key(ARRAY, target="cuda")
 
     keys = {name: made(*facts) for name, facts in MACHINES.items()}

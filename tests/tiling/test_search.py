@@ -348,3 +348,21 @@ def test_a_sampler_of_optuna_leads_the_search():
     assert found.best is not None
     assert found.best.seconds is not None
     assert found.best.seconds < bowl({"i": 8, "j": 8})
+
+
+def test_neighbours_are_tried_in_the_order_of_the_model() -> None:
+    """From the middle, (32, 32): the model expects most of larger j, then of i."""
+    asked: list[tuple[int, ...]] = []
+
+    def measure(point: Point) -> float:
+        asked.append(tuple(point.values()))
+        return 1.0
+
+    def expected(point: Point) -> float:
+        return 10.0 * abs(point["j"] - 128) + abs(point["i"] - 128)
+
+    space = Space({"i": SIZES, "j": SIZES})
+    start = {"i": 32, "j": 32}
+    strategy = local_search(space, [start], model=expected)
+    Search(space, one_by_one(measure), budget=5).run(strategy)
+    assert asked == [(32, 32), (32, 64), (64, 32), (16, 32), (32, 16)]

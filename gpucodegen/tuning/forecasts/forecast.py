@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -26,7 +26,6 @@ from gpucodegen.report.gpu.report import capability_of, device_of
 from gpucodegen.tiling.tuning.trials import Identity, Status, Trial, failed
 from gpucodegen.tiling.tuning.verdict import LEAST_GAIN
 from gpucodegen.tuning.forecasts.reduced import reduced
-from gpucodegen.tuning.measuring.arguments import PlainArray
 from gpucodegen.tuning.measuring.contest import DEFAULT, Contest
 
 if TYPE_CHECKING:
@@ -161,10 +160,14 @@ def _moved(argument: Any, device: Device) -> Any:
     """An array in the memory of a device, with its strides; numbers as they are."""
     if not isinstance(argument, np.ndarray):
         return argument
-    shape, strides, dtype = argument.shape, argument.strides, argument.dtype
+    return _copied(cast("np.ndarray", argument), device)
+
+
+def _copied(host: np.ndarray, device: Device) -> Any:
+    shape, strides, dtype = host.shape, host.strides, host.dtype
     pairs = [(n - 1) * step for n, step in zip(shape, strides, strict=True) if n]
     low, high = sum(min(p, 0) for p in pairs), sum(max(p, 0) for p in pairs)
     whole = device.empty(((high - low) // dtype.itemsize + 1,), dtype)
     array = device.view(whole, whole.data.ptr - low, shape, strides, dtype)
-    device.upload(array, PlainArray.of(argument).contents)
+    device.upload(array, host)
     return array
