@@ -24,6 +24,7 @@ from gpucodegen.passes.checks.size import VECTOR_BYTES, CheckSize
 from gpucodegen.passes.framework.base import ModulePass
 from gpucodegen.passes.framework.reachable import KeepReachable
 from gpucodegen.passes.gpu.collectives.lower import LowerCollectives
+from gpucodegen.passes.gpu.transfers.join import JoinTransfers
 from gpucodegen.passes.gpu.transfers.keep_in_flight import KeepInFlight
 from gpucodegen.passes.prepare.affine.canonicalize import Canonicalize
 from gpucodegen.passes.prepare.affine.expand_operations import ExpandOperations
@@ -179,7 +180,7 @@ def mapping_passes(target: str, options: Options) -> list[ModulePass]:
     """Tile, map, outline and prove.
 
     >>> [p.name for p in mapping_passes("cuda", Options())][-4:]
-    ['check-size', 'keep-in-flight', 'verify-kernels', 'lower-collectives']
+    ['join-transfers', 'keep-in-flight', 'verify-kernels', 'lower-collectives']
     """
     record = find(target)
     return [
@@ -188,7 +189,7 @@ def mapping_passes(target: str, options: Options) -> list[ModulePass]:
         NormalizeMemrefs(),
         *record.passes(options),
         CheckSize(vector_bytes=VECTOR_BYTES),
-        *([KeepInFlight()] if record.runs_launches else []),
+        *([JoinTransfers(), KeepInFlight()] if record.runs_launches else []),
         *([VerifyKernels()] if options.verify else []),
         *([LowerCollectives(options.verify)] if record.runs_launches else []),
     ]

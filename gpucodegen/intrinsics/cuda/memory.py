@@ -124,6 +124,7 @@ def dma_start(
     source_space: str = "global",
     target_space: str = "shared",
     width: int = 0,
+    closes: bool = True,
 ) -> Any:
     """Let the threads of a block start one transfer together.
 
@@ -132,8 +133,8 @@ def dma_start(
 
     ``width``: 4, 8 or 16 bytes go by one cp.async, from global to shared memory; both
     addresses and all lengths are multiples of it.  With 0 the threads copy element by
-    element and at once, which is a legal moment.  Each start closes one group of its
-    threads, an empty one for such a copy, so that waits can count starts.
+    element and at once, which is a legal moment.  A start that ``closes`` ends one
+    group of each thread, an empty one for such a copy, so that waits can count them.
     """
     del source_space, target_space
     step = max(1, width // element(name).size)
@@ -165,7 +166,8 @@ def dma_start(
                 low.builder.store(value, low.builder.gep(dst, [target]))
 
         _cooperatively(low, count, step, move)
-        _close_group(low)
+        if closes:
+            _close_group(low)
 
     return face.define(f"dma_start_{name}", 11, typing_rule, lower)
 

@@ -48,6 +48,7 @@ PASSES: dict[str, str] = {
     "inline-launches": "prepare.launches.inline_launches:InlineLaunches",
     "isolate-contractions": "contraction.recognition.isolate:IsolateContractions",
     "interchange": "loops.order.interchange:Interchange",
+    "join-transfers": "gpu.transfers.join:JoinTransfers",
     "keep-in-flight": "gpu.transfers.keep_in_flight:KeepInFlight",
     "keep-reachable": "framework.reachable:KeepReachable",
     "launches-to-loops": "prepare.launches.launches_to_loops:LaunchesToLoops",

@@ -18,6 +18,7 @@ from gpucodegen.dialects.shared.transfers import (
     End,
     ends_of,
     has_strided_source,
+    is_joined,
     left_open,
     lengths_of,
 )
@@ -66,8 +67,10 @@ def start(e: Emitter, op: Operation) -> None:
     plan = _plan(e, spaces, list(addresses), lengths)
     noted(e, op, plan.mechanism, plan.reason, plan.width)
     hint = f"dma_start_{source.dtype}_{spaces[0]}_to_{spaces[1]}"
-    widths = (plan.width,) if plan.width else ()
-    function = e.make(hint, "dma_start", source.dtype, *spaces, *widths)
+    options = (plan.width,) if plan.width else ()
+    if is_joined(op):
+        hint, options = f"{hint}_joined", (plan.width, False)
+    function = e.make(hint, "dma_start", source.dtype, *spaces, *options)
     sizes = [_index(e, expr) for expr in (count, *runs[0], *runs[1])]
     e.writer.line(str(call(function, *places, *sizes)))
 
@@ -75,6 +78,9 @@ def start(e: Emitter, op: Operation) -> None:
 def wait(e: Emitter, op: Operation) -> None:
     """``dma_wait``; the threads of a block meet after it."""
     (end,) = ends_of(op)
+    if e.spelling.in_blocks and is_joined(op):
+        noted(e, op, "wait_group", "the next wait waits for it, too")
+        return
     tag = buffer_of(e, op, end.memref)
     kind = e.facts.tags.get(end.memref, "f32")
     pending = left_open(op)

@@ -2,6 +2,7 @@
 
 - `promote`: tiles copied to fast memory
 - `overlap`: transfers during computation
+- `join`: groups of transfers that start together, waits that follow each other
 - `keep_in_flight`: waits that leave younger transfers alone
 """
 
