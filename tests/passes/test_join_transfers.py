@@ -40,7 +40,8 @@ def program(*parts: str) -> str:
     """``y += a + c``, a tile of 16 elements in each block."""
     buffers = [BUFFERS.format(x=x) for x in "ac"]
     body = "\n    ".join((*buffers, *parts))
-    return f"""func.func @f(%a: memref<64xf32>, %c: memref<64xf32>, %y: memref<64xf32>) {{
+    return f"""func.func @f(
+    %a: memref<64xf32>, %c: memref<64xf32>, %y: memref<64xf32>) {{
   %n = arith.constant 16 : index
   affine.for %b = 0 to 4 {{
     {body}

@@ -188,8 +188,8 @@ class Barrier:
 class Wait:
     """Completion of the copies started with this tag; implies a barrier.
 
-    It ends only copies after whose groups ``pending`` others were closed.  ``payload`` is the
-    caller's own; nothing here reads it.
+    It ends only copies after whose groups ``pending`` others were closed.  ``payload``
+    is the caller's own; nothing here reads it.
     """
 
     tag: Tag

@@ -1,4 +1,4 @@
-"""Transfers that start together share a group, waits that follow each other one meeting.
+"""Transfers that start together share a group, waits in a row share a barrier.
 
 Comes in: kernels with ``dma_start`` and ``dma_wait``.  Goes out: the same operations,
 with a mark at those whose group the next start closes, and at those which the next wait

@@ -221,7 +221,12 @@ class Lifter(Walk):
     def inside(self, name: str) -> Lifter:
         """A lifter for the body of a called function; its statements are its own."""
         return replace(
-            self, active=(*self.active, name), operations={}, _pending=[], _waited=[], listed=_NONE
+            self,
+            active=(*self.active, name),
+            operations={},
+            _pending=[],
+            _waited=[],
+            listed=_NONE,
         )
 
     def lifted(self, function: Operation) -> tuple[Node, ...]:
