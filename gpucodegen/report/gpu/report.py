@@ -14,13 +14,15 @@ from gpucodegen.api import compile as compile_module
 from gpucodegen.api import read_module
 from gpucodegen.calls.function import Function
 from gpucodegen.dialects.builtin import Module
+from gpucodegen.emit.tables.memory.copy_plan import PlannedTransfer
+from gpucodegen.ir.locations import file_location
 from gpucodegen.program import Program
 from gpucodegen.report.gpu import tables, text
 from gpucodegen.report.gpu.arguments.made_up import MadeUp, made_up
 from gpucodegen.report.gpu.building import Around, kernel_report
 from gpucodegen.report.gpu.machine_code import MachineCode
 from gpucodegen.report.gpu.measuring import Enough, MeasuringDevice
-from gpucodegen.report.gpu.model import FunctionReport, as_json
+from gpucodegen.report.gpu.model import FunctionReport, TransferRow, as_json
 from gpucodegen.report.sizes import Sizes, make_sizes
 from gpucodegen.runtime.cuda.compilation import compile_cubin, has_assembler
 from gpucodegen.runtime.cuda.tools import tool
@@ -152,6 +154,20 @@ def _device(arch: str, name: str) -> GpuDevice:
     return found
 
 
+def _transfer(planned: PlannedTransfer) -> TransferRow:
+    place = file_location(planned.location) if planned.location else None
+    return TransferRow(
+        planned.operation,
+        planned.what,
+        planned.mechanism,
+        planned.width,
+        planned.groups,
+        planned.reason,
+        place.line if place else None,
+        planned.how,
+    )
+
+
 @dataclass(frozen=True, slots=True)
 class _Reporting:
     """A function on the way to its report."""
@@ -190,7 +206,8 @@ class _Reporting:
             )
             for launch in emulated.launched.values()
         )
-        return FunctionReport(name, arguments.sizes, kernels, stopped)
+        transfers = tuple(map(_transfer, function.executable().transfers))
+        return FunctionReport(name, arguments.sizes, kernels, stopped, transfers)
 
     def _is_stopped(self, function: Function, arguments: MadeUp) -> bool:
         """Call a function; True if it was stopped at a launch of many."""

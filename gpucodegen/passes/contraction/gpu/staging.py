@@ -32,9 +32,8 @@ from gpucodegen.passes.framework.nests import Axis
 from gpucodegen.passes.gpu.facts.vector_width import Definitions, vector_width
 from gpucodegen.passes.gpu.launches.gpu_launch import SHARED
 from gpucodegen.tiling.machine.gpu.products.copies import TileCopy
+from gpucodegen.tiling.machine.gpu.transfers import ASYNCHRONOUS
 
-WIDTHS = (4, 8, 16)
-"""Bytes that one ``cp.async`` moves."""
 End = tuple[Value, Sequence[Index]]
 """A memref and indices."""
 
@@ -71,7 +70,7 @@ def can_be_direct(
     is_plain = operand.is_of_one and not operand.steps
     same = element_type(operand.memref.type) == element
     size = width * (element_bytes(element) or 0)
-    return is_plain and same and not along_depth and size in WIDTHS
+    return is_plain and same and not along_depth and size in ASYNCHRONOUS.widths
 
 
 @dataclass(frozen=True, slots=True)
