@@ -65,9 +65,9 @@ class Recipe:
 
 
 @lru_cache(MAX_TEXTS)
-def compiled(text: str, entry: str, target: str) -> Function:
+def compiled(text: str, entry: str, target: str, precision: str) -> Function:
     """The function of a text."""
-    return api.compile(text, target=target)[entry]
+    return api.compile(text, target=target, precision=precision)[entry]
 
 
 @dataclass(slots=True)
@@ -160,12 +160,14 @@ class Kernel:
         target: str,
         *options: Any,
         numbers: Sequence[Any] = (),
+        precision: str = "ieee",
     ) -> Any:
         """The result for operands; ``out`` is where it goes, or None.
 
-        ``numbers`` are handed to the function; ``options`` decide over its text.
+        ``numbers`` are handed to the function; ``options`` decide over its text, and
+        ``precision`` over how it is compiled.
         """
-        key = repr(options), target
+        key = repr(options), target, precision
         if out is None:
             done = self.last.get(key, unlike)(*operands)
             if done is not NotImplemented:
@@ -174,7 +176,7 @@ class Kernel:
 
     def _call(
         self,
-        key: tuple[str, str],
+        key: tuple[str, str, str],
         operands: tuple[Any, ...],
         numbers: Sequence[Any],
         out: Any,
@@ -194,7 +196,7 @@ class Kernel:
         )
         place = None if out is None else self._place(out)
         form = key, form_of(taken)
-        call = self.known.get(form) or self._keep(form, taken, options, key[1])
+        call = self.known.get(form) or self._keep(form, taken, options, *key[1:])
         result = call(taken, numbers, place)
         if out is not None:
             return out
@@ -222,6 +224,7 @@ class Kernel:
         taken: tuple[Memory, ...],
         options: tuple[Any, ...],
         target: str,
+        precision: str,
     ) -> KernelCall:
         """Prepare a call and remember it."""
         recipe = self.prepare(taken, *options)
@@ -229,7 +232,7 @@ class Kernel:
             self.known.clear()
             self.last.clear()
         program = recipe.text
-        function = compiled(program.text(), program.name, target)
+        function = compiled(program.text(), program.name, target, precision)
         call = KernelCall(self.name, memory_module(taken[0]), recipe, function)
         self.known[form] = call
         return call

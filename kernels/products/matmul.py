@@ -15,6 +15,7 @@ from gpucodegen.kernels.elementwise.functions import ACTIVATIONS
 from gpucodegen.kernels.products.texts import Contraction, Factor, Labels
 from gpucodegen.kernels.texts.function import Text
 from gpucodegen.kernels.texts.scalars import Value
+from gpucodegen.options import Precision
 
 MANY = 1 << 13
 """Elements of a left transpose that take longer to copy than a call with strides."""
@@ -35,6 +36,7 @@ def matmul(
     dtype: Any = None,
     out: Any = None,
     target: str = "auto",
+    precision: Precision = "ieee",
 ) -> Any:
     """``activation(alpha * a @ b + beta * c + bias)`` of arrays of one dtype.
 
@@ -43,8 +45,10 @@ def matmul(
     the left, a column on the right, as NumPy has it.  ``c`` and ``bias`` broadcast to
     the result.  ``activation``: relu, gelu, sigmoid, silu or tanh.  Sums of floats of
     16 bits and less are kept in f32 and rounded once, after the activation; those of
-    integers wrap around in ``dtype``, by default that of the operands.  Errors:
-    WrongDtype, WrongArgumentRank, ShapesDisagree, InvalidOption.
+    integers wrap around in ``dtype``, by default that of the operands.  ``precision``
+    lets a GPU round factors in f32 for its tensor cores: "tf32" to 10 bits of fraction,
+    "3xtf32" to about 21; others, and CPUs, compute in f32.  Errors: WrongDtype,
+    WrongArgumentRank, ShapesDisagree, InvalidOption.
 
     Operands that are neither contiguous nor transposes of what is contiguous are copied
     first, and so are small transposes on the left.  The result is written to ``out`` if
@@ -69,7 +73,7 @@ def matmul(
             False,
             False,
         )
-        return MATMUL((a, b), out, target, *options)
+        return MATMUL((a, b), out, target, *options, precision=precision)
     scales = [scale for scale, at in ((alpha, 1), (beta, 0)) if scale != at]
     if (c is None) != (beta == 0):
         hint = "Pass c with a beta that is not 0, or neither"
@@ -82,6 +86,7 @@ def matmul(
         target,
         *(transpose_a, transpose_b, *has, activation, dtype, alpha != 1, beta != 0),
         numbers=[*map(float, scales)],
+        precision=precision,
     )
 
 

@@ -21,6 +21,7 @@ from gpucodegen.kernels.windows.geometry import (
     positive,
 )
 from gpucodegen.kernels.windows.sources import image_text
+from gpucodegen.options import Precision
 
 
 def conv1d(
@@ -36,6 +37,7 @@ def conv1d(
     activation: str | None = None,
     out: Any = None,
     target: str = "auto",
+    precision: Precision = "ieee",
 ) -> Any:
     """The convolution of a batch of lines; all options are those of `conv2d`.
 
@@ -46,7 +48,7 @@ def conv1d(
     array([1., 3., 5.])
     """
     options = strides, dilations, padding, groups, layout, activation
-    return _conv(1, x, w, bias, out, target, options)
+    return _conv(1, x, w, bias, out, target, precision, options)
 
 
 def conv2d(
@@ -62,6 +64,7 @@ def conv2d(
     activation: str | None = None,
     out: Any = None,
     target: str = "auto",
+    precision: Precision = "ieee",
 ) -> Any:
     """The convolution (no flip, as in neural networks) of a batch of images.
 
@@ -73,7 +76,8 @@ def conv2d(
     one group, and a convolution of as many groups as channels is depthwise.  ``bias``
     has an element for each channel of the result, and ``activation`` is as for
     `gpucodegen.kernels.matmul`.  All arrays have one dtype; sums of floats of 16 bits
-    and less are kept in f32 and rounded once.  Errors: WrongDtype, WrongArgumentRank,
+    and less are kept in f32 and rounded once; ``precision`` is as for
+    `gpucodegen.kernels.matmul`.  Errors: WrongDtype, WrongArgumentRank,
     ShapesDisagree, InvalidOption.
 
     >>> import numpy as np
@@ -85,7 +89,7 @@ def conv2d(
            [4., 6., 6., 4.]], dtype=float32)
     """
     options = strides, dilations, padding, groups, layout, activation
-    return _conv(2, x, w, bias, out, target, options)
+    return _conv(2, x, w, bias, out, target, precision, options)
 
 
 def conv3d(
@@ -101,6 +105,7 @@ def conv3d(
     activation: str | None = None,
     out: Any = None,
     target: str = "auto",
+    precision: Precision = "ieee",
 ) -> Any:
     """The convolution of a batch of volumes; all options are those of `conv2d`.
 
@@ -111,14 +116,21 @@ def conv3d(
     array([[[[[24.]]]]])
     """
     options = strides, dilations, padding, groups, layout, activation
-    return _conv(3, x, w, bias, out, target, options)
+    return _conv(3, x, w, bias, out, target, precision, options)
 
 
 def _conv(
-    sides: int, x: Any, w: Any, bias: Any, out: Any, target: str, options: Any
+    sides: int,
+    x: Any,
+    w: Any,
+    bias: Any,
+    out: Any,
+    target: str,
+    precision: str,
+    options: Any,
 ) -> Any:
     operands = (x, w) if bias is None else (x, w, bias)
-    return CONVOLUTIONS[sides](operands, out, target, *options)
+    return CONVOLUTIONS[sides](operands, out, target, *options, precision=precision)
 
 
 def _prepare(

@@ -21,6 +21,7 @@ from gpucodegen.kernels.windows.geometry import (
     positive,
     widths,
 )
+from gpucodegen.options import Precision
 
 
 def conv_transpose1d(
@@ -36,6 +37,7 @@ def conv_transpose1d(
     layout: str = "NWC",
     out: Any = None,
     target: str = "auto",
+    precision: Precision = "ieee",
 ) -> Any:
     """The transpose of `conv1d` as a linear map; options are `conv_transpose2d`'s.
 
@@ -45,7 +47,7 @@ def conv_transpose1d(
     array([1., 1., 2., 2.])
     """
     options = strides, dilations, padding, output_padding, groups, layout
-    return _transposed(1, x, w, bias, out, target, options)
+    return _transposed(1, x, w, bias, out, target, precision, options)
 
 
 def conv_transpose2d(
@@ -61,6 +63,7 @@ def conv_transpose2d(
     layout: str = "NHWC",
     out: Any = None,
     target: str = "auto",
+    precision: Precision = "ieee",
 ) -> Any:
     """The transpose of `conv2d` as a linear map, with torch's rule for extents.
 
@@ -76,7 +79,7 @@ def conv_transpose2d(
            [1., 2., 1.]])
     """
     options = strides, dilations, padding, output_padding, groups, layout
-    return _transposed(2, x, w, bias, out, target, options)
+    return _transposed(2, x, w, bias, out, target, precision, options)
 
 
 def conv_transpose3d(
@@ -92,6 +95,7 @@ def conv_transpose3d(
     layout: str = "NDHWC",
     out: Any = None,
     target: str = "auto",
+    precision: Precision = "ieee",
 ) -> Any:
     """The transpose of `conv3d` as a linear map; options are `conv_transpose2d`'s.
 
@@ -100,14 +104,21 @@ def conv_transpose3d(
     (1, 1, 1, 2, 1)
     """
     options = strides, dilations, padding, output_padding, groups, layout
-    return _transposed(3, x, w, bias, out, target, options)
+    return _transposed(3, x, w, bias, out, target, precision, options)
 
 
 def _transposed(
-    sides: int, x: Any, w: Any, bias: Any, out: Any, target: str, options: Any
+    sides: int,
+    x: Any,
+    w: Any,
+    bias: Any,
+    out: Any,
+    target: str,
+    precision: str,
+    options: Any,
 ) -> Any:
     operands = (x, w) if bias is None else (x, w, bias)
-    return TRANSPOSED[sides](operands, out, target, *options)
+    return TRANSPOSED[sides](operands, out, target, *options, precision=precision)
 
 
 def _prepare_transposed(
