@@ -36,7 +36,7 @@ from gpucodegen.tiling.machine.gpu.devices import (
 
 ARCHITECTURE = "sm_90a"
 """Where none is asked for."""
-NO_SIZES: Mapping[str, int] = MappingProxyType({})
+NOTHING: Mapping[str, object] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,13 +81,14 @@ def report(
     device: str = "",
     entry: str = "",
     sizes: Sizes | Mapping[str, int] | int | str | None = None,
+    options: Mapping[str, object] = NOTHING,
 ) -> GpuReport:
     """What limits the kernels of every public function, or of the one named ``entry``.
 
     ``source`` is MLIR text, a path or a module.  ``arch``: the architecture that
     kernels are compiled for.  ``device``: the model of GPU that estimates are for,
     else the first one of the architecture.  ``sizes``: ``"N=8,M=6"``, a dictionary, or
-    one number for all open extents.
+    one number for all open extents.  ``options``: those of `gpucodegen.compile`.
 
     Raises ParseError, VerifyError, UnknownFunction, InvalidOption; and what refuses all
     of the functions.
@@ -107,15 +108,22 @@ def report(
     [('load', 'a', 4.0, 1.0), ('store', 'a', 4.0, 1.0)]
     """
     module, text_of_it = read_module(source)
-    return report_module(module, text_of_it, arch, device, entry, make_sizes(sizes))
+    where = arch, device, entry
+    return report_module(module, text_of_it, *where, make_sizes(sizes), options)
 
 
 def report_module(
-    module: Module, source: str, arch: str, device: str, entry: str, sizes: Sizes
+    module: Module,
+    source: str,
+    arch: str,
+    device: str,
+    entry: str,
+    sizes: Sizes,
+    options: Mapping[str, object] = NOTHING,
 ) -> GpuReport:
     """The same for a parsed module; ``source`` is its text, where it is known."""
     chosen = _device(arch, device)
-    program = compile_module(module, target="sim")
+    program = compile_module(module, target="sim", **options)
     functions: list[FunctionReport] = []
     refused: dict[str, errors.Error] = {}
     for name in [entry] if entry else program.names:
