@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from gpucodegen.dialects.builtin import Module, symbol_name
+from gpucodegen.ir.attributes import UnitAttr
 from gpucodegen.ir.operation import Operation
 from gpucodegen.passes.analysis.lifting import Surroundings
 from gpucodegen.passes.cpu.vectorize.accumulations import Order
@@ -18,7 +19,7 @@ from gpucodegen.passes.framework.functions import (
     with_blocks,
 )
 from gpucodegen.passes.gpu.gpu_mapper import GpuMapper
-from gpucodegen.passes.gpu.launches.gpu_launch import gpu_module
+from gpucodegen.passes.gpu.launches.gpu_launch import CONTAINER, gpu_module
 from gpucodegen.passes.prepare.affine.dead_code import without_dead_code
 from gpucodegen.tiling.machine.gpu.products.candidates import SharedTiles
 from gpucodegen.tiling.machine.gpu.teams import StepTeam
@@ -59,7 +60,10 @@ class MapGpu(ModulePass):
         return [NOTHING] * sum(mapper.contracted for mapper in mappers)
 
     def _mapped(self, module: Module, mappers: list[GpuMapper]) -> Module:
-        """The module of kernels; the mappers of functions are added to a list."""
+        """The module of kernels; the mappers of functions are added to a list.
+
+        MLIR wants a mark on a module that launches kernels of a ``gpu.module``.
+        """
         plan = _tiles(*self.tile) if self.tile else None
         if plan and self.stages:
             plan = replace(plan, direct=(True, True), stages=self.stages)
@@ -83,7 +87,10 @@ class MapGpu(ModulePass):
                 return [host]
             return [gpu_module(f"{mapper.module}_kernels", mapper.kernels), host]
 
-        return in_functions(module, map_function)
+        mapped = in_functions(module, map_function)
+        if not any(mapper.kernels for mapper in mappers):
+            return mapped
+        return Module(mapped.operation.with_attribute(CONTAINER, UnitAttr()))
 
 
 def _tiles(
