@@ -52,6 +52,7 @@ PASSES: dict[str, str] = {
     "keep-in-flight": "gpu.transfers.keep_in_flight:KeepInFlight",
     "keep-reachable": "framework.reachable:KeepReachable",
     "launches-to-loops": "prepare.launches.launches_to_loops:LaunchesToLoops",
+    "least-barriers": "gpu.transfers.least_barriers:LeastBarriers",
     "library-calls": "prepare.functions.library_calls:LibraryCalls",
     "linalg-to-affine": "prepare.linalg.linalg_to_affine:LinalgToAffine",
     "lower-affine": "lower_affine:LowerAffine",
