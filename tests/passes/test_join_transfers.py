@@ -136,7 +136,7 @@ ROWS = """func.func @f(%x: memref<6x4x16xf32>, %y: memref<4x16xf32>) {
 
 
 def test_a_barrier_that_orders_nothing_is_left_out() -> None:
-    """Waits in a loop may be missed, as far as the mapping sees; the proof sees more."""
+    """Waits in a loop may be missed, as far as mapping sees; the proof sees more."""
     program = gcg.compile(ROWS, target="sim")
     x, y = np.arange(384.0).reshape(6, 4, 16).astype("f4"), np.ones((4, 16), "f4")
     program.f(x, y)
