@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from gpucodegen.dialects import affine, memref
+from gpucodegen.dialects.nvgpu.copy_kinds import CopyPlan
 from gpucodegen.dialects.shared.combiners import OF_ATOMICS, atomic_kind
 from gpucodegen.dialects.shared.transfers import (
     STARTS,
@@ -27,7 +28,6 @@ from gpucodegen.ir.attributes import (
 )
 from gpucodegen.ir.operation import Operation
 from gpucodegen.ir.types import MemRefType
-from gpucodegen.tiling.machine.gpu.transfers import CopyPlan
 
 
 def allocate(e: Emitter, op: Operation) -> None:

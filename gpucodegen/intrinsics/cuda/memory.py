@@ -23,7 +23,6 @@ from gpucodegen.intrinsics.framework.lowering import (
     signature,
 )
 from gpucodegen.intrinsics.tiles.memory import memory_scalar
-from gpucodegen.tiling.machine.gpu.transfers import ASYNCHRONOUS
 
 SHARED, GLOBAL = 3, 1
 """Address spaces of PTX."""
@@ -140,7 +139,7 @@ def dma_start(
     ``closes`` ends one group of each thread, an empty one for such a copy, so that
     waits can count them.
     """
-    is_free = ASYNCHRONOUS.goes((source_space, target_space)) and bool(width)
+    is_free = bool(width) and (source_space, target_space) == ("global", "shared")
     step = max(1, width // element(name).size)
 
     def typing_rule(src: Any, _so: Any, dst: Any, _do: Any, tag: Any, *_: Any) -> Any:

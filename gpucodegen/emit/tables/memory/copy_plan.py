@@ -1,6 +1,6 @@
 """How each transfer of a program is carried out, as the text is written.
 
-`gpucodegen.tiling.machine.gpu.transfers` decides; what is kept here is what
+`gpucodegen.dialects.nvgpu.copy_kinds` decides; what is kept here is what
 `gpucodegen.program.Program.transfers` and the report show.
 """
 

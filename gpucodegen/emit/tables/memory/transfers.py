@@ -12,6 +12,7 @@ from gpucodegen.dialects.nvgpu.copies import (
     AsyncCopy,
     pending_groups,
 )
+from gpucodegen.dialects.nvgpu.copy_kinds import ASYNCHRONOUS, CopyPlan, plan_copy
 from gpucodegen.dialects.shared.transfers import (
     STARTS,
     WAITS,
@@ -31,7 +32,6 @@ from gpucodegen.emit.text.fragments import Text, call
 from gpucodegen.ir.affine.expressions import AffineExpr, Const
 from gpucodegen.ir.operation import Operation, Value
 from gpucodegen.ir.types import element_type
-from gpucodegen.tiling.machine.gpu.transfers import ASYNCHRONOUS, CopyPlan, plan_copy
 
 
 def tags_in(operations: Iterable[Operation]) -> dict[Value, str]:

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from math import gcd
 
 from gpucodegen.dialects.nvgpu import copies
+from gpucodegen.dialects.nvgpu.copy_kinds import ASYNCHRONOUS
 from gpucodegen.ir.operation import Value
 from gpucodegen.ir.types import (
     MemRefType,
@@ -32,7 +33,6 @@ from gpucodegen.passes.framework.nests import Axis
 from gpucodegen.passes.gpu.facts.vector_width import Definitions, vector_width
 from gpucodegen.passes.gpu.launches.gpu_launch import SHARED
 from gpucodegen.tiling.machine.gpu.products.copies import TileCopy
-from gpucodegen.tiling.machine.gpu.transfers import ASYNCHRONOUS
 
 End = tuple[Value, Sequence[Index]]
 """A memref and indices."""
