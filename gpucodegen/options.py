@@ -5,10 +5,14 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
-from typing import Any, cast
+from typing import Any, Literal, cast, get_args
 
 from gpucodegen import errors
 from gpucodegen.runtime.host.scalars import plain
+
+Precision = Literal["ieee", "tf32", "3xtf32"]
+PRECISIONS: tuple[str, ...] = get_args(Precision)
+_PRECISIONS = ", ".join(map(repr, PRECISIONS[:-1])) + f" or {PRECISIONS[-1]!r}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +37,9 @@ class Options:
     ``{"stream.width": 4}``; what is left out is chosen by the model of the device.
     ``exact``: keep the order of every floating-point sum and do not contract
     multiply-add.  ``reassociate``: sums may be reordered anywhere.
+    ``precision``: what tensor cores of a GPU may make of factors in f32: "ieee" keeps
+    them, "tf32" rounds them to 10 bits of fraction, "3xtf32" keeps about 21.  It is a
+    permission: what has no such kernels computes in f32.
     ``verify``: prove every mapped kernel free of races.
     ``unchecked``: on the CPU, accesses that are not proven to stay inside their buffers
     run without a check, and may end the process or change any memory.
@@ -55,6 +62,7 @@ class Options:
     plan: tuple[tuple[str, int], ...] = ()
     exact: bool = False
     reassociate: bool = False
+    precision: Precision = "ieee"
     verify: bool = True
     unchecked: bool = False
     alias: str = "refuse"
@@ -102,6 +110,7 @@ class Options:
                 self.threads is None or _is_count(self.threads),
                 "Pass an integer >= 1",
             ),
+            ("precision", self.precision in PRECISIONS, f"Pass {_PRECISIONS}"),
             ("alias", self.alias in ("refuse", "trust"), "Pass 'refuse' or 'trust'"),
             (
                 "handlers",

@@ -65,10 +65,12 @@ class Recipe:
 
 
 @lru_cache(MAX_TEXTS)
-def compiled(text: str, entry: str, target: str, *, tune: bool) -> Function:
+def compiled(
+    text: str, entry: str, target: str, precision: str, *, tune: bool
+) -> Function:
     """The function of a text; one that is tuned is compiled apart, when it is."""
     del tune
-    return api.compile(text, target=target)[entry]
+    return api.compile(text, target=target, precision=precision)[entry]
 
 
 @dataclass(slots=True)
@@ -168,14 +170,16 @@ class Kernel:
         target: str,
         *options: Any,
         numbers: Sequence[Any] = (),
+        precision: str = "ieee",
         tune: bool = False,
     ) -> Any:
         """The result for operands; ``out`` is where it goes, or None.
 
-        ``numbers`` are handed to the function; ``options`` decide over its text.
+        ``numbers`` are handed to the function; ``options`` decide over its text, and
+        ``precision`` over how it is compiled.
         ``tune``: the first call of a form tunes it, unless an earlier process did.
         """
-        key = repr(options), target, tune
+        key = repr(options), target, precision, tune
         if out is None:
             done = self.last.get(key, unlike)(*operands)
             if done is not NotImplemented:
@@ -184,7 +188,7 @@ class Kernel:
 
     def _call(
         self,
-        key: tuple[str, str, bool],
+        key: tuple[str, str, str, bool],
         operands: tuple[Any, ...],
         numbers: Sequence[Any],
         out: Any,
@@ -231,7 +235,7 @@ class Kernel:
         form: Hashable,
         taken: tuple[Memory, ...],
         options: tuple[Any, ...],
-        key: tuple[str, str, bool],
+        key: tuple[str, str, str, bool],
     ) -> KernelCall:
         """Prepare a call and remember it."""
         recipe = self.prepare(taken, *options)
@@ -239,8 +243,8 @@ class Kernel:
             self.known.clear()
             self.last.clear()
         program = recipe.text
-        _, target, tune = key
-        function = compiled(program.text(), program.name, target, tune=tune)
+        _, target, precision, tune = key
+        function = compiled(program.text(), program.name, target, precision, tune=tune)
         home = memory_module(taken[0])
         call = KernelCall(self.name, home, recipe, function, tune=tune)
         self.known[form] = call

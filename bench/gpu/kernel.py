@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -41,6 +41,7 @@ class GpuKernel:
     one call, ``answer`` what they must hold afterwards by position.  ``large`` is
     measured, ``small`` is checked on any device.  ``peers``: names in `peers.PEERS`.
     ``open_extents``: what a report must be told of extents that the text leaves open.
+    ``options``: what it is compiled with.
     """
 
     name: str
@@ -56,6 +57,7 @@ class GpuKernel:
     limit: Limit = Limit.FMA
     tolerance: float = 1e-4
     open_extents: Callable[[Size], Mapping[str, int] | int | None] = _none
+    options: Mapping[str, object] = field(default_factory=dict[str, object])
 
     def program(self, size: Size) -> str | Path:
         """The program for extents."""

@@ -12,7 +12,7 @@ from typing import Any
 
 from bench.gpu.kernel import GpuKernel, Kind
 from bench.gpu.memory_bound import reductions, streams
-from bench.gpu.products import convolutions, products
+from bench.gpu.products import convolutions, narrow_products, products
 from bench.row import Work
 from examples.catalogue import PROGRAMS
 from examples.polybench.catalogue import KERNELS as POLYBENCH
@@ -75,6 +75,7 @@ KERNELS: dict[str, GpuKernel] = {
     kernel.name: kernel
     for kernel in (
         *products(),
+        *narrow_products(),
         *convolutions(),
         *reductions(),
         *streams(),

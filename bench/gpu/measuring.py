@@ -105,7 +105,8 @@ def check(device: Target, kernel: GpuKernel, size: Size) -> None:
 
 
 def _compiled(device: Target, kernel: GpuKernel, size: Size) -> Any:
-    return gcg.compile(kernel.program(size), target=device.target)[kernel.entry]
+    program = kernel.program(size)
+    return gcg.compile(program, target=device.target, **kernel.options)[kernel.entry]
 
 
 def _put(device: Target, arguments: Arguments) -> Arguments:
@@ -211,7 +212,8 @@ def reported(
     """The report of a kernel at a size."""
     sizes = kernel.open_extents(size)
     source = kernel.program(size)
-    made = report(source, arch=arch, device=model, entry=kernel.entry, sizes=sizes)
+    about = {"arch": arch, "device": model, "entry": kernel.entry}
+    made = report(source, **about, sizes=sizes, options=kernel.options)
     return made.functions[0]
 
 

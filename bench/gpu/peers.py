@@ -1,7 +1,8 @@
 """The same work by others, on arrays of a GPU; what is missing is left out and named.
 
 Each maker maps the arguments of a call, arrays of CuPy, to the call.  Results exist
-before the call where the library allows it.  Products stay in f32: TF32 is off.
+before the call where the library allows it.  Products in f32 stay there: TF32 is off,
+but for peers that are called so.
 """
 
 from __future__ import annotations
@@ -34,19 +35,19 @@ def _cublas(a: Any, b: Any, c: Any) -> Call:
     return lambda: cupy.matmul(a, b, out=out)
 
 
-def _torch() -> Any:
+def _torch(*, tf32: bool = False) -> Any:
     torch: Any = import_module("torch")
-    torch.backends.cuda.matmul.allow_tf32 = False
-    torch.backends.cudnn.allow_tf32 = False
+    torch.backends.cuda.matmul.allow_tf32 = tf32
+    torch.backends.cudnn.allow_tf32 = tf32
     torch.backends.cudnn.benchmark = True
     return torch
 
 
-def _torch_peer(work: Callable[..., Any]) -> GpuPeer:
+def _torch_peer(work: Callable[..., Any], *, tf32: bool = False) -> GpuPeer:
     """``work(torch)`` is a function of the arguments as tensors of their memory."""
 
     def make(*arguments: Any) -> Call:
-        torch = _torch()
+        torch = _torch(tf32=tf32)
         tensors = [torch.from_dlpack(array) for array in arguments]
         function = work(torch)
         return lambda: function(*tensors)
@@ -77,11 +78,23 @@ def _cupy_peer(work: Callable[..., Callable[..., object]]) -> GpuPeer:
     return GpuPeer("cupy", make)
 
 
-def _triton_peer(name: str) -> GpuPeer:
+def _bf16(torch: Any) -> Call:
+    def product(a: Any, b: Any, _: Any) -> object:
+        return torch.matmul(a.view(torch.bfloat16), b.view(torch.bfloat16))
+
+    return product
+
+
+def _bytes(torch: Any) -> Call:
+    product = getattr(torch, "_int_mm")  # noqa: B009 - it has no public name
+    return lambda a, b, _: product(a, b)
+
+
+def _triton_peer(name: str, **options: object) -> GpuPeer:
     def make(*arguments: Any) -> Call:
         torch, kernels = _torch(), import_module("bench.gpu.triton_kernels")
         tensors = [torch.from_dlpack(array) for array in arguments]
-        return getattr(kernels, name)(*tensors)
+        return getattr(kernels, name)(*tensors, **options)
 
     return GpuPeer("triton", make)
 
@@ -97,7 +110,14 @@ def _copy(*arguments: Any) -> Call:
 PEERS: Mapping[str, GpuPeer] = {
     "cuBLAS": GpuPeer("cupy", _cublas),
     "torch matmul": _torch_peer(lambda torch: lambda a, b, _: torch.matmul(a, b)),
+    "torch tf32": _torch_peer(
+        lambda torch: lambda a, b, _: torch.matmul(a, b), tf32=True
+    ),
+    "torch bf16": _torch_peer(_bf16),
+    "torch i8": _torch_peer(_bytes),
     "Triton matmul": _triton_peer("matmul"),
+    "Triton tf32": _triton_peer("matmul", precision="tf32"),
+    "Triton bf16": _triton_peer("bf16_matmul"),
     "cuDNN nhwc": _cudnn("nhwc"),
     "cuDNN nchw": _cudnn("nchw"),
     "CuPy relu": _cupy_peer(lambda cp: lambda x, y: cp.maximum(x, 0, out=y)),

@@ -15,23 +15,35 @@ from examples.problems import Answer, Arguments, Array, Size
 
 
 def _added(inputs: str) -> Callable[..., Answer]:
-    """The result, its first contents included, of sums that einsum writes."""
+    """The result, its first contents included, of sums that einsum writes.
+
+    Numbers of two bytes are summed in f32, bf16 given by its codes, bytes in i32.
+    """
 
     def answer(*arguments: Array) -> Answer:
-        *given, result = arguments
+        *given, result = map(_widened, arguments)
         product = np.einsum(inputs, *given, optimize=True)
         return {len(given): result.astype(product.dtype) + product}
 
     return answer
 
 
+def _widened(array: Array) -> Array:
+    if array.dtype == np.uint16:
+        return (array.astype("u4") << 16).view("f4")
+    wide = {"f2": "f4", "i1": "i4"}.get(array.dtype.str[1:])
+    return array if wide is None else array.astype(wide)
+
+
 def _cube(m: int, n: int, k: int) -> dict[str, int]:
     return {"M": m, "N": n, "K": k}
 
 
-def _product_work(size: Size, item: int = 4) -> Work:
+def _product_work(size: Size, item: int = 4, result: int = 0) -> Work:
+    """``item`` and ``result``: bytes of an element of the factors, and of the sums."""
     m, n, k, b = (*(size[name] for name in "MNK"), size.get("B", 1))
-    return Work(2 * b * m * n * k, item * b * (m * k + k * n + 2 * m * n))
+    factors, sums = item * (m * k + k * n), (result or item) * 2 * m * n
+    return Work(2 * b * m * n * k, b * (factors + sums))
 
 
 def _product(name: str, source: Make, size: Size, dtype: str = "f4") -> GpuKernel:
@@ -84,11 +96,64 @@ def products() -> Iterator[GpuKernel]:
     )
 
 
+def narrow_products() -> Iterator[GpuKernel]:
+    """Products that tensor cores may make."""
+    size = _cube(4096, 4096, 4096)
+
+    def wide(element: str, result: str) -> Make:
+        return partial(texts.product, element=element, result=result)
+
+    f16 = _product("f16 4096", partial(texts.product, element="f16"), size, "f2")
+    yield replace(f16, tolerance=2e-3)
+    yield replace(
+        _product("bf16 4096", wide("bf16", "f32"), size),
+        arguments=_narrowed(_bf16),
+        work=partial(_product_work, item=2, result=4),
+        peers=("torch bf16", "Triton bf16"),
+    )
+    yield replace(
+        _product("i8 4096", wide("i8", "i32"), size),
+        arguments=_narrowed(_bytes, "i4"),
+        work=partial(_product_work, item=1, result=4),
+        peers=("torch i8",),
+        tolerance=0,
+    )
+    yield replace(
+        _product("tf32 4096", texts.product, size),
+        peers=("torch tf32", "Triton tf32"),
+        options={"precision": "tf32"},
+        tolerance=2e-3,
+    )
+
+
+def _bf16(array: Array) -> Array:
+    """The codes of the nearest numbers towards zero."""
+    return (array.view("u4") >> 16).astype("u2")
+
+
+def _bytes(array: Array) -> Array:
+    return np.clip(np.rint(array * 40), -128, 127).astype("i1")
+
+
+def _narrowed(
+    code: Callable[[Array], Array], result: str = "f4"
+) -> Callable[..., Arguments]:
+    """Two factors as ``code`` has them, and what is added to."""
+    factors = normal_arrays(("M", "K"), ("K", "N"))
+
+    def made(rng: np.random.Generator, size: Size) -> Arguments:
+        added = rng.integers(-9, 10, (size["M"], size["N"])).astype(result)
+        return (*map(code, factors(rng, size)), added)
+
+    return made
+
+
 def _windows(image: Array, extent: int, axes: tuple[int, int]) -> Array:
     return np.lib.stride_tricks.sliding_window_view(image, (extent, extent), axes)
 
 
-def _nhwc(image: Array, filter_: Array, result: Array) -> Answer:
+def _nhwc(*arguments: Array) -> Answer:
+    image, filter_, result = map(_widened, arguments)
     windows = _windows(image, len(filter_), (1, 2))
     found = np.einsum("bhwcrs,rscf->bhwf", windows, filter_, optimize=True)
     return {2: result + found}
@@ -100,13 +165,13 @@ def _nchw(image: Array, filter_: Array, result: Array) -> Answer:
     return {2: result + found}
 
 
-def _convolution_work(size: Size) -> Work:
+def _convolution_work(size: Size, item: int = 4) -> Work:
     b, h, c, f, r = (size[name] for name in "BHCFR")
     moved = b * (h + r - 1) ** 2 * c + r * r * c * f + 2 * b * h * h * f
-    return Work(2 * b * h * h * c * f * r * r, 4 * moved)
+    return Work(2 * b * h * h * c * f * r * r, item * moved)
 
 
-def _images(layout: str) -> Callable[..., Arguments]:
+def _images(layout: str, dtype: str = "f4") -> Callable[..., Arguments]:
     shapes = {
         "nhwc": [("B", "I", "I", "C"), ("R", "R", "C", "F"), ("B", "H", "H", "F")],
         "nchw": [("B", "C", "I", "I"), ("F", "C", "R", "R"), ("B", "F", "H", "H")],
@@ -114,13 +179,13 @@ def _images(layout: str) -> Callable[..., Arguments]:
 
     def made(rng: np.random.Generator, size: Size) -> Arguments:
         inner = size["H"] + size["R"] - 1
-        return normal_arrays(*shapes[layout])(rng, {**size, "I": inner})
+        return normal_arrays(*shapes[layout], dtype=dtype)(rng, {**size, "I": inner})
 
     return made
 
 
 def convolutions() -> Iterator[GpuKernel]:
-    """A layer in both layouts, and one of single pixels."""
+    """A layer in both layouts, one of single pixels, and two of halves."""
     layer = {"B": 32, "H": 56, "C": 64, "F": 64, "R": 3}
     small = {"B": 2, "H": 5, "C": 6, "F": 7, "R": 3}
     last = GpuKernel(
@@ -145,3 +210,14 @@ def convolutions() -> Iterator[GpuKernel]:
         answer=_nchw,
         peers=("cuDNN nchw",),
     )
+    halves = replace(
+        last,
+        name="conv f16 nhwc 3x3 64",
+        source=partial(texts.nhwc, element="f16"),
+        arguments=_images("nhwc", "f2"),
+        work=partial(_convolution_work, item=2),
+        tolerance=2e-3,
+    )
+    yield halves
+    wide = {**layer, "H": 28, "C": 256, "F": 256}
+    yield replace(halves, name="conv f16 nhwc 3x3 256", large=wide)

@@ -18,8 +18,12 @@ def memref(shape: Shape, element: str = "f32") -> str:
     return f"memref<{'x'.join([*map(str, shape), element])}>"
 
 
-def named(operation: str, shapes: Sequence[Shape], *, element: str = "f32") -> str:
+def named(
+    operation: str, shapes: Sequence[Shape], *, element: str = "f32", result: str = ""
+) -> str:
     """A function of one named operation of linalg: inputs, then the result.
+
+    ``result``: its element, where that is another.
 
     >>> print(named("exp", [(2,), (2,)]))
     func.func @f(%0: memref<2xf32>, %1: memref<2xf32>) {
@@ -27,7 +31,8 @@ def named(operation: str, shapes: Sequence[Shape], *, element: str = "f32") -> s
       return
     }
     """
-    types = [memref(shape, element) for shape in shapes]
+    elements = [element] * (len(shapes) - 1) + [result or element]
+    types = [memref(*each) for each in zip(shapes, elements, strict=True)]
     arguments = ", ".join(f"%{n}: {ty}" for n, ty in enumerate(types))
     last = len(types) - 1
     inputs = ", ".join(f"%{n}" for n in range(last))
@@ -38,10 +43,11 @@ def named(operation: str, shapes: Sequence[Shape], *, element: str = "f32") -> s
 }}"""
 
 
-def product(size: Size, element: str = "f32") -> str:
-    """``C += A B``."""
+def product(size: Size, element: str = "f32", result: str = "") -> str:
+    """``C += A B``; ``result``: the element of C, where it is another."""
     m, n, k = (size[name] for name in "MNK")
-    return named("matmul", [(m, k), (k, n), (m, n)], element=element)
+    shapes = [(m, k), (k, n), (m, n)]
+    return named("matmul", shapes, element=element, result=result)
 
 
 def open_product(_: Size) -> str:
@@ -82,11 +88,11 @@ def matvec(size: Size) -> str:
     return named("matvec", [(m, k), (k,), (m,)])
 
 
-def nhwc(size: Size) -> str:
+def nhwc(size: Size, element: str = "f32") -> str:
     """A convolution, channels last: ``R`` is the filter's extent."""
     b, h, c, f, r = (size[name] for name in "BHCFR")
     shapes = [(b, h + r - 1, h + r - 1, c), (r, r, c, f), (b, h, h, f)]
-    return named("conv_2d_nhwc_hwcf", shapes)
+    return named("conv_2d_nhwc_hwcf", shapes, element=element)
 
 
 def nchw(size: Size) -> str:

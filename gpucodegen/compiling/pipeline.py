@@ -24,7 +24,9 @@ from gpucodegen.passes.checks.size import VECTOR_BYTES, CheckSize
 from gpucodegen.passes.framework.base import ModulePass
 from gpucodegen.passes.framework.reachable import KeepReachable
 from gpucodegen.passes.gpu.collectives.lower import LowerCollectives
+from gpucodegen.passes.gpu.transfers.join import JoinTransfers
 from gpucodegen.passes.gpu.transfers.keep_in_flight import KeepInFlight
+from gpucodegen.passes.gpu.transfers.least_barriers import LeastBarriers
 from gpucodegen.passes.prepare.affine.canonicalize import Canonicalize
 from gpucodegen.passes.prepare.affine.expand_operations import ExpandOperations
 from gpucodegen.passes.prepare.affine.index_to_arith import IndexToArith
@@ -179,16 +181,17 @@ def mapping_passes(target: str, options: Options) -> list[ModulePass]:
     """Tile, map, outline and prove.
 
     >>> [p.name for p in mapping_passes("cuda", Options())][-4:]
-    ['check-size', 'keep-in-flight', 'verify-kernels', 'lower-collectives']
+    ['keep-in-flight', 'least-barriers', 'verify-kernels', 'lower-collectives']
     """
     record = find(target)
+    barriers = [LeastBarriers()] if options.verify else []
     return [
         CheckMemorySpaces(target),
         *([CheckExchanges()] if record.runs_launches else []),
         NormalizeMemrefs(),
         *record.passes(options),
         CheckSize(vector_bytes=VECTOR_BYTES),
-        *([KeepInFlight()] if record.runs_launches else []),
+        *([JoinTransfers(), KeepInFlight(), *barriers] if record.runs_launches else []),
         *([VerifyKernels()] if options.verify else []),
         *([LowerCollectives(options.verify)] if record.runs_launches else []),
     ]

@@ -15,7 +15,12 @@ from gpucodegen.kernels.texts.scalars import Value
 
 
 def transpose(
-    x: Any, axes: Sequence[int] | None = None, *, out: Any = None, target: str = "auto", tune: bool = False
+    x: Any,
+    axes: Sequence[int] | None = None,
+    *,
+    out: Any = None,
+    target: str = "auto",
+    tune: bool = False,
 ) -> Any:
     """An array with its axes in another order, contiguous in memory of its own.
 

@@ -65,7 +65,9 @@ def scatter_add(
     return SCATTER((x, indices, updates), out, target, axis, target, tune=tune)
 
 
-def bincount(x: Any, length: int, *, out: Any = None, target: str = "auto", tune: bool = False) -> Any:
+def bincount(
+    x: Any, length: int, *, out: Any = None, target: str = "auto", tune: bool = False
+) -> Any:
     """How often each of 0, 1, ..., ``length`` - 1 is among integers, as int64.
 
     Numbers outside are an error (AccessOutOfBounds), those below zero, too.
@@ -98,7 +100,9 @@ def histogram(
     array([2, 2])
     """
     low, high = _ends(range)
-    return HISTOGRAM((x,), out, target, _length("bins", bins), low, high, target, tune=tune)
+    return HISTOGRAM(
+        (x,), out, target, _length("bins", bins), low, high, target, tune=tune
+    )
 
 
 def _length(name: str, wish: object) -> int:

@@ -19,7 +19,13 @@ MOST_TAPS = 343
 
 
 def stencil(
-    x: Any, weights: Any, steps: int = 1, *, out: Any = None, target: str = "auto", tune: bool = False
+    x: Any,
+    weights: Any,
+    steps: int = 1,
+    *,
+    out: Any = None,
+    target: str = "auto",
+    tune: bool = False,
 ) -> Any:
     """A grid after so many steps; each makes every inner element a sum of neighbours.
 

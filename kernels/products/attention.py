@@ -14,6 +14,7 @@ from gpucodegen.kernels.products.matmul import one_element, spread
 from gpucodegen.kernels.products.texts import Contraction, Factor, Labels
 from gpucodegen.kernels.texts.function import Memref, Text
 from gpucodegen.kernels.texts.scalars import Value
+from gpucodegen.options import Precision
 
 NAME = "scaled_dot_product_attention"
 MOST_SCORES = 1 << 28
@@ -30,6 +31,7 @@ def scaled_dot_product_attention(
     scale: float | None = None,
     out: Any = None,
     target: str = "auto",
+    precision: Precision = "ieee",
     tune: bool = False,
 ) -> Any:
     """``softmax(query @ key.T * scale + mask) @ value``, as torch's, without dropout.
@@ -39,10 +41,10 @@ def scaled_dot_product_attention(
     and floats are added.  ``is_causal``: place i of L takes places up to i of S.
     ``scale`` is by default one over the root of E.  All arrays but a mask of bools have
     one dtype, a float; scores and sums of those of 16 bits and less are f32, and
-    rounded once.  Up to 256 MiB of scores are kept in memory, as two products and a
-    softmax.  More are streamed, which is slower and takes no memory for them: each row
-    keeps its largest score and its sum, and takes one key and one value after the
-    other.  Errors: WrongDtype, ShapesDisagree.
+    rounded once; ``precision`` is as for `matmul`.  Up to 256 MiB of scores are kept in
+    memory, as two products and a softmax.  More are streamed, which is slower and takes
+    no memory for them: each row keeps its largest score and its sum, and takes one key
+    and one value after the other.  Errors: WrongDtype, ShapesDisagree.
 
     >>> import numpy as np
     >>> q, k, v = np.zeros((1, 2)), np.ones((2, 2)), np.array([[1.0, 2.0], [3.0, 4.0]])
@@ -51,7 +53,9 @@ def scaled_dot_product_attention(
     """
     factor = None if scale is None else float(scale)
     operands = (query, key, value) + (() if attn_mask is None else (attn_mask,))
-    return ATTENTION(operands, out, target, bool(is_causal), factor, tune=tune)
+    return ATTENTION(
+        operands, out, target, bool(is_causal), factor, precision=precision, tune=tune
+    )
 
 
 def _prepare(

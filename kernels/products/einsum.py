@@ -18,12 +18,18 @@ from gpucodegen.kernels.products.paths import contraction_path
 from gpucodegen.kernels.products.texts import Contraction, Factor, Labels
 from gpucodegen.kernels.texts.axes import axis_of
 from gpucodegen.kernels.texts.function import Text
+from gpucodegen.options import Precision
 
 DOTS = "..."
 
 
 def einsum(
-    subscripts: str, *operands: Any, out: Any = None, target: str = "auto", tune: bool = False
+    subscripts: str,
+    *operands: Any,
+    out: Any = None,
+    target: str = "auto",
+    precision: Precision = "ieee",
+    tune: bool = False,
 ) -> Any:
     """Sums of products over axes named by letters, as ``np.einsum`` writes them.
 
@@ -32,7 +38,8 @@ def einsum(
     alphabet).  Of more than two operands, the order with the fewest products is found,
     exactly for up to eight; products of a part lie in memory of their own.  Operands
     have one dtype; sums of floats of 16 bits and less are kept in f32 and rounded once,
-    at the end.  Errors: InvalidOption for the text, ShapesDisagree, WrongDtype.
+    at the end.  ``precision`` is as for `matmul`.  Errors: InvalidOption for the text,
+    ShapesDisagree, WrongDtype.
 
     >>> import numpy as np
     >>> a, b = np.arange(6.0).reshape(2, 3), np.ones((3, 2))
@@ -43,7 +50,7 @@ def einsum(
     if not operands:
         hint = "Pass an array for each of its operands"
         raise errors.InvalidOption(name="subscripts", value=subscripts, hint=hint)
-    return EINSUM(operands, out, target, subscripts, tune=tune)
+    return EINSUM(operands, out, target, subscripts, precision=precision, tune=tune)
 
 
 def tensordot(
@@ -53,6 +60,7 @@ def tensordot(
     *,
     out: Any = None,
     target: str = "auto",
+    precision: Precision = "ieee",
     tune: bool = False,
 ) -> Any:
     """Sums of products over the last axes of ``a`` and the first of ``b``, or others.
@@ -64,7 +72,7 @@ def tensordot(
     >>> tensordot(np.ones((2, 3, 4)), np.ones((4, 3)), ([1, 2], [1, 0]))
     array([12., 12.])
     """
-    return TENSORDOT((a, b), out, target, axes, tune=tune)
+    return TENSORDOT((a, b), out, target, axes, precision=precision, tune=tune)
 
 
 def _refused(subscripts: str, hint: str) -> errors.InvalidOption:

@@ -15,6 +15,7 @@ from gpucodegen.kernels.elementwise.functions import ACTIVATIONS
 from gpucodegen.kernels.products.texts import Contraction, Factor, Labels
 from gpucodegen.kernels.texts.function import Text
 from gpucodegen.kernels.texts.scalars import Value
+from gpucodegen.options import Precision
 
 MANY = 1 << 13
 """Elements of a left transpose that take longer to copy than a call with strides."""
@@ -35,6 +36,7 @@ def matmul(
     dtype: Any = None,
     out: Any = None,
     target: str = "auto",
+    precision: Precision = "ieee",
     tune: bool = False,
 ) -> Any:
     """``activation(alpha * a @ b + beta * c + bias)`` of arrays of one dtype.
@@ -44,8 +46,10 @@ def matmul(
     the left, a column on the right, as NumPy has it.  ``c`` and ``bias`` broadcast to
     the result.  ``activation``: relu, gelu, sigmoid, silu or tanh.  Sums of floats of
     16 bits and less are kept in f32 and rounded once, after the activation; those of
-    integers wrap around in ``dtype``, by default that of the operands.  Errors:
-    WrongDtype, WrongArgumentRank, ShapesDisagree, InvalidOption.
+    integers wrap around in ``dtype``, by default that of the operands.  ``precision``
+    lets a GPU round factors in f32 for its tensor cores: "tf32" to 10 bits of fraction,
+    "3xtf32" to about 21; others, and CPUs, compute in f32.  Errors: WrongDtype,
+    WrongArgumentRank, ShapesDisagree, InvalidOption.
 
     Operands that are neither contiguous nor transposes of what is contiguous are copied
     first, and so are small transposes on the left.  The result is written to ``out`` if
@@ -70,7 +74,7 @@ def matmul(
             False,
             False,
         )
-        return MATMUL((a, b), out, target, *options, tune=tune)
+        return MATMUL((a, b), out, target, *options, precision=precision, tune=tune)
     scales = [scale for scale, at in ((alpha, 1), (beta, 0)) if scale != at]
     if (c is None) != (beta == 0):
         hint = "Pass c with a beta that is not 0, or neither"
@@ -83,11 +87,14 @@ def matmul(
         target,
         *(transpose_a, transpose_b, *has, activation, dtype, alpha != 1, beta != 0),
         numbers=[*map(float, scales)],
+        precision=precision,
         tune=tune,
     )
 
 
-def matvec(a: Any, x: Any, *, out: Any = None, target: str = "auto", tune: bool = False) -> Any:
+def matvec(
+    a: Any, x: Any, *, out: Any = None, target: str = "auto", tune: bool = False
+) -> Any:
     """The products of matrices (..., m, n) and vectors (..., n), as ``np.matvec``.
 
     Axes before the last two, and the last, are broadcast.  Types are those of `matmul`.
@@ -99,7 +106,9 @@ def matvec(a: Any, x: Any, *, out: Any = None, target: str = "auto", tune: bool 
     return MATVEC((a, x), out, target, "matvec", tune=tune)
 
 
-def vecdot(x: Any, y: Any, *, out: Any = None, target: str = "auto", tune: bool = False) -> Any:
+def vecdot(
+    x: Any, y: Any, *, out: Any = None, target: str = "auto", tune: bool = False
+) -> Any:
     """The sums of products along the last axes; nothing is conjugated.
 
     >>> import numpy as np

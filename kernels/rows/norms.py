@@ -38,7 +38,9 @@ def layer_norm(
     array([[-1.,  1.],
            [-1.,  1.]])
     """
-    return _norm("layer_norm", x, normalized_shape, weight, bias, eps, out, target, tune=tune)
+    return _norm(
+        "layer_norm", x, normalized_shape, weight, bias, eps, out, target, tune=tune
+    )
 
 
 def rms_norm(
@@ -61,7 +63,9 @@ def rms_norm(
     array([[ 1.,  1.],
            [ 1., -1.]])
     """
-    return _norm("rms_norm", x, normalized_shape, weight, None, eps, out, target, tune=tune)
+    return _norm(
+        "rms_norm", x, normalized_shape, weight, None, eps, out, target, tune=tune
+    )
 
 
 def batch_norm(
@@ -91,7 +95,9 @@ def batch_norm(
     has = weight is not None, bias is not None
     more = tuple(array for array in (weight, bias) if array is not None)
     operands = x, running_mean, running_var, *more
-    return NORMS["batch_norm"](operands, out, target, *has, _epsilon(eps), axis, tune=tune)
+    return NORMS["batch_norm"](
+        operands, out, target, *has, _epsilon(eps), axis, tune=tune
+    )
 
 
 def _norm(

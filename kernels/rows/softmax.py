@@ -13,7 +13,9 @@ from gpucodegen.kernels.texts.axes import axis_of
 from gpucodegen.kernels.texts.function import Text
 
 
-def softmax(x: Any, axis: int = -1, *, out: Any = None, target: str = "auto", tune: bool = False) -> Any:
+def softmax(
+    x: Any, axis: int = -1, *, out: Any = None, target: str = "auto", tune: bool = False
+) -> Any:
     """The exponentials along an axis over their sum, as ``scipy.special.softmax``.
 
     Floats of 16 bits and less are computed in f32 and rounded once.  The largest

@@ -21,6 +21,7 @@ from gpucodegen.kernels.windows.geometry import (
     positive,
 )
 from gpucodegen.kernels.windows.sources import image_text
+from gpucodegen.options import Precision
 
 
 def conv1d(
@@ -36,6 +37,7 @@ def conv1d(
     activation: str | None = None,
     out: Any = None,
     target: str = "auto",
+    precision: Precision = "ieee",
     tune: bool = False,
 ) -> Any:
     """The convolution of a batch of lines; all options are those of `conv2d`.
@@ -47,7 +49,7 @@ def conv1d(
     array([1., 3., 5.])
     """
     options = strides, dilations, padding, groups, layout, activation
-    return _conv(1, x, w, bias, out, target, options, tune=tune)
+    return _conv(1, x, w, bias, out, target, precision, options, tune=tune)
 
 
 def conv2d(
@@ -63,6 +65,7 @@ def conv2d(
     activation: str | None = None,
     out: Any = None,
     target: str = "auto",
+    precision: Precision = "ieee",
     tune: bool = False,
 ) -> Any:
     """The convolution (no flip, as in neural networks) of a batch of images.
@@ -75,7 +78,8 @@ def conv2d(
     one group, and a convolution of as many groups as channels is depthwise.  ``bias``
     has an element for each channel of the result, and ``activation`` is as for
     `gpucodegen.kernels.matmul`.  All arrays have one dtype; sums of floats of 16 bits
-    and less are kept in f32 and rounded once.  Errors: WrongDtype, WrongArgumentRank,
+    and less are kept in f32 and rounded once; ``precision`` is as for
+    `gpucodegen.kernels.matmul`.  Errors: WrongDtype, WrongArgumentRank,
     ShapesDisagree, InvalidOption.
 
     >>> import numpy as np
@@ -87,7 +91,7 @@ def conv2d(
            [4., 6., 6., 4.]], dtype=float32)
     """
     options = strides, dilations, padding, groups, layout, activation
-    return _conv(2, x, w, bias, out, target, options, tune=tune)
+    return _conv(2, x, w, bias, out, target, precision, options, tune=tune)
 
 
 def conv3d(
@@ -103,6 +107,7 @@ def conv3d(
     activation: str | None = None,
     out: Any = None,
     target: str = "auto",
+    precision: Precision = "ieee",
     tune: bool = False,
 ) -> Any:
     """The convolution of a batch of volumes; all options are those of `conv2d`.
@@ -114,7 +119,7 @@ def conv3d(
     array([[[[[24.]]]]])
     """
     options = strides, dilations, padding, groups, layout, activation
-    return _conv(3, x, w, bias, out, target, options, tune=tune)
+    return _conv(3, x, w, bias, out, target, precision, options, tune=tune)
 
 
 def _conv(
@@ -124,12 +129,15 @@ def _conv(
     bias: Any,
     out: Any,
     target: str,
+    precision: str,
     options: Any,
     *,
     tune: bool,
 ) -> Any:
     operands = (x, w) if bias is None else (x, w, bias)
-    return CONVOLUTIONS[sides](operands, out, target, *options, tune=tune)
+    return CONVOLUTIONS[sides](
+        operands, out, target, *options, precision=precision, tune=tune
+    )
 
 
 def _prepare(

@@ -21,6 +21,7 @@ from gpucodegen.kernels.windows.geometry import (
     positive,
     widths,
 )
+from gpucodegen.options import Precision
 
 
 def conv_transpose1d(
@@ -36,6 +37,7 @@ def conv_transpose1d(
     layout: str = "NWC",
     out: Any = None,
     target: str = "auto",
+    precision: Precision = "ieee",
     tune: bool = False,
 ) -> Any:
     """The transpose of `conv1d` as a linear map; options are `conv_transpose2d`'s.
@@ -46,7 +48,7 @@ def conv_transpose1d(
     array([1., 1., 2., 2.])
     """
     options = strides, dilations, padding, output_padding, groups, layout
-    return _transposed(1, x, w, bias, out, target, options, tune=tune)
+    return _transposed(1, x, w, bias, out, target, precision, options, tune=tune)
 
 
 def conv_transpose2d(
@@ -62,6 +64,7 @@ def conv_transpose2d(
     layout: str = "NHWC",
     out: Any = None,
     target: str = "auto",
+    precision: Precision = "ieee",
     tune: bool = False,
 ) -> Any:
     """The transpose of `conv2d` as a linear map, with torch's rule for extents.
@@ -78,7 +81,7 @@ def conv_transpose2d(
            [1., 2., 1.]])
     """
     options = strides, dilations, padding, output_padding, groups, layout
-    return _transposed(2, x, w, bias, out, target, options, tune=tune)
+    return _transposed(2, x, w, bias, out, target, precision, options, tune=tune)
 
 
 def conv_transpose3d(
@@ -94,6 +97,7 @@ def conv_transpose3d(
     layout: str = "NDHWC",
     out: Any = None,
     target: str = "auto",
+    precision: Precision = "ieee",
     tune: bool = False,
 ) -> Any:
     """The transpose of `conv3d` as a linear map; options are `conv_transpose2d`'s.
@@ -103,7 +107,7 @@ def conv_transpose3d(
     (1, 1, 1, 2, 1)
     """
     options = strides, dilations, padding, output_padding, groups, layout
-    return _transposed(3, x, w, bias, out, target, options, tune=tune)
+    return _transposed(3, x, w, bias, out, target, precision, options, tune=tune)
 
 
 def _transposed(
@@ -113,12 +117,15 @@ def _transposed(
     bias: Any,
     out: Any,
     target: str,
+    precision: str,
     options: Any,
     *,
     tune: bool,
 ) -> Any:
     operands = (x, w) if bias is None else (x, w, bias)
-    return TRANSPOSED[sides](operands, out, target, *options, tune=tune)
+    return TRANSPOSED[sides](
+        operands, out, target, *options, precision=precision, tune=tune
+    )
 
 
 def _prepare_transposed(

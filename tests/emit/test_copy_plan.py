@@ -70,13 +70,13 @@ WHOLE = {
 CASES: dict[str, tuple[dict[str, object], str, int, str]] = {
     "f32": ({}, "cp.async", 4, "the source is only known to be a multiple of 4 bytes"),
     "f64": ({"dtype": "f64"}, "cp.async", 8, "a multiple of 8 bytes"),
-    "f16": ({"dtype": "f16"}, "copy", 0, "the source is only known to be a multiple"),
+    "f16": ({"dtype": "f16"}, "copy", 2, "the source is only known to be a multiple"),
     "promised": ({"align": 16}, "cp.async", 16, "every address and length"),
     "promised f16": ({"dtype": "f16", "align": 16}, "cp.async", 16, "every address"),
     "promised by 4": ({"dtype": "f16", "align": 4}, "cp.async", 4, "of 4 bytes"),
     "offset": ({"align": 16, "offset": 2}, "cp.async", 8, "the source is only"),
-    "odd offset": ({"dtype": "f16", "align": 16, "offset": 1}, "copy", 0, "2 bytes"),
-    "count": ({"align": 16, "count": 14}, "cp.async", 8, "the count is only"),
+    "odd offset": ({"dtype": "f16", "align": 16, "offset": 1}, "copy", 2, "2 bytes"),
+    "count": ({"align": 16, "count": 14}, "cp.async", 8, "the count is 56 bytes"),
     "runs": (
         {"align": 16, "strided": ", %stride, %run", "extra": 16},
         "cp.async",
@@ -87,9 +87,15 @@ CASES: dict[str, tuple[dict[str, object], str, int, str]] = {
         {"dtype": "f16", "align": 16, "strided": ", %stride, %run", "extra": 16},
         "cp.async",
         8,
-        "the run of the source is only known to be a multiple of 8 bytes",
+        "the run of the source is 8 bytes, no multiple of 16",
     ),
-    "way out": ({"into": False}, "copy", 0, "not from shared to global"),
+    "way out": ({"into": False}, "copy", 16, "not from shared to global"),
+    "way out of 14": (
+        {"into": False, "count": 14},
+        "copy",
+        8,
+        "not from shared to global; the count is 56 bytes, no multiple of 16",
+    ),
 }
 
 
@@ -113,7 +119,7 @@ def test_the_report_says_which_and_why(name: str) -> None:
     assert (start.mechanism, start.width) == (mechanism, width)
     assert reason in start.reason
     made = [line for line in program.source("f").splitlines() if ".dma_start(" in line]
-    asked = f", {width})" if width else '")'
+    asked = f", {width})" if width > 2 else '")'
     assert [line.endswith(asked) for line in made] == [True]
 
 
@@ -152,7 +158,7 @@ def test_the_hardware_is_asked_for_what_is_reported(name: str) -> None:
     (spec,) = program["f"].executable().kernels
     ptx = compile_ptx(spec, (9, 0))
     copies = [line for line in ptx.splitlines() if "cp.async.c" in line and "[" in line]
-    assert bool(copies) == bool(start.width)
+    assert bool(copies) == (start.mechanism == "cp.async")
     assert all(f", {start.width};" in line for line in copies)
 
 
@@ -191,5 +197,5 @@ def test_the_command_prints_it_behind_the_source() -> None:
     compile(done.stdout, "emitted", "exec")
     start, wait = done.stdout.splitlines()[-2:]
     assert start.startswith(("# -:", "# <stdin>:"))
-    assert "dma_start %src to %fast: copy; the source is only known" in start
+    assert "dma_start %src to %fast: copy of 2 bytes; the source is only known" in start
     assert "dma_wait %tag: wait_group" in wait

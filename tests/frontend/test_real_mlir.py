@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+import gpucodegen as gcg
 from gpucodegen.parser import parse_module
 
 ROOT = Path(__file__).parents[2]
@@ -114,3 +115,44 @@ def test_others_read_what_we_print(text: str, reader: str):
     assert form(str(module)) == expected
     again = form(module.generic())
     assert reader == "xdsl" or again == expected  # xDSL's own maps of accesses differ
+
+
+PRODUCT = """func.func @f(%a: memref<64x80x{0}>, %b: memref<80x64x{0}>,
+    %c: memref<64x64x{1}>) {{
+  linalg.matmul ins(%a, %b : memref<64x80x{0}>, memref<80x64x{0}>)
+    outs(%c : memref<64x64x{1}>)
+  return
+}}"""
+ROWS = """func.func @f(%x: memref<64x4096xf32>, %y: memref<64xf32>) {
+  linalg.reduce ins(%x : memref<64x4096xf32>) outs(%y : memref<64xf32>)
+    dimensions = [1] (%a: f32, %b: f32) {
+    %s = arith.addf %a, %b : f32
+    linalg.yield %s : f32
+  }
+  return
+}"""
+MAPPED = {
+    "transfers": (ROOT / "examples" / "dma_matmul.mlir").read_text("utf-8"),
+    "product f32": PRODUCT.format("f32", "f32"),
+    "product f16": PRODUCT.format("f16", "f16"),
+    "product bf16": PRODUCT.format("bf16", "f32"),
+    "product i8": PRODUCT.format("i8", "i32"),
+    "rows": ROWS,
+}
+
+
+@pytest.mark.parametrize("name", MAPPED)
+@pytest.mark.sampled(3)
+@pytest.mark.filterwarnings("ignore::gpucodegen.errors.PossiblyOutOfBounds")
+def test_mlir_takes_every_stage_of_a_kernel(name: str):
+    """Nothing that is printed on the way is a dialect of ours."""
+    ir = pytest.importorskip("iree.compiler.ir")
+    program = gcg.compile(MAPPED[name], target="sim")
+    stages = program.stages(program.names[0])
+    assert "gpu.launch_func" in stages[-1][1]
+    for after, text in dict(zip([t for _, t in stages], stages, strict=True)).values():
+        with ir.Context():
+            try:
+                ir.Module.parse(text).operation.verify()
+            except ir.MLIRError as refused:
+                pytest.fail(f"after {after}: {refused}")

@@ -222,3 +222,47 @@ def test_complex_elements_have_no_softmax() -> None:
     q = made((2, 3), COMPLEX[0])
     with pytest.raises(errors.WrongDtype):
         K.scaled_dot_product_attention(q, q, q)
+
+
+@pytest.mark.parametrize("precision", ["ieee", "tf32", "3xtf32"])
+@pytest.mark.parametrize("target", ["cpu", "sim"])
+@pytest.mark.sampled(6)
+def test_precision_is_a_permission(target: str, precision: Any) -> None:
+    """Rounded factors err by 2^-10 of each product at most, and a CPU rounds none."""
+    rng = np.random.default_rng(3)
+    a, b = (rng.standard_normal(shape, "f4") for shape in ((9, 40), (40, 7)))
+    far = 2.0**-10 if (target, precision) == ("sim", "tf32") else 40 * 2.0**-23
+    most = far * (np.abs(wide(a)) @ np.abs(wide(b)))
+    right = wide(a) @ wide(b)
+    for found in (
+        K.matmul(a, b, target=target, precision=precision),
+        K.einsum("ij,jk->ik", a, b, target=target, precision=precision),
+        K.conv1d(a[None], b[None], layout="NWC", target=target, precision=precision)[0],
+    ):
+        assert np.all(np.abs(found - right) <= most)
+
+
+def test_an_unknown_precision_is_refused() -> None:
+    x = np.ones((2, 2), "f4")
+    with pytest.raises(errors.InvalidOption, match="'ieee', 'tf32' or '3xtf32'"):
+        K.matmul(x, x, precision="half")
+
+
+@pytest.mark.parametrize("target", ["cpu", "sim"])
+@pytest.mark.parametrize("name", ["bfloat16", "float8_e4m3fn", "float8_e5m2"])
+@pytest.mark.sampled(6)
+def test_sums_of_narrow_floats_are_rounded_once(name: str, target: str) -> None:
+    narrow = np.dtype(getattr(pytest.importorskip("ml_dtypes"), name))
+    a = (np.arange(3 * 24).reshape(3, 24) % 7 / 4).astype(narrow)
+    b = (np.arange(24 * 5).reshape(24, 5) % 5 / 8 - 0.25).astype(narrow)
+    right = (wide(a) @ wide(b)).astype("f4").astype(narrow)
+    found = K.matmul(a, b, target=target)
+    assert found.dtype == narrow
+    np.testing.assert_array_equal(wide(found), wide(right))
+
+
+@pytest.mark.parametrize("target", ["cpu", "sim"])
+def test_sums_of_bytes_are_kept_in_a_wider_type(target: str) -> None:
+    a, b = made((4, 300), "int8"), made((300, 3), "int8", 1)
+    found = K.matmul(a * 9, b * 9, dtype="i4", target=target)
+    np.testing.assert_array_equal(found, (a * 9).astype(int) @ (b * 9).astype(int))

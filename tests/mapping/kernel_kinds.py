@@ -238,7 +238,7 @@ KINDS = {
             arrays((28,), (4,)),
             {TRANSFER: 2},
         )
-        for stages in (3, 4)
+        for stages in (2, 3, 4)
     },
     "split product": Kind(
         matmul(16, 64, 512),

@@ -152,7 +152,8 @@ class Statement:
 
     A statement with a ``tag`` is the start of an asynchronous copy: its accesses may
     happen at any moment until the `Wait` on the same tag.  One that is ``grouped``
-    starts a copy of its thread alone, which may last until a `GroupWait` ends it.
+    starts a copy of its thread alone, which may last until a `GroupWait` ends it.  The
+    group of one that is ``joined`` is closed by the next start in the same loops.
     """
 
     name: str
@@ -161,6 +162,7 @@ class Statement:
     tag: Tag | None = None
     loc: object = None
     grouped: bool = False
+    joined: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,8 +188,8 @@ class Barrier:
 class Wait:
     """Completion of the copies started with this tag; implies a barrier.
 
-    It ends only copies after which ``pending`` others were started.  ``payload`` is the
-    caller's own; nothing here reads it.
+    It ends only copies after whose groups ``pending`` others were closed.  ``payload``
+    is the caller's own; nothing here reads it.
     """
 
     tag: Tag

@@ -22,7 +22,11 @@ from gpucodegen.ir.types import I32, Type
 
 
 class Trait(Flag):
-    """Properties that checks and passes ask for."""
+    """Properties that checks and passes ask for.
+
+    ``BARE``: the syntax of its own has no place for attributes; with some, an operation
+    is printed in the generic form.
+    """
 
     NONE = 0
     TERMINATOR = auto()
@@ -34,6 +38,7 @@ class Trait(Flag):
     PURE = auto()
     COMMUTATIVE = auto()
     CONSTANT = auto()
+    BARE = auto()
 
 
 @dataclass(frozen=True, slots=True)

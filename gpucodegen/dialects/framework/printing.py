@@ -137,7 +137,12 @@ class Printer:
         definition = registry.lookup(op.name)
         if VERBATIM in op.attributes:
             self._verbatim(op)
-        elif self._generic or definition is None or definition.print is None:
+        elif (
+            self._generic
+            or definition is None
+            or definition.print is None
+            or (definition.has(Trait.BARE) and op.attributes)
+        ):
             self._generic_form(op, definition)
         else:
             self.write(self._short_name(op.name))

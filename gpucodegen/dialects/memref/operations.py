@@ -132,6 +132,7 @@ OPERATIONS = (
         "memref.dma_start",
         "operands*",
         (custom.parse_dma_start, custom.print_dma_start),
+        traits=Trait.BARE,
         checks=[checks.check_dma_start],
     ),
     op(

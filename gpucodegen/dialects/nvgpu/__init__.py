@@ -2,6 +2,7 @@
 
 - `types`: types that short forms write without their name
 - `checks`: rules
+- `copy_kinds`: which copies the hardware makes, in pieces of how many bytes
 - `copies`: access to asynchronous copies of a thread, and new ones
 - `operations`: the table
 """

@@ -6,6 +6,7 @@ from math import prod
 
 from gpucodegen.dialects.arith import bit_width
 from gpucodegen.dialects.framework.rules import require
+from gpucodegen.dialects.nvgpu.copy_kinds import ASYNCHRONOUS
 from gpucodegen.dialects.vector.memory.checks import has_unit_stride
 from gpucodegen.dialects.vector.types import extents, integers
 from gpucodegen.ir.attributes import IntegerAttr
@@ -118,7 +119,7 @@ def check_copy(o: Operation) -> None:
         )
     count, width = _number(o, "dstElements"), bit_width(element_type(source.type))
     require(
-        not width or count * width in (32, 64, 128),
+        not width or count * width in {8 * n for n in ASYNCHRONOUS.widths},
         o,
         f"{count} elements of {width} bits are not 4, 8 or 16 bytes",
         "Copy 4, 8 or 16 bytes",

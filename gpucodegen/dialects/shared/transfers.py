@@ -21,7 +21,9 @@ STARTS = frozenset({"memref.dma_start", "affine.dma_start"})
 WAITS = frozenset({"memref.dma_wait", "affine.dma_wait"})
 TRANSFERS = STARTS | WAITS
 PENDING = "gcg.pending"
-"""How many younger transfers a wait of a kernel may leave under way."""
+"""How many younger groups of transfers a wait of a kernel may leave under way."""
+JOINED = "gcg.joined"
+"""Of a start: the next start closes its group.  Of a wait: the next wait makes it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,9 +73,14 @@ def lengths_of(op: Operation) -> tuple[Value, ...]:
 
 
 def left_open(op: Operation) -> int:
-    """How many younger transfers a wait leaves under way."""
+    """How many younger groups of transfers a wait leaves under way."""
     value = op.attributes.get(PENDING)
     return value.value if isinstance(value, IntegerAttr) else 0
+
+
+def is_joined(op: Operation) -> bool:
+    """Whether the next start closes the group of a start, or the next wait waits."""
+    return JOINED in op.attributes
 
 
 def has_strided_source(source: Value, target: Value) -> bool:

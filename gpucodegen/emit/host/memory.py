@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from gpucodegen.dialects import affine, memref
+from gpucodegen.dialects.nvgpu.copy_kinds import CopyPlan
 from gpucodegen.dialects.shared.combiners import OF_ATOMICS, atomic_kind
 from gpucodegen.dialects.shared.transfers import (
     STARTS,
@@ -126,7 +127,8 @@ def dma_start(e: Emitter, op: Operation) -> None:
     if stride and not has_strided_source(ends[0].memref, ends[1].memref):
         runs.append(Text("strided_source=False"))
     e.writer.line(str(call("rt.dma_start", *source, *target, count, *tag, *runs)))
-    noted(e, op, "copy", "outside of kernels the host copies when it waits")
+    reason = "outside of kernels the host copies when it waits"
+    noted(e, op, CopyPlan("copy", 0, reason))
 
 
 def dma_wait(e: Emitter, op: Operation) -> None:
@@ -135,7 +137,7 @@ def dma_wait(e: Emitter, op: Operation) -> None:
     where = shape_text(e, indices_of(e, end))
     count = e.text(op.operands[-1])
     e.writer.line(str(call("rt.dma_wait", e.text(end.memref), where, count)))
-    noted(e, op, "copy", "the host copies the elements here")
+    noted(e, op, CopyPlan("copy", 0, "the host copies the elements here"))
 
 
 def atomic(e: Emitter, op: Operation) -> None:

@@ -77,13 +77,15 @@ class Atoms:
 class Facts:
     """What is known about a kernel before its body is printed.
 
-    ``tags`` maps the tag memrefs of transfers to the dtype they transfer, ``block`` is
-    the shape of the launched blocks; ``dynamic_shared``: each launch gives them their
-    shared memory, which is too much for arrays of the kernel; ``shared``,
-    ``private`` and ``heap`` name the pointers that the kernel makes itself.
+    ``tags`` maps the tag memrefs of transfers to the dtype they transfer, ``in_flight``
+    to how many groups of them may be under way.  ``block`` is the shape of the launched
+    blocks; ``dynamic_shared``: each launch gives them their shared memory, which is too
+    much for arrays of the kernel; ``shared``, ``private`` and ``heap`` name the
+    pointers that the kernel makes itself.
     """
 
     tags: Mapping[Value, str] = field(default_factory=dict[Value, str])
+    in_flight: Mapping[Value, int] = field(default_factory=dict[Value, int])
     block: tuple[int, int, int] | None = None
     dynamic_shared: bool = False
     shared: set[str] = field(default_factory=set[str])

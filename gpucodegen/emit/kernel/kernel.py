@@ -111,7 +111,8 @@ def emit_kernel(op: Operation, name: str, emission: Emission) -> EmittedKernel:
     header = Header(spelling.face, names)
     emitter = Emitter(spelling, emission.handlers, names, header)
     is_dynamic = spelling.in_blocks and shared_in(body) > DECLARED_SHARED
-    emitter.facts = Facts(transfers.tags_in(body), block_of(op), is_dynamic)
+    tags, groups = transfers.tags_in(body), transfers.in_flight(body)
+    emitter.facts = Facts(tags, groups, block_of(op), is_dynamic)
     emitter.begin(blocks)
     parameters = _Parameters(emitter, function.arguments, written_in(body))
     parameters.declare(op)

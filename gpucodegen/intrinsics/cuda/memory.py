@@ -28,6 +28,8 @@ SHARED, GLOBAL = 3, 1
 """Address spaces of PTX."""
 
 ALIGNMENT = 16
+WORD = 4
+"""Bytes of the words of wide accesses."""
 DYNAMIC = "dynamic_shared"
 """The memory of a block whose size a launch gives."""
 
@@ -124,18 +126,20 @@ def dma_start(
     source_space: str = "global",
     target_space: str = "shared",
     width: int = 0,
+    closes: bool = True,
 ) -> Any:
     """Let the threads of a block start one transfer together.
 
     ``dma_start(src, src_off, dst, dst_off, tag, tag_idx, count, src_stride, src_run,
     dst_stride, dst_run)``.
 
-    ``width``: 4, 8 or 16 bytes go by one cp.async, from global to shared memory; both
-    addresses and all lengths are multiples of it.  With 0 the threads copy element by
-    element and at once, which is a legal moment.  Each start closes one group of its
-    threads, an empty one for such a copy, so that waits can count starts.
+    ``width``: bytes of each access, of which both addresses and all lengths are
+    multiples; 0 is one element.  4, 8 or 16 go by one cp.async from global to shared
+    memory.  Otherwise the threads copy at once, which is a legal moment.  A start that
+    ``closes`` ends one group of each thread, an empty one for such a copy, so that
+    waits can count them.
     """
-    del source_space, target_space
+    is_free = bool(width) and (source_space, target_space) == ("global", "shared")
     step = max(1, width // element(name).size)
 
     def typing_rule(src: Any, _so: Any, dst: Any, _do: Any, tag: Any, *_: Any) -> Any:
@@ -158,16 +162,29 @@ def dma_start(
         def move(e: Any) -> None:
             source = _element_offset(low, src_off, e, *sides[:2])
             target = _element_offset(low, dst_off, e, *sides[2:])
-            if width:
+            if is_free:
                 _start_copy(low, width, (dst, target), (src, source))
             else:
-                value = low.builder.load(low.builder.gep(src, [source]))
-                low.builder.store(value, low.builder.gep(dst, [target]))
+                _copy_now(low, width, (dst, target), (src, source))
 
         _cooperatively(low, count, step, move)
-        _close_group(low)
+        if closes:
+            _close_group(low)
 
     return face.define(f"dma_start_{name}", 11, typing_rule, lower)
+
+
+def _copy_now(low: Lowering, width: int, target: Any, source: Any) -> None:
+    """A load and a store of an element, or of so many bytes in words."""
+    builder = low.builder
+    places = [builder.gep(p, [i]) for p, i in (source, target)]
+    if width:
+        word = min(width, WORD)
+        one = ir.IntType(8 * word)
+        wide = ir.VectorType(one, width // word) if width > word else one
+        places = [builder.bitcast(place, wide.as_pointer()) for place in places]
+    value = builder.load(places[0], align=width or None)
+    builder.store(value, places[1], align=width or None)
 
 
 def _start_copy(

@@ -8,6 +8,7 @@ from typing import ClassVar
 
 from gpucodegen import errors
 from gpucodegen.dialects.builtin import Module, symbol_name
+from gpucodegen.ir.attributes import UnitAttr
 from gpucodegen.ir.operation import Operation
 from gpucodegen.passes.analysis.lifting import Surroundings
 from gpucodegen.passes.cpu.vectorize.accumulations import Order
@@ -19,7 +20,7 @@ from gpucodegen.passes.framework.functions import (
     with_blocks,
 )
 from gpucodegen.passes.gpu.gpu_mapper import GpuMapper
-from gpucodegen.passes.gpu.launches.gpu_launch import gpu_module
+from gpucodegen.passes.gpu.launches.gpu_launch import CONTAINER, gpu_module
 from gpucodegen.passes.prepare.affine.dead_code import without_dead_code
 from gpucodegen.tiling.machine.gpu.products.candidates import SharedTiles
 from gpucodegen.tiling.machine.gpu.teams import StepTeam
@@ -79,11 +80,14 @@ class MapGpu(ModulePass):
         return Menus(dict(zip(map(str, names), map(int, numbers), strict=True)), keeps)
 
     def _mapped(self, module: Module, menus: Menus) -> Module:
-        """The module of kernels, whose plans are of the menus."""
+        """The module of kernels, whose plans are of the menus.
+
+        MLIR wants a mark on a module that launches kernels of a ``gpu.module``.
+        """
         plan = _tiles(*self.tile) if self.tile else None
         if plan and self.stages:
             plan = replace(plan, direct=(True, True), stages=self.stages)
-        surroundings = Surroundings.of(module)
+        surroundings, kernels = Surroundings.of(module), list[Operation]()
 
         def map_function(op: Operation) -> list[Operation]:
             mapper = GpuMapper(
@@ -99,11 +103,15 @@ class MapGpu(ModulePass):
                 menus,
             )
             host = without_dead_code(with_blocks(op, mapper.operations))
+            kernels.extend(mapper.kernels)
             if not mapper.kernels:
                 return [host]
             return [gpu_module(f"{mapper.module}_kernels", mapper.kernels), host]
 
-        return in_functions(module, map_function)
+        mapped = in_functions(module, map_function)
+        if not kernels:
+            return mapped
+        return Module(mapped.operation.with_attribute(CONTAINER, UnitAttr()))
 
 
 def _not_on_offer(menus: Menus) -> errors.InvalidPassOption:

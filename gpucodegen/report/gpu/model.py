@@ -206,6 +206,24 @@ class KernelReport:
 
 
 @dataclass(frozen=True, slots=True)
+class TransferRow:
+    """How a transfer of the program, or a wait for some, is carried out.
+
+    The fields are those of `gpucodegen.program.Program.transfers`; ``line``: in the
+    program; ``how``: all of it in words.
+    """
+
+    operation: str
+    what: str
+    mechanism: str
+    width: int
+    groups: int
+    reason: str
+    line: int | None
+    how: str
+
+
+@dataclass(frozen=True, slots=True)
 class FunctionReport:
     """A function, the sizes it was reported for, its kernels in order of launches.
 
@@ -217,6 +235,7 @@ class FunctionReport:
     sizes: Mapping[str, int]
     kernels: tuple[KernelReport, ...]
     stopped: bool = False
+    transfers: tuple[TransferRow, ...] = ()
     tuned: tuple[str, ...] = ()
 
 

@@ -15,13 +15,15 @@ from gpucodegen.api import read_module
 from gpucodegen.calls.function import Function
 from gpucodegen.compiling.stored import in_use
 from gpucodegen.dialects.builtin import Module
+from gpucodegen.emit.tables.memory.copy_plan import PlannedTransfer
+from gpucodegen.ir.locations import file_location
 from gpucodegen.program import Program
 from gpucodegen.report.gpu import tables, text
 from gpucodegen.report.gpu.arguments.made_up import MadeUp, made_up
 from gpucodegen.report.gpu.building import Around, kernel_report
 from gpucodegen.report.gpu.machine_code import machine_code_of
 from gpucodegen.report.gpu.measuring import Enough, MeasuringDevice
-from gpucodegen.report.gpu.model import FunctionReport, as_json
+from gpucodegen.report.gpu.model import FunctionReport, TransferRow, as_json
 from gpucodegen.report.sizes import Sizes, make_sizes
 from gpucodegen.runtime.cuda.compilation import has_assembler
 from gpucodegen.runtime.cuda.tools import tool
@@ -34,7 +36,7 @@ from gpucodegen.tiling.machine.gpu.devices import (
 
 ARCHITECTURE = "sm_90a"
 """Where none is asked for."""
-NO_SIZES: Mapping[str, int] = MappingProxyType({})
+NOTHING: Mapping[str, object] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,13 +81,14 @@ def report(
     device: str = "",
     entry: str = "",
     sizes: Sizes | Mapping[str, int] | int | str | None = None,
+    options: Mapping[str, object] = NOTHING,
 ) -> GpuReport:
     """What limits the kernels of every public function, or of the one named ``entry``.
 
     ``source`` is MLIR text, a path or a module.  ``arch``: the architecture that
     kernels are compiled for.  ``device``: the model of GPU that estimates are for,
     else the first one of the architecture.  ``sizes``: ``"N=8,M=6"``, a dictionary, or
-    one number for all open extents.
+    one number for all open extents.  ``options``: those of `gpucodegen.compile`.
 
     Raises ParseError, VerifyError, UnknownFunction, InvalidOption; and what refuses all
     of the functions.
@@ -105,15 +108,22 @@ def report(
     [('load', 'a', 4.0, 1.0), ('store', 'a', 4.0, 1.0)]
     """
     module, text_of_it = read_module(source)
-    return report_module(module, text_of_it, arch, device, entry, make_sizes(sizes))
+    where = arch, device, entry
+    return report_module(module, text_of_it, *where, make_sizes(sizes), options)
 
 
 def report_module(
-    module: Module, source: str, arch: str, device: str, entry: str, sizes: Sizes
+    module: Module,
+    source: str,
+    arch: str,
+    device: str,
+    entry: str,
+    sizes: Sizes,
+    options: Mapping[str, object] = NOTHING,
 ) -> GpuReport:
     """The same for a parsed module; ``source`` is its text, where it is known."""
     chosen = device_of(arch, device)
-    program = compile_module(module, target="sim")
+    program = compile_module(module, target="sim", **options)
     functions: list[FunctionReport] = []
     refused: dict[str, errors.Error] = {}
     for name in [entry] if entry else program.names:
@@ -167,6 +177,20 @@ def device_of(arch: str, name: str = "") -> GpuDevice:
     return found
 
 
+def _transfer(planned: PlannedTransfer) -> TransferRow:
+    place = file_location(planned.location) if planned.location else None
+    return TransferRow(
+        planned.operation,
+        planned.what,
+        planned.mechanism,
+        planned.width,
+        planned.groups,
+        planned.reason,
+        place.line if place else None,
+        planned.how,
+    )
+
+
 @dataclass(frozen=True, slots=True)
 class _Reporting:
     """A function on the way to its report."""
@@ -201,9 +225,10 @@ class _Reporting:
             )
             for launch in emulated.launched.values()
         )
+        transfers = tuple(map(_transfer, function.executable().transfers))
         options = [replace(function.options, target=one) for one in ("cuda", "sim")]
         tuned = tuple(map(str, in_use(function.source, name, options)))
-        return FunctionReport(name, arguments.sizes, kernels, stopped, tuned)
+        return FunctionReport(name, arguments.sizes, kernels, stopped, transfers, tuned)
 
     def _is_stopped(self, function: Function, arguments: MadeUp) -> bool:
         """Call a function; True if it was stopped at a launch of many."""

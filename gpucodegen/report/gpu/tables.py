@@ -48,6 +48,9 @@ def _function(
         yield PagePart(3, "tuned", "\n".join(function.tuned))
     for kernel in function.kernels:
         yield PagePart(3, f"kernel {kernel.name}", blocks=list(_kernel(kernel)))
+    if function.transfers:
+        shown = _preformatted("transfers", text.transfer_lines(function.transfers))
+        yield PagePart(3, "transfers", blocks=[shown])
     pictures = _pictures(function, module, source)
     if pictures:
         yield PagePart(3, "who writes what", pictures=pictures)

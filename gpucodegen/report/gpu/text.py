@@ -16,6 +16,7 @@ from gpucodegen.report.gpu.model import (
     LaunchFacts,
     LimitFacts,
     LoopFacts,
+    TransferRow,
 )
 from gpucodegen.report.wording import Lines, counted, equations, indented, section, size
 from gpucodegen.runtime.cuda.tools import EXTRA
@@ -41,6 +42,7 @@ def lines(
         for kernel in function.kernels:
             yield f"  kernel {kernel.name}"
             yield from indented(kernel_lines(kernel), 4)
+        yield from indented(section("transfers", transfer_lines(function.transfers)), 2)
         if function.stopped:
             yield f"  stopped after {LAUNCHES} launches; it would make more"
     if any(k.launch.registers is None for f in functions for k in f.kernels):
@@ -49,6 +51,12 @@ def lines(
     elif any(k.machine_loop is None for f in functions for k in f.kernels):
         yield ""
         yield f"To see the machine code's main loop: {EXTRA}"
+
+
+def transfer_lines(transfers: Sequence[TransferRow]) -> Lines:
+    """Each transfer of a function: which kind of copy, in which pieces, and why."""
+    for row in transfers:
+        yield f"{row.line or '?'}: {row.operation} {row.what}: {row.how}"
 
 
 def heading(architecture: str, device: GpuDevice) -> str:

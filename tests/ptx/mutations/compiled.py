@@ -19,7 +19,6 @@ from tests.ptx.mutations.edits import (
     WAIT,
     Different,
     Edit,
-    Equivalent,
     Expected,
     bound,
     drop,
@@ -186,6 +185,14 @@ def turned(kernel: str, wide: int) -> list[tuple[str, str, Expected, tuple[Edit,
     ]
 
 
+def early(text: str) -> str:
+    """Let the threads meet before each waits for its own copies."""
+    meeting = re.search(rf"{BARRIER}[^;]*;", text)
+    assert meeting is not None
+    rest = text[: meeting.start()] + text[meeting.end() :]
+    return put(WAIT, rf"{meeting[0]}\n\g<0>")(rest)
+
+
 COMPILED = [
     *simple("elementwise"),
     *simple("copy"),
@@ -222,18 +229,6 @@ COMPILED = [
     ("dma matmul", "all waits dropped", IN_FLIGHT, (drop(WAIT, None),)),
     (
         "dma matmul",
-        "first wait dropped",
-        Equivalent("the second waits for as much, before what was copied is read"),
-        (drop(WAIT, 0),),
-    ),
-    (
-        "dma matmul",
-        "second wait dropped",
-        IN_FLIGHT,
-        (drop(WAIT, 1),),
-    ),
-    (
-        "dma matmul",
         "waits for all groups but one",
         IN_FLIGHT,
         (put(r"wait_group 0", "wait_group 1", None),),
@@ -245,30 +240,20 @@ COMPILED = [
         IN_FLIGHT,
         (drop(COMMIT, 1),),
     ),
-    (
-        "dma matmul",
-        "first commit dropped",
-        Equivalent("the copies join the next group, which the same wait waits for"),
-        (drop(COMMIT, 0),),
-    ),
+    ("dma matmul", "first commit dropped", IN_FLIGHT, (drop(COMMIT, 0),)),
     ("dma matmul", "all barriers dropped", RACE, (drop(BARRIER, None),)),
+    ("dma matmul", "barrier moved before the wait", (IN_FLIGHT, RACE), (early,)),
     (
         "dma matmul",
-        "barrier behind the second wait dropped",
-        (IN_FLIGHT, RACE),
-        (drop(BARRIER, 1),),
-    ),
-    (
-        "dma matmul",
-        "barrier between the waits dropped",
-        Equivalent("the one behind the second orders as much"),
-        (drop(BARRIER, 0),),
+        "barrier of one warp",
+        RACE,
+        (put(r"bar\.sync\s+0", "bar.warp.sync -1"),),
     ),
     (
         "dma matmul",
         "barrier of some threads",
         (DIVERGENT_BARRIER, RACE),
-        (some_only(BARRIER, 1),),
+        (some_only(BARRIER),),
     ),
     (
         "dma matmul",

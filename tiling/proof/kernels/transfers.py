@@ -1,12 +1,13 @@
 """Transfers that the threads of a block start together, and which of them a wait ends.
 
-Each thread moves its part of a transfer, and each start closes a group of its thread.
-A wait w on a tag that leaves P groups open ends the start x iff
+Each thread moves its part of a transfer, and each start closes a group of its thread,
+unless it is joined: then the next start in the same loops closes the group of both.
+A wait w on a tag that leaves P groups open ends the start x, whose group c0 closes, iff
 
-    tag(x) = tag(w), B(x) = B(w), S(x) < S(w),
-    and at least P starts c of the thread have S(x) < S(c) < S(w),
+    tag(x) = tag(w), B(x) = B(w), S(x) <= S(c0) < S(w),
+    and at least P starts c of the thread close groups with S(c0) < S(c) < S(w),
 
-a chain x < c1 < ... < cP < w of one thread.  Starts that may not be executed count for
+a chain c0 < c1 < ... < cP < w of one thread.  Starts that may not be executed count for
 no chain.  All threads meet in the wait, so other threads may use the cells behind it.
 """
 
@@ -15,13 +16,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import reduce
-from itertools import islice, takewhile
+from itertools import islice, pairwise, takewhile
 
-from gpucodegen.tiling.model.isl import OUT, Map
+from gpucodegen.tiling.model.isl import IN, OUT, Map
 from gpucodegen.tiling.model.relations import Instances, Model
-from gpucodegen.tiling.model.scop import Role, Wait
+from gpucodegen.tiling.model.scop import Role, Statement, Wait
 from gpucodegen.tiling.proof.kernels.ordering import (
     earlier,
+    everything,
     nothing,
     own,
     same,
@@ -72,7 +74,7 @@ class Transfers:
         """{ x -> w : w ends x }, of x before w in its block; others may be there."""
         found = matching(a, wait)
         pending = wait.node.pending if isinstance(wait.node, Wait) else 0
-        if not pending or found.is_empty():
+        if not (pending or is_joined(a)) or found.is_empty():
             return found
         if (a.order, wait.order) not in self.ends:
             (chains,) = islice(self._chains(wait), pending, pending + 1)
@@ -100,16 +102,16 @@ class Transfers:
         return sum(takewhile(bool, proven))
 
     def _chains(self, wait: Instances) -> Iterator[dict[int, Map]]:
-        """{ x -> w : at least P starts of the thread between }, for P = 0, 1, ...
+        """{ x -> w : at least P groups closed between }, for P = 0, 1, ...
 
         One relation for each start, by its order.
         """
-        starts = self.starts
+        starts = [start for start in self.starts if not is_joined(start)]
         sure = [start for start in starts if start.certain]
         steps = {(x.order, c.order): own(x, c) for x in starts for c in sure}
         found = {x.order: own(x, wait) for x in starts}
         while True:
-            yield found
+            yield self._with_joined(found, wait)
             found = {
                 x.order: reduce(
                     Map.union,
@@ -119,10 +121,35 @@ class Transfers:
                 for x in starts
             }
 
+    def _with_joined(self, found: dict[int, Map], wait: Instances) -> dict[int, Map]:
+        """The relations of all starts: a joined one shares its closer's."""
+        result = {x.order: nothing(x, wait) for x in self.starts} | found
+        for x, c in reversed(list(pairwise(self.starts))):
+            if is_joined(x) and _loops(x) == _loops(c):
+                result[x.order] = _together(x, c).apply_range(result[c.order])
+        return result
+
     @property
     def starts(self) -> list[Instances]:
         """The starts in textual order."""
         return [i for i in self.model.statements if i.copies and not i.grouped]
+
+
+def is_joined(start: Instances) -> bool:
+    """Whether the next start in the same loops closes the group of a start."""
+    return isinstance(start.node, Statement) and start.node.joined
+
+
+def _loops(instances: Instances) -> list[str]:
+    return [loop.name for loop in instances.loops]
+
+
+def _together(x: Instances, c: Instances) -> Map:
+    """{ x -> c : in the same iteration of the same loops }."""
+    pairs = everything(x, c).intersect_range(c.domain)
+    for d in range(len(x.loops)):
+        pairs = pairs.equate(IN, d, OUT, d)
+    return pairs
 
 
 def _waited(a: Instances, wait: Instances) -> Map:

@@ -12,19 +12,21 @@ from gpucodegen.dialects.nvgpu.copies import (
     AsyncCopy,
     pending_groups,
 )
+from gpucodegen.dialects.nvgpu.copy_kinds import ASYNCHRONOUS, CopyPlan, plan_copy
 from gpucodegen.dialects.shared.transfers import (
     STARTS,
     WAITS,
     End,
     ends_of,
     has_strided_source,
+    is_joined,
     left_open,
     lengths_of,
 )
 from gpucodegen.emit.kernel.context import Emitter, Handler
 from gpucodegen.emit.kernel.kinds import stored_bytes
 from gpucodegen.emit.tables.memory.addressing import Descriptor, row_major
-from gpucodegen.emit.tables.memory.copy_plan import CopyPlan, PlannedTransfer, plan_copy
+from gpucodegen.emit.tables.memory.copy_plan import PlannedTransfer
 from gpucodegen.emit.tables.memory.memory import buffer_of
 from gpucodegen.emit.text.fragments import Text, call
 from gpucodegen.ir.affine.expressions import AffineExpr, Const
@@ -43,6 +45,20 @@ def tags_in(operations: Iterable[Operation]) -> dict[Value, str]:
             elif op.name in WAITS:
                 tags.setdefault(ends_of(op)[0].memref, "f32")
     return tags
+
+
+def in_flight(operations: Iterable[Operation]) -> dict[Value, int]:
+    """Per tag memref, the most groups of transfers that its waits let be under way."""
+    found: dict[Value, int] = {}
+    waited: list[Value] = []
+    for op in (inner for root in operations for inner in root.walk()):
+        if op.name in WAITS:
+            waited.append(ends_of(op)[0].memref)
+            if not is_joined(op):
+                for tag in waited:
+                    found[tag] = max(found.get(tag, 1), left_open(op) + 1)
+                waited.clear()
+    return found
 
 
 def start(e: Emitter, op: Operation) -> None:
@@ -64,10 +80,14 @@ def start(e: Emitter, op: Operation) -> None:
     lengths += _lengths("target", runs[1])
     addresses = zip(("source", "target"), (source, target), offsets, strict=False)
     plan = _plan(e, spaces, list(addresses), lengths)
-    noted(e, op, plan.mechanism, plan.reason, plan.width)
+    is_free = plan.mechanism == ASYNCHRONOUS.name
+    noted(e, op, plan, e.facts.in_flight.get(ends[2].memref, 0) if is_free else 0)
+    size = stored_bytes(source.dtype)
     hint = f"dma_start_{source.dtype}_{spaces[0]}_to_{spaces[1]}"
-    widths = (plan.width,) if plan.width else ()
-    function = e.make(hint, "dma_start", source.dtype, *spaces, *widths)
+    options = (plan.width,) if is_free or plan.width > size else ()
+    if is_joined(op):
+        hint, options = f"{hint}_joined", (plan.width if options else 0, False)
+    function = e.make(hint, "dma_start", source.dtype, *spaces, *options)
     sizes = [_index(e, expr) for expr in (count, *runs[0], *runs[1])]
     e.writer.line(str(call(function, *places, *sizes)))
 
@@ -75,6 +95,9 @@ def start(e: Emitter, op: Operation) -> None:
 def wait(e: Emitter, op: Operation) -> None:
     """``dma_wait``; the threads of a block meet after it."""
     (end,) = ends_of(op)
+    if e.spelling.in_blocks and is_joined(op):
+        noted(e, op, CopyPlan("wait_group", 0, "the next wait waits for it, too"))
+        return
     tag = buffer_of(e, op, end.memref)
     kind = e.facts.tags.get(end.memref, "f32")
     pending = left_open(op)
@@ -87,19 +110,18 @@ def wait(e: Emitter, op: Operation) -> None:
     if e.spelling.in_blocks:
         e.writer.line(f"{e.use('cuda')}.syncthreads()")
         newest = f" but the newest {pending}" if pending else ""
-        noted(e, op, "wait_group", f"all copies{newest} end, then a barrier")
+        reason = f"all copies{newest} end, then a barrier"
+        noted(e, op, CopyPlan("wait_group", 0, reason), pending)
     else:
-        noted(e, op, "copy", "the elements are copied here")
+        noted(e, op, CopyPlan("copy", 0, "the elements are copied here"))
 
 
-def noted(
-    e: Emitter, op: Operation, mechanism: str, reason: str, width: int = 0
-) -> None:
+def noted(e: Emitter, op: Operation, plan: CopyPlan, groups: int = 0) -> None:
     """Remember how a transfer is carried out, for the report."""
     ends = [f"%{end.memref.name or '?'}" for end in ends_of(op)]
     what = f"{ends[0]} to {ends[1]}" if op.name in STARTS else ends[0]
-    planned = PlannedTransfer(op.name, what, mechanism, reason, width, op.location)
-    e.transfers.append(planned)
+    planned = plan.mechanism, plan.reason, plan.width
+    e.transfers.append(PlannedTransfer(op.name, what, *planned, op.location, groups))
 
 
 def _plan(
@@ -110,14 +132,15 @@ def _plan(
 ) -> CopyPlan:
     """Asynchronous or not: decided by what divides each address and length."""
     if not e.spelling.in_blocks:
-        return CopyPlan(0, "the CPU copies when it waits")
+        return CopyPlan("copy", 0, "the CPU copies when it waits")
     size = stored_bytes(addresses[0][1].dtype)
     multiples = {
         name: gcd(buffer.alignment or size, e.divisor(offset) * size)
         for name, buffer, offset in addresses
     }
     multiples |= {name: e.divisor(expr) * size for name, expr in lengths}
-    return plan_copy(size, spaces, multiples)
+    exact = {name for name, expr in lengths if isinstance(expr, Const)}
+    return plan_copy(size, spaces, multiples, exact)
 
 
 def _lengths(side: str, run: Sequence[AffineExpr]) -> list[tuple[str, AffineExpr]]:

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from math import gcd
 
 from gpucodegen.dialects.nvgpu import copies
+from gpucodegen.dialects.nvgpu.copy_kinds import ASYNCHRONOUS
 from gpucodegen.ir.operation import Value
 from gpucodegen.ir.types import (
     MemRefType,
@@ -33,8 +34,6 @@ from gpucodegen.passes.gpu.facts.vector_width import Definitions, vector_width
 from gpucodegen.passes.gpu.launches.gpu_launch import SHARED
 from gpucodegen.tiling.machine.gpu.products.copies import TileCopy
 
-WIDTHS = (4, 8, 16)
-"""Bytes that one ``cp.async`` moves."""
 End = tuple[Value, Sequence[Index]]
 """A memref and indices."""
 
@@ -71,7 +70,7 @@ def can_be_direct(
     is_plain = operand.is_of_one and not operand.steps
     same = element_type(operand.memref.type) == element
     size = width * (element_bytes(element) or 0)
-    return is_plain and same and not along_depth and size in WIDTHS
+    return is_plain and same and not along_depth and size in ASYNCHRONOUS.widths
 
 
 @dataclass(frozen=True, slots=True)

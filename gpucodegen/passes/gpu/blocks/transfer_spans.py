@@ -2,7 +2,7 @@
 
 A transfer that one nest starts and another waits for, as software pipelining makes
 them, lives in the memory of one block.  Such nests, with the buffers and tags that
-their transfers use, form a span.
+their transfers use, form a span; where a loop runs once, its transfers stand alone.
 """
 
 from __future__ import annotations
@@ -53,9 +53,9 @@ def _joined(operations: Sequence[Operation]) -> Iterator[tuple[int, int]]:
     """First and last position of each span, those that meet as one."""
     places = _places(operations)
     found: list[tuple[int, int]] = []
-    for nests, memory in places.values():
-        if len(nests) > 1:
-            found.append((min(*nests, *memory), max(*nests, *memory)))
+    for ends, memory in places.values():
+        if len(ends) > 1 and any(operations[at].regions for at in ends):
+            found.append((min(*ends, *memory), max(*ends, *memory)))
     start, end = -1, -1
     for first, last in sorted(found):
         if first > end >= 0:
@@ -69,19 +69,24 @@ def _joined(operations: Sequence[Operation]) -> Iterator[tuple[int, int]]:
 def _places(
     operations: Sequence[Operation],
 ) -> Mapping[Value, tuple[set[int], set[int]]]:
-    """Per tag, where nests use it, and where it and its buffers come and go."""
+    """Per tag, where transfers use it, and where it and its buffers are used.
+
+    Buffers from outside count where transfers use them, whatever else does.
+    """
     places: dict[Value, tuple[set[int], set[int]]] = {}
     owners: dict[Value, set[Value]] = {}
     for position, root in enumerate(operations):
         for op in root.walk():
-            if op.name in TRANSFERS and op is not root:
+            if op.name in TRANSFERS:
                 tag = tag_of(op).memref
                 places.setdefault(tag, (set(), set()))[0].add(position)
                 for end in ends_of(op):
                     owners.setdefault(end.memref, set()).add(tag)
+    made = {op.results[0] for op in operations if op.name in ALLOCATIONS}
     for position, op in enumerate(operations):
-        if op.name in MEMORY:
-            for tag in owners.get((*op.results, *op.operands)[0], ()):
+        used = {*op.results, *(value for inner in op.walk() for value in inner.used)}
+        for buffer in made & used & owners.keys():
+            for tag in owners[buffer]:
                 places[tag][1].add(position)
     return places
 
@@ -90,5 +95,8 @@ def _fits(op: Operation) -> bool:
     """Whether an operation can stand in a kernel, or before it."""
     if op.name in MEMORY:
         return not (op.results and op.operands)
-    is_nest = op.name == "affine.for" and not op.results
-    return is_pure(op) or (is_nest and not any(map(needs_host, op.walk())))
+    runs = op.name in TRANSFERS or (op.name in _NESTS and not op.results)
+    return is_pure(op) or (runs and not any(map(needs_host, op.walk())))
+
+
+_NESTS = frozenset({"affine.for", "affine.if"})

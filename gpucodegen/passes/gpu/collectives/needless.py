@@ -1,4 +1,4 @@
-"""Barriers of mapped kernels that the trees of reductions make needless.
+"""Barriers of mapped kernels that waits, or the trees of reductions, make needless.
 
 A mapped kernel has a barrier wherever threads have to meet as far as its mapping can
 see.  A reduction of a block brings one more, behind which nothing before it is open.

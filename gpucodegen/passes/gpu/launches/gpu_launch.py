@@ -263,6 +263,10 @@ def launched(op: Operation) -> KernelBody:
     return KernelBody((*b.operations, *body), grid, (x, y, z))
 
 
+CONTAINER = "gpu.container_module"
+"""The attribute of modules with a ``gpu.module`` whose kernels they launch."""
+
+
 def gpu_module(name: str, kernels: Sequence[Operation]) -> Operation:
     """``gpu.module`` around kernels."""
     return Operation(

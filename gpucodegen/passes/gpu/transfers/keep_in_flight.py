@@ -1,8 +1,8 @@
-"""How many younger transfers each wait of a kernel may leave under way.
+"""How many younger groups of transfers each wait of a kernel may leave under way.
 
 The hardware ends a thread's copies in the order of their groups, and a wait only says
-how many of the newest groups may stay open.  Each start closes one, so that number is
-the least number of starts between a start and its wait, in
+how many of the newest groups may stay open.  That number is the least number of groups
+closed between a start's own and its wait, in
 
     { x -> w : tag(x) = tag(w), S(x) < S(w) }
 
@@ -24,7 +24,7 @@ from gpucodegen.passes.framework.base import ModulePass
 from gpucodegen.tiling.model.relations import model
 from gpucodegen.tiling.model.scop import Wait
 from gpucodegen.tiling.proof.kernels.races import PROOF
-from gpucodegen.tiling.proof.kernels.transfers import Transfers
+from gpucodegen.tiling.proof.kernels.transfers import MOST_OPEN, Transfers
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,11 +50,14 @@ class KeepInFlight(ModulePass):
 
 
 def _open_groups(kernel: Operation, surroundings: Surroundings) -> dict[int, int]:
-    """The number of each wait, by its identity."""
+    """The number of each wait, by its identity: the least of those that it makes."""
     built = model(lift_function(kernel, surroundings).scop, PROOF)
     transfers = Transfers(built)
-    return {
-        id(instances.node.payload): transfers.may_stay_open(instances)
-        for instances in built.everything
-        if isinstance(instances.node, Wait)
-    }
+    numbers: dict[int, int] = {}
+    for instances in built.everything:
+        if isinstance(instances.node, Wait):
+            wait = id(instances.node.payload)
+            least = numbers.get(wait, MOST_OPEN)
+            if least:
+                numbers[wait] = min(least, transfers.may_stay_open(instances))
+    return numbers

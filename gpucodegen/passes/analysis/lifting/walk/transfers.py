@@ -16,6 +16,7 @@ from gpucodegen.dialects.shared.transfers import (
     End,
     ends_of,
     has_strided_source,
+    is_joined,
     lengths_of,
     tag_of,
 )
@@ -42,7 +43,8 @@ def start_statement(op: Operation, env: Environment, name: str) -> Statement:
         _access(op, env, source, runs[0], READ),
         _access(op, env, target, runs[1], WRITE),
     )
-    return Statement(name, accesses, tag=_tag(tag, env), loc=op.location)
+    at, tag_ = op.location, _tag(tag, env)
+    return Statement(name, accesses, tag=tag_, loc=at, joined=is_joined(op))
 
 
 def copy_statement(op: Operation, env: Environment, name: str) -> Statement:

@@ -15,8 +15,9 @@ from gpucodegen.dialects import affine
 from gpucodegen.dialects.gpu.communication.meetings import MEETINGS, meeting
 from gpucodegen.dialects.nvgpu.copies import COMMIT, COPY, WAIT, pending_groups
 from gpucodegen.dialects.shared.allocations import ALLOCATIONS
-from gpucodegen.dialects.shared.transfers import STARTS, WAITS, left_open
+from gpucodegen.dialects.shared.transfers import STARTS, WAITS, is_joined, left_open
 from gpucodegen.ir.attributes import IntegerAttr
+from gpucodegen.ir.locations import Location
 from gpucodegen.ir.operation import Block, Operation, Value
 from gpucodegen.passes.analysis.lifting.buffers.aliases import choices
 from gpucodegen.passes.analysis.lifting.lifted import Lifted, lifted_scop
@@ -41,6 +42,7 @@ from gpucodegen.tiling.model.scop import (
     Commit,
     GroupWait,
     Node,
+    Tag,
     Wait,
 )
 
@@ -51,6 +53,9 @@ class Lifter(Walk):
 
     _pending: list[tuple[Operation, Access]] = field(
         default_factory=list[tuple[Operation, Access]]
+    )
+    _waited: list[tuple[Tag, Location]] = field(
+        default_factory=list[tuple[Tag, Location]]
     )
 
     def index(self, operations: Sequence[Operation]) -> None:
@@ -87,6 +92,7 @@ class Lifter(Walk):
             else:
                 self._plain(op, nodes)
         self._flush(nodes)
+        self._waited.clear()
         return tuple(nodes)
 
     def _plain(self, op: Operation, nodes: Nodes) -> None:
@@ -165,9 +171,12 @@ class Lifter(Walk):
         nodes.append(statement)
 
     def dma_wait(self, op: Operation, nodes: Nodes) -> None:
-        """The completion of an asynchronous copy."""
-        tag, pending = transfers.wait_tag(op, self.env), left_open(op)
-        nodes.append(Wait(tag, op.location, pending, payload=op))
+        """The completion of copies; what waits before it have left to it, too."""
+        self._waited.append((transfers.wait_tag(op, self.env), op.location))
+        if not is_joined(op):
+            pending = left_open(op)
+            nodes += [Wait(*each, pending, payload=op) for each in self._waited]
+            self._waited.clear()
 
     def async_copy(self, op: Operation, nodes: Nodes) -> None:
         """The start of a copy of this thread."""
@@ -212,7 +221,12 @@ class Lifter(Walk):
     def inside(self, name: str) -> Lifter:
         """A lifter for the body of a called function; its statements are its own."""
         return replace(
-            self, active=(*self.active, name), operations={}, _pending=[], listed=_NONE
+            self,
+            active=(*self.active, name),
+            operations={},
+            _pending=[],
+            _waited=[],
+            listed=_NONE,
         )
 
     def lifted(self, function: Operation) -> tuple[Node, ...]:
