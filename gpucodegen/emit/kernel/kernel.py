@@ -175,6 +175,7 @@ _STORES = {
     "affine.dma_wait": 0,
     "gcg.grid_barrier": 0,
     COPY: 0,
+    "gpu.subgroup_mma_store_matrix": 1,
 }
 """The operand that an operation writes to."""
 

@@ -1,0 +1,8 @@
+"""The matrix units and copy engines of a GPU, by PTX that LLVM does not know.
+
+- `instructions`: PTX inline, and addresses
+- `fragments`: how lanes hold matrices
+- `subgroups`: matrices of a warp
+"""
+
+from __future__ import annotations
