@@ -16,7 +16,12 @@ from gpucodegen.emit.kernel.spelling import WIDE_CUDA, Spelling
 from gpucodegen.emit.tables import gpu, warps
 from gpucodegen.emit.tables.arithmetic import casts, complexes, index_math, scalars
 from gpucodegen.emit.tables.control import affine_loops, cfg, scf_loops
-from gpucodegen.emit.tables.engines import subgroups
+from gpucodegen.emit.tables.engines import (
+    barriers,
+    subgroups,
+    tensor_copies,
+    warpgroups,
+)
 from gpucodegen.emit.tables.memory import memory, transfers, views
 from gpucodegen.emit.tables.vectors import vectors
 from gpucodegen.ir.operation import Operation
@@ -68,6 +73,9 @@ CUDA = Emission(
     | warps.HANDLERS
     | transfers.CUDA_HANDLERS
     | subgroups.HANDLERS
+    | barriers.HANDLERS
+    | tensor_copies.HANDLERS
+    | warpgroups.HANDLERS
     | {"gpu.return": leave},
     WIDE_CUDA,
 )

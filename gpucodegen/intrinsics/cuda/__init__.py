@@ -30,7 +30,12 @@ from numba.core.types import (
 
 from gpucodegen.intrinsics.cuda import grids, memory, threads, warps
 from gpucodegen.intrinsics.cuda.face import FACE
-from gpucodegen.intrinsics.engines import subgroups
+from gpucodegen.intrinsics.engines import (
+    barriers,
+    subgroups,
+    tensor_copies,
+    warpgroups,
+)
 from gpucodegen.intrinsics.framework import faces
 
 FACTORIES = faces.shaped(FACE) | memory.factories(FACE)
@@ -47,7 +52,8 @@ PLAIN = faces.plain(FACE) | {
 }
 cuda = threads.face(FACE)
 OWN = warps.factories(FACE) | grids.factories(FACE) | memory.own_factories(FACE)
-OWN |= subgroups.factories(FACE)
+for engine in (barriers, subgroups, tensor_copies, warpgroups):
+    OWN |= engine.factories(FACE)
 """Factories that CUDA alone has."""
 globals().update(FACTORIES | PLAIN | OWN)
 

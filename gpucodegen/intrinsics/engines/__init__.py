@@ -3,6 +3,9 @@
 - `instructions`: PTX inline, and addresses
 - `fragments`: how lanes hold matrices
 - `subgroups`: matrices of a warp
+- `warpgroups`: products by four warps
+- `barriers`: mbarriers, fences
+- `tensor_copies`: boxes of tensors
 """
 
 from __future__ import annotations

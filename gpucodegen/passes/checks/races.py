@@ -43,6 +43,10 @@ def is_proven(op: Operation, surroundings: Surroundings) -> bool:
 def _failures(
     op: Operation, surroundings: Surroundings
 ) -> Iterator[errors.CompileError]:
+    engines = [inner for inner in op.walk() if inner.name.startswith(_UNMODELLED)]
+    if op.name == "gpu.func" and engines:
+        errors.tell(_unproven(engines[0]))
+        return
     if op.name == "gpu.func" or any(inner.name in TRANSFERS for inner in op.walk()):
         lifted = lift_function(op, surroundings)
         built = model(lifted.scop, PROOF)
@@ -54,6 +58,16 @@ def _failures(
         yield from unpaired(op, built, unfinished)
     if op.name == "func.func":
         yield from _parallel_loops(op, surroundings)
+
+
+_UNMODELLED = ("nvgpu.mbarrier.", "nvgpu.tma.async.", "nvgpu.warpgroup.")
+"""How the names of operations begin whose order the proof does not know."""
+
+
+def _unproven(op: Operation) -> errors.KernelUnproven:
+    """The warning at the first of such operations."""
+    reason = f"it does not know how {op.name} orders threads and copies"
+    return errors.KernelUnproven(op.location, reason=reason)
 
 
 def _parallel_loops(

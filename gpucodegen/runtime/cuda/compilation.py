@@ -31,6 +31,7 @@ def compile_ptx(spec: KernelSpec, cc: Capability = (9, 0)) -> str:
 
     ``cc`` is (major, minor) or (9, 0, "a") for an architecture's own features.
     """
+    cc = (*cc[:2], "a") if spec.specific else cc
     limit = most_shared(cc[:2]) if spec.dynamic_shared else STATIC_SHARED
     if spec.shared_bytes > limit:
         raise errors.ResourceLimit(

@@ -83,6 +83,10 @@ class Recording:
         """Note a fill."""
         self._operations.append(partial(self.device.fill, array, value))
 
+    def put_tensor_map(self, *_: object) -> NoReturn:
+        """A map that is made once knows nothing of later arrays."""
+        raise errors.NotRecordable(operation="a tensor map")
+
     def load(self, name: str, code: bytes, *, cooperative: bool = False) -> Any:
         """A kernel on the device."""
         return self.device.load(name, code, cooperative=cooperative)

@@ -172,9 +172,9 @@ def allocate(e: Emitter, op: Operation) -> None:
     hint = f"{count}x{kind}"
     name, alignment = e.variable(op.result), 0
     if e.spelling.in_blocks and is_shared(ty.memory_space):
-        made = _shared(e, count, kind)
+        alignment = e.facts.alignments.get(op.result, SHARED_ALIGNMENT)
+        made = shared_array(e, count, kind, alignment)
         e.facts.shared.add(name)
-        alignment = SHARED_ALIGNMENT
     elif op.name == "memref.alloc" and e.spelling.has_heap and kind != "tag":
         made = call(e.make(f"heap_{kind}", "heap", kind), str(count))
         e.facts.heap.add(name)
@@ -187,16 +187,18 @@ def allocate(e: Emitter, op: Operation) -> None:
     e.buffers[op.result] = Descriptor(name, kind, sizes, strides, alignment=alignment)
 
 
-def _shared(e: Emitter, count: int, kind: str) -> Text:
+def shared_array(
+    e: Emitter, count: int, kind: str, alignment: int = SHARED_ALIGNMENT
+) -> Text:
     """Elements that a block shares: an array of its own, or a part of what it gets."""
-    hint = f"{count}x{kind}"
+    hint, alignment = f"{count}x{kind}", max(alignment, SHARED_ALIGNMENT)
+    start = -(-e.shared_bytes // alignment) * alignment
+    e.shared_bytes = start + count * stored_bytes(kind)
+    wide = (alignment,) if alignment > SHARED_ALIGNMENT else ()
     if e.facts.dynamic_shared:
-        start = -(-e.shared_bytes // SHARED_ALIGNMENT) * SHARED_ALIGNMENT
-        e.shared_bytes = start + count * stored_bytes(kind)
         name = f"shared_{hint}_from_{start}"
-        return call(e.make(name, "dynamic_shared", start, kind))
-    e.shared_bytes += count * stored_bytes(kind)
-    return call(e.make(f"shared_{hint}", "shared", count, kind))
+        return call(e.make(name, "dynamic_shared", start, kind, *wide))
+    return call(e.make(f"shared_{hint}", "shared", count, kind, *wide))
 
 
 def shared_in(operations: Iterable[Operation]) -> int:
