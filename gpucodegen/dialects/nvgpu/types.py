@@ -117,6 +117,8 @@ def is_tensor_map(ty: Type) -> bool:
     return named(MAP).accepts(ty)
 
 
+BARRIER_BYTES = 8
+"""Bytes of a barrier, and what divides its address."""
 MAP, BARRIERS = "tensormap.descriptor", "mbarrier.group"
 DESCRIPTOR, SUM = "warpgroup.descriptor", "warpgroup.accumulator"
 

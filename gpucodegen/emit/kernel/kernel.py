@@ -115,9 +115,11 @@ def emit_kernel(op: Operation, name: str, emission: Emission) -> EmittedKernel:
         spelling = emission.wide
     header = Header(spelling.face, names)
     emitter = Emitter(spelling, emission.handlers, names, header)
-    is_dynamic = spelling.in_blocks and shared_in(body) > DECLARED_SHARED
-    emitter.facts = Facts(transfers.tags_in(body), block_of(op), is_dynamic)
-    emitter.facts.alignments = alignments(body)
+    aligned = alignments(body) if spelling.in_blocks else {}
+    is_dynamic = spelling.in_blocks and shared_in(body, aligned) > DECLARED_SHARED
+    emitter.facts = Facts(
+        transfers.tags_in(body), block_of(op), is_dynamic, alignments=aligned
+    )
     emitter.begin(blocks)
     parameters = _Parameters(emitter, function.arguments, written_in(body))
     parameters.declare(op)

@@ -12,13 +12,9 @@ from gpucodegen.emit.text.fragments import Text, call
 from gpucodegen.ir.operation import Operation, Value
 from gpucodegen.ir.types import I1
 
-_BYTES = 8
-"""Bytes of a barrier, and what divides its address."""
-
-
 def create(e: Emitter, op: Operation) -> None:
     """``nvgpu.mbarrier.create``: words of shared memory."""
-    made = shared_array(e, barrier_count(op.result.type), "i64", _BYTES)
+    made = shared_array(e, barrier_count(op.result.type), "i64")
     name = e.variable(op.result)
     e.facts.shared.add(name)
     e.writer.line(f"{name} = {made}")

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from gpucodegen.dialects import affine
+from gpucodegen.dialects.nvgpu.types import BARRIER_BYTES, barrier_count
 from gpucodegen.dialects.shared.combiners import OF_ATOMICS, atomic_kind
 from gpucodegen.dialects.shared.memory_spaces import is_shared
 from gpucodegen.emit.kernel.context import Emitter, Handler
@@ -201,15 +202,29 @@ def shared_array(
     return call(e.make(f"shared_{hint}", "shared", count, kind, *wide))
 
 
-def shared_in(operations: Iterable[Operation]) -> int:
-    """Bytes of the shared memory that operations allocate, at least."""
-    found = (op for root in operations for op in root.walk() if op.name in _ALLOCATED)
-    buffers = ((op, ty) for op in found if isinstance(ty := op.result.type, MemRefType))
-    return sum(
-        static_elements(ty, op.location) * stored_bytes(stored_dtype(ty, op, "cuda"))
-        for op, ty in buffers
-        if is_shared(ty.memory_space)
-    )
+def shared_in(
+    operations: Iterable[Operation], alignments: Mapping[Value, int]
+) -> int:
+    """Bytes of the shared memory that operations allocate, in their order."""
+    end = 0
+    for root in operations:
+        for op in root.walk():
+            size = _shared_bytes(op)
+            if size:
+                least = alignments.get(op.result, SHARED_ALIGNMENT)
+                end = -(-end // least) * least + size
+    return end
+
+
+def _shared_bytes(op: Operation) -> int:
+    """What one operation allocates."""
+    if op.name == "nvgpu.mbarrier.create":
+        return barrier_count(op.result.type) * BARRIER_BYTES
+    ty = op.result.type if op.name in _ALLOCATED else None
+    if not isinstance(ty, MemRefType) or not is_shared(ty.memory_space):
+        return 0
+    kind = stored_dtype(ty, op, "cuda")
+    return static_elements(ty, op.location) * stored_bytes(kind)
 
 
 _ALLOCATED = ("memref.alloca", "memref.alloc")
