@@ -1,0 +1,153 @@
+"""Programs of nvgpu for sm_90: tensor copies, mbarriers, products by four warps."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import gpucodegen as gcg
+from gpucodegen import errors
+from tests.programs.warpgroup_texts import Product, tile_by_store
+
+pytestmark = pytest.mark.filterwarnings("ignore::gpucodegen.errors.KernelUnproven")
+STORED = {"f16": "f2", "f32": "f4", "i8": "i1", "i32": "i4"}
+Arrays = tuple[np.ndarray[Any, Any], ...]
+
+
+def arrays(p: Product) -> Arrays:
+    """Small integers, which every type holds exactly."""
+    rng = np.random.default_rng(0)
+    shape_b = (p.k, p.n) if p.by_columns else (p.n, p.k)
+    shapes = (p.m, p.k), shape_b
+    a, b = (rng.integers(-4, 5, s).astype(STORED[p.factor]) for s in shapes)
+    extents = -(-p.m // p.tile_m) * p.tile_m, -(-p.n // p.tile_n) * p.tile_n
+    return a, b, np.full(extents, -7, STORED[p.total])
+
+
+def agrees(p: Product, a: Any, b: Any, c: Any) -> None:
+    right = np.zeros(c.shape)
+    right[: p.m, : p.n] = a.astype("f8") @ (b if p.by_columns else b.T).astype("f8")
+    assert (c == right).all()
+
+
+PRODUCTS = [
+    Product(),
+    Product(k=64, stages=1),
+    Product(m=128, n=128, stages=2, k=192),
+    Product(m=56, n=120, k=72, stages=2),
+    Product(tile_m=128, m=128, tile_n=128, n=128, k=64, stages=1),
+    Product(by_columns=False, tile_n=128, n=128, k=128, stages=2),
+    Product(span=64, tile_n=32, n=32, k=96),
+    Product(span=32, tile_n=16, n=16, k=48, by_columns=False),
+    Product(total="f16", k=128),
+    Product(factor="i8", total="i32", by_columns=False, k=256, stages=2),
+    Product(factor="f32", by_columns=False, tile_n=32, n=32, k=64, stages=2),
+]
+
+
+@pytest.mark.sampled(6)
+@pytest.mark.parametrize("p", PRODUCTS, ids=str)
+def test_products(p: Product) -> None:
+    a, b, c = arrays(p)
+    gcg.compile(p.text, target="sim").f(a, b, c)
+    agrees(p, a, b, c)
+
+
+@pytest.mark.slow
+def test_the_interpreter_agrees() -> None:
+    p = Product(n=24, tile_n=24, k=96, stages=2, span=64, by_columns=False)
+    a, b, c = arrays(p)
+    gcg.compile(p.text, target="interp").f(a, b, c)
+    agrees(p, a, b, c)
+
+
+def test_boxes_are_stored_and_clipped() -> None:
+    a, b = np.arange(60 * 64, dtype="f4").reshape(60, 64), np.zeros((60, 64), "f4")
+    gcg.compile(tile_by_store(), target="sim").f(a, b)
+    assert (b == 2 * a).all()
+
+
+def test_what_is_not_proven_is_said() -> None:
+    with pytest.warns(errors.KernelUnproven, match="not proven free of races"):
+        gcg.compile(tile_by_store(), target="sim").source("f")
+
+
+STATIC = Product(k=128, stages=1)
+FAULTS = errors.LaunchFailed
+MUTATIONS = [
+    ("full: no wait", "try_wait.parity %full[%s], %p, %ticks", "", FAULTS),
+    ("empty: no wait", "try_wait.parity %empty[%s], %p, %ticks", "", FAULTS),
+    ("full: nothing expected", "arrive.expect_tx %full[%s], %bytes", "", FAULTS),
+    ("empty: no arrival", "%t = nvgpu.mbarrier.arrive %empty[%s]", "", FAULTS),
+    ("too many bytes", f"constant {STATIC.step * 256}", "constant 16400", FAULTS),
+    ("too few bytes", f"constant {STATIC.step * 256}", "constant 16368", FAULTS),
+    ("full: phase flipped", "eq, %turn, %c1", "eq, %turn, %c0", FAULTS),
+    ("empty: phase flipped", "eq, %turn, %c0", "eq, %turn, %c1", FAULTS),
+    ("one arrival too many", "init %full[%s], %c1", "init %full[%s], %two", FAULTS),
+    ("one arrival too few", "init %empty[%s], %c128", "init %empty[%s], %c1", FAULTS),
+    ("not initialised", "nvgpu.mbarrier.init %empty[%s], %c128 : {bar}", "", FAULTS),
+    ("another barrier", "%full[%s] to %va", "%empty[%s] to %va", FAULTS),
+    ("another stage waited for", "%full[%s], %p", "%full[%c0], %p", FAULTS),
+    ("barrier dropped", "    gpu.barrier\n", "\n", FAULTS),
+    ("a copy dropped", "nvgpu.tma.async.load %ma", "", FAULTS),
+    ("two threads produce", "eq, %tx, %c128", "uge, %tx, %c128", FAULTS),
+    ("a thread leaves the group", "ult, %tx, %c128", "ult, %tx, %bk", FAULTS),
+]
+"""What is done to a ring: the text at which a line is dropped, or what replaces it."""
+
+
+def mutated(text: str, old: str, new: str) -> str:
+    """Without the operation that has ``old`` in it, or with ``new`` in its place."""
+    old = old.replace("{bar}", "!nvgpu")
+    assert old in text, old
+    if new:
+        return text.replace(old, new)
+    start = text.rindex("\n", 0, text.index(old))
+    stop = text.index("\n", text.index(old))
+    while text[stop + 1 :].lstrip().startswith(":"):
+        stop = text.index("\n", stop + 1)
+    return text[:start] + text[stop:]
+
+
+@pytest.mark.sampled(9)
+@pytest.mark.parametrize(
+    ("old", "new", "problem"),
+    [row[1:] for row in MUTATIONS],
+    ids=[row[0] for row in MUTATIONS],
+)
+def test_a_ring_that_is_spoilt(old: str, new: str, problem: type[Exception]) -> None:
+    p = Product(k=128, stages=1 if "%c0]" not in new else 2)
+    with pytest.raises(problem):
+        gcg.compile(mutated(p.text, old, new), target="sim").f(*arrays(p))
+
+
+STORE_MUTATIONS = [
+    ("fence dropped", "nvvm.fence.proxy", ""),
+    (
+        "barrier before the store dropped",
+        "kind<async.shared>}\n    gpu.barrier",
+        "kind<async.shared>}",
+    ),
+    ("stores not waited for", "nvvm.cp.async.bulk.wait_group 0", ""),
+    ("no group", "nvvm.cp.async.bulk.commit.group", ""),
+    ("wait dropped", "nvgpu.mbarrier.try_wait.parity", ""),
+    (
+        "all threads copy",
+        "%ma[%x, %y], %g[%c0] to %s, predicate = %first",
+        "%ma[%x, %y], %g[%c0] to %s",
+    ),
+]
+
+
+@pytest.mark.sampled(3)
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [row[1:] for row in STORE_MUTATIONS],
+    ids=[row[0] for row in STORE_MUTATIONS],
+)
+def test_a_store_that_is_spoilt(old: str, new: str) -> None:
+    x = np.ones((60, 64), "f4")
+    with pytest.raises(FAULTS):
+        gcg.compile(mutated(tile_by_store(), old, new), target="sim").f(x, x.copy())
