@@ -140,7 +140,7 @@ def emit_kernel(op: Operation, name: str, emission: Emission) -> EmittedKernel:
         any(inner.name == "gcg.grid_barrier" for o in body for inner in o.walk()),
         resident_blocks(op),
         is_dynamic,
-        any(inner.name.startswith(WARPGROUPS) for o in body for inner in o.walk()),
+        any(inner.name.startswith(_SPECIFIC) for o in body for inner in o.walk()),
     )
     transfers_ = tuple(emitter.transfers)
     return EmittedKernel(source, tuple(extras), spelling, transfers_, emitter.reports)
@@ -170,6 +170,8 @@ def block_of(op: Operation) -> tuple[int, int, int] | None:
     return None if x is None or y is None or z is None else (x, y, z)
 
 
+_SPECIFIC = (WARPGROUPS, "nvvm.setmaxregister")
+"""How the names of operations begin that only devices of one architecture have."""
 _STORES = {
     "affine.store": 1,
     "memref.store": 1,

@@ -63,7 +63,6 @@ class Thread:
             raise Stopped
         return self.brought
 
-
     def until(self, op: Operation, over: Callable[[], bool]) -> None:
         """Let others go on until something is so.  Raises BarrierMissed."""
         if self.back is None and not over():

@@ -138,7 +138,9 @@ def _store_sum(m: Machine, op: Operation, total: Array, target: MemRef) -> None:
     group, turn = divmod(lane, 4)
     name = name_of(op.operands[1])
     rows = range(16 * warp + group, total.shape[0], 8)
-    for row in (r for r in rows if r % ROWS in (16 * warp + group, 16 * warp + group + 8)):
+    for row in (
+        r for r in rows if r % ROWS in (16 * warp + group, 16 * warp + group + 8)
+    ):
         for column in range(2 * turn, total.shape[1], 8):
             for n in (column, column + 1):
                 value = total[row, n]

@@ -11,7 +11,6 @@ from typing import Any
 from numba.core import types
 
 
-
 from gpucodegen.intrinsics.engines.instructions import SHARED, in_space, instruction
 from gpucodegen.intrinsics.framework.lowering import (
     I1,
@@ -66,7 +65,9 @@ def address(face: Face) -> Any:
 
 def init(face: Face) -> Any:
     """``mbarrier_init(p, i, count)``; copies see it, too."""
-    text = "mbarrier.init.shared::cta.b64 [$0], $1; fence.mbarrier_init.release.cluster;"
+    text = (
+        "mbarrier.init.shared::cta.b64 [$0], $1; fence.mbarrier_init.release.cluster;"
+    )
     return _counted(face, "mbarrier_init", text)
 
 

@@ -101,9 +101,7 @@ class Accumulator:
 
 def descriptor(face: Face, span: int, lines: int) -> Any:
     """``matrix_descriptor(p, offset)``: a factor of so many lines in shared memory."""
-    fixed = (
-        (lines * span >> 4) << 16 | (ATOM * span >> 4) << 32 | MODES[span] << 62
-    )
+    fixed = (lines * span >> 4) << 16 | (ATOM * span >> 4) << 32 | MODES[span] << 62
     fixed -= (fixed >> 63) << 64
 
     def lower(low: Lowering, pointer: Any, offset: Any) -> Any:

@@ -60,7 +60,9 @@ def form_of(
     inner = buffer.strides[-1] if buffer.strides else 0
     problem = _problem(form, inner)
     if problem:
-        raise errors.WrongTensorMap(shape=list(buffer.shape), box=list(box), problem=problem)
+        raise errors.WrongTensorMap(
+            shape=list(buffer.shape), box=list(box), problem=problem
+        )
     return form
 
 

@@ -12,6 +12,7 @@ from gpucodegen.emit.text.fragments import Text, call
 from gpucodegen.ir.operation import Operation, Value
 from gpucodegen.ir.types import I1
 
+
 def create(e: Emitter, op: Operation) -> None:
     """``nvgpu.mbarrier.create``: words of shared memory."""
     made = shared_array(e, barrier_count(op.result.type), "i64")

@@ -202,9 +202,7 @@ def shared_array(
     return call(e.make(f"shared_{hint}", "shared", count, kind, *wide))
 
 
-def shared_in(
-    operations: Iterable[Operation], alignments: Mapping[Value, int]
-) -> int:
+def shared_in(operations: Iterable[Operation], alignments: Mapping[Value, int]) -> int:
     """Bytes of the shared memory that operations allocate, in their order."""
     end = 0
     for root in operations:
