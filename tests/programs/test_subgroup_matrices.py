@@ -80,6 +80,7 @@ def whole(shape: tuple[int, int], kind: str, seed: int) -> np.ndarray[Any, Any]:
     return numbers.astype(STORED[kind])
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     ("m", "n", "k", "factor", "total"),
     [
@@ -193,6 +194,7 @@ CHANGES = [
 ]
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(("kind", "element", "function"), CHANGES)
 def test_elementwise(kind: str, element: str, function: Any) -> None:
     form, memory = f'16x16x{element}, "COp"', f"memref<16x16x{element}>"

@@ -65,10 +65,9 @@ class Product:
         one_b = (
             f"memref<{rows_b}x{columns_b}x{f}, strided<[{columns_b}, 1], offset: ?>, 3>"
         )
-        da = f"!nvgpu.warpgroup.descriptor<tensor = memref<{self.tile_m}x{self.step}x{f}, 3>>"
-        db = (
-            f"!nvgpu.warpgroup.descriptor<tensor = memref<{rows_b}x{columns_b}x{f}, 3>>"
-        )
+        factor = "!nvgpu.warpgroup.descriptor<tensor = memref<{}x{}x{}, 3>>"
+        da = factor.format(self.tile_m, self.step, f)
+        db = factor.format(rows_b, columns_b, f)
         acc = (
             "!nvgpu.warpgroup.accumulator<fragmented ="
             f" vector<{self.tile_m}x{self.tile_n}x{self.total}>>"
@@ -80,9 +79,7 @@ class Product:
         c = f"memref<{grid[0] * self.tile_m}x{grid[1] * self.tile_n}x{self.total}>"
         bytes_ = (self.tile_m + self.tile_n) * self.span
         parts = -(-columns_b // box_b[1])
-        loads = "".join(
-            self._load_b(n, box_b, sb, one_b, tb, bar) for n in range(parts)
-        )
+        loads = "".join(self._load_b(n, box_b, sb, tb, bar) for n in range(parts))
         place_b = f"%vb = memref.subview %sb[%s, 0, 0] [1, {rows_b}, {columns_b}]"
         return f"""
 func.func @f(%a: {a}, %b: {b}, %c: {c}) {{
@@ -172,7 +169,7 @@ func.func @f(%a: {a}, %b: {b}, %c: {c}) {{
         )
 
     def _load_b(
-        self, n: int, box: tuple[int, int], ring: str, one: str, tb: str, bar: str
+        self, n: int, box: tuple[int, int], ring: str, tb: str, bar: str
     ) -> str:
         """The nth box of B's step: they lie one behind the other."""
         rows, columns = box

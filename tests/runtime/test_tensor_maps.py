@@ -52,7 +52,7 @@ def test_what_no_engine_copies(
 
 
 def test_what_the_driver_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A library in the driver's place, which notes what it gets, and writes 16 words."""
+    """A library in place of the driver's, which notes what it gets and writes words."""
     noted: list[Any] = []
 
     class Driver:

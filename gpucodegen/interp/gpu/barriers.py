@@ -1,4 +1,4 @@
-"""nvgpu: barriers that count arrivals and bytes; nvvm: fences, which do nothing here."""
+"""nvgpu: barriers that count arrivals and bytes; nvvm: fences, which do nothing."""
 
 from __future__ import annotations
 

@@ -10,7 +10,6 @@ from typing import Any
 
 from numba.core import types
 
-
 from gpucodegen.intrinsics.engines.instructions import SHARED, in_space, instruction
 from gpucodegen.intrinsics.framework.lowering import (
     I1,
