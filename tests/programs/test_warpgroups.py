@@ -9,6 +9,9 @@ import pytest
 
 import gpucodegen as gcg
 from gpucodegen import errors
+from gpucodegen.parser import parse_module
+from gpucodegen.passes.analysis.lifting import Surroundings
+from gpucodegen.passes.checks.races import is_proven
 from tests.programs.warpgroup_texts import Product, tile_by_store
 
 pytestmark = pytest.mark.filterwarnings("ignore::gpucodegen.errors.KernelUnproven")
@@ -72,6 +75,14 @@ def test_boxes_are_stored_and_clipped() -> None:
 def test_what_is_not_proven_is_said() -> None:
     with pytest.warns(errors.KernelUnproven, match="not proven free of races"):
         gcg.compile(tile_by_store(), target="sim").source("f")
+
+
+def test_a_kernel_that_the_proof_does_not_model_is_not_proven() -> None:
+    """No barrier of it may be dropped because nothing was found without it."""
+    program = gcg.compile(tile_by_store(), target="sim")
+    module = parse_module(program.stages("f")[-1][1])
+    (kernel,) = (op for op in module.walk() if op.name == "gpu.func")
+    assert not is_proven(kernel, Surroundings.of(module))
 
 
 BYTES = Product().step * 256
