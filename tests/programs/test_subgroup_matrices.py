@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -183,20 +184,31 @@ def test_matrices_beyond_their_buffer() -> None:
     refused(launch(body, f"%c: {memory}"), errors.OutOfBounds, "outside")
 
 
-CHANGES = [
+Change = Callable[[Any, Any], Any]
+
+
+def quotient(x: Any, y: Any) -> Any:
+    return (x / y).astype("i4")
+
+
+def negative(x: Any, _: Any) -> Any:
+    return -x
+
+
+CHANGES: list[tuple[str, str, Change]] = [
     ("addf", "f16", np.add),
     ("subf", "f16", np.subtract),
     ("maxf", "f32", np.maximum),
     ("divf", "f32", np.divide),
     ("muli", "i32", np.multiply),
-    ("divs", "i32", lambda x, y: (x / y).astype("i4")),
-    ("negatef", "f32", lambda x, _: -x),
+    ("divs", "i32", quotient),
+    ("negatef", "f32", negative),
 ]
 
 
 @pytest.mark.sampled(3)
 @pytest.mark.parametrize(("kind", "element", "function"), CHANGES)
-def test_elementwise(kind: str, element: str, function: Any) -> None:
+def test_elementwise(kind: str, element: str, function: Change) -> None:
     form, memory = f'16x16x{element}, "COp"', f"memref<16x16x{element}>"
     ty = f"!gpu.mma_matrix<{form}>"
     given = ["%x"] if kind.startswith("negate") else ["%x", "%y"]

@@ -58,9 +58,7 @@ def test_what_the_driver_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
     class Driver:
         @staticmethod
         def cuTensorMapEncodeTiled(*given: Any) -> int:  # noqa: N802 - its name
-            noted.extend(
-                list(v) if isinstance(v, ctypes.Array) else v.value for v in given
-            )
+            noted.extend(v.value if hasattr(v, "value") else list(v) for v in given)
             words = (ctypes.c_int64 * 16).from_address(given[0].value)
             words[:] = range(16)
             return 0

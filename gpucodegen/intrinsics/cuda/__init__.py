@@ -51,9 +51,15 @@ PLAIN = faces.plain(FACE) | {
     "int64": int64,
 }
 cuda = threads.face(FACE)
-OWN = warps.factories(FACE) | grids.factories(FACE) | memory.own_factories(FACE)
-for engine in (barriers, subgroups, tensor_copies, warpgroups):
-    OWN |= engine.factories(FACE)
+OWN = (
+    warps.factories(FACE)
+    | grids.factories(FACE)
+    | memory.own_factories(FACE)
+    | barriers.factories(FACE)
+    | subgroups.factories(FACE)
+    | tensor_copies.factories(FACE)
+    | warpgroups.factories(FACE)
+)
 """Factories that CUDA alone has."""
 globals().update(FACTORIES | PLAIN | OWN)
 

@@ -50,7 +50,7 @@ def compile_ptx(spec: KernelSpec, cc: Capability = (9, 0)) -> str:
 
 def _own(spec: KernelSpec, cc: Capability) -> Capability:
     """The architecture, with its own features for a kernel that uses them."""
-    return (*cc[:2], "a") if spec.specific else cc
+    return (cc[0], cc[1], "a") if spec.specific else cc
 
 
 def _compiled(spec: KernelSpec, cc: Capability) -> str:

@@ -58,9 +58,9 @@ def _element(env: Environment, ty: Type, memory: Type) -> tuple[tuple[str, str],
     width, each = (8, 2) if role == "COp" else (4 * per, per)
     i, j, n = (env.names.fresh(name) for name in ("row", "column", "part"))
     group, turn = f"floor(({env.lane})/4)", f"(({env.lane}) mod 4)"
-    place = f"8*{i} + {group}", f"{width}*{j} + {each}*{turn} + {n}"
+    one, other = f"8*{i} + {group}", f"{width}*{j} + {each}*{turn} + {n}"
     span = (i, str(rows // 8)), (j, str(columns // width)), (n, str(each))
-    return place[::-1] if role == "BOp" else place, span
+    return (other, one) if role == "BOp" else (one, other), span
 
 
 def _row_stride(ty: Type) -> int | None:
