@@ -106,6 +106,14 @@ class LaunchFailed(LaunchError):
     remedy = "{hint}"
 
 
+class WrongTensorMap(LaunchError):
+    """A tensor, or a box of it, that no copy engine takes."""
+
+    code = "L023"
+    template = "no tensor map of an array of {shape} in boxes of {box}: {problem}"
+    remedy = "Give an array whose rows are 16-byte multiples, and boxes of those too"
+
+
 class OutOfMemory(LaunchError):
     """An allocation that the device or the limit refuses."""
 

@@ -126,6 +126,14 @@ class TimeTilesUnproven(CodegenWarning):
     remedy = "Pass time_tiles=False to start without them"
 
 
+class KernelUnproven(CodegenWarning):
+    """A kernel whose order of threads this proof does not model."""
+
+    code = "W021"
+    template = "the kernel is not proven free of races: {reason}"
+    remedy = "Run it with target='sim', which checks every execution for races"
+
+
 class PossiblySlow(CodegenWarning):
     """A long sum of floats on a GPU, whose order has to stay."""
 

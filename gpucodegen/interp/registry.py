@@ -32,8 +32,8 @@ _MODULES = {
     "math": "scalars.math",
     "memref": "memory.memref memory.accesses memory.views memory.transfers"
     " memory.atomics",
-    "nvgpu": "gpu.copies gpu.fragments",
-    "nvvm": "gpu.nvvm",
+    "nvgpu": "gpu.copies gpu.fragments gpu.barriers gpu.warpgroups",
+    "nvvm": "gpu.nvvm gpu.barriers",
     "scf": "control.scf control.forall control.parallel",
     "shape": "tensors.shape control.assuming",
     "tensor": "tensors.tensor tensors.slices tensors.gather linalg.relayout",

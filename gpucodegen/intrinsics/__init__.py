@@ -10,6 +10,7 @@ on every face that has its target.
 - `tiles`: tiles in registers
 - `cpu`: the face of the CPU
 - `cuda`: the face of CUDA
+- `engines`: matrix units and copy engines of a GPU
 - `pool`: threads of CPU kernels
 - `direct`: repeated calls in machine code
 """

@@ -112,6 +112,7 @@ class Memory:
         if at == len(self._bases) or self._bases[at] != address - BASE:
             raise ValueError(f"no allocation starts at {address:#x}")
         base, end = self._bases.pop(at), self._ends.pop(at)
+        self.descriptors.pop(address, None)
         self.used -= end - base
         if end - base >= _LARGE:
             start = align(base, _PAGE)

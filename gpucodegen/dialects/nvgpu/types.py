@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from gpucodegen.dialects.framework.assembly_elements import (
     FormatElement,
@@ -65,6 +67,58 @@ def _value(r: Reader) -> object:
     return r.type() if is_type else r.keyword()
 
 
+class Held(NamedTuple):
+    """``memref<128x64xf16, 3>`` or ``vector<64x8xf32>`` within a type's text."""
+
+    shape: tuple[int, ...]
+    element: str
+
+
+def fields(ty: Type) -> dict[str, str]:
+    """What stands between the brackets of a type.
+
+    >>> ty = DialectType("nvgpu.warpgroup.descriptor<tensor = memref<8x64xf16, 3>>")
+    >>> fields(ty), held(fields(ty)["tensor"])
+    ({'tensor': 'memref<8x64xf16, 3>'}, Held(shape=(8, 64), element='f16'))
+    """
+    inner = str(ty).partition("<")[2].rpartition(">")[0]
+    found: dict[str, str] = {}
+    for part in re.findall(r"(?:[^,<]|<[^<>]*(?:<[^<>]*>[^<>]*)*>)+", inner):
+        key, _, value = part.partition("=")
+        found[key.strip()] = value.strip()
+    return found
+
+
+def held(text: str) -> Held:
+    """Extents and element of a memref or vector; empty where it is no such."""
+    match = re.fullmatch(r"(?:memref|vector)<((?:\d+x)*)(\w+)\b.*>", text)
+    if match is None:
+        return Held((), "")
+    return Held(tuple(map(int, match[1].split("x")[:-1])), match[2])
+
+
+def barrier_count(ty: Type) -> int:
+    """How many barriers a group has."""
+    return int(fields(ty).get("num_barriers", "1"))
+
+
+def swizzle_span(ty: Type) -> int:
+    """Bytes within which a tensor map permutes; 0: none.
+
+    >>> swizzle_span(DialectType("nvgpu.tensormap.descriptor<swizzle = swizzle_64b>"))
+    64
+    """
+    word = fields(ty).get("swizzle", "none")
+    return 0 if word == "none" else int(word.removeprefix("swizzle_").rstrip("b"))
+
+
+def is_tensor_map(ty: Type) -> bool:
+    """Whether values of a type are tensor maps."""
+    return named(MAP).accepts(ty)
+
+
+BARRIER_BYTES = 8
+"""Bytes of a barrier, and what divides its address."""
 MAP, BARRIERS = "tensormap.descriptor", "mbarrier.group"
 DESCRIPTOR, SUM = "warpgroup.descriptor", "warpgroup.accumulator"
 

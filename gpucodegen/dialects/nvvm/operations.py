@@ -12,7 +12,7 @@ from gpucodegen.dialects.framework.constraints import (
 )
 from gpucodegen.dialects.framework.declare import always, like, op
 from gpucodegen.dialects.framework.definition import Op, Trait
-from gpucodegen.ir.types import F32, I1, I32
+from gpucodegen.ir.types import F32, I1, I32, I64
 
 SHUFFLES = ("bfly", "up", "down", "idx")
 VOTES = ("any", "all", "ballot", "uni")
@@ -94,5 +94,29 @@ OPERATIONS = (
         same="value result",
         infer={"mask": _MASK, "result": like("value")},
         types={"value": _THIRTY_TWO},
+    ),
+    op("nvvm.cp.async.bulk.commit.group"),
+    op(
+        "nvvm.cp.async.bulk.wait_group",
+        "",
+        "$group attr-dict",
+        attributes={"group": kinds.integer(I32), "read": kinds.UNIT},
+    ),
+    op("nvvm.fence.mbarrier.init"),
+    op("nvvm.fence.proxy", attributes={"kind": kinds.ANY, "space": kinds.OPTIONAL}),
+    op(
+        "nvvm.setmaxregister",
+        "",
+        "$action $regCount attr-dict",
+        attributes={
+            "action": kinds.keyword_of("nvvm.action<", ("increase", "decrease")),
+            "regCount": kinds.integer(I32),
+        },
+    ),
+    op(
+        "nvvm.wgmma.wait.group.sync.aligned",
+        "",
+        "attr-dict $group",
+        attributes={"group": kinds.integer(I64)},
     ),
 )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from gpucodegen.dialects import affine, memref
 from gpucodegen.dialects.nvgpu.copy_kinds import CopyPlan
+from gpucodegen.dialects.nvgpu.types import fields, swizzle_span
 from gpucodegen.dialects.shared.combiners import OF_ATOMICS, atomic_kind
 from gpucodegen.dialects.shared.transfers import (
     STARTS,
@@ -19,7 +20,7 @@ from gpucodegen.emit.kernel.kinds import is_index
 from gpucodegen.emit.tables.memory.addressing import strides_of
 from gpucodegen.emit.tables.memory.memory import memref_type, nothing, stored_dtype
 from gpucodegen.emit.tables.memory.transfers import indices_of, noted
-from gpucodegen.emit.text.fragments import Text, call
+from gpucodegen.emit.text.fragments import Text, call, number
 from gpucodegen.emit.text.header import literal
 from gpucodegen.ir.affine.expressions import AffineExpr, Const
 from gpucodegen.ir.attributes import (
@@ -113,6 +114,19 @@ def constant(e: Emitter, op: Operation) -> None:
     e.define(op.result, call("rt.constant", literal(e.constants[symbol])))
 
 
+def tensor_map(e: Emitter, op: Operation) -> None:
+    """``nvgpu.tma.create.descriptor``."""
+    tensor, *box = op.operands
+    given = fields(op.result.type)
+    if given.get("interleave", "none") != "none" or given.get("oob", "zero") != "zero":
+        raise e.refusal(op, "Write oob = zero, interleave = none")
+    promotion = given.get("l2promo", "none").removeprefix("l2promo_").rstrip("b")
+    fetched = number(int(promotion) if promotion.isdecimal() else 0)
+    sizes = shape_text(e, [e.index(v) for v in box])
+    span = number(swizzle_span(op.result.type))
+    e.define(op.result, call("rt.tensor_map", e.text(tensor), sizes, span, fetched))
+
+
 # -- transfers -------------------------------------------------------------------------
 
 
@@ -170,6 +184,7 @@ HANDLERS: dict[str, Handler] = (
         "memref.atomic_rmw": atomic,
         "memref.copy": copy,
         "memref.get_global": constant,
+        "nvgpu.tma.create.descriptor": tensor_map,
         "memref.prefetch": nothing,
         "affine.prefetch": nothing,
     }

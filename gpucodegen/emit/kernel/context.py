@@ -82,6 +82,8 @@ class Facts:
     blocks; ``dynamic_shared``: each launch gives them their shared memory, which is too
     much for arrays of the kernel; ``shared``, ``private`` and ``heap`` name the
     pointers that the kernel makes itself.
+    ``alignments``: what must divide the addresses of some buffers in shared memory, and
+    ``spans`` are those of the swizzles by which descriptors of matrices are laid out.
     """
 
     tags: Mapping[Value, str] = field(default_factory=dict[Value, str])
@@ -91,6 +93,8 @@ class Facts:
     shared: set[str] = field(default_factory=set[str])
     private: set[str] = field(default_factory=set[str])
     heap: set[str] = field(default_factory=set[str])
+    alignments: Mapping[Value, int] = field(default_factory=dict[Value, int])
+    spans: dict[Value, int] = field(default_factory=dict[Value, int])
 
 
 @dataclass(slots=True)

@@ -16,6 +16,12 @@ from gpucodegen.emit.kernel.spelling import WIDE_CUDA, Spelling
 from gpucodegen.emit.tables import gpu, warps
 from gpucodegen.emit.tables.arithmetic import casts, complexes, index_math, scalars
 from gpucodegen.emit.tables.control import affine_loops, cfg, scf_loops
+from gpucodegen.emit.tables.engines import (
+    barriers,
+    subgroups,
+    tensor_copies,
+    warpgroups,
+)
 from gpucodegen.emit.tables.memory import memory, transfers, views
 from gpucodegen.emit.tables.vectors import vectors
 from gpucodegen.ir.operation import Operation
@@ -66,6 +72,10 @@ CUDA = Emission(
     | gpu.HANDLERS
     | warps.HANDLERS
     | transfers.CUDA_HANDLERS
+    | subgroups.HANDLERS
+    | barriers.HANDLERS
+    | tensor_copies.HANDLERS
+    | warpgroups.HANDLERS
     | {"gpu.return": leave},
     WIDE_CUDA,
 )

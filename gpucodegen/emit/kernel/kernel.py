@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from gpucodegen.dialects.func import Function
 from gpucodegen.dialects.gpu import known_block, resident_blocks
 from gpucodegen.dialects.nvgpu.copies import COPY
+from gpucodegen.dialects.nvgpu.types import is_tensor_map
 from gpucodegen.dialects.shared.transfers import STARTS, ends_of
 from gpucodegen.emit.kernel.context import Emitter, Facts
 from gpucodegen.emit.kernel.emissions import Emission
@@ -20,6 +21,8 @@ from gpucodegen.emit.kernel.reports import Reports
 from gpucodegen.emit.kernel.spelling import DECLARED_SHARED, Spelling
 from gpucodegen.emit.tables.arithmetic import complexes, scalars
 from gpucodegen.emit.tables.control.cfg import emit_blocks
+from gpucodegen.emit.tables.engines.tensor_copies import alignments
+from gpucodegen.emit.tables.engines.warpgroups import PREFIX as WARPGROUPS
 from gpucodegen.emit.tables.memory import transfers
 from gpucodegen.emit.tables.memory.addressing import (
     FAR,
@@ -52,6 +55,7 @@ class KernelSource:
     """A kernel as the runtime takes it.
 
     ``dynamic_shared``: its launches give the ``shared_bytes`` of a block.
+    ``specific``: it uses what only devices of one architecture have.
     """
 
     name: str
@@ -63,6 +67,7 @@ class KernelSource:
     cooperative: bool = False
     resident: int | None = None
     dynamic_shared: bool = False
+    specific: bool = False
 
     @property
     def signature(self) -> tuple[tuple[str, str], ...]:
@@ -110,9 +115,10 @@ def emit_kernel(op: Operation, name: str, emission: Emission) -> EmittedKernel:
         spelling = emission.wide
     header = Header(spelling.face, names)
     emitter = Emitter(spelling, emission.handlers, names, header)
-    is_dynamic = spelling.in_blocks and shared_in(body) > DECLARED_SHARED
+    aligned = alignments(body) if spelling.in_blocks else {}
+    is_dynamic = spelling.in_blocks and shared_in(body, aligned) > DECLARED_SHARED
     tags, groups = transfers.tags_in(body), transfers.in_flight(body)
-    emitter.facts = Facts(tags, groups, block_of(op), is_dynamic)
+    emitter.facts = Facts(tags, groups, block_of(op), is_dynamic, alignments=aligned)
     emitter.begin(blocks)
     parameters = _Parameters(emitter, function.arguments, written_in(body))
     parameters.declare(op)
@@ -133,6 +139,7 @@ def emit_kernel(op: Operation, name: str, emission: Emission) -> EmittedKernel:
         any(inner.name == "gcg.grid_barrier" for o in body for inner in o.walk()),
         resident_blocks(op),
         is_dynamic,
+        any(inner.name.startswith(_SPECIFIC) for o in body for inner in o.walk()),
     )
     transfers_ = tuple(emitter.transfers)
     return EmittedKernel(source, tuple(extras), spelling, transfers_, emitter.reports)
@@ -162,6 +169,8 @@ def block_of(op: Operation) -> tuple[int, int, int] | None:
     return None if x is None or y is None or z is None else (x, y, z)
 
 
+_SPECIFIC = (WARPGROUPS, "nvvm.setmaxregister")
+"""How the names of operations begin that only devices of one architecture have."""
 _STORES = {
     "affine.store": 1,
     "memref.store": 1,
@@ -176,6 +185,8 @@ _STORES = {
     "affine.dma_wait": 0,
     "gcg.grid_barrier": 0,
     COPY: 0,
+    "gpu.subgroup_mma_store_matrix": 1,
+    "nvgpu.warpgroup.mma.store": 1,
 }
 """The operand that an operation writes to."""
 
@@ -229,6 +240,10 @@ class _Parameters:
             name = e.names.fresh(value.name, "arg")
             if isinstance(value.type, MemRefType):
                 self._declare_memref(op, position, value, value.type, name)
+                continue
+            if is_tensor_map(value.type):
+                self._params.append(KernelParam(name, "pointer", "i64", writable=False))
+                e.rename(value, name)
                 continue
             kind = e.dtype(op, value)
             carried = "f32" if kind in NARROW else self._carried(kind)

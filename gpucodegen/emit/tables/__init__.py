@@ -4,6 +4,7 @@
 - `memory`: accesses, buffers, views, transfers
 - `vectors`: register tiles
 - `control`: loops, branches, blocks
+- `engines`: matrix units and copy engines
 - `gpu`: thread identities and barriers
 - `warps`: exchange among the lanes of a warp
 """

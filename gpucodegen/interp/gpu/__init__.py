@@ -7,6 +7,8 @@
 - `memory`: memory of the device
 - `matrices`: of a subgroup
 - `copies`: to shared memory, waited for
+- `barriers`: those that count arrivals and bytes
+- `warpgroups`: boxes of tensors, products by four warps
 - `fragments`: of matrices, in lanes
 - `nvvm`: instructions of NVIDIA
 """

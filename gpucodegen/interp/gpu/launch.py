@@ -27,6 +27,7 @@ MORE_MEETINGS = frozenset(
     (
         "nvvm.barrier0 nvvm.barrier gpu.warp_execute_on_lane_0"
         " gpu.subgroup_mma_store_matrix nvgpu.ldmatrix nvgpu.mma.sync"
+        " nvgpu.mbarrier.try_wait.parity"
     ).split()
 )
 

@@ -33,6 +33,8 @@ class Thread:
     values: dict[Any, Any] = field(default_factory=dict[Any, Any])
     waits: tuple[Operation, Any, bool] | None = None
     """The operation, what the thread brings, and whether the warp alone meets."""
+    asks: Callable[[], bool] | None = None
+    """Whether it may go on, where it waits for others without meeting them."""
     brought: dict[int, Any] = field(default_factory=dict[int, Any])
     turn: threading.Semaphore = field(default_factory=lambda: threading.Semaphore(0))
     back: threading.Semaphore | None = None
@@ -60,6 +62,14 @@ class Thread:
         if self.stopped:
             raise Stopped
         return self.brought
+
+    def until(self, op: Operation, over: Callable[[], bool]) -> None:
+        """Let others go on until something is so.  Raises BarrierMissed."""
+        if self.back is None and not over():
+            raise _missed(op, 1, 1)
+        while not over():
+            self.asks = over
+            self.meet(op, None, of_warp=False)
 
 
 Body = Callable[[Thread], None]
@@ -122,7 +132,7 @@ def _schedule(threads: Sequence[Thread], back: threading.Semaphore) -> None:
     ready = list(threads)
     while ready:
         for thread in ready:
-            thread.waits = None
+            thread.waits = thread.asks = None
             thread.turn.release()
             back.acquire()
             if thread.failure is not None:
@@ -133,6 +143,10 @@ def _schedule(threads: Sequence[Thread], back: threading.Semaphore) -> None:
 def _released(threads: Sequence[Thread]) -> list[Thread]:
     """Those who have met: warps first.  Raises BarrierMissed."""
     waiting = [t for t in threads if not t.ended]
+    free = [t for t in waiting if t.asks is not None and t.asks()]
+    if free:
+        return free
+    waiting = [t for t in waiting if t.asks is None] or waiting
     groups: dict[tuple[int, Operation], list[Thread]] = defaultdict(list)
     for thread in waiting:
         assert thread.waits is not None
@@ -152,13 +166,16 @@ def _common(threads: Sequence[Thread], waiting: Sequence[Thread]) -> Operation:
     """The operation at which a whole block meets."""
     places = {t.waits[0] for t in waiting if t.waits is not None}
     op = next(iter(places))
+    if any(t.asks is not None for t in waiting):
+        raise _missed(op, len(waiting), len(threads))
     kinds = {place.name for place in places}
     is_plain = kinds <= {"gpu.barrier", "nvvm.barrier0", "nvvm.barrier"}
     if len(waiting) != len(threads) or (len(places) > 1 and not is_plain):
-        raise errors.BarrierMissed(
-            op.location,
-            waiting=len(waiting),
-            count=len(threads),
-            operation=op.name,
-        )
+        raise _missed(op, len(waiting), len(threads))
     return op
+
+
+def _missed(op: Operation, waiting: int, count: int) -> errors.BarrierMissed:
+    return errors.BarrierMissed(
+        op.location, waiting=waiting, count=count, operation=op.name
+    )

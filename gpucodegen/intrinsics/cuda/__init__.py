@@ -30,6 +30,12 @@ from numba.core.types import (
 
 from gpucodegen.intrinsics.cuda import grids, memory, threads, warps
 from gpucodegen.intrinsics.cuda.face import FACE
+from gpucodegen.intrinsics.engines import (
+    barriers,
+    subgroups,
+    tensor_copies,
+    warpgroups,
+)
 from gpucodegen.intrinsics.framework import faces
 
 FACTORIES = faces.shaped(FACE) | memory.factories(FACE)
@@ -45,7 +51,15 @@ PLAIN = faces.plain(FACE) | {
     "int64": int64,
 }
 cuda = threads.face(FACE)
-OWN = warps.factories(FACE) | grids.factories(FACE) | memory.own_factories(FACE)
+OWN = (
+    warps.factories(FACE)
+    | grids.factories(FACE)
+    | memory.own_factories(FACE)
+    | barriers.factories(FACE)
+    | subgroups.factories(FACE)
+    | tensor_copies.factories(FACE)
+    | warpgroups.factories(FACE)
+)
 """Factories that CUDA alone has."""
 globals().update(FACTORIES | PLAIN | OWN)
 

@@ -49,7 +49,7 @@ def pointer(name: str) -> Any:
     return types.CPointer(getattr(types, element(name).pointee))
 
 
-def shared(face: Face, n: int, name: str) -> Any:
+def shared(face: Face, n: int, name: str, alignment: int = ALIGNMENT) -> Any:
     """``shared()``: ``n`` elements of the block's shared memory, one array per call."""
 
     def lower(low: Lowering) -> Any:
@@ -59,14 +59,16 @@ def shared(face: Face, n: int, name: str) -> Any:
         array = ir.GlobalVariable(module, ty, unique, addrspace=SHARED)
         array.linkage = "internal"
         array.initializer = ir.Constant(ty, ir.Undefined)
-        array.align = ALIGNMENT
+        array.align = alignment
         generic = low.builder.addrspacecast(array, ty.as_pointer())
         return low.builder.bitcast(generic, low.value_type(low.signature.return_type))
 
     return face.define(f"shared_{n}_{name}", 0, lambda: signature(pointer(name)), lower)
 
 
-def dynamic_shared(face: Face, offset: int, name: str) -> Any:
+def dynamic_shared(
+    face: Face, offset: int, name: str, alignment: int = ALIGNMENT
+) -> Any:
     """``dynamic_shared()``: elements from a byte of what each launch gives a block."""
 
     def lower(low: Lowering) -> Any:
@@ -76,7 +78,8 @@ def dynamic_shared(face: Face, offset: int, name: str) -> Any:
             ty = ir.ArrayType(ir.IntType(8), 0)
             array = ir.GlobalVariable(module, ty, DYNAMIC, addrspace=SHARED)
             array.linkage = "external"
-            array.align = ALIGNMENT
+            array.align = alignment
+        array.align = max(array.align, alignment)
         start = low.builder.gep(array, [I32(0), I32(offset)])
         generic = low.builder.addrspacecast(start, ir.IntType(8).as_pointer())
         return low.builder.bitcast(generic, low.value_type(low.signature.return_type))

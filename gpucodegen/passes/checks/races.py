@@ -30,14 +30,22 @@ from gpucodegen.tiling.proof.loops import LoopKind, loop_verdicts, nested_loops
 
 
 def check_kernel(op: Operation, surroundings: Surroundings) -> None:
-    """Raise an error with both source positions and a witness unless proven."""
+    """Raise an error with both source positions and a witness unless proven.
+
+    Warns KernelUnproven of a kernel with operations that the proof does not model.
+    """
+    strange = _unmodelled(op)
+    if strange is not None:
+        reason = f"it does not know how {strange.name} orders threads and copies"
+        errors.tell(errors.KernelUnproven(strange.location, reason=reason))
+        return
     for error in _failures(op, surroundings):
         raise error
 
 
 def is_proven(op: Operation, surroundings: Surroundings) -> bool:
-    """Whether `check_kernel` finds nothing."""
-    return not any(_failures(op, surroundings))
+    """Whether `check_kernel` finds nothing, and no more than the proof models."""
+    return _unmodelled(op) is None and not any(_failures(op, surroundings))
 
 
 def _failures(
@@ -54,6 +62,16 @@ def _failures(
         yield from unpaired(op, built, unfinished)
     if op.name == "func.func":
         yield from _parallel_loops(op, surroundings)
+
+
+_UNMODELLED = ("nvgpu.mbarrier.", "nvgpu.tma.async.", "nvgpu.warpgroup.")
+"""How the names of operations begin whose order the proof does not know."""
+
+
+def _unmodelled(op: Operation) -> Operation | None:
+    """The first of such operations in a kernel."""
+    inside = op.walk() if op.name == "gpu.func" else ()
+    return next((o for o in inside if o.name.startswith(_UNMODELLED)), None)
 
 
 def _parallel_loops(

@@ -136,6 +136,12 @@ class NumpyEngine:
         buffer.array[...] = contents
         return replace(buffer, pooled=False)
 
+    def tensor_map(self, buffer: Buffer, box: Shape, *_: object) -> NoReturn:
+        """None.  Raises WrongTensorMap."""
+        raise errors.WrongTensorMap(
+            shape=list(buffer.shape), box=list(box), problem="only GPUs copy by maps"
+        )
+
     def launcher(self, spec: KernelSpec) -> Launcher:
         """A kernel that takes buffers and numbers."""
         return self._ready(spec).launch

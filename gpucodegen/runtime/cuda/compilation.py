@@ -31,6 +31,7 @@ def compile_ptx(spec: KernelSpec, cc: Capability = (9, 0)) -> str:
 
     ``cc`` is (major, minor) or (9, 0, "a") for an architecture's own features.
     """
+    cc = _own(spec, cc)
     limit = most_shared(cc[:2]) if spec.dynamic_shared else STATIC_SHARED
     if spec.shared_bytes > limit:
         raise errors.ResourceLimit(
@@ -45,6 +46,11 @@ def compile_ptx(spec: KernelSpec, cc: Capability = (9, 0)) -> str:
     text = _compiled(spec, cc)
     PTX.put(key, text.encode())
     return text
+
+
+def _own(spec: KernelSpec, cc: Capability) -> Capability:
+    """The architecture, with its own features for a kernel that uses them."""
+    return (cc[0], cc[1], "a") if spec.specific else cc
 
 
 def _compiled(spec: KernelSpec, cc: Capability) -> str:
@@ -121,6 +127,7 @@ RECORDS = 2
 
 def compile_cubin(spec: KernelSpec, cc: Capability = (9, 0)) -> Cubin:
     """The machine code of a kernel, or what the disk cache has of it; needs no GPU."""
+    cc = _own(spec, cc)
     key = _key(spec, cc)
     stored = CUBINS.get(key)
     if stored is not None:

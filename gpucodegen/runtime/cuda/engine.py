@@ -18,6 +18,7 @@ import numpy as np
 from gpucodegen import errors
 from gpucodegen.intrinsics.framework.counting import MAX_OFFSET
 from gpucodegen.runtime.cuda.kernel import CudaKernel
+from gpucodegen.runtime.cuda.tensor_maps import WORDS, encoded, form_of
 from gpucodegen.runtime.devices import choice
 from gpucodegen.runtime.devices.protocol import Device
 from gpucodegen.runtime.devices.recording import Recording
@@ -162,6 +163,15 @@ class CudaEngine:
                 index=offset, buffer=f"a view of shape {shape}", shape=buffer.shape
             )
         return view
+
+    def tensor_map(
+        self, buffer: Buffer, box: Shape, swizzle: int, promotion: int
+    ) -> Buffer:
+        """What copies of boxes of a buffer know of it, in memory of its own."""
+        form = form_of(buffer, box, swizzle, promotion)
+        made = self.alloc((WORDS,), "i64")
+        self.device.put_tensor_map(made.array, form, encoded)
+        return made
 
     def constant(self, value: Any) -> Buffer:
         """A copy on the device, which is made now also where operations are noted."""

@@ -23,6 +23,7 @@ from gpucodegen.runtime.devices.protocol import (
     PackedArguments,
     Shape,
     Stream,
+    TensorForm,
     Triple,
     failure,
     stream_pointer,
@@ -114,6 +115,17 @@ class CupyDevice:
             )
             under_way = [each for each in self._pinned if not each[0].done]
             self._pinned = [*under_way, (stream.record(), memory)]
+
+    def put_tensor_map(
+        self,
+        array: Any,
+        form: TensorForm,
+        encoded: Callable[[TensorForm], np.ndarray[Any, Any]],
+    ) -> None:
+        """A tensor map as the driver writes it."""
+        with self._calls():
+            words = encoded(form)
+        self.upload(array, words)
 
     def fetch(self, array: Any) -> Callable[[], np.ndarray[Any, Any]]:
         """The contents on their way to pinned memory, and from there.

@@ -36,6 +36,7 @@ from gpucodegen.runtime.devices.protocol import (
     LaunchLimits,
     PackedArguments,
     Shape,
+    TensorForm,
     Triple,
     failure,
 )
@@ -159,6 +160,16 @@ class EmulatedDevice:
     def fill(self, array: EmulatedArray, value: Any) -> None:
         """One number to every element."""
         array[...] = value
+
+    def put_tensor_map(
+        self, array: EmulatedArray, form: TensorForm, encoded: Callable[..., Any]
+    ) -> None:
+        """A record of its own: no driver is here."""
+        del encoded
+        self.touch("a tensor map", writes=[array])
+        address, _, size, *parts, _ = form
+        made = _ptx().TensorMap(address, size, *parts)
+        self.memory.descriptors[array.data.ptr] = made
 
     def load(
         self, name: str, code: bytes, *, cooperative: bool = False

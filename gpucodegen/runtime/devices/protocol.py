@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from gpucodegen import errors
 from gpucodegen.tiling.machine.gpu.devices import most_shared
@@ -72,6 +72,24 @@ class LaunchLimits:
 
 def _by(extents: Sequence[int]) -> str:
     return " x ".join(map(str, extents))
+
+
+class TensorForm(NamedTuple):
+    """A tensor in global memory and the box of it that one copy moves.
+
+    ``extents`` and ``box`` count elements of ``size`` bytes, the last dimension first;
+    ``strides`` are bytes, of all dimensions but that one.  ``swizzle`` is 0 or the span
+    in bytes within which a copy permutes, ``promotion`` the bytes that caches fetch.
+    """
+
+    address: int
+    element: str
+    size: int
+    extents: Shape
+    strides: Shape
+    box: Shape
+    swizzle: int = 0
+    promotion: int = 0
 
 
 class DeviceArray(Protocol):
@@ -193,6 +211,15 @@ class Device(Protocol):
 
     def fill(self, array: Any, value: Any) -> None:
         """One number to every element."""
+        ...
+
+    def put_tensor_map(
+        self,
+        array: Any,
+        form: TensorForm,
+        encoded: Callable[[TensorForm], np.ndarray[Any, Any]],
+    ) -> None:
+        """A tensor map to an array of 128 bytes; ``encoded``: by the driver."""
         ...
 
     def load(self, name: str, code: bytes, *, cooperative: bool = False) -> Any:

@@ -18,6 +18,7 @@ from gpucodegen.runtime.devices.protocol import (
     PackedArguments,
     Shape,
     Stream,
+    TensorForm,
     Triple,
 )
 
@@ -82,6 +83,13 @@ class Recording:
     def fill(self, array: Any, value: Any) -> None:
         """Note a fill."""
         self._operations.append(partial(self.device.fill, array, value))
+
+    def put_tensor_map(
+        self, array: Any, form: TensorForm, encoded: Callable[..., Any]
+    ) -> NoReturn:
+        """A map that is made once knows nothing of later arrays."""
+        del array, form, encoded
+        raise errors.NotRecordable(operation="a tensor map")
 
     def load(self, name: str, code: bytes, *, cooperative: bool = False) -> Any:
         """A kernel on the device."""

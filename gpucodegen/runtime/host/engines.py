@@ -81,6 +81,12 @@ class Engine(Protocol):
         """Row-major elements of another type, so many bytes after the first."""
         ...
 
+    def tensor_map(
+        self, buffer: Buffer, box: Shape, swizzle: int, promotion: int
+    ) -> Buffer:
+        """What copy engines know of a buffer; the CPU has none."""
+        ...
+
     def constant(self, value: Any) -> Buffer:
         """A constant in this engine's memory."""
         ...

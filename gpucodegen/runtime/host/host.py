@@ -170,6 +170,12 @@ class HostApi(Views):
             self._kept.tags[buffer.pointer] = self.alloc(buffer.shape, "tag")
         return self._kept.tags[buffer.pointer]
 
+    def tensor_map(
+        self, buffer: Buffer, box: Index, swizzle: int, promotion: int
+    ) -> Buffer:
+        """``nvgpu.tma.create.descriptor``: which boxes of a buffer copies move."""
+        return self._engine.tensor_map(buffer, box, swizzle, promotion)
+
     # Kernels and transfers.
 
     def kernel(

@@ -102,4 +102,5 @@ def kernel_spec(
         threads,
         kernel.cooperative,
         kernel.dynamic_shared,
+        kernel.specific,
     )

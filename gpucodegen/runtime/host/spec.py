@@ -31,6 +31,7 @@ class KernelSpec:
     ``dynamic_shared``: its launches give the ``shared_bytes`` of a block, which it does
     not declare.
     ``cooperative``: its blocks wait for each other, so all of them run at once.
+    ``specific``: it is compiled for the features of one architecture, as sm_90a is.
     ``fastmath`` holds LLVM flags; "contract" allows fused multiply-add.
     """
 
@@ -45,6 +46,7 @@ class KernelSpec:
     threads: int = 0
     cooperative: bool = False
     dynamic_shared: bool = False
+    specific: bool = False
 
     @property
     def signature(self) -> tuple[tuple[str, str], ...]:

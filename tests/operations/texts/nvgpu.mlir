@@ -74,31 +74,99 @@ gpu.launch blocks(%bx, %by, %bz) in (%gx = %one, %gy = %one, %gz = %one) threads
   gpu.terminator
 }
 
-// ----- nvgpu.mbarrier.create nvgpu.mbarrier.init nvgpu.mbarrier.get nvgpu.mbarrier.arrive nvgpu.mbarrier.arrive.nocomplete nvgpu.mbarrier.arrive.expect_tx nvgpu.mbarrier.test.wait nvgpu.mbarrier.try_wait.parity nvgpu.tma.create.descriptor nvgpu.tma.fence.descriptor nvgpu.tma.prefetch.descriptor nvgpu.tma.async.load nvgpu.tma.async.store nvgpu.warpgroup.generate.descriptor nvgpu.warpgroup.mma.init.accumulator nvgpu.warpgroup.mma nvgpu.warpgroup.mma.store
-func.func @f(%x: f32) {
-  %zero = arith.constant 0 : index
-  %n = arith.constant 64 : index
-  %p = arith.constant true
-  %b = nvgpu.mbarrier.create -> !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>>
-  nvgpu.mbarrier.init %b[%zero], %n : !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>>
-  %i = nvgpu.mbarrier.get %b[%zero] : !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>> -> i64
-  %t = nvgpu.mbarrier.arrive %b[%zero] : !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>> -> !nvgpu.mbarrier.token
-  %t2 = nvgpu.mbarrier.arrive.nocomplete %b[%zero], %n : !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>> -> !nvgpu.mbarrier.token
-  nvgpu.mbarrier.arrive.expect_tx %b[%zero], %n : !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>>
-  %done = nvgpu.mbarrier.test.wait %b[%zero], %t : !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>>, !nvgpu.mbarrier.token
-  nvgpu.mbarrier.try_wait.parity %b[%zero], %p, %n : !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>>
-  %g = memref.alloc() : memref<128x64xf16>
-  %u = memref.cast %g : memref<128x64xf16> to memref<*xf16>
-  %m = nvgpu.tma.create.descriptor %u box[%n, %n] : memref<*xf16> -> !nvgpu.tensormap.descriptor<tensor = memref<128x64xf16, 3>, swizzle = swizzle_128b, l2promo = none, oob = zero, interleave = none>
-  nvgpu.tma.fence.descriptor %m : !nvgpu.tensormap.descriptor<tensor = memref<128x64xf16, 3>, swizzle = swizzle_128b, l2promo = none, oob = zero, interleave = none>
-  nvgpu.tma.prefetch.descriptor %m : !nvgpu.tensormap.descriptor<tensor = memref<128x64xf16, 3>, swizzle = swizzle_128b, l2promo = none, oob = zero, interleave = none>
-  %d = memref.alloc() : memref<128x64xf16, 3>
-  nvgpu.tma.async.load %m[%zero, %zero], %b[%zero] to %d : !nvgpu.tensormap.descriptor<tensor = memref<128x64xf16, 3>, swizzle = swizzle_128b, l2promo = none, oob = zero, interleave = none>, !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>> -> memref<128x64xf16, 3>
-  nvgpu.tma.async.store %d to %m[%zero, %zero] : memref<128x64xf16, 3> -> !nvgpu.tensormap.descriptor<tensor = memref<128x64xf16, 3>, swizzle = swizzle_128b, l2promo = none, oob = zero, interleave = none>
-  %w = nvgpu.warpgroup.generate.descriptor %d, %m : memref<128x64xf16, 3>, !nvgpu.tensormap.descriptor<tensor = memref<128x64xf16, 3>, swizzle = swizzle_128b, l2promo = none, oob = zero, interleave = none> -> !nvgpu.warpgroup.descriptor<tensor=memref<128x64xf16, 3>>
-  %h = nvgpu.warpgroup.mma.init.accumulator -> !nvgpu.warpgroup.accumulator<fragmented = vector<128x128xf32>>
-  %k = nvgpu.warpgroup.mma %w, %w, %h transposeB : !nvgpu.warpgroup.descriptor<tensor=memref<128x64xf16, 3>>, !nvgpu.warpgroup.descriptor<tensor=memref<128x64xf16, 3>>, !nvgpu.warpgroup.accumulator<fragmented = vector<128x128xf32>> -> !nvgpu.warpgroup.accumulator<fragmented = vector<128x128xf32>>
-  %o = memref.alloc() : memref<128x128xf32, 3>
-  nvgpu.warpgroup.mma.store %k, %o : !nvgpu.warpgroup.accumulator<fragmented = vector<128x128xf32>> to memref<128x128xf32, 3>
-  return
+// ----- nvgpu.mbarrier.create nvgpu.mbarrier.init nvgpu.mbarrier.get nvgpu.mbarrier.arrive nvgpu.mbarrier.arrive.nocomplete nvgpu.mbarrier.arrive.expect_tx nvgpu.mbarrier.test.wait nvgpu.mbarrier.try_wait.parity
+(%a: memref<32xf32>, %b: memref<32xf32>)
+%zero = arith.constant 0 : index
+%one = arith.constant 1 : index
+%n = arith.constant 32 : index
+gpu.launch blocks(%bx, %by, %bz) in (%gx = %one, %gy = %one, %gz = %one) threads(%tx, %ty, %tz) in (%ex = %n, %ey = %one, %ez = %one) workgroup(%s : memref<32xf32, 3>) {
+  %two = arith.constant 2 : index
+  %more = arith.constant 33 : index
+  %ticks = arith.constant 1000 : index
+  %even = arith.constant false
+  %first = arith.cmpi eq, %tx, %zero : index
+  %g = nvgpu.mbarrier.create -> !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>, num_barriers = 3>
+  nvgpu.mbarrier.init %g[%zero], %n, predicate = %first : !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>, num_barriers = 3>
+  nvgpu.mbarrier.init %g[%one], %more, predicate = %first : !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>, num_barriers = 3>
+  nvgpu.mbarrier.init %g[%two], %one, predicate = %first : !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>, num_barriers = 3>
+  %place = nvgpu.mbarrier.get %g[%zero] : !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>, num_barriers = 3> -> i64
+  gpu.barrier
+  %x = memref.load %a[%tx] : memref<32xf32>
+  memref.store %x, %s[%tx] : memref<32xf32, 3>
+  %t = nvgpu.mbarrier.arrive %g[%zero] : !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>, num_barriers = 3> -> !nvgpu.mbarrier.token
+  %over = nvgpu.mbarrier.test.wait %g[%zero], %t : !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>, num_barriers = 3>, !nvgpu.mbarrier.token
+  nvgpu.mbarrier.try_wait.parity %g[%zero], %even, %ticks : !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>, num_barriers = 3>
+  %m = nvgpu.mbarrier.arrive.nocomplete %g[%one], %one : !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>, num_barriers = 3> -> !nvgpu.mbarrier.token
+  nvgpu.mbarrier.arrive.expect_tx %g[%two], %zero, predicate = %first : !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>, num_barriers = 3>
+  nvgpu.mbarrier.try_wait.parity %g[%two], %even, %ticks : !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>, num_barriers = 3>
+  %last = arith.constant 31 : index
+  %other = arith.subi %last, %tx : index
+  %y = memref.load %s[%other] : memref<32xf32, 3>
+  memref.store %y, %b[%tx] : memref<32xf32>
+  gpu.terminator
+}
+
+// ----- nvgpu.tma.create.descriptor nvgpu.tma.fence.descriptor nvgpu.tma.prefetch.descriptor nvgpu.tma.async.load nvgpu.tma.async.store
+(%a: memref<16x64xf16>, %b: memref<16x64xf16>)
+%zero = arith.constant 0 : index
+%one = arith.constant 1 : index
+%n = arith.constant 32 : index
+%eight = arith.constant 8 : index
+%width = arith.constant 64 : index
+%ua = memref.cast %a : memref<16x64xf16> to memref<*xf16>
+%ub = memref.cast %b : memref<16x64xf16> to memref<*xf16>
+%ma = nvgpu.tma.create.descriptor %ua box[%eight, %width] : memref<*xf16> -> !nvgpu.tensormap.descriptor<tensor = memref<8x64xf16, 3>, swizzle = swizzle_128b, l2promo = none, oob = zero, interleave = none>
+%mb = nvgpu.tma.create.descriptor %ub box[%eight, %width] : memref<*xf16> -> !nvgpu.tensormap.descriptor<tensor = memref<8x64xf16, 3>, swizzle = swizzle_128b, l2promo = none, oob = zero, interleave = none>
+gpu.launch blocks(%bx, %by, %bz) in (%gx = %one, %gy = %one, %gz = %one) threads(%tx, %ty, %tz) in (%ex = %n, %ey = %one, %ez = %one) workgroup(%s : memref<8x64xf16, 3>) {
+  %bytes = arith.constant 1024 : index
+  %ticks = arith.constant 1000 : index
+  %even = arith.constant false
+  %first = arith.cmpi eq, %tx, %zero : index
+  %g = nvgpu.mbarrier.create -> !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>>
+  nvgpu.mbarrier.init %g[%zero], %one, predicate = %first : !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>>
+  nvgpu.tma.fence.descriptor %ma : !nvgpu.tensormap.descriptor<tensor = memref<8x64xf16, 3>, swizzle = swizzle_128b, l2promo = none, oob = zero, interleave = none>
+  nvgpu.tma.prefetch.descriptor %ma, predicate = %first : !nvgpu.tensormap.descriptor<tensor = memref<8x64xf16, 3>, swizzle = swizzle_128b, l2promo = none, oob = zero, interleave = none>
+  gpu.barrier
+  scf.if %first {
+    nvgpu.mbarrier.arrive.expect_tx %g[%zero], %bytes : !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>>
+    nvgpu.tma.async.load %ma[%zero, %eight], %g[%zero] to %s : !nvgpu.tensormap.descriptor<tensor = memref<8x64xf16, 3>, swizzle = swizzle_128b, l2promo = none, oob = zero, interleave = none>, !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>> -> memref<8x64xf16, 3>
+    nvgpu.mbarrier.try_wait.parity %g[%zero], %even, %ticks : !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>>
+    nvgpu.tma.async.store %s to %mb[%zero, %zero] : memref<8x64xf16, 3> -> !nvgpu.tensormap.descriptor<tensor = memref<8x64xf16, 3>, swizzle = swizzle_128b, l2promo = none, oob = zero, interleave = none>
+    nvvm.cp.async.bulk.commit.group
+    nvvm.cp.async.bulk.wait_group 0
+  }
+  gpu.terminator
+}
+
+// ----- nvgpu.warpgroup.generate.descriptor nvgpu.warpgroup.mma.init.accumulator nvgpu.warpgroup.mma nvgpu.warpgroup.mma.store
+(%a: memref<64x32xf16>, %b: memref<32x64xf16>, %c: memref<64x64xf32>)
+%zero = arith.constant 0 : index
+%one = arith.constant 1 : index
+%n = arith.constant 128 : index
+%depth = arith.constant 32 : index
+%width = arith.constant 64 : index
+%ua = memref.cast %a : memref<64x32xf16> to memref<*xf16>
+%ub = memref.cast %b : memref<32x64xf16> to memref<*xf16>
+%ma = nvgpu.tma.create.descriptor %ua box[%width, %depth] : memref<*xf16> -> !nvgpu.tensormap.descriptor<tensor = memref<64x32xf16, 3>, swizzle = swizzle_64b, l2promo = none, oob = zero, interleave = none>
+%mb = nvgpu.tma.create.descriptor %ub box[%depth, %width] : memref<*xf16> -> !nvgpu.tensormap.descriptor<tensor = memref<32x64xf16, 3>, swizzle = swizzle_128b, l2promo = none, oob = zero, interleave = none>
+gpu.launch blocks(%bx, %by, %bz) in (%gx = %one, %gy = %one, %gz = %one) threads(%tx, %ty, %tz) in (%ex = %n, %ey = %one, %ez = %one) workgroup(%sa : memref<64x32xf16, 3>, %sb : memref<32x64xf16, 3>) {
+  %bytes = arith.constant 8192 : index
+  %ticks = arith.constant 1000 : index
+  %even = arith.constant false
+  %first = arith.cmpi eq, %tx, %zero : index
+  %g = nvgpu.mbarrier.create -> !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>>
+  nvgpu.mbarrier.init %g[%zero], %one, predicate = %first : !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>>
+  gpu.barrier
+  scf.if %first {
+    nvgpu.mbarrier.arrive.expect_tx %g[%zero], %bytes : !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>>
+    nvgpu.tma.async.load %ma[%zero, %zero], %g[%zero] to %sa : !nvgpu.tensormap.descriptor<tensor = memref<64x32xf16, 3>, swizzle = swizzle_64b, l2promo = none, oob = zero, interleave = none>, !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>> -> memref<64x32xf16, 3>
+    nvgpu.tma.async.load %mb[%zero, %zero], %g[%zero] to %sb : !nvgpu.tensormap.descriptor<tensor = memref<32x64xf16, 3>, swizzle = swizzle_128b, l2promo = none, oob = zero, interleave = none>, !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>> -> memref<32x64xf16, 3>
+  }
+  nvgpu.mbarrier.try_wait.parity %g[%zero], %even, %ticks : !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>>
+  %x = nvgpu.warpgroup.generate.descriptor %sa, %ma : memref<64x32xf16, 3>, !nvgpu.tensormap.descriptor<tensor = memref<64x32xf16, 3>, swizzle = swizzle_64b, l2promo = none, oob = zero, interleave = none> -> !nvgpu.warpgroup.descriptor<tensor = memref<64x32xf16, 3>>
+  %y = nvgpu.warpgroup.generate.descriptor %sb, %mb : memref<32x64xf16, 3>, !nvgpu.tensormap.descriptor<tensor = memref<32x64xf16, 3>, swizzle = swizzle_128b, l2promo = none, oob = zero, interleave = none> -> !nvgpu.warpgroup.descriptor<tensor = memref<32x64xf16, 3>>
+  %z = nvgpu.warpgroup.mma.init.accumulator -> !nvgpu.warpgroup.accumulator<fragmented = vector<64x64xf32>>
+  %d = nvgpu.warpgroup.mma %x, %y, %z transposeB : !nvgpu.warpgroup.descriptor<tensor = memref<64x32xf16, 3>>, !nvgpu.warpgroup.descriptor<tensor = memref<32x64xf16, 3>>, !nvgpu.warpgroup.accumulator<fragmented = vector<64x64xf32>> -> !nvgpu.warpgroup.accumulator<fragmented = vector<64x64xf32>>
+  nvgpu.warpgroup.mma.store %d, %c : !nvgpu.warpgroup.accumulator<fragmented = vector<64x64xf32>> to memref<64x64xf32>
+  gpu.terminator
 }

@@ -103,3 +103,20 @@ gpu.launch blocks(%bx, %by, %bz) in (%gx = %two, %gy = %one, %gz = %one) threads
   memref.store %y, %a[%at] : memref<64xi32>
   gpu.terminator
 }
+
+// ----- nvvm.cp.async.bulk.commit.group nvvm.cp.async.bulk.wait_group nvvm.fence.proxy nvvm.fence.mbarrier.init nvvm.setmaxregister nvvm.wgmma.wait.group.sync.aligned
+(%a: memref<128xf32>)
+%one = arith.constant 1 : index
+%n = arith.constant 128 : index
+gpu.launch blocks(%bx, %by, %bz) in (%gx = %one, %gy = %one, %gz = %one) threads(%tx, %ty, %tz) in (%ex = %n, %ey = %one, %ez = %one) {
+  nvvm.setmaxregister decrease 40
+  %x = memref.load %a[%tx] : memref<128xf32>
+  %y = arith.addf %x, %x : f32
+  memref.store %y, %a[%tx] : memref<128xf32>
+  nvvm.fence.mbarrier.init
+  nvvm.fence.proxy {kind = #nvvm.proxy_kind<async.shared>, space = #nvvm.shared_space<cta>}
+  nvvm.cp.async.bulk.commit.group
+  nvvm.cp.async.bulk.wait_group 0 {read}
+  nvvm.wgmma.wait.group.sync.aligned 0
+  gpu.terminator
+}

@@ -102,6 +102,7 @@ _TABLE: dict[str, _Rule] = {
     "gpu.rotate": _first_lanes,
     "gpu.shuffle": _first_lanes,
     "gpu.subgroup_broadcast": _whole_warp,
+    "gpu.subgroup_mma_compute": _whole_warp,
     "gpu.subgroup_reduce": _whole_warp,
     "nvvm.bar.warp.sync": _masked(0, EVERYTHING),
     "nvvm.redux.sync": _masked(1),

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from gpucodegen.dialects import affine
+from gpucodegen.dialects.nvgpu.types import BARRIER_BYTES, barrier_count
 from gpucodegen.dialects.shared.combiners import OF_ATOMICS, atomic_kind
 from gpucodegen.dialects.shared.memory_spaces import is_shared
 from gpucodegen.emit.kernel.context import Emitter, Handler
@@ -172,9 +173,9 @@ def allocate(e: Emitter, op: Operation) -> None:
     hint = f"{count}x{kind}"
     name, alignment = e.variable(op.result), 0
     if e.spelling.in_blocks and is_shared(ty.memory_space):
-        made = _shared(e, count, kind)
+        alignment = e.facts.alignments.get(op.result, SHARED_ALIGNMENT)
+        made = shared_array(e, count, kind, alignment)
         e.facts.shared.add(name)
-        alignment = SHARED_ALIGNMENT
     elif op.name == "memref.alloc" and e.spelling.has_heap and kind != "tag":
         made = call(e.make(f"heap_{kind}", "heap", kind), str(count))
         e.facts.heap.add(name)
@@ -187,27 +188,41 @@ def allocate(e: Emitter, op: Operation) -> None:
     e.buffers[op.result] = Descriptor(name, kind, sizes, strides, alignment=alignment)
 
 
-def _shared(e: Emitter, count: int, kind: str) -> Text:
+def shared_array(
+    e: Emitter, count: int, kind: str, alignment: int = SHARED_ALIGNMENT
+) -> Text:
     """Elements that a block shares: an array of its own, or a part of what it gets."""
-    hint = f"{count}x{kind}"
+    hint, alignment = f"{count}x{kind}", max(alignment, SHARED_ALIGNMENT)
+    start = -(-e.shared_bytes // alignment) * alignment
+    e.shared_bytes = start + count * stored_bytes(kind)
+    wide = (alignment,) if alignment > SHARED_ALIGNMENT else ()
     if e.facts.dynamic_shared:
-        start = -(-e.shared_bytes // SHARED_ALIGNMENT) * SHARED_ALIGNMENT
-        e.shared_bytes = start + count * stored_bytes(kind)
         name = f"shared_{hint}_from_{start}"
-        return call(e.make(name, "dynamic_shared", start, kind))
-    e.shared_bytes += count * stored_bytes(kind)
-    return call(e.make(f"shared_{hint}", "shared", count, kind))
+        return call(e.make(name, "dynamic_shared", start, kind, *wide))
+    return call(e.make(f"shared_{hint}", "shared", count, kind, *wide))
 
 
-def shared_in(operations: Iterable[Operation]) -> int:
-    """Bytes of the shared memory that operations allocate, at least."""
-    found = (op for root in operations for op in root.walk() if op.name in _ALLOCATED)
-    buffers = ((op, ty) for op in found if isinstance(ty := op.result.type, MemRefType))
-    return sum(
-        static_elements(ty, op.location) * stored_bytes(stored_dtype(ty, op, "cuda"))
-        for op, ty in buffers
-        if is_shared(ty.memory_space)
-    )
+def shared_in(operations: Iterable[Operation], alignments: Mapping[Value, int]) -> int:
+    """Bytes of the shared memory that operations allocate, in their order."""
+    end = 0
+    for root in operations:
+        for op in root.walk():
+            size = _shared_bytes(op)
+            if size:
+                least = alignments.get(op.result, SHARED_ALIGNMENT)
+                end = -(-end // least) * least + size
+    return end
+
+
+def _shared_bytes(op: Operation) -> int:
+    """What one operation allocates."""
+    if op.name == "nvgpu.mbarrier.create":
+        return barrier_count(op.result.type) * BARRIER_BYTES
+    ty = op.result.type if op.name in _ALLOCATED else None
+    if not isinstance(ty, MemRefType) or not is_shared(ty.memory_space):
+        return 0
+    kind = stored_dtype(ty, op, "cuda")
+    return static_elements(ty, op.location) * stored_bytes(kind)
 
 
 _ALLOCATED = ("memref.alloca", "memref.alloc")

@@ -142,6 +142,8 @@ class Environment:
     """Thread loops of a kernel: its buffers in private memory are another in each."""
     blocks: tuple[str, ...] | None = None
     """Block loops of a kernel: a block's memory is one and the same in all it does."""
+    lane: Text = None
+    """The place of a thread in its warp, where the extents of blocks tell it."""
     trusts_indices: bool = False
     """Indices lie within their dimensions, also where views make one of several."""
 

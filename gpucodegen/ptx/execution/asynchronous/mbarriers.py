@@ -423,9 +423,12 @@ class MBarriers:
         free = groups.running(self.stalled)
         if free:
             return min(free, key=groups.ranks.__getitem__)
+        if self._seen != self.progress:  # all may have become free: ask each again
+            self._turns.clear()
+            self._idle = 0
         number = min(groups.at, key=lambda b: (self._turns[b], groups.ranks[b]))
         self._turns[number] += 1
-        self._idle = self._idle + 1 if self._seen == self.progress else 0
+        self._idle += 1
         self._seen = self.progress
         if self._idle > _PATIENCE * (len(groups.at) + 1):
             self._idle = 0

@@ -6,6 +6,7 @@
 - `choices`: memrefs that are one of several
 - `uniform`: what all threads of a block have alike
 - `accesses`: the cells that an operation reads and writes
+- `matrices`: those of matrices of a subgroup
 """
 
 from __future__ import annotations

@@ -17,6 +17,7 @@ from gpucodegen.ir.segments import OPERAND_SEGMENTS
 from gpucodegen.ir.types import MemRefType, UnrankedMemRefType, VectorType
 from gpucodegen.passes.analysis.lifting.environment import Environment, Text
 from gpucodegen.passes.analysis.lifting.values.expressions import map_texts
+from gpucodegen.passes.analysis.lifting.values.matrices import matrix_accesses
 from gpucodegen.tiling.model.scop import Access, AccessKind
 
 Accesses = list[Access]
@@ -277,6 +278,15 @@ def shape_read(op: Operation, env: Environment) -> Accesses:
     return whole(env, op, op.operands[1], (READ,)) if op.name == TAKES_SHAPE else []
 
 
+def _of_subgroup(kind: AccessKind) -> Callable[[Operation, Environment], Accesses]:
+    """Entry of ``gpu.subgroup_mma_load_matrix`` and ``store_matrix``."""
+
+    def entry(op: Operation, env: Environment) -> Accesses:
+        return matrix_accesses(op, env, kind, cell, whole)
+
+    return entry
+
+
 def _prefetch(op: Operation, env: Environment) -> Accesses:
     del op, env
     return []
@@ -298,6 +308,8 @@ _TABLE: dict[str, Callable[[Operation, Environment], Accesses]] = {
     "vector.maskedload": _masked(READ, lambda op: op.results[0]),
     "vector.maskedstore": _masked(WRITE, lambda op: op.operands[-1]),
     "memref.copy": _copy,
+    "gpu.subgroup_mma_load_matrix": _of_subgroup(READ),
+    "gpu.subgroup_mma_store_matrix": _of_subgroup(WRITE),
     "affine.prefetch": _prefetch,
     "memref.prefetch": _prefetch,
 }

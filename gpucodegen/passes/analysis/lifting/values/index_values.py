@@ -11,6 +11,7 @@ from gpucodegen.ir.types import IndexType
 from gpucodegen.passes.analysis.lifting.environment import Environment, Text
 from gpucodegen.passes.analysis.lifting.values.expressions import map_texts, product
 from gpucodegen.passes.analysis.lifting.values.views import unstated
+from gpucodegen.tiling.model.isl import always_holds
 
 Definitions = Mapping[Value, Operation]
 
@@ -44,6 +45,24 @@ def _binary(
         if left is None or right is None or not isinstance(op.result.type, IndexType):
             return None
         return combine(left, right)
+
+    return evaluate
+
+
+def _divided(
+    text: str,
+) -> Callable[[Operation, Environment, Definitions], Text]:
+    """Quotient or remainder of a natural number by a constant."""
+
+    def evaluate(op: Operation, env: Environment, definitions: Definitions) -> Text:
+        del definitions
+        left, right = env.all_texts(op.operands)
+        if left is None or right is None or not right.isdecimal() or right == "0":
+            return None
+        names = (*env.scope, *env.threads)
+        known = [c for name in names for c in env.ranges.get(name, ())]
+        natural = always_holds(f"{left} >= 0", known)
+        return text.format(left, right) if natural else None
 
     return evaluate
 
@@ -91,6 +110,8 @@ _TABLE: dict[str, Callable[[Operation, Environment, Definitions], Text]] = {
     "arith.addi": _binary(lambda a, b: f"({a} + {b})"),
     "arith.subi": _binary(lambda a, b: f"({a} - ({b}))"),
     "arith.muli": _binary(product),
+    **dict.fromkeys(("arith.divui", "arith.divsi"), _divided("floor(({})/{})")),
+    **dict.fromkeys(("arith.remui", "arith.remsi"), _divided("(({}) mod {})")),
     "arith.index_cast": _cast,
     "memref.dim": _dim,
 }

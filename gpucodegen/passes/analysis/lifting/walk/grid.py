@@ -14,6 +14,7 @@ from gpucodegen.dialects.func import Function
 from gpucodegen.ir.operation import Operation, Value
 from gpucodegen.passes.analysis.lifting.environment import Environment, Text
 from gpucodegen.passes.analysis.lifting.walk.walk import Walk
+from gpucodegen.tiling.machine.gpu.limits import WARP
 from gpucodegen.tiling.model.scop import Loop, Node, Role, nest
 
 IDENTITIES = {"gpu.block_id": Role.BLOCK, "gpu.thread_id": Role.THREAD}
@@ -41,8 +42,27 @@ def within_grid(
     env.scope = tuple(loop.name for loop in around if loop.role is Role.BLOCK)
     env.blocks = env.scope
     env.threads = tuple(loop.name for loop in around if loop.role is Role.THREAD)
+    env.lane = _lane(env.threads, [str(n) for n in extents[Role.THREAD]])
     _declare_buffers(op, env)
     return nest(around, body())
+
+
+def _lane(names: Sequence[str], extents: Sequence[str]) -> Text:
+    """The number of a thread in its block modulo those of a warp, x fastest.
+
+    >>> _lane(["x", "y", "z"], ["8", "4", "1"]), _lane(["x", "y", "z"], ["n", "4", "1"])
+    ('(x + 8*y) mod 32', None)
+    """
+    terms: list[str] = []
+    factor: int | None = 1
+    for name, extent in zip(names, extents, strict=True):
+        if extent == "1":
+            continue
+        if factor is None:
+            return None
+        terms.append(name if factor == 1 else f"{factor}*{name}")
+        factor = factor * int(extent) if extent.isdecimal() else None
+    return f"({' + '.join(terms) or '0'}) mod {WARP}"
 
 
 def _loop(
@@ -70,7 +90,7 @@ def _declare_buffers(op: Operation, env: Environment) -> None:
 def gpu_launch(walk: Walk, op: Operation, nodes: list[Node]) -> None:
     """``gpu.launch``: parallel loops over its blocks and threads."""
     env, launch = walk.env, gpu.Launch(op)
-    outer, threads = env.scope, env.threads
+    outer, threads, lane = env.scope, env.threads, env.lane
     sizes = env.all_texts(launch.sizes)
     kinds = [(role, d) for role in IDENTITIES.values() for d in "xyz"]
     pairs = zip(kinds, sizes, strict=True)
@@ -78,8 +98,9 @@ def gpu_launch(walk: Walk, op: Operation, nodes: list[Node]) -> None:
     names = tuple(name for name, *_ in loops)
     env.texts.update(zip(launch.arguments, (*names, *sizes), strict=False))
     env.scope, env.threads = (*outer, *names[:3]), names[3:]
+    env.lane = _lane(names[3:], [str(size) for size in sizes[3:]])
     body = _body(walk, op, launch.attributions)
-    env.scope, env.threads = outer, threads
+    env.scope, env.threads, env.lane = outer, threads, lane
     trusted = walk.trust_parallel
     chain = [
         Loop(*loop, parallel=trusted, payload=op, loc=op.location) for loop in loops

@@ -1,0 +1,11 @@
+"""The matrix units and copy engines of a GPU, by PTX that LLVM does not know.
+
+- `instructions`: PTX inline, and addresses
+- `fragments`: how lanes hold matrices
+- `subgroups`: matrices of a warp
+- `warpgroups`: products by four warps
+- `barriers`: mbarriers, fences
+- `tensor_copies`: boxes of tensors
+"""
+
+from __future__ import annotations
