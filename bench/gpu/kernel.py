@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from bench.row import Limit, Work
 from examples.problems import Answer, Arguments, Size
@@ -57,7 +57,7 @@ class GpuKernel:
     limit: Limit = Limit.FMA
     tolerance: float = 1e-4
     open_extents: Callable[[Size], Mapping[str, int] | int | None] = _none
-    options: Mapping[str, object] = field(default_factory=dict[str, object])
+    options: Mapping[str, Any] = field(default_factory=dict[str, Any])
 
     def program(self, size: Size) -> str | Path:
         """The program for extents."""

@@ -78,16 +78,20 @@ def _cupy_peer(work: Callable[..., Callable[..., object]]) -> GpuPeer:
     return GpuPeer("cupy", make)
 
 
-def _bf16(torch: Any) -> Call:
+def _bf16(torch: Any) -> Callable[..., object]:
     def product(a: Any, b: Any, _: Any) -> object:
         return torch.matmul(a.view(torch.bfloat16), b.view(torch.bfloat16))
 
     return product
 
 
-def _bytes(torch: Any) -> Call:
+def _bytes(torch: Any) -> Callable[..., object]:
     product = getattr(torch, "_int_mm")  # noqa: B009 - it has no public name
-    return lambda a, b, _: product(a, b)
+
+    def work(a: Any, b: Any, _: Any) -> object:
+        return product(a, b)
+
+    return work
 
 
 def _triton_peer(name: str, **options: object) -> GpuPeer:

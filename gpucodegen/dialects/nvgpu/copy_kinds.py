@@ -85,7 +85,7 @@ def plan_copy(
     common = gcd(*multiples.values())
     kinds = [(kind, kind.widest(size, common)) for kind in KINDS if kind.goes(spaces)]
     kind, width = next((k, n) for k, n in [*kinds, (LOOP, size)] if n)
-    reasons = []
+    reasons: list[str] = []
     if not ASYNCHRONOUS.goes(spaces):
         from_, to = spaces
         reasons.append(

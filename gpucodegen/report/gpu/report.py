@@ -36,7 +36,7 @@ from gpucodegen.tiling.machine.gpu.devices import (
 
 ARCHITECTURE = "sm_90a"
 """Where none is asked for."""
-NOTHING: Mapping[str, object] = MappingProxyType({})
+NOTHING: Mapping[str, Any] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +81,7 @@ def report(
     device: str = "",
     entry: str = "",
     sizes: Sizes | Mapping[str, int] | int | str | None = None,
-    options: Mapping[str, object] = NOTHING,
+    options: Mapping[str, Any] = NOTHING,
 ) -> GpuReport:
     """What limits the kernels of every public function, or of the one named ``entry``.
 
@@ -119,7 +119,7 @@ def report_module(
     device: str,
     entry: str,
     sizes: Sizes,
-    options: Mapping[str, object] = NOTHING,
+    options: Mapping[str, Any] = NOTHING,
 ) -> GpuReport:
     """The same for a parsed module; ``source`` is its text, where it is known."""
     chosen = device_of(arch, device)
