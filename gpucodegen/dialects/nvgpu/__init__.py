@@ -3,6 +3,7 @@
 - `types`: types that short forms write without their name
 - `checks`: rules
 - `copies`: access to asynchronous copies of a thread, and new ones
+- `shapes`: products of fragments that devices have
 - `operations`: the table
 """
 

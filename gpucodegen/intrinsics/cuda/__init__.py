@@ -12,6 +12,7 @@
 - `assembly`: PTX of a kernel
 - `face`: models of parameters and tiles
 - `memory`: shared, private, asynchronous copies
+- `matrices`: fragments in the lanes of a warp
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ from numba.core.types import (
     int64,
 )
 
-from gpucodegen.intrinsics.cuda import grids, memory, threads, warps
+from gpucodegen.intrinsics.cuda import grids, matrices, memory, threads, warps
 from gpucodegen.intrinsics.cuda.face import FACE
 from gpucodegen.intrinsics.framework import faces
 
@@ -45,7 +46,12 @@ PLAIN = faces.plain(FACE) | {
     "int64": int64,
 }
 cuda = threads.face(FACE)
-OWN = warps.factories(FACE) | grids.factories(FACE) | memory.own_factories(FACE)
+OWN = (
+    warps.factories(FACE)
+    | grids.factories(FACE)
+    | memory.own_factories(FACE)
+    | matrices.factories(FACE)
+)
 """Factories that CUDA alone has."""
 globals().update(FACTORIES | PLAIN | OWN)
 

@@ -14,13 +14,21 @@ from gpucodegen.ir.attributes import (
 )
 from gpucodegen.ir.operation import Operation, Value
 from gpucodegen.ir.segments import OPERAND_SEGMENTS
-from gpucodegen.ir.types import MemRefType, UnrankedMemRefType, VectorType
+from gpucodegen.ir.types import (
+    MemRefType,
+    UnrankedMemRefType,
+    VectorType,
+    element_bytes,
+    element_type,
+)
 from gpucodegen.passes.analysis.lifting.environment import Environment, Text
 from gpucodegen.passes.analysis.lifting.values.expressions import map_texts
 from gpucodegen.tiling.model.scop import Access, AccessKind
 
 Accesses = list[Access]
 READ, WRITE = AccessKind.READ, AccessKind.WRITE
+ROW_OF_TILE = 16
+"""Bytes of a row that ``nvgpu.ldmatrix`` loads."""
 
 
 def is_memref(value: Value) -> bool:
@@ -268,6 +276,17 @@ def _copy(op: Operation, env: Environment) -> Accesses:
     return [*whole(env, op, source, (READ,)), *whole(env, op, target, (WRITE,))]
 
 
+def _rows_of_tiles(op: Operation, env: Environment) -> Accesses:
+    """``nvgpu.ldmatrix``: a lane reads the 16 bytes whose place it brings.
+
+    All lanes of the warp are there, and each gets parts of what others read.
+    """
+    memref, *indices = op.operands
+    size = element_bytes(element_type(memref.type)) or 1
+    along = {len(indices) - 1: ROW_OF_TILE // size}
+    return [_widened(env, op, memref, env.all_texts(indices), READ, along)]
+
+
 TAKES_SHAPE = "memref.reshape"
 """The view whose extents are elements of a buffer, its second operand."""
 
@@ -298,6 +317,7 @@ _TABLE: dict[str, Callable[[Operation, Environment], Accesses]] = {
     "vector.maskedload": _masked(READ, lambda op: op.results[0]),
     "vector.maskedstore": _masked(WRITE, lambda op: op.operands[-1]),
     "memref.copy": _copy,
+    "nvgpu.ldmatrix": _rows_of_tiles,
     "affine.prefetch": _prefetch,
     "memref.prefetch": _prefetch,
 }
