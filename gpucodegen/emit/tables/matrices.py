@@ -8,7 +8,12 @@ from gpucodegen.dialects.nvgpu.shapes import SHAPES, Shape
 from gpucodegen.dialects.vector.types import integers
 from gpucodegen.emit.kernel.context import Emitter, Handler
 from gpucodegen.emit.tables.memory.memory import buffer_of
-from gpucodegen.emit.tables.vectors.types import shape_of, vector_dtype, vector_type
+from gpucodegen.emit.tables.vectors.types import (
+    shape_of,
+    suffix,
+    vector_dtype,
+    vector_type,
+)
 from gpucodegen.emit.text.fragments import Text, call
 from gpucodegen.ir.attributes import IntegerAttr
 from gpucodegen.ir.operation import Operation
@@ -52,4 +57,20 @@ def _advice(kind: str, known: Sequence[Shape]) -> str:
     return f"Keep sums in {' or '.join(sums)}" if sums else f"Use {', '.join(kinds)}"
 
 
-HANDLERS: dict[str, Handler] = {"nvgpu.ldmatrix": load, "nvgpu.mma.sync": multiply}
+def some_rows(e: Emitter, op: Operation) -> None:
+    """``vector.extract_strided_slice`` of a fragment: some of its registers."""
+    source, ty = (vector_type(e, op, v) for v in (op.operands[0], op.result))
+    first, sizes = integers(op, "offsets"), integers(op, "sizes")
+    if len(first) != 1 or integers(op, "strides") != (1,) or len(ty.shape) != 2:
+        raise e.refusal(op, "Take rows that follow one another")
+    kind = vector_dtype(e, op, ty)
+    hint = f"rows_{first[0]}_{suffix(ty.shape, kind)}"
+    made = e.make(hint, "some_rows", source.shape, kind, first[0], sizes[0])
+    e.define(op.result, call(made, e.typed(op.operands[0])))
+
+
+HANDLERS: dict[str, Handler] = {
+    "nvgpu.ldmatrix": load,
+    "nvgpu.mma.sync": multiply,
+    "vector.extract_strided_slice": some_rows,
+}

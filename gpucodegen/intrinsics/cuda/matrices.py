@@ -115,6 +115,23 @@ def mma_sync(
     return face.define(f"mma_sync_m{m}n{n}k{k}_{kind}", 3, typing_rule, lower)
 
 
+def some_rows(
+    face: Face, shape: tuple[int, int], name: str, first: int, count: int
+) -> Any:
+    """``some_rows(tile)``: ``count`` rows from ``first`` on."""
+    source, ty = (tile_or_scalar((n, shape[1]), name) for n in (shape[0], count))
+
+    def lower(low: Lowering, tile: Any) -> Any:
+        scalars = low.elements(source, tile)
+        kept = scalars[first * shape[1] : (first + count) * shape[1]]
+        return low.from_elements(ty, kept)
+
+    def typing_rule(_tile: Any) -> Any:
+        return signature(ty, source)
+
+    return face.define(f"rows_{first}_{count}_{name}", 1, typing_rule, lower)
+
+
 def _bits(name: str) -> int:
     return 8 * element(name).size
 
@@ -197,4 +214,4 @@ def _instruction(
     return [low.builder.extract_value(made, n) for n in range(len(results))]
 
 
-MADE = {"ldmatrix": ldmatrix, "mma_sync": mma_sync}
+MADE = {"ldmatrix": ldmatrix, "mma_sync": mma_sync, "some_rows": some_rows}

@@ -61,17 +61,15 @@ def contiguity(
     return along_depth, width
 
 
-def can_be_direct(
-    operand: Operand, element: Type, *, along_depth: bool, width: int
-) -> bool:
+def can_be_direct(operand: Operand, element: Type, *, turned: bool, width: int) -> bool:
     """Whether ``cp.async`` can copy the chunks of a factor: as they are, 4 to 16 bytes.
 
-    Chunks along the terms are turned on their way, which takes registers.
+    ``turned``: they are turned on their way, which takes registers.
     """
     is_plain = operand.is_of_one and not operand.steps
     same = element_type(operand.memref.type) == element
     size = width * (element_bytes(element) or 0)
-    return is_plain and same and not along_depth and size in WIDTHS
+    return is_plain and same and not turned and size in WIDTHS
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,9 +99,8 @@ class Staging:
     element: Type
 
     def allocate(self, b: Builder, stages: int, hint: str) -> Value:
-        """The stages in shared memory: ``[stage][term][position]``."""
-        shape = (stages, self.copy.depth, self.copy.lead)
-        ty = MemRefType(shape, self.element, None, SHARED)
+        """The stages in shared memory: ``[stage]``, then as the copy says."""
+        ty = MemRefType((stages, *self.copy.shape), self.element, None, SHARED)
         return b.allocate("memref.alloca", ty, hint)
 
     def chunks(self, b: Builder, thread: Index) -> list[Chunk]:
@@ -196,7 +193,7 @@ class Staging:
         for chunk in chunks:
             at = self._positions(block, chunk)
             source = self.operand.memref, self.operand.at(at)
-            target = tile, [stage, chunk.term, chunk.position]
+            target = tile, [stage, *self.copy.cell(chunk.term, chunk.position)]
             b.guard(
                 [chunk.exists],
                 lambda i, s=source, t=target: self._started(i, s, t),
@@ -224,12 +221,14 @@ class Staging:
     def _stored(
         self, b: Builder, chunk: Chunk, value: Value, tile: Value, stage: Index
     ) -> None:
-        where = [stage, chunk.term, chunk.position]
-        if self.copy.width == 1:
+        copy = self.copy
+        where = [stage, *copy.cell(chunk.term, chunk.position)]
+        if copy.width == 1:
             b.store(value, tile, where)
-        elif not self.copy.along_depth:
+        elif not copy.is_turned:
             b.vector_store(value, tile, where)
         else:
-            for n in range(self.copy.width):
-                place = [stage, chunk.term + n, chunk.position]
-                b.store(b.element(value, n), tile, place)
+            for n in range(copy.width):
+                along, across = (n, 0) if copy.along_depth else (0, n)
+                cell = copy.cell(chunk.term + along, chunk.position + across)
+                b.store(b.element(value, n), tile, [stage, *cell])

@@ -1,0 +1,8 @@
+"""A contraction on tensor cores: warps hold fragments of matrices.
+
+- `factors`: which contractions these compute, and in which type the factors are
+- `multiply`: fragments from shared memory, and their products
+- `result`: sums through shared memory to the result, a row of 16 bytes a thread
+"""
+
+from __future__ import annotations
