@@ -280,4 +280,5 @@ class _Lowering:
             first,
             copy,
             element,
+            isinstance(plan, WarpTiles),
         )

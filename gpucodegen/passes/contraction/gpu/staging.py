@@ -88,7 +88,11 @@ class Chunk:
 
 @dataclass(frozen=True, slots=True)
 class Staging:
-    """One factor: ``axes`` index it besides the ``walk``, from ``first`` on."""
+    """One factor: ``axes`` index it besides the ``walk``, from ``first`` on.
+
+    ``in_loops``: the hardware's copies of a thread are written as a loop.  A proof has
+    fewer of them to compare, and the compiler repeats them.
+    """
 
     operand: Operand
     axes: tuple[Axis, ...]
@@ -97,6 +101,7 @@ class Staging:
     first: Index
     copy: TileCopy
     element: Type
+    in_loops: bool = False
 
     def allocate(self, b: Builder, stages: int, hint: str) -> Value:
         """The stages in shared memory: ``[stage]``, then as the copy says."""
@@ -117,6 +122,12 @@ class Staging:
         moved = copy.moved(number) if copy.chunks % copy.threads == 0 else None
         if moved is None:
             return self._chunk(b, thread + number * copy.threads)
+        return self._further(b, first, moved)
+
+    def _further(
+        self, b: Builder, first: Chunk, moved: tuple[Index | int, Index | int]
+    ) -> Chunk:
+        """The chunk so many terms and positions further on, which exists."""
         term, position = first.term + moved[0], first.position + moved[1]
         return Chunk(term, position, self._inside(b, self.first + position), ZERO)
 
@@ -190,6 +201,26 @@ class Staging:
         stage: Index,
     ) -> None:
         """Let the hardware copy chunks of a block of terms that exists to a stage."""
+        apart = self.copy.apart if self.in_loops else None
+        if apart is None:
+            self._start(b, chunks, block, tile, stage)
+            return
+
+        def one(i: Builder, number: Value) -> None:
+            n, first = Index.of(number), chunks[0]
+            chunk = self._further(i, first, (n * apart[0], n * apart[1]))
+            self._start(i, [chunk], block, tile, stage)
+
+        b.loop(0, len(chunks), one, hint="chunk")
+
+    def _start(
+        self,
+        b: Builder,
+        chunks: Sequence[Chunk],
+        block: Index,
+        tile: Value,
+        stage: Index,
+    ) -> None:
         for chunk in chunks:
             at = self._positions(block, chunk)
             source = self.operand.memref, self.operand.at(at)

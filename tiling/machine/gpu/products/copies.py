@@ -107,6 +107,26 @@ class TileCopy:
         }
         return apart.pop() if len(apart) == 1 else None
 
+    @property
+    def apart(self) -> tuple[int, int] | None:
+        """How far all neighbouring chunks of each thread lie apart.
+
+        None where a thread has one, or where they lie unevenly.
+
+        >>> fragment_copy(128, 32, 128, True, 8, 2).apart
+        (0, 32)
+        """
+        if self.per_thread < 2 or self.chunks % self.threads:
+            return None
+        first = self.moved(1)
+        if first is None:
+            return None
+        term, at = first
+        steps = range(1, self.per_thread)
+        return (
+            first if all(self.moved(n) == (n * term, n * at) for n in steps) else None
+        )
+
     def turns(self, element: int) -> int:
         """Wavefronts of the stores of a warp's first chunks, of elements of bytes.
 
