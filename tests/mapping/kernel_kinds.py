@@ -41,13 +41,15 @@ class Kind:
         return program[self.entry]
 
 
-def arrays(*shapes: tuple[int, ...], last: str = "f4") -> Callable[[], list[Any]]:
+def arrays(
+    *shapes: tuple[int, ...], last: str = "", kind: str = "f4"
+) -> Callable[[], list[Any]]:
     """Small integers, so that no order of sums rounds."""
 
     def made() -> list[Any]:
         rng = np.random.default_rng(0)
         *first, end = (np.array(rng.integers(-4, 5, shape)) for shape in shapes)
-        return [*(a.astype("f4") for a in first), end.astype(last)]
+        return [*(a.astype(kind) for a in first), end.astype(last or kind)]
 
     return made
 
@@ -164,6 +166,7 @@ BARRIER, GRID, SHUFFLE = "gpu.barrier", "gcg.grid_barrier", "gpu.shuffle"
 COMMIT, WAIT = "nvgpu.device_async_create_group", "nvgpu.device_async_wait"
 TRANSFER = "memref.dma_wait"
 STAGE = "stage"
+ON_TENSOR_CORES = {"fragments": True}
 KINDS = {
     "columns": Kind(
         reduction((500, 70), (0,), "addf f32"), arrays((500, 70), (70,)), {BARRIER: 1}
@@ -239,6 +242,15 @@ KINDS = {
             {TRANSFER: 2},
         )
         for stages in (3, 4)
+    },
+    **{
+        f"product of fragments in {stages} stages": Kind(
+            matmul(32, 32, 96).replace("xf32", "xf16"),
+            arrays((32, 96), (96, 32), (32, 32), kind="f2"),
+            {BARRIER: 5, STAGE: stages, COMMIT: stages - 1, WAIT: 2},
+            mapping={"tile": (32, 32, 16, 16, 16), "stages": stages, **ON_TENSOR_CORES},
+        )
+        for stages in (2, 3, 4)
     },
     "split product": Kind(
         matmul(16, 64, 512),

@@ -20,7 +20,7 @@ from gpucodegen.passes.framework.functions import (
 from gpucodegen.passes.gpu.gpu_mapper import GpuMapper
 from gpucodegen.passes.gpu.launches.gpu_launch import gpu_module
 from gpucodegen.passes.prepare.affine.dead_code import without_dead_code
-from gpucodegen.tiling.machine.gpu.products.candidates import SharedTiles
+from gpucodegen.tiling.machine.gpu.products.candidates import SharedTiles, WarpTiles
 from gpucodegen.tiling.machine.gpu.teams import StepTeam
 from gpucodegen.tiling.tuning.knobs import NOTHING, Knob
 
@@ -32,7 +32,8 @@ class MapGpu(ModulePass):
     ``tile``: rows, columns and depth of a contraction's shared tiles and the rows and
     columns of each thread; empty leaves the choice to the model.  ``stages``: shared
     tiles of each factor in a contraction of such a ``tile`` where copies pass by the
-    registers; 0 leaves that to the model.  ``contractions``
+    registers; 0 leaves that to the model.  ``fragments``: the last two numbers of a
+    ``tile`` are rows and columns of each warp, on tensor cores.  ``contractions``
     become fused multiply-adds on shared tiles.  ``team``: blocks and threads of a block
     that walk sequential loops together; empty leaves the choice to the model.
     ``time_tiles``: without, these loops stay on the host.  ``relaxed``: sums may be
@@ -42,6 +43,7 @@ class MapGpu(ModulePass):
     name: ClassVar[str] = "map-gpu"
     tile: tuple[int, ...] = ()
     stages: int = 0
+    fragments: bool = False
     contractions: bool = True
     team: tuple[int, ...] = ()
     time_tiles: bool = True
@@ -60,7 +62,8 @@ class MapGpu(ModulePass):
 
     def _mapped(self, module: Module, mappers: list[GpuMapper]) -> Module:
         """The module of kernels; the mappers of functions are added to a list."""
-        plan = _tiles(*self.tile) if self.tile else None
+        kind = WarpTiles if self.fragments else SharedTiles
+        plan = kind(*self.tile) if self.tile else None
         if plan and self.stages:
             plan = replace(plan, direct=(True, True), stages=self.stages)
         surroundings = Surroundings.of(module)
@@ -84,17 +87,3 @@ class MapGpu(ModulePass):
             return [gpu_module(f"{mapper.module}_kernels", mapper.kernels), host]
 
         return in_functions(module, map_function)
-
-
-def _tiles(
-    rows: int,
-    columns: int,
-    depth: int,
-    down: int,
-    across: int,
-    splits: int = 1,
-    resident: int = 1,
-    group: int = 1,
-) -> SharedTiles:
-    """The plan of a caller's numbers; how its tiles are copied is not among them."""
-    return SharedTiles(rows, columns, depth, down, across, splits, resident, group)

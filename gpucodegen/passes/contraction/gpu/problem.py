@@ -17,7 +17,11 @@ from gpucodegen.passes.contraction.gpu.views import side_by_side
 from gpucodegen.passes.contraction.recognition.recognize import Contraction
 from gpucodegen.passes.framework.builder import Builder
 from gpucodegen.passes.gpu.facts.vector_width import Definitions
-from gpucodegen.tiling.machine.gpu.products.candidates import SPLITS, Candidate
+from gpucodegen.tiling.machine.gpu.products.candidates import (
+    SPLITS,
+    Candidate,
+    WarpTiles,
+)
 from gpucodegen.tiling.machine.gpu.products.copies import by_position
 from gpucodegen.tiling.machine.gpu.products.plan import (
     USUAL,
@@ -35,8 +39,13 @@ def planned(
     plan: Candidate | None,
     definitions: Definitions,
 ) -> Candidate:
-    """The plan of a contraction's kernel; ``plan``: what the caller has chosen."""
+    """The plan of a contraction's kernel; ``plan``: what the caller has chosen.
+
+    Tiles of warps are no plan of what tensor cores do not compute.
+    """
     products = products_of(contraction, groups, definitions)
+    if isinstance(plan, WarpTiles) and products[0].fragments is None:
+        plan = None
     if plan is None:
         chosen = plan_contraction(*products, splits=tuple(_splits(contraction)))
     else:
