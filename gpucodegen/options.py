@@ -31,6 +31,9 @@ class Options:
     zeros leave the choice to the machine model.
     ``exact``: keep the order of every floating-point sum and do not contract
     multiply-add.  ``reassociate``: sums may be reordered anywhere.
+    ``precision``: of products of f32 on tensor cores.  "ieee" keeps f32, without them;
+    "tf32" rounds each factor to 11 bits, "3xtf32" splits it into two of them and adds
+    three products.  Sums stay f32, in any order; what has no tensor cores ignores it.
     ``verify``: prove every mapped kernel free of races.
     ``unchecked``: on the CPU, accesses that are not proven to stay inside their buffers
     run without a check, and may end the process or change any memory.
@@ -52,6 +55,7 @@ class Options:
     register_tile: tuple[int, ...] = ()
     exact: bool = False
     reassociate: bool = False
+    precision: str = "ieee"
     verify: bool = True
     unchecked: bool = False
     alias: str = "refuse"
@@ -101,6 +105,11 @@ class Options:
             ),
             ("alias", self.alias in ("refuse", "trust"), "Pass 'refuse' or 'trust'"),
             (
+                "precision",
+                self.precision in PRECISIONS,
+                f"Pass one of {', '.join(map(repr, PRECISIONS))}",
+            ),
+            (
                 "handlers",
                 _are_handlers(self.handlers),
                 "Pass a mapping of names of operations to functions",
@@ -123,6 +132,7 @@ class Options:
         ]
 
 
+PRECISIONS = "ieee", "tf32", "3xtf32"
 FLAGS = tuple(f.name for f in fields(Options) if type(f.default) is bool)
 SIZES = "tile_sizes", "register_tile"
 

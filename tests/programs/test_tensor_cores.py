@@ -156,7 +156,8 @@ def test_what_follows_is_done_to_the_sums():
     assert len(program["f"].executable().kernels) == 1
 
 
-NEST = """func.func @f(%a: memref<32x32xf16>, %b: memref<32x32xf16>, %c: memref<32x32xf32>) {
+NEST = """func.func @f(%a: memref<32x32xf16>, %b: memref<32x32xf16>,
+    %c: memref<32x32xf32>) {
   affine.for %i = 0 to 32 { affine.for %j = 0 to 32 { affine.for %k = 0 to 32 {
     %x = affine.load %a[%i, %k] : memref<32x32xf16>
     %y = affine.load %b[%k, %j] : memref<32x32xf16>
@@ -189,3 +190,26 @@ def test_sums_of_f32_stay_what_they_are():
     program = gcg.compile(text, target="sim")
     program.f(a, b, c)
     assert not on_tensor_cores(program)
+
+
+@pytest.mark.parametrize(
+    ("precision", "unit"), [("tf32", 2.0**-11), ("3xtf32", 1.5 * 2.0**-22)]
+)
+@pytest.mark.slow
+def test_f32_in_another_precision_on_request(precision: str, unit: float):
+    """Each factor is off by ``unit``, as it were; what is no number stays none."""
+    m, n, k = shape = 32, 32, 72
+    a, b = (RNG.standard_normal(size).astype("f4") for size in ((m, k), (k, n)))
+    a[0, 0], a[1, 1] = np.inf, np.nan
+    c = np.zeros((m, n), "f4")
+    text = product_text(shape, "nn", "f32", "f32")
+    program = gcg.compile(text, target="sim", precision=precision)
+    program.f(a, b, c)
+    assert on_tensor_cores(program)
+    assert not np.isfinite(c[:2]).any()
+    assert (np.isinf(c[0]) == (b[0] != 0)).all()
+    exact, magnitude = (
+        x.astype("f8") @ y.astype("f8") for x, y in ((a[2:], b), (abs(a[2:]), abs(b)))
+    )
+    bound = (2 * unit + unit**2 + (k + 1) * EPSILON["f32"]) * magnitude
+    assert (abs(c[2:] - exact) <= bound).all()

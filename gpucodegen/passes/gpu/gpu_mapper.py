@@ -73,6 +73,7 @@ class GpuMapper:
     contractions: bool = True
     time_tiles: bool = True
     order: Order = field(default_factory=Order)
+    precision: str = "ieee"
     kernels: list[Operation] = field(default_factory=list[Operation])
     contracted: int = 0
     loads: dict[Value, Operation] = field(default_factory=dict[Value, Operation])

@@ -37,7 +37,8 @@ class MapGpu(ModulePass):
     become fused multiply-adds on shared tiles.  ``team``: blocks and threads of a block
     that walk sequential loops together; empty leaves the choice to the model.
     ``time_tiles``: without, these loops stay on the host.  ``relaxed``: sums may be
-    reordered anywhere; ``exact``: nowhere.
+    reordered anywhere; ``exact``: nowhere.  ``precision``: of products of f32 on tensor
+    cores, as the compiler's option says.
     """
 
     name: ClassVar[str] = "map-gpu"
@@ -49,6 +50,7 @@ class MapGpu(ModulePass):
     time_tiles: bool = True
     relaxed: bool = False
     exact: bool = False
+    precision: str = "ieee"
 
     def apply(self, module: Module) -> Module:
         """Map every function."""
@@ -79,6 +81,7 @@ class MapGpu(ModulePass):
                 self.contractions,
                 self.time_tiles,
                 Order(self.relaxed, self.exact),
+                self.precision,
             )
             mappers.append(mapper)
             host = without_dead_code(with_blocks(op, mapper.operations))

@@ -39,6 +39,7 @@ from gpucodegen.ir.types import Type, element_bytes, element_type
 from gpucodegen.passes.contraction.gpu.axes import Groups, extent
 from gpucodegen.passes.contraction.gpu.block_order import Place, grid, place
 from gpucodegen.passes.contraction.gpu.fragments.factors import (
+    PASSES,
     on_tensor_cores,
     type_of,
 )
@@ -230,7 +231,8 @@ class _Lowering:
                 (sides[0].element, c.element),
                 (sides[0].copy, sides[1].copy),
             )
-            fragments = Fragments.of(b, plan, types, lane, copies)
+            passes = PASSES.get(c.precision, 1)
+            fragments = Fragments.of(b, plan, types, lane, copies, passes)
             size = element_bytes(element_type(c.result.memref.type)) or 1
             width = gcd(WIDEST // size, plan.tile_columns)
             cells = Cells(flat, groups, plan, where, width, adds_last=True)

@@ -6,9 +6,10 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
-from gpucodegen.ir.types import IntegerType, element_bytes, element_type
+from gpucodegen.ir.types import F32, IntegerType, element_bytes, element_type
 from gpucodegen.passes.contraction.gpu.axes import Groups, extent
 from gpucodegen.passes.contraction.gpu.fragments.factors import (
+    PASSES,
     on_tensor_cores,
     type_of,
 )
@@ -81,6 +82,7 @@ def _facts(
 ) -> dict[str, Any]:
     """What does not depend on extents, of a kernel of fragments or another one."""
     held = type_of(contraction.left) if of_fragments else contraction.element
+    is_single = of_fragments and held == F32
     sides = (contraction.left, groups.rows), (contraction.right, groups.columns)
     moved: list[tuple[bool, int]] = []
     direct: list[bool] = []
@@ -104,6 +106,7 @@ def _facts(
         "direct": (direct[0], direct[1]),
         "plain": _is_plain(groups),
         "integer": isinstance(sums, IntegerType),
+        "passes": PASSES[contraction.precision] if is_single else 1,
         "result": element_bytes(element_type(contraction.result.memref.type)) or 4,
     }
 

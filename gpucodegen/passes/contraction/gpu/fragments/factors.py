@@ -14,6 +14,8 @@ from gpucodegen.ir.types import BF16, F16, F32, I8, I32, FloatType, Type, elemen
 from gpucodegen.passes.contraction.recognition.operands import Operand
 from gpucodegen.passes.contraction.recognition.recognize import Contraction
 
+PASSES = {"tf32": 1, "3xtf32": 3}
+"""Products of tf32 for one of f32, by the precision that is asked for."""
 EXACT_IN_F16 = frozenset({"f8E4M3FN", "f8E5M2", "f8E4M3", "f8E3M4"})
 """Floats of 8 bits whose numbers all are numbers of f16."""
 
@@ -32,7 +34,10 @@ def on_tensor_cores(contraction: Contraction) -> Contraction | None:
         left, right = (each and _held_as(each, kind) for each in found)
         if left is not None and right is not None:
             return replace(contraction, left=left, right=right)
-    return None
+    are_single = (
+        contraction.element == F32 == type_of(factors[0]) == type_of(factors[1])
+    )
+    return contraction if are_single and contraction.precision in PASSES else None
 
 
 def type_of(factor: Operand) -> Type:

@@ -10,9 +10,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from gpucodegen.ir.attributes import ArrayAttr, Attribute, IntegerAttr
+from gpucodegen.ir.attributes import ArrayAttr, Attribute, IntegerAttr, UnitAttr
 from gpucodegen.ir.operation import Value
-from gpucodegen.ir.types import I1, I32, I64, Type, VectorType, element_bytes
+from gpucodegen.ir.types import F32, I1, I32, I64, Type, VectorType, element_bytes
+from gpucodegen.passes.contraction.gpu.fragments.tf32 import tf32_parts
 from gpucodegen.passes.framework.builder import Builder
 from gpucodegen.passes.framework.indexing import Index
 from gpucodegen.tiling.machine.gpu.limits import WARP
@@ -71,6 +72,7 @@ class Fragments:
     element: Type
     left: Side
     right: Side
+    passes: int = 1
 
     @staticmethod
     def of(
@@ -79,8 +81,12 @@ class Fragments:
         types: tuple[Type, Type],
         lane: Lane,
         copies: tuple[TileCopy, TileCopy],
+        passes: int = 1,
     ) -> Fragments:
-        """Those of a thread; ``types``: of the factors and of the sums."""
+        """Those of a thread; ``types``: of the factors and of the sums.
+
+        ``passes``: products of tf32 for one of f32.
+        """
         unit = ROW // (element_bytes(types[0]) or 1)
         n = lane.number
         octets = n // (2 * OCTET), n // OCTET % 2
@@ -100,7 +106,7 @@ class Fragments:
             return Side(copy, Index.of(position), Index.of(term))
 
         sides = side(left, lane.row, a), side(right, lane.column, c)
-        return Fragments(plan, *types, *sides)
+        return Fragments(plan, *types, *sides, passes)
 
     @property
     def grain(self) -> int:
@@ -150,21 +156,45 @@ class Fragments:
     ) -> list[Value]:
         down, across = self.counts
         rows = [
-            self._loaded(b, tiles[0], [stage, *self.left.place(n * ROWS, first)], "a")
+            self._parts(b, tiles[0], [stage, *self.left.place(n * ROWS, first)], "a")
             for n in range(down)
         ]
         pairs = [
-            self._loaded(
+            self._parts(
                 b, tiles[1], [stage, *self.right.place(n * 2 * COLUMNS, first)], "b"
             )
             for n in range(across // 2)
         ]
-        columns = [self._half(b, pair, n) for pair in pairs for n in range(2)]
+        columns = [
+            [self._half(b, part, n) for part in pair]
+            for pair in pairs
+            for n in range(2)
+        ]
         cells = [(row, column) for row in rows for column in columns]
         return [
-            self._product(b, row, column, total)
+            self._added(b, row, column, total)
             for (row, column), total in zip(cells, sums, strict=True)
         ]
+
+    def _parts(
+        self, b: Builder, tile: Value, at: Sequence[Index], hint: str
+    ) -> list[Value]:
+        """What is loaded, of f32 as the tf32 numbers that make it up."""
+        loaded = self._loaded(b, tile, at, hint)
+        if self.kind != F32:
+            return [loaded]
+        return tf32_parts(b, loaded, 1 if self.passes == 1 else 2)
+
+    def _added(
+        self, b: Builder, row: list[Value], column: list[Value], total: Value
+    ) -> Value:
+        """The products of parts, smallest first, without that of both small ones."""
+        (high, *low), (other, *others) = row, column
+        for part in low:
+            total = self._product(b, part, other, total)
+        for part in others:
+            total = self._product(b, high, part, total)
+        return self._product(b, high, other, total)
 
     def _fragment(self, registers: int) -> VectorType:
         each = REGISTER // (element_bytes(self.kind) or 1)
@@ -194,9 +224,11 @@ class Fragments:
         return half
 
     def _product(self, b: Builder, row: Value, column: Value, total: Value) -> Value:
-        shape = {"mmaShape": _numbers(ROWS, COLUMNS, self.grain)}
+        flags: dict[str, Attribute] = {"mmaShape": _numbers(ROWS, COLUMNS, self.grain)}
+        if self.kind == F32:
+            flags["tf32Enabled"] = UnitAttr()
         operands = (row, column, total)
-        (made,) = b.add("nvgpu.mma.sync", operands, [self.type], shape, hint="acc")
+        (made,) = b.add("nvgpu.mma.sync", operands, [self.type], flags, hint="acc")
         return made
 
 
