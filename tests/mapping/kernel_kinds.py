@@ -166,7 +166,6 @@ BARRIER, GRID, SHUFFLE = "gpu.barrier", "gcg.grid_barrier", "gpu.shuffle"
 COMMIT, WAIT = "nvgpu.device_async_create_group", "nvgpu.device_async_wait"
 TRANSFER = "memref.dma_wait"
 STAGE = "stage"
-ON_TENSOR_CORES = {"fragments": True}
 KINDS = {
     "columns": Kind(
         reduction((500, 70), (0,), "addf f32"), arrays((500, 70), (70,)), {BARRIER: 1}
@@ -243,15 +242,12 @@ KINDS = {
         )
         for stages in (3, 4)
     },
-    **{
-        f"product of fragments in {stages} stages": Kind(
-            matmul(32, 32, 96).replace("xf32", "xf16"),
-            arrays((32, 96), (96, 32), (32, 32), kind="f2"),
-            {BARRIER: 5, STAGE: stages, COMMIT: stages - 1, WAIT: 2},
-            mapping={"tile": (32, 32, 16, 16, 16), "stages": stages, **ON_TENSOR_CORES},
-        )
-        for stages in (2, 3, 4)
-    },
+    "product of fragments": Kind(
+        matmul(32, 32, 96).replace("xf32", "xf16"),
+        arrays((32, 96), (96, 32), (32, 32), kind="f2"),
+        {BARRIER: 5, STAGE: 3, COMMIT: 2, WAIT: 1},
+        mapping={"tile": (32, 32, 16, 16, 16), "stages": 3, "fragments": True},
+    ),
     "split product": Kind(
         matmul(16, 64, 512),
         arrays((16, 512), (512, 64), (16, 64)),

