@@ -6,6 +6,7 @@
 - `control`: loops, branches, blocks
 - `gpu`: thread identities and barriers
 - `warps`: exchange among the lanes of a warp
+- `matrices`: fragments in the lanes of a warp
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """The CUDA face: tiles in registers, shared memory, asynchronous copies.
 
 - `target`: the compiler's target: global pointers, launches, no arrays
-- `integers`: arithmetic of 32 bits
-- `complexes`: products of complex numbers
+- `arithmetic`: of 32 bits, and of complex numbers
 - `functions`: formulas in place of C's library
 - `threads`: what a thread knows of itself
 - `warps`: what the lanes of a warp tell one another

@@ -36,15 +36,15 @@ from math import gcd
 from gpucodegen.dialects.nvgpu import copies
 from gpucodegen.ir.operation import Value
 from gpucodegen.ir.types import Type, element_bytes, element_type
-from gpucodegen.passes.contraction.gpu.axes import Groups, extent
-from gpucodegen.passes.contraction.gpu.block_order import Place, grid, place
-from gpucodegen.passes.contraction.gpu.fragments.factors import (
+from gpucodegen.passes.contraction.fragments.factors import (
     PASSES,
     on_tensor_cores,
     type_of,
 )
-from gpucodegen.passes.contraction.gpu.fragments.multiply import Fragments, Lane
-from gpucodegen.passes.contraction.gpu.fragments.result import FragmentTile
+from gpucodegen.passes.contraction.fragments.multiply import Fragments, Lane
+from gpucodegen.passes.contraction.fragments.result import FragmentTile
+from gpucodegen.passes.contraction.gpu.axes import Groups, extent
+from gpucodegen.passes.contraction.gpu.block_order import Place, grid, place
 from gpucodegen.passes.contraction.gpu.multiply import Quads
 from gpucodegen.passes.contraction.gpu.result_tile import Cells, ResultTile, starts_last
 from gpucodegen.passes.contraction.gpu.staging import Chunk, Staging, contiguity

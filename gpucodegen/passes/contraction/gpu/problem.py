@@ -7,12 +7,12 @@ from dataclasses import replace
 from typing import Any
 
 from gpucodegen.ir.types import F32, IntegerType, element_bytes, element_type
-from gpucodegen.passes.contraction.gpu.axes import Groups, extent
-from gpucodegen.passes.contraction.gpu.fragments.factors import (
+from gpucodegen.passes.contraction.fragments.factors import (
     PASSES,
     on_tensor_cores,
     type_of,
 )
+from gpucodegen.passes.contraction.gpu.axes import Groups, extent
 from gpucodegen.passes.contraction.gpu.staging import can_be_direct, contiguity
 from gpucodegen.passes.contraction.gpu.views import side_by_side
 from gpucodegen.passes.contraction.recognition.recognize import Contraction

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from gpucodegen.ir.attributes import DenseArrayAttr
 from gpucodegen.ir.operation import Value
 from gpucodegen.ir.types import I64, MemRefType, VectorType
-from gpucodegen.passes.contraction.gpu.fragments.multiply import Fragments, Lane
+from gpucodegen.passes.contraction.fragments.multiply import Fragments, Lane
 from gpucodegen.passes.contraction.gpu.result_tile import Cells, Piece
 from gpucodegen.passes.framework.builder import Builder
 from gpucodegen.passes.framework.indexing import ZERO, Index
