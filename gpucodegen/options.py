@@ -37,9 +37,10 @@ class Options:
     ``{"stream.width": 4}``; what is left out is chosen by the model of the device.
     ``exact``: keep the order of every floating-point sum and do not contract
     multiply-add.  ``reassociate``: sums may be reordered anywhere.
-    ``precision``: what tensor cores of a GPU may make of factors in f32: "ieee" keeps
-    them, "tf32" rounds them to 10 bits of fraction, "3xtf32" keeps about 21.  It is a
-    permission: what has no such kernels computes in f32.
+    ``precision``: of products of f32 on tensor cores of a GPU.  "ieee" keeps f32,
+    without them; "tf32" rounds each factor to 11 bits, "3xtf32" splits it into two of
+    them and adds three products.  Sums stay f32, in any order.  It is a permission:
+    what has no such kernels computes in f32.
     ``verify``: prove every mapped kernel free of races.
     ``unchecked``: on the CPU, accesses that are not proven to stay inside their buffers
     run without a check, and may end the process or change any memory.

@@ -41,13 +41,15 @@ class Kind:
         return program[self.entry]
 
 
-def arrays(*shapes: tuple[int, ...], last: str = "f4") -> Callable[[], list[Any]]:
+def arrays(
+    *shapes: tuple[int, ...], last: str = "", kind: str = "f4"
+) -> Callable[[], list[Any]]:
     """Small integers, so that no order of sums rounds."""
 
     def made() -> list[Any]:
         rng = np.random.default_rng(0)
         *first, end = (np.array(rng.integers(-4, 5, shape)) for shape in shapes)
-        return [*(a.astype("f4") for a in first), end.astype(last)]
+        return [*(a.astype(kind) for a in first), end.astype(last or kind)]
 
     return made
 
@@ -240,6 +242,12 @@ KINDS = {
         )
         for stages in (2, 3, 4)
     },
+    "product of fragments": Kind(
+        matmul(32, 32, 96).replace("xf32", "xf16"),
+        arrays((32, 96), (96, 32), (32, 32), kind="f2"),
+        {BARRIER: 5, STAGE: 3, COMMIT: 2, WAIT: 1},
+        mapping={"tile": (32, 32, 16, 16, 16), "stages": 3, "fragments": True},
+    ),
     "split product": Kind(
         matmul(16, 64, 512),
         arrays((16, 512), (512, 64), (16, 64)),

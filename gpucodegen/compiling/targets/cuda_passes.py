@@ -26,6 +26,7 @@ def mapped(options: Options) -> list[ModulePass]:
             time_tiles=options.time_tiles,
             relaxed=options.reassociate,
             exact=options.exact,
+            precision=options.precision,
             plan=tuple(item for pair in options.plan for item in pair),
             strict=not options.tuned,
         ),

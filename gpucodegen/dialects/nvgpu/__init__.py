@@ -4,6 +4,7 @@
 - `checks`: rules
 - `copy_kinds`: which copies the hardware makes, in pieces of how many bytes
 - `copies`: access to asynchronous copies of a thread, and new ones
+- `shapes`: products of fragments that devices have
 - `operations`: the table
 """
 

@@ -13,7 +13,7 @@ from gpucodegen.emit.kernel.context import Emitter, Handlers
 from gpucodegen.emit.kernel.spelling import CPU as ON_CPU
 from gpucodegen.emit.kernel.spelling import CUDA as ON_CUDA
 from gpucodegen.emit.kernel.spelling import WIDE_CUDA, Spelling
-from gpucodegen.emit.tables import gpu, warps
+from gpucodegen.emit.tables import gpu, matrices, warps
 from gpucodegen.emit.tables.arithmetic import casts, complexes, index_math, scalars
 from gpucodegen.emit.tables.control import affine_loops, cfg, scf_loops
 from gpucodegen.emit.tables.engines import (
@@ -71,6 +71,7 @@ CUDA = Emission(
     _COMMON
     | gpu.HANDLERS
     | warps.HANDLERS
+    | matrices.HANDLERS
     | transfers.CUDA_HANDLERS
     | subgroups.HANDLERS
     | barriers.HANDLERS

@@ -7,6 +7,7 @@
 - `engines`: matrix units and copy engines
 - `gpu`: thread identities and barriers
 - `warps`: exchange among the lanes of a warp
+- `matrices`: fragments in the lanes of a warp
 """
 
 from __future__ import annotations

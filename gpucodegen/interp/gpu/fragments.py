@@ -10,7 +10,7 @@ PTX ISA, "Warp-level matrix instructions": with ``g`` a lane's quarter (lane // 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -25,7 +25,7 @@ from gpucodegen.interp.values.buffers import MemRef
 from gpucodegen.interp.values.elements import Array, array_of, numbers
 from gpucodegen.ir.attributes import IntegerAttr
 from gpucodegen.ir.operation import Operation
-from gpucodegen.ir.types import element_type
+from gpucodegen.ir.types import F32, element_type
 
 TILE = 8
 """Rows of a tile that one instruction loads, 16 bytes each."""
@@ -84,9 +84,11 @@ def _whole(
 
 
 def _mma(m: Machine, op: Operation, *fragments: Array) -> Array:
-    """Each sum is rounded once."""
+    """Each sum is rounded once.  Of f32 factors the bits of a tf32 are read."""
     types = [element_type(v.type) for v in op.operands]
     mine = [numbers(v, ty) for v, ty in zip(fragments, types, strict=True)]
+    if types[0] == F32:
+        mine = [*map(_cut, mine[:2]), mine[2]]
     brought = exchanged(m, op, mine, of_warp=True)
     everyone = {n: brought.get(n, mine) for n in range(WARP)}
     entries = op.entries("mmaShape")
@@ -102,6 +104,12 @@ def _mma(m: Machine, op: Operation, *fragments: Array) -> Array:
         )
     ]
     return array_of(made, np.shape(fragments[2]), types[2])
+
+
+def _cut(values: Sequence[Any]) -> list[float]:
+    """Numbers without the 13 bits of an f32 that a tf32 does not have."""
+    codes = np.array(values, "f4").view("u4") & np.uint32(0xFFFFE000)
+    return codes.view("f4").tolist()
 
 
 OPERATIONS: dict[str, Evaluate] = {

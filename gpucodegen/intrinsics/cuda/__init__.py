@@ -1,8 +1,7 @@
 """The CUDA face: tiles in registers, shared memory, asynchronous copies.
 
 - `target`: the compiler's target: global pointers, launches, no arrays
-- `integers`: arithmetic of 32 bits
-- `complexes`: products of complex numbers
+- `arithmetic`: of 32 bits, and of complex numbers
 - `functions`: formulas in place of C's library
 - `threads`: what a thread knows of itself
 - `warps`: what the lanes of a warp tell one another
@@ -12,6 +11,7 @@
 - `assembly`: PTX of a kernel
 - `face`: models of parameters and tiles
 - `memory`: shared, private, asynchronous copies
+- `matrices`: fragments in the lanes of a warp
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from numba.core.types import (
     int64,
 )
 
-from gpucodegen.intrinsics.cuda import grids, memory, threads, warps
+from gpucodegen.intrinsics.cuda import grids, matrices, memory, threads, warps
 from gpucodegen.intrinsics.cuda.face import FACE
 from gpucodegen.intrinsics.engines import (
     barriers,
@@ -55,6 +55,7 @@ OWN = (
     warps.factories(FACE)
     | grids.factories(FACE)
     | memory.own_factories(FACE)
+    | matrices.factories(FACE)
     | barriers.factories(FACE)
     | subgroups.factories(FACE)
     | tensor_copies.factories(FACE)

@@ -8,7 +8,7 @@ from numba.core import types
 from numba.core.datamodel import models
 from numba.core.extending import intrinsic
 
-from gpucodegen.intrinsics.cuda import complexes, integers
+from gpucodegen.intrinsics.cuda import arithmetic
 from gpucodegen.intrinsics.cuda.functions import function
 from gpucodegen.intrinsics.cuda.target import MODELS, NAME, GlobalPointer
 from gpucodegen.intrinsics.framework.elements import element
@@ -24,8 +24,7 @@ FACE = Face(
     atomic_bits=32,
     is_gpu=True,
 )
-complexes.provide()
-integers.provide()
+arithmetic.provide()
 
 
 class _TileModel(models.PrimitiveModel):

@@ -110,7 +110,8 @@ def heap(face: Face, name: str) -> Any:
 # Asynchronous copies.
 
 
-def _address(low: Lowering, p: Any, i: Any, space: int) -> Any:
+def address(low: Lowering, p: Any, i: Any, space: int) -> Any:
+    """Where an element lies in a space, as PTX says it."""
     place = low.builder.gep(p, [i])
     typed = ir.PointerType(place.type.pointee, addrspace=space)
     in_space = low.builder.addrspacecast(place, typed)
@@ -197,7 +198,7 @@ def _start_copy(
     caching = "cg" if width == 16 else "ca"
     less = ", $2" if real else ""
     text = f"cp.async.{caching}.shared.global [$0], [$1], {width}{less};"
-    places = [_address(low, *target, SHARED), _address(low, *source, GLOBAL)]
+    places = [address(low, *target, SHARED), address(low, *source, GLOBAL)]
     sizes = [low.builder.trunc(n, I32) if n.type != I32 else n for n in real]
     _assembly(low, text, f"r,l{',r' * len(sizes)},~{{memory}}", [*places, *sizes])
 

@@ -4,4 +4,5 @@
 - `fusion`: what stands around one, computed in its tiles
 - `cpu`: a contraction as CPU code
 - `gpu`: a contraction as a GPU kernel
+- `fragments`: what of that tensor cores compute
 """

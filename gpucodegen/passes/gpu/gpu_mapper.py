@@ -74,6 +74,7 @@ class GpuMapper:
     contractions: bool = True
     time_tiles: bool = True
     order: Order = field(default_factory=Order)
+    precision: str = "ieee"
     plans: Menus = field(default_factory=Menus)
     kernels: list[Operation] = field(default_factory=list[Operation])
     loads: dict[Value, Operation] = field(default_factory=dict[Value, Operation])

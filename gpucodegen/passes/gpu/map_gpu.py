@@ -22,7 +22,7 @@ from gpucodegen.passes.framework.functions import (
 from gpucodegen.passes.gpu.gpu_mapper import GpuMapper
 from gpucodegen.passes.gpu.launches.gpu_launch import CONTAINER, gpu_module
 from gpucodegen.passes.prepare.affine.dead_code import without_dead_code
-from gpucodegen.tiling.machine.gpu.products.candidates import SharedTiles
+from gpucodegen.tiling.machine.gpu.products.candidates import SharedTiles, WarpTiles
 from gpucodegen.tiling.machine.gpu.teams import StepTeam
 from gpucodegen.tiling.machine.menu import Menu, Menus
 from gpucodegen.tiling.tuning.knobs import Knob, menu_knob
@@ -35,11 +35,13 @@ class MapGpu(ModulePass):
     ``tile``: rows, columns and depth of a contraction's shared tiles and the rows and
     columns of each thread; empty leaves the choice to the model.  ``stages``: shared
     tiles of each factor in a contraction of such a ``tile`` where copies pass by the
-    registers; 0 leaves that to the model.  ``contractions``
+    registers; 0 leaves that to the model.  ``fragments``: the last two numbers of a
+    ``tile`` are rows and columns of each warp, on tensor cores.  ``contractions``
     become fused multiply-adds on shared tiles.  ``team``: blocks and threads of a block
     that walk sequential loops together; empty leaves the choice to the model.
     ``time_tiles``: without, these loops stay on the host.  ``relaxed``: sums may be
-    reordered anywhere; ``exact``: nowhere.  ``plan``: fields of plans and their
+    reordered anywhere; ``exact``: nowhere.  ``precision``: of products of f32 on tensor
+    cores, as the compiler's option says.  ``plan``: fields of plans and their
     values in turn, as in ``plan=[stream.width,4]``; kernels that have no such plan get
     the one that differs least.  ``strict``: it is an error if no kernel has one.
     """
@@ -47,11 +49,13 @@ class MapGpu(ModulePass):
     name: ClassVar[str] = "map-gpu"
     tile: tuple[int, ...] = ()
     stages: int = 0
+    fragments: bool = False
     contractions: bool = True
     team: tuple[int, ...] = ()
     time_tiles: bool = True
     relaxed: bool = False
     exact: bool = False
+    precision: str = "ieee"
     plan: tuple[int | str, ...] = ()
     strict: bool = True
 
@@ -84,7 +88,8 @@ class MapGpu(ModulePass):
 
         MLIR wants a mark on a module that launches kernels of a ``gpu.module``.
         """
-        plan = _tiles(*self.tile) if self.tile else None
+        kind = WarpTiles if self.fragments else SharedTiles
+        plan = kind(*self.tile) if self.tile else None
         if plan and self.stages:
             plan = replace(plan, direct=(True, True), stages=self.stages)
         surroundings, kernels = Surroundings.of(module), list[Operation]()
@@ -100,6 +105,7 @@ class MapGpu(ModulePass):
                 self.contractions,
                 self.time_tiles,
                 Order(self.relaxed, self.exact),
+                self.precision,
                 menus,
             )
             host = without_dead_code(with_blocks(op, mapper.operations))
@@ -134,17 +140,3 @@ def _not_on_offer(menus: Menus) -> errors.InvalidPassOption:
 
 def _values(menu: Menu, name: str) -> set[int]:
     return {point[name] for point in menu.points if name in point}
-
-
-def _tiles(
-    rows: int,
-    columns: int,
-    depth: int,
-    down: int,
-    across: int,
-    splits: int = 1,
-    resident: int = 1,
-    group: int = 1,
-) -> SharedTiles:
-    """The plan of a caller's numbers; how its tiles are copied is not among them."""
-    return SharedTiles(rows, columns, depth, down, across, splits, resident, group)

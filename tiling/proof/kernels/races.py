@@ -130,7 +130,7 @@ def _conflicting(model: Model) -> Iterator[Race]:
                 yield from _broken_rules(pair, array, symmetric=i <= j)
         if first.copies and i == j:
             yield from _overlapping(pair)
-        if first.copies and second.copies:
+        if first.head.tag is not None and second.head.tag is not None:
             yield from _unproven(
                 pair,
                 "tags",

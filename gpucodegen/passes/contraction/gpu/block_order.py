@@ -19,7 +19,7 @@ from gpucodegen.passes.framework.builder import Builder
 from gpucodegen.passes.framework.indexing import Index
 from gpucodegen.passes.gpu.launches.gpu_launch import thread_index
 from gpucodegen.tiling.machine.gpu.products.block_order import blocks_of, tile_of
-from gpucodegen.tiling.machine.gpu.products.candidates import SharedTiles
+from gpucodegen.tiling.machine.gpu.products.candidates import Candidate
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +35,7 @@ class Place:
     exists: tuple[Index, ...] = ()
 
 
-def grid(groups: Groups, plan: SharedTiles) -> tuple[Index, Index, Index]:
+def grid(groups: Groups, plan: Candidate) -> tuple[Index, Index, Index]:
     """Blocks along x (columns), y (rows), z (batch); bands of tiles along x alone."""
     down, across = _tiles(groups, plan)
     if plan.group == 1:
@@ -44,7 +44,7 @@ def grid(groups: Groups, plan: SharedTiles) -> tuple[Index, Index, Index]:
     return Index.of(bands), Index.of(1), extent(groups.batch)
 
 
-def _tiles(groups: Groups, plan: SharedTiles) -> tuple[Index, Index]:
+def _tiles(groups: Groups, plan: Candidate) -> tuple[Index, Index]:
     """Tiles down and across."""
     return (
         extent(groups.rows).ceildiv(plan.tile_rows),
@@ -57,7 +57,7 @@ def _number(tiles: Index) -> int:
     return tiles.constant
 
 
-def place(b: Builder, groups: Groups, plan: SharedTiles) -> Place:
+def place(b: Builder, groups: Groups, plan: Candidate) -> Place:
     """The tile of the block that executes this."""
     down, across = _tiles(groups, plan)
     exists: tuple[Index, ...] = ()

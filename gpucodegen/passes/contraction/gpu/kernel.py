@@ -35,11 +35,18 @@ from math import gcd
 
 from gpucodegen.dialects.nvgpu import copies
 from gpucodegen.ir.operation import Value
-from gpucodegen.ir.types import element_bytes
+from gpucodegen.ir.types import Type, element_bytes, element_type
+from gpucodegen.passes.contraction.fragments.factors import (
+    PASSES,
+    on_tensor_cores,
+    type_of,
+)
+from gpucodegen.passes.contraction.fragments.multiply import Fragments, Lane
+from gpucodegen.passes.contraction.fragments.result import FragmentTile
 from gpucodegen.passes.contraction.gpu.axes import Groups, extent
 from gpucodegen.passes.contraction.gpu.block_order import Place, grid, place
 from gpucodegen.passes.contraction.gpu.multiply import Quads
-from gpucodegen.passes.contraction.gpu.result_tile import ResultTile
+from gpucodegen.passes.contraction.gpu.result_tile import Cells, ResultTile, starts_last
 from gpucodegen.passes.contraction.gpu.staging import Chunk, Staging, contiguity
 from gpucodegen.passes.contraction.gpu.views import side_by_side, with_flat_result
 from gpucodegen.passes.contraction.gpu.walk import Walk
@@ -50,11 +57,13 @@ from gpucodegen.passes.framework.indexing import Index
 from gpucodegen.passes.framework.nests import Axis
 from gpucodegen.passes.gpu.facts.vector_width import Definitions
 from gpucodegen.passes.gpu.launches.gpu_launch import KernelBody, thread_index
+from gpucodegen.tiling.machine.gpu.limits import WIDEST
 from gpucodegen.tiling.machine.gpu.products.candidates import (
     STAGED,
-    SharedTiles,
+    Candidate,
+    WarpTiles,
 )
-from gpucodegen.tiling.machine.gpu.products.copies import tile_copy
+from gpucodegen.tiling.machine.gpu.products.copies import fragment_copy, tile_copy
 from gpucodegen.tiling.machine.gpu.products.lanes import LaneMap
 
 LAST = 4
@@ -69,7 +78,7 @@ def lower(
     b: Builder,
     contraction: Contraction,
     groups: Groups,
-    plan: SharedTiles,
+    plan: Candidate,
     definitions: Definitions,
 ) -> KernelBody:
     """The kernel of a contraction; ``definitions``: what makes its arrays.
@@ -116,15 +125,15 @@ class _Factor:
 class _Lowering:
     contraction: Contraction
     groups: Groups
-    plan: SharedTiles
+    plan: Candidate
     definitions: Definitions
 
     def build(self, b: Builder) -> None:
-        plan, c = self.plan, self.contraction
+        plan = self.plan
         thread = Index.of(thread_index(b, "thread_id", "x", "t"))
         where = place(b, self.groups, plan)
-        quads = Quads.of(b, LaneMap.of(plan), c.element, thread, c.words)
-        result = ResultTile(*with_flat_result(b, c, self.groups), plan, where, quads)
+        sides = self._sides(b, where)
+        parts, result = self._parts(b, thread, where, sides)
         walk = Walk(self.groups.reduction, plan.depth)
         blocks, is_ragged = walk.blocks, walk.before.constant != 0
         factors = [
@@ -136,7 +145,7 @@ class _Lowering:
                 is_direct,
             )
             for side, hint, is_direct in zip(
-                self._sides(b, where), ("sa", "sb"), plan.direct, strict=True
+                sides, ("sa", "sb"), plan.direct, strict=True
             )
         ]
         direct = [factor for factor in factors if factor.is_direct]
@@ -144,11 +153,12 @@ class _Lowering:
             piece
             for factor in factors
             if not factor.is_direct
-            for piece in factor.cut(STAGED)
+            for piece in factor.cut(STAGED * parts.grain)
         ]
         count = max(1, len(pieces))
-        ends = [plan.depth * n // count for n in range(count + 1)]
-        parts = [range(*ends) for ends in pairwise(ends)]
+        grains = plan.depth // parts.grain
+        ends = [grains * n // count * parts.grain for n in range(count + 1)]
+        spans = [range(*ends) for ends in pairwise(ends)]
         further = plan.stages - 2
 
         def start(i: Builder, block: Index) -> Value:
@@ -164,12 +174,12 @@ class _Lowering:
             i: Builder, block: Index, first: Index, count: int, sums: Sums
         ) -> Sums:
             both = factors[0].tile, factors[1].tile
-            return quads.multiplied(i, both, block % plan.stages, first, count, sums)
+            return parts.multiplied(i, both, block % plan.stages, first, count, sums)
 
         def step(i: Builder, number: Value, sums: Sums) -> Sums:
             block = Index.of(number)
             group = start(i, block + further) if direct else None
-            for factor, part in zip_longest(pieces, parts):
+            for factor, part in zip_longest(pieces, spans):
                 values = factor.fetch(i, block) if factor else []
                 first = Index.of(part.start)
                 sums = multiply(i, block - 1, first, len(part), sums)
@@ -180,7 +190,7 @@ class _Lowering:
             i.add("gpu.barrier")
             return sums
 
-        each = gcd(plan.depth, LAST)
+        each = max(parts.grain, gcd(plan.depth, LAST))
 
         def last(i: Builder, first: Value, sums: Sums) -> Sums:
             return multiply(i, blocks - 1, Index.of(first), each, sums)
@@ -200,8 +210,40 @@ class _Lowering:
 
         b.guard([extent(self.groups.reduction) - 1, *where.exists], whole)
 
+    @property
+    def _factors(self) -> tuple[Contraction, Type]:
+        """The contraction with factors as shared memory holds them, and their type."""
+        if not isinstance(self.plan, WarpTiles):
+            return self.contraction, self.contraction.element
+        found = on_tensor_cores(self.contraction)
+        assert found is not None, "plans of fragments are of such contractions"
+        return found, type_of(found.left)
+
+    def _parts(
+        self, b: Builder, thread: Index, where: Place, sides: tuple[Staging, Staging]
+    ) -> tuple[Quads | Fragments, ResultTile | FragmentTile]:
+        """What a thread multiplies, and how its sums come to the result."""
+        plan, c = self.plan, self.contraction
+        flat, groups = with_flat_result(b, c, self.groups)
+        if isinstance(plan, WarpTiles):
+            lane = Lane.of(b, plan, thread)
+            types, copies = (
+                (sides[0].element, c.element),
+                (sides[0].copy, sides[1].copy),
+            )
+            passes = PASSES.get(c.precision, 1)
+            fragments = Fragments.of(b, plan, types, lane, copies, passes)
+            size = element_bytes(element_type(c.result.memref.type)) or 1
+            width = gcd(WIDEST // size, plan.tile_columns)
+            cells = Cells(flat, groups, plan, where, width, adds_last=True)
+            return fragments, FragmentTile.of(b, cells, fragments, thread, lane)
+        quads = Quads.of(b, LaneMap.of(plan), c.element, thread, c.words)
+        width = quads.lanes.columns.quad
+        cells = Cells(flat, groups, plan, where, width, adds_last=starts_last(c))
+        return quads, ResultTile(cells, quads)
+
     def _sides(self, b: Builder, where: Place) -> tuple[Staging, Staging]:
-        c, groups, plan = self.contraction, self.groups, self.plan
+        (c, _), groups, plan = self._factors, self.groups, self.plan
         return (
             self._side(b, c.left, groups.rows, plan.tile_rows, where, where.row),
             self._side(
@@ -218,12 +260,13 @@ class _Lowering:
         where: Place,
         first: Index,
     ) -> Staging:
-        plan, element = self.plan, self.contraction.element
+        plan, (_, element) = self.plan, self._factors
         operand, reduction = side_by_side(b, operand, self.groups.reduction)
         made = {value: op for op in b.operations for value in op.results}
         definitions = {**self.definitions, **made}
         along_depth, width = contiguity(operand, axes, reduction, definitions)
-        copy = tile_copy(
+        tiled = fragment_copy if isinstance(plan, WarpTiles) else tile_copy
+        copy = tiled(
             size,
             plan.depth,
             plan.threads,
@@ -239,4 +282,5 @@ class _Lowering:
             first,
             copy,
             element,
+            isinstance(plan, WarpTiles),
         )

@@ -53,6 +53,11 @@ class Quads:
         )
 
     @property
+    def grain(self) -> int:
+        """Terms that are multiplied at once."""
+        return 1
+
+    @property
     def type(self) -> VectorType:
         """The sums of one quad of rows and one of columns."""
         return VectorType((self.lanes.rows.quad, self.lanes.columns.quad), self.element)

@@ -4,17 +4,29 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from typing import Any
 
-from gpucodegen.ir.types import IntegerType, element_bytes
+from gpucodegen.ir.types import F32, IntegerType, element_bytes, element_type
+from gpucodegen.passes.contraction.fragments.factors import (
+    PASSES,
+    on_tensor_cores,
+    type_of,
+)
 from gpucodegen.passes.contraction.gpu.axes import Groups, extent
 from gpucodegen.passes.contraction.gpu.staging import can_be_direct, contiguity
 from gpucodegen.passes.contraction.gpu.views import side_by_side
 from gpucodegen.passes.contraction.recognition.recognize import Contraction
 from gpucodegen.passes.framework.builder import Builder
 from gpucodegen.passes.gpu.facts.vector_width import Definitions
-from gpucodegen.tiling.machine.gpu.products.candidates import SPLITS, SharedTiles
+from gpucodegen.tiling.machine.gpu.products.candidates import (
+    SPLITS,
+    Candidate,
+    WarpTiles,
+)
+from gpucodegen.tiling.machine.gpu.products.copies import by_position
 from gpucodegen.tiling.machine.gpu.products.plan import (
     USUAL,
+    least_depth,
     plan_contraction,
     with_copies,
 )
@@ -26,28 +38,59 @@ from gpucodegen.tiling.machine.menu import Choose, least
 def planned(
     contraction: Contraction,
     groups: Groups,
-    plan: SharedTiles | None,
+    plan: Candidate | None,
     definitions: Definitions,
     choose: Choose = least,
-) -> SharedTiles:
-    """The plan of a contraction's kernel; ``plan``: what the caller has chosen."""
+) -> Candidate:
+    """The plan of a contraction's kernel; ``plan``: what the caller has chosen.
+
+    Tiles of warps are no plan of what tensor cores do not compute.
+    """
     products = products_of(contraction, groups, definitions)
+    if isinstance(plan, WarpTiles) and products[0].fragments is None:
+        plan = None
     if plan is None:
         splits = tuple(_splits(contraction))
         chosen = plan_contraction(*products, splits=splits, choose=choose)
     else:
         chosen = with_copies(plan, products[0])
     terms = [extent((axis,)).constant for axis in groups.reduction]
-    return replace(chosen, depth=even_depth(terms, chosen.depth))
+    grain = least_depth(chosen, products[0])
+    return replace(chosen, depth=even_depth(terms, chosen.depth, grain))
 
 
 def products_of(
     contraction: Contraction, groups: Groups, definitions: Definitions
 ) -> list[Product]:
     """The product, or those that it may be where extents are not known."""
+    roles = groups.rows, groups.columns, groups.reduction, groups.batch
+    sizes = [extent(axes).constant for axes in roles]
+    narrow = on_tensor_cores(contraction)
+    facts = _facts(contraction, groups, definitions)
+    fewer = narrow and _facts(narrow, groups, definitions, of_fragments=True)
+    found: list[Product] = []
+    for unknown in USUAL if None in sizes else USUAL[:1]:
+        known = [unknown if size is None else max(1, size) for size in sizes]
+        fragments = Product(*known, **fewer) if fewer else None
+        found.append(Product(*known, fragments=fragments, **facts))
+    return found
+
+
+def _facts(
+    contraction: Contraction,
+    groups: Groups,
+    definitions: Definitions,
+    *,
+    of_fragments: bool = False,
+) -> dict[str, Any]:
+    """What does not depend on extents, of a kernel of fragments or another one."""
+    held = type_of(contraction.left) if of_fragments else contraction.element
+    is_single = of_fragments and held == F32
     sides = (contraction.left, groups.rows), (contraction.right, groups.columns)
     moved: list[tuple[bool, int]] = []
     direct: list[bool] = []
+    size = element_bytes(held) or 4
+    sums = contraction.element
     for operand, axes in sides:
         b = Builder(contraction.location)
         viewed, reduction = side_by_side(b, operand, groups.reduction)
@@ -56,26 +99,19 @@ def products_of(
             viewed, axes, reduction, {**definitions, **made}
         )
         moved.append((along_depth, width))
-        direct.append(
-            can_be_direct(
-                viewed, contraction.element, along_depth=along_depth, width=width
-            )
-        )
+        turned = along_depth != (of_fragments and by_position(along_depth, size))
+        direct.append(can_be_direct(viewed, held, turned=turned, width=width))
     (left, left_width), (right, right_width) = moved
-    roles = groups.rows, groups.columns, groups.reduction, groups.batch
-    sizes = [extent(axes).constant for axes in roles]
-    return [
-        Product(
-            *(unknown if size is None else max(1, size) for size in sizes),
-            element=element_bytes(contraction.element) or 4,
-            turned=(left, right),
-            widths=(left_width, right_width),
-            direct=(direct[0], direct[1]),
-            plain=_is_plain(groups),
-            integer=isinstance(contraction.element, IntegerType),
-        )
-        for unknown in (USUAL if None in sizes else USUAL[:1])
-    ]
+    return {
+        "element": size,
+        "turned": (left, right),
+        "widths": (left_width, right_width),
+        "direct": (direct[0], direct[1]),
+        "plain": _is_plain(groups),
+        "integer": isinstance(sums, IntegerType),
+        "passes": PASSES[contraction.precision] if is_single else 1,
+        "result": element_bytes(element_type(contraction.result.memref.type)) or 4,
+    }
 
 
 def _is_plain(groups: Groups) -> bool:

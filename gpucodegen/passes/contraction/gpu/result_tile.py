@@ -1,4 +1,4 @@
-"""The part of C that one thread of a contraction holds in registers.
+"""A block's tile of C, and the part of it that one thread holds in registers.
 
 Comes in: where the block's tile and the thread's quads begin.  Goes out: operations
 that read the sums before the reduction and write them after it, piece by piece: the
@@ -21,7 +21,7 @@ from gpucodegen.passes.contraction.gpu.multiply import Quads
 from gpucodegen.passes.contraction.recognition.recognize import Contraction
 from gpucodegen.passes.framework.builder import Builder
 from gpucodegen.passes.framework.indexing import Index
-from gpucodegen.tiling.machine.gpu.products.candidates import SharedTiles
+from gpucodegen.tiling.machine.gpu.products.candidates import Candidate
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,26 +33,25 @@ class Piece:
 
 
 @dataclass(frozen=True, slots=True)
-class ResultTile:
-    """The thread's part of C, read and written through its flattened groups."""
+class Cells:
+    """The block's tile of C, through its flattened groups, in pieces of ``width``."""
 
     contraction: Contraction
     groups: Groups
-    plan: SharedTiles
+    plan: Candidate
     place: Place
-    quads: Quads
+    width: int
+    adds_last: bool
+    """Whether what the sums start from is added behind the loop."""
 
     @property
-    def _width(self) -> int:
-        return self.quads.lanes.columns.quad
-
-    @property
-    def _piece_type(self) -> VectorType:
-        return VectorType((self._width,), self.contraction.element)
+    def piece_type(self) -> VectorType:
+        """The sums of a piece."""
+        return VectorType((self.width,), self.contraction.element)
 
     def _cells(self, piece: Piece) -> Tile:
         """The cells of a whole piece."""
-        return Tile(self._at(piece), {self.groups.columns[-1]: self._width})
+        return Tile(self._at(piece), {self.groups.columns[-1]: self.width})
 
     def _cell(self, piece: Piece, offset: int) -> Tile:
         """One cell of a piece."""
@@ -68,50 +67,10 @@ class ResultTile:
     def _side_by_side(self) -> bool:
         """Whether no piece goes on in the next row of C's last dimension."""
         *outer, inner = self.groups.columns
-        return not outer or inner.extent % self._width == 0
+        return not outer or inner.extent % self.width == 0
 
-    def _pieces(self, b: Builder) -> list[list[Piece]]:
-        """The pieces of each vector of sums, a row after the other."""
-        place, quads = self.place, self.quads
-        rows = [Index.of(b.index(place.row + r, "i")) for r in quads.rows]
-        columns = [Index.of(b.index(place.column + c, "j")) for c in quads.columns]
-        height = quads.lanes.rows.quad
-        return [
-            [Piece(row + n, column) for n in range(height)]
-            for row in rows
-            for column in columns
-        ]
-
-    @property
-    def _adds_last(self) -> bool:
-        """Whether what the sums start from is added behind the loop.
-
-        Before it, places of the result would take registers in the loop.
-        """
-        start = self.contraction.start
-        is_filled = start is not None and len(start.steps) == 1
-        return self.contraction.reassociable and not is_filled
-
-    def load(self, b: Builder) -> list[Value]:
-        """The sums' initial values."""
-        if self._adds_last:
-            zeros = b.constant(0, self.quads.type)
-            return [zeros] * len(self.quads.rows) * len(self.quads.columns)
-        return [
-            self._assembled(b, [self._loaded(b, piece) for piece in quad])
-            for quad in self._pieces(b)
-        ]
-
-    def _assembled(self, b: Builder, rows: Sequence[Value]) -> Value:
-        total = b.constant(0, self.quads.type)
-        for n, row in enumerate(rows):
-            where = {"static_position": DenseArrayAttr(I64, (n,))}
-            (total,) = b.add(
-                "vector.insert", (row, total), [total.type], where, hint="acc"
-            )
-        return total
-
-    def _loaded(self, b: Builder, piece: Piece) -> Value:
+    def loaded(self, b: Builder, piece: Piece) -> Value:
+        """What the sums of a piece start from."""
         whole, single = self._limits(piece)
 
         def together(i: Builder) -> Value:
@@ -127,20 +86,13 @@ class ResultTile:
                 )
                 for offset, limits in enumerate(single)
             ]
-            (made,) = i.add("vector.from_elements", elements, [self._piece_type])
+            (made,) = i.add("vector.from_elements", elements, [self.piece_type])
             return made
 
         return b.choose(whole, together, apart) if self._side_by_side else apart(b)
 
-    def store(self, b: Builder, sums: Sequence[Value]) -> None:
-        """Write the sums back."""
-        for total, quad in zip(sums, self._pieces(b), strict=True):
-            for n, piece in enumerate(quad):
-                where = {"static_position": DenseArrayAttr(I64, (n,))}
-                (row,) = b.add("vector.extract", (total,), [self._piece_type], where)
-                self._stored(b, piece, row)
-
-    def _stored(self, b: Builder, piece: Piece, row: Value) -> None:
+    def stored(self, b: Builder, piece: Piece, row: Value) -> None:
+        """Write the finished sums of a piece."""
         whole, single = self._limits(piece)
 
         def together(i: Builder) -> None:
@@ -163,7 +115,7 @@ class ResultTile:
 
     def _ended(self, b: Builder, cells: Tile, sums: Value) -> None:
         """What becomes of finished sums, in the type of the result."""
-        if self._adds_last:
+        if self.adds_last:
             is_float = isinstance(self.contraction.element, FloatType)
             name = "arith.addf" if is_float else "arith.addi"
             first = self._begun(b, cells)
@@ -190,7 +142,66 @@ class ResultTile:
                 if most is not None
             ]
 
-        return inside(self._width - 1), [inside(n) for n in range(self._width)]
+        return inside(self.width - 1), [inside(n) for n in range(self.width)]
+
+
+@dataclass(frozen=True, slots=True)
+class ResultTile:
+    """The part of the tile that a thread holds as quads."""
+
+    cells: Cells
+    quads: Quads
+
+    def _pieces(self, b: Builder) -> list[list[Piece]]:
+        """The pieces of each vector of sums, a row after the other."""
+        place, quads = self.cells.place, self.quads
+        rows = [Index.of(b.index(place.row + r, "i")) for r in quads.rows]
+        columns = [Index.of(b.index(place.column + c, "j")) for c in quads.columns]
+        height = quads.lanes.rows.quad
+        return [
+            [Piece(row + n, column) for n in range(height)]
+            for row in rows
+            for column in columns
+        ]
+
+    def load(self, b: Builder) -> list[Value]:
+        """The sums' initial values."""
+        if self.cells.adds_last:
+            zeros = b.constant(0, self.quads.type)
+            return [zeros] * len(self.quads.rows) * len(self.quads.columns)
+        return [
+            self._assembled(b, [self.cells.loaded(b, piece) for piece in quad])
+            for quad in self._pieces(b)
+        ]
+
+    def _assembled(self, b: Builder, rows: Sequence[Value]) -> Value:
+        total = b.constant(0, self.quads.type)
+        for n, row in enumerate(rows):
+            where = {"static_position": DenseArrayAttr(I64, (n,))}
+            (total,) = b.add(
+                "vector.insert", (row, total), [total.type], where, hint="acc"
+            )
+        return total
+
+    def store(self, b: Builder, sums: Sequence[Value]) -> None:
+        """Write the sums back."""
+        for total, quad in zip(sums, self._pieces(b), strict=True):
+            for n, piece in enumerate(quad):
+                where = {"static_position": DenseArrayAttr(I64, (n,))}
+                (row,) = b.add(
+                    "vector.extract", (total,), [self.cells.piece_type], where
+                )
+                self.cells.stored(b, piece, row)
+
+
+def starts_last(contraction: Contraction) -> bool:
+    """Whether what sums start from is added behind the loop, if they may be reordered.
+
+    Before it, places of the result would take registers in the loop.
+    """
+    start = contraction.start
+    is_filled = start is not None and len(start.steps) == 1
+    return contraction.reassociable and not is_filled
 
 
 def _divides(size: Index, tile: int) -> bool:

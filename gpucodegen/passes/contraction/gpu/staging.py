@@ -60,17 +60,15 @@ def contiguity(
     return along_depth, width
 
 
-def can_be_direct(
-    operand: Operand, element: Type, *, along_depth: bool, width: int
-) -> bool:
+def can_be_direct(operand: Operand, element: Type, *, turned: bool, width: int) -> bool:
     """Whether ``cp.async`` can copy the chunks of a factor: as they are, 4 to 16 bytes.
 
-    Chunks along the terms are turned on their way, which takes registers.
+    ``turned``: they are turned on their way, which takes registers.
     """
     is_plain = operand.is_of_one and not operand.steps
     same = element_type(operand.memref.type) == element
     size = width * (element_bytes(element) or 0)
-    return is_plain and same and not along_depth and size in ASYNCHRONOUS.widths
+    return is_plain and same and not turned and size in ASYNCHRONOUS.widths
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +87,11 @@ class Chunk:
 
 @dataclass(frozen=True, slots=True)
 class Staging:
-    """One factor: ``axes`` index it besides the ``walk``, from ``first`` on."""
+    """One factor: ``axes`` index it besides the ``walk``, from ``first`` on.
+
+    ``in_loops``: the hardware's copies of a thread are written as a loop.  A proof has
+    fewer of them to compare, and the compiler repeats them.
+    """
 
     operand: Operand
     axes: tuple[Axis, ...]
@@ -98,11 +100,11 @@ class Staging:
     first: Index
     copy: TileCopy
     element: Type
+    in_loops: bool = False
 
     def allocate(self, b: Builder, stages: int, hint: str) -> Value:
-        """The stages in shared memory: ``[stage][term][position]``."""
-        shape = (stages, self.copy.depth, self.copy.lead)
-        ty = MemRefType(shape, self.element, None, SHARED)
+        """The stages in shared memory: ``[stage]``, then as the copy says."""
+        ty = MemRefType((stages, *self.copy.shape), self.element, None, SHARED)
         return b.allocate("memref.alloca", ty, hint)
 
     def chunks(self, b: Builder, thread: Index) -> list[Chunk]:
@@ -119,6 +121,12 @@ class Staging:
         moved = copy.moved(number) if copy.chunks % copy.threads == 0 else None
         if moved is None:
             return self._chunk(b, thread + number * copy.threads)
+        return self._further(b, first, moved)
+
+    def _further(
+        self, b: Builder, first: Chunk, moved: tuple[Index | int, Index | int]
+    ) -> Chunk:
+        """The chunk so many terms and positions further on, which exists."""
         term, position = first.term + moved[0], first.position + moved[1]
         return Chunk(term, position, self._inside(b, self.first + position), ZERO)
 
@@ -192,10 +200,30 @@ class Staging:
         stage: Index,
     ) -> None:
         """Let the hardware copy chunks of a block of terms that exists to a stage."""
+        apart = self.copy.apart if self.in_loops else None
+        if apart is None:
+            self._start(b, chunks, block, tile, stage)
+            return
+
+        def one(i: Builder, number: Value) -> None:
+            n, first = Index.of(number), chunks[0]
+            chunk = self._further(i, first, (n * apart[0], n * apart[1]))
+            self._start(i, [chunk], block, tile, stage)
+
+        b.loop(0, len(chunks), one, hint="chunk")
+
+    def _start(
+        self,
+        b: Builder,
+        chunks: Sequence[Chunk],
+        block: Index,
+        tile: Value,
+        stage: Index,
+    ) -> None:
         for chunk in chunks:
             at = self._positions(block, chunk)
             source = self.operand.memref, self.operand.at(at)
-            target = tile, [stage, chunk.term, chunk.position]
+            target = tile, [stage, *self.copy.cell(chunk.term, chunk.position)]
             b.guard(
                 [chunk.exists],
                 lambda i, s=source, t=target: self._started(i, s, t),
@@ -223,12 +251,14 @@ class Staging:
     def _stored(
         self, b: Builder, chunk: Chunk, value: Value, tile: Value, stage: Index
     ) -> None:
-        where = [stage, chunk.term, chunk.position]
-        if self.copy.width == 1:
+        copy = self.copy
+        where = [stage, *copy.cell(chunk.term, chunk.position)]
+        if copy.width == 1:
             b.store(value, tile, where)
-        elif not self.copy.along_depth:
+        elif not copy.is_turned:
             b.vector_store(value, tile, where)
         else:
-            for n in range(self.copy.width):
-                place = [stage, chunk.term + n, chunk.position]
-                b.store(b.element(value, n), tile, place)
+            for n in range(copy.width):
+                along, across = (n, 0) if copy.along_depth else (0, n)
+                cell = copy.cell(chunk.term + along, chunk.position + across)
+                b.store(b.element(value, n), tile, [stage, *cell])

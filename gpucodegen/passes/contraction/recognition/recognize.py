@@ -41,6 +41,7 @@ class Contraction:
     ``image``: the right factor before its columns and its steps were joined.
     ``scale``: what products are multiplied by, each before it is added.
     ``words``: elements of the factors are words of such integers.
+    ``precision``: of products of f32 on tensor cores; "ieee" is f32 without them.
 
     ``rows``: axes of result and left; ``columns``: axes of result and right;
     ``batch``: axes of all three; ``reduction``: axes not in the result.
@@ -69,6 +70,7 @@ class Contraction:
     epilogue: Pointwise | None = None
     scale: Value | None = None
     words: Parts | None = None
+    precision: str = "ieee"
 
     @property
     def vector(self) -> Axis | None:

@@ -60,6 +60,8 @@ def contraction_launches(
     Narrow integers are packed into words first where the model says that it pays.  None
     where the kernels cannot do what is fused with the contraction.
     """
+    is_free = contraction.reassociable or mapper.order.relaxed
+    contraction = replace(contraction, reassociable=is_free, precision=mapper.precision)
     plain = _Lowering.of(contraction, plan, mapper)
     if plain is None or contraction.element != I32:
         return plain and plain.launches()

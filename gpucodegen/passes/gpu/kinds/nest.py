@@ -27,6 +27,8 @@ class Mapper(Protocol):
     """The operations that make the values of the function."""
     order: Order
     """What the program allows of its sums."""
+    precision: str
+    """Of products of f32 on tensor cores."""
     team: StepTeam | None
     """Who walks programs of steps, if the caller has chosen that."""
     plans: Menus

@@ -7,6 +7,7 @@
 - `lanes`: which part of a tile each thread multiplies
 - `steps`: blocks of terms that walk several axes evenly
 - `product_work`: what a kernel of a contraction does, counted from its plan
+- `fragments`: what one on tensor cores does
 - `plan`: what a plan depends on, one cost, and the choice
 - `words`: products of bytes, four terms in a word
 """

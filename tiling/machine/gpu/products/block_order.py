@@ -11,7 +11,7 @@ from __future__ import annotations
 from math import ceil
 
 from gpucodegen.tiling.machine.gpu.devices import GpuDevice
-from gpucodegen.tiling.machine.gpu.products.candidates import SharedTiles
+from gpucodegen.tiling.machine.gpu.products.candidates import Candidate
 from gpucodegen.tiling.machine.gpu.products.lanes import Number
 from gpucodegen.tiling.machine.gpu.products.product_work import Product
 
@@ -40,7 +40,7 @@ def blocks_of(down: int, across: int, group: int) -> int:
     return ceil(down / group) * group * across
 
 
-def memory(plan: SharedTiles, product: Product, device: GpuDevice) -> float:
+def memory(plan: Candidate, product: Product, device: GpuDevice) -> float:
     """Bytes that the device's memory moves, where the L2 cache keeps what it can.
 
     All of the factors come once if they stay in the cache.  If not, the blocks of each
@@ -48,6 +48,7 @@ def memory(plan: SharedTiles, product: Product, device: GpuDevice) -> float:
 
     >>> from dataclasses import replace
     >>> from gpucodegen.tiling.machine.gpu.devices import DEVICES
+    >>> from gpucodegen.tiling.machine.gpu.products.candidates import SharedTiles
     >>> plan, product = SharedTiles(128, 128, 16, 8, 8), Product(8192, 8192, 8192)
     >>> grouped = replace(plan, resident=2, group=16)
     >>> plain, less = (

@@ -1,6 +1,7 @@
 """The kinds of kernel that a contraction may become on a GPU, a class each.
 
     SharedTiles     blocks copy tiles of both factors, threads multiply parts of these
+    WarpTiles       blocks copy tiles, warps multiply parts of them on tensor cores
 
 A kind is a member of `Candidate`, lines of `CANDIDATES` and a case of ``plan.work``.
 """
@@ -9,6 +10,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import TypeAlias
+
+from gpucodegen.tiling.machine.gpu.limits import WARP
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +44,33 @@ class SharedTiles:
         return rows * (self.tile_columns // self.thread_columns)
 
 
-Candidate: TypeAlias = SharedTiles
+@dataclass(frozen=True, slots=True)
+class WarpTiles:
+    """As `SharedTiles`, but a warp keeps ``warp_rows x warp_columns`` as fragments.
+
+    ``depth`` counts elements of 16 bits here, and elements of the factors in a plan
+    that is fitted to a product.
+    """
+
+    tile_rows: int
+    tile_columns: int
+    depth: int
+    warp_rows: int
+    warp_columns: int
+    splits: int = 1
+    resident: int = 1
+    group: int = 1
+    direct: tuple[bool, bool] = (False, False)
+    stages: int = 2
+
+    @property
+    def threads(self) -> int:
+        """Threads of a block."""
+        warps = self.tile_rows // self.warp_rows
+        return WARP * warps * (self.tile_columns // self.warp_columns)
+
+
+Candidate: TypeAlias = SharedTiles | WarpTiles
 """A kernel of a contraction."""
 
 STAGES = (2, 3, 4)
@@ -51,7 +80,7 @@ More than two pay only where no factor goes through registers.
 """
 STAGED = 4
 """Elements on their way to shared memory that a thread holds at once."""
-CANDIDATES: tuple[Candidate, ...] = (
+CANDIDATES: tuple[SharedTiles, ...] = (
     SharedTiles(16, 16, 8, 2, 2),
     SharedTiles(16, 64, 16, 4, 4),
     SharedTiles(32, 32, 16, 2, 4),
@@ -66,5 +95,18 @@ CANDIDATES: tuple[Candidate, ...] = (
     SharedTiles(128, 256, 8, 16, 8),
 )
 """From the tile that wastes least on small problems to the one of most reuse."""
+FRAGMENTS: tuple[WarpTiles, ...] = (
+    WarpTiles(32, 32, 32, 16, 16),
+    WarpTiles(64, 32, 32, 32, 16),
+    WarpTiles(64, 64, 32, 32, 32),
+    WarpTiles(64, 64, 64, 32, 32),
+    WarpTiles(64, 128, 32, 32, 64),
+    WarpTiles(128, 64, 32, 64, 32),
+    WarpTiles(128, 128, 32, 64, 64),
+    WarpTiles(128, 128, 64, 64, 64),
+    WarpTiles(128, 256, 32, 64, 64),
+    WarpTiles(256, 128, 32, 64, 64),
+)
+"""Of those on tensor cores, in the same order."""
 SPLITS = (1, 2, 3, 4, 6, 8)
 """Numbers of blocks that may share the terms of a tile."""

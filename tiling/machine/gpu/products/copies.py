@@ -1,9 +1,9 @@
 """How the threads of a block copy a tile of one factor to shared memory.
 
 The tile has ``depth`` terms of ``size`` rows or columns and lies in shared memory as
-``[term][position]``.  It is cut into chunks of ``width`` elements that lie side by side
-in global memory, along the terms or along the positions; chunk n belongs to thread
-``n mod threads``.
+``[term][position]``, or as ``[position][term]`` where fragments are read.  It is cut
+into chunks of ``width`` elements that lie side by side in global memory, along the
+terms or along the positions; chunk n belongs to thread ``n mod threads``.
 """
 
 from __future__ import annotations
@@ -19,6 +19,8 @@ from gpucodegen.tiling.machine.gpu.products.lanes import Number
 
 ROW = 16
 """Bytes of which the rows of a tile in shared memory are multiples."""
+OCTET = 8
+"""Rows of shared memory that one tile of a fragment is read from, `ROW` of each."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +29,8 @@ class TileCopy:
 
     Chunks are numbered: first ``lanes`` along the terms (1 where chunks lie along the
     positions), then all positions, then the rest of the terms.  ``lead`` is the
-    distance of terms in shared memory.
+    distance of the rows of shared memory, which are ``by_position`` or by term.  Of
+    eight positions, ``ways`` that lie apart are neighbours in that order.
     """
 
     size: int
@@ -37,6 +40,28 @@ class TileCopy:
     width: int
     lanes: int
     lead: int
+    by_position: bool = False
+    ways: int = 1
+
+    @property
+    def is_turned(self) -> bool:
+        """Whether elements of a chunk lie in different rows of shared memory."""
+        return self.along_depth != self.by_position
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Rows in shared memory, and their distance."""
+        return (self.size if self.by_position else self.depth), self.lead
+
+    @property
+    def cells(self) -> int:
+        """Elements that the tile takes in shared memory, gaps among them."""
+        rows, lead = self.shape
+        return rows * lead
+
+    def cell(self, term: Number, position: Number) -> tuple[Number, Number]:
+        """The row and the place in it of an element."""
+        return (position, term) if self.by_position else (term, position)
 
     @property
     def chunks(self) -> int:
@@ -58,6 +83,10 @@ class TileCopy:
         low, rest = chunk % self.lanes, chunk // self.lanes
         position, high = rest % self.positions, rest // self.positions
         term = high * self.lanes + low
+        if self.along_depth and self.ways > 1:
+            apart, inner = OCTET // self.ways, position % OCTET
+            first = position // OCTET * OCTET
+            position = first + inner % self.ways * apart + inner // self.ways
         if self.along_depth:
             return term * self.width, position
         return term, position * self.width
@@ -78,6 +107,26 @@ class TileCopy:
         }
         return apart.pop() if len(apart) == 1 else None
 
+    @property
+    def apart(self) -> tuple[int, int] | None:
+        """How far all neighbouring chunks of each thread lie apart.
+
+        None where a thread has one, or where they lie unevenly.
+
+        >>> fragment_copy(128, 32, 128, True, 8, 2).apart
+        (0, 32)
+        """
+        if self.per_thread < 2 or self.chunks % self.threads:
+            return None
+        first = self.moved(1)
+        if first is None:
+            return None
+        term, at = first
+        steps = range(1, self.per_thread)
+        return (
+            first if all(self.moved(n) == (n * term, n * at) for n in steps) else None
+        )
+
     def turns(self, element: int) -> int:
         """Wavefronts of the stores of a warp's first chunks, of elements of bytes.
 
@@ -86,8 +135,9 @@ class TileCopy:
         """
         lanes = min(WARP, self.threads, self.chunks)
         places = [self.place(chunk) for chunk in range(lanes)]
-        starts = [(term * self.lead + at) * element for term, at in places]
-        if not self.along_depth:
+        rows = [self.cell(term, at) for term, at in places]
+        starts = [(row * self.lead + at) * element for row, at in rows]
+        if not self.is_turned:
             return wavefronts(starts, self.width * element)
         row = self.lead * element
         return sum(
@@ -107,7 +157,7 @@ def tile_copy(
     Lanes along the terms read whole sectors of global memory where the tile has them.
 
     >>> tile_copy(128, 16, 256, True, 4, 4)  # doctest: +ELLIPSIS
-    TileCopy(size=128, depth=16, threads=256, ..., width=4, lanes=2, lead=132)
+    TileCopy(size=128, depth=16, threads=256, ..., width=4, lanes=2, lead=132, ...)
     >>> tile_copy(128, 16, 256, False, 4, 4).lead
     128
     """
@@ -124,3 +174,56 @@ def tile_copy(
         for lanes in counts
     ]
     return min(tried, key=lambda copy: (copy.turns(element), copy.lead))
+
+
+def by_position(along_depth: bool, element: int) -> bool:
+    """Whether the terms of a position lie side by side where fragments are read.
+
+    Elements of 16 bits may lie either way, for they can be transposed when they are
+    read: they lie as in global memory.
+
+    >>> by_position(False, 2), by_position(False, 1)
+    (False, True)
+    """
+    return along_depth or element != 2
+
+
+@cache
+def fragment_copy(
+    size: int, depth: int, threads: int, along_depth: bool, width: int, element: int
+) -> TileCopy:
+    """The copy to where fragments are read, of fewest turns for both.
+
+    Distances of rows are tried out, and orders of rows.
+
+    >>> copy = fragment_copy(128, 32, 128, True, 8, 2)
+    >>> copy.lead, copy.ways, copy.turns(2), read_turns(copy, 2)
+    (40, 2, 4, 1)
+    >>> copy = fragment_copy(128, 32, 128, False, 8, 2)
+    >>> copy.shape, copy.turns(2), read_turns(copy, 2)
+    ((32, 136), 4, 1)
+    """
+    rows_are_positions = by_position(along_depth, element)
+    chunk = gcd(width, depth if along_depth else size)
+    unit = ROW // element
+    row = depth if rows_are_positions else size
+    lanes = depth // chunk if along_depth else 1
+    tried = [
+        TileCopy(
+            *(size, depth, threads, along_depth, chunk, lanes, lead),
+            *(rows_are_positions, ways),
+        )
+        for lead in range(row, row + 8 * unit + 1, unit)
+        for ways in ((1, 2, 4) if along_depth else (1,))
+    ]
+
+    def turns(copy: TileCopy) -> tuple[int, int, int, int]:
+        read = read_turns(copy, element)
+        return read, copy.turns(element), copy.lead, copy.ways
+
+    return min(tried, key=turns)
+
+
+def read_turns(copy: TileCopy, element: int) -> int:
+    """Wavefronts for one tile of a fragment: a row each of eight lanes."""
+    return wavefronts([row * copy.lead * element for row in range(OCTET)] * 4, ROW) // 4

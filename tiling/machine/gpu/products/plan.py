@@ -1,8 +1,8 @@
 """Which kernel a contraction becomes on a GPU: the candidate of least estimated clocks.
 
-Every plan is counted as `product_work` says and priced as every report is: by
-`estimate`, from published facts of the device.  Nothing in it was measured by this
-project.
+Every plan is counted as `product_work` and `fragments` say and priced as every report
+is: by `estimate`, from published facts of the device.  Nothing in it was measured by
+this project.
 """
 
 from __future__ import annotations
@@ -23,8 +23,14 @@ from gpucodegen.tiling.machine.gpu.occupancy import occupancy
 from gpucodegen.tiling.machine.gpu.products.block_order import GROUPS, memory
 from gpucodegen.tiling.machine.gpu.products.candidates import (
     CANDIDATES,
+    FRAGMENTS,
     STAGES,
     Candidate,
+    WarpTiles,
+)
+from gpucodegen.tiling.machine.gpu.products.fragments import (
+    FragmentCounts,
+    terms_of,
 )
 from gpucodegen.tiling.machine.gpu.products.product_work import (
     Counts,
@@ -100,12 +106,14 @@ def fitted(
     Factors that ``cp.async`` cannot copy go through registers.  Blocks of terms are
     halved until the tiles fit the memory of a block; None where none of them do.
     """
-    left, right = (a and b for a, b in zip(plan.direct, product.direct, strict=True))
+    moved = seen(plan, product).direct
+    left, right = (a and b for a, b in zip(plan.direct, moved, strict=True))
     stages = plan.stages if left and right else STAGES[0]
     plan = replace(plan, direct=(left, right), stages=stages)
-    while plan.depth > 1 and Counts(plan, product).shared > portable_shared():
+    least = least_depth(plan, product)
+    while plan.depth > least and counts_of(plan, product).shared > portable_shared():
         plan = replace(plan, depth=plan.depth // 2)
-    counts = Counts(plan, product)
+    counts = counts_of(plan, product)
     unit = device.multiprocessor
     held = occupancy(unit, plan.threads, counts.registers, counts.shared)
     if not held.blocks or counts.shared > portable_shared():
@@ -117,14 +125,18 @@ def fitted(
 def staged(plan: Candidate, product: Product) -> Iterator[Candidate]:
     """A plan with every way that the factors may come to shared memory.
 
+    Warps that hold fragments have no registers for elements on their way.
+
     >>> product = Product(64, 64, 64, direct=(False, True))
     >>> [(way.direct, way.stages) for way in staged(CANDIDATES[0], product)]
     [((False, False), 2), ((False, True), 2)]
     """
-    ways = [dict[str, Any]()]
-    if any(product.direct):
-        counts = STAGES if all(product.direct) else STAGES[:1]
-        ways += [{"direct": product.direct, "stages": n} for n in counts]
+    ways, direct = [dict[str, Any]()], seen(plan, product).direct
+    if isinstance(plan, WarpTiles) and all(direct):
+        ways.clear()
+    if any(direct):
+        counts = STAGES if all(direct) else STAGES[:1]
+        ways += [{"direct": direct, "stages": n} for n in counts]
     return (replace(plan, **way) for way in ways)
 
 
@@ -148,7 +160,8 @@ def ordered(plan: Candidate, product: Product, device: GpuDevice) -> Candidate:
 def _plans(
     product: Product, *, splits: tuple[int, ...], device: GpuDevice
 ) -> Iterator[Candidate]:
-    for plan in (way for tiles in CANDIDATES for way in staged(tiles, product)):
+    kinds = [*CANDIDATES, *_warp_tiles(product)]
+    for plan in (way for tiles in kinds for way in staged(tiles, product)):
         found = fitted(plan, product, device=device)
         found = found and ordered(found, product, device)
         for parts in splits:
@@ -156,9 +169,38 @@ def _plans(
                 yield replace(found, splits=parts)
 
 
+def _warp_tiles(product: Product) -> Iterator[WarpTiles]:
+    """Tiles for tensor cores, whose depth counts elements of the factors."""
+    if product.fragments is not None:
+        size = product.fragments.element
+        yield from (
+            replace(tiles, depth=tiles.depth * 2 // size) for tiles in FRAGMENTS
+        )
+
+
+def seen(plan: Candidate, product: Product) -> Product:
+    """A product as the kernel of a plan computes it."""
+    of_fragments = isinstance(plan, WarpTiles) and product.fragments
+    return of_fragments or product
+
+
+def counts_of(plan: Candidate, product: Product) -> Counts | FragmentCounts:
+    """What a plan does and needs."""
+    if isinstance(plan, WarpTiles):
+        return FragmentCounts(plan, seen(plan, product))
+    return Counts(plan, product)
+
+
+def least_depth(plan: Candidate, product: Product) -> int:
+    """The number of terms that no block of them has less than."""
+    is_whole = isinstance(plan, WarpTiles)
+    return terms_of(seen(plan, product).element) if is_whole else 1
+
+
 def clocks_of(plan: Candidate, product: Product, device: GpuDevice) -> float:
     """Clocks of the launches of a plan."""
-    work = replace(Counts(plan, product).work(), memory=memory(plan, product, device))
+    moved = memory(plan, seen(plan, product), device)
+    work = replace(counts_of(plan, product).work(), memory=moved)
     works = [(plan.resident, work)]
     if plan.splits > 1:
         works.append((device.multiprocessor.blocks, partial_sums(product, plan.splits)))

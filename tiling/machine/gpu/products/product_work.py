@@ -41,6 +41,9 @@ class Product:
     elements one access moves; ``direct``: which of them `cp.async` can copy.
     ``plain``: it is a product of matrices of known extents, so they are all that is
     read.  ``integer``: elements are integers, or words of narrow ones.
+    ``fragments``: the product as tensor cores compute it, if they do; there, ``result``
+    has the bytes of an element of the result, and ``passes`` how many products of
+    tensor cores make one.
     """
 
     rows: int
@@ -53,6 +56,9 @@ class Product:
     direct: tuple[bool, bool] = (False, False)
     plain: bool = True
     integer: bool = False
+    fragments: Product | None = None
+    result: int = 4
+    passes: int = 1
 
 
 @dataclass(frozen=True, slots=True)

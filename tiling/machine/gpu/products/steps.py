@@ -48,10 +48,11 @@ def steps_of(extents: Sequence[int | None], depth: int) -> Steps | None:
     return None if is_ragged else Steps(axis, step, inner)
 
 
-def even_depth(extents: Sequence[int | None], depth: int) -> int:
+def even_depth(extents: Sequence[int | None], depth: int, grain: int = 1) -> int:
     """The number of terms closest to ``depth`` whose blocks walk evenly, if there is.
 
-    It is half of that to a third more: shared memory holds the terms.
+    It is half of that to a third more, for shared memory holds the terms, and a
+    multiple of ``grain``.
 
     >>> [even_depth(extents, 16) for extents in ((3, 3, 64), (64, 3, 3), (7, 7, 3))]
     [16, 18, 21]
@@ -59,5 +60,5 @@ def even_depth(extents: Sequence[int | None], depth: int) -> int:
     11
     """
     tried = range(-(-depth // 2), depth * 4 // 3 + 1)
-    even = [n for n in tried if steps_of(extents, n)]
+    even = [n for n in tried if n % grain == 0 and steps_of(extents, n)]
     return min(even, key=lambda n: abs(log(n / depth)), default=depth)

@@ -14,7 +14,13 @@ from gpucodegen.ir.attributes import (
 )
 from gpucodegen.ir.operation import Operation, Value
 from gpucodegen.ir.segments import OPERAND_SEGMENTS
-from gpucodegen.ir.types import MemRefType, UnrankedMemRefType, VectorType
+from gpucodegen.ir.types import (
+    MemRefType,
+    UnrankedMemRefType,
+    VectorType,
+    element_bytes,
+    element_type,
+)
 from gpucodegen.passes.analysis.lifting.environment import Environment, Text
 from gpucodegen.passes.analysis.lifting.values.expressions import map_texts
 from gpucodegen.passes.analysis.lifting.values.matrices import matrix_accesses
@@ -22,6 +28,8 @@ from gpucodegen.tiling.model.scop import Access, AccessKind
 
 Accesses = list[Access]
 READ, WRITE = AccessKind.READ, AccessKind.WRITE
+ROW_OF_TILE = 16
+"""Bytes of a row that ``nvgpu.ldmatrix`` loads."""
 
 
 def is_memref(value: Value) -> bool:
@@ -269,6 +277,17 @@ def _copy(op: Operation, env: Environment) -> Accesses:
     return [*whole(env, op, source, (READ,)), *whole(env, op, target, (WRITE,))]
 
 
+def _rows_of_tiles(op: Operation, env: Environment) -> Accesses:
+    """``nvgpu.ldmatrix``: a lane reads the 16 bytes whose place it brings.
+
+    All lanes of the warp are there, and each gets parts of what others read.
+    """
+    memref, *indices = op.operands
+    size = element_bytes(element_type(memref.type)) or 1
+    along = {len(indices) - 1: ROW_OF_TILE // size}
+    return [_widened(env, op, memref, env.all_texts(indices), READ, along)]
+
+
 TAKES_SHAPE = "memref.reshape"
 """The view whose extents are elements of a buffer, its second operand."""
 
@@ -310,6 +329,7 @@ _TABLE: dict[str, Callable[[Operation, Environment], Accesses]] = {
     "memref.copy": _copy,
     "gpu.subgroup_mma_load_matrix": _of_subgroup(READ),
     "gpu.subgroup_mma_store_matrix": _of_subgroup(WRITE),
+    "nvgpu.ldmatrix": _rows_of_tiles,
     "affine.prefetch": _prefetch,
     "memref.prefetch": _prefetch,
 }

@@ -1,10 +1,11 @@
-"""Arithmetic of 32-bit integers that stays 32 bits wide.
+"""Arithmetic of 32-bit integers that stays 32 bits wide, and of complex numbers.
 
 Numba computes with 64 bits, and generated text cuts the result back.  LLVM does not
 always see that the upper half is lost: addresses and trip counts then take 64 bits, and
 loops are not unrolled.  Literals that fit count as 32 bits here.
 
-Minima and maxima are instructions at 64 bits too: Numba's own are Python functions.
+Minima and maxima are instructions at 64 bits too: Numba's own are Python functions, as
+its products of complex numbers are.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from collections.abc import Callable
 from functools import reduce
 from typing import Any
 
+from llvmlite import ir
 from numba.core import types, typing
 from numba.core.typing import templates
 
@@ -45,6 +47,8 @@ Build = Callable[..., Any]
 
 def provide() -> None:
     """Let the target prefer these."""
+    for ty in (types.complex64, types.complex128):
+        CODE.lower(operator.mul, ty, ty)(_complex_product)
     for function, method in COMBINED.items():
         _define(function, types.int32, 2, _method(method))
     for function, relation in COMPARED.items():
@@ -108,3 +112,13 @@ def _extreme(relation: str) -> Build:
         return reduce(better, args)
 
     return build
+
+
+def _complex_product(_context: Any, builder: Any, _signature: Any, args: Any) -> Any:
+    (x, y), (u, v) = ([builder.extract_value(z, i) for i in (0, 1)] for z in args)
+    real = builder.fsub(builder.fmul(x, u), builder.fmul(y, v))
+    imaginary = builder.fadd(builder.fmul(x, v), builder.fmul(y, u))
+    whole = ir.Constant(args[0].type, ir.Undefined)
+    for i, part in enumerate((real, imaginary)):
+        whole = builder.insert_value(whole, part, i)
+    return whole

@@ -1,0 +1,217 @@
+"""Fragments of matrices in the lanes of a warp: one instruction loads or multiplies.
+
+A register of 32 bits holds as many elements of a row of a fragment as fit.  Narrow
+floats are float32 in a kernel; that each of them is exact makes packing them free: the
+compiler takes back what unpacking has done.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cache, partial
+from typing import Any
+
+from llvmlite import ir
+from numba.core import types
+
+from gpucodegen.intrinsics.cuda.memory import SHARED, address
+from gpucodegen.intrinsics.framework.elements import element
+from gpucodegen.intrinsics.framework.lowering import (
+    I8,
+    I32,
+    Face,
+    Lowering,
+    signature,
+    tile_or_scalar,
+)
+from gpucodegen.intrinsics.scalars.narrow import bits_type, narrow, widen
+from gpucodegen.ir.data.float_formats import NARROW
+
+REGISTER = 32
+"""Bits of a register."""
+PTX_TYPES = {
+    "bf16": "bf16",
+    "f16": "f16",
+    "f32": "tf32",
+    "f64": "f64",
+    "f8E4M3FN": "e4m3",
+    "f8E5M2": "e5m2",
+    "i8": "s8",
+}
+"""What PTX calls elements of the factors.  Of an f32 it reads the bits of a tf32."""
+SUMS = {"f16": "f16", "f32": "f32", "f64": "f64", "i32": "s32"}
+"""What PTX calls elements of the sums."""
+
+
+def factories(face: Face) -> dict[str, Any]:
+    """By name; the same request gives the same intrinsic."""
+    return {name: cache(partial(make, face)) for name, make in MADE.items()}
+
+
+def ldmatrix(face: Face, tiles: int, name: str, transpose: bool = False) -> Any:
+    """``ldmatrix(p, i)``: 8 rows of 16 bytes a tile, whose places lanes bring.
+
+    Lane ``8 t + r`` brings that of row r of tile t.  The result has a row for each
+    tile: the elements of one register.
+    """
+    ty = tile_or_scalar((tiles, REGISTER // _bits(name)), name)
+    turned = ".trans" if transpose else ""
+    targets = ", ".join(f"${n}" for n in range(tiles))
+    form = f"ldmatrix.sync.aligned.m8n8.x{tiles}{turned}.shared.b16"
+    text = f"{form} {{{targets}}}, [${tiles}];"
+
+    def lower(low: Lowering, p: Any, i: Any) -> Any:
+        place = address(low, p, i, SHARED)
+        words = _instruction(low, text, [I32] * tiles, [place], reads=True)
+        return low.from_elements(
+            ty, [x for w in words for x in _unpacked(low, w, name)]
+        )
+
+    def typing_rule(p: Any, _i: Any) -> Any:
+        return signature(ty, p, types.int32)
+
+    return face.define(f"ldmatrix_x{tiles}_{name}", 2, typing_rule, lower)
+
+
+def mma_sync(
+    face: Face,
+    shape: tuple[int, int, int],
+    kind: str,
+    sums: str,
+    counts: tuple[int, int, int],
+) -> Any:
+    """``mma_sync(a, b, c)``: a warp's product of fragments, added to a third.
+
+    ``shape``: rows, columns and terms.  ``counts``: rows of the three tiles, each the
+    elements of one register.
+    """
+    m, n, k = shape
+    factor, total = PTX_TYPES[kind], SUMS[sums]
+    form = f"mma.sync.aligned.m{m}n{n}k{k}.row.col.{total}.{factor}.{factor}.{total}"
+    across = max(1, REGISTER // _bits(kind))
+    left, right = (tile_or_scalar((count, across), kind) for count in counts[:2])
+    ty = tile_or_scalar((counts[2], 2), sums)
+
+    def lower(low: Lowering, a: Any, b: Any, c: Any) -> Any:
+        before = _registers(low, ty, c, sums)
+        given = [
+            _registers(low, left, a, kind),
+            _registers(low, right, b, kind),
+            before,
+        ]
+        kinds, number, lists = [value.type for value in before], 0, list[str]()
+        for group in (before, *given):
+            names = [f"${number + n}" for n in range(len(group))]
+            lists.append(f"{{{', '.join(names)}}}")
+            number += len(group)
+        values = [value for group in given for value in group]
+        text = f"{form} {', '.join(lists)};"
+        found = _instruction(low, text, kinds, values)
+        return low.from_elements(ty, [x for v in found for x in _split(low, v, sums)])
+
+    def typing_rule(_a: Any, _b: Any, _c: Any) -> Any:
+        return signature(ty, left, right, ty)
+
+    return face.define(f"mma_sync_m{m}n{n}k{k}_{kind}", 3, typing_rule, lower)
+
+
+def some_rows(
+    face: Face, shape: tuple[int, int], name: str, first: int, count: int
+) -> Any:
+    """``some_rows(tile)``: ``count`` rows from ``first`` on."""
+    source, ty = (tile_or_scalar((n, shape[1]), name) for n in (shape[0], count))
+
+    def lower(low: Lowering, tile: Any) -> Any:
+        scalars = low.elements(source, tile)
+        kept = scalars[first * shape[1] : (first + count) * shape[1]]
+        return low.from_elements(ty, kept)
+
+    def typing_rule(_tile: Any) -> Any:
+        return signature(ty, source)
+
+    return face.define(f"rows_{first}_{count}_{name}", 1, typing_rule, lower)
+
+
+def _bits(name: str) -> int:
+    return 8 * element(name).size
+
+
+def _registers(low: Lowering, ty: Any, value: Any, name: str) -> list[Any]:
+    """A tile as the registers that an instruction takes."""
+    scalars = low.elements(ty, value)
+    if name in ("f32", "f64", "i32"):
+        is_sum = name in SUMS and ty.shape[-1] == 2
+        return scalars if is_sum or name == "f64" else [_word(low, x) for x in scalars]
+    each = REGISTER // _bits(name)
+    rows = [scalars[n : n + each] for n in range(0, len(scalars), each)]
+    return [_packed(low, row, name) for row in rows]
+
+
+def _word(low: Lowering, value: Any) -> Any:
+    return low.builder.bitcast(value, I32)
+
+
+def _packed(low: Lowering, scalars: Sequence[Any], name: str) -> Any:
+    """Scalars in one word, the first one lowest."""
+    builder, word = low.builder, ir.Constant(I32, 0)
+    for n, scalar in enumerate(scalars):
+        wide = builder.zext(_code(low, scalar, name), I32)
+        moved = builder.shl(wide, ir.Constant(I32, n * _bits(name)))
+        word = builder.or_(word, moved)
+    return word
+
+
+def _code(low: Lowering, scalar: Any, name: str) -> Any:
+    """The bits of an element; a bf16 is the upper half of the float32 that it is."""
+    if name == "bf16":
+        upper = low.builder.lshr(_word(low, scalar), ir.Constant(I32, 16))
+        return low.builder.trunc(upper, bits_type(name))
+    return narrow(low, scalar, name) if name in NARROW else scalar
+
+
+def _unpacked(low: Lowering, word: Any, name: str) -> list[Any]:
+    """The scalars of a word."""
+    builder, bits = low.builder, _bits(name)
+    if bits == REGISTER:
+        is_float = element(name).is_float
+        return [builder.bitcast(word, ir.FloatType()) if is_float else word]
+    ty = bits_type(name) if name in NARROW else I8 if bits == 8 else ir.IntType(16)
+    codes = [
+        builder.trunc(builder.lshr(word, ir.Constant(I32, bits * n)), ty)
+        for n in range(REGISTER // bits)
+    ]
+    return [widen(low, code, name) for code in codes] if name in NARROW else codes
+
+
+def _split(low: Lowering, value: Any, sums: str) -> list[Any]:
+    return _unpacked(low, value, sums) if sums in NARROW else [value]
+
+
+_REGISTERS = {"i32": "r", "float": "f", "double": "d"}
+
+
+def _instruction(
+    low: Lowering,
+    text: str,
+    results: Sequence[Any],
+    values: Sequence[Any],
+    *,
+    reads: bool = False,
+) -> list[Any]:
+    """What an instruction of a whole warp gives.
+
+    ``reads``: it stays where it is among accesses of memory.
+    """
+    ty = ir.LiteralStructType(results) if len(results) > 1 else results[0]
+    function = ir.FunctionType(ty, [value.type for value in values])
+    targets = [f"={_REGISTERS[str(kind)]}" for kind in results]
+    sources = [_REGISTERS[str(value.type)] for value in values]
+    constraints = ",".join([*targets, *sources, *["~{memory}"] * reads])
+    code = ir.InlineAsm(function, text, constraints, side_effect=reads)
+    made = low.builder.call(code, values, attrs=("convergent",))
+    if len(results) == 1:
+        return [made]
+    return [low.builder.extract_value(made, n) for n in range(len(results))]
+
+
+MADE = {"ldmatrix": ldmatrix, "mma_sync": mma_sync, "some_rows": some_rows}

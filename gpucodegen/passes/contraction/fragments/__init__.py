@@ -1,0 +1,9 @@
+"""A contraction on tensor cores: warps hold fragments of matrices.
+
+- `factors`: which contractions these compute, and in which type the factors are
+- `tf32`: numbers of f32 as sums of such
+- `multiply`: fragments from shared memory, and their products
+- `result`: sums through shared memory to the result, a row of 16 bytes a thread
+"""
+
+from __future__ import annotations

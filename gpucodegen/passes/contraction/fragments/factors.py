@@ -1,0 +1,69 @@
+"""Which contractions tensor cores compute, and in which type its factors are.
+
+A product of narrow floats is exact in f32, and tensor cores add it to a sum in f32,
+which is what a program says that widens both factors first.  They add several products
+at once, in an order of their own, so the order of a float sum must be free.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from gpucodegen.ir.data.float_formats import NARROW
+from gpucodegen.ir.types import BF16, F16, F32, I8, I32, FloatType, Type, element_type
+from gpucodegen.passes.contraction.recognition.operands import Operand
+from gpucodegen.passes.contraction.recognition.recognize import Contraction
+
+PASSES = {"tf32": 1, "3xtf32": 3}
+"""Products of tf32 for one of f32, by the precision that is asked for."""
+EXACT_IN_F16 = frozenset({"f8E4M3FN", "f8E5M2", "f8E4M3", "f8E3M4"})
+"""Floats of 8 bits whose numbers all are numbers of f16."""
+
+
+def on_tensor_cores(contraction: Contraction) -> Contraction | None:
+    """The contraction with factors as fragments hold them, if there are such.
+
+    ``element`` stays the type of the sums.
+    """
+    is_free = contraction.reassociable or contraction.element == I32
+    if contraction.words is not None or contraction.scale is not None or not is_free:
+        return None
+    factors = contraction.left, contraction.right
+    found = [_narrowed(factor, contraction.element) for factor in factors]
+    for kind in (F16, BF16, I8):
+        left, right = (each and _held_as(each, kind) for each in found)
+        if left is not None and right is not None:
+            return replace(contraction, left=left, right=right)
+    are_single = (
+        contraction.element == F32 == type_of(factors[0]) == type_of(factors[1])
+    )
+    return contraction if are_single and contraction.precision in PASSES else None
+
+
+def type_of(factor: Operand) -> Type:
+    """The type of a factor's value."""
+    if factor.steps:
+        return factor.steps[-1][0].result.type
+    return element_type(factor.memref.type)
+
+
+def _narrowed(factor: Operand, sums: Type) -> Operand | None:
+    """The factor before it was widened to the type of the sums."""
+    if not factor.steps:
+        return None
+    *steps, (last, place) = factor.steps
+    widening = {F32: "arith.extf", I32: "arith.extsi"}.get(sums)
+    if place is not None or last.name != widening:
+        return None
+    if all(place is not None for _, place in steps):
+        return replace(factor, steps=())
+    return replace(factor, steps=tuple(steps))
+
+
+def _held_as(factor: Operand, kind: Type) -> Operand | None:
+    """The factor in a type that tensor cores take, if that has all of its numbers."""
+    found = type_of(factor)
+    if found == kind:
+        return factor
+    is_small = isinstance(found, FloatType) and found.name in EXACT_IN_F16 & NARROW
+    return factor.converted("arith.extf", F16) if is_small and kind == F16 else None

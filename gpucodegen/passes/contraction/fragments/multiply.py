@@ -1,0 +1,236 @@
+"""What a warp multiplies: fragments of rows by fragments of columns.
+
+Comes in: tiles of both factors in shared memory, laid out as their copies say.  Goes
+out: sums as fragments of ``16 x 8`` elements.  A factor whose terms do not lie side by
+side is transposed when it is read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from gpucodegen.ir.attributes import ArrayAttr, Attribute, IntegerAttr, UnitAttr
+from gpucodegen.ir.operation import Value
+from gpucodegen.ir.types import F32, I1, I32, I64, Type, VectorType, element_bytes
+from gpucodegen.passes.contraction.fragments.tf32 import tf32_parts
+from gpucodegen.passes.framework.builder import Builder
+from gpucodegen.passes.framework.indexing import Index
+from gpucodegen.tiling.machine.gpu.limits import WARP
+from gpucodegen.tiling.machine.gpu.products.candidates import WarpTiles
+from gpucodegen.tiling.machine.gpu.products.copies import OCTET, ROW, TileCopy
+from gpucodegen.tiling.machine.gpu.products.fragments import COLUMNS, ROWS, terms_of
+
+REGISTER = 4
+"""Bytes of a register."""
+
+
+@dataclass(frozen=True, slots=True)
+class Lane:
+    """Where a thread stands: the first row and column of its warp, its lane."""
+
+    row: Index
+    column: Index
+    number: Index
+
+    @staticmethod
+    def of(b: Builder, plan: WarpTiles, thread: Index) -> Lane:
+        """Warps lie row by row on the block's tile."""
+        across = plan.tile_columns // plan.warp_columns
+        warp = Index.of(b.index(thread // WARP, "warp"))
+        return Lane(
+            Index.of(b.index(warp // across * plan.warp_rows, "row")),
+            Index.of(b.index(warp % across * plan.warp_columns, "col")),
+            Index.of(b.index(thread % WARP, "lane")),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """One factor in shared memory: the position and the term that a lane brings."""
+
+    copy: TileCopy
+    position: Index
+    term: Index
+
+    def place(self, position: int, term: Index) -> tuple[Index, Index]:
+        """The row, and the place in it, of what the lane brings."""
+        return self.copy.cell(self.term + term, self.position + position)
+
+    @property
+    def turned(self) -> bool:
+        """Whether tiles are transposed on their way to registers."""
+        return not self.copy.by_position
+
+
+@dataclass(frozen=True, slots=True)
+class Fragments:
+    """The fragments of a warp, and how its lanes read those of the factors."""
+
+    plan: WarpTiles
+    kind: Type
+    element: Type
+    left: Side
+    right: Side
+    passes: int = 1
+
+    @staticmethod
+    def of(
+        b: Builder,
+        plan: WarpTiles,
+        types: tuple[Type, Type],
+        lane: Lane,
+        copies: tuple[TileCopy, TileCopy],
+        passes: int = 1,
+    ) -> Fragments:
+        """Those of a thread; ``types``: of the factors and of the sums.
+
+        ``passes``: products of tf32 for one of f32.
+        """
+        unit = ROW // (element_bytes(types[0]) or 1)
+        n = lane.number
+        octets = n // (2 * OCTET), n // OCTET % 2
+        left, right = copies
+        # Tiles of A are numbered down its rows first, those of B along its terms.
+        if left.by_position:
+            a = n % (2 * OCTET), octets[0] * unit
+        else:
+            a = octets[1] * OCTET, n % OCTET + octets[0] * OCTET
+        if right.by_position:
+            c = n % OCTET + octets[0] * OCTET, octets[1] * unit
+        else:
+            c = octets[0] * OCTET, n % (2 * OCTET)
+
+        def side(copy: TileCopy, first: Index, at: tuple[Index, Index]) -> Side:
+            position, term = (b.index(index, "at") for index in (first + at[0], at[1]))
+            return Side(copy, Index.of(position), Index.of(term))
+
+        sides = side(left, lane.row, a), side(right, lane.column, c)
+        return Fragments(plan, *types, *sides, passes)
+
+    @property
+    def grain(self) -> int:
+        """Terms of one instruction."""
+        return terms_of(element_bytes(self.kind) or 1)
+
+    @property
+    def counts(self) -> tuple[int, int]:
+        """Fragments of the warp's rows and of its columns."""
+        return self.plan.warp_rows // ROWS, self.plan.warp_columns // COLUMNS
+
+    @property
+    def type(self) -> VectorType:
+        """The sums of one fragment: two rows, and two columns of each."""
+        return VectorType((2, 2), self.element)
+
+    def zeros(self, b: Builder) -> list[Value]:
+        """No products yet."""
+        down, across = self.counts
+        return [b.constant(0, self.type)] * (down * across)
+
+    def multiplied(
+        self,
+        b: Builder,
+        tiles: tuple[Value, Value],
+        stage: Index,
+        first: Index,
+        count: int,
+        sums: Sequence[Value],
+    ) -> tuple[Value, ...]:
+        """Add the products of ``count`` terms of a stage from ``first`` on."""
+        number = b.index(stage, "stage")
+
+        def term(i: Builder, k: Value, acc: Sequence[Value]) -> list[Value]:
+            return self._term(i, tiles, Index.of(number), first + k, acc)
+
+        found = b.carried_loop(0, count, sums, term, step=self.grain, hint="k")
+        return tuple(found)
+
+    def _term(
+        self,
+        b: Builder,
+        tiles: tuple[Value, Value],
+        stage: Index,
+        first: Index,
+        sums: Sequence[Value],
+    ) -> list[Value]:
+        down, across = self.counts
+        rows = [
+            self._parts(b, tiles[0], [stage, *self.left.place(n * ROWS, first)], "a")
+            for n in range(down)
+        ]
+        pairs = [
+            self._parts(
+                b, tiles[1], [stage, *self.right.place(n * 2 * COLUMNS, first)], "b"
+            )
+            for n in range(across // 2)
+        ]
+        columns = [
+            [self._half(b, part, n) for part in pair]
+            for pair in pairs
+            for n in range(2)
+        ]
+        cells = [(row, column) for row in rows for column in columns]
+        return [
+            self._added(b, row, column, total)
+            for (row, column), total in zip(cells, sums, strict=True)
+        ]
+
+    def _parts(
+        self, b: Builder, tile: Value, at: Sequence[Index], hint: str
+    ) -> list[Value]:
+        """What is loaded, of f32 as the tf32 numbers that make it up."""
+        loaded = self._loaded(b, tile, at, hint)
+        if self.kind != F32:
+            return [loaded]
+        return tf32_parts(b, loaded, 1 if self.passes == 1 else 2)
+
+    def _added(
+        self, b: Builder, row: list[Value], column: list[Value], total: Value
+    ) -> Value:
+        """The products of parts, smallest first, without that of both small ones."""
+        (high, *low), (other, *others) = row, column
+        for part in low:
+            total = self._product(b, part, other, total)
+        for part in others:
+            total = self._product(b, high, part, total)
+        return self._product(b, high, other, total)
+
+    def _fragment(self, registers: int) -> VectorType:
+        each = REGISTER // (element_bytes(self.kind) or 1)
+        return VectorType((registers, each), self.kind)
+
+    def _loaded(self, b: Builder, tile: Value, at: Sequence[Index], hint: str) -> Value:
+        """Four tiles of 8 rows of 16 bytes."""
+        side = self.left if hint == "a" else self.right
+        flags: dict[str, Attribute] = {
+            "numTiles": IntegerAttr(4, I32),
+            "transpose": IntegerAttr(int(side.turned), I1),
+        }
+        operands = (tile, *map(b.index, at))
+        ty = self._fragment(4)
+        (value,) = b.add("nvgpu.ldmatrix", operands, [ty], flags, hint=hint)
+        return value
+
+    def _half(self, b: Builder, pair: Value, number: int) -> Value:
+        """The fragment of one of two columns of them."""
+        name = "vector.extract_strided_slice"
+        where: dict[str, Attribute] = {
+            "offsets": _numbers(2 * number),
+            "sizes": _numbers(2),
+            "strides": _numbers(1),
+        }
+        (half,) = b.add(name, (pair,), [self._fragment(2)], where, hint="b")
+        return half
+
+    def _product(self, b: Builder, row: Value, column: Value, total: Value) -> Value:
+        flags: dict[str, Attribute] = {"mmaShape": _numbers(ROWS, COLUMNS, self.grain)}
+        if self.kind == F32:
+            flags["tf32Enabled"] = UnitAttr()
+        operands = (row, column, total)
+        (made,) = b.add("nvgpu.mma.sync", operands, [self.type], flags, hint="acc")
+        return made
+
+
+def _numbers(*values: int) -> ArrayAttr:
+    return ArrayAttr(tuple(IntegerAttr(value, I64) for value in values))

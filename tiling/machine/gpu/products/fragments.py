@@ -1,0 +1,150 @@
+"""What a kernel of fragments does: a warp multiplies on the tensor cores.
+
+Counted as `product_work` counts other kernels.  A row of a fragment in shared memory is
+16 bytes; an instruction multiplies ``16 x 8`` elements by 32 bytes of terms.  Both
+factors lie in shared memory as they lie in global memory: a tile has a row for each of
+its positions, or one for each of its terms, with a gap behind it that puts the rows of
+a fragment into different banks.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import ceil
+
+from gpucodegen.tiling.machine.gpu.devices import SECTOR
+from gpucodegen.tiling.machine.gpu.estimate import LATENCY_L2, Work
+from gpucodegen.tiling.machine.gpu.limits import WARP, WIDEST
+from gpucodegen.tiling.machine.gpu.products.candidates import WarpTiles
+from gpucodegen.tiling.machine.gpu.products.copies import OCTET, TileCopy, fragment_copy
+from gpucodegen.tiling.machine.gpu.products.product_work import (
+    GROUP,
+    OTHERS,
+    Product,
+)
+
+ROWS, COLUMNS = 16, 8
+"""Elements of the result of one instruction."""
+SLICE = 4
+"""Bytes of a sum on its way from registers through shared memory."""
+BASE_REGISTERS = 44
+"""Registers besides sums and fragments: addresses and what is on its way."""
+
+
+def terms_of(element: int) -> int:
+    """Terms of one instruction, for elements of so many bytes.
+
+    >>> [terms_of(size) for size in (1, 2, 4)]
+    [32, 16, 8]
+    """
+    return 2 * WIDEST // element
+
+
+def gap_of(columns: int) -> int:
+    """The distance of rows of sums in shared memory, in elements of 4 bytes.
+
+    Four rows that a half of a warp stores lie in different banks.
+
+    >>> gap_of(64), gap_of(32)
+    (72, 40)
+    """
+    return columns + next(n for n in range(0, 32, 4) if (columns + n) % 32 in (8, 24))
+
+
+@dataclass(frozen=True, slots=True)
+class FragmentCounts:
+    """A plan for a problem; ``product`` has the elements that fragments hold."""
+
+    plan: WarpTiles
+    product: Product
+
+    @property
+    def copies(self) -> tuple[TileCopy, TileCopy]:
+        """How both factors come to shared memory."""
+        plan, product = self.plan, self.product
+        rows, columns = (
+            fragment_copy(
+                size, plan.depth, plan.threads, turned, width, product.element
+            )
+            for size, turned, width in zip(
+                (plan.tile_rows, plan.tile_columns),
+                product.turned,
+                product.widths,
+                strict=True,
+            )
+        )
+        return rows, columns
+
+    @property
+    def shared(self) -> int:
+        """Bytes of shared memory of a block: stages, and a slice of the sums."""
+        plan = self.plan
+        stage = sum(copy.cells for copy in self.copies) * self.product.element
+        rows = plan.tile_rows // plan.warp_rows * OCTET
+        return plan.stages * stage + rows * gap_of(plan.tile_columns) * SLICE
+
+    @property
+    def registers(self) -> int:
+        """Registers of a thread, about."""
+        down, across = self._fragments
+        return down * across * 4 + down * 4 + across * 2 + BASE_REGISTERS
+
+    @property
+    def _fragments(self) -> tuple[int, int]:
+        """Fragments of a warp's rows, and of its columns."""
+        return self.plan.warp_rows // ROWS, self.plan.warp_columns // COLUMNS
+
+    @property
+    def blocks(self) -> int:
+        """Blocks of the grid."""
+        plan, product = self.plan, self.product
+        down = ceil(product.rows / plan.tile_rows)
+        across = ceil(product.columns / plan.tile_columns)
+        return down * across * product.batch * plan.splits
+
+    def work(self) -> Work:
+        """All that the launch does."""
+        plan, product = self.plan, self.product
+        trips = ceil(product.terms / plan.splits / plan.depth)
+        warps = self.blocks * ceil(plan.threads / WARP)
+        steps = plan.depth // terms_of(product.element)
+        down, across = self._fragments
+        loads = steps * (down + across // 2)
+        products = steps * down * across
+        copied, stored = self._copies()
+        each = products * product.passes + loads + copied + OTHERS
+        cells = plan.tile_rows * plan.tile_columns
+        moved = (plan.tile_rows + plan.tile_columns) * plan.depth * trips
+        bytes_ = moved * product.element + 2 * cells * product.result
+        sectors = self.blocks * bytes_ / SECTOR
+        hidden = min(1.0, each * (plan.stages - 1) / LATENCY_L2)
+        tensor = self.blocks * cells * plan.depth * trips * product.element / 2
+        return Work(
+            self.blocks,
+            plan.threads,
+            warps * trips * each,
+            tensor=tensor * product.passes,
+            wavefronts=warps * trips * (4 * loads + stored),
+            sectors=sectors,
+            block_sectors=sectors,
+            memory=self._memory(),
+            waits=2 + trips * (1 - hidden),
+            barriers=2 * trips,
+        )
+
+    def _copies(self) -> tuple[int, int]:
+        """Instructions of a warp for the copies of a block of terms, and wavefronts."""
+        size, direct = self.product.element, self.plan.direct
+        instructions = GROUP * any(direct)
+        turns = 0
+        for copy, is_direct in zip(self.copies, direct, strict=True):
+            stores = copy.width if copy.is_turned else 1
+            instructions += copy.per_thread * (1 if is_direct else 1 + stores)
+            turns += copy.per_thread * copy.turns(size)
+        return instructions, turns
+
+    def _memory(self) -> float:
+        product = self.product
+        factors = (product.rows + product.columns) * product.terms * product.element
+        results = 2 * product.rows * product.columns * product.result
+        return product.batch * (factors + results)
