@@ -25,6 +25,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    __version__: str
     from gpucodegen import kernels
     from gpucodegen.analysis import analyze
     from gpucodegen.api import compile, parse  # noqa: A004 - the public name
@@ -49,6 +50,7 @@ __all__ = [
     "ParseError",
     "Program",
     "VerifyError",
+    "__version__",
     "analyze",
     "check",
     "compile",
@@ -78,7 +80,15 @@ _HOMES: dict[str, str] = {
 
 
 def __getattr__(name: str) -> object:
-    """Import a public name when it is first used."""
+    """Import a public name when it is first used; ``__version__`` is the package's.
+
+    >>> __getattr__("__version__").count(".")
+    2
+    """
+    if name == "__version__":
+        from importlib.metadata import version
+
+        return version(__name__)
     home = _HOMES.get(name)
     if home is None:
         message = f"module {__name__!r} has no attribute {name!r}"

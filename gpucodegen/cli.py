@@ -19,12 +19,24 @@ COMMANDS: dict[str, str] = {
     "explain": "loops, kinds, tiles, mapping, pictures of the iteration space",
     "report": "what limits the kernels on a GPU, found without one",
     "emit": "the generated Python source",
+    "export": "a package of the kernels that runs without gpucodegen",
     "run": "run a function on arrays",
     "tune": "find and store the fastest legal schedule",
     "bench": "the benchmark tables: programs against their peers (in a clone)",
     "cache": "what is kept on disk, and how to remove it",
+    "passes": "what opt -p knows, with the options of each pass",
+    "repro": "a script that shows a problem, to send with a report",
     "doctor": "what was found on this machine, and how to install what is missing",
 }
+
+PLACES = {
+    "cache": "about.cache",
+    "doctor": "about.doctor",
+    "export": "shipping.export",
+    "passes": "about.passes",
+    "repro": "shipping.repro",
+}
+"""Where commands are that have their module in a folder."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -54,7 +66,7 @@ def _parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(metavar="COMMAND", required=True)
     for name, summary in COMMANDS.items():
         command = commands.add_parser(name, help=summary, description=summary)
-        module = import_module(f"gpucodegen.commands.{name}")
+        module = import_module(f"gpucodegen.commands.{PLACES.get(name, name)}")
         module.configure(command)
         command.set_defaults(handler=module.run)
     return parser

@@ -11,6 +11,11 @@ from gpucodegen.options import Options
 from gpucodegen.program_text import Source
 
 if TYPE_CHECKING:
+    import os
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+    from typing import Any
+
     from gpucodegen.dialects.builtin import Module
     from gpucodegen.emit.tables.memory.copy_plan import PlannedTransfer
 
@@ -129,6 +134,49 @@ class Program:
         ['twice_k0']
         """
         return self[name].executable().assembly()
+
+    def export(
+        self,
+        folder: str | os.PathLike[str],
+        *functions: str,
+        examples: Mapping[str, Sequence[Any]] | None = None,
+    ) -> Path:
+        """Write a package of the kernels that runs without this one; its folder.
+
+        It needs NumPy and Numba, or for the targets ``cuda`` and ``sim`` NumPy and
+        CuPy.  Functions are compiled for the extents of the calls that they had, and
+        for all others.  ``functions``: names; default: all public ones.  ``examples``:
+        for a function, small arguments that the tests of the package call it with; the
+        interpreter says what comes of them.  The folder is new or empty, and its name
+        is the package's.
+        Raises NotExportable, InvalidOption, UnknownFunction; OSError where nothing can
+        be written.
+
+        >>> import gpucodegen as gcg, numpy as np, tempfile
+        >>> program = gcg.compile('''
+        ... func.func @twice(%a: memref<8xf32>) {
+        ...   affine.for %i = 0 to 8 {
+        ...     %v = affine.load %a[%i] : memref<8xf32>
+        ...     %w = arith.addf %v, %v : f32
+        ...     affine.store %w, %a[%i] : memref<8xf32>
+        ...   }
+        ...   return
+        ... }
+        ... ''', target="cpu")
+        >>> with tempfile.TemporaryDirectory() as place:
+        ...     made = program.export(f"{place}/doubling")
+        ...     sorted(path.name for path in made.iterdir())
+        ['LICENSE', 'README.md', 'doubling', 'pyproject.toml', 'tests']
+        """
+        from pathlib import Path
+
+        from gpucodegen.export.package import export
+
+        chosen = {name: self[name] for name in functions or self.names}
+        given = dict(examples or {})
+        for name in given:
+            chosen.setdefault(name, self[name])
+        return export(Path(folder), chosen, self.options.target, given)
 
     def _undefined(self, name: str) -> errors.Error:
         functions = self.module.functions

@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Any
 from gpucodegen import errors
 from gpucodegen.calls.form import Form, form_of
 from gpucodegen.calls.launch import Entry, unlike
-from gpucodegen.calls.plan import Plan, checked_apart, plan_of
+from gpucodegen.calls.overlaps import checked_apart
+from gpucodegen.calls.plan import Plan, plan_of
 from gpucodegen.calls.signature import Signature
 from gpucodegen.calls.streams import current, device_of, place_of
 from gpucodegen.compiling.executable import Executable, Specialization, build
@@ -224,6 +225,19 @@ class Function:
             known = tuple(at and at.without_shape() for at in known)
         return target, known
 
+    def variants(self, target: str) -> list[Variant]:
+        """What is known of arguments, and the function compiled for it, special first.
+
+        That is for arguments of earlier calls, for arrays as devices allocate them, and
+        for any.
+        """
+        widest = registry.find(target).widest
+        wanted = [key for key in self._executables if key[0] == target]
+        wanted.append((target, self.signature.allocated(widest)))
+        wanted.append((target, (None,) * len(self.signature.parameters)))
+        ordered = sorted(dict.fromkeys(wanted), key=_told, reverse=True)
+        return [(known, self.executable(target, known)) for _, known in ordered]
+
     def key_for(self, arguments: tuple[Any, ...]) -> Specialization:
         """Target and argument types that a first call with arguments compiles for."""
         signature, target = self.signature, self._target(arguments)
@@ -250,6 +264,18 @@ class Function:
     def _show(self, error: errors.Error) -> None:
         if self.source.text and not error.source_lines:
             error.with_source(self.source.text)
+
+
+Variant = tuple[tuple[Known | None, ...], Executable]
+
+
+def _told(key: Specialization) -> int:
+    """How many facts are known of arguments.
+
+    >>> _told(("cpu", (Known((8, 8)), None)))
+    1
+    """
+    return sum(bool(fact) for known in key[1] for fact in known or ())
 
 
 def _is_on_gpu(argument: object) -> bool:
