@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from gpucodegen.analysis import analyze
     from gpucodegen.api import compile, parse  # noqa: A004 - the public name
     from gpucodegen.checking import check
+    from gpucodegen.debugging.levels import debug
     from gpucodegen.dialects.builtin import Module
     from gpucodegen.errors import (
         CompileError,
@@ -54,6 +55,7 @@ __all__ = [
     "analyze",
     "check",
     "compile",
+    "debug",
     "explain",
     "kernels",
     "parse",
@@ -71,6 +73,7 @@ _HOMES: dict[str, str] = {
     "analyze": "analysis",
     "check": "checking",
     "compile": "api",
+    "debug": "debugging.levels",
     "explain": "report.explanation",
     "kernels": "",
     "parse": "api",

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from importlib import import_module
 
 from gpucodegen import errors
+from gpucodegen.commands.inputs import debugging
 
 COMMANDS: dict[str, str] = {
     "opt": "parse, run passes, print MLIR",
@@ -47,7 +48,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """
     options = _parser().parse_args(arguments)
     try:
-        return int(options.handler(options))
+        with debugging(options):
+            return int(options.handler(options))
     except errors.Error as error:
         print(error, file=sys.stderr)
     except BrokenPipeError:

@@ -22,6 +22,7 @@ from gpucodegen.calls.streams import current, device_of, place_of
 from gpucodegen.compiling.executable import Executable, Specialization, build
 from gpucodegen.compiling.targets import registry
 from gpucodegen.compiling.winners import final_options
+from gpucodegen.debugging.levels import tell
 from gpucodegen.options import Options
 from gpucodegen.program_text import Source
 from gpucodegen.runtime.host.parameters import Known
@@ -211,6 +212,9 @@ class Function:
         if key not in made:
             with self._shown():
                 chosen = final_options(self.source, self.name, key, self.options)
+                if chosen is not self.options:
+                    sizes = chosen.tile_sizes or chosen.register_tile
+                    tell(1, f"{self.name} for {key[0]}: tuned sizes {sizes}")
                 made[key] = build(self.source, self.name, key, chosen)
         self._last, self._entry = made[key], unlike
         return made[key]

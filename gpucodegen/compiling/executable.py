@@ -14,6 +14,8 @@ from gpucodegen.compiling.artifact import Artifact
 from gpucodegen.compiling.lowering import Stages, lower, printed
 from gpucodegen.compiling.runnable import Runnable
 from gpucodegen.compiling.targets.registry import find
+from gpucodegen.debugging.levels import tell
+from gpucodegen.debugging.spans import span
 from gpucodegen.runtime.host.collection import collected_afterwards
 from gpucodegen.runtime.host.loader import load_program
 from gpucodegen.runtime.host.parameters import Known, alignments, specialized
@@ -97,6 +99,7 @@ def build(
         return stages
 
     found = kept.load(place) if place else None
+    tell(1, f"{name} for {target}: {'from disk' if found else 'passes run'}")
     if found is None:
         with (
             _ONE_AT_A_TIME,
@@ -104,11 +107,15 @@ def build(
             catch_warnings(record=True) as told,
         ):
             simplefilter("always")
-            found = lowered(stages)
+            with span(f"{name} for {target}", "function"):
+                found = lowered(stages)
         for warning in told:
             errors.tell(warning.message)
         if place and not told:
             kept.keep(place, found)
+    for planned in found.transfers:
+        tell(3, f"{name}: {planned}")
+    tell(4, found.source)
     loaded = load_program(found, find(target).engine(), options.outside)
     host = loaded.functions[found.python_name]
     ready = name, found, host, loaded.runtime

@@ -10,6 +10,7 @@ from importlib.metadata import PackageNotFoundError, version
 
 from gpucodegen import errors
 from gpucodegen.compiling.targets import find, names
+from gpucodegen.debugging.settings import SETTINGS
 
 PACKAGES: tuple[tuple[str, str], ...] = (
     ("gpucodegen", ""),
@@ -24,18 +25,6 @@ PACKAGES: tuple[tuple[str, str], ...] = (
 """Distribution and the command that installs it."""
 
 ALIASES = {"cupy": ("cupy-cuda13x", "cupy-cuda12x", "cupy")}
-SETTINGS = (
-    "GPUCODEGEN_TARGET",
-    "GPUCODEGEN_DEVICE",
-    "GPUCODEGEN_DIRECT",
-    "GPUCODEGEN_CACHE_DIR",
-    "GPUCODEGEN_CACHE_SIZE",
-    "GPUCODEGEN_CACHES",
-    "NUMBA_CPU_NAME",
-    "NUMBA_CPU_FEATURES",
-    "NUMBA_NUM_THREADS",
-    "OMP_NUM_THREADS",
-)
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -54,10 +43,15 @@ def run(options: argparse.Namespace) -> int:
         print(f"{name:<11} {found or f'not installed: {remedy}'}")
     for line in _devices():
         print(line)
-    for name in SETTINGS:
-        if name in os.environ:
-            print(f"{name}={os.environ[name]}")
+    for name, value in _set().items():
+        print(f"{name}={value}")
     return 0
+
+
+def _set() -> dict[str, str]:
+    """The variables that are set."""
+    names = [setting.variable for setting in SETTINGS]
+    return {name: os.environ[name] for name in names if name in os.environ}
 
 
 def found_version(name: str) -> str:
@@ -86,7 +80,7 @@ def record() -> dict[str, object]:
         "devices": describe(),
         "targets": list(filter(_runs, names())),
         "cache": cache_record(),
-        "settings": {name: os.environ[name] for name in SETTINGS if name in os.environ},
+        "settings": _set(),
     }
 
 
