@@ -28,8 +28,7 @@ if TYPE_CHECKING:
     __version__: str
     from gpucodegen import kernels
     from gpucodegen.analysis import analyze
-    from gpucodegen.api import compile, parse  # noqa: A004 - the public name
-    from gpucodegen.checking import check
+    from gpucodegen.api import check, compile, parse  # noqa: A004 - the public name
     from gpucodegen.debugging.levels import debug
     from gpucodegen.dialects.builtin import Module
     from gpucodegen.errors import (
@@ -71,7 +70,7 @@ _HOMES: dict[str, str] = {
     "Program": "program",
     "VerifyError": "errors",
     "analyze": "analysis",
-    "check": "checking",
+    "check": "api",
     "compile": "api",
     "debug": "debugging.levels",
     "explain": "report.explanation",

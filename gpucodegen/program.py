@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from pathlib import Path
     from typing import Any
 
+    from gpucodegen.checking import Checked
     from gpucodegen.dialects.builtin import Module
     from gpucodegen.emit.tables.memory.copy_plan import PlannedTransfer
 
@@ -134,6 +135,45 @@ class Program:
         ['twice_k0']
         """
         return self[name].executable().assembly()
+
+    def check(
+        self,
+        *arguments: Any,
+        function: str = "",
+        target: str = "",
+        places: float | None = None,
+    ) -> Checked:
+        """Call a function and compare with the interpreter, as `gpucodegen.check`.
+
+        ``target``: default: that of the program.
+
+        >>> import gpucodegen as gcg, numpy as np
+        >>> program = gcg.compile('''
+        ... func.func @half(%a: memref<3xf32>) {
+        ...   %c = arith.constant 0.5 : f32
+        ...   affine.for %i = 0 to 3 {
+        ...     %v = affine.load %a[%i] : memref<3xf32>
+        ...     %w = arith.mulf %v, %c : f32
+        ...     affine.store %w, %a[%i] : memref<3xf32>
+        ...   }
+        ...   return
+        ... }''', target="cpu")
+        >>> program.check(np.ones(3, np.float32)).numbers
+        3
+        """
+        from gpucodegen.checking import PLACES, checked
+
+        whole = self.with_target(target) if target else self
+        name = function or self._only()
+        return checked(whole[name], arguments, PLACES if places is None else places)
+
+    def _only(self) -> str:
+        """The one public function.  Raises UnknownFunction."""
+        if len(self.names) == 1:
+            return self.names[0]
+        known = errors.one_of(self.names) or "none"
+        advice = f"Pass function=, one of {known}"
+        raise errors.UnknownFunction(name="", known=known, advice=advice)
 
     def export(
         self,

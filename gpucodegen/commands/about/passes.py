@@ -32,9 +32,9 @@ def run(options: argparse.Namespace) -> int:
 def record(name: str) -> dict[str, object]:
     """What a pass does, and its options.  Raises UnknownPass.
 
-    >>> found = record("interchange")
+    >>> found = record("tile")
     >>> found["name"], found["does"]
-    ('interchange', 'Run perfectly nested loops in another order.')
+    ('tile', 'Tile a nest from ``loop`` on; default: every outermost one.')
     """
     from gpucodegen.passes.framework.base import option_text
     from gpucodegen.passes.framework.registry import pass_class
