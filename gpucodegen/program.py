@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from gpucodegen import errors
 from gpucodegen.calls.function import Function
 from gpucodegen.compiling.targets import registry
+from gpucodegen.debugging.notebook import folded
 from gpucodegen.options import Options
 from gpucodegen.program_text import Source
 
@@ -53,6 +54,18 @@ class Program:
 
         views = map(FunctionView, self.module.functions.values())
         return tuple(v.name for v in views if not v.is_external and not v.is_private)
+
+    def __repr__(self) -> str:
+        """Target and functions; nothing is parsed or compiled for it."""
+        names = ", ".join(self._source.defined)
+        return f"<Program for {self.options.target!r}: {names}>"
+
+    def _repr_html_(self) -> str:
+        """Functions and text, for notebooks."""
+        lines = "\n".join(repr(self[name]) for name in self._source.defined)
+        text = self._source.text or str(self.module)
+        whole = folded(f"Program for {self.options.target}", lines)
+        return whole + folded("MLIR", text, is_open=False)
 
     def __getitem__(self, name: str) -> Function:
         """Any function with a body, private ones too."""

@@ -23,6 +23,7 @@ from gpucodegen.compiling.executable import Executable, Specialization, build
 from gpucodegen.compiling.targets import registry
 from gpucodegen.compiling.winners import final_options
 from gpucodegen.debugging.levels import tell
+from gpucodegen.debugging.notebook import folded
 from gpucodegen.options import Options
 from gpucodegen.program_text import Source
 from gpucodegen.runtime.host.parameters import Known
@@ -49,6 +50,16 @@ class Function:
     _last: Executable | None = None
     _entry: Entry = unlike
     _plans: dict[Form, Plan] = field(default_factory=dict["Form", "Plan"])
+
+    def __repr__(self) -> str:
+        count = len(self._executables)
+        for_target = f"for {self.options.target!r}, compiled {count} times"
+        return f"<Function {self.signature} {for_target}>"
+
+    def _repr_html_(self) -> str:
+        """Signature, and what was generated last, for notebooks."""
+        source = self._last.source if self._last is not None else "not compiled yet"
+        return folded(repr(self), source, is_open=False)
 
     @property
     def view(self) -> FunctionView:

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from gpucodegen.debugging.notebook import folded
+
 if TYPE_CHECKING:
     from gpucodegen.tiling.tuning.space import Point
     from gpucodegen.tiling.tuning.trials import Trial
@@ -41,6 +43,13 @@ class TuneResult:
         order = sorted(self.trials, key=lambda t: (t.seconds is None, t.seconds or 0.0))
         lines += [f"  {line(trial, self.default)}" for trial in order]
         return "\n".join([*lines, self._verdict(), *filter(None, [self.note])])
+
+    def __repr__(self) -> str:
+        return f"<TuneResult of {self.function}: {self._verdict()}>"
+
+    def _repr_html_(self) -> str:
+        """The table of trials, for notebooks."""
+        return folded(repr(self), str(self))
 
     def _verdict(self) -> str:
         if self.winner is None:
