@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from html import escape
-
 
 def folded(title: str, text: str, *, is_open: bool = True) -> str:
     """Text under a title.
@@ -11,6 +9,8 @@ def folded(title: str, text: str, *, is_open: bool = True) -> str:
     >>> folded("a < b", "x", is_open=False)
     '<details><summary>a &lt; b</summary><pre>x</pre></details>'
     """
+    from html import escape
+
     state = " open" if is_open else ""
     shown = f"<summary>{escape(title)}</summary><pre>{escape(text)}</pre>"
     return f"<details{state}>{shown}</details>"
@@ -22,6 +22,8 @@ def framed(page: str, title: str) -> str:
     >>> framed("<p>", "t")[:45]
     '<iframe title="t" sandbox="" srcdoc="&lt;p&gt'
     """
+    from html import escape
+
     style = "width: 100%; height: 40rem; border: 0"
     return (
         f'<iframe title="{escape(title)}" sandbox="" srcdoc="{escape(page)}"'
