@@ -8,7 +8,7 @@
 - `launcher`: calls there: one variant fits, and runs
 - `without_devices`: what a package for the CPU knows of devices
 - `stored_ptx`: where a package for GPUs takes its kernels from
-- `ptx`: kernels as PTX with a description of their launches
+- `files`: kernels as PTX, machine code or objects, and how they are called
 """
 
 from __future__ import annotations

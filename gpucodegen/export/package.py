@@ -18,7 +18,7 @@ import numpy as np
 from gpucodegen import errors
 from gpucodegen.calls.function import Function
 from gpucodegen.emit.text.names import PythonNames
-from gpucodegen.export import example, ptx, support, texts, variants
+from gpucodegen.export import example, files, support, texts, variants
 from gpucodegen.runtime.host.spec import KernelSpec
 
 TARGETS = {"auto": "cpu", "cpu": "cpu", "cuda": "cuda", "sim": "cuda"}
@@ -215,7 +215,7 @@ def _form(kind: str, threads: int) -> variants.Form:
     """How a target's kernels are shipped; ``threads``: 0 for those of each machine."""
     if kind == "cpu":
         return variants.Form(_source, ".py", threads)
-    return variants.Form(ptx.text_of, ".ptx", threads)
+    return variants.Form(files.text_of, ".ptx", threads)
 
 
 def _source(spec: KernelSpec) -> str:

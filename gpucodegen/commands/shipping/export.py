@@ -25,6 +25,8 @@ from gpucodegen.program import Program
 
 TARGETS = {"cpu": "cpu", "cuda": "sim"}
 """What a package is for, and the target that compiles it without a GPU."""
+FILES = {"ptx": ("sim", "ptx"), "cubin": ("sim", "cubin"), "object": ("cpu", "o")}
+"""Flag to the target of its kernels and the ending of its files."""
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -53,22 +55,25 @@ def configure(parser: argparse.ArgumentParser) -> None:
     form.add_argument(
         "--cubin", action="store_true", help="the same with machine code, by ptxas"
     )
+    form.add_argument(
+        "--object", action="store_true", help="object files of this processor, for C"
+    )
 
 
 def run(options: argparse.Namespace) -> int:
     """Write the package; standard output says what for."""
     from gpucodegen.api import compile as compile_module
 
-    for_driver = "ptx" if options.ptx else "cubin" if options.cubin else ""
-    target = "sim" if for_driver else TARGETS[options.target]
-    write: Callable[..., None] = _files if for_driver else _package
+    form = next((form for form in FILES if getattr(options, form)), "")
+    target = FILES[form][0] if form else TARGETS[options.target]
+    write: Callable[..., None] = _files if form else _package
     failures = Failures()
     with printed_warnings():
         for module in modules(options, failures):
             with failures.reported():
                 program = compile_module(module, target=target)
                 names = [options.entry] if options.entry else list(program.names)
-                write(program, names, options, for_driver)
+                write(program, names, options, FILES[form][1] if form else form)
     return failures.status
 
 
@@ -93,11 +98,11 @@ def _package(
 def _files(
     program: Program, names: list[str], options: argparse.Namespace, form: str
 ) -> None:
-    from gpucodegen.export import ptx
+    from gpucodegen.export import files
 
     for name in names:
         arguments = given_or_made_up(program, name, options)
-        ptx.write(Path(options.output), name, program[name], arguments, form)
+        files.write(Path(options.output), name, program[name], arguments, form)
         print(f"{Path(options.output, name)}.json: {name} as {form}")
 
 

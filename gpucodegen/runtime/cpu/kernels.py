@@ -36,7 +36,7 @@ def compile_cpu(spec: KernelSpec) -> CpuKernel:
     tell(1, f"kernel {spec.name}: {'from disk' if loaded else 'compiled by Numba'}")
     if loaded is not None:
         return CpuKernel(spec, *loaded)
-    dispatcher, types = _dispatcher(spec)
+    dispatcher, types = dispatcher_of(spec)
     with span(spec.name, "machine code"):
         dispatcher.compile(types)
     dispatcher.disable_compile()
@@ -49,12 +49,13 @@ def compile_cpu(spec: KernelSpec) -> CpuKernel:
 
 def assembly(spec: KernelSpec) -> str:
     """The machine code of a kernel as text; always compiles, as caches have none."""
-    dispatcher, types = _dispatcher(spec)
+    dispatcher, types = dispatcher_of(spec)
     dispatcher.compile(types)
     return str(dispatcher.inspect_asm(types))
 
 
-def _dispatcher(spec: KernelSpec) -> tuple[Any, tuple[Any, ...]]:
+def dispatcher_of(spec: KernelSpec) -> tuple[Any, tuple[Any, ...]]:
+    """What Numba compiles the kernel with, and the types of its parameters."""
     import numba
 
     from gpucodegen.intrinsics.cpu.face import parameter

@@ -1,4 +1,4 @@
-"""Kernels as files for a driver: PTX or machine code, and how they are launched.
+"""Kernels as files: PTX, machine code of a GPU, or objects for C; how they are called.
 
 Comes in: a function and arguments.  Goes out: a file for each kernel, and a description
 with its parameters and with the launches that a call with such arguments makes.
@@ -21,6 +21,9 @@ CAPABILITY = (9, 0)
 """What PTX is made for: devices of this compute capability and later ones load it."""
 
 
+OBJECT = "o"
+
+
 def text_of(spec: KernelSpec) -> str:
     """A kernel as PTX."""
     from gpucodegen.runtime.cuda.compilation import compile_ptx
@@ -31,23 +34,27 @@ def text_of(spec: KernelSpec) -> str:
 def write(
     folder: Path, name: str, function: Function, arguments: Sequence[Any], form: str
 ) -> None:
-    """``name.json``, and each kernel as ``ptx`` or as ``cubin``.
+    """``name.json``, and each kernel as ``ptx``, as ``cubin`` or as an object, ``o``.
 
-    The launches are those of a call with these arguments on the emulated device, where
-    nothing runs.  Raises NotRecordable where they depend on what kernels compute.
+    With objects there is a header for C.  The launches are those of a call with these
+    arguments: objects run, what is for a GPU does not.  Raises NotRecordable where the
+    launches depend on what kernels compute there, NotExportable.
     """
     executable = function.executable(*function.key_for(tuple(arguments)))
     folder.mkdir(parents=True, exist_ok=True)
     described: list[dict[str, object]] = []
+    declared: list[str] = []
     for spec in executable.kernels:
         file = f"{spec.name}.{form}"
-        (folder / file).write_bytes(_code(spec, form))
+        (folder / file).write_bytes(_code(spec, form, declared))
         described.append({"file": file, **_kernel(spec)})
+    if form == OBJECT:
+        (folder / f"{name}.h").write_text(_header(name, declared), "utf-8")
     launches = _launches(executable, function, arguments)
     found = {
         "function": name,
         "signature": str(function.signature),
-        "architecture": "sm_" + "".join(map(str, CAPABILITY)),
+        "architecture": _architecture(form),
         "kernels": described,
         "launches": launches,
     }
@@ -55,7 +62,36 @@ def write(
     (folder / f"{name}.json").write_text(f"{text}\n", "utf-8")
 
 
-def _code(spec: KernelSpec, form: str) -> bytes:
+def _architecture(form: str) -> str:
+    """What the files are for, as compilers call it."""
+    if form != OBJECT:
+        return "sm_" + "".join(map(str, CAPABILITY))
+    from gpucodegen.runtime.machine.processor import cpu
+
+    return cpu().name
+
+
+def _header(name: str, declared: Sequence[str]) -> str:
+    """The declarations, for C and for C++."""
+    guard = f"GPUCODEGEN_{name.upper()}_H"
+    lines = (
+        f"/* Kernels of {name}; {name}.json says how they are called.  0: success. */",
+        f"#ifndef {guard}\n#define {guard}",
+        "#include <stdbool.h>\n#include <stdint.h>",
+        '#ifdef __cplusplus\nextern "C" {\n#endif',
+        *declared,
+        "#ifdef __cplusplus\n}\n#endif\n#endif\n",
+    )
+    return "\n".join(lines)
+
+
+def _code(spec: KernelSpec, form: str, declared: list[str]) -> bytes:
+    if form == OBJECT:
+        from gpucodegen.runtime.cpu import object_file
+
+        made = object_file.compiled(spec)
+        declared.append(made.declaration)
+        return made.code
     if form == "ptx":
         return text_of(spec).encode()
     from gpucodegen.runtime.cuda.compilation import compile_cubin
@@ -65,8 +101,8 @@ def _code(spec: KernelSpec, form: str) -> bytes:
 
 def _kernel(spec: KernelSpec) -> dict[str, object]:
     """What a launch has to know: ``offset`` counts bytes in the parameters' block."""
-    layout, shared = ArgumentLayout.of(spec), spec.shared_bytes
-    offsets = iter(layout.offsets)
+    shared = spec.shared_bytes
+    offsets = iter(ArgumentLayout.of(spec).offsets)
     parameters: list[dict[str, object]] = []
     for param in spec.params:
         parts = 2 if param.kind != "pointer" and "complex" in param.dtype else 1
@@ -120,8 +156,8 @@ def _launches(
     artifact = executable.artifact
     to_device, _ = runtime.transfers(values, artifact.written, artifact.overwritten)
     there = to_device()
-    recorder, _ = runtime.recording()
-    noting = _Noting(recorder)
+    is_here = runtime.device is None
+    noting = _Noting(runtime if is_here else runtime.recording()[0])
     executable.host(noting, *there)
     names = {
         value.pointer: parameter.name
@@ -135,8 +171,8 @@ def _launches(
     return [
         {
             "kernel": kernel,
-            "grid": [int(n) for n in grid],
-            "block": [int(n) for n in block],
+            "grid": [int(n) for n in grid or ()],
+            "block": [int(n) for n in block or ()],
             "shared_bytes": dynamic[kernel] + shared,
             "arguments": [_argument(one, names) for one in given],
         }
