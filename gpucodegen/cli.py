@@ -27,6 +27,7 @@ COMMANDS: dict[str, str] = {
     "cache": "what is kept on disk, and how to remove it",
     "passes": "what opt -p knows, with the options of each pass",
     "repro": "a script that shows a problem, to send with a report",
+    "completion": "a script that completes commands in a shell",
     "doctor": "what was found on this machine, and how to install what is missing",
 }
 
@@ -34,6 +35,7 @@ PLACES = {
     "cache": "about.cache",
     "doctor": "about.doctor",
     "export": "shipping.export",
+    "completion": "about.completion",
     "passes": "about.passes",
     "repro": "shipping.repro",
 }
@@ -70,7 +72,7 @@ def _parser() -> argparse.ArgumentParser:
         command = commands.add_parser(name, help=summary, description=summary)
         module = import_module(f"gpucodegen.commands.{PLACES.get(name, name)}")
         module.configure(command)
-        command.set_defaults(handler=module.run)
+        command.set_defaults(handler=module.run, parsers=commands.choices)
     return parser
 
 

@@ -81,6 +81,20 @@ def test_repro_shows_what_does_not_parse(tmp_path: Path) -> None:
     assert "error: expected a type" in done.stderr
 
 
+def test_a_shell_completes_commands_and_options(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    script = printed(capsys, "completion", "bash")
+    asked = """
+    COMP_WORDS=(gpucodegen ex) COMP_CWORD=1; _gpucodegen; echo "${COMPREPLY[@]}"
+    COMP_WORDS=(gpucodegen emit --ta) COMP_CWORD=2; _gpucodegen; echo "${COMPREPLY[@]}"
+    COMP_WORDS=(gpucodegen emit fi) COMP_CWORD=2; _gpucodegen; echo "${COMPREPLY[@]}"
+    """
+    words = ["bash", "-c", script + asked]
+    done = subprocess.run(words, capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines() == ["explain export", "--target", ""]
+
+
 @pytest.mark.parametrize("name", [*PLACES])
 def test_commands_in_folders_are_commands(name: str) -> None:
     assert name in COMMANDS
