@@ -80,7 +80,8 @@ class Exported:
 
     def kernels(self) -> dict[str, str]:
         """The text of each kernel of the variant for all arguments."""
-        return {spec.name: spec.source for spec in self.variants[-1].artifact.kernels}
+        found = _with_sources(self.variants[-1]).kernels
+        return {spec.name: spec.source for spec in found}
 
     def _fitting(self, values: Sequence[Any]) -> Runnable:
         found = (n for n, one in enumerate(self.variants) if one.suits(values))
