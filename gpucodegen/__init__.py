@@ -25,10 +25,11 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    __version__: str
     from gpucodegen import kernels
     from gpucodegen.analysis import analyze
-    from gpucodegen.api import compile, parse  # noqa: A004 - the public name
-    from gpucodegen.checking import check
+    from gpucodegen.api import check, compile, parse  # noqa: A004 - the public name
+    from gpucodegen.debugging.levels import debug
     from gpucodegen.dialects.builtin import Module
     from gpucodegen.errors import (
         CompileError,
@@ -49,9 +50,11 @@ __all__ = [
     "ParseError",
     "Program",
     "VerifyError",
+    "__version__",
     "analyze",
     "check",
     "compile",
+    "debug",
     "explain",
     "kernels",
     "parse",
@@ -67,8 +70,9 @@ _HOMES: dict[str, str] = {
     "Program": "program",
     "VerifyError": "errors",
     "analyze": "analysis",
-    "check": "checking",
+    "check": "api",
     "compile": "api",
+    "debug": "debugging.levels",
     "explain": "report.explanation",
     "kernels": "",
     "parse": "api",
@@ -78,7 +82,15 @@ _HOMES: dict[str, str] = {
 
 
 def __getattr__(name: str) -> object:
-    """Import a public name when it is first used."""
+    """Import a public name when it is first used; ``__version__`` is the package's.
+
+    >>> __getattr__("__version__").count(".")
+    2
+    """
+    if name == "__version__":
+        from importlib.metadata import version
+
+        return version(__name__)
     home = _HOMES.get(name)
     if home is None:
         message = f"module {__name__!r} has no attribute {name!r}"

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from gpucodegen import errors
+from gpucodegen.debugging.notebook import folded
 from gpucodegen.program_text import read
 
 if TYPE_CHECKING:
@@ -77,6 +78,15 @@ class Analysis(Mapping[str, FunctionAnalysis]):
 
     def __str__(self) -> str:
         return "\n".join(map(str, self.functions.values()))
+
+    def __repr__(self) -> str:
+        names = ", ".join(f"@{name}" for name in self.functions)
+        return f"<Analysis of {names or 'no functions'}; str() is its text>"
+
+    def _repr_html_(self) -> str:
+        """What is proven of each function, for notebooks."""
+        found = self.functions.items()
+        return "".join(folded(f"@{name}", str(one)) for name, one in found)
 
 
 def analyze(source: str | os.PathLike[str] | Module) -> Analysis:

@@ -1,14 +1,15 @@
-"""``gpucodegen.parse`` and ``gpucodegen.compile``."""
+"""``gpucodegen.parse``, ``gpucodegen.compile`` and ``gpucodegen.check``."""
 
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from gpucodegen.options import flag, make_options
 from gpucodegen.program_text import read, unparsed
 
 if TYPE_CHECKING:
+    from gpucodegen.checking import Checked
     from gpucodegen.dialects.builtin import Module
     from gpucodegen.program import Program
 
@@ -79,6 +80,40 @@ def compile(  # noqa: A001 - the public name
     chosen = make_options(options)
     allow = flag("allow_unregistered", allow_unregistered) or bool(chosen.handlers)
     return Program(read(source, allow_unregistered=allow), chosen)
+
+
+def check(
+    program: Program | str | os.PathLike[str] | Module,
+    *arguments: Any,
+    function: str = "",
+    target: str = "cpu",
+    places: float | None = None,
+) -> Checked:
+    """Call a function on a target and in the interpreter, and compare.
+
+    Both get copies of the arguments.  All arrays are compared after the call, and all
+    results.  ``function``: its name, where the program has several.  ``places``: floats
+    may differ by so many units in the last place of the largest number of their array;
+    default: 256.
+    Raises ResultsDiffer with the index of the first difference, and whatever a call
+    raises.
+
+    >>> text = '''func.func @twice(%a: memref<3xf32>) {
+    ...   affine.for %i = 0 to 3 {
+    ...     %v = affine.load %a[%i] : memref<3xf32>
+    ...     %w = arith.addf %v, %v : f32
+    ...     affine.store %w, %a[%i] : memref<3xf32>
+    ...   }
+    ...   return
+    ... }'''
+    >>> import numpy as np
+    >>> print(check(text, np.ones(3, np.float32)))
+    twice on target 'cpu': 3 numbers agree with the interpreter, floats within 0 places
+    """
+    from gpucodegen.program import Program
+
+    whole = program if isinstance(program, Program) else compile(program)
+    return whole.check(*arguments, function=function, target=target, places=places)
 
 
 def read_module(

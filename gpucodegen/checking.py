@@ -7,7 +7,6 @@ bound, as compilers may reorder sums and fuse products with them.
 from __future__ import annotations
 
 import math
-import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, cast
@@ -20,8 +19,7 @@ from gpucodegen.ir.data.float_formats import FORMATS
 from gpucodegen.ir.types import I8, ComplexType, FloatType, Type, element_type
 
 if TYPE_CHECKING:
-    from gpucodegen.dialects.builtin import Module
-    from gpucodegen.program import Program
+    from gpucodegen.calls.function import Function
 
 PLACES = 256
 """By so many units in the last place of an array's largest number floats may differ."""
@@ -47,45 +45,20 @@ class Checked:
         )
 
 
-def check(
-    program: Program | str | os.PathLike[str] | Module,
-    *arguments: Any,
-    function: str = "",
-    target: str = "cpu",
-    places: float = PLACES,
-) -> Checked:
-    """Call a function on a target and in the interpreter, and compare.
-
-    Both get copies of the arguments.  All arrays are compared after the call, and all
-    results.  ``function``: its name, where the program has several.  ``places``: floats
-    may differ by so many units in the last place of the largest number of their array.
-    Raises ResultsDiffer with the index of the first difference, and whatever a call
-    raises.
-
-    >>> text = '''func.func @twice(%a: memref<3xf32>) {
-    ...   affine.for %i = 0 to 3 {
-    ...     %v = affine.load %a[%i] : memref<3xf32>
-    ...     %w = arith.addf %v, %v : f32
-    ...     affine.store %w, %a[%i] : memref<3xf32>
-    ...   }
-    ...   return
-    ... }'''
-    >>> print(check(text, np.ones(3, np.float32)))
-    twice on target 'cpu': 3 numbers agree with the interpreter, floats within 0 places
-    """
+def checked(function: Function, arguments: Sequence[Any], places: float) -> Checked:
+    """A call of a function against the interpreter, as `gpucodegen.check` says."""
     from gpucodegen.calls.interpreted import launcher
 
-    whole = _program(program)
-    name = function or _only(whole)
-    compiled = whole.with_target(target)[name]
+    name, target, signature = function.name, function.options.target, function.signature
     ours, theirs = _copied(arguments), _copied(arguments)
-    expected = launcher(whole.module, compiled.signature, whole.options, theirs)()
-    actual = compiled(*ours)
-    types = compiled.view.type
+    module = function.source.module
+    expected = launcher(module, signature, function.options, theirs)()
+    actual = function(*ours)
+    types = function.view.type
     rows: list[tuple[str, Type, Any, Any]] = [
         (p.name, ty, a, b)
         for p, ty, a, b in zip(
-            compiled.signature.parameters, types.inputs, ours, theirs, strict=True
+            signature.parameters, types.inputs, ours, theirs, strict=True
         )
         if is_array(a)
     ]
@@ -101,25 +74,6 @@ def check(
             ) from None
         count, largest = count + size, max(largest, furthest)
     return Checked(name, target, count, largest)
-
-
-def _program(program: Any) -> Program:
-    from gpucodegen.api import compile as compile_
-    from gpucodegen.program import Program
-
-    return program if isinstance(program, Program) else compile_(program)
-
-
-def _only(program: Program) -> str:
-    """The one public function.  Raises UnknownFunction."""
-    names = program.names
-    if len(names) != 1:
-        raise errors.UnknownFunction(
-            name="",
-            known=errors.one_of(names) or "none",
-            advice=f"Pass function=, one of {errors.one_of(names) or 'none'}",
-        )
-    return names[0]
 
 
 def several(result: Any) -> tuple[Any, ...]:

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from importlib import import_module
 
 from gpucodegen import errors
+from gpucodegen.commands.inputs import debugging
 
 COMMANDS: dict[str, str] = {
     "opt": "parse, run passes, print MLIR",
@@ -19,12 +20,26 @@ COMMANDS: dict[str, str] = {
     "explain": "loops, kinds, tiles, mapping, pictures of the iteration space",
     "report": "what limits the kernels on a GPU, found without one",
     "emit": "the generated Python source",
+    "export": "a package of the kernels that runs without gpucodegen",
     "run": "run a function on arrays",
     "tune": "find and store the fastest legal schedule",
     "bench": "the benchmark tables: programs against their peers (in a clone)",
     "cache": "what is kept on disk, and how to remove it",
+    "passes": "what opt -p knows, with the options of each pass",
+    "repro": "a script that shows a problem, to send with a report",
+    "completion": "a script that completes commands in a shell",
     "doctor": "what was found on this machine, and how to install what is missing",
 }
+
+PLACES = {
+    "cache": "about.cache",
+    "doctor": "about.doctor",
+    "export": "shipping.export",
+    "completion": "about.completion",
+    "passes": "about.passes",
+    "repro": "shipping.repro",
+}
+"""Where commands are that have their module in a folder."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -35,7 +50,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """
     options = _parser().parse_args(arguments)
     try:
-        return int(options.handler(options))
+        with debugging(options):
+            return int(options.handler(options))
     except errors.Error as error:
         print(error, file=sys.stderr)
     except BrokenPipeError:
@@ -54,9 +70,9 @@ def _parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(metavar="COMMAND", required=True)
     for name, summary in COMMANDS.items():
         command = commands.add_parser(name, help=summary, description=summary)
-        module = import_module(f"gpucodegen.commands.{name}")
+        module = import_module(f"gpucodegen.commands.{PLACES.get(name, name)}")
         module.configure(command)
-        command.set_defaults(handler=module.run)
+        command.set_defaults(handler=module.run, parsers=commands.choices)
     return parser
 
 

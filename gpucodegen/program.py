@@ -7,10 +7,17 @@ from typing import TYPE_CHECKING
 from gpucodegen import errors
 from gpucodegen.calls.function import Function
 from gpucodegen.compiling.targets import registry
+from gpucodegen.debugging.notebook import folded
 from gpucodegen.options import Options
 from gpucodegen.program_text import Source
 
 if TYPE_CHECKING:
+    import os
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+    from typing import Any
+
+    from gpucodegen.checking import Checked
     from gpucodegen.dialects.builtin import Module
     from gpucodegen.emit.tables.memory.copy_plan import PlannedTransfer
 
@@ -47,6 +54,18 @@ class Program:
 
         views = map(FunctionView, self.module.functions.values())
         return tuple(v.name for v in views if not v.is_external and not v.is_private)
+
+    def __repr__(self) -> str:
+        """Target and functions; nothing is parsed or compiled for it."""
+        names = ", ".join(self._source.defined)
+        return f"<Program for {self.options.target!r}: {names}>"
+
+    def _repr_html_(self) -> str:
+        """Functions and text, for notebooks."""
+        lines = "\n".join(repr(self[name]) for name in self._source.defined)
+        text = self._source.text or str(self.module)
+        whole = folded(f"Program for {self.options.target}", lines)
+        return whole + folded("MLIR", text, is_open=False)
 
     def __getitem__(self, name: str) -> Function:
         """Any function with a body, private ones too."""
@@ -129,6 +148,88 @@ class Program:
         ['twice_k0']
         """
         return self[name].executable().assembly()
+
+    def check(
+        self,
+        *arguments: Any,
+        function: str = "",
+        target: str = "",
+        places: float | None = None,
+    ) -> Checked:
+        """Call a function and compare with the interpreter, as `gpucodegen.check`.
+
+        ``target``: default: that of the program.
+
+        >>> import gpucodegen as gcg, numpy as np
+        >>> program = gcg.compile('''
+        ... func.func @half(%a: memref<3xf32>) {
+        ...   %c = arith.constant 0.5 : f32
+        ...   affine.for %i = 0 to 3 {
+        ...     %v = affine.load %a[%i] : memref<3xf32>
+        ...     %w = arith.mulf %v, %c : f32
+        ...     affine.store %w, %a[%i] : memref<3xf32>
+        ...   }
+        ...   return
+        ... }''', target="cpu")
+        >>> program.check(np.ones(3, np.float32)).numbers
+        3
+        """
+        from gpucodegen.checking import PLACES, checked
+
+        whole = self.with_target(target) if target else self
+        name = function or self._only()
+        return checked(whole[name], arguments, PLACES if places is None else places)
+
+    def _only(self) -> str:
+        """The one public function.  Raises UnknownFunction."""
+        if len(self.names) == 1:
+            return self.names[0]
+        known = errors.one_of(self.names) or "none"
+        advice = f"Pass function=, one of {known}"
+        raise errors.UnknownFunction(name="", known=known, advice=advice)
+
+    def export(
+        self,
+        folder: str | os.PathLike[str],
+        *functions: str,
+        examples: Mapping[str, Sequence[Any]] | None = None,
+    ) -> Path:
+        """Write a package of the kernels that runs without this one; its folder.
+
+        It needs NumPy and Numba, or for the targets ``cuda`` and ``sim`` NumPy and
+        CuPy.  Functions are compiled for the extents of the calls that they had, and
+        for all others.  ``functions``: names; default: all public ones.  ``examples``:
+        for a function, small arguments that the tests of the package call it with; the
+        interpreter says what comes of them.  The folder is new or empty, and its name
+        is the package's.
+        Raises NotExportable, InvalidOption, UnknownFunction; OSError where nothing can
+        be written.
+
+        >>> import gpucodegen as gcg, numpy as np, tempfile
+        >>> program = gcg.compile('''
+        ... func.func @twice(%a: memref<8xf32>) {
+        ...   affine.for %i = 0 to 8 {
+        ...     %v = affine.load %a[%i] : memref<8xf32>
+        ...     %w = arith.addf %v, %v : f32
+        ...     affine.store %w, %a[%i] : memref<8xf32>
+        ...   }
+        ...   return
+        ... }
+        ... ''', target="cpu")
+        >>> with tempfile.TemporaryDirectory() as place:
+        ...     made = program.export(f"{place}/doubling")
+        ...     sorted(path.name for path in made.iterdir())
+        ['LICENSE', 'README.md', 'doubling', 'pyproject.toml', 'tests']
+        """
+        from pathlib import Path
+
+        from gpucodegen.export.package import export
+
+        chosen = {name: self[name] for name in functions or self.names}
+        given = dict(examples or {})
+        for name in given:
+            chosen.setdefault(name, self[name])
+        return export(Path(folder), chosen, self.options.target, given)
 
     def _undefined(self, name: str) -> errors.Error:
         functions = self.module.functions

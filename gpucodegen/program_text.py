@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 from gpucodegen import errors
+from gpucodegen.debugging.spans import span
 from gpucodegen.options import flag
 from gpucodegen.runtime.host.collection import collected_afterwards
 from gpucodegen.runtime.host.parameters import Parameter, parameters_of
@@ -54,7 +55,7 @@ class Source:
         is_path = self.filename == NO_FILE and looks_like_path(self.text)
         allow = self.allow_unregistered and not is_path  # `a.mlir` could be a name
         try:
-            with collected_afterwards():
+            with span(self.filename, "parse"), collected_afterwards():
                 self.parsed = parse_module(
                     self.text, self.filename, allow_unregistered=allow, told=told
                 )

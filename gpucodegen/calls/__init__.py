@@ -16,6 +16,8 @@ The rooms, in the order in which a call passes through them:
     arguments, and the target that the environment asks for.
 `signature`
     A first call: every argument is checked, and becomes a buffer or a number.
+`overlaps`
+    Arrays that share memory, one of which is written, are refused.
 `plan`
     What a first call taught.  Later calls of the form become words, whose distances
     are compared, and run; `bind` keeps the words.

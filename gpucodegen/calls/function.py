@@ -15,12 +15,15 @@ from typing import TYPE_CHECKING, Any
 from gpucodegen import errors
 from gpucodegen.calls.form import Form, form_of
 from gpucodegen.calls.launch import Entry, unlike
-from gpucodegen.calls.plan import Plan, checked_apart, plan_of
+from gpucodegen.calls.overlaps import checked_apart
+from gpucodegen.calls.plan import Plan, plan_of
 from gpucodegen.calls.signature import Signature
 from gpucodegen.calls.streams import current, device_of, place_of
 from gpucodegen.compiling.executable import Executable, Specialization, build
 from gpucodegen.compiling.targets import registry
 from gpucodegen.compiling.winners import final_options
+from gpucodegen.debugging.levels import tell
+from gpucodegen.debugging.notebook import folded
 from gpucodegen.options import Options
 from gpucodegen.program_text import Source
 from gpucodegen.runtime.host.parameters import Known
@@ -47,6 +50,16 @@ class Function:
     _last: Executable | None = None
     _entry: Entry = unlike
     _plans: dict[Form, Plan] = field(default_factory=dict["Form", "Plan"])
+
+    def __repr__(self) -> str:
+        count = len(self._executables)
+        for_target = f"for {self.options.target!r}, compiled {count} times"
+        return f"<Function {self.signature} {for_target}>"
+
+    def _repr_html_(self) -> str:
+        """Signature, and what was generated last, for notebooks."""
+        source = self._last.source if self._last is not None else "not compiled yet"
+        return folded(repr(self), source, is_open=False)
 
     @property
     def view(self) -> FunctionView:
@@ -210,6 +223,9 @@ class Function:
         if key not in made:
             with self._shown():
                 chosen = final_options(self.source, self.name, key, self.options)
+                if chosen is not self.options:
+                    sizes = chosen.tile_sizes or chosen.register_tile
+                    tell(1, f"{self.name} for {key[0]}: tuned sizes {sizes}")
                 made[key] = build(self.source, self.name, key, chosen)
         self._last, self._entry = made[key], unlike
         return made[key]
@@ -223,6 +239,19 @@ class Function:
         elif not self.options.specialize:
             known = tuple(at and at.without_shape() for at in known)
         return target, known
+
+    def variants(self, target: str) -> list[Variant]:
+        """What is known of arguments, and the function compiled for it, special first.
+
+        That is for arguments of earlier calls, for arrays as devices allocate them, and
+        for any.
+        """
+        widest = registry.find(target).widest
+        wanted = [key for key in self._executables if key[0] == target]
+        wanted.append((target, self.signature.allocated(widest)))
+        wanted.append((target, (None,) * len(self.signature.parameters)))
+        ordered = sorted(dict.fromkeys(wanted), key=_told, reverse=True)
+        return [(known, self.executable(target, known)) for _, known in ordered]
 
     def key_for(self, arguments: tuple[Any, ...]) -> Specialization:
         """Target and argument types that a first call with arguments compiles for."""
@@ -250,6 +279,18 @@ class Function:
     def _show(self, error: errors.Error) -> None:
         if self.source.text and not error.source_lines:
             error.with_source(self.source.text)
+
+
+Variant = tuple[tuple[Known | None, ...], Executable]
+
+
+def _told(key: Specialization) -> int:
+    """How many facts are known of arguments.
+
+    >>> _told(("cpu", (Known((8, 8)), None)))
+    1
+    """
+    return sum(bool(fact) for known in key[1] for fact in known or ())
 
 
 def _is_on_gpu(argument: object) -> bool:

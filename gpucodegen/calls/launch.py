@@ -12,6 +12,7 @@ from operator import itemgetter
 from typing import TYPE_CHECKING, Any, cast
 
 from gpucodegen.calls.form import TARGET_VARIABLE, required_target
+from gpucodegen.calls.overlaps import Touching
 from gpucodegen.runtime.host.engines import Maker
 from gpucodegen.runtime.host.spec import StatedLaunch
 
@@ -20,9 +21,6 @@ if TYPE_CHECKING:
 
 Entry = Callable[..., Any]
 """A call that returns `NotImplemented` where its arguments need other checks."""
-Touching = tuple[int, int, int, int]
-"""Two arguments that must not overlap, and the distances of their addresses between
-which they do."""
 SWITCH = "GPUCODEGEN_DIRECT"
 """Set to 0, no call is checked by machine code."""
 ADDRESS, ARRAY = 0, 1

@@ -10,21 +10,19 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import combinations
 from typing import Any
 
 import numpy as np
 
-from gpucodegen import errors
 from gpucodegen.calls.addresses import address, aligned_address, device_address
 from gpucodegen.calls.launch import (
     Entry,
-    Touching,
     on_arrays,
     on_words,
     prepared,
     unlike,
 )
+from gpucodegen.calls.overlaps import Touching
 from gpucodegen.calls.signature import Signature
 from gpucodegen.calls.streams import Place, current, place_of
 from gpucodegen.compiling.executable import Executable
@@ -184,54 +182,6 @@ def _address_of(buffer: Buffer, widest: int) -> Word:
     if buffer.device != CPU:
         return device_address(buffer.array.itemsize)
     return aligned_address(alignment_of(buffer.pointer, widest)) if widest else address
-
-
-def checked_apart(
-    executable: Executable, signature: Signature, values: Sequence[Any]
-) -> tuple[Touching, ...]:
-    """The arguments that must not overlap.  Raises OverlappingArguments.
-
-    One of the two is written, and no group has both.
-    """
-    written = executable.artifact.written
-    groups = executable.artifact.groups
-    found: list[Touching] = []
-    for one, other in combinations(range(len(values)), 2):
-        a, b = values[one], values[other]
-        may_write = written[one] or written[other]
-        together = groups[one] is not None and groups[one] == groups[other]
-        if not may_write or together or not _are_buffers(a, b):
-            continue
-        distances = _touching(a, b)
-        if distances is None:
-            continue
-        if distances[0] < a.pointer - b.pointer < distances[1]:
-            names = (signature.parameters[n].name for n in (one, other))
-            first, second = sorted(names)
-            raise errors.OverlappingArguments(
-                function=signature.function, first=first, second=second
-            )
-        found.append((one, other, *distances))
-    return tuple(found)
-
-
-def _are_buffers(*values: object) -> bool:
-    return all(isinstance(value, Buffer) for value in values)
-
-
-def _touching(one: Buffer, other: Buffer) -> tuple[int, int] | None:
-    """Between which differences of their addresses two buffers overlap.
-
-    [a + low, a + high) and [b + start, b + end) share a byte, if none is empty, iff
-    start - high < a - b < end - low.
-
-    >>> a, b = (Buffer.of(np.zeros(8, np.float32), "f32") for _ in "ab")
-    >>> _touching(a, b)
-    (-32, 32)
-    """
-    low, high = (bound - one.pointer for bound in one.byte_range)
-    start, end = (bound - other.pointer for bound in other.byte_range)
-    return None if low == high or start == end else (start - high, end - low)
 
 
 def _taken(first: Buffer) -> Taken:

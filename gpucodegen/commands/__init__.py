@@ -9,7 +9,7 @@
 - `run`: one function on arrays from files
 - `tune`: legal schedules timed, the best one stored
 - `tuned`: what is stored: shown, exported, imported, drawn
-- `cache`: what is kept on disk
 - `bench`: the benchmark tables of a clone
-- `doctor`: what was found on this machine
+- `about`: this machine, the cache, the passes
+- `shipping`: kernels and problems that go elsewhere
 """

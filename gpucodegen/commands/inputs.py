@@ -6,11 +6,12 @@ import argparse
 import sys
 import warnings
 from collections.abc import Generator, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 
 from gpucodegen import errors
+from gpucodegen.debugging.levels import debug
 from gpucodegen.dialects.builtin import Module
 from gpucodegen.parser import parse_module, split_input
 
@@ -20,7 +21,7 @@ SPLIT_MARKER = "\n// -----\n\n"
 
 
 def add_input_options(parser: argparse.ArgumentParser) -> None:
-    """``FILE``, ``--split-input-file`` and ``--allow-unregistered-dialect``."""
+    """``FILE``, how it is read, and what is told of what becomes of it."""
     parser.add_argument(
         "file", metavar="FILE", help="MLIR file, or - for standard input"
     )
@@ -33,6 +34,34 @@ def add_input_options(parser: argparse.ArgumentParser) -> None:
         "--allow-unregistered-dialect",
         action="store_true",
         help="keep operations this package does not know",
+    )
+    told = parser.add_argument_group("what is told on standard error")
+    told.add_argument(
+        "--debug", type=int, metavar="LEVEL", help="more with each level from 1 to 5"
+    )
+    told.add_argument(
+        "--print-ir-after", metavar="PASS|all", help="the module after this pass"
+    )
+    told.add_argument(
+        "--print-ir-before-failure",
+        action="store_true",
+        default=None,
+        help="the module that a pass fails on",
+    )
+    told.add_argument(
+        "--trace", metavar="FILE", help="write times for Perfetto to this file"
+    )
+
+
+def debugging(options: argparse.Namespace) -> AbstractContextManager[object]:
+    """The context that these options ask for; none for a command without them."""
+    if not hasattr(options, "trace"):
+        return nullcontext()
+    return debug(
+        options.debug,
+        print_ir_after=options.print_ir_after,
+        print_ir_before_failure=options.print_ir_before_failure,
+        trace=options.trace,
     )
 
 

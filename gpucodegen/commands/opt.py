@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from gpucodegen.commands.inputs import (
     SPLIT_MARKER,
@@ -14,10 +12,6 @@ from gpucodegen.commands.inputs import (
     modules,
     printed_warnings,
 )
-from gpucodegen.dialects.builtin import Module
-
-if TYPE_CHECKING:
-    from gpucodegen.passes.framework.base import ModulePass
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -36,17 +30,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="check the module and its memory accesses; print nothing",
     )
-    parser.add_argument(
-        "--print-ir-after",
-        default="",
-        metavar="PASS|all",
-        help="print the module to standard error after this pass",
-    )
 
 
 def run(options: argparse.Namespace) -> int:
     """Print every chunk that makes it through the pipeline."""
     from gpucodegen.analysis import analyze
+    from gpucodegen.passes.framework.base import run_pipeline
     from gpucodegen.passes.framework.pipeline_text import parse_pipeline
 
     failures = Failures()
@@ -55,7 +44,7 @@ def run(options: argparse.Namespace) -> int:
     with printed_warnings():
         for module in modules(options, failures):
             with failures.reported():
-                result = _apply(module, passes, options.print_ir_after)
+                result = run_pipeline(module, passes)
                 if options.verify:
                     analyze(result)
                 printed.append(result.generic() if options.generic else str(result))
@@ -66,13 +55,3 @@ def run(options: argparse.Namespace) -> int:
 
 def _ended(text: str) -> str:
     return text if text.endswith("\n") else f"{text}\n"
-
-
-def _apply(module: Module, passes: Sequence[ModulePass], show: str) -> Module:
-    from gpucodegen.passes.framework.base import run_pipeline
-
-    def after(pass_: ModulePass, current: Module) -> None:
-        if show in {"all", pass_.name}:
-            print(f"// after {pass_.name}\n{current}", file=sys.stderr)
-
-    return run_pipeline(module, passes, after=after)

@@ -1,12 +1,14 @@
 """``gpucodegen run``: call one function on arrays from files.
 
-Each ``--arg`` is a ``.npy`` file or a number.  Results are printed.  ``--save`` writes
-all arguments, as they are after the call, and the results to ``.npy`` files.
+Each argument is a ``.npy`` file or a number.  Results are printed, and standard error
+tells which arrays the call changed.  ``--save`` writes all arguments, as they are after
+the call, and the results to ``.npy`` files.
 """
 
 from __future__ import annotations
 
 import argparse
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, cast
@@ -24,6 +26,12 @@ from gpucodegen.compiling.targets.registry import choices
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
     add_input_options(parser)
+    parser.add_argument(
+        "arguments",
+        nargs="*",
+        metavar="X.npy|NUMBER",
+        help="the function's arguments in order, or with --arg",
+    )
     parser.add_argument("--entry", default="", help="function; default: the only one")
     add_argument_option(parser)
     parser.add_argument("--target", choices=choices(), default="auto")
@@ -45,6 +53,8 @@ def add_argument_option(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Call the function and show what it returns."""
+    import numpy as np
+
     from gpucodegen.api import compile as compile_module
 
     failures = Failures()
@@ -52,14 +62,45 @@ def run(options: argparse.Namespace) -> int:
         for module in modules(options, failures):
             with failures.reported():
                 program = compile_module(module, target=options.target)
-                arguments = [argument(text) for text in options.arg]
+                texts = [*options.arguments, *options.arg]
+                arguments = [argument(text) for text in texts]
+                before = [np.copy(value) for value in arguments]
                 name = options.entry or only(program.names)
                 results = _as_tuple(program[name](*arguments))
+                for parameter, *values in zip(
+                    program[name].signature.parameters, before, arguments, strict=True
+                ):
+                    if told := changed(*values):
+                        print(f"{parameter.name}: {told}", file=sys.stderr)
                 for result in results:
                     print(result)
                 if options.save:
                     _save(Path(options.save), arguments, results)
     return failures.status
+
+
+def changed(before: Any, after: Any) -> str:
+    """How an array differs from what it was; empty for a number.
+
+    >>> import numpy as np
+    >>> changed(np.zeros(4), np.array([0, 2.5, -1, 0]))
+    '2 of 4 numbers changed, by at most 2.5'
+    >>> changed(np.zeros(4), np.zeros(4)), changed(3, 3)
+    ('unchanged', '')
+    """
+    import numpy as np
+
+    if not isinstance(after, np.ndarray):
+        return ""
+    differs = before != after
+    if after.dtype.kind in "fc":
+        differs &= ~(np.isnan(before) & np.isnan(after))
+    count = int(np.count_nonzero(differs))
+    if not count:
+        return "unchanged"
+    with np.errstate(all="ignore"):
+        apart = np.abs(after[differs].astype(complex) - before[differs].astype(complex))
+    return f"{count} of {after.size} numbers changed, by at most {apart.max():g}"
 
 
 def only(names: Sequence[str]) -> str:

@@ -7,6 +7,7 @@
 - `pipeline`: which passes run, in which order
 - `lowering`: the passes of one function, and emission
 - `artifact`: a function after all of that, as it is kept on disk
+- `runnable`: calls of it
 - `executable`: its kernels loaded, ready for calls
 """
 

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
 from threading import RLock
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING
 from warnings import catch_warnings, simplefilter
 
 from gpucodegen import errors
 from gpucodegen.compiling import artifact as kept
 from gpucodegen.compiling.artifact import Artifact
 from gpucodegen.compiling.lowering import Stages, lower, printed
+from gpucodegen.compiling.runnable import Runnable
 from gpucodegen.compiling.targets.registry import find
+from gpucodegen.debugging.levels import tell
+from gpucodegen.debugging.spans import span
 from gpucodegen.runtime.host.collection import collected_afterwards
 from gpucodegen.runtime.host.loader import load_program
 from gpucodegen.runtime.host.parameters import Known, alignments, specialized
@@ -29,15 +31,11 @@ Specialization = tuple[str, tuple[Known | None, ...]]
 
 
 @dataclass(frozen=True, slots=True)
-class Executable:
+class Executable(Runnable):
     """One function for one target and one set of argument types."""
 
-    name: str
     target: str
     options: Options
-    artifact: Artifact
-    host: Callable[..., Any]
-    runtime: Any
     made: Stages
     lower_again: Callable[[], Stages]
 
@@ -67,88 +65,6 @@ class Executable:
         """Kernel name to machine code: assembler text, or PTX of kernels for GPUs."""
         text_of = find(self.target).assembly
         return {spec.name: text_of(spec) for spec in self.kernels}
-
-    def launcher(
-        self, arguments: Sequence[Any], values: Sequence[Any], *, graph: bool = False
-    ) -> Callable[[], Any]:
-        """A callable without arguments: runs and converts the results.
-
-        ``graph``: what the device is to do is noted now, and done as one.
-        """
-        runtime = self.runtime.for_call(values)
-        to_device, from_device = runtime.transfers(
-            values, self.artifact.written, self.artifact.overwritten
-        )
-        run = partial(self.run, runtime, arguments)
-        if graph:
-            run = self._recorded(runtime, arguments, to_device())
-
-        def launch() -> Any:
-            result = run(to_device())
-            from_device()
-            return result
-
-        return launch
-
-    def run(self, runtime: Any, arguments: Sequence[Any], values: Sequence[Any]) -> Any:
-        """One call on values that kernels reach where they are."""
-        result = self._result(runtime, values)
-        return self._returned(runtime, result, arguments, values)
-
-    def _recorded(
-        self, runtime: Any, arguments: Sequence[Any], values: Sequence[Any]
-    ) -> Callable[[Sequence[Any]], Any]:
-        """Calls on these very values; each returns arrays of its own."""
-        recorder, finish = runtime.recording()
-        kept = self._result(recorder, values)
-        replay = finish()
-        own = {id(value) for value in values}
-
-        def fresh(one: Any) -> Any:
-            return one if id(one) in own else runtime.copied(one)
-
-        def run(_: Sequence[Any]) -> Any:
-            replay()
-            several = isinstance(kept, tuple)
-            parts = cast("tuple[Any, ...]", kept) if several else (kept,)
-            made = tuple(map(fresh, parts))
-            result = made if several else made[0]
-            return self._returned(runtime, result, arguments, values)
-
-        vars(run)["constants"] = recorder  # which the graph reads
-        return run
-
-    def _result(self, runtime: Any, values: Sequence[Any]) -> Any:
-        """What the host function returns."""
-        try:
-            return self.host(runtime, *values)
-        except RecursionError as problem:
-            from sys import getrecursionlimit
-
-            depth = getrecursionlimit()
-            raise errors.CallsTooDeep(function=self.name, depth=depth) from problem
-
-    def _returned(
-        self,
-        runtime: Any,
-        result: Any,
-        arguments: Sequence[Any],
-        values: Sequence[Any],
-    ) -> Any:
-        """It as the caller gets it."""
-        if result is None:
-            return None
-
-        def converted(one: Any, unsigned: str) -> Any:
-            for value, argument in zip(values, arguments, strict=True):
-                if one is value and hasattr(value, "pointer"):
-                    return argument  # an argument that returns is the argument
-            return runtime.result(one, unsigned)
-
-        kinds = self.artifact.unsigned
-        if isinstance(result, tuple):
-            return tuple(map(converted, cast("tuple[Any, ...]", result), kinds))
-        return converted(result, kinds[0])
 
 
 _ONE_AT_A_TIME = RLock()
@@ -183,6 +99,7 @@ def build(
         return stages
 
     found = kept.load(place) if place else None
+    tell(1, f"{name} for {target}: {'from disk' if found else 'passes run'}")
     if found is None:
         with (
             _ONE_AT_A_TIME,
@@ -190,11 +107,16 @@ def build(
             catch_warnings(record=True) as told,
         ):
             simplefilter("always")
-            found = lowered(stages)
+            with span(f"{name} for {target}", "function"):
+                found = lowered(stages)
         for warning in told:
             errors.tell(warning.message)
         if place and not told:
             kept.keep(place, found)
+    for planned in found.transfers:
+        tell(3, f"{name}: {planned}")
+    tell(4, found.source)
     loaded = load_program(found, find(target).engine(), options.outside)
     host = loaded.functions[found.python_name]
-    return Executable(name, target, options, found, host, loaded.runtime, stages, again)
+    ready = name, found, host, loaded.runtime
+    return Executable(*ready, target, options, stages, again)

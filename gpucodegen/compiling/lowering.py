@@ -33,6 +33,7 @@ def lower(
     """Run all passes and emit the source; every stage is appended to ``stages``."""
     from gpucodegen.compiling.artifact import Artifact
     from gpucodegen.compiling.targets.registry import find
+    from gpucodegen.debugging.spans import span
     from gpucodegen.dialects.gcg.alias_groups import alias_groups
     from gpucodegen.emit import emit_program
     from gpucodegen.library.routines import is_offered
@@ -43,7 +44,8 @@ def lower(
 
     mapped = map_module(reachable(module, name), name, key, options, stages)
     emission = find(key[0]).emission()
-    emitted = emit_program(mapped, emission, options.outside, is_offered)
+    with span("source", "emission"):
+        emitted = emit_program(mapped, emission, options.outside, is_offered)
     fastmath = () if options.exact else CONTRACTED
     threads = options.threads or thread_count()
     entry = emitted.entries[name]
@@ -124,7 +126,10 @@ def map_module(
     Time loops whose tiles are not proven within the limits of the proof run without.
     """
     from gpucodegen import errors
-    from gpucodegen.compiling.pipeline import all_passes
+    from gpucodegen.debugging.spans import span
+
+    with span("the passes", "import"):
+        from gpucodegen.compiling.pipeline import all_passes
 
     target, types, alignments = key
     passes = all_passes(name, types, target, options, alignments)

@@ -353,3 +353,11 @@ class NoDeviceFunction(CompileError):
     code = "C182"
     template = "a kernel calls {function}, which no GPU has"
     remedy = "Report it with the program, or use target='cpu'"
+
+
+class NotExportable(CompileError):
+    """A function that cannot stand alone."""
+
+    code = "C185"
+    template = "function '{function}' cannot be exported: {reason}"
+    remedy = "{hint}"

@@ -11,6 +11,7 @@ from gpucodegen import errors
 from gpucodegen.api import read_module
 from gpucodegen.compiling.stored import Stored, in_use
 from gpucodegen.compiling.targets.registry import find, mappings
+from gpucodegen.debugging.notebook import framed
 from gpucodegen.dialects.builtin import Module, symbol_name
 from gpucodegen.ir.attributes import print_symbol
 from gpucodegen.ir.types import MemRefType, TensorType, Type
@@ -117,7 +118,17 @@ class Explanation:
     def html(self) -> str:
         """One page without external resources: the text and all pictures."""
         names = ", ".join(function.title for function in self.functions)
-        return page(f"How {names} is judged", list(self._parts()))
+        shown = tuple(map(_visible, self.source.lines))
+        shown = shown if any(shown) else ()
+        return page(f"How {names} is judged", list(self._parts()), shown)
+
+    def __repr__(self) -> str:
+        names = ", ".join(function.title for function in self.functions)
+        return f"<Explanation of {names}; str() is its text>"
+
+    def _repr_html_(self) -> str:
+        """The page in a frame, for notebooks."""
+        return framed(self.html(), "Explanation")
 
     def _lines(self) -> Lines:
         for function in self.functions:
@@ -155,6 +166,10 @@ class Explanation:
                 yield PagePart(
                     3, function.mapping_title(mapping), _visible(text), pictures
                 )
+                source = mapping.source(found.name)
+                if source:
+                    title = f"{function.title} on {mapping.target}, generated source"
+                    yield PagePart(4, title, _visible(source), is_open=False)
         for name, error in self.refused.items():
             yield PagePart(2, print_symbol(name), _visible(f"refused: {error.message}"))
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import warnings
 from collections import abc
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import product
 from math import prod
 
@@ -114,6 +114,20 @@ class Mapping:
     kernels: tuple[MappedKernel, ...]
     refusal: str = ""
     launches: tuple[KernelLaunches, ...] = ()
+    mapped: Module | None = field(default=None, repr=False, compare=False)
+
+    def source(self, name: str) -> str:
+        """The generated Python of the function; empty where it is refused."""
+        if self.mapped is None:
+            return ""
+        from gpucodegen.emit import emit_program
+        from gpucodegen.library.routines import is_offered
+
+        emission = find(self.target).emission()
+        try:
+            return emit_program(self.mapped, emission, {}, is_offered).source_of(name)
+        except errors.Error:
+            return ""
 
 
 def mapping(
@@ -143,6 +157,7 @@ def mapping(
         target,
         tuple(_kernel(op, around) for op in _kernels(mapped)),
         launches=host_program(mapped, name, numbers),
+        mapped=stages[-1][1],
     )
 
 

@@ -1,10 +1,13 @@
 """One self-contained HTML page: the text and the pictures of all nests.
 
 No script, no external resource; colours follow the reader's choice of light or dark.
+Contents and stages are links and folds of HTML's own, so keys and screen readers work
+them; a wide window has the program's text beside the stages, a narrow one below them.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from xml.etree import ElementTree as ET
@@ -14,13 +17,17 @@ from gpucodegen.report.pictures.svg import Element, printable
 
 @dataclass(frozen=True, slots=True)
 class PagePart:
-    """A heading of some level, text set as it is, other blocks, and pictures."""
+    """A heading of some level, text set as it is, other blocks, and pictures.
+
+    ``is_open``: what is under the heading is shown before a reader asks for it.
+    """
 
     level: int
     title: str
     text: str = ""
     pictures: Sequence[Element] = ()
     blocks: Sequence[Element] = ()
+    is_open: bool = True
 
 
 STYLE = """
@@ -44,20 +51,46 @@ tr + tr > td, tr + tr > th { border-top: 1px solid #d0d7de; }
 .bars th { font-weight: 400; }
 .bar { height: 0.9rem; border-radius: 3px; background: #8b949e; }
 .binding { background: #cf4f2b; }
+summary { cursor: pointer; }
+summary > h2, summary > h3, summary > h4 { display: inline-block; border: 0; }
+:focus-visible { outline: 2px solid #cf4f2b; }
+a { color: #0b5cad; }
+.skip { position: absolute; left: -100rem; }
+.skip:focus { left: 1rem; }
+nav ul { list-style: none; padding: 0; }
+.level3 { padding-left: 1.2rem; }
+.level4 { padding-left: 2.4rem; }
+.listing i { color: #6e7781; font-style: normal; user-select: none; }
+.listing span { display: inline-block; min-width: 100%; }
+.listing span:target { background: #fff1b8; }
+@media (min-width: 90rem) {
+  .beside { max-width: 110rem; display: grid; gap: 0 1.5rem;
+    grid-template-columns: minmax(0, 3fr) minmax(0, 2fr); }
+  .beside > h1, .beside > nav { grid-column: 1 / -1; }
+  aside { position: sticky; top: 1rem; align-self: start; max-height: 96vh;
+    overflow-y: auto; }
+}
 @media (prefers-color-scheme: dark) {
   body { color: #e6edf3; background: #0d1117; }
   pre { background: #14181d; }
+  a { color: #79b8ff; }
+  .listing i { color: #8b949e; }
+  .listing span:target { background: #3d3200; }
   h2, tr + tr > td, tr + tr > th { border-color: #30363d; }
 }
 """
 
 
-def page(title: str, parts: Sequence[PagePart]) -> str:
-    """The text of the page.
+def page(title: str, parts: Sequence[PagePart], listing: Sequence[str] = ()) -> str:
+    """The text of the page: contents, the parts, and beside them a ``listing``.
 
-    >>> text = page("f", [PagePart(2, "<f>", "a < b")])
+    That is the program's text.  Places in texts, such as ``a.mlir:3:1``, link to it.
+
+    >>> text = page("f", [PagePart(2, "<f>", "a < b at f.mlir:1:3")], ["x"])
     >>> "&lt;f&gt;" in text, "a &lt; b" in text, "http" in text
     (True, True, False)
+    >>> '<a href="#line-1">f.mlir:1:3</a>' in text, '<span id="line-1">' in text
+    (True, True)
     """
     root = Element("html", lang="en")
     head = ET.SubElement(root, "head")
@@ -67,27 +100,87 @@ def page(title: str, parts: Sequence[PagePart]) -> str:
     )
     ET.SubElement(head, "title").text = printable(title)
     ET.SubElement(head, "style").text = STYLE
-    body = ET.SubElement(root, "body")
+    body = ET.SubElement(root, "body", {"class": "beside"} if listing else {})
+    skip = ET.SubElement(body, "a", {"href": "#text", "class": "skip"})
+    skip.text = "Skip to the text"
     ET.SubElement(body, "h1").text = printable(title)
-    for part in parts:
-        body.extend(_elements(part))
+    body.append(_contents(parts))
+    main = ET.SubElement(body, "main", id="text")
+    for number, part in enumerate(parts):
+        main.extend(_elements(part, f"part-{number}", len(listing)))
+    if listing:
+        body.append(_listing(listing))
     text = ET.tostring(root, encoding="unicode", method="html")
     return f"<!DOCTYPE html>\n{text}\n"
 
 
-def _elements(part: PagePart) -> Iterator[Element]:
-    heading = Element(f"h{part.level}")
+def _contents(parts: Sequence[PagePart]) -> Element:
+    """Links to all parts."""
+    found = Element("nav", {"aria-label": "Contents"})
+    rows = ET.SubElement(found, "ul")
+    for number, part in enumerate(parts):
+        row = ET.SubElement(rows, "li", {"class": f"level{part.level}"})
+        ET.SubElement(row, "a", href=f"#part-{number}").text = printable(part.title)
+    return found
+
+
+def _listing(lines: Sequence[str]) -> Element:
+    """The program's text; each line can be linked to."""
+    found = Element("aside", {"aria-label": "The program's text"})
+    block = ET.SubElement(found, "pre", {"class": "listing", "tabindex": "0"})
+    for number, line in enumerate(lines, start=1):
+        row = ET.SubElement(block, "span", id=f"line-{number}")
+        ET.SubElement(row, "i").text = f"{number:>4}  "
+        row[-1].tail = printable(line)
+        row.tail = "\n"
+    return found
+
+
+def _elements(part: PagePart, name: str, lines: int) -> Iterator[Element]:
+    """A heading, or one that what is under it folds away with."""
+    heading = Element(f"h{part.level}", id=name)
     heading.text = printable(part.title)
-    yield heading
-    if part.text:
-        block = Element("pre")
-        block.text = printable(part.text)
-        yield block
-    yield from part.blocks
-    for picture in part.pictures:
-        figure = Element("figure")
-        figure.append(_inline(picture))
-        yield figure
+    blocks = [*([_text(part.text, lines)] if part.text else []), *part.blocks]
+    blocks += [_figure(picture) for picture in part.pictures]
+    if not blocks:
+        yield heading
+        return
+    stage = Element("details", {"open": "open"} if part.is_open else {})
+    ET.SubElement(stage, "summary").append(heading)
+    stage.extend(blocks)
+    yield stage
+
+
+PLACE = re.compile(r"[^\s:]+:(\d+)(?::\d+)?\b")
+"""A place in a file, as texts and generated sources write it."""
+
+
+def _text(text: str, lines: int) -> Element:
+    """Text as it is, but that places in the listing are links."""
+    block = Element("pre", tabindex="0")
+    text, last, end = printable(text), block, 0
+    block.text = ""
+
+    def add(more: str) -> None:
+        if last is block:
+            block.text = f"{block.text}{more}"
+        else:
+            last.tail = f"{last.tail or ''}{more}"
+
+    for place in PLACE.finditer(text):
+        if not 0 < int(place[1]) <= lines:
+            continue
+        add(text[end : place.start()])
+        last = ET.SubElement(block, "a", href=f"#line-{int(place[1])}")
+        last.text, end = place[0], place.end()
+    add(text[end:])
+    return block
+
+
+def _figure(picture: Element) -> Element:
+    figure = Element("figure")
+    figure.append(_inline(picture))
+    return figure
 
 
 def _inline(picture: Element) -> Element:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from gpucodegen.debugging.notebook import folded
 from gpucodegen.tiling.tuning.space import shown
 from gpucodegen.tuning.final import Finalist, winner
 
@@ -77,6 +78,13 @@ class TuneResult:
             for one in self.finalists
         ]
         return "\n".join([*lines, self._verdict(), *filter(None, [self.note])])
+
+    def __repr__(self) -> str:
+        return f"<TuneResult of {self.function}: {self._verdict()}>"
+
+    def _repr_html_(self) -> str:
+        """The table of trials, for notebooks."""
+        return folded(repr(self), str(self))
 
     def _verdict(self) -> str:
         found = winner(self.finalists)

@@ -7,7 +7,8 @@ import pytest
 from tests.house import readme
 
 FILES = sorted((readme.ROOT / "docker").glob("*.Dockerfile"))
-INSTRUCTIONS = {"FROM", "ENV", "WORKDIR", "COPY", "RUN", "ENTRYPOINT", "CMD"}
+PLAIN = {"FROM", "ENV", "WORKDIR", "COPY", "RUN", "ENTRYPOINT", "CMD"}
+INSTRUCTIONS = PLAIN | {"USER", "HEALTHCHECK"}
 
 
 def instructions(path: Path) -> list[tuple[str, str]]:
@@ -45,6 +46,14 @@ class TestDockerfile:
         rest = dict(instructions(path))
         assert rest["COPY"] == ". ."  # only a whole copy keeps the links intact
         assert rest["WORKDIR"].startswith("/")
+
+    def test_runs_as_a_user_and_watches_itself(self, path: Path) -> None:
+        names = [name for name, _ in instructions(path)]
+        rest = dict(instructions(path))
+        assert rest["USER"].partition(":")[0] not in {"", "0", "root"}
+        assert names.index("USER") > max(n for n, x in enumerate(names) if x == "RUN")
+        assert 'CMD [".venv/bin/python", "examples/matmul.py"]' in rest["HEALTHCHECK"]
+        assert "GPUCODEGEN_CACHE_DIR=/tmp/" in rest["ENV"]  # the user has no home
 
     def test_starts_without_a_shell(self, path: Path) -> None:
         rest = dict(instructions(path))

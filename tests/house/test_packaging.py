@@ -1,16 +1,18 @@
 from __future__ import annotations
 
+import json
 import os
 import stat
 import subprocess
 import sys
 import tarfile
+import tomllib
 import zipfile
 from pathlib import Path
 
 import pytest
 
-from tests.house.readme import ROOT
+from tests.house.readme import ROOT, TESTS
 
 BESIDE_THE_PACKAGE = {
     *("tests", "examples", "bench", "docs", "docker", ".ci"),
@@ -107,3 +109,18 @@ def test_installed_wheel_runs_the_main_job(wheel: Path, tmp_path: Path) -> None:
     assert "NumPy time / gpucodegen time: best " in out
     command = site / "bin" / "gpucodegen"
     assert "doctor" in run(command, "--help", cwd=tmp_path, **installed)
+
+
+def test_the_citation_has_the_version_of_the_package() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    lines = (ROOT / "CITATION.cff").read_text("utf-8").splitlines()
+    assert f"version: {project['version']}" in lines
+    assert f"license: {project['license']}" in lines
+
+
+def test_the_development_container_sets_up_a_clone() -> None:
+    container = json.loads(
+        (ROOT / ".devcontainer/devcontainer.json").read_text("utf-8")
+    )
+    setup, _, _ = TESTS.rpartition(" && ")
+    assert container["postCreateCommand"] == setup

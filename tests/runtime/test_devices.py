@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from gpucodegen import errors
-from gpucodegen.commands import doctor
+from gpucodegen.commands.about import doctor
 from gpucodegen.runtime.devices import choice, emulated_device, inventory
 from gpucodegen.runtime.devices import emulated_cupy as xp
 from gpucodegen.runtime.devices.arguments import ArgumentLayout
@@ -120,7 +120,7 @@ def test_unknown_devices_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_doctor_names_the_emulated_device(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert doctor.run(SimpleNamespace()) == 0  # pyright: ignore[reportArgumentType]
+    assert doctor.run(SimpleNamespace(json=False)) == 0  # pyright: ignore[reportArgumentType]
     assert "emulated device 0" in capsys.readouterr().out
     monkeypatch.delenv(choice.VARIABLE)
     assert not any("target cuda runs" in line for line in inventory.describe())

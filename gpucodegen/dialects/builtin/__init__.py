@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
+from gpucodegen.debugging.notebook import folded
 from gpucodegen.ir.locations import UNKNOWN, Location
 from gpucodegen.ir.operation import Operation, single_block
 
@@ -30,6 +31,14 @@ class Module:
         """A module around top-level operations."""
         body = single_block(operations)
         return Module(Operation("builtin.module", regions=(body,), location=location))
+
+    def __repr__(self) -> str:
+        names = ", ".join(f"@{name}" for name in self.functions)
+        return f"<Module of {names or 'no functions'}; str() is its text>"
+
+    def _repr_html_(self) -> str:
+        """The text, for notebooks."""
+        return folded(f"MLIR of {', '.join(self.functions)}", str(self))
 
     @property
     def operations(self) -> tuple[Operation, ...]:

@@ -9,11 +9,14 @@ tile{sizes=[4,8]}
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Generator, Sequence
+from contextlib import contextmanager
 from dataclasses import MISSING, dataclass, fields
 from typing import TYPE_CHECKING, ClassVar, cast
 
 from gpucodegen import errors
+from gpucodegen.debugging.levels import current, show, tell
+from gpucodegen.debugging.spans import span
 from gpucodegen.dialects.builtin import Module
 
 if TYPE_CHECKING:
@@ -77,12 +80,34 @@ def run_pipeline(
     What a pass leaves as it is was verified before.
     """
     for pass_ in passes:
-        before, module = module, pass_.apply(module)
-        if verify and module.operation is not before.operation:
-            _check(pass_, module)
+        before = module
+        with span(pass_.name, "pass"), _shown_on_failure(pass_, before):
+            module = pass_.apply(module)
+            if verify and module.operation is not before.operation:
+                _check(pass_, module)
+        _tell(pass_, module, changed=module.operation is not before.operation)
         if after is not None:
             after(pass_, module)
     return module
+
+
+def _tell(pass_: ModulePass, module: Module, *, changed: bool) -> None:
+    """What the ladder tells of a pass that ran."""
+    asked = current()
+    if changed:
+        tell(3, f"pass {pass_}")
+    if asked.shows(pass_.name) or (changed and asked.level >= 5):
+        show(f"// after {pass_.name}\n{module}")
+
+
+@contextmanager
+def _shown_on_failure(pass_: ModulePass, before: Module) -> Generator[None]:
+    try:
+        yield
+    except Exception:
+        if current().print_ir_before_failure:
+            show(f"// before {pass_.name}, which failed\n{before}")
+        raise
 
 
 def _check(pass_: ModulePass, module: Module) -> None:

@@ -35,7 +35,7 @@ def html(
     parts = [PagePart(2, "estimates and counts", blocks=[about])]
     for function in functions:
         parts += _function(function, module, source)
-    return page(f"What limits {names}", parts)
+    return page(f"What limits {names}", parts, source.split("\n") if source else ())
 
 
 def _function(

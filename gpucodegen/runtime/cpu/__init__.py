@@ -1,6 +1,7 @@
 """Kernels on the CPU.
 
 - `helpers`: Numba's compiled helpers, loaded without Numba
+- `object_file`: kernels for C
 - `stored_kernels`: compiled kernels on disk
 - `outline`: parallel loops as functions
 - `kernels`: kernels compiled

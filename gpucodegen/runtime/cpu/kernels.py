@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from types import ModuleType
 from typing import Any
 
+from gpucodegen.debugging.levels import tell
+from gpucodegen.debugging.spans import span
 from gpucodegen.runtime.cpu import stored_kernels
 from gpucodegen.runtime.cpu.outline import CALL, outlined
 from gpucodegen.runtime.host import modules
@@ -31,10 +33,12 @@ class CpuKernel:
 def compile_cpu(spec: KernelSpec) -> CpuKernel:
     """Compile a kernel, or take it from the disk cache."""
     loaded = stored_kernels.load(spec)
+    tell(1, f"kernel {spec.name}: {'from disk' if loaded else 'compiled by Numba'}")
     if loaded is not None:
         return CpuKernel(spec, *loaded)
-    dispatcher, types = _dispatcher(spec)
-    dispatcher.compile(types)
+    dispatcher, types = dispatcher_of(spec)
+    with span(spec.name, "machine code"):
+        dispatcher.compile(types)
     dispatcher.disable_compile()
     compiled = dispatcher.overloads[types]
     stored_kernels.keep(spec, compiled)
@@ -45,12 +49,13 @@ def compile_cpu(spec: KernelSpec) -> CpuKernel:
 
 def assembly(spec: KernelSpec) -> str:
     """The machine code of a kernel as text; always compiles, as caches have none."""
-    dispatcher, types = _dispatcher(spec)
+    dispatcher, types = dispatcher_of(spec)
     dispatcher.compile(types)
     return str(dispatcher.inspect_asm(types))
 
 
-def _dispatcher(spec: KernelSpec) -> tuple[Any, tuple[Any, ...]]:
+def dispatcher_of(spec: KernelSpec) -> tuple[Any, tuple[Any, ...]]:
+    """What Numba compiles the kernel with, and the types of its parameters."""
     import numba
 
     from gpucodegen.intrinsics.cpu.face import parameter

@@ -13,6 +13,8 @@ from functools import cache
 from importlib.metadata import version
 
 from gpucodegen import errors
+from gpucodegen.debugging.levels import tell
+from gpucodegen.debugging.spans import span
 from gpucodegen.runtime.cuda import tools
 from gpucodegen.runtime.host import modules
 from gpucodegen.runtime.host.spec import KernelSpec
@@ -41,9 +43,11 @@ def compile_ptx(spec: KernelSpec, cc: Capability = (9, 0)) -> str:
         )
     key = _key(spec, cc)
     stored = PTX.get(key)
+    tell(1, f"kernel {spec.name}: {'from disk' if stored else 'compiled to PTX'}")
     if stored is not None:
         return stored.decode()
-    text = _compiled(spec, cc)
+    with span(spec.name, "PTX"):
+        text = _compiled(spec, cc)
     PTX.put(key, text.encode())
     return text
 

@@ -33,8 +33,11 @@ def _place() -> tuple[Path, tuple[str, ...]]:
     chosen = os.environ.get("GPUCODEGEN_CACHE_DIR")
     if chosen:
         return Path(chosen).absolute(), (OWN,)
-    import platformdirs
-
+    try:
+        import platformdirs
+    except ImportError:  # an exported package does not require it
+        above = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+        return Path(above, "gpucodegen"), ()
     return Path(platformdirs.user_cache_dir("gpucodegen", appauthor=False)), ()
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import json
 
 from gpucodegen import errors
 
@@ -15,12 +16,13 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--tuned", action="store_true", help="with clear: tuned schedules too"
     )
+    parser.add_argument("--json", action="store_true", help="with show: a record")
 
 
 def run(options: argparse.Namespace) -> int:
     """Show what there is, or remove it."""
     if options.action == "show":
-        print(summary())
+        print(json.dumps(record(), indent=2) if options.json else summary())
         return 0
     print(cleared(tuned=options.tuned))
     return 0
@@ -40,6 +42,23 @@ def summary() -> str:
         return f"{place}: not used, since {problem.strerror or problem}"
     most = limit() / (1 << 20)
     return f"{place}: {found} of {most:.0f} MiB; 'gpucodegen cache clear' empties it"
+
+
+def record() -> dict[str, object]:
+    """The folder, entries and bytes in it, and the most bytes that it may hold.
+
+    >>> sorted(record())
+    ['bytes', 'entries', 'folder', 'limit']
+    """
+    from gpucodegen.runtime.storage.cache import cache_directory, cache_folder
+    from gpucodegen.runtime.storage.cache_size import limit, usage
+
+    found: dict[str, object] = {"folder": str(cache_directory()), "limit": limit()}
+    try:
+        used = usage(cache_folder)
+    except OSError:
+        return {**found, "entries": 0, "bytes": 0}
+    return {**found, "entries": used.entries, "bytes": used.size}
 
 
 def cleared(*, tuned: bool) -> str:

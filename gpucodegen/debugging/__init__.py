@@ -1,0 +1,9 @@
+"""What the compiler tells of itself, on standard error and in a trace.
+
+- `levels`: how much: a ladder, in a context or by the environment
+- `spans`: what took how long, as a table and as a trace file
+- `notebook`: what notebooks show
+- `settings`: every setting: its variable, its option and its flag
+"""
+
+from __future__ import annotations

@@ -1,0 +1,222 @@
+"""``program.export``: a package of generated kernels that stands alone.
+
+Comes in: functions of a program.  Goes out: a folder with a package of that name, which
+needs NumPy and Numba, or NumPy and CuPy, and tests that repeat stored calls.
+"""
+
+from __future__ import annotations
+
+import keyword
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from pprint import pformat
+from typing import Any
+
+import numpy as np
+
+from gpucodegen import errors
+from gpucodegen.calls.function import Function
+from gpucodegen.emit.text.names import PythonNames
+from gpucodegen.export import example, files, support, texts, variants
+from gpucodegen.runtime.host.spec import KernelSpec
+
+TARGETS = {"auto": "cpu", "cpu": "cpu", "cuda": "cuda", "sim": "cuda"}
+"""What a package is made for, by the target of its program."""
+ROOTS = {
+    "cpu": ("gpucodegen.export.launcher", "gpucodegen.runtime.cpu.engine"),
+    "cuda": ("gpucodegen.export.launcher", "gpucodegen.runtime.cuda.engine"),
+}
+COMMON = ("gpucodegen.export.example",)
+EXCHANGED = {
+    "cpu": {"gpucodegen.runtime.devices.choice": "gpucodegen.export.without_devices"},
+    "cuda": {"gpucodegen.runtime.cuda.compilation": "gpucodegen.export.stored_ptx"},
+}
+LEFT_OUT = {
+    "cpu": ("runtime.cuda", "intrinsics.cuda", "intrinsics.direct", "ptx"),
+    "cuda": (
+        "intrinsics.cpu",
+        "intrinsics.direct",
+        "intrinsics.cuda",
+        *("runtime.cpu.engine", "runtime.cpu.kernels", "runtime.threads"),
+        *("runtime.cpu.stored_kernels", "runtime.cpu.outline"),
+    ),
+}
+MOST_STORED = 1 << 22
+"""Numbers of an example: it is stored, and the interpreter computes its answer."""
+Examples = Mapping[str, Sequence[Any]]
+
+
+def export(
+    folder: Path, functions: Mapping[str, Function], target: str, examples: Examples
+) -> Path:
+    """Write a package with these functions; the folder it is in.
+
+    Each is compiled for the arguments of the calls that it had, and for all others.
+    ``examples``: arguments by function, for a call that tests repeat.
+    Raises NotExportable, InvalidOption, and what compiling raises.
+    """
+    package = _package_name(folder)
+    kind = TARGETS.get(target)
+    if kind is None:
+        hint = f"Choose one of {', '.join(TARGETS)}"
+        raise errors.InvalidOption(name="target", value=target, hint=hint)
+    for name, function in functions.items():
+        _check(name, function)
+    named = PythonNames()
+    names = {name: named.fresh(name, "f", lasting=True) for name in functions}
+    writer = _Writer(folder, package, kind)
+    stored: list[tuple[str, str]] = []
+    for name, function in functions.items():
+        arguments = examples.get(name)
+        writer.function(names[name], function, target)
+        if arguments is not None:
+            stored.append(
+                (names[name], writer.example(names[name], function, arguments))
+            )
+    writer.rest(list(names.values()), stored, functions)
+    return folder
+
+
+def _package_name(folder: Path) -> str:
+    """The name of the package: the folder's.  Raises InvalidOption."""
+    name = folder.name
+    if not name.isidentifier() or keyword.iskeyword(name) or name == support.OURS:
+        hint = (
+            "Name the folder as a package of Python may be called, such as my_kernels"
+        )
+        raise errors.InvalidOption(name="folder", value=str(folder), hint=hint)
+    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        hint = "Choose a folder that is new, or empty"
+        raise errors.InvalidOption(name="folder", value=str(folder), hint=hint)
+    return name
+
+
+def _check(name: str, function: Function) -> None:
+    """Refuse what needs more than its kernels."""
+    reason = hint = ""
+    if function.options.outside:
+        reason = f"it may call {', '.join(function.options.outside)}, which are Python"
+        hint = "Export a program without handlers= and externals="
+    mapped = [p for p in function.signature.parameters if p.layout is not None]
+    if mapped:
+        reason = f"only the compiler lays out argument {mapped[0].name}"
+        hint = "Give it a strided layout, or none"
+    if reason:
+        raise errors.NotExportable(function=name, reason=reason, hint=hint)
+
+
+class _Writer:
+    """Writes the parts of one package."""
+
+    def __init__(self, folder: Path, package: str, kind: str) -> None:
+        self.folder = folder
+        self.package = package
+        self.kind = kind
+        self.inner = folder / package
+        self.support = f"{package}.{texts.SUPPORT}"
+        self.rename: Callable[[str], str] = partial(support.renamed, new=self.support)
+
+    def function(self, name: str, function: Function, target: str) -> None:
+        """The module of a function, and a folder for each of its variants."""
+        form = _form(self.kind, function.options.threads or 0)
+        records: list[str] = []
+        for known, executable in function.variants(
+            "cpu" if self.kind == "cpu" else target
+        ):
+            place = self.inner / "functions" / f"{name}_{len(records)}"
+            records.append(variants.write(place, executable, known, form, self.rename))
+        names = PythonNames()
+        parameters = [names.fresh(p.name) for p in function.signature.parameters]
+        text = texts.FUNCTION.format(
+            name=name,
+            package=self.package,
+            support=self.support,
+            signature=str(function.signature).replace("\\", "\\\\").replace('"', "'"),
+            variants=",\n".join(records),
+            record=pformat(function.signature),
+            refuses=function.options.alias == "refuse",
+            parameters=", ".join(parameters),
+        )
+        self._write(f"{self.package}/functions/{name}.py", text)
+
+    def example(self, name: str, function: Function, arguments: Sequence[Any]) -> str:
+        """The stored call of a function; the name of its file."""
+        from gpucodegen.calls.interpreted import launcher
+        from gpucodegen.ir.types import element_type
+
+        arrays = [np.array(argument) for argument in arguments]
+        if sum(array.size for array in arrays) > MOST_STORED:
+            hint = f"Pass arrays of at most {MOST_STORED} numbers together"
+            value = f"{sum(array.size for array in arrays)} numbers"
+            raise errors.InvalidOption(name="examples", value=value, hint=hint)
+        after = [array.copy() if array.shape else array[()] for array in arrays]
+        made = launcher(
+            function.source.module, function.signature, function.options, after
+        )()
+        results = made if isinstance(made, tuple) else () if made is None else (made,)
+        kinds = [p.dtype for p in function.signature.parameters]
+        kinds += [str(element_type(ty)) for ty in function.view.type.results]
+        file = f"{name}.npz"
+        place = self.folder / "tests"
+        place.mkdir(parents=True, exist_ok=True)
+        example.keep(place / file, kinds, arrays, after, results)
+        return file
+
+    def rest(
+        self,
+        names: Sequence[str],
+        stored: Sequence[tuple[str, str]],
+        functions: Mapping[str, Function],
+    ) -> None:
+        """What travels along, the face, tests, and what tells of all that."""
+        roots = *ROOTS[self.kind], *COMMON
+        found = support.modules(roots, EXCHANGED[self.kind], LEFT_OUT[self.kind])
+        for module, text in found.items():
+            place = support.place(module)
+            self._write(f"{self.package}/{texts.SUPPORT}/{place}", self.rename(text))
+        said = {
+            "package": self.package,
+            "support": self.support,
+            "version": texts.own_version(),
+            "target": {"cpu": "CPUs", "cuda": "NVIDIA's GPUs"}[self.kind],
+        }
+        requires = texts.REQUIRES[self.kind]
+        calls = "\n".join(
+            f"{self.package}.{name}{str(function.signature).removeprefix(given)}"
+            for name, (given, function) in zip(names, functions.items(), strict=True)
+        )
+        emulator = texts.EMULATOR if self.kind == "cuda" else ""
+        files = {
+            f"{self.package}/__init__.py": texts.package_init(self.package, names),
+            f"{self.package}/functions/__init__.py": '"""The functions."""\n',
+            f"{self.package}/_engine.py": texts.ENGINES[self.kind].format(**said),
+            "pyproject.toml": texts.PROJECT.format(
+                requires=texts.quoted(requires), **said
+            ),
+            "README.md": texts.README.format(
+                requires=", ".join(requires), calls=calls, emulator=emulator, **said
+            ),
+            "LICENSE": texts.licence(),
+            f"tests/test_{self.package}.py": texts.TESTS.format(
+                calls=[*stored], **said
+            ),
+        }
+        for name, text in files.items():
+            self._write(name, text)
+
+    def _write(self, name: str, text: str) -> None:
+        place = self.folder / name
+        place.parent.mkdir(parents=True, exist_ok=True)
+        place.write_text(text, "utf-8")
+
+
+def _form(kind: str, threads: int) -> variants.Form:
+    """How a target's kernels are shipped; ``threads``: 0 for those of each machine."""
+    if kind == "cpu":
+        return variants.Form(_source, ".py", threads)
+    return variants.Form(files.text_of, ".ptx", threads)
+
+
+def _source(spec: KernelSpec) -> str:
+    return spec.source
