@@ -173,6 +173,14 @@ class UnreadableBuffer(LaunchError):
     remedy = "Pass a dense array in main memory or on a GPU, without a gradient"
 
 
+class WrongArgumentName(LaunchError):
+    """A keyword that names no argument, or one that is given already."""
+
+    code = "L023"
+    template = "{function}: argument '{argument}' {problem}"
+    remedy = "Call {signature}"
+
+
 class AccessOutOfBounds(IndexOutOfBounds):
     """An access of the program that leaves its buffer in this call."""
 
