@@ -13,9 +13,9 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from gpucodegen import errors
+from gpucodegen.calls.signature import Signature
 
 if TYPE_CHECKING:
-    from gpucodegen.calls.signature import Signature
     from gpucodegen.runtime.host.parameters import Parameter
 
 OPTIONS = "out", "stream"
@@ -46,7 +46,7 @@ def python_signature(signature: Signature) -> inspect.Signature:
         inspect.Parameter.POSITIONAL_OR_KEYWORD,
         inspect.Parameter.KEYWORD_ONLY,
     )
-    pairs = zip(signature.names, signature.parameters, strict=True)
+    pairs = zip(python_names(signature.parameters), signature.parameters, strict=True)
     given = [inspect.Parameter(name, either, annotation=p.type) for name, p in pairs]
     options = [inspect.Parameter(name, after, default=None) for name in OPTIONS]
     types = [result.type for result in signature.results]
@@ -63,7 +63,7 @@ def in_order(
 
     Raises WrongArgumentName, WrongArgumentCount.
     """
-    names = signature.names
+    names = python_names(signature.parameters)
     later = dict.fromkeys(names[len(given) :])
     for name in named:
         if name not in later:

@@ -13,7 +13,6 @@ from math import prod
 from typing import Any
 
 from gpucodegen import errors
-from gpucodegen.calls.named import python_names
 from gpucodegen.runtime.devices.strides import row_major
 from gpucodegen.runtime.host.buffers import NUMPY_NAMES, Buffer, Expected, to_buffer
 from gpucodegen.runtime.host.parameters import (
@@ -33,11 +32,6 @@ class Signature:
     function: str
     parameters: tuple[Parameter, ...]
     results: tuple[Parameter, ...] = ()
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """What the arguments are called in Python."""
-        return python_names(self.parameters)
 
     def __str__(self) -> str:
         inner = ", ".join(f"{p.name}: {p.type}" for p in self.parameters)

@@ -12,6 +12,7 @@ from typing import Any
 
 from gpucodegen import errors
 from gpucodegen.calls.function import Function
+from gpucodegen.calls.named import python_names
 from gpucodegen.interop.functional import Functional, Source, signature_of
 from gpucodegen.runtime.host.buffers import NUMPY_NAMES
 from gpucodegen.runtime.host.parameters import Parameter
@@ -75,9 +76,10 @@ def op(
             )
         )
 
-    schema = _schema(function.signature.names, parameters, results, written)
+    called = python_names(parameters)
+    schema = _schema(called, parameters, results, written)
     names = [n for n, _ in enumerate(parameters) if n in written]
-    mutated = [function.signature.names[n] for n in names]
+    mutated = [called[n] for n in names]
     made = torch.library.custom_op(name, run, mutates_args=mutated, schema=schema)
     made.register_fake(fake)
     if backward is not None:

@@ -127,7 +127,7 @@ def test_convolutions(layout: str) -> None:
     np.testing.assert_allclose(found.compute(), wanted, rtol=1e-5)
 
 
-def test_functions_on_blocks(program: gcg.Program) -> None:
+def test_functions_on_blocks() -> None:
     grid = da.from_array(X[:, 0].copy(), chunks=9)
     text = """func.func @double(%x: tensor<?xf32>) -> tensor<?xf32> {
       %y = arith.addf %x, %x : tensor<?xf32>
@@ -162,7 +162,7 @@ def numbered(corner: tuple[int, int], shape: tuple[int, int]) -> np.ndarray:
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")
 def test_arrays_three_times_the_memory_of_a_worker(
-    program: gcg.Program, tmp_path: Any, capsys: pytest.CaptureFixture[str]
+    program: gcg.Program, tmp_path: Any, record_property: Any
 ) -> None:
     """A stencil in time and a product, of which blocks and sums are checked."""
     distributed: Any = pytest.importorskip("distributed")
@@ -196,8 +196,6 @@ def test_arrays_three_times_the_memory_of_a_worker(
     row = heated(numbered((0, 0), (30, shape[1])), 4)[10].sum()
     np.testing.assert_allclose(column[10], row, rtol=1e-4)
     assert column.shape == (shape[0],)
-    with capsys.disabled():
-        most, before = (max(held.values()) / 2**20 for held in (ended, started))
-        print(f"\nworker: {before:.0f} MiB at first, peak {most:.0f}", end=" ")
-        print(f"of {LIMIT / 2**20:.0f}; array {shape[0] * shape[1] * 4 / 2**20:.0f}")
+    record_property("MiB at first", max(started.values()) >> 20)
+    record_property("MiB at most", max(ended.values()) >> 20)
     assert started.keys() == ended.keys(), "no worker was killed for its memory"

@@ -79,9 +79,7 @@ def reach_of(
     walk = _Walk(built, tuple(grids), values)
     walk.nodes(built.scop.body)
     found = walk.box(result)
-    cells = tuple(
-        (min(0, each.lower or 0), max(0, each.upper or 0)) for each in found
-    )
+    cells = tuple((min(0, each.lower or 0), max(0, each.upper or 0)) for each in found)
     return Reach(cells, tuple(_borders(built, walk.rank)))
 
 
