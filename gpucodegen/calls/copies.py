@@ -9,7 +9,7 @@ writes is copied back.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, cast
 
 from gpucodegen import errors
 
@@ -49,7 +49,8 @@ def on_copies(
 def _with_arguments(results: Any, given: dict[int, Any]) -> Any:
     """Results, with the arguments in place of their copies."""
     if isinstance(results, tuple):
-        return tuple(given.get(id(each), each) for each in results)
+        several = cast("tuple[Any, ...]", results)
+        return tuple(given.get(id(each), each) for each in several)
     return given.get(id(results), results)
 
 

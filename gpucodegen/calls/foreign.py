@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -44,20 +44,24 @@ class Taken:
             names = [p.name for p in self.signature.parameters]
             place = names.index(str(problem.details["argument"]))
             if not self.libraries[place].writes:
-                problem = errors.ReadOnlyArgument(advice=IMMUTABLE, **problem.details)
+                problem = errors.ReadOnlyArgument(
+                    function=self.signature.function,
+                    argument=names[place],
+                    advice=IMMUTABLE,
+                )
             raise problem from None
 
     def given(self, result: Any) -> Any:
         """Results as the caller gets them; an argument that returns is the argument."""
         if isinstance(result, tuple):
             kinds = (p.dtype for p in self.signature.results)
-            return tuple(map(self._given, result, kinds))
+            return tuple(map(self._given, cast("tuple[Any, ...]", result), kinds))
         if result is None:
             return None
         return self._given(result, self.signature.results[0].dtype)
 
     def _given(self, one: Any, dtype: str) -> Any:
-        if not hasattr(one, "dtype") or isinstance(one, np.generic):
+        if not hasattr(one, "dtype") or issubclass(type(one), np.generic):
             return one
         for memory, argument in zip(self.memory, self.arguments, strict=True):
             if one is memory:
@@ -75,7 +79,7 @@ def taken(arguments: tuple[Any, ...], signature: Signature) -> Taken | None:
     names += [f"argument {n}" for n in range(len(names), len(arguments))]
     triples = zip(arguments, libraries, names, strict=False)
     memory = [each.take(a, signature.function, name) for a, each, name in triples]
-    streams = (e.stream(a) for a, e in zip(arguments, libraries, strict=True))
+    streams = [e.stream(a) for a, e in zip(arguments, libraries, strict=True)]
     return Taken(
         signature,
         arguments,
@@ -83,7 +87,7 @@ def taken(arguments: tuple[Any, ...], signature: Signature) -> Taken | None:
         tuple(memory),
         libraries[first],
         module_of(type(arguments[first])),
-        next(filter(None, streams), 0),
+        next((pointer for pointer in streams if pointer), 0),
     )
 
 
@@ -92,9 +96,10 @@ def put(results: Any, out: Any, signature: Signature) -> Any:
 
     ``out``: an array for the one result, or a tuple with one for each.
     """
-    several = isinstance(results, tuple)
-    made: Sequence[Any] = results if several else (results,)
-    given = tuple(out) if several and isinstance(out, tuple | list) else (out,)
+    made = several_of(results)
+    given: Sequence[Any] = (out,)
+    if len(signature.results) > 1 and isinstance(out, tuple | list):
+        given = cast("Sequence[Any]", out)
     if len(given) != len(signature.results):
         raise errors.WrongArgumentType(
             function=signature.function,
@@ -105,6 +110,16 @@ def put(results: Any, out: Any, signature: Signature) -> Any:
     for result, place in zip(made, given, strict=True):
         _put(result, place, signature.function)
     return out
+
+
+def several_of(results: Any) -> tuple[Any, ...]:
+    """All results of a call, of which one comes alone.
+
+    >>> several_of(1), several_of((1, 2))
+    ((1,), (1, 2))
+    """
+    is_tuple = isinstance(results, tuple)
+    return cast("tuple[Any, ...]", results) if is_tuple else (results,)
 
 
 def _put(result: Any, out: Any, function: str) -> None:

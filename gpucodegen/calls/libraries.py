@@ -11,6 +11,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -150,7 +151,7 @@ def _from_jax(array: Any, function: str, argument: str) -> Memory:
 
 
 def _to_jax(jax: Any, result: Memory, name: str) -> Any:
-    if not isinstance(result, np.ndarray):
+    if type(result) is not np.ndarray:
         return jax.dlpack.from_dlpack(result)
     if name and str(result.dtype) != name:
         result = result.view(narrow(name, function="a call", argument="result"))
@@ -160,7 +161,7 @@ def _to_jax(jax: Any, result: Memory, name: str) -> Any:
 def narrow(name: str, *, function: str, argument: str) -> np.dtype[Any]:
     """A type of ml_dtypes, or a refusal that says what to install."""
     try:
-        import ml_dtypes
+        ml_dtypes = import_module("ml_dtypes")
     except ImportError:
         raise errors.UnreadableBuffer(
             function=function,

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gpucodegen import errors
+from gpucodegen.calls.foreign import several_of
 from gpucodegen.calls.function import Function
 from gpucodegen.compiling.targets import registry
 from gpucodegen.runtime.host.buffers import NUMPY_NAMES
@@ -107,8 +108,7 @@ class Functional:
         for source in sources:
             if source.argument is not None:
                 held[source.argument] = _copied(arguments[source.argument])
-        results = self.function(*held)
-        several = results if isinstance(results, tuple) else (results,)
+        several = several_of(self.function(*held))
         return tuple(_out(source, held, several, arguments) for source in sources)
 
     def _written(self, shapes: Sequence[Shape | None] | None) -> tuple[bool, ...]:

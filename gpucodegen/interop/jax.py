@@ -8,6 +8,7 @@ the CPU where they lie; those of a GPU are copied there and back.
 from __future__ import annotations
 
 from collections.abc import Callable
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -53,7 +54,7 @@ def call(function: Function, *arguments: Any, vjp: Vjp | None = None) -> Any:
     ...     gradient = jax.grad(lambda x: squared(x).sum())
     ...     assert jax.jit(gradient)(x).tolist() == [0, 2, 4, 6]
     """
-    import jax
+    jax: Any = import_module("jax")
 
     functional = _functional(function)
     made = functional.made(signature_of(function, arguments))

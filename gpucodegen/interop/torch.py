@@ -8,9 +8,11 @@ gradient.  Tensors are taken where they lie, on the CPU or on a GPU.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from importlib import import_module
 from typing import Any
 
 from gpucodegen import errors
+from gpucodegen.calls.foreign import several_of
 from gpucodegen.calls.function import Function
 from gpucodegen.calls.named import python_names
 from gpucodegen.interop.functional import Functional, Source, signature_of
@@ -40,7 +42,7 @@ def op(
 
     Raises InvalidOption, UnknownResult where a call is traced, and what a call raises.
     """
-    import torch
+    torch: Any = import_module("torch")
 
     if in_place and backward is not None:
         hint = "PyTorch has no gradients of operators in place: leave one of them out"
@@ -60,8 +62,7 @@ def op(
         with torch.no_grad():
             if not in_place:
                 return _several(_tensors(torch, functional(*given), kinds, given))
-            made = function(*given)
-            several = made if isinstance(made, tuple) else (made,)
+            several = several_of(function(*given))
             chosen = [several[s.result] for s in results if s.result is not None]
             return _several(_tensors(torch, chosen, kinds, given))
 
@@ -92,7 +93,7 @@ def _differentiate(made: Any, backward: Backward) -> None:
 
     def keep(ctx: Any, inputs: tuple[Any, ...], output: Any) -> None:
         tensors = [a for a in inputs if hasattr(a, "requires_grad")]
-        several = output if isinstance(output, tuple) else (output,)
+        several = several_of(output)
         ctx.save_for_backward(*tensors, *several)
         ctx.others = [None if hasattr(a, "requires_grad") else a for a in inputs]
         ctx.places = [n for n, a in enumerate(inputs) if hasattr(a, "requires_grad")]
@@ -102,8 +103,7 @@ def _differentiate(made: Any, backward: Backward) -> None:
         inputs, results = list(ctx.others), ctx.saved_tensors[count:]
         for n, tensor in zip(ctx.places, ctx.saved_tensors[:count], strict=True):
             inputs[n] = tensor
-        found = backward(tuple(inputs), _several(results), _several(given))
-        return tuple(found) if isinstance(found, tuple | list) else found
+        return backward(tuple(inputs), _several(results), _several(given))
 
     made.register_autograd(gradients, setup_context=keep)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from importlib import import_module
 from typing import Any
 
 from gpucodegen.calls.function import Function
@@ -32,7 +33,7 @@ def map_blocks(
     ...     x = da.arange(10, chunks=4, dtype="f4")
     ...     assert map_blocks(double, x).sum().compute() == 90
     """
-    import dask.array as da
+    da: Any = import_module("dask.array")
 
     dtype = dtype_of(function, result)
     called = Shipped.of(function, result)
@@ -46,7 +47,7 @@ def blockwise(
 
     ``pairs``: an array and its indices, and so on.
     """
-    import dask.array as da
+    da: Any = import_module("dask.array")
 
     dtype = dtype_of(function, result)
     called = Shipped.of(function, result)
@@ -65,7 +66,7 @@ def reduce(
     from a block.  ``combine(parts, axis=..., keepdims=True)`` makes one of several,
     like `numpy.sum`; ``every`` parts at a time, so that no worker holds them all.
     """
-    import dask.array as da
+    da: Any = import_module("dask.array")
 
     called = Shipped.of(function)
     dtype = dtype_of(function)

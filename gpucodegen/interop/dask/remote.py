@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -21,7 +22,7 @@ from gpucodegen.runtime.storage.cache import digest
 @lru_cache(64)
 def _unpacked(content: bytes) -> Functional:
     """The function of this process."""
-    import cloudpickle
+    cloudpickle: Any = import_module("cloudpickle")
 
     return Functional(cloudpickle.loads(content))
 
@@ -39,7 +40,7 @@ class Shipped:
     @staticmethod
     def of(function: Function, result: int = 0) -> Shipped:
         """A function as it travels; its options may hold functions of the caller."""
-        import cloudpickle
+        cloudpickle: Any = import_module("cloudpickle")
 
         return Shipped(cloudpickle.dumps(function), result)
 

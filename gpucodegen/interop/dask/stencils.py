@@ -8,6 +8,7 @@ makes several steps, and gives up the cells that these have spoilt.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -65,7 +66,7 @@ def stencil(
 
     Raises NoStencil where values travel along a whole axis, or cells are not alike.
     """
-    import dask.array as da
+    da: Any = import_module("dask.array")
 
     if steps < 0 or together < 1:
         hint = "Pass steps >= 0 and together >= 1"

@@ -6,7 +6,7 @@ that a cell of a result depends on, and how wide the border is that is not compu
 
 Cells of all grids are related to those of the arrays that come in:
 
-    cone(a) = cone(a) + { W(x) -> c : x in domain(S), r in reads(S), (R_r(x), c) in cone }
+    cone(a) = cone(a) + { W(x) -> c : x in domain(S), r in S, (R_r(x), c) in cone }
 
 for every statement S that writes a by W, in the order of the program.  Numbers that
 statements around S read in the same iteration count as read by S.  A loop whose
