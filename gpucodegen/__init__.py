@@ -38,6 +38,7 @@ if TYPE_CHECKING:
         ParseError,
         VerifyError,
     )
+    from gpucodegen.interop import dask, jax, torch
     from gpucodegen.program import Program
     from gpucodegen.report.explanation import explain
     from gpucodegen.tuning.tune import tune
@@ -54,10 +55,13 @@ __all__ = [
     "analyze",
     "check",
     "compile",
+    "dask",
     "debug",
     "explain",
+    "jax",
     "kernels",
     "parse",
+    "torch",
     "tune",
 ]
 
@@ -74,10 +78,14 @@ _HOMES: dict[str, str] = {
     "compile": "api",
     "debug": "debugging.levels",
     "explain": "report.explanation",
-    "kernels": "",
+    "dask": "interop.dask",
+    "jax": "interop.jax",
+    "kernels": "kernels",
     "parse": "api",
+    "torch": "interop.torch",
     "tune": "tuning.tune",
 }
+_MODULES = {"dask", "jax", "kernels", "torch"}
 """Module of each public name: imported when first used, so that import is quick."""
 
 
@@ -95,8 +103,8 @@ def __getattr__(name: str) -> object:
     if home is None:
         message = f"module {__name__!r} has no attribute {name!r}"
         raise AttributeError(message)
-    if not home:
-        return import_module(f"{__name__}.{name}")
+    if name in _MODULES:
+        return import_module(f"{__name__}.{home}")
     value = getattr(import_module(f"{__name__}.{home}"), name)
     globals()[name] = value
     return value

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from gpucodegen import errors
 from gpucodegen.calls.function import Function
@@ -85,6 +85,14 @@ class Program:
     def __dir__(self) -> list[str]:
         """Attributes and functions."""
         return sorted({*super().__dir__(), *self.names})
+
+    def _ipython_key_completions_(self) -> list[str]:
+        """What may follow ``program[``."""
+        return [*self.names]
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """The text and the options; functions are compiled again, or found on disk."""
+        return Program, (self._source, self.options)
 
     def source(self, name: str) -> str:
         """The generated Python of a function, as last compiled."""

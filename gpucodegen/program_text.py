@@ -11,13 +11,13 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from gpucodegen import errors
 from gpucodegen.debugging.spans import span
 from gpucodegen.options import flag
 from gpucodegen.runtime.host.collection import collected_afterwards
-from gpucodegen.runtime.host.parameters import Parameter, parameters_of
+from gpucodegen.runtime.host.parameters import Parameter, parameters_of, results_of
 from gpucodegen.runtime.storage import cache, records
 
 if TYPE_CHECKING:
@@ -32,13 +32,17 @@ NO_FILE = "<string>"
 class Source:
     """A text under the name of its file, or a module, whose ``text`` is empty.
 
-    ``defined``: its functions with a body, and their arguments.
+    ``defined``: its functions with a body, and their arguments; ``results``: what these
+    return.
     """
 
     text: str = ""
     filename: str = NO_FILE
     allow_unregistered: bool = False
     defined: Mapping[str, tuple[Parameter, ...]] = field(
+        default_factory=dict[str, "tuple[Parameter, ...]"]
+    )
+    results: Mapping[str, tuple[Parameter, ...]] = field(
         default_factory=dict[str, "tuple[Parameter, ...]"]
     )
     parsed: Module | None = field(default=None, repr=False)
@@ -64,6 +68,13 @@ class Source:
                 raise errors.PathAsText(path=self.text) from None
             raise
         return self.parsed
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """The text, and what is known of its functions; of a module, its text."""
+        text = self.text or str(self.module)
+        allow = self.allow_unregistered or not self.text
+        known = dict(self.defined), dict(self.results)
+        return Source, (text, self.filename, allow, *known)
 
     @property
     def key(self) -> str:
@@ -102,7 +113,9 @@ def of_module(module: Module) -> Source:
     >>> of_module(gcg.parse("func.func @f() { return }")).defined
     {'f': ()}
     """
-    return Source(parsed=module, defined=_defined(module))
+    made = Source(parsed=module)
+    made.defined, made.results = _defined(module)
+    return made
 
 
 def read(
@@ -154,12 +167,12 @@ def _parse_or_recall(source: Source) -> None:
     key = source.key
     known = records.kept(STORE, key)
     if known is not None:
-        source.defined = known
+        source.defined, source.results = known
         return
     told: list[errors.CodegenWarning] = []
-    source.defined = _defined(source.parse(told))
+    source.defined, source.results = _defined(source.parse(told))
     if not told:
-        records.keep(STORE, key, source.defined)
+        records.keep(STORE, key, (source.defined, source.results))
 
 
 def looks_like_path(text: str) -> bool:
@@ -174,11 +187,17 @@ def looks_like_path(text: str) -> bool:
     return line.endswith(".mlir") or os.path.isfile(line)  # noqa: PTH113 - never raises
 
 
-def _defined(module: Module) -> dict[str, tuple[Parameter, ...]]:
+Declared = dict[str, "tuple[Parameter, ...]"]
+
+
+def _defined(module: Module) -> tuple[Declared, Declared]:
+    """Arguments and results of the functions with a body."""
     from gpucodegen.dialects.func import Function
 
-    views = ((name, Function(op)) for name, op in module.functions.items())
-    return {name: parameters_of(v) for name, v in views if not v.is_external}
+    views = {name: Function(op) for name, op in module.functions.items()}
+    bodies = {name: view for name, view in views.items() if not view.is_external}
+    arguments = {name: parameters_of(view) for name, view in bodies.items()}
+    return arguments, {name: results_of(view) for name, view in bodies.items()}
 
 
 def _contents(path: str) -> str:

@@ -9,16 +9,15 @@ Arrays of the emulated device are of a module of this package that stands in for
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from ctypes import addressof, c_char
-from dataclasses import dataclass
 from math import prod
 from typing import Any, Protocol, TypeVar, cast
 
 import numpy as np
 
 from gpucodegen import errors
-from gpucodegen.calls.foreign import memory_of
+from gpucodegen.calls.libraries import LIBRARIES, Library, Memory
 
 
 class Array(Protocol):
@@ -36,98 +35,6 @@ class Array(Protocol):
 
 
 ArrayT = TypeVar("ArrayT", bound=Array)
-Taker = Callable[[Any, str, str], Any]
-Memory = Any
-"""An array of NumPy or CuPy."""
-
-
-@dataclass(frozen=True, slots=True)
-class Library:
-    """How arrays of a library become those of NumPy or CuPy, and back.
-
-    ``take``: array, function and argument -> its memory, without a copy.
-    ``give``: a module and the memory of a result -> an array of the module.
-    ``writes``: its arrays may be written.
-    """
-
-    take: Taker
-    give: Callable[[Any, Memory], Any]
-    writes: bool = True
-
-
-def _itself(array: Any, function: str, argument: str) -> Any:
-    del function, argument
-    return array
-
-
-def _given(module: Any, result: Memory) -> Memory:
-    del module
-    return result
-
-
-TORCH_BITS = {
-    "torch.bfloat16": ("int16", "bfloat16"),
-    "torch.float8_e4m3fn": ("uint8", "float8_e4m3fn"),
-    "torch.float8_e5m2": ("uint8", "float8_e5m2"),
-    "torch.float8_e4m3fnuz": ("uint8", "float8_e4m3fnuz"),
-    "torch.float8_e5m2fnuz": ("uint8", "float8_e5m2fnuz"),
-}
-"""Elements that PyTorch cannot hand over: integers of their bits, and their name."""
-
-
-def _from_torch(array: Any, function: str, argument: str) -> Memory:
-    array = array.detach()
-    bits = TORCH_BITS.get(str(array.dtype))
-    if bits is None:
-        return memory_of(array, function=function, argument=argument)
-    words = array.view(getattr(sys.modules["torch"], bits[0]))
-    held = memory_of(words, function=function, argument=argument)
-    return held.view(narrow(bits[1], function=function, argument=argument))
-
-
-def _to_torch(torch: Any, result: Memory) -> Any:
-    name = f"torch.{result.dtype}"
-    if name in TORCH_BITS:
-        words = torch.from_dlpack(result.view(TORCH_BITS[name][0]))
-        return words.view(getattr(torch, str(result.dtype)))
-    return torch.from_dlpack(result)
-
-
-def _from_jax(array: Any, function: str, argument: str) -> Memory:
-    on_host = all(device.platform == "cpu" for device in array.devices())
-    if on_host:
-        return np.asarray(array)
-    return memory_of(array, function=function, argument=argument)
-
-
-def _to_jax(jax: Any, result: Memory) -> Any:
-    is_host = isinstance(result, np.ndarray)
-    return jax.numpy.asarray(result) if is_host else jax.dlpack.from_dlpack(result)
-
-
-def narrow(name: str, *, function: str, argument: str) -> np.dtype[Any]:
-    """A type of ml_dtypes, or a refusal that says what to install."""
-    try:
-        import ml_dtypes
-    except ImportError:
-        raise errors.UnreadableBuffer(
-            function=function,
-            argument=argument,
-            reason=f"NumPy has no {name}",
-            advice="Install ml_dtypes, which has it",
-        ) from None
-    return np.dtype(getattr(ml_dtypes, name))
-
-
-OWN = Library(_itself, _given)
-LIBRARIES = {
-    "numpy": OWN,
-    "cupy": OWN,
-    "gpucodegen": OWN,
-    "torch": Library(_from_torch, _to_torch),
-    "jax": Library(_from_jax, _to_jax, writes=False),
-    "jaxlib": Library(_from_jax, _to_jax, writes=False),
-}
 KNOWN = "a NumPy, CuPy, PyTorch or JAX array"
 
 

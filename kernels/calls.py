@@ -16,10 +16,8 @@ from gpucodegen import api, errors
 from gpucodegen.calls.form import form_of
 from gpucodegen.calls.function import Function
 from gpucodegen.calls.launch import Entry, unlike
+from gpucodegen.calls.libraries import OWN, Library, Memory
 from gpucodegen.kernels.arrays import (
-    OWN,
-    Library,
-    Memory,
     contiguous,
     empty,
     library,
@@ -214,7 +212,7 @@ class Kernel:
             return out
         is_direct = call.direct and all(each is OWN for each, _ in homes)
         self.last[key] = call.again if is_direct else unlike
-        return home.give(module, result)
+        return home.give(module, result, str(result.dtype))
 
     def _names(self, operands: tuple[Any, ...]) -> tuple[str, ...]:
         names = self.arguments

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from gpucodegen.calls.libraries import OWN, library_of
 from gpucodegen.runtime.host.parameters import alignment_of
 from gpucodegen.tiling.machine.gpu.limits import WIDEST
 
@@ -43,7 +44,9 @@ NUMBERS = frozenset({bool, int, float, complex, *np.sctypeDict.values()})
 
 
 def _other(kind: type[object], value: Any) -> Hashable:
-    """The form of an array of another library; the type alone of anything else."""
+    """The form of an array of CuPy or its like; the type alone of anything else."""
+    if library_of(kind) is not OWN:
+        return kind
     try:
         place = getattr(value.data, "device_id", None)
         room = place is not None and alignment_of(value.data.ptr, WIDEST)

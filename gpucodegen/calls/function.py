@@ -7,14 +7,18 @@ of a known form, and a first call is checked in full, compiled and planned.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from gpucodegen import errors
+from gpucodegen.calls.copies import on_copies, tell
+from gpucodegen.calls.foreign import put, taken
 from gpucodegen.calls.form import Form, form_of
 from gpucodegen.calls.launch import Entry, unlike
+from gpucodegen.calls.named import Shown, in_order
 from gpucodegen.calls.overlaps import checked_apart
 from gpucodegen.calls.plan import Plan, plan_of
 from gpucodegen.calls.signature import Signature
@@ -50,6 +54,9 @@ class Function:
     _last: Executable | None = None
     _entry: Entry = unlike
     _plans: dict[Form, Plan] = field(default_factory=dict["Form", "Plan"])
+    _signature: Signature | None = None
+    _without: set[Specialization] = field(default_factory=set["Specialization"])
+    __signature__ = Shown()
 
     def __repr__(self) -> str:
         count = len(self._executables)
@@ -71,10 +78,29 @@ class Function:
     @property
     def signature(self) -> Signature:
         """Names and types of the arguments."""
-        return Signature(self.name, self.source.defined[self.name])
+        if self._signature is None:
+            results = self.source.results.get(self.name, ())
+            arguments = self.source.defined[self.name]
+            self._signature = Signature(self.name, arguments, results)
+        return self._signature
 
-    def __call__(self, *arguments: Any, stream: object = None) -> Any:
+    @property
+    def __name__(self) -> str:
+        """The function's name in MLIR."""
+        return self.name
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Compiled code stays here; another process finds it on disk, or compiles."""
+        return Function, (self.source, self.name, self.options)
+
+    def __call__(
+        self, *arguments: Any, out: Any = None, stream: object = None, **named: Any
+    ) -> Any:
         """Compile if these argument types are new, check, run, return the results.
+
+        Arguments may be given by their names in MLIR: `inspect.signature` tells them.
+        Results are arrays of the library that the arguments are of, PyTorch or JAX for
+        instance.  ``out``: the array that the result is copied to, or a tuple of them.
 
         ``stream``: of CuPy, of PyTorch, or its pointer, on which the device works; by
         default that is the current one of CuPy, or of the emulated device.
@@ -83,8 +109,11 @@ class Function:
         between pieces of loops that threads share, and after a kernel of one thread.
         """
         try:
-            if stream is not None:
-                return self._call(arguments, stream)
+            if named:
+                arguments = in_order(self.signature, arguments, named)
+            if stream is not None or out is not None:
+                done = self._call(arguments, stream)
+                return done if out is None else put(done, out, self.signature)
             done = self._entry(*arguments)
             return self._call(arguments) if done is NotImplemented else done
         except errors.LaunchError as error:
@@ -97,11 +126,20 @@ class Function:
         plan = self._plans.get(form)
         words = plan.take(arguments) if plan is not None else None
         if plan is None or words is None:
-            return self._first(form, arguments, stream)()
+            others = taken(arguments, self.signature)
+            if others is None:
+                return self._first(form, arguments, stream)()
+            stream = stream or others.stream or None
+            return others.made(lambda: self._again(others.memory, stream))
         self._last, self._entry = plan.executable, plan.entry
         if stream is None:
             return plan.run(arguments, words)
         return plan.on(stream, arguments, words)
+
+    def _again(self, arguments: tuple[Any, ...], stream: object) -> Any:
+        """A call of arrays that were taken from those of another library."""
+        done = NotImplemented if stream is not None else self._entry(*arguments)
+        return self._call(arguments, stream) if done is NotImplemented else done
 
     def bind(
         self, *arguments: Any, stream: object = None, graph: bool = False
@@ -130,7 +168,14 @@ class Function:
         >>> replay(), replay(), a.get().tolist()[:2]
         (None, None, [64.0, 64.0])
         """
-        return self._first(form_of(arguments), arguments, stream, graph=graph)
+        others = taken(arguments, self.signature)
+        if others is None:
+            return self._first(form_of(arguments), arguments, stream, graph=graph)
+        held, stream = others.memory, stream or others.stream or None
+        call = others.made(
+            lambda: self._first(form_of(held), held, stream, graph=graph)
+        )
+        return lambda: others.made(call)
 
     def again(self, *arguments: Any) -> Entry:
         """What repeats a call that was made: with other arrays, and a new last one.
@@ -174,8 +219,10 @@ class Function:
         if registry.find(target).interprets:
             return self._interpreted(arguments, stream, graph=graph)
         values = signature.convert(arguments)
-        widest = registry.find(target).widest
-        executable = self.executable(target, signature.known(values, widest))
+        executable = self._for_strides(target, values)
+        if executable is None:
+            places = signature.strided(values)
+            return on_copies(partial(self._noting, stream), arguments, places)
         signature.refuse_read_only(values, executable.artifact.written)
         refuses = self.options.alias == "refuse"
         apart = checked_apart(executable, signature, values) if refuses else ()
@@ -193,6 +240,47 @@ class Function:
             self._plans.clear()
         self._plans[form], self._entry = plan, plan.entry
         return plan.bound(arguments, words, place)
+
+    def _for_strides(self, target: str, values: Sequence[Any]) -> Executable | None:
+        """The function compiled for these values; None where it works on copies.
+
+        That is with tensors that are not row-major, and where no kernel keeps to the
+        strides of a memref, because it is passed on as one of another type.
+        """
+        signature = self.signature
+        known = signature.known(values, registry.find(target).widest)
+        places = signature.strided(values)
+        if not places:
+            return self.executable(target, known)
+        key = target, known
+        if (
+            any(signature.parameters[n].is_value for n in places)
+            or key in self._without
+        ):
+            return None
+        reason = "one kernel serves all shapes"
+        is_new = key not in self._executables
+        if (
+            self.options.specialize
+            and len(self._executables) - is_new < MAX_SPECIALIZATIONS
+        ):
+            try:
+                return self.executable(target, known)
+            except errors.Error as problem:
+                self.executable(target, signature.row_major(known))  # or that is wrong
+                reason = problem.message
+        self._without.add(key)
+        for n in places:
+            tell(self.name, signature.parameters[n].name, values[n].strides, reason)
+        return None
+
+    def _noting(
+        self, stream: object, arguments: tuple[Any, ...]
+    ) -> tuple[Any, Sequence[bool]]:
+        """A call, and which arguments were written."""
+        done = self._again(arguments, stream)
+        assert self._last is not None
+        return done, self._last.artifact.written
 
     def _interpreted(
         self, arguments: tuple[Any, ...], stream: object, *, graph: bool
@@ -255,6 +343,8 @@ class Function:
 
     def key_for(self, arguments: tuple[Any, ...]) -> Specialization:
         """Target and argument types that a first call with arguments compiles for."""
+        others = taken(arguments, self.signature)
+        arguments = arguments if others is None else others.memory
         signature, target = self.signature, self._target(arguments)
         widest = registry.find(target).widest
         known = signature.known(signature.convert(arguments), widest)

@@ -13,6 +13,7 @@ from math import prod
 from typing import Any
 
 from gpucodegen import errors
+from gpucodegen.runtime.devices.strides import row_major
 from gpucodegen.runtime.host.buffers import NUMPY_NAMES, Buffer, Expected, to_buffer
 from gpucodegen.runtime.host.parameters import (
     Extents,
@@ -26,10 +27,11 @@ from gpucodegen.runtime.host.scalars import scalar_conversion
 
 @dataclass(frozen=True, slots=True)
 class Signature:
-    """Names and types of a function's arguments."""
+    """Names and types of a function's arguments, and types of its results."""
 
     function: str
     parameters: tuple[Parameter, ...]
+    results: tuple[Parameter, ...] = ()
 
     def __str__(self) -> str:
         inner = ", ".join(f"{p.name}: {p.type}" for p in self.parameters)
@@ -77,6 +79,10 @@ class Signature:
         if vector:
             shape = (*shape, *vector)
             strides = _in_numbers(strides, vector)
+        elif strides is None and parameter.layout is None:
+            strides = (
+                None,
+            ) * rank  # the kernel will be one for them, or work on a copy
         expected = Expected(parameter.name, parameter.dtype, shape, strides)
         buffer = to_buffer(value, expected, self.function)
         if memory != shape and not vector:
@@ -108,15 +114,39 @@ class Signature:
         pairs = zip(self.parameters, values, strict=True)
         return tuple(_known(p, value, widest) for p, value in pairs)
 
+    def row_major(self, known: Sequence[Known | None]) -> tuple[Known | None, ...]:
+        """What is known of contiguous copies of these values."""
+        pairs = zip(known, self.parameters, strict=True)
+        return tuple(
+            at if at is None or p.strides is not None else _as_declared(at, p)
+            for at, p in pairs
+        )
+
+    def strided(self, values: Sequence[Any]) -> list[int]:
+        """The places of arrays that are not row-major, as their types say."""
+        pairs = enumerate(zip(values, self.parameters, strict=True))
+        return [n for n, (value, p) in pairs if _odd_strides(p, value) is not None]
+
     def allocated(self, widest: int) -> tuple[Known | None, ...]:
         """What is known if all arrays are whole allocations of a device."""
         return allocated(self.parameters, widest)
 
     def refuse_read_only(self, values: Sequence[Any], written: Sequence[bool]) -> None:
-        """Raise ReadOnlyArgument for the first that is written and must not be."""
+        """Refuse the first that is written and must not be.
+
+        Raises ReadOnlyArgument, and WrongStride for elements that share memory.
+        """
         for p, value, is_written in zip(self.parameters, values, written, strict=True):
             if is_written and isinstance(value, Buffer) and not value.writable:
                 raise errors.ReadOnlyArgument(function=self.function, argument=p.name)
+            if is_written and isinstance(value, Buffer) and _folds(value):
+                raise errors.WrongStride(
+                    function=self.function,
+                    argument=p.name,
+                    expected="under which elements share no memory, as it is written",
+                    actual=value.strides,
+                    otherwise="",
+                )
 
 
 CALLER = "a call from Python"
@@ -163,14 +193,54 @@ def _known(parameter: Parameter, value: Any, widest: int) -> Known | None:
     if parameter.shape is None or parameter.is_unranked:
         return None
     alignment = widest and alignment_of(value.pointer, widest)
-    if parameter.is_fixed:
+    odd = _odd_strides(parameter, value)
+    if parameter.is_fixed and odd is None:
         return Known(alignment=alignment) if alignment else None
     rank, size = len(parameter.shape), prod(parameter.vector)
     shape = tuple(map(int, value.shape[:rank]))
     if parameter.strides is None:
-        return Known(shape, None, alignment)
+        return Known(shape, odd, alignment)
     strides = tuple(int(stride) // size for stride in value.strides[:rank])
     return Known(shape, strides, alignment)
+
+
+def _as_declared(at: Known, parameter: Parameter) -> Known | None:
+    """What is known of a row-major array of the same extents."""
+    plain = Known(None if parameter.is_fixed else at.shape, None, at.alignment)
+    return plain if plain != Known() else None
+
+
+def _odd_strides(parameter: Parameter, value: Any) -> tuple[int, ...] | None:
+    """The strides of an array that is not row-major although its type says so."""
+    if not isinstance(value, Buffer) or parameter.strides is not None:
+        return None
+    if parameter.layout is not None or parameter.vector or parameter.is_unranked:
+        return None
+    wanted = row_major(value.shape)
+    if 0 in value.shape or value.strides == wanted:
+        return None
+    rows = zip(value.shape, value.strides, wanted, strict=True)
+    return value.strides if any(n > 1 and s != w for n, s, w in rows) else None
+
+
+def _folds(buffer: Buffer) -> bool:
+    """Whether two elements may lie in one place.
+
+    They cannot where each stride is longer than all that the shorter ones reach.
+
+    >>> import numpy as np
+    >>> a = np.zeros(8)
+    >>> windows = np.lib.stride_tricks.as_strided(a, (4, 4), (8, 8))
+    >>> _folds(Buffer.of(a[::-2], "f64")), _folds(Buffer.of(windows, "f64"))
+    (False, True)
+    """
+    pairs = zip(buffer.strides, buffer.shape, strict=True)
+    reach = 0
+    for stride, extent in sorted((abs(s), n) for s, n in pairs if n > 1):
+        if stride <= reach:
+            return 0 not in buffer.shape
+        reach += stride * (extent - 1)
+    return False
 
 
 def _description(dtype: str) -> str:

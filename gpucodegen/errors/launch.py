@@ -181,6 +181,30 @@ class UnreadableBuffer(LaunchError):
     remedy = "Pass a dense array in main memory or on a GPU, without a gradient"
 
 
+class WrongArgumentName(LaunchError):
+    """A keyword that names no argument, or one that is given already."""
+
+    code = "L023"
+    template = "{function}: argument '{argument}' {problem}"
+    remedy = "Call {signature}"
+
+
+class UnknownResult(LaunchError):
+    """A result whose extents do not follow from those of the arguments."""
+
+    code = "L024"
+    template = "{function}: the extents of result {number}, {type}, are not known"
+    remedy = "Give it a type with extents, or let them be those of an argument"
+
+
+class NoStencil(LaunchError):
+    """A function of which no block can be computed from its neighbourhood."""
+
+    code = "L025"
+    template = "{function} cannot run block by block: {reason}"
+    remedy = "Pass a function whose cells depend on cells near them, all alike"
+
+
 class AccessOutOfBounds(IndexOutOfBounds):
     """An access of the program that leaves its buffer in this call."""
 

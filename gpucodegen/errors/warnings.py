@@ -144,6 +144,17 @@ class PossiblySlow(CodegenWarning):
     remedy = "Pass reassociate=True, or write fastmath<reassoc>, if any order will do"
 
 
+class ArgumentCopied(CodegenWarning):
+    """An array that every call copies, because of its strides."""
+
+    code = "W021"
+    template = (
+        "{function}: every call copies argument {argument} of strides {strides}:"
+        " {reason}"
+    )
+    remedy = "Pass an array that is contiguous, as numpy.ascontiguousarray makes"
+
+
 class UnknownCacheSize(CodegenWarning):
     """A cache size that is not a number of bytes."""
 

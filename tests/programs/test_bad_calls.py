@@ -42,6 +42,11 @@ def frozen() -> np.ndarray:
     return array
 
 
+def fields() -> np.ndarray:
+    """Strides that are no whole number of elements."""
+    return np.zeros((3, 4), [("value", "f4"), ("flag", "u1")])["value"]
+
+
 CASES = {
     "count": (arrays()[:2], errors.WrongArgumentCount),
     "no buffer": (changed(0, 3), errors.WrongArgumentType),
@@ -49,7 +54,7 @@ CASES = {
     "dtype": (changed(0, np.ones((3, 4))), errors.WrongDtype),
     "rank": (changed(0, np.ones(12, "f4")), errors.WrongArgumentRank),
     "extent": (changed(0, np.ones((3, 5), "f4")), errors.WrongExtent),
-    "stride": (changed(0, np.ones((4, 3), "f4").T), errors.WrongStride),
+    "stride": (changed(0, fields()), errors.WrongStride),
     "read-only": (changed(1, frozen()), errors.ReadOnlyArgument),
 }
 
@@ -193,8 +198,15 @@ def test_options(options: dict[str, Any], kind: type[errors.Error]) -> None:
 
 
 def test_a_layout_that_takes_other_strides_is_told() -> None:
+    text = TEXT.replace("%x: memref<?x4xf32>", "%x: memref<?x4xf32, strided<[?, 1]>>")
+    text = text.replace(
+        "%x[%i, %j] : memref<?x4xf32>", "%x[%i, %j] : memref<?x4xf32, strided<[?, 1]>>"
+    )
+    text = text.replace(
+        "%x, %c0 : memref<?x4xf32>", "%x, %c0 : memref<?x4xf32, strided<[?, 1]>>"
+    )
     with pytest.raises(errors.WrongStride) as caught:
-        gcg.compile(TEXT, target="cpu").scale(*changed(0, np.ones((4, 3), "f4").T))
+        gcg.compile(text, target="cpu").scale(*changed(0, np.ones((4, 3), "f4").T))
     assert "a memref of layout strided<[?, ?], offset: ?>" in str(caught.value)
 
 

@@ -107,7 +107,11 @@ def test_another_extent_or_stride_is_another_form(program: gcg.Program) -> None:
     x, y = arrays(5)
     program.axpy(x, y, 2.0)
     np.testing.assert_array_equal(y, 1 + 2 * x)
-    with pytest.raises(errors.WrongStride):
+    before, every_other = y.copy(), np.arange(10, dtype=np.float32)[::2]
+    for times in (1, 2, 3):
+        program.axpy(every_other, y, 2.0)
+        np.testing.assert_array_equal(y, before + times * 2 * every_other)
+    with pytest.raises(errors.OutOfBounds):
         program.axpy(np.zeros(16, np.float32)[::2], y, 2.0)
     with pytest.raises(errors.WrongDtype):
         program.axpy(x.astype(np.float64), y, 2.0)

@@ -141,6 +141,14 @@ def _as_stored(array: Any, expected: Expected, function: str) -> Any:
 def as_array(value: object, expected: Expected, function: str) -> Any:
     """The NumPy or device array of anything that offers its memory, without a copy."""
     if isinstance(value, np.ndarray):
+        if isinstance(value, np.ma.MaskedArray):
+            raise errors.WrongArgumentType(
+                function=function,
+                argument=expected.name,
+                expected="an array without a mask",
+                actual="numpy.ma.MaskedArray",
+                advice="Pass x.filled(value), or x.data where the mask does not matter",
+            )
         return value
     if isinstance(value, np.generic):
         return _of_number(value)
@@ -161,12 +169,15 @@ def as_array(value: object, expected: Expected, function: str) -> Any:
                 reason=reason.removesuffix("."),
                 advice=_as_bits(expected.dtype),
             ) from problem
-    raise errors.WrongArgumentType(
-        function=function,
-        argument=expected.name,
-        expected="an array, as numpy.asarray makes",
-        actual=type(value).__name__,
-    )
+    try:
+        return np.asarray(memoryview(value))  # type: ignore[arg-type]
+    except (TypeError, ValueError, NotImplementedError) as problem:
+        raise errors.WrongArgumentType(
+            function=function,
+            argument=expected.name,
+            expected="an array, as numpy.asarray makes",
+            actual=type(value).__name__,
+        ) from problem
 
 
 def _of_number(value: np.generic) -> Any:
@@ -262,6 +273,14 @@ def check_strides(buffer: Buffer, expected: Expected, function: str) -> None:
         is_free = want is None and in_bytes % size == 0
         if extent <= 1 or is_free or (want == have and in_bytes % size == 0):
             continue
+        if in_bytes % size:
+            raise errors.WrongStride(
+                function=function,
+                argument=expected.name,
+                expected=f"of whole elements of {size} bytes",
+                actual=f"{in_bytes} bytes",
+                otherwise="",
+            )
         raise errors.WrongStride(
             function=function,
             argument=expected.name,

@@ -24,8 +24,8 @@ Extents = tuple[int | None, ...]
 class Known(NamedTuple):
     """What is known of an array of calls, beyond its type.
 
-    Extents, and the strides where its type has some; ``alignment``: bytes that divide
-    its address, 0 where that does not matter.
+    Extents, and the strides where its type has some or the array is not row-major;
+    ``alignment``: bytes that divide its address, 0 where that does not matter.
     """
 
     shape: tuple[int, ...] | None = None
@@ -59,6 +59,11 @@ class Parameter:
     is_fixed: bool = True
     is_unranked: bool = False
 
+    @property
+    def is_value(self) -> bool:
+        """Whether it is a tensor or a vector, and not memory."""
+        return not self.type.startswith("memref")
+
 
 def parameters_of(function: Function) -> tuple[Parameter, ...]:
     """The arguments of a function.
@@ -74,6 +79,19 @@ def parameters_of(function: Function) -> tuple[Parameter, ...]:
         _parameter(argument.name or f"arg{n}", argument.type)
         for n, argument in enumerate(function.arguments)
     )
+
+
+def results_of(function: Function) -> tuple[Parameter, ...]:
+    """The results of a function, as if they were arguments.
+
+    >>> import gpucodegen as gcg
+    >>> from gpucodegen.dialects.func import Function
+    >>> text = "func.func @f(%a: f32) -> f32 { return %a : f32 }"
+    >>> [r.dtype for r in results_of(Function(gcg.parse(text).functions["f"]))]
+    ['f32']
+    """
+    types = enumerate(function.type.results)
+    return tuple(_parameter(f"result{n}", ty) for n, ty in types)
 
 
 def _parameter(name: str, ty: Type) -> Parameter:
@@ -133,12 +151,11 @@ def specialized(
         shape, strides, _ = at
         if shape is None:
             return None
-        layout = open_layout(ty) if isinstance(ty, MemRefType) else None
-        if strides is None or layout is None:
+        if strides is None or not isinstance(ty, MemRefType):
             return replace(ty, shape=shape)
-        return replace(
-            ty, shape=shape, layout=StridedLayoutAttr(strides, layout.offset or 0)
-        )
+        layout = open_layout(ty)
+        offset = (layout.offset or 0) if layout else 0
+        return replace(ty, shape=shape, layout=StridedLayoutAttr(strides, offset))
 
     return tuple(map(one, types, known))
 

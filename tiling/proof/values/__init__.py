@@ -5,6 +5,7 @@
 - `tile_body`: what one iteration takes and leaves
 - `liveness`: what enters and leaves a part
 - `privatisation`: loops parallel with copies
+- `cones`: how far values travel over the cells of a grid
 """
 
 from __future__ import annotations

@@ -1,0 +1,63 @@
+"""Calls on copies: arrays whose strides no kernel can be made for.
+
+A tensor is a value, and its kernels take it row by row.  A memref keeps its strides:
+the kernel is compiled for them.  Where the function passes the memref on as one of
+another layout, there is no such kernel; the call works on a copy then, and what it
+writes is copied back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, cast
+
+from gpucodegen import errors
+
+Called = Callable[[tuple[Any, ...]], tuple[Any, Sequence[bool]]]
+"""A call, which also says which arguments were written."""
+
+
+def on_copies(
+    call: Called, arguments: tuple[Any, ...], places: Sequence[int]
+) -> Callable[[], Any]:
+    """A call in which the arguments at these places are contiguous copies.
+
+    >>> import numpy as np
+    >>> a = np.arange(4.0)
+    >>> def negate(given):
+    ...     np.negative(given[0], out=given[0])
+    ...     return given[0], (True,)
+    >>> on_copies(negate, (a[::2],), (0,))().base is a, a.tolist()
+    (True, [-0.0, 1.0, -2.0, 3.0])
+    """
+
+    def run() -> Any:
+        held = list(arguments)
+        for n in places:
+            held[n] = arguments[n].copy(order="C")
+        results, written = call(tuple(held))
+        for n in places:
+            if written[n]:
+                arguments[n][...] = held[n]
+        return _with_arguments(
+            results, dict(zip(map(id, held), arguments, strict=True))
+        )
+
+    return run
+
+
+def _with_arguments(results: Any, given: dict[int, Any]) -> Any:
+    """Results, with the arguments in place of their copies."""
+    if isinstance(results, tuple):
+        several = cast("tuple[Any, ...]", results)
+        return tuple(given.get(id(each), each) for each in several)
+    return given.get(id(results), results)
+
+
+def tell(function: str, argument: str, strides: Sequence[int], reason: str) -> None:
+    """Warn that every call copies an argument."""
+    errors.tell(
+        errors.ArgumentCopied(
+            function=function, argument=argument, strides=strides, reason=reason
+        )
+    )

@@ -1,0 +1,95 @@
+"""A function of a program on every block of an array, and reductions as trees."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from importlib import import_module
+from typing import Any
+
+from gpucodegen.calls.function import Function
+from gpucodegen.interop.dask.remote import Shipped, dtype_of
+
+
+def map_blocks(
+    function: Function, *arrays: Any, result: int = 0, **options: Any
+) -> Any:
+    """The function on each block, as `dask.array.map_blocks` has it.
+
+    What the function writes is its result; ``result`` chooses among several.  Options
+    are those of dask: ``chunks`` where blocks of the result have other extents.
+
+    >>> import gpucodegen as gcg
+    >>> import numpy as np
+    >>> double = gcg.compile('''
+    ... func.func @double(%x: tensor<?xf32>) -> tensor<?xf32> {
+    ...   %y = arith.addf %x, %x : tensor<?xf32>
+    ...   return %y : tensor<?xf32>
+    ... }''', target="cpu").double
+    >>> try:
+    ...     import dask.array as da
+    ... except ImportError:
+    ...     pass
+    ... else:
+    ...     x = da.arange(10, chunks=4, dtype="f4")
+    ...     assert map_blocks(double, x).sum().compute() == 90
+    """
+    da: Any = import_module("dask.array")
+
+    dtype = dtype_of(function, result)
+    called = Shipped.of(function, result)
+    return da.map_blocks(called, *arrays, dtype=dtype, meta=_empty(dtype), **options)
+
+
+def blockwise(
+    function: Function, indices: str, *pairs: Any, result: int = 0, **options: Any
+) -> Any:
+    """The function on the blocks that indices name, as `dask.array.blockwise` has it.
+
+    ``pairs``: an array and its indices, and so on.
+    """
+    da: Any = import_module("dask.array")
+
+    dtype = dtype_of(function, result)
+    called = Shipped.of(function, result)
+    options = {"concatenate": True, **options}
+    return da.blockwise(
+        called, indices, *pairs, dtype=dtype, meta=_empty(dtype), **options
+    )
+
+
+def reduce(
+    function: Function, x: Any, combine: Callable[..., Any], *, every: int = 4
+) -> Any:
+    """All of an array, block by block by a function, and the parts as a tree.
+
+    ``function`` makes an array of one element, or of as many per axis as a part has,
+    from a block.  ``combine(parts, axis=..., keepdims=True)`` makes one of several,
+    like `numpy.sum`; ``every`` parts at a time, so that no worker holds them all.
+    """
+    da: Any = import_module("dask.array")
+
+    called = Shipped.of(function)
+    dtype = dtype_of(function)
+
+    def part(block: Any, axis: Any, keepdims: bool) -> Any:
+        del axis, keepdims
+        made = called(block)
+        return made.reshape((1,) * block.ndim) if made.ndim < block.ndim else made
+
+    return da.reduction(
+        x,
+        chunk=part,
+        combine=combine,
+        aggregate=combine,
+        split_every=every,
+        dtype=dtype,
+        meta=_empty(dtype),
+        concatenate=True,
+    )
+
+
+def _empty(dtype: Any) -> Any:
+    """What tells dask the kind of blocks."""
+    import numpy as np
+
+    return np.empty((0,), dtype)

@@ -1,0 +1,123 @@
+"""Grids in blocks, stepped in time: halos as deep as the analysis finds.
+
+Comes in: a function that steps a grid, and a grid in blocks.  Goes out: the grid after
+some steps.  A task takes a block with the cells around it that its values come from,
+makes several steps, and gives up the cells that these have spoilt.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+
+from gpucodegen import errors
+from gpucodegen.calls.function import Function
+from gpucodegen.interop.dask.halo import place_of, reach
+from gpucodegen.interop.dask.remote import Shipped, dtype_of
+from gpucodegen.interop.functional import Functional, Source
+
+
+class Steps:
+    """Several calls of a function on one block and the cells around it."""
+
+    def __init__(
+        self, called: Shipped, count: int, order: Sequence[int], numbers: Sequence[Any]
+    ) -> None:
+        """``order``: for each argument a grid's place, or -1 for the next number."""
+        self.called, self.count = called, count
+        self.order, self.numbers = tuple(order), tuple(numbers)
+
+    def __call__(self, state: Any, *others: Any) -> Any:
+        """The block after so many steps."""
+        for _ in range(self.count):
+            grids, numbers = (state, *others), iter(self.numbers)
+            state = self.called(
+                *(next(numbers) if n < 0 else grids[n] for n in self.order)
+            )
+        return state
+
+    def __dask_tokenize__(self) -> tuple[object, ...]:
+        """What tells tasks apart."""
+        shipped = self.called.__dask_tokenize__()
+        return *shipped, self.count, self.order, repr(self.numbers)
+
+
+def stencil(
+    function: Function,
+    state: Any,
+    *others: Any,
+    numbers: Sequence[Any] = (),
+    steps: int = 1,
+    together: int = 1,
+) -> Any:
+    """A grid after so many steps of a function.
+
+    The function takes the grid, further grids of its extents, which stay as they are,
+    and ``numbers``, in the order of its own arguments.  It returns the new grid, or
+    writes it into the grid itself, or into one more memref after the others, which
+    begins as a copy of the grid: cells that it leaves alone, at the border, stay.
+
+    ``together``: steps between two exchanges of halos.  A halo is as deep as the values
+    of so many steps travel: `reach` finds it from the accesses and dependences of the
+    function.  More steps move the same cells less often, and compute some twice.
+
+    Raises NoStencil where values travel along a whole axis, or cells are not alike.
+    """
+    da: Any = import_module("dask.array")
+
+    if steps < 0 or together < 1:
+        hint = "Pass steps >= 0 and together >= 1"
+        raise errors.InvalidOption(name="steps", value=(steps, together), hint=hint)
+    sources = Functional(function).sources()
+    chosen = place_of(function, sources)
+    order = _order(function, sources[chosen], 1 + len(others), len(numbers))
+    found = reach(function, _with_numbers(order, numbers))
+    called, dtype = Shipped.of(function, chosen), dtype_of(function, chosen)
+    while steps:
+        count = min(steps, together)
+        depth = dict(enumerate(found.depth(count)))
+        state = da.map_overlap(
+            Steps(called, count, order, numbers),
+            state,
+            *others,
+            depth=depth,
+            boundary="none",
+            dtype=dtype,
+            meta=np.empty((0,) * state.ndim, dtype),
+        )
+        steps -= count
+    return state
+
+
+def _order(function: Function, out: Source, grids: int, numbers: int) -> list[int]:
+    """For each argument: which grid it is, or -1 for a number.
+
+    A memref that is written and that no grid is left for begins as the first grid.
+    """
+    order: list[int] = []
+    given = 0
+    for n, p in enumerate(function.signature.parameters):
+        if p.shape is None:
+            order.append(-1)
+        elif given < grids and not (n == out.argument and n > 0):
+            order.append(given)
+            given += 1
+        else:
+            order.append(0)
+    if given != grids or order.count(-1) != numbers:
+        raise errors.WrongArgumentCount(
+            function=function.name,
+            expected=len(order),
+            actual=grids + numbers,
+            signature=str(function.signature),
+        )
+    return order
+
+
+def _with_numbers(order: Sequence[int], numbers: Sequence[Any]) -> list[Any]:
+    """The arguments of a call as far as they are numbers."""
+    left = iter(numbers)
+    return [next(left) if n < 0 else 0 for n in order]

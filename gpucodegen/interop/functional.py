@@ -1,0 +1,216 @@
+"""A function of a program as one without side effects: what it writes is a result.
+
+Comes in: a function, and what is known of its arguments.  Goes out: which arrays come
+out of it, of which extents and elements, and calls that leave their arguments alone.
+Frameworks that trace functions ask for the first and make the second.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from gpucodegen import errors
+from gpucodegen.calls.foreign import several_of
+from gpucodegen.calls.function import Function
+from gpucodegen.compiling.targets import registry
+from gpucodegen.runtime.host.buffers import NUMPY_NAMES
+from gpucodegen.runtime.host.parameters import Known, Parameter, specialized
+from gpucodegen.tiling.machine.gpu.limits import ALLOCATED
+
+
+class Made(NamedTuple):
+    """One result: its extents, and the name of its elements in NumPy or ml_dtypes."""
+
+    shape: tuple[int, ...]
+    dtype: str
+
+
+class Source(NamedTuple):
+    """Where a result comes from: the argument that holds it, or the function."""
+
+    argument: int | None
+    result: int | None
+
+
+Shape = tuple[int, ...]
+
+
+@dataclass(slots=True)
+class Functional:
+    """What a function writes, in the order of its arguments, then what it returns.
+
+    An argument that is written and returned comes out once.  The arguments of a call
+    keep their contents.
+
+    >>> import gpucodegen as gcg
+    >>> double = Functional(gcg.compile('''
+    ... func.func @double(%x: memref<?xf32>) {
+    ...   %c0 = arith.constant 0 : index
+    ...   %n = memref.dim %x, %c0 : memref<?xf32>
+    ...   affine.for %i = 0 to %n {
+    ...     %v = affine.load %x[%i] : memref<?xf32>
+    ...     %w = arith.addf %v, %v : f32
+    ...     affine.store %w, %x[%i] : memref<?xf32>
+    ...   }
+    ...   return
+    ... }
+    ... ''', target="cpu").double)
+    >>> x = np.arange(3, dtype=np.float32)
+    >>> double.made([(3,)])
+    (Made(shape=(3,), dtype='float32'),)
+    >>> double(x), x
+    ((array([0., 2., 4.], dtype=float32),), array([0., 1., 2.], dtype=float32))
+    """
+
+    function: Function
+    _made: dict[object, tuple[Made, ...]] = field(
+        default_factory=dict[object, "tuple[Made, ...]"]
+    )
+    _sources: tuple[Source, ...] | None = None
+
+    def made(self, shapes: Sequence[Shape | None]) -> tuple[Made, ...]:
+        """The results for arguments of these extents; None for a number.
+
+        Raises UnknownResult where the extents of a result follow from more than those.
+        """
+        key = tuple(shapes)
+        if key not in self._made:
+            self._made[key] = self._results(key)
+        return self._made[key]
+
+    def sources(self, shapes: Sequence[Shape | None] | None = None) -> Sequence[Source]:
+        """Where each result comes from; the first call compiles the function."""
+        if self._sources is None:
+            written = self._written(shapes)
+            returned = self._returned()
+            parameters = self.function.signature.parameters
+            held = [
+                n
+                for n, (p, is_written) in enumerate(
+                    zip(parameters, written, strict=True)
+                )
+                if is_written and not p.is_value
+            ]
+            self._sources = (
+                *(Source(n, None) for n in held),
+                *(Source(None, k) for k, n in enumerate(returned) if n not in held),
+            )
+        return self._sources
+
+    def __call__(self, *arguments: Any) -> tuple[Any, ...]:
+        """The results of a call on NumPy arrays, or tensors of PyTorch."""
+        sources = self.sources([_shape(a) for a in arguments])
+        held = list(arguments)
+        for source in sources:
+            if source.argument is not None:
+                held[source.argument] = _copied(arguments[source.argument])
+        several = several_of(self.function(*held))
+        return tuple(_out(source, held, several, arguments) for source in sources)
+
+    def _written(self, shapes: Sequence[Shape | None] | None) -> tuple[bool, ...]:
+        """Which arguments are written; the interpreter is asked as the CPU would be."""
+        function = self.function
+        target = registry.chosen(function.options.target, ())
+        name = "cpu" if target.interprets else target.name
+        known = None
+        if shapes is not None:
+            pairs = zip(function.signature.parameters, shapes, strict=True)
+            widest = registry.find(name).widest
+            known = tuple(_known(p, shape, widest) for p, shape in pairs)
+        return function.executable(name, known).artifact.written
+
+    def _returned(self) -> list[int | None]:
+        """For each result, the argument that it is."""
+        view = self.function.view
+        arguments = list(view.arguments)
+        last = view.operation.regions[0].blocks[-1].operations[-1]
+        return [arguments.index(v) if v in arguments else None for v in last.operands]
+
+    def _results(self, shapes: tuple[Shape | None, ...]) -> tuple[Made, ...]:
+        signature = self.function.signature
+        made: list[Made] = []
+        extents: Sequence[tuple[int | None, ...]] | None = None
+        for source in self.sources(shapes):
+            if source.argument is not None:
+                shape = shapes[source.argument]
+                assert shape is not None
+                p = signature.parameters[source.argument]
+                made.append(Made(shape, NUMPY_NAMES[p.dtype][0]))
+                continue
+            assert source.result is not None
+            p = signature.results[source.result]
+            found = p.shape or ()
+            if None in found:
+                extents = self._extents(shapes) if extents is None else extents
+                found = extents[source.result]
+            if None in found:
+                raise errors.UnknownResult(
+                    function=self.function.name, number=source.result, type=p.type
+                )
+            known = tuple(n for n in found if n is not None)
+            made.append(Made(known, NUMPY_NAMES[p.dtype][0]))
+        return tuple(made)
+
+    def _extents(
+        self, shapes: Sequence[Shape | None]
+    ) -> Sequence[tuple[int | None, ...]]:
+        """What follows of the extents of results from those of arguments."""
+        from gpucodegen.dialects.func import Function as View
+        from gpucodegen.passes.prepare.functions.specialize import Specialize
+
+        module, name = self.function.source.module, self.function.name
+        types = View(module.functions[name]).type.inputs
+        known = [None if shape is None else Known(shape) for shape in shapes]
+        special = Specialize(name, specialized(types, known)).apply(module)
+        results = View(special.functions[name]).type.results
+        return [tuple(getattr(ty, "shape", ())) for ty in results]
+
+
+def _known(p: Parameter, shape: Shape | None, widest: int) -> Known | None:
+    """What is known of a whole array of these extents."""
+    if p.shape is None or shape is None:
+        return None
+    alignment = ALLOCATED if widest else 0
+    known = Known(None if p.is_fixed else shape, None, alignment)
+    return known if known != Known() else None
+
+
+def _shape(argument: Any) -> Shape | None:
+    shape = getattr(argument, "shape", None)
+    return None if shape is None else tuple(map(int, shape))
+
+
+def _copied(argument: Any) -> Any:
+    """An array of the same contents that may be written."""
+    if hasattr(argument, "clone"):  # of PyTorch
+        return argument.detach().clone()
+    return argument.copy() if hasattr(argument, "get") else np.array(argument)
+
+
+def _out(
+    source: Source, held: Sequence[Any], results: Sequence[Any], given: Sequence[Any]
+) -> Any:
+    """One result; an argument that returns unwritten comes out as a copy."""
+    if source.argument is not None:
+        return held[source.argument]
+    assert source.result is not None
+    result = results[source.result]
+    return _copied(result) if any(result is each for each in given) else result
+
+
+def signature_of(function: Function, arguments: Sequence[Any]) -> list[Shape | None]:
+    """Extents of the arguments of a call.  Raises WrongArgumentCount."""
+    parameters = function.signature.parameters
+    if len(parameters) != len(arguments):
+        raise errors.WrongArgumentCount(
+            function=function.name,
+            expected=len(parameters),
+            actual=len(arguments),
+            signature=str(function.signature),
+        )
+    pairs = zip(parameters, arguments, strict=True)
+    return [None if p.shape is None else _shape(a) for p, a in pairs]
