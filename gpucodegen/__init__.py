@@ -38,6 +38,7 @@ if TYPE_CHECKING:
         VerifyError,
     )
     from gpucodegen.program import Program
+    from gpucodegen.python.function import jit
     from gpucodegen.report.explanation import explain
     from gpucodegen.tuning.tune import tune
 
@@ -53,6 +54,7 @@ __all__ = [
     "check",
     "compile",
     "explain",
+    "jit",
     "kernels",
     "parse",
     "tune",
@@ -70,6 +72,7 @@ _HOMES: dict[str, str] = {
     "check": "checking",
     "compile": "api",
     "explain": "report.explanation",
+    "jit": "python.function",
     "kernels": "",
     "parse": "api",
     "tune": "tuning.tune",

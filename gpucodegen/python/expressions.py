@@ -1,0 +1,313 @@
+"""The value of an expression: a number, an array, a tuple, or an object of Python."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Sequence
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+
+from gpucodegen.ir.operation import Operation, single_block
+from gpucodegen.ir.types import I1
+from gpucodegen.passes.framework.operation_list import OperationList
+from gpucodegen.python import calls, indexing, reductions
+from gpucodegen.python.arrays import Lazy, View, lazy, mapped
+from gpucodegen.python.context import Bound, Context, Rule, frozen
+from gpucodegen.python.elementwise import apply
+from gpucodegen.python.scalars import Scalar, chosen, convert, known
+from gpucodegen.python.types import joined
+
+
+def evaluate(c: Context, node: ast.expr) -> Bound:
+    """The value of an expression."""
+    rule = _RULES.get(type(node))
+    if rule is None:
+        what = f"`{ast.unparse(node):.60}` ({type(node).__name__})"
+        raise c.refuse(node, what, _HINTS.get(type(node), _HINT))
+    c.at(node)
+    value = rule(c, node)
+    c.at(node)
+    return value
+
+
+_HINT = "Write it with loops, indices, arithmetic and functions of NumPy and math"
+_HINTS: dict[type[ast.AST], str] = {
+    ast.ListComp: "Fill an array of numpy.empty in a loop",
+    ast.GeneratorExp: "Add up in a loop, or use numpy.sum of an array",
+    ast.List: "Use a tuple of numbers, or an array of numpy.empty",
+    ast.Dict: "Use arrays, indexed by integers",
+    ast.Lambda: "Write a function with `def`, decorated with jit",
+    ast.JoinedStr: "Make texts outside of the function",
+}
+
+
+def scalar(c: Context, node: ast.expr, what: str) -> Scalar:
+    """The value of an expression that must be a number."""
+    value = evaluate(c, node)
+    if isinstance(value, Scalar):
+        return value
+    raise c.wrong(node, what, [value], "Use a number, such as an element of the array")
+
+
+def _constant(c: Context, node: ast.Constant) -> Bound:
+    if isinstance(node.value, complex):
+        hint = "Keep the real and the imaginary part in two floats"
+        raise c.refuse(node, "complex numbers", hint)
+    if type(node.value) is int and not -(1 << 63) <= node.value < 1 << 63:
+        raise c.refuse(node, "integers of more than 64 bits", "Use a float")
+    return frozen(node.value)
+
+
+def _name(c: Context, node: ast.Name) -> Bound:
+    value = c.lookup(node)
+    if isinstance(value, np.ndarray):
+        hint = f"Pass '{node.id}' as an argument"
+        raise c.refuse(node, f"the global array '{node.id}'", hint)
+    return value
+
+
+def _tuple(c: Context, node: ast.Tuple) -> Bound:
+    return tuple([evaluate(c, part) for part in node.elts])
+
+
+OPERATORS: dict[type[ast.AST], np.ufunc] = {
+    ast.Add: np.add,
+    ast.Sub: np.subtract,
+    ast.Mult: np.multiply,
+    ast.Div: np.true_divide,
+    ast.FloorDiv: np.floor_divide,
+    ast.Mod: np.remainder,
+    ast.Pow: np.power,
+    ast.BitAnd: np.bitwise_and,
+    ast.BitOr: np.bitwise_or,
+    ast.BitXor: np.bitwise_xor,
+    ast.LShift: np.left_shift,
+    ast.RShift: np.right_shift,
+    ast.USub: np.negative,
+    ast.UAdd: np.positive,
+    ast.Invert: np.invert,
+    ast.Lt: np.less,
+    ast.LtE: np.less_equal,
+    ast.Gt: np.greater,
+    ast.GtE: np.greater_equal,
+    ast.Eq: np.equal,
+    ast.NotEq: np.not_equal,
+}
+"""NumPy's function of each operator."""
+
+
+def combined(c: Context, node: ast.AST, op: ast.AST, values: Sequence[Bound]) -> Bound:
+    """An operator of numbers or arrays."""
+    what, given = f"`{type(op).__name__}`", list(values)
+    if isinstance(op, ast.MatMult):
+        if not all(isinstance(v, View | Lazy) for v in given):
+            raise c.wrong(node, "`@`", given, "Multiply numbers with `*`")
+        with c.operands(node, "`@`", given):
+            return reductions.product(c.b, given[0], given[1])
+    if type(op) not in OPERATORS:
+        raise c.refuse(node, what, _HINT)
+    if not all(isinstance(v, Scalar | View | Lazy) for v in given):
+        raise c.wrong(node, what, given, "Use numbers and arrays")
+    return elementwise(c, node, OPERATORS[type(op)], given, what)
+
+
+def elementwise(
+    c: Context, node: ast.AST, ufunc: np.ufunc, values: list[Bound], what: str
+) -> Bound:
+    """A function of numbers, or of each element of arrays."""
+    with c.operands(node, what, values):
+        if all(isinstance(v, Scalar) for v in values):
+            return apply(c.b, ufunc, _power_operands(c, ufunc, values))
+        return mapped(ufunc, values)
+
+
+def _power_operands(c: Context, ufunc: np.ufunc, values: list[Any]) -> list[Any]:
+    """An integer to a negative power is a float in Python."""
+    if ufunc is not np.power or [v.kind for v in values] != [int, int]:
+        return values
+    exponent = values[1]
+    if exponent.value is None and exponent.constant < 0:
+        return [convert(c.b, v, float) for v in values]
+    return values
+
+
+def _binary(c: Context, node: ast.BinOp) -> Bound:
+    values = [evaluate(c, node.left), evaluate(c, node.right)]
+    c.at(node)
+    return combined(c, node, node.op, values)
+
+
+def _unary(c: Context, node: ast.UnaryOp) -> Bound:
+    value = evaluate(c, node.operand)
+    if isinstance(node.op, ast.Not):
+        return apply(c.b, np.logical_not, [truth(c, node.operand, value)])
+    return combined(c, node, node.op, [value])
+
+
+def truth(c: Context, node: ast.AST, value: Bound) -> Scalar:
+    """Whether a number is true."""
+    if not isinstance(value, Scalar):
+        hint = "Ask numpy.any or numpy.all of an array"
+        raise c.wrong(node, "a condition", [value], hint)
+    return convert(c.b, value, bool)
+
+
+def _compare(c: Context, node: ast.Compare) -> Bound:
+    values = [evaluate(c, node.left), *(evaluate(c, e) for e in node.comparators)]
+    c.at(node)
+    found: Bound = None
+    for op, left, right in zip(node.ops, values, values[1:], strict=False):
+        made = combined(c, node, op, [left, right])
+        both = [found, made]
+        found = made if found is None else elementwise(
+            c, node, np.logical_and, both, "a chained comparison"
+        )
+    return found
+
+
+def _logical(c: Context, node: ast.BoolOp) -> Bound:
+    """Operands on the right are only evaluated if they decide, where that can show."""
+    is_and = isinstance(node.op, ast.And)
+    found = truth(c, node.values[0], evaluate(c, node.values[0]))
+    for operand in node.values[1:]:
+        if found.value is None:
+            if found.constant is not is_and:
+                return found
+            found = truth(c, operand, evaluate(c, operand))
+            continue
+        with c.block() as inner:
+            other = truth(c, operand, evaluate(c, operand))
+            value = other.ssa(inner)
+        with c.block() as skipped:
+            same = known(not is_and).ssa(skipped)
+        arms = (inner, value), (skipped, same)
+        first, second = arms if is_and else arms[::-1]
+        found = Scalar(bool, _either(c, found, first, second))
+    return found
+
+
+Arm = tuple[OperationList, Any]
+
+
+def _either(c: Context, condition: Scalar, yes: Arm, no: Arm) -> Any:
+    """One of two values: both computed, if nothing shows that they are."""
+    where = condition.ssa(c.b)
+    if all(is_harmless(ops.operations) for ops, _ in (yes, no)):
+        for ops, _ in (yes, no):
+            c.b.operations += ops.operations
+        if yes[1].type == I1:
+            return _of_truth(c, where, yes, no)
+        return chosen(c.b, where, yes[1], no[1])
+    regions = []
+    for ops, value in (yes, no):
+        ops.add("scf.yield", (value,))
+        regions.append(single_block(ops.operations))
+    return c.b.add("scf.if", (where,), [yes[1].type], {}, regions)[0]
+
+
+def _of_truth(c: Context, where: Any, yes: Arm, no: Arm) -> Any:
+    """``and`` and ``or`` as such where they are: conditions on indices stay affine."""
+    for (ops, value), name, other in ((no, "arith.andi", yes), (yes, "arith.ori", no)):
+        made: Operation | None = ops.operations[-1] if len(ops.operations) == 1 else None
+        is_known = made is not None and made.name == "arith.constant"
+        if is_known and made is not None and made.result is value:
+            if bool(made.integer("value")) is (name == "arith.ori"):
+                return c.b.add(name, (where, other[1]), [I1])[0]
+    return chosen(c.b, where, yes[1], no[1])
+
+
+def is_harmless(operations: Sequence[Operation]) -> bool:
+    """Whether nothing shows that the operations ran: no access, no division."""
+    return all(
+        (op.dialect in ("arith", "math") and not _divides(op.name))
+        or op.name == "memref.dim"
+        for op in operations
+    )
+
+
+def _divides(name: str) -> bool:
+    return name.endswith("i") and ("div" in name or "rem" in name)
+
+
+def _conditional(c: Context, node: ast.IfExp) -> Bound:
+    test = truth(c, node.test, evaluate(c, node.test))
+    if test.value is None:
+        return evaluate(c, node.body if test.constant else node.orelse)
+    arms: list[tuple[OperationList, Scalar]] = []
+    for part in (node.body, node.orelse):
+        with c.block() as inner:
+            arms.append((inner, scalar(c, part, "a conditional expression")))
+    c.at(node)
+    values = [value for _, value in arms]
+    try:
+        kind = joined(values[0].kind, values[1].kind)
+    except TypeError:
+        hint = "Convert both to one type"
+        raise c.wrong(node, "a conditional expression", values, hint) from None
+    made = [(ops, convert(ops, value, kind).ssa(ops)) for ops, value in arms]
+    return Scalar(kind, _either(c, test, made[0], made[1]))
+
+
+def _subscript(c: Context, node: ast.Subscript) -> Bound:
+    base = evaluate(c, node.value)
+    if isinstance(base, tuple):
+        index = scalar(c, node.slice, "an index of a tuple")
+        if index.value is not None or not -len(base) <= index.constant < len(base):
+            hint = "Use a number, or an array instead of the tuple"
+            raise c.refuse(node, "an index of a tuple that is no number of it", hint)
+        return base[index.constant]
+    if not isinstance(base, View | Lazy):
+        raise c.wrong(node, "a subscript", [base], "Index an array or a tuple")
+    where = indexing.subscript(c, evaluate, base, node)
+    c.at(node)
+    return indexing.read(c, node, base, where)
+
+
+def _attribute(c: Context, node: ast.Attribute) -> Bound:
+    base = evaluate(c, node.value)
+    if isinstance(base, View | Lazy):
+        rule = _ATTRIBUTES.get(node.attr)
+        if rule is None:
+            hint = f"Arrays have {', '.join(_ATTRIBUTES)} and the methods of docs/python.md"
+            raise c.refuse(node, f"the attribute '{node.attr}' of an array", hint)
+        return rule(c, base)
+    if isinstance(base, ModuleType | type) and hasattr(base, node.attr):
+        return frozen(getattr(base, node.attr))
+    raise c.refuse(node, f"the attribute '{node.attr}'", _HINT)
+
+
+def _size(c: Context, array: View | Lazy) -> Scalar:
+    found = known(1)
+    for extent in array.extents:
+        found = apply(c.b, np.multiply, [found, extent])
+    return found
+
+
+_ATTRIBUTES: dict[str, Any] = {
+    "shape": lambda c, a: a.extents,
+    "ndim": lambda c, a: known(len(a.extents)),
+    "size": _size,
+    "dtype": lambda c, a: a.dtype,
+    "T": lambda c, a: lazy(a).permuted(range(len(a.extents))[::-1]),
+}
+
+
+def _call(c: Context, node: ast.Call) -> Bound:
+    return calls.call(c, evaluate, node)
+
+
+_RULES: dict[type[ast.AST], Rule] = {
+    ast.Constant: _constant,
+    ast.Name: _name,
+    ast.Tuple: _tuple,
+    ast.BinOp: _binary,
+    ast.UnaryOp: _unary,
+    ast.Compare: _compare,
+    ast.BoolOp: _logical,
+    ast.IfExp: _conditional,
+    ast.Subscript: _subscript,
+    ast.Attribute: _attribute,
+    ast.Call: _call,
+}
