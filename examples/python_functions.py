@@ -56,9 +56,12 @@ def heat(now: Array, then: Array, steps: int) -> None:
 
 
 def softmax(x: Array) -> Array:
-    """Softmax of each row, as whole-array arithmetic."""
-    powers = np.exp(x - np.max(x, axis=1)[:, None])
-    return powers / np.sum(powers, axis=1)[:, None]
+    """Softmax of each row, as arithmetic on rows."""
+    result = np.empty_like(x)
+    for i in range(x.shape[0]):
+        powers = np.exp(x[i] - np.max(x[i]))
+        result[i] = powers / np.sum(powers)
+    return result
 
 
 def prefix_sum(x: Array, sums: Array) -> None:
@@ -194,7 +197,7 @@ FUNCTIONS: dict[str, Problem] = {
     ),
     "mandelbrot": Problem(
         mandelbrot,
-        lambda r, n: (np.zeros((n, n), np.int32), 100),
+        lambda _, n: (np.zeros((n, n), np.int32), 100),
         small=12,
         large=512,
     ),

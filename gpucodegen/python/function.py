@@ -14,16 +14,17 @@ import numpy as np
 from gpucodegen import errors
 from gpucodegen.calls.function import Function
 from gpucodegen.options import make_options
-from gpucodegen.python.context import leaves, rebuilt
 from gpucodegen.python.source import read
-from gpucodegen.python.types import (
+from gpucodegen.python.translation.context import leaves, rebuilt
+from gpucodegen.python.translation.units import ArrayResult, Given, Made, Unit
+from gpucodegen.python.values.types import (
     ArgumentType,
     ArrayType,
     dtype_of,
+    is_python,
     of_annotation,
     required,
 )
-from gpucodegen.python.units import ArrayResult, Given, Made, Unit
 
 if TYPE_CHECKING:
     from gpucodegen.dialects.builtin import Module
@@ -59,9 +60,10 @@ class JitFunction:
     py_func: Callable[..., Any]
     __name__: str
 
-    def __init__(self, function: Callable[..., Any], options: Mapping[str, Any]) -> None:
+    def __init__(
+        self, function: Callable[..., Any], options: Mapping[str, Any]
+    ) -> None:
         """Remember the function; nothing is read before it is called."""
-        make_options(dict(options))
         self.py_func = function
         self.options = dict(options)
         self.signature = inspect.signature(function)
@@ -236,7 +238,10 @@ class JitFunction:
     @functools.cached_property
     def _notes(self) -> dict[str, ArgumentType | None]:
         kinds = {p.kind for p in self.signature.parameters.values()}
-        starred = kinds & {inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD}
+        starred = kinds & {
+            inspect.Parameter.VAR_POSITIONAL,
+            inspect.Parameter.VAR_KEYWORD,
+        }
         if starred:
             source = read(self.py_func)
             raise errors.UnsupportedPython(
@@ -282,7 +287,7 @@ def _one(kind: Any, values: Any, given: Sequence[Any]) -> Any:
     if isinstance(kind, ArrayResult):
         is_same = str(value.dtype) == kind.dtype.name
         return value if is_same else value.view(kind.dtype)
-    if kind in (bool, int, float):
+    if is_python(kind):
         return kind(value)
     if kind.kind == "u":
         value &= np.iinfo(kind).max
@@ -314,6 +319,7 @@ def jit(function: Callable[..., Any] | None = None, /, **options: Any) -> Any:
     >>> b
     array([0., 1., 2., 3., 0.])
     """
+    make_options(dict(options))
     if function is None:
         return lambda inner: JitFunction(inner, options)
     return JitFunction(function, options)

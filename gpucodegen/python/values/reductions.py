@@ -10,8 +10,8 @@ import numpy as np
 
 from gpucodegen.ir.affine.expressions import Dim
 from gpucodegen.passes.framework.operation_list import OperationList
-from gpucodegen.python import elementwise
-from gpucodegen.python.arrays import (
+from gpucodegen.python.values import elementwise
+from gpucodegen.python.values.arrays import (
     Array,
     Disagree,
     Lazy,
@@ -23,8 +23,8 @@ from gpucodegen.python.arrays import (
     generic,
     lazy,
 )
-from gpucodegen.python.scalars import Scalar, convert, known
-from gpucodegen.python.types import Kind, dtype_of
+from gpucodegen.python.values.scalars import Scalar, convert, known
+from gpucodegen.python.values.types import Kind, dtype_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +50,7 @@ class Reduction:
 
 SUM, PRODUCT = Reduction(np.add, 0), Reduction(np.multiply, 1)
 SMALLEST, LARGEST = Reduction(np.minimum), Reduction(np.maximum)
-ANY, ALL = Reduction(np.logical_or, False), Reduction(np.logical_and, True)  # noqa: FBT003
+ANY, ALL = Reduction(np.logical_or, False), Reduction(np.logical_and, True)
 
 
 def _kind(reduction: Reduction, kind: Kind) -> np.dtype[Any]:
@@ -80,10 +80,15 @@ def reduced(
         found = convert(inner, whole.body(inner, elements[:-1]), dtype)
         return elementwise.apply(inner, reduction.ufunc, [elements[-1], found])
 
-    if not whole.reads:  # nothing tells its extents
-        whole = lazy(copied(b, whole))
+    whole = _told(b, whole, over)
     generic(b, whole.reads, target, [Dim(d) for d in kept], iterators, body)
     return target if kept else loaded(b, target)
+
+
+def _told(b: OperationList, array: Lazy, over: Sequence[int]) -> Lazy:
+    """An array whose reads tell the extents of these dimensions; else one in memory."""
+    told = {d for read in array.reads for d in read.follows}
+    return array if told.issuperset(over) else lazy(copied(b, array))
 
 
 def loaded(b: OperationList, view: View) -> Scalar:
@@ -102,7 +107,9 @@ def product(b: OperationList, one: Array, other: Array) -> Array | Scalar:
     kept = sum(ranks) - 2
     left = [*range(ranks[0] - 1), kept]
     right = [kept, *range(ranks[0] - 1, kept)]
-    first, second = (_over(b, f, d) for f, d in zip(factors, (left, right), strict=True))
+    first, second = (
+        _over(b, f, d) for f, d in zip(factors, (left, right), strict=True)
+    )
     inner_extents = factors[0].extents[-1].mixed(), factors[1].extents[0].mixed()
     if all(isinstance(n, int) for n in inner_extents) and len({*inner_extents}) > 1:
         raise Disagree
@@ -123,6 +130,7 @@ def product(b: OperationList, one: Array, other: Array) -> Array | Scalar:
 
 def _over(b: OperationList, factor: Lazy, loops: Sequence[int]) -> Read:
     """A factor of a product as it is read by these loops; computed ones get memory."""
-    plain = factor.plain or lazy(copied(b, factor)).reads[0]
+    whole = _told(b, factor, range(len(loops)))
+    plain = whole.plain or lazy(copied(b, factor)).reads[0]
     follows = (None if d is None else loops[d] for d in plain.follows)
     return Read(plain.view, tuple(follows))

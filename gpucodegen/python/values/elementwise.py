@@ -15,14 +15,20 @@ from gpucodegen.dialects import math
 from gpucodegen.ir.operation import Value
 from gpucodegen.ir.types import I1, INDEX
 from gpucodegen.passes.framework.operation_list import OperationList
-from gpucodegen.python.scalars import (
+from gpucodegen.python.values.scalars import (
     Scalar,
     chosen,
     compared,
     convert,
     negated,
 )
-from gpucodegen.python.types import Kind, category, described, resolved
+from gpucodegen.python.values.types import (
+    Kind,
+    category,
+    described,
+    is_python,
+    resolved,
+)
 
 Rule = Callable[[OperationList, Sequence[Value]], Value]
 
@@ -302,14 +308,16 @@ _WIDE = 1 << 63
 def _folded(ufunc: np.ufunc, scalars: Sequence[Scalar], kind: Kind) -> Scalar | None:
     python = _PYTHON.get(ufunc)
     is_known = all(s.value is None for s in scalars)
-    if python is None or not is_known or kind not in (bool, int, float):
+    if python is None or not is_known or not is_python(kind):
         return None
     try:
         number = python(*(s.constant for s in scalars))
-    except ArithmeticError:
+    except (ArithmeticError, ValueError):
         return None
-    if type(number) is not kind or (kind is int and not -_WIDE <= number < _WIDE):
+    if type(number) is not kind:
         return None
+    if kind is int and not -_WIDE <= number < _WIDE:
+        raise NoRow
     return Scalar(kind, constant=number)
 
 
@@ -332,6 +340,9 @@ _PYTHON: dict[np.ufunc, Callable[..., Any]] = {
     np.bitwise_and: lambda x, y: x & y,
     np.bitwise_or: lambda x, y: x | y,
     np.bitwise_xor: lambda x, y: x ^ y,
+    np.left_shift: lambda x, y: x << y,
+    np.right_shift: lambda x, y: x >> y,
+    np.power: lambda x, y: x**y,
 }
 """What Python computes of numbers that are known."""
 
@@ -343,7 +354,7 @@ def _small_power(
     if ufunc is not np.power or scalars[1].value is not None:
         return None
     exponent, base = scalars[1].constant, scalars[0]
-    if exponent == 0.5 and category(kind) == "f":  # noqa: PLR2004
+    if exponent == 0.5 and category(kind) == "f":
         return apply(b, np.sqrt, [base])
     if exponent not in (1, 2, 3):
         return None

@@ -12,7 +12,14 @@ from gpucodegen.dialects import arith
 from gpucodegen.ir.operation import Value
 from gpucodegen.ir.types import I1, I64, INDEX, FloatType, Type
 from gpucodegen.passes.framework.operation_list import OperationList
-from gpucodegen.python.types import PYTHON, Kind, category, described, element
+from gpucodegen.python.values.types import (
+    Kind,
+    category,
+    described,
+    element,
+    equal,
+    is_python,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +62,7 @@ def convert(b: OperationList, scalar: Scalar, kind: Kind) -> Scalar:
     >>> print(convert(b, known(2), float).constant)
     2.0
     """
-    if scalar.kind == kind:
+    if equal(scalar.kind, kind):
         return scalar
     if scalar.value is None:
         return Scalar(kind, constant=_constant(scalar.constant, kind))
@@ -82,7 +89,7 @@ def convert(b: OperationList, scalar: Scalar, kind: Kind) -> Scalar:
 
 
 def _constant(number: Any, kind: Kind) -> Any:
-    if kind in PYTHON:
+    if is_python(kind):
         return kind(number)
     with np.errstate(all="ignore"):
         return np.asarray(number).astype(kind).item()
@@ -102,7 +109,9 @@ def _as_integer(b: OperationList, value: Value, target: Type, before: str) -> Va
 
 
 def _as_float(b: OperationList, value: Value, target: Type) -> Value:
-    bits = [int(ty.name[1:]) for ty in (value.type, target) if isinstance(ty, FloatType)]
+    bits = [
+        int(ty.name[1:]) for ty in (value.type, target) if isinstance(ty, FloatType)
+    ]
     if bits[0] == bits[-1]:
         return value
     name = "arith.extf" if bits[0] < bits[-1] else "arith.truncf"

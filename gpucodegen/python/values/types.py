@@ -1,8 +1,8 @@
 """Types of the subset, and what NumPy makes of two of them.
 
 A number has a *kind*: ``bool``, ``int`` and ``float`` are Python's, which take part in
-arithmetic with NumPy's as NumPy says of Python's numbers (NEP 50); every other kind is a
-``numpy.dtype``.  Results have the type that NumPy itself names for its function.
+arithmetic with NumPy's as NumPy says of Python's numbers (NEP 50); every other kind
+is a ``numpy.dtype``.  Results have the type that NumPy itself names for its function.
 """
 
 from __future__ import annotations
@@ -59,7 +59,21 @@ def element(kind: Kind) -> Type:
     >>> print(element(int), element(float), element(np.dtype("uint8")))
     index f64 i8
     """
-    return PYTHON[kind] if kind in PYTHON else NUMPY[kind.name]
+    return PYTHON[kind] if is_python(kind) else NUMPY[kind.name]
+
+
+def is_python(kind: Kind) -> bool:
+    """Whether a kind is one of Python's: ``float`` is not ``numpy.dtype("f8")``."""
+    return isinstance(kind, type)
+
+
+def equal(one: Kind, other: Kind) -> bool:
+    """Whether two kinds are the same; NumPy calls ``float`` equal to its own.
+
+    >>> float == np.dtype("f8"), equal(float, np.dtype("f8"))
+    (True, False)
+    """
+    return one == other and is_python(one) == is_python(other)
 
 
 def category(kind: Kind) -> str:
@@ -68,7 +82,7 @@ def category(kind: Kind) -> str:
     >>> category(int), category(np.dtype("u1")), category(np.dtype("f4"))
     ('i', 'u', 'f')
     """
-    return {bool: "b", int: "i", float: "f"}.get(kind) or kind.kind
+    return {bool: "b", int: "i", float: "f"}[kind] if is_python(kind) else kind.kind
 
 
 def dtype_of(kind: Kind) -> np.dtype[Any]:
@@ -82,7 +96,7 @@ def dtype_of(kind: Kind) -> np.dtype[Any]:
 
 def described(kind: Kind) -> str:
     """A kind in words of Python."""
-    return kind.__name__ if kind in PYTHON else f"numpy.{kind.name}"
+    return kind.__name__ if is_python(kind) else f"numpy.{kind.name}"
 
 
 def resolved(ufunc: np.ufunc, kinds: Sequence[Kind]) -> tuple[list[Kind], Kind]:
@@ -93,7 +107,7 @@ def resolved(ufunc: np.ufunc, kinds: Sequence[Kind]) -> tuple[list[Kind], Kind]:
     >>> resolved(np.true_divide, [int, int])
     ([<class 'float'>, <class 'float'>], <class 'float'>)
     """
-    all_python = all(kind in PYTHON for kind in kinds)
+    all_python = all(map(is_python, kinds))
     asked = [np.dtype(k) if all_python or k is bool else k for k in kinds]
     *operands, result = ufunc.resolve_dtypes((*asked, None))
     if len({*operands}) > 1:  # comparisons of int64 with uint64
@@ -110,9 +124,9 @@ def joined(one: Kind, other: Kind) -> Kind:
     >>> joined(float, np.dtype("f4")), joined(int, float), joined(bool, bool)
     (dtype('float32'), <class 'float'>, <class 'bool'>)
     """
-    if one == other:
+    if equal(one, other):
         return one
-    if bool in (one, other):
+    if one is bool or other is bool:
         raise TypeError
     return resolved(np.add, [one, other])[1]
 
@@ -213,6 +227,4 @@ def required(value: Any, name: str, function: str) -> ArgumentType:
     hint = "Pass numbers, and arrays of bool, int8 to uint64 and float16 to float64"
     if isinstance(value, list | tuple):
         hint = "Pass numpy.array(...) of it, or its numbers one by one"
-    raise errors.UntypedArgument(
-        name=name, function=function, actual=what, hint=hint
-    )
+    raise errors.UntypedArgument(name=name, function=function, actual=what, hint=hint)

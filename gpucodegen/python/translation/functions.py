@@ -1,4 +1,4 @@
-"""Functions of NumPy, of ``math`` and of Python: a row each."""
+"""Functions of NumPy, of ``math`` and of Python, called with values: a row each."""
 
 from __future__ import annotations
 
@@ -10,8 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from gpucodegen.python import reductions
-from gpucodegen.python.arrays import (
+from gpucodegen.python.translation.context import Bound, Context, described
+from gpucodegen.python.values import reductions
+from gpucodegen.python.values.arrays import (
     Lazy,
     View,
     allocated,
@@ -23,95 +24,23 @@ from gpucodegen.python.arrays import (
     fill,
     lazy,
 )
-from gpucodegen.python.context import Bound, Context, described
-from gpucodegen.python.elementwise import ROWS, apply
-from gpucodegen.python.reductions import Reduction
-from gpucodegen.python.scalars import Scalar, chosen, compared, convert, known
-from gpucodegen.python.types import PYTHON, Kind, category, joined
+from gpucodegen.python.values.elementwise import apply
+from gpucodegen.python.values.reductions import Reduction
+from gpucodegen.python.values.scalars import Scalar, chosen, compared, convert, known
+from gpucodegen.python.values.types import Kind, category, joined
 
 Rule = Callable[..., Bound]
 
 
-def call(c: Context, evaluate: Any, node: ast.Call) -> Bound:
-    """The value of a call."""
-    if any(isinstance(a, ast.Starred) for a in node.args) or any(
-        k.arg is None for k in node.keywords
-    ):
-        raise c.refuse(node, "`*` and `**` in a call", "Pass the arguments one by one")
-    function, own = _called(c, evaluate, node)
-    arguments = own + [evaluate(c, a) for a in node.args]
-    named = {str(k.arg): evaluate(c, k.value) for k in node.keywords}
-    c.at(node)
-    what = f"`{ast.unparse(node.func)}`"
-    if isinstance(function, np.ufunc) and function in ROWS:
-        return _of_numbers(c, node, function, arguments, named)
-    if _is_jit(function):
-        return c.callees.call(c, node, function, _in_order(function, arguments, named))
-    if isinstance(function, type) and (
-        function in PYTHON or issubclass(function, np.generic)
-    ):
-        kind = function if function in PYTHON else np.dtype(function)
-        return _converted(c, node, kind, arguments)
-    rule = FUNCTIONS.get(function) if callable(function) else None
-    if rule is None:
-        raise c.refuse(node, f"a call of {what}", _advice(function))
-    try:
-        with c.operands(node, what, arguments):
-            return rule(c, node, *arguments, **named)
-    except TypeError as problem:
-        if "argument" not in str(problem):
-            raise
-        hint = "Leave the other arguments out"
-        raise c.refuse(node, f"these arguments of {what}", hint) from problem
-
-
-def _called(c: Context, evaluate: Any, node: ast.Call) -> tuple[Any, list[Bound]]:
-    """What is called, and the array whose method it is."""
-    if isinstance(node.func, ast.Attribute):
-        base = evaluate(c, node.func.value)
-        if isinstance(base, View | Lazy):
-            if node.func.attr not in METHODS:
-                hint = f"Arrays have {', '.join(sorted(METHODS))}"
-                raise c.refuse(node, f"the method '{node.func.attr}'", hint)
-            return METHODS[node.func.attr], [base]
-    return evaluate(c, node.func), []
-
-
-def _is_jit(function: object) -> bool:
-    return hasattr(function, "py_func") and hasattr(function, "parameters")
-
-
-def _in_order(
-    function: Any, arguments: list[Bound], named: Mapping[str, Bound]
-) -> list[Bound]:
-    bound = function.signature.bind(*arguments, **named)
-    bound.apply_defaults()
-    from gpucodegen.python.context import frozen
-
-    return [frozen(value) for value in bound.arguments.values()]
-
-
-def _advice(function: object) -> str:
-    name = getattr(function, "__name__", "")
-    if function is builtins.sum:
-        return "Use numpy.sum"
-    if function is builtins.print:
-        return "Print outside of the function"
-    if callable(function) and type(function).__name__ == "function" and name:
-        module = getattr(function, "__module__", "") or ""
-        if not module.startswith(("numpy", "math")):
-            return f"Decorate '{name}' with gpucodegen.jit"
-    return "Write it as loops, or see docs/python.md for the functions that there are"
-
-
-def _of_numbers(
+def of_numbers(
     c: Context,
     node: ast.Call,
     ufunc: np.ufunc,
     arguments: list[Bound],
     named: Mapping[str, Bound],
 ) -> Bound:
-    from gpucodegen.python.expressions import elementwise
+    """A function of NumPy on numbers, or on each element of arrays; ``out=`` too."""
+    from gpucodegen.python.translation.expressions import elementwise
 
     name = f"`{ufunc.__name__}`"
     out = named.get("out")
@@ -131,9 +60,8 @@ def _of_numbers(
 # -- numbers ---------------------------------------------------------------------------
 
 
-def _converted(
-    c: Context, node: ast.Call, kind: Kind, arguments: list[Bound]
-) -> Bound:
+def converted(c: Context, node: ast.Call, kind: Kind, arguments: list[Bound]) -> Bound:
+    """``float(x)``, ``numpy.float32(x)`` and their like."""
     if len(arguments) != 1 or not isinstance(arguments[0], Scalar | View | Lazy):
         raise c.wrong(node, f"`{kind}`", arguments, "Convert one number or array")
     value = arguments[0]
@@ -182,7 +110,7 @@ def _smallest(ufunc: np.ufunc, predicate: str) -> Rule:
     """``min`` and ``max``: the first one, unless a later one is beyond it."""
 
     def rule(c: Context, node: ast.AST, *values: Bound) -> Bound:
-        if len(values) < 2 or not all(isinstance(v, Scalar) for v in values):  # noqa: PLR2004
+        if len(values) < 2 or not all(isinstance(v, Scalar) for v in values):
             hint = f"Use numpy.{ufunc.__name__} of arrays"
             raise c.wrong(node, f"`{ufunc.__name__[:3]}`", list(values), hint)
         found = values[0]
@@ -209,7 +137,7 @@ def _length(c: Context, node: ast.AST, value: Bound) -> Bound:
 
 
 def _power(c: Context, node: ast.AST, base: Bound, exponent: Bound) -> Bound:
-    from gpucodegen.python.expressions import combined
+    from gpucodegen.python.translation.expressions import combined
 
     return combined(c, node, ast.Pow(), [base, exponent])
 
@@ -231,7 +159,7 @@ def _dtype(c: Context, node: ast.AST, given: Bound, default: Kind) -> np.dtype[A
         found = np.dtype(given)
     except TypeError:
         found = np.dtype(object)
-    if found.kind not in "biuf" or found.itemsize > 8:  # noqa: PLR2004
+    if found.kind not in "biuf" or found.itemsize > 8:
         hint = "Use a dtype such as numpy.float32 or a.dtype"
         raise c.refuse(node, f"the dtype {described(given)}", hint)
     return found
@@ -336,7 +264,7 @@ def _mean(c: Context, node: ast.AST, array: Bound, axis: Bound = None) -> Bound:
         if number in (None, d):
             count = apply(c.b, np.multiply, [count, extent])
     divisor = convert(c.b, count, whole.kind)
-    from gpucodegen.python.expressions import elementwise
+    from gpucodegen.python.translation.expressions import elementwise
 
     return elementwise(c, node, np.true_divide, [total, divisor], "`mean`")
 
@@ -346,7 +274,7 @@ def _dot(c: Context, node: ast.AST, one: Bound, other: Bound) -> Bound:
 
 
 def _where(c: Context, node: ast.AST, test: Bound, yes: Bound, no: Bound) -> Bound:
-    from gpucodegen.python.expressions import truth
+    from gpucodegen.python.translation.expressions import truth
 
     values = [test, yes, no]
     if not all(isinstance(v, Scalar | View | Lazy) for v in values):
@@ -365,7 +293,7 @@ def _where(c: Context, node: ast.AST, test: Bound, yes: Bound, no: Bound) -> Bou
 
 
 def _clip(c: Context, node: ast.AST, array: Bound, low: Bound, high: Bound) -> Bound:
-    from gpucodegen.python.expressions import elementwise
+    from gpucodegen.python.translation.expressions import elementwise
 
     raised = elementwise(c, node, np.maximum, [array, low], "`clip`")
     return elementwise(c, node, np.minimum, [raised, high], "`clip`")
@@ -374,7 +302,9 @@ def _clip(c: Context, node: ast.AST, array: Bound, low: Bound, high: Bound) -> B
 _MATH = {
     name: getattr(np, n)
     for name, n in {
-        **{n: n for n in "sqrt exp exp2 expm1 log log2 log10 log1p sin cos tan".split()},
+        **{
+            n: n for n in "sqrt exp exp2 expm1 log log2 log10 log1p sin cos tan".split()
+        },
         **{n: n for n in "sinh cosh tanh cbrt fabs fmod hypot copysign".split()},
         "asin": "arcsin",
         "acos": "arccos",
@@ -398,7 +328,7 @@ FUNCTIONS: dict[Any, Rule] = {
     math.isfinite: _of_floats(np.isfinite, bool),
     math.erf: _math_only("math.erf"),
     math.erfc: _math_only("math.erfc"),
-    builtins.abs: lambda c, node, x: _of_numbers(c, node, np.absolute, [x], {}),
+    builtins.abs: lambda c, node, x: of_numbers(c, node, np.absolute, [x], {}),
     builtins.min: _smallest(np.minimum, "olt"),
     builtins.max: _smallest(np.maximum, "ogt"),
     builtins.len: _length,

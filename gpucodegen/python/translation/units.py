@@ -19,13 +19,21 @@ from gpucodegen.ir.operation import (
 )
 from gpucodegen.ir.types import FunctionType, Type
 from gpucodegen.passes.framework.operation_list import OperationList
-from gpucodegen.python.arrays import Lazy, View, in_memory
-from gpucodegen.python.context import Bound, Context, leaves, names_of, rebuilt
-from gpucodegen.python.scalars import Scalar
 from gpucodegen.python.source import PythonSource, read
-from gpucodegen.python.statements import Statements, extent_of
-from gpucodegen.python.types import ArgumentType, ArrayType, dtype_of, element
-from gpucodegen.python.ways import RESULT, Liveness, Structured
+from gpucodegen.python.translation.context import (
+    Bound,
+    Context,
+    leaves,
+    names_of,
+    rebuilt,
+)
+from gpucodegen.python.translation.joins import extent_of
+from gpucodegen.python.translation.liveness import Liveness
+from gpucodegen.python.translation.statements import Statements
+from gpucodegen.python.translation.ways import RESULT, Structured
+from gpucodegen.python.values.arrays import Lazy, View, in_memory
+from gpucodegen.python.values.scalars import Scalar
+from gpucodegen.python.values.types import ArgumentType, ArrayType, dtype_of, element
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +97,9 @@ class Unit:
         c.at(source.tree)
         entry = c.b
         arguments = [
-            Value(t.mlir if isinstance(t, ArrayType) else element(t), name, entry.location)
+            Value(
+                t.mlir if isinstance(t, ArrayType) else element(t), name, entry.location
+            )
             for name, t in zip(function.parameters, types, strict=True)
         ]
         for name, value, t in zip(function.parameters, arguments, types, strict=True):
@@ -99,7 +109,9 @@ class Unit:
         described, values = _results(c, results, arguments)
         symbol = self._symbol(source.tree.name)
         c.b.add("func.return", values)
-        ty = FunctionType(tuple(a.type for a in arguments), tuple(v.type for v in values))
+        ty = FunctionType(
+            tuple(a.type for a in arguments), tuple(v.type for v in values)
+        )
         attributes: dict[str, Any] = {
             "sym_name": StringAttr(symbol),
             "function_type": TypeAttr(ty),

@@ -11,7 +11,8 @@ from gpucodegen.ir.attributes import StridedLayoutAttr
 from gpucodegen.ir.operation import Value
 from gpucodegen.ir.types import MemRefType
 from gpucodegen.passes.prepare.memory.flat_views import with_columns
-from gpucodegen.python.arrays import (
+from gpucodegen.python.translation.context import Bound, Context
+from gpucodegen.python.values.arrays import (
     Array,
     Extents,
     Lazy,
@@ -20,9 +21,10 @@ from gpucodegen.python.arrays import (
     in_memory,
     lazy,
 )
-from gpucodegen.python.context import Bound, Context
-from gpucodegen.python.scalars import Scalar, convert, integers, known
-from gpucodegen.python.types import category
+from gpucodegen.python.values.scalars import Scalar, convert, integers, known
+from gpucodegen.python.values.types import category
+
+ONE = known(1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +32,7 @@ class Part:
     """One dimension of a subscript; ``step`` is None where it is one element."""
 
     offset: Scalar
-    size: Scalar = known(1)
+    size: Scalar = ONE
     step: int | None = None
 
 
@@ -85,7 +87,7 @@ def subscript(
 
 
 def _kind(value: Bound) -> str:
-    from gpucodegen.python.context import described
+    from gpucodegen.python.translation.context import described
 
     return described(value)
 
@@ -135,7 +137,7 @@ def _number(c: Context, node: ast.AST, value: Bound) -> Scalar:
     raise c.wrong(node, "a slice", [value], "Give its ends as integers")
 
 
-def read(c: Context, node: ast.AST, array: Array, where: Subscript) -> Bound:
+def read(c: Context, array: Array, where: Subscript) -> Bound:
     """The element, view or expression that a subscript names."""
     if where.is_element:
         return element(c, array, [part.offset for part in where.parts])

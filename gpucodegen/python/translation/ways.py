@@ -1,4 +1,4 @@
-"""Ways through a function: jumps become branches, and what is read later is found.
+"""Ways through a function: jumps become branches.
 
 ``return`` becomes an assignment to `RESULT`; what follows a branch that ends in a jump
 moves into the other branch.  ``break`` ends the loop through a flag.
@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Iterable, Sequence
 from copy import deepcopy
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 RESULT = "return"
 """The variable that holds the result: no name of Python."""
@@ -32,7 +32,9 @@ class Structured:
         """The body of a function."""
         return self._sunk(tree.body, in_loop=False)
 
-    def _sunk(self, block: Sequence[ast.stmt], *, in_loop: bool, flag: str = "") -> Block:
+    def _sunk(
+        self, block: Sequence[ast.stmt], *, in_loop: bool, flag: str = ""
+    ) -> Block:
         """A block whose jumps are all at the end of a way."""
         made: Block = []
         for n, node in enumerate(block):
@@ -65,7 +67,7 @@ class Structured:
             value = node.value or ast.copy_location(ast.Constant(None), node)
             return [_assigned(node, RESULT, value)]
         if isinstance(node, ast.Break):
-            stop = ast.copy_location(ast.Constant(False), node)  # noqa: FBT003
+            stop = ast.copy_location(ast.Constant(False), node)
             return [_assigned(node, flag, stop)]
         return []
 
@@ -80,7 +82,7 @@ class Structured:
             return [made]
         self.flags += 1
         flag = f"runs.{self.flags}"
-        go = _assigned(node, flag, ast.Constant(True))  # noqa: FBT003
+        go = _assigned(node, flag, ast.Constant(True))
         if isinstance(node, ast.While):
             tests: list[ast.expr] = [_name(node, flag), node.test]
             test = ast.copy_location(ast.BoolOp(ast.And(), tests), node)
@@ -116,8 +118,10 @@ def range_of(node: ast.For, refuse: Refuse) -> tuple[ast.expr, ast.expr, ast.exp
     is_range = isinstance(call, ast.Call) and isinstance(call.func, ast.Name)
     arguments = call.args if is_range and isinstance(call, ast.Call) else []
     is_known = is_range and ast.unparse(node.iter).startswith("range(")
-    if not is_known or not 1 <= len(arguments) <= 3 or not isinstance(  # noqa: PLR2004
-        node.target, ast.Name
+    if (
+        not is_known
+        or not 1 <= len(arguments) <= 3
+        or not isinstance(node.target, ast.Name)
     ):
         hint = "Count with `for i in range(n)`, and index the array with `i`"
         what = f"`for {ast.unparse(node.target)} in {ast.unparse(node.iter)}`"
@@ -175,78 +179,3 @@ def _breaks(block: Iterable[ast.stmt]) -> bool:
         or (isinstance(node, ast.If) and _breaks((*node.body, *node.orelse)))
         for node in block
     )
-
-
-# -- variables -------------------------------------------------------------------------
-
-
-def assigned(block: Iterable[ast.stmt]) -> list[str]:
-    """Names that a block assigns, in order.
-
-    >>> assigned(ast.parse("b = a\\nfor i in x: c[0] = 1; b += 2").body)
-    ['b', 'i']
-    """
-    names = (
-        inner.id
-        for node in block
-        for inner in ast.walk(node)
-        if isinstance(inner, ast.Name) and isinstance(inner.ctx, ast.Store)
-    )
-    return list(dict.fromkeys(names))
-
-
-@dataclass(slots=True)
-class Liveness:
-    """Which variables are read after each statement, before they get new values.
-
-    ``after``: for each loop and branch; ``inside``: what a loop's body reads of what
-    was assigned before, or in an earlier iteration.
-    """
-
-    after: dict[ast.stmt, frozenset[str]] = field(
-        default_factory=dict[ast.stmt, "frozenset[str]"]
-    )
-    inside: dict[ast.stmt, frozenset[str]] = field(
-        default_factory=dict[ast.stmt, "frozenset[str]"]
-    )
-
-    def before(self, block: Sequence[ast.stmt], live: frozenset[str]) -> frozenset[str]:
-        """What is read before the block, if ``live`` is read after it."""
-        for node in reversed(block):
-            live = self._statement(node, live)
-        return live
-
-    def _statement(self, node: ast.stmt, live: frozenset[str]) -> frozenset[str]:
-        if isinstance(node, ast.If):
-            self.after[node] = self.after.get(node, frozenset()) | live
-            arms = (self.before(arm, live) for arm in (node.body, node.orelse))
-            return frozenset().union(*arms) | _read(node.test)
-        if isinstance(node, ast.For | ast.While):
-            head = node.iter if isinstance(node, ast.For) else node.test
-            around = live | (_read(head) if isinstance(node, ast.While) else frozenset())
-            target = {node.target.id} if _has_name(node) else set[str]()
-            body = around
-            while True:
-                found = (self.before(node.body, body) - target) | around
-                if found <= body:
-                    break
-                body = body | found
-            self.after[node] = self.after.get(node, frozenset()) | live
-            self.inside[node] = self.inside.get(node, frozenset()) | found
-            return found | _read(head)
-        stores = {n.id for n in ast.walk(node) if _is_name(n, ast.Store)}
-        if isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name):
-            return live | _read(node) | {node.target.id}
-        return (live - stores) | _read(node)
-
-
-def _has_name(node: ast.For | ast.While) -> bool:
-    return isinstance(node, ast.For) and isinstance(node.target, ast.Name)
-
-
-def _is_name(node: ast.AST, ctx: type[ast.expr_context]) -> bool:
-    return isinstance(node, ast.Name) and isinstance(node.ctx, ctx)
-
-
-def _read(node: ast.AST) -> frozenset[str]:
-    return frozenset(n.id for n in ast.walk(node) if _is_name(n, ast.Load))  # type: ignore[attr-defined]

@@ -14,13 +14,11 @@ from typing import Any, Protocol
 import numpy as np
 
 from gpucodegen import errors
-from gpucodegen.ir.operation import Value
-from gpucodegen.ir.types import INDEX
 from gpucodegen.passes.framework.operation_list import OperationList
-from gpucodegen.python.arrays import Array, Disagree, Lazy, View
-from gpucodegen.python.elementwise import NoRow
-from gpucodegen.python.scalars import Scalar, known
 from gpucodegen.python.source import PythonSource
+from gpucodegen.python.values.arrays import Array, Disagree, Lazy, View
+from gpucodegen.python.values.elementwise import NoRow
+from gpucodegen.python.values.scalars import Scalar, known
 
 Bound = Any
 """`Scalar`, `Array`, a tuple of them, or an object of Python such as a module."""

@@ -8,9 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
-
-import numpy as np
+from typing import TYPE_CHECKING, Any
 
 from gpucodegen.dialects import linalg, memref
 from gpucodegen.ir.affine.expressions import AffineExpr, Const, Dim
@@ -19,9 +17,12 @@ from gpucodegen.ir.operation import Value
 from gpucodegen.ir.segments import OPERAND_SEGMENTS, segment_sizes
 from gpucodegen.ir.types import MemRefType
 from gpucodegen.passes.framework.operation_list import OperationList
-from gpucodegen.python import elementwise
-from gpucodegen.python.scalars import Scalar, convert, known
-from gpucodegen.python.types import Kind, dtype_of, element
+from gpucodegen.python.values import elementwise
+from gpucodegen.python.values.scalars import Scalar, convert, known
+from gpucodegen.python.values.types import Kind, dtype_of, element, equal
+
+if TYPE_CHECKING:
+    import numpy as np
 
 Extents = tuple[Scalar, ...]
 Body = Callable[[OperationList, Sequence[Scalar]], Scalar]
@@ -118,7 +119,7 @@ def lazy(value: Array | Scalar) -> Lazy:
     if isinstance(value, Lazy):
         return value
     if isinstance(value, Scalar):
-        return Lazy(value.kind, (), (), lambda b, elements: value)
+        return Lazy(value.kind, (), (), lambda _, __: value)
     read = Read(value, tuple(range(len(value.extents))))
     return Lazy(value.dtype, value.extents, (read,), _itself)
 
@@ -208,7 +209,7 @@ def composed(kind: Kind, extents: Extents, arrays: Sequence[Lazy], top: Body) ->
 def cast(array: Array, kind: Kind) -> Lazy:
     """``astype``."""
     whole = lazy(array)
-    if whole.kind == kind:
+    if equal(whole.kind, kind):
         return whole
     return composed(kind, whole.extents, [whole], lambda b, v: convert(b, v[0], kind))
 
@@ -298,9 +299,7 @@ def generic(
     """``linalg.generic``; ``body`` gets elements of the views and of the target."""
     views = [*(read.view for read in reads), target]
     arguments = [Value(element(v.dtype), v.memory.name, b.location) for v in views]
-    elements = [
-        Scalar(v.dtype, a) for v, a in zip(views, arguments, strict=True)
-    ]
+    elements = [Scalar(v.dtype, a) for v, a in zip(views, arguments, strict=True)]
     inner = OperationList(b.location)
     result = convert(inner, body(inner, elements), target.dtype).ssa(inner)
     maps = [*(read.map() for read in reads), tuple(target_map)]

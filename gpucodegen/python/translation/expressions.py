@@ -12,12 +12,13 @@ import numpy as np
 from gpucodegen.ir.operation import Operation, single_block
 from gpucodegen.ir.types import I1
 from gpucodegen.passes.framework.operation_list import OperationList
-from gpucodegen.python import calls, indexing, reductions
-from gpucodegen.python.arrays import Lazy, View, lazy, mapped
-from gpucodegen.python.context import Bound, Context, Rule, frozen
-from gpucodegen.python.elementwise import apply
-from gpucodegen.python.scalars import Scalar, chosen, convert, known
-from gpucodegen.python.types import joined
+from gpucodegen.python.translation import calls, indexing
+from gpucodegen.python.translation.context import Bound, Context, Rule, frozen
+from gpucodegen.python.values import reductions
+from gpucodegen.python.values.arrays import Lazy, View, lazy, mapped
+from gpucodegen.python.values.elementwise import apply
+from gpucodegen.python.values.scalars import Scalar, chosen, convert, known
+from gpucodegen.python.values.types import joined
 
 
 def evaluate(c: Context, node: ast.expr) -> Bound:
@@ -125,7 +126,7 @@ def elementwise(
 
 def _power_operands(c: Context, ufunc: np.ufunc, values: list[Any]) -> list[Any]:
     """An integer to a negative power is a float in Python."""
-    if ufunc is not np.power or [v.kind for v in values] != [int, int]:
+    if ufunc is not np.power or any(v.kind is not int for v in values):
         return values
     exponent = values[1]
     if exponent.value is None and exponent.constant < 0:
@@ -161,8 +162,10 @@ def _compare(c: Context, node: ast.Compare) -> Bound:
     for op, left, right in zip(node.ops, values, values[1:], strict=False):
         made = combined(c, node, op, [left, right])
         both = [found, made]
-        found = made if found is None else elementwise(
-            c, node, np.logical_and, both, "a chained comparison"
+        found = (
+            made
+            if found is None
+            else elementwise(c, node, np.logical_and, both, "a chained comparison")
         )
     return found
 
@@ -209,13 +212,21 @@ def _either(c: Context, condition: Scalar, yes: Arm, no: Arm) -> Any:
 
 def _of_truth(c: Context, where: Any, yes: Arm, no: Arm) -> Any:
     """``and`` and ``or`` as such where they are: conditions on indices stay affine."""
-    for (ops, value), name, other in ((no, "arith.andi", yes), (yes, "arith.ori", no)):
-        made: Operation | None = ops.operations[-1] if len(ops.operations) == 1 else None
-        is_known = made is not None and made.name == "arith.constant"
-        if is_known and made is not None and made.result is value:
-            if bool(made.integer("value")) is (name == "arith.ori"):
-                return c.b.add(name, (where, other[1]), [I1])[0]
+    for arm, other, name, value in (
+        (no, yes, "arith.andi", False),
+        (yes, no, "arith.ori", True),
+    ):
+        if _known_truth(arm) is value:
+            return c.b.add(name, (where, other[1]), [I1])[0]
     return chosen(c.b, where, yes[1], no[1])
+
+
+def _known_truth(arm: Arm) -> bool | None:
+    """What an arm is, if it is nothing but a constant."""
+    operations, value = arm[0].operations, arm[1]
+    if len(operations) != 1 or operations[0].name != "arith.constant":
+        return None
+    return bool(operations[0].integer("value")) if value.type == I1 else None
 
 
 def is_harmless(operations: Sequence[Operation]) -> bool:
@@ -262,7 +273,7 @@ def _subscript(c: Context, node: ast.Subscript) -> Bound:
         raise c.wrong(node, "a subscript", [base], "Index an array or a tuple")
     where = indexing.subscript(c, evaluate, base, node)
     c.at(node)
-    return indexing.read(c, node, base, where)
+    return indexing.read(c, base, where)
 
 
 def _attribute(c: Context, node: ast.Attribute) -> Bound:
@@ -270,7 +281,7 @@ def _attribute(c: Context, node: ast.Attribute) -> Bound:
     if isinstance(base, View | Lazy):
         rule = _ATTRIBUTES.get(node.attr)
         if rule is None:
-            hint = f"Arrays have {', '.join(_ATTRIBUTES)} and the methods of docs/python.md"
+            hint = f"Arrays have {', '.join(_ATTRIBUTES)}, and methods"
             raise c.refuse(node, f"the attribute '{node.attr}' of an array", hint)
         return rule(c, base)
     if isinstance(base, ModuleType | type) and hasattr(base, node.attr):
@@ -286,11 +297,11 @@ def _size(c: Context, array: View | Lazy) -> Scalar:
 
 
 _ATTRIBUTES: dict[str, Any] = {
-    "shape": lambda c, a: a.extents,
-    "ndim": lambda c, a: known(len(a.extents)),
+    "shape": lambda _, a: a.extents,
+    "ndim": lambda _, a: known(len(a.extents)),
     "size": _size,
-    "dtype": lambda c, a: a.dtype,
-    "T": lambda c, a: lazy(a).permuted(range(len(a.extents))[::-1]),
+    "dtype": lambda _, a: a.dtype,
+    "T": lambda _, a: lazy(a).permuted(range(len(a.extents))[::-1]),
 }
 
 
