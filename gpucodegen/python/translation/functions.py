@@ -111,7 +111,10 @@ def _smallest(ufunc: np.ufunc, predicate: str) -> Rule:
 
     def rule(c: Context, node: ast.AST, *values: Bound) -> Bound:
         if len(values) < 2 or not all(isinstance(v, Scalar) for v in values):
-            hint = f"Use numpy.{ufunc.__name__} of arrays"
+            name = ufunc.__name__
+            hint = f"Use numpy.{name} of arrays"
+            if len(values) == 1:
+                hint = f"Use numpy.{name[:3]} of the array"
             raise c.wrong(node, f"`{ufunc.__name__[:3]}`", list(values), hint)
         found = values[0]
         for other in values[1:]:

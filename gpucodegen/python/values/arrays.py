@@ -50,7 +50,7 @@ class View:
         return ty
 
     def __str__(self) -> str:
-        return f"an array of {self.dtype.name} with {len(self.extents)} dimensions"
+        return _described(self.dtype, self.extents)
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,10 +98,15 @@ class Lazy:
         )
 
     def __str__(self) -> str:
-        return f"an array of {self.dtype.name} with {len(self.extents)} dimensions"
+        return _described(self.dtype, self.extents)
 
 
 Array = View | Lazy
+
+
+def _described(dtype: np.dtype[Any], extents: Extents) -> str:
+    rank = len(extents)
+    return f"an array of {dtype.name} with {rank} dimension{'s' * (rank != 1)}"
 
 
 def _moved(read: Read, places: dict[int, int]) -> Read:
