@@ -320,9 +320,11 @@ def jit(function: Callable[..., Any] | None = None, /, **options: Any) -> Any:
     array([0., 1., 2., 3., 0.])
     """
     make_options(dict(options))
-    if function is None:
-        return lambda inner: JitFunction(inner, options)
-    return JitFunction(function, options)
+
+    def decorated(inner: Callable[..., Any]) -> JitFunction:
+        return JitFunction(inner, options)
+
+    return decorated if function is None else decorated(function)
 
 
 __all__ = ["JitFunction", "jit"]

@@ -16,7 +16,7 @@ from gpucodegen.python.values.arrays import (
     View,
 )
 from gpucodegen.python.values.elementwise import ROWS
-from gpucodegen.python.values.types import PYTHON
+from gpucodegen.python.values.types import of_annotation
 
 Rule = Callable[..., Bound]
 
@@ -36,10 +36,8 @@ def call(c: Context, evaluate: Any, node: ast.Call) -> Bound:
         return functions.of_numbers(c, node, function, arguments, named)
     if _is_jit(function):
         return c.callees.call(c, node, function, _in_order(function, arguments, named))
-    if isinstance(function, type) and (
-        function in PYTHON or issubclass(function, np.generic)
-    ):
-        kind = function if function in PYTHON else np.dtype(function)
+    kind = of_annotation(function) if isinstance(function, type) else None
+    if kind is not None:
         return functions.converted(c, node, kind, arguments)
     rule = functions.FUNCTIONS.get(function) if callable(function) else None
     if rule is None:

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from inspect import getclosurevars
 from types import FunctionType
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeGuard, cast
 
 import numpy as np
 
@@ -69,7 +69,7 @@ class Context:
     # -- errors ------------------------------------------------------------------------
 
     def located(
-        self, kind: type[errors.PythonError], node: ast.AST, **details: object
+        self, kind: type[errors.PythonError], node: ast.AST, **details: Any
     ) -> errors.PythonError:
         """An error at a node, with its line."""
         return kind(self.source.location(node), **details).with_source(self.source.text)
@@ -107,6 +107,8 @@ class Context:
 def shape_text(array: Array) -> str:
     """A shape for a message; ``?`` where only a call knows.
 
+    >>> from gpucodegen.ir.operation import Value
+    >>> from gpucodegen.ir.types import INDEX
     >>> shape_text(Lazy(float, (known(2), Scalar(int, Value(INDEX))), (), max))
     '(2, ?)'
     """
@@ -119,7 +121,7 @@ def described(value: Bound) -> str:
     if isinstance(value, Scalar | View | Lazy):
         return str(value)
     if value is None or isinstance(value, str | tuple | list):
-        return "None" if value is None else f"a {type(value).__name__}"
+        return "None" if value is None else f"a {type(cast('Any', value)).__name__}"
     return getattr(value, "__name__", type(value).__name__)
 
 
@@ -127,7 +129,7 @@ def frozen(value: Any) -> Bound:
     """What a global or a constant is in a function: numbers are known now."""
     if isinstance(value, bool | int | float | np.number | np.bool_):
         return known(value)
-    if isinstance(value, tuple):
+    if is_tuple(value):
         return tuple(map(frozen, value))
     return value
 
@@ -138,9 +140,14 @@ def names_of(function: FunctionType) -> dict[str, Any]:
     return {**vars(builtins), **function.__globals__, **found.nonlocals}
 
 
+def is_tuple(value: Any) -> TypeGuard[tuple[Any, ...]]:
+    """Whether a value is a tuple, of whatever parts."""
+    return isinstance(value, tuple)
+
+
 def leaves(value: Bound) -> Iterator[Bound]:
     """The numbers and arrays of nested tuples, in order."""
-    if isinstance(value, tuple):
+    if is_tuple(value):
         for part in value:
             yield from leaves(part)
     else:
@@ -149,7 +156,7 @@ def leaves(value: Bound) -> Iterator[Bound]:
 
 def rebuilt(value: Bound, made: Iterator[Bound]) -> Bound:
     """The same tuples around other numbers and arrays."""
-    if isinstance(value, tuple):
+    if is_tuple(value):
         return tuple([rebuilt(part, made) for part in value])
     return next(made)
 

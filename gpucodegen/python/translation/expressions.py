@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from types import ModuleType
 from typing import Any
 
 import numpy as np
 
-from gpucodegen.ir.operation import Operation, single_block
+from gpucodegen.ir.operation import Operation, Region, single_block
 from gpucodegen.ir.types import I1
 from gpucodegen.passes.framework.operation_list import OperationList
 from gpucodegen.python.translation import calls, indexing
-from gpucodegen.python.translation.context import Bound, Context, Rule, frozen
-from gpucodegen.python.values import reductions
-from gpucodegen.python.values.arrays import Lazy, View, lazy, mapped
+from gpucodegen.python.translation.context import Bound, Context, Rule, frozen, is_tuple
+from gpucodegen.python.translation.operators import (
+    HINT,
+    combined,
+    elementwise,
+    truth,
+)
+from gpucodegen.python.values.arrays import Array, Lazy, View, lazy
 from gpucodegen.python.values.elementwise import apply
 from gpucodegen.python.values.scalars import Scalar, chosen, convert, known
 from gpucodegen.python.values.types import joined
@@ -26,14 +31,13 @@ def evaluate(c: Context, node: ast.expr) -> Bound:
     rule = _RULES.get(type(node))
     if rule is None:
         what = f"`{ast.unparse(node):.60}` ({type(node).__name__})"
-        raise c.refuse(node, what, _HINTS.get(type(node), _HINT))
+        raise c.refuse(node, what, _HINTS.get(type(node), HINT))
     c.at(node)
     value = rule(c, node)
     c.at(node)
     return value
 
 
-_HINT = "Write it with loops, indices, arithmetic and functions of NumPy and math"
 _HINTS: dict[type[ast.AST], str] = {
     ast.ListComp: "Fill an array of numpy.empty in a loop",
     ast.GeneratorExp: "Add up in a loop, or use numpy.sum of an array",
@@ -73,67 +77,6 @@ def _tuple(c: Context, node: ast.Tuple) -> Bound:
     return tuple([evaluate(c, part) for part in node.elts])
 
 
-OPERATORS: dict[type[ast.AST], np.ufunc] = {
-    ast.Add: np.add,
-    ast.Sub: np.subtract,
-    ast.Mult: np.multiply,
-    ast.Div: np.true_divide,
-    ast.FloorDiv: np.floor_divide,
-    ast.Mod: np.remainder,
-    ast.Pow: np.power,
-    ast.BitAnd: np.bitwise_and,
-    ast.BitOr: np.bitwise_or,
-    ast.BitXor: np.bitwise_xor,
-    ast.LShift: np.left_shift,
-    ast.RShift: np.right_shift,
-    ast.USub: np.negative,
-    ast.UAdd: np.positive,
-    ast.Invert: np.invert,
-    ast.Lt: np.less,
-    ast.LtE: np.less_equal,
-    ast.Gt: np.greater,
-    ast.GtE: np.greater_equal,
-    ast.Eq: np.equal,
-    ast.NotEq: np.not_equal,
-}
-"""NumPy's function of each operator."""
-
-
-def combined(c: Context, node: ast.AST, op: ast.AST, values: Sequence[Bound]) -> Bound:
-    """An operator of numbers or arrays."""
-    what, given = f"`{type(op).__name__}`", list(values)
-    if isinstance(op, ast.MatMult):
-        if not all(isinstance(v, View | Lazy) for v in given):
-            raise c.wrong(node, "`@`", given, "Multiply numbers with `*`")
-        with c.operands(node, "`@`", given):
-            return reductions.product(c.b, given[0], given[1])
-    if type(op) not in OPERATORS:
-        raise c.refuse(node, what, _HINT)
-    if not all(isinstance(v, Scalar | View | Lazy) for v in given):
-        raise c.wrong(node, what, given, "Use numbers and arrays")
-    return elementwise(c, node, OPERATORS[type(op)], given, what)
-
-
-def elementwise(
-    c: Context, node: ast.AST, ufunc: np.ufunc, values: list[Bound], what: str
-) -> Bound:
-    """A function of numbers, or of each element of arrays."""
-    with c.operands(node, what, values):
-        if all(isinstance(v, Scalar) for v in values):
-            return apply(c.b, ufunc, _power_operands(c, ufunc, values))
-        return mapped(ufunc, values)
-
-
-def _power_operands(c: Context, ufunc: np.ufunc, values: list[Any]) -> list[Any]:
-    """An integer to a negative power is a float in Python."""
-    if ufunc is not np.power or any(v.kind is not int for v in values):
-        return values
-    exponent = values[1]
-    if exponent.value is None and exponent.constant < 0:
-        return [convert(c.b, v, float) for v in values]
-    return values
-
-
 def _binary(c: Context, node: ast.BinOp) -> Bound:
     values = [evaluate(c, node.left), evaluate(c, node.right)]
     c.at(node)
@@ -145,14 +88,6 @@ def _unary(c: Context, node: ast.UnaryOp) -> Bound:
     if isinstance(node.op, ast.Not):
         return apply(c.b, np.logical_not, [truth(c, node.operand, value)])
     return combined(c, node, node.op, [value])
-
-
-def truth(c: Context, node: ast.AST, value: Bound) -> Scalar:
-    """Whether a number is true."""
-    if not isinstance(value, Scalar):
-        hint = "Ask numpy.any or numpy.all of an array"
-        raise c.wrong(node, "a condition", [value], hint)
-    return convert(c.b, value, bool)
 
 
 def _compare(c: Context, node: ast.Compare) -> Bound:
@@ -203,7 +138,7 @@ def _either(c: Context, condition: Scalar, yes: Arm, no: Arm) -> Any:
         if yes[1].type == I1:
             return _of_truth(c, where, yes, no)
         return chosen(c.b, where, yes[1], no[1])
-    regions = []
+    regions: list[Region] = []
     for ops, value in (yes, no):
         ops.add("scf.yield", (value,))
         regions.append(single_block(ops.operations))
@@ -263,12 +198,13 @@ def _conditional(c: Context, node: ast.IfExp) -> Bound:
 
 def _subscript(c: Context, node: ast.Subscript) -> Bound:
     base = evaluate(c, node.value)
-    if isinstance(base, tuple):
+    if is_tuple(base):
+        parts = base
         index = scalar(c, node.slice, "an index of a tuple")
-        if index.value is not None or not -len(base) <= index.constant < len(base):
+        if index.value is not None or not -len(parts) <= index.constant < len(parts):
             hint = "Use a number, or an array instead of the tuple"
             raise c.refuse(node, "an index of a tuple that is no number of it", hint)
-        return base[index.constant]
+        return parts[index.constant]
     if not isinstance(base, View | Lazy):
         raise c.wrong(node, "a subscript", [base], "Index an array or a tuple")
     where = indexing.subscript(c, evaluate, base, node)
@@ -286,22 +222,42 @@ def _attribute(c: Context, node: ast.Attribute) -> Bound:
         return rule(c, base)
     if isinstance(base, ModuleType | type) and hasattr(base, node.attr):
         return frozen(getattr(base, node.attr))
-    raise c.refuse(node, f"the attribute '{node.attr}'", _HINT)
+    raise c.refuse(node, f"the attribute '{node.attr}'", HINT)
 
 
-def _size(c: Context, array: View | Lazy) -> Scalar:
+def _size(c: Context, array: Array) -> Bound:
     found = known(1)
     for extent in array.extents:
         found = apply(c.b, np.multiply, [found, extent])
     return found
 
 
-_ATTRIBUTES: dict[str, Any] = {
-    "shape": lambda _, a: a.extents,
-    "ndim": lambda _, a: known(len(a.extents)),
+def _shape(c: Context, array: Array) -> Bound:
+    del c
+    return array.extents
+
+
+def _rank(c: Context, array: Array) -> Bound:
+    del c
+    return known(len(array.extents))
+
+
+def _dtype(c: Context, array: Array) -> Bound:
+    del c
+    return array.dtype
+
+
+def _transposed(c: Context, array: Array) -> Bound:
+    del c
+    return lazy(array).permuted(range(len(array.extents))[::-1])
+
+
+_ATTRIBUTES: dict[str, Callable[[Context, Array], Bound]] = {
+    "shape": _shape,
+    "ndim": _rank,
     "size": _size,
-    "dtype": lambda _, a: a.dtype,
-    "T": lambda _, a: lazy(a).permuted(range(len(a.extents))[::-1]),
+    "dtype": _dtype,
+    "T": _transposed,
 }
 
 

@@ -10,7 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from gpucodegen.python.translation.context import Bound, Context, described
+from gpucodegen.python.translation.context import Bound, Context, described, is_tuple
+from gpucodegen.python.translation.operators import combined, elementwise, truth
 from gpucodegen.python.values import reductions
 from gpucodegen.python.values.arrays import (
     Lazy,
@@ -40,8 +41,6 @@ def of_numbers(
     named: Mapping[str, Bound],
 ) -> Bound:
     """A function of NumPy on numbers, or on each element of arrays; ``out=`` too."""
-    from gpucodegen.python.translation.expressions import elementwise
-
     name = f"`{ufunc.__name__}`"
     out = named.get("out")
     if set(named) - {"out"} or len(arguments) != ufunc.nin:
@@ -131,8 +130,12 @@ def _smallest(ufunc: np.ufunc, predicate: str) -> Rule:
     return rule
 
 
+def _absolute(c: Context, node: ast.Call, value: Bound) -> Bound:
+    return of_numbers(c, node, np.absolute, [value], {})
+
+
 def _length(c: Context, node: ast.AST, value: Bound) -> Bound:
-    if isinstance(value, tuple):
+    if is_tuple(value):
         return known(len(value))
     if not isinstance(value, View | Lazy) or not value.extents:
         raise c.wrong(node, "`len`", [value], "Ask an array of at least one dimension")
@@ -140,8 +143,6 @@ def _length(c: Context, node: ast.AST, value: Bound) -> Bound:
 
 
 def _power(c: Context, node: ast.AST, base: Bound, exponent: Bound) -> Bound:
-    from gpucodegen.python.translation.expressions import combined
-
     return combined(c, node, ast.Pow(), [base, exponent])
 
 
@@ -149,7 +150,7 @@ def _power(c: Context, node: ast.AST, base: Bound, exponent: Bound) -> Bound:
 
 
 def _shape(c: Context, node: ast.AST, shape: Bound) -> tuple[Scalar, ...]:
-    entries = shape if isinstance(shape, tuple) else (shape,)
+    entries: tuple[Bound, ...] = shape if is_tuple(shape) else (shape,)
     if not all(isinstance(e, Scalar) and category(e.kind) in "iu" for e in entries):
         raise c.wrong(node, "a shape", list(entries), "Give integers, such as a.shape")
     return tuple(convert(c.b, e, int) for e in entries)
@@ -267,8 +268,6 @@ def _mean(c: Context, node: ast.AST, array: Bound, axis: Bound = None) -> Bound:
         if number in (None, d):
             count = apply(c.b, np.multiply, [count, extent])
     divisor = convert(c.b, count, whole.kind)
-    from gpucodegen.python.translation.expressions import elementwise
-
     return elementwise(c, node, np.true_divide, [total, divisor], "`mean`")
 
 
@@ -277,8 +276,6 @@ def _dot(c: Context, node: ast.AST, one: Bound, other: Bound) -> Bound:
 
 
 def _where(c: Context, node: ast.AST, test: Bound, yes: Bound, no: Bound) -> Bound:
-    from gpucodegen.python.translation.expressions import truth
-
     values = [test, yes, no]
     if not all(isinstance(v, Scalar | View | Lazy) for v in values):
         raise c.wrong(node, "`where`", values, "Use numbers and arrays")
@@ -296,8 +293,6 @@ def _where(c: Context, node: ast.AST, test: Bound, yes: Bound, no: Bound) -> Bou
 
 
 def _clip(c: Context, node: ast.AST, array: Bound, low: Bound, high: Bound) -> Bound:
-    from gpucodegen.python.translation.expressions import elementwise
-
     raised = elementwise(c, node, np.maximum, [array, low], "`clip`")
     return elementwise(c, node, np.minimum, [raised, high], "`clip`")
 
@@ -331,7 +326,7 @@ FUNCTIONS: dict[Any, Rule] = {
     math.isfinite: _of_floats(np.isfinite, bool),
     math.erf: _math_only("math.erf"),
     math.erfc: _math_only("math.erfc"),
-    builtins.abs: lambda c, node, x: of_numbers(c, node, np.absolute, [x], {}),
+    builtins.abs: _absolute,
     builtins.min: _smallest(np.minimum, "olt"),
     builtins.max: _smallest(np.maximum, "ogt"),
     builtins.len: _length,
@@ -354,6 +349,8 @@ FUNCTIONS: dict[Any, Rule] = {
     np.prod: _reduced(reductions.PRODUCT),
     np.min: _reduced(reductions.SMALLEST),
     np.max: _reduced(reductions.LARGEST),
+    _as_type: _as_type,
+    _fill: _fill,
     np.any: _reduced(reductions.ANY),
     np.all: _reduced(reductions.ALL),
 }
@@ -368,4 +365,3 @@ METHODS: dict[str, Any] = {
     "fill": _fill,
 }
 """Methods of arrays, as functions."""
-FUNCTIONS |= {_as_type: _as_type, _fill: _fill}

@@ -232,14 +232,15 @@ def _part_type(view: View, parts: Sequence[Part], kept: Sequence[int]) -> MemRef
         start = part.offset.mixed()
         if start == 0:
             continue
-        is_known = isinstance(start, int) and None not in (stride, total)
-        total = (total or 0) + start * (stride or 0) if is_known else None  # type: ignore[operator]
+        if isinstance(start, int) and stride is not None and total is not None:
+            total += start * stride
+        else:
+            total = None
     shape = tuple(_static(parts[n].size.mixed()) for n in kept)
-    own = (strides[n] for n in kept)
-    scaled = (
-        None if s is None else s * (parts[n].step or 1)
-        for s, n in zip(own, kept, strict=True)
-    )
+    scaled: list[int | None] = []
+    for n in kept:
+        stride = strides[n]
+        scaled.append(None if stride is None else stride * (parts[n].step or 1))
     layout = StridedLayoutAttr(tuple(scaled), total)
     return MemRefType(shape, view.type.element, layout)
 

@@ -45,37 +45,41 @@ class Liveness:
 
     def _statement(self, node: ast.stmt, live: frozenset[str]) -> frozenset[str]:
         if isinstance(node, ast.If):
-            self.after[node] = self.after.get(node, frozenset()) | live
-            arms = (self.before(arm, live) for arm in (node.body, node.orelse))
-            return frozenset().union(*arms) | _read(node.test)
+            self.after[node] = self.after.get(node, NOTHING) | live
+            first, second = (self.before(arm, live) for arm in (node.body, node.orelse))
+            return first | second | names(node.test, ast.Load)
         if isinstance(node, ast.For | ast.While):
-            head = node.iter if isinstance(node, ast.For) else node.test
-            around = live | (
-                _read(head) if isinstance(node, ast.While) else frozenset()
-            )
-            target = {node.target.id} if _has_name(node) else set[str]()
-            body = around
-            while True:
-                found = (self.before(node.body, body) - target) | around
-                if found <= body:
-                    break
-                body = body | found
-            self.after[node] = self.after.get(node, frozenset()) | live
-            self.inside[node] = self.inside.get(node, frozenset()) | found
-            return found | _read(head)
-        stores = {n.id for n in ast.walk(node) if _is_name(n, ast.Store)}
+            return self._loop(node, live)
+        read = names(node, ast.Load)
         if isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name):
-            return live | _read(node) | {node.target.id}
-        return (live - stores) | _read(node)
+            return live | read | {node.target.id}
+        return (live - names(node, ast.Store)) | read
+
+    def _loop(self, node: ast.For | ast.While, live: frozenset[str]) -> frozenset[str]:
+        if isinstance(node, ast.For):
+            head, target, around = node.iter, names(node.target, ast.Store), live
+        else:
+            head, target = node.test, NOTHING
+            around = live | names(head, ast.Load)
+        found = around
+        while True:
+            wider = (self.before(node.body, found) - target) | found
+            if wider == found:
+                break
+            found = wider
+        self.after[node] = self.after.get(node, NOTHING) | live
+        self.inside[node] = self.inside.get(node, NOTHING) | found
+        return found | names(head, ast.Load)
 
 
-def _has_name(node: ast.For | ast.While) -> bool:
-    return isinstance(node, ast.For) and isinstance(node.target, ast.Name)
+NOTHING: frozenset[str] = frozenset()
 
 
-def _is_name(node: ast.AST, ctx: type[ast.expr_context]) -> bool:
-    return isinstance(node, ast.Name) and isinstance(node.ctx, ctx)
+def names(node: ast.AST, ctx: type[ast.expr_context]) -> frozenset[str]:
+    """Names that are read or stored anywhere in a node.
 
-
-def _read(node: ast.AST) -> frozenset[str]:
-    return frozenset(n.id for n in ast.walk(node) if _is_name(n, ast.Load))  # type: ignore[attr-defined]
+    >>> sorted(names(ast.parse("a[i] = b"), ast.Load))
+    ['a', 'b', 'i']
+    """
+    inner = (n for n in ast.walk(node) if isinstance(n, ast.Name))
+    return frozenset(n.id for n in inner if isinstance(n.ctx, ctx))

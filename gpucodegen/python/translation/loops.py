@@ -12,9 +12,10 @@ from gpucodegen import errors
 from gpucodegen.ir.operation import Value, single_block
 from gpucodegen.ir.types import INDEX, MemRefType
 from gpucodegen.python.translation.context import Bound, Context, leaves, rebuilt
-from gpucodegen.python.translation.expressions import evaluate, truth
+from gpucodegen.python.translation.expressions import evaluate
 from gpucodegen.python.translation.joins import Carried, join
 from gpucodegen.python.translation.liveness import Liveness, assigned
+from gpucodegen.python.translation.operators import truth
 from gpucodegen.python.translation.ways import range_of
 from gpucodegen.python.values.arrays import View, may_share
 from gpucodegen.python.values.scalars import Scalar, convert, integers, known

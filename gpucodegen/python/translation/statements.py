@@ -15,24 +15,21 @@ from typing import Any
 import numpy as np
 
 from gpucodegen import errors
-from gpucodegen.ir.operation import single_block
+from gpucodegen.ir.operation import Region, single_block
 from gpucodegen.passes.framework.operation_list import OperationList
 from gpucodegen.python.translation import indexing, loops
 from gpucodegen.python.translation.context import (
     Bound,
     Context,
     described,
+    is_tuple,
     leaves,
     rebuilt,
 )
-from gpucodegen.python.translation.expressions import (
-    combined,
-    evaluate,
-    is_harmless,
-    truth,
-)
+from gpucodegen.python.translation.expressions import evaluate, is_harmless
 from gpucodegen.python.translation.joins import Joins, NumberJoin, join
 from gpucodegen.python.translation.liveness import Liveness, assigned
+from gpucodegen.python.translation.operators import combined, truth
 from gpucodegen.python.values.arrays import Lazy, View, assign, in_memory
 from gpucodegen.python.values.scalars import Scalar, convert
 from gpucodegen.python.values.types import (
@@ -67,7 +64,7 @@ class Statements:
         if isinstance(target, ast.Name):
             c.variables[target.id] = self.kept(value)
         elif isinstance(target, ast.Tuple):
-            if not isinstance(value, tuple) or len(value) != len(target.elts):
+            if not is_tuple(value) or len(value) != len(target.elts):
                 hint = "Give each of them a value"
                 what = f"to unpack {described(value)} to {len(target.elts)} targets"
                 raise c.refuse(target, what, hint)
@@ -85,7 +82,7 @@ class Statements:
 
     def kept(self, value: Bound) -> Bound:
         """What a variable holds: computed arrays get memory now, views stay views."""
-        if isinstance(value, tuple):
+        if is_tuple(value):
             return tuple([self.kept(part) for part in value])
         if isinstance(value, Lazy) and value.plain is None:
             return in_memory(self.c.b, value)
@@ -223,7 +220,7 @@ class Statements:
                 for x, y in zip(*rows, strict=True)
             ]
         else:
-            regions = []
+            regions: list[Region] = []
             for ops, row in zip(arms, rows, strict=True):
                 ops.add("scf.yield", row)
                 regions.append(single_block(ops.operations))

@@ -6,6 +6,7 @@ and floats (``b``, ``i``, ``u``, ``f``).  The same rows serve numbers and arrays
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -321,28 +322,32 @@ def _folded(ufunc: np.ufunc, scalars: Sequence[Scalar], kind: Kind) -> Scalar | 
     return Scalar(kind, constant=number)
 
 
+_NAMES: dict[np.ufunc, str] = {
+    np.add: "add",
+    np.subtract: "sub",
+    np.multiply: "mul",
+    np.true_divide: "truediv",
+    np.floor_divide: "floordiv",
+    np.remainder: "mod",
+    np.negative: "neg",
+    np.positive: "pos",
+    np.less: "lt",
+    np.less_equal: "le",
+    np.greater: "gt",
+    np.greater_equal: "ge",
+    np.equal: "eq",
+    np.not_equal: "ne",
+    np.logical_not: "not_",
+    np.bitwise_and: "and_",
+    np.bitwise_or: "or_",
+    np.bitwise_xor: "xor",
+    np.left_shift: "lshift",
+    np.right_shift: "rshift",
+    np.power: "pow",
+}
+"""Python's operator of each function, by its name in `operator`."""
 _PYTHON: dict[np.ufunc, Callable[..., Any]] = {
-    np.add: lambda x, y: x + y,
-    np.subtract: lambda x, y: x - y,
-    np.multiply: lambda x, y: x * y,
-    np.true_divide: lambda x, y: x / y,
-    np.floor_divide: lambda x, y: x // y,
-    np.remainder: lambda x, y: x % y,
-    np.negative: lambda x: -x,
-    np.positive: lambda x: +x,
-    np.less: lambda x, y: x < y,
-    np.less_equal: lambda x, y: x <= y,
-    np.greater: lambda x, y: x > y,
-    np.greater_equal: lambda x, y: x >= y,
-    np.equal: lambda x, y: x == y,
-    np.not_equal: lambda x, y: x != y,
-    np.logical_not: lambda x: not x,
-    np.bitwise_and: lambda x, y: x & y,
-    np.bitwise_or: lambda x, y: x | y,
-    np.bitwise_xor: lambda x, y: x ^ y,
-    np.left_shift: lambda x, y: x << y,
-    np.right_shift: lambda x, y: x >> y,
-    np.power: lambda x, y: x**y,
+    ufunc: getattr(operator, name) for ufunc, name in _NAMES.items()
 }
 """What Python computes of numbers that are known."""
 

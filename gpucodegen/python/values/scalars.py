@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -51,7 +51,8 @@ def known(value: Any) -> Scalar:
     int numpy.float32
     """
     if isinstance(value, np.generic):
-        return Scalar(value.dtype, constant=value.item())
+        number = cast("Any", value)
+        return Scalar(number.dtype, constant=number.item())
     return Scalar(type(value), constant=value)
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -167,8 +167,9 @@ def of_argument(value: Any) -> ArgumentType | None:
     >>> print(of_argument(np.zeros((3, 1), "f4")))
     float32[:, 1]
     """
-    if type(value) in PYTHON:
-        return type(value)
+    own = cast("Any", type(value))
+    if own in PYTHON:
+        return own
     dtype = getattr(value, "dtype", None)
     name = str(dtype).rpartition(".")[2]  # torch.float32
     if dtype is None or name not in NUMPY:
@@ -209,12 +210,12 @@ def of_annotation(note: Any) -> ArgumentType | None:
             return None
         shape = tuple(int(part) if part.isdigit() else None for part in entries)
         return ArrayType(np.dtype(name), shape)
-    if note in PYTHON:
+    if note is bool or note is int or note is float:
         return note
-    is_scalar = isinstance(note, type) and issubclass(note, np.generic)
-    if is_scalar and np.dtype(note).name in NUMPY:
-        return np.dtype(note)
-    return None
+    if not isinstance(note, type) or not issubclass(note, np.generic):
+        return None
+    found: Any = np.dtype(cast("Any", note))
+    return found if found.name in NUMPY else None
 
 
 def required(value: Any, name: str, function: str) -> ArgumentType:
