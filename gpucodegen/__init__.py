@@ -38,6 +38,7 @@ if TYPE_CHECKING:
         VerifyError,
     )
     from gpucodegen.program import Program
+    from gpucodegen.python.build import build
     from gpucodegen.python.function import jit
     from gpucodegen.report.explanation import explain
     from gpucodegen.tuning.tune import tune
@@ -51,6 +52,7 @@ __all__ = [
     "Program",
     "VerifyError",
     "analyze",
+    "build",
     "check",
     "compile",
     "explain",
@@ -69,6 +71,7 @@ _HOMES: dict[str, str] = {
     "Program": "program",
     "VerifyError": "errors",
     "analyze": "analysis",
+    "build": "python.build",
     "check": "checking",
     "compile": "api",
     "explain": "report.explanation",

@@ -4,4 +4,5 @@
 - `values`: numbers and arrays, their types and what is computed of them
 - `translation`: statements and expressions as arith, memref, linalg and scf
 - `function`: `jit`, and the functions that it makes
+- `build`: MLIR built by Python, step by step
 """

@@ -7,17 +7,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from gpucodegen.dialects import func
 from gpucodegen.dialects.builtin import Module
 from gpucodegen.dialects.verifier import verify
-from gpucodegen.ir.attributes import IntegerAttr, StringAttr, SymbolRefAttr, TypeAttr
+from gpucodegen.ir.attributes import IntegerAttr, SymbolRefAttr
 from gpucodegen.ir.operation import (
     Operation,
     Value,
     rewrite_bottom_up,
-    single_block,
     substitute_values,
 )
-from gpucodegen.ir.types import FunctionType, Type
+from gpucodegen.ir.types import Type
 from gpucodegen.passes.framework.operation_list import OperationList
 from gpucodegen.python.source import PythonSource, read
 from gpucodegen.python.translation.context import (
@@ -103,31 +103,24 @@ class Unit:
             for name, t in zip(function.parameters, types, strict=True)
         ]
         for name, value, t in zip(function.parameters, arguments, types, strict=True):
-            c.variables[name] = _argument(entry, value, t)
+            c.variables[name] = argument(entry, value, t)
         top = len(self.made) == 1
         results = _translate_body(c, source)
         described, values = _results(c, results, arguments)
         symbol = self._symbol(source.tree.name)
         c.b.add("func.return", values)
-        ty = FunctionType(
-            tuple(a.type for a in arguments), tuple(v.type for v in values)
-        )
-        attributes: dict[str, Any] = {
-            "sym_name": StringAttr(symbol),
-            "function_type": TypeAttr(ty),
-        }
-        if not top:
-            attributes["sym_visibility"] = StringAttr("private")
-        body = single_block(_tidy(c.b.operations), arguments)
+        returned = [v.type for v in values]
         self.operations.append(
-            Operation(
-                "func.func",
-                attributes=attributes,
-                regions=(body,),
+            func.func(
+                symbol,
+                arguments,
+                returned,
+                tidy(c.b.operations),
+                "public" if top else "private",
                 location=source.location(source.tree),
             )
         )
-        return Made(symbol, described, ty.results)
+        return Made(symbol, described, tuple(returned))
 
     def call(
         self, c: Context, node: ast.Call, callee: Any, arguments: list[Bound]
@@ -150,7 +143,8 @@ class Unit:
         return rebuilt(made.results, iter(parts))
 
 
-def _argument(b: OperationList, value: Value, t: ArgumentType) -> Bound:
+def argument(b: OperationList, value: Value, t: ArgumentType) -> Bound:
+    """An argument of a type; the extents of an array are asked for."""
     if not isinstance(t, ArrayType):
         return Scalar(t, value)
     extents = tuple(extent_of(b, value, d) for d in range(len(t.shape)))
@@ -223,7 +217,7 @@ def _received(b: OperationList, result: Result, given: Any, values: list[Any]) -
     return View(memory, result.dtype, extents, roots)
 
 
-def _tidy(operations: Sequence[Operation]) -> list[Operation]:
+def tidy(operations: Sequence[Operation]) -> list[Operation]:
     """Each constant once, at the top; no extents that nothing uses."""
     first: dict[Any, Operation] = {}
     same: dict[Value, Value] = {}

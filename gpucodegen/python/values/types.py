@@ -188,6 +188,7 @@ def _is_contiguous(array: Any) -> bool:
     return bool(getattr(flags, "c_contiguous", True))
 
 
+_NAMED = {"float": float, "int": int, "index": int, "bool": bool}
 _ARRAY = re.compile(r"(\w+)\[([^\]]*)\]")
 
 
@@ -201,9 +202,7 @@ def of_annotation(note: Any) -> ArgumentType | None:
         found = _ARRAY.fullmatch(note.strip())
         if found is None:
             known = SHORT.get(note, note)
-            return {"float": float, "int": int, "bool": bool}.get(known) or (
-                np.dtype(known) if known in NUMPY else None
-            )
+            return _NAMED.get(known) or (np.dtype(known) if known in NUMPY else None)
         name = SHORT.get(found[1], found[1])
         entries = [part.strip() for part in found[2].split(",")]
         if name not in NUMPY:
