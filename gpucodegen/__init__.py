@@ -40,6 +40,8 @@ if TYPE_CHECKING:
     )
     from gpucodegen.interop import dask, jax, torch
     from gpucodegen.program import Program
+    from gpucodegen.python.build import build
+    from gpucodegen.python.function import jit
     from gpucodegen.report.explanation import explain
     from gpucodegen.tuning.tune import tune
 
@@ -53,12 +55,14 @@ __all__ = [
     "VerifyError",
     "__version__",
     "analyze",
+    "build",
     "check",
     "compile",
     "dask",
     "debug",
     "explain",
     "jax",
+    "jit",
     "kernels",
     "parse",
     "torch",
@@ -74,12 +78,14 @@ _HOMES: dict[str, str] = {
     "Program": "program",
     "VerifyError": "errors",
     "analyze": "analysis",
+    "build": "python.build",
     "check": "api",
     "compile": "api",
     "debug": "debugging.levels",
     "explain": "report.explanation",
     "dask": "interop.dask",
     "jax": "interop.jax",
+    "jit": "python.function",
     "kernels": "kernels",
     "parse": "api",
     "torch": "interop.torch",

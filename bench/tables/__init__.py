@@ -22,6 +22,7 @@ TABLES: dict[str, str] = {
     "stencils": "grids relaxed over many steps in time",
     "polybench": "PolyBench against loops in Numba and expressions in NumPy",
     "kernels": "ready-made operations against NumPy, torch and JAX",
+    "jit": "functions of plain Python, by jit and by Numba",
     "tuning": "programs of the other tables, tuned quickly and in full, untuned",
     "analysis": "how long the analysis of each PolyBench kernel takes",
     "safety": "accesses checked as they run, against the same without checks",

@@ -54,7 +54,7 @@ def _with_arguments(results: Any, given: dict[int, Any]) -> Any:
     return given.get(id(results), results)
 
 
-def tell(function: str, argument: str, strides: Sequence[int], reason: str) -> None:
+def warn(function: str, argument: str, strides: Sequence[int], reason: str) -> None:
     """Warn that every call copies an argument."""
     errors.tell(
         errors.ArgumentCopied(

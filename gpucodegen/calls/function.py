@@ -14,7 +14,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from gpucodegen import errors
-from gpucodegen.calls.copies import on_copies, tell
+from gpucodegen.calls.copies import on_copies, warn
 from gpucodegen.calls.foreign import put, taken
 from gpucodegen.calls.form import Form, form_of
 from gpucodegen.calls.launch import Entry, unlike
@@ -271,7 +271,7 @@ class Function:
                 reason = problem.message
         self._without.add(key)
         for n in places:
-            tell(self.name, signature.parameters[n].name, values[n].strides, reason)
+            warn(self.name, signature.parameters[n].name, values[n].strides, reason)
         return None
 
     def _noting(

@@ -17,6 +17,7 @@ error: unknown operation 'a.b'. Check the spelling, or allow unregistered operat
 - `compile`: valid modules that cannot be compiled as asked
 - `launch`: wrong calls, and failures while running
 - `faults`: what a kernel did wrong on the emulated device
+- `python`: Python functions that cannot be compiled as they are
 - `warnings`: what is only told
 - `telling`: warnings told at the caller's line
 - `focus`: at which operand an error points
@@ -29,6 +30,7 @@ from gpucodegen.errors.compile import *
 from gpucodegen.errors.faults import *
 from gpucodegen.errors.launch import *
 from gpucodegen.errors.parse import *
+from gpucodegen.errors.python import *
 from gpucodegen.errors.telling import tell as tell
 from gpucodegen.errors.verify import *
 from gpucodegen.errors.warnings import *

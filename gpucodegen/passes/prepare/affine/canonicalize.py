@@ -9,15 +9,23 @@ from typing import ClassVar
 
 from gpucodegen.dialects import affine, arith
 from gpucodegen.dialects.builtin import Module
+from gpucodegen.dialects.memref import Slice
 from gpucodegen.ir.affine.expressions import Const
 from gpucodegen.ir.attributes import AffineMapAttr, IntegerAttr, IntegerSetAttr, number
 from gpucodegen.ir.operation import Block, Operation, Region, Value, renamed
-from gpucodegen.ir.types import INDEX, IndexType, IntegerType, element_type
+from gpucodegen.ir.types import (
+    INDEX,
+    IndexType,
+    IntegerType,
+    MemRefType,
+    element_type,
+)
 from gpucodegen.passes.framework.base import ModulePass
 from gpucodegen.passes.framework.indexing import Index, from_map
 from gpucodegen.passes.framework.map_operands import rewrite_maps
 from gpucodegen.passes.prepare.affine.dead_code import without_dead_code
 from gpucodegen.passes.prepare.functions.block_graph import simplified
+from gpucodegen.passes.prepare.tensors.kept import kept_dimensions
 
 _CAST = "builtin.unrealized_conversion_cast"
 ROUNDS = 4
@@ -226,7 +234,18 @@ def _dim(folder: _Folder, op: Operation) -> int | None:
     index = folder.integer(op.operands[1])
     if shape is None or index is None or not 0 <= index < len(shape):
         return None
-    return shape[index]
+    return _part_extent(folder, op, index) if shape[index] is None else shape[index]
+
+
+def _part_extent(folder: _Folder, op: Operation, index: int) -> int | None:
+    """The extent of a part of a buffer whose size is a constant value."""
+    part = folder.definitions.get(op.operands[0])
+    if part is None or part.name != "memref.subview":
+        return None
+    sizes, ty = Slice(part).sizes, part.result.type
+    shape = ty.shape if isinstance(ty, MemRefType) else ()
+    size = sizes[kept_dimensions(sizes, shape)[index]]
+    return size if isinstance(size, int) else folder.integer(size)
 
 
 def _comparison(folder: _Folder, op: Operation) -> int | None:

@@ -247,7 +247,10 @@ def _cast(raiser: _Raiser, op: Operation) -> Index | None:
 
 
 def _digit(operator: str) -> Callable[[_Raiser, Operation], Index | None]:
-    """Quotient or remainder of a natural index and a positive constant."""
+    """Quotient or remainder of an index and a positive constant.
+
+    The index is natural where the operation does not round towards minus infinity.
+    """
 
     def evaluate(raiser: _Raiser, op: Operation) -> Index | None:
         found = raiser.known(op.operands)
@@ -255,7 +258,8 @@ def _digit(operator: str) -> Callable[[_Raiser, Operation], Index | None]:
         if not found or constant is None or op.result.type != INDEX:
             return None
         divisor = _DIVISORS.get(op.name, int)(constant)
-        if divisor <= 0 or not raiser.conditions.is_natural(found[0]):
+        is_exact = op.name in _FLOORED or raiser.conditions.is_natural(found[0])
+        if divisor <= 0 or not is_exact:
             return None
         return found[0] // divisor if operator == "//" else found[0] % divisor
 
@@ -267,6 +271,10 @@ _DIVISORS: dict[str, Callable[[int], int]] = {
     "arith.shrui": lambda bits: 1 << bits if 0 <= bits < 31 else 0,
 }
 """What else divides: masks of low bits, and shifts."""
+
+
+_FLOORED = frozenset({"arith.floordivsi"})
+"""What divides as affine expressions do, negative numbers too."""
 
 
 Several = tuple[str, list[Index]]
@@ -326,6 +334,9 @@ _INDICES: dict[str, Callable[[_Raiser, Operation], Index | None]] = {
     "arith.subi": _sum(-1),
     "arith.muli": _product,
     "arith.index_cast": _cast,
-    **dict.fromkeys(("arith.divui", "arith.divsi", "arith.shrui"), _digit("//")),
+    **dict.fromkeys(
+        ("arith.divui", "arith.divsi", "arith.floordivsi", "arith.shrui"),
+        _digit("//"),
+    ),
     **dict.fromkeys(("arith.remui", "arith.remsi", "arith.andi"), _digit("%")),
 }

@@ -1,0 +1,330 @@
+"""``gpucodegen.jit``: a Python function that runs as MLIR."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, overload
+
+import numpy as np
+
+from gpucodegen import errors
+from gpucodegen.calls.function import Function
+from gpucodegen.options import make_options
+from gpucodegen.python.source import read
+from gpucodegen.python.translation.context import leaves, rebuilt
+from gpucodegen.python.translation.units import ArrayResult, Given, Made, Unit
+from gpucodegen.python.values.types import (
+    ArgumentType,
+    ArrayType,
+    dtype_of,
+    is_python,
+    of_annotation,
+    required,
+)
+
+if TYPE_CHECKING:
+    from gpucodegen.dialects.builtin import Module
+    from gpucodegen.program import Program
+    from gpucodegen.report.explanation import Explanation
+    from gpucodegen.report.gpu.report import GpuReport
+    from gpucodegen.tuning.result import TuneResult
+
+Types = tuple[ArgumentType, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Compiled:
+    """A function for arguments of certain types: its module and its program."""
+
+    module: Module
+    made: Made
+    program: Program
+
+    @property
+    def function(self) -> Function:
+        """What is called."""
+        return self.program[self.made.symbol]
+
+
+class JitFunction:
+    """A Python function that is compiled for the types of its arguments.
+
+    Calls behave as those of ``py_func``, the function itself: arrays are changed in
+    place, and results are returned.
+    """
+
+    py_func: Callable[..., Any]
+    __name__: str
+
+    def __init__(
+        self, function: Callable[..., Any], options: Mapping[str, Any]
+    ) -> None:
+        """Remember the function; nothing is read before it is called."""
+        self.py_func = function
+        self.options = dict(options)
+        self.signature = inspect.signature(function)
+        self._made: dict[Types, Compiled] = {}
+        functools.update_wrapper(self, function)
+        self.__signature__ = self.signature
+
+    def __repr__(self) -> str:
+        return f"<jit {self.__name__}{self.signature}>"
+
+    @property
+    def parameters(self) -> tuple[str, ...]:
+        """Names of the arguments."""
+        return tuple(self.signature.parameters)
+
+    def __call__(self, *arguments: Any, **named: Any) -> Any:
+        """Compile if these types are new, run, and return what the function does."""
+        given = self._given(arguments, named)
+        with self._lines():
+            made = self.compiled(self._types(given))
+            result = made.function(*given)
+        return _restored(made.made.results, result, given)
+
+    def mlir(self, *arguments: Any, **named: Any) -> str:
+        """The MLIR for arguments of these types; without any, for the annotations.
+
+        >>> from gpucodegen.python.function import jit
+        >>> @jit
+        ... def add(x: float, y: float):
+        ...     return x + y
+        >>> print(add.mlir())
+        module {
+          func.func @add(%x: f64, %y: f64) -> f64 {
+            %0 = arith.addf %x, %y : f64
+            return %0 : f64
+          }
+        }
+        """
+        return str(self._for(arguments, named).module)
+
+    def explain(
+        self, *arguments: Any, targets: Sequence[str] | None = None, **named: Any
+    ) -> Explanation:
+        """What is proven of each nest, with the lines of Python; as `explain` says it.
+
+        Sizes are those of the arguments.
+        """
+        from gpucodegen.compiling.targets.registry import mappings
+        from gpucodegen.report.explanation import explain_module
+        from gpucodegen.report.sizes import Sizes
+
+        made = self._sized(arguments, named)
+        with self._lines():
+            return explain_module(
+                made.module,
+                read(self.py_func).text,
+                made.made.symbol,
+                Sizes(),
+                mappings() if targets is None else targets,
+            )
+
+    def report(
+        self, *arguments: Any, arch: str = "", device: str = "", **named: Any
+    ) -> GpuReport:
+        """What limits the kernels on a GPU, estimated without one, at these sizes."""
+        from gpucodegen.report.gpu.report import ARCHITECTURE, report_module
+        from gpucodegen.report.sizes import Sizes
+
+        made = self._sized(arguments, named)
+        architecture = arch or ARCHITECTURE
+        text = read(self.py_func).text
+        with self._lines():
+            return report_module(
+                made.module, text, architecture, device, made.made.symbol, Sizes()
+            )
+
+    def tune(self, *arguments: Any, **options: Any) -> TuneResult:
+        """Time schedules for these arguments and keep the fastest, as `gcg.tune` does.
+
+        Options are those of `gcg.tune`; calls use what was found from then on.
+        """
+        from gpucodegen.tuning.tune import tune
+
+        given = self._given(arguments, {})
+        with self._lines():
+            made = self.compiled(self._types(given))
+            chosen = {**self.options, **options}
+            found = tune(made.module, made.made.symbol, *given, **chosen)
+        self._made.clear()  # calls ask the store of winners again
+        return found
+
+    def source(self, *arguments: Any, **named: Any) -> str:
+        """The generated Python for arguments of these types, after a call with them."""
+        made = self._for(arguments, named)
+        return made.program.source(made.made.symbol)
+
+    def program(self, *arguments: Any, **named: Any) -> Program:
+        """The program for arguments of these types: stages, assembly and the rest."""
+        return self._for(arguments, named).program
+
+    # -- one form of the function ------------------------------------------------------
+
+    def compiled(self, types: Types) -> Compiled:
+        """The function for arguments of these types.  Raises PythonError."""
+        if types not in self._made:
+            self._made[types] = self._compile(types)
+        return self._made[types]
+
+    def _compile(self, types: Types) -> Compiled:
+        from gpucodegen.api import compile as compile_module
+
+        unit = Unit()
+        made = unit.function(self, types)
+        module = unit.module()
+        return Compiled(module, made, compile_module(module, **self.options))
+
+    def _for(self, arguments: Sequence[Any], named: Mapping[str, Any]) -> Compiled:
+        if not arguments and not named and self.parameters:
+            missing = [n for n, t in self._annotated().items() if t is None]
+            if not missing:
+                return self.compiled(tuple(self._annotated().values()))
+        with self._lines():
+            return self.compiled(self._types(self._given(arguments, named)))
+
+    def _sized(self, arguments: Sequence[Any], named: Mapping[str, Any]) -> Compiled:
+        """The function for arrays of just these extents."""
+        if not arguments and not named:
+            return self._for(arguments, named)
+        given = self._given(arguments, named)
+        types = [
+            ArrayType(t.dtype, tuple(v.shape), t.contiguous)
+            if isinstance(t, ArrayType)
+            else t
+            for t, v in zip(self._types(given), given, strict=True)
+        ]
+        with self._lines():
+            return self.compiled(tuple(types))
+
+    def _annotated(self) -> dict[str, ArgumentType | None]:
+        globals_ = getattr(self.py_func, "__globals__", {})
+        found: dict[str, ArgumentType | None] = {}
+        for name, parameter in self.signature.parameters.items():
+            note = parameter.annotation
+            if isinstance(note, str) and of_annotation(note) is None:
+                note = _evaluated(note, globals_)
+            found[name] = of_annotation(note)
+        return found
+
+    def _given(self, arguments: Sequence[Any], named: Mapping[str, Any]) -> list[Any]:
+        """The arguments in order, with defaults.  Raises WrongPythonCall."""
+        if not named and len(arguments) == len(self.signature.parameters):
+            return list(arguments)
+        try:
+            bound = self.signature.bind(*arguments, **named)
+        except TypeError as problem:
+            raise errors.WrongPythonCall(
+                function=self.__name__, signature=self.signature, problem=problem
+            ) from None
+        bound.apply_defaults()
+        return list(bound.arguments.values())
+
+    def _types(self, given: Sequence[Any]) -> Types:
+        """Types of arguments: annotations say more than a call does of numbers."""
+        notes = self._notes
+        return tuple(
+            [
+                note if note is not None else required(value, name, self.__name__)
+                for value, (name, note) in zip(given, notes.items(), strict=True)
+            ]
+        )
+
+    @functools.cached_property
+    def _notes(self) -> dict[str, ArgumentType | None]:
+        kinds = {p.kind for p in self.signature.parameters.values()}
+        starred = kinds & {
+            inspect.Parameter.VAR_POSITIONAL,
+            inspect.Parameter.VAR_KEYWORD,
+        }
+        if starred:
+            source = read(self.py_func)
+            raise errors.UnsupportedPython(
+                source.location(source.tree),
+                what="`*` and `**` among the parameters",
+                hint="Name each of them",
+            ).with_source(source.text)
+        return self._annotated()
+
+    @contextmanager
+    def _lines(self) -> Generator[None]:
+        """Errors show the line of Python that they are about."""
+        try:
+            yield
+        except errors.Error as error:
+            if error.place is not None and not error.source_lines:
+                error.with_source(read(self.py_func).text)
+            raise
+
+
+def _evaluated(note: str, names: dict[str, Any]) -> Any:
+    """An annotation that was kept as text."""
+    try:
+        return eval(note, names)  # noqa: S307 - the function's own annotation
+    except Exception:  # noqa: BLE001 - then it says nothing
+        return None
+
+
+def _restored(results: Any, returned: Any, given: Sequence[Any]) -> Any:
+    """Results as Python's function returns them."""
+    kinds = list(leaves(results))
+    count = sum(not (k is None or isinstance(k, Given)) for k in kinds)
+    values = iter(returned if count > 1 else (returned,))
+    return rebuilt(results, iter([_one(kind, values, given) for kind in kinds]))
+
+
+def _one(kind: Any, values: Any, given: Sequence[Any]) -> Any:
+    if kind is None:
+        return None
+    if isinstance(kind, Given):
+        return given[kind.number]
+    value = next(values)
+    if isinstance(kind, ArrayResult):
+        is_same = str(value.dtype) == kind.dtype.name
+        return value if is_same else value.view(kind.dtype)
+    if is_python(kind):
+        return kind(value)
+    if kind.kind == "u":
+        value &= np.iinfo(kind).max
+    return dtype_of(kind).type(value)
+
+
+@overload
+def jit(function: Callable[..., Any], /) -> JitFunction: ...
+@overload
+def jit(**options: Any) -> Callable[[Callable[..., Any]], JitFunction]: ...
+def jit(function: Callable[..., Any] | None = None, /, **options: Any) -> Any:
+    """Compile a Python function of loops, indices, arithmetic and arrays.
+
+    Used as ``@jit`` or as ``@jit(target="sim")``; options are those of
+    `gpucodegen.compile`.  The function is read when it is first called, and compiled
+    for the types of the arguments: those of annotations, else those of the call.
+    Numbers that it finds in globals are frozen then.
+
+    What it may hold is in docs/python.md; anything else raises a `PythonError` at its
+    line, which says what to write instead.  The function itself is ``f.py_func``.
+
+    >>> import numpy as np
+    >>> @jit(target="cpu")
+    ... def smooth(a, b):
+    ...     for i in range(1, len(a) - 1):
+    ...         b[i] = (a[i - 1] + a[i] + a[i + 1]) / 3
+    >>> a, b = np.arange(5.0), np.zeros(5)
+    >>> smooth(a, b)
+    >>> b
+    array([0., 1., 2., 3., 0.])
+    """
+    make_options(dict(options))
+
+    def decorated(inner: Callable[..., Any]) -> JitFunction:
+        return JitFunction(inner, options)
+
+    return decorated if function is None else decorated(function)
+
+
+__all__ = ["JitFunction", "jit"]

@@ -1,0 +1,61 @@
+"""The text of a Python function and its syntax tree, with the lines of its file."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import linecache
+import textwrap
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from gpucodegen import errors
+from gpucodegen.ir.locations import FileLoc
+
+
+@dataclass(frozen=True, slots=True)
+class PythonSource:
+    """A function's ``def``; ``text`` is that of its whole file, for quotes."""
+
+    filename: str
+    text: str
+    tree: ast.FunctionDef
+    indent: int
+
+    def location(self, node: ast.AST) -> FileLoc:
+        """The place of a node in the file."""
+        line: int = getattr(node, "lineno", self.tree.lineno)
+        column: int = getattr(node, "col_offset", 0)
+        return FileLoc(self.filename, line, column + self.indent + 1)
+
+
+def read(function: Callable[..., Any]) -> PythonSource:
+    """The source of a function that a ``def`` made.  Raises NoPythonSource.
+
+    >>> def twice(x):
+    ...     return 2 * x
+    >>> read(twice).tree.name
+    'twice'
+    """
+    code = inspect.unwrap(function).__code__
+    lines = linecache.getlines(code.co_filename, function.__globals__)
+    try:
+        block = inspect.getblock(lines[code.co_firstlineno - 1 :])
+    except IndexError:
+        block = []
+    tree = _definition(textwrap.dedent("".join(block)), function.__name__)
+    first = block[0] if block else ""
+    ast.increment_lineno(tree, code.co_firstlineno - 1)
+    indent = len(first) - len(first.lstrip())
+    return PythonSource(code.co_filename, "".join(lines), tree, indent)
+
+
+def _definition(text: str, name: str) -> ast.FunctionDef:
+    try:
+        body = ast.parse(text).body
+    except SyntaxError:  # a lambda inside of a longer statement
+        body = []
+    if len(body) != 1 or not isinstance(body[0], ast.FunctionDef):
+        raise errors.NoPythonSource(name=name)
+    return body[0]

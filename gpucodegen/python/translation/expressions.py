@@ -1,0 +1,280 @@
+"""The value of an expression: a number, an array, a tuple, or an object of Python."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Sequence
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+
+from gpucodegen.ir.operation import Operation, Region, single_block
+from gpucodegen.ir.types import I1
+from gpucodegen.passes.framework.operation_list import OperationList
+from gpucodegen.python.translation import calls, indexing
+from gpucodegen.python.translation.context import Bound, Context, Rule, frozen, is_tuple
+from gpucodegen.python.translation.operators import (
+    HINT,
+    combined,
+    elementwise,
+    truth,
+)
+from gpucodegen.python.values.arrays import Array, Lazy, View, lazy
+from gpucodegen.python.values.elementwise import apply
+from gpucodegen.python.values.scalars import Scalar, chosen, convert, known
+from gpucodegen.python.values.types import joined
+
+
+def evaluate(c: Context, node: ast.expr) -> Bound:
+    """The value of an expression."""
+    rule = _RULES.get(type(node))
+    if rule is None:
+        what = f"`{ast.unparse(node):.60}` ({type(node).__name__})"
+        raise c.refuse(node, what, _HINTS.get(type(node), HINT))
+    c.at(node)
+    value = rule(c, node)
+    c.at(node)
+    return value
+
+
+_HINTS: dict[type[ast.AST], str] = {
+    ast.ListComp: "Fill an array of numpy.empty in a loop",
+    ast.GeneratorExp: "Add up in a loop, or use numpy.sum of an array",
+    ast.List: "Use a tuple of numbers, or an array of numpy.empty",
+    ast.Dict: "Use arrays, indexed by integers",
+    ast.Lambda: "Write a function with `def`, decorated with jit",
+    ast.JoinedStr: "Make texts outside of the function",
+}
+
+
+def scalar(c: Context, node: ast.expr, what: str) -> Scalar:
+    """The value of an expression that must be a number."""
+    value = evaluate(c, node)
+    if isinstance(value, Scalar):
+        return value
+    raise c.wrong(node, what, [value], "Use a number, such as an element of the array")
+
+
+def _constant(c: Context, node: ast.Constant) -> Bound:
+    if isinstance(node.value, complex):
+        hint = "Keep the real and the imaginary part in two floats"
+        raise c.refuse(node, "complex numbers", hint)
+    if type(node.value) is int and not -(1 << 63) <= node.value < 1 << 63:
+        raise c.refuse(node, "integers of more than 64 bits", "Use a float")
+    return frozen(node.value)
+
+
+def _name(c: Context, node: ast.Name) -> Bound:
+    value = c.lookup(node)
+    if isinstance(value, np.ndarray):
+        hint = f"Pass '{node.id}' as an argument"
+        raise c.refuse(node, f"the global array '{node.id}'", hint)
+    return value
+
+
+def _tuple(c: Context, node: ast.Tuple) -> Bound:
+    return tuple([evaluate(c, part) for part in node.elts])
+
+
+def _binary(c: Context, node: ast.BinOp) -> Bound:
+    values = [evaluate(c, node.left), evaluate(c, node.right)]
+    c.at(node)
+    return combined(c, node, node.op, values)
+
+
+def _unary(c: Context, node: ast.UnaryOp) -> Bound:
+    value = evaluate(c, node.operand)
+    if isinstance(node.op, ast.Not):
+        return apply(c.b, np.logical_not, [truth(c, node.operand, value)])
+    return combined(c, node, node.op, [value])
+
+
+def _compare(c: Context, node: ast.Compare) -> Bound:
+    values = [evaluate(c, node.left), *(evaluate(c, e) for e in node.comparators)]
+    c.at(node)
+    found: Bound = None
+    for op, left, right in zip(node.ops, values, values[1:], strict=False):
+        made = combined(c, node, op, [left, right])
+        both = [found, made]
+        found = (
+            made
+            if found is None
+            else elementwise(c, node, np.logical_and, both, "a chained comparison")
+        )
+    return found
+
+
+def _logical(c: Context, node: ast.BoolOp) -> Bound:
+    """Operands on the right are only evaluated if they decide, where that can show."""
+    is_and = isinstance(node.op, ast.And)
+    found = truth(c, node.values[0], evaluate(c, node.values[0]))
+    for operand in node.values[1:]:
+        if found.value is None:
+            if found.constant is not is_and:
+                return found
+            found = truth(c, operand, evaluate(c, operand))
+            continue
+        with c.block() as inner:
+            other = truth(c, operand, evaluate(c, operand))
+            value = other.ssa(inner)
+        with c.block() as skipped:
+            same = known(not is_and).ssa(skipped)
+        arms = (inner, value), (skipped, same)
+        first, second = arms if is_and else arms[::-1]
+        found = Scalar(bool, _either(c, found, first, second))
+    return found
+
+
+Arm = tuple[OperationList, Any]
+
+
+def _either(c: Context, condition: Scalar, yes: Arm, no: Arm) -> Any:
+    """One of two values: both computed, if nothing shows that they are."""
+    where = condition.ssa(c.b)
+    if all(is_harmless(ops.operations) for ops, _ in (yes, no)):
+        for ops, _ in (yes, no):
+            c.b.operations += ops.operations
+        if yes[1].type == I1:
+            return _of_truth(c, where, yes, no)
+        return chosen(c.b, where, yes[1], no[1])
+    regions: list[Region] = []
+    for ops, value in (yes, no):
+        ops.add("scf.yield", (value,))
+        regions.append(single_block(ops.operations))
+    return c.b.add("scf.if", (where,), [yes[1].type], {}, regions)[0]
+
+
+def _of_truth(c: Context, where: Any, yes: Arm, no: Arm) -> Any:
+    """``and`` and ``or`` as such where they are: conditions on indices stay affine."""
+    for arm, other, name, value in (
+        (no, yes, "arith.andi", False),
+        (yes, no, "arith.ori", True),
+    ):
+        if _known_truth(arm) is value:
+            return c.b.add(name, (where, other[1]), [I1])[0]
+    return chosen(c.b, where, yes[1], no[1])
+
+
+def _known_truth(arm: Arm) -> bool | None:
+    """What an arm is, if it is nothing but a constant."""
+    operations, value = arm[0].operations, arm[1]
+    if len(operations) != 1 or operations[0].name != "arith.constant":
+        return None
+    return bool(operations[0].integer("value")) if value.type == I1 else None
+
+
+def is_harmless(operations: Sequence[Operation]) -> bool:
+    """Whether nothing shows that the operations ran: no access, no division."""
+    return all(
+        (op.dialect in ("arith", "math") and not _divides(op.name))
+        or op.name == "memref.dim"
+        for op in operations
+    )
+
+
+def _divides(name: str) -> bool:
+    return name.endswith("i") and ("div" in name or "rem" in name)
+
+
+def _conditional(c: Context, node: ast.IfExp) -> Bound:
+    test = truth(c, node.test, evaluate(c, node.test))
+    if test.value is None:
+        return evaluate(c, node.body if test.constant else node.orelse)
+    arms: list[tuple[OperationList, Scalar]] = []
+    for part in (node.body, node.orelse):
+        with c.block() as inner:
+            arms.append((inner, scalar(c, part, "a conditional expression")))
+    c.at(node)
+    values = [value for _, value in arms]
+    try:
+        kind = joined(values[0].kind, values[1].kind)
+    except TypeError:
+        hint = "Convert both to one type"
+        raise c.wrong(node, "a conditional expression", values, hint) from None
+    made = [(ops, convert(ops, value, kind).ssa(ops)) for ops, value in arms]
+    return Scalar(kind, _either(c, test, made[0], made[1]))
+
+
+def _subscript(c: Context, node: ast.Subscript) -> Bound:
+    base = evaluate(c, node.value)
+    if is_tuple(base):
+        parts = base
+        index = scalar(c, node.slice, "an index of a tuple")
+        if index.value is not None or not -len(parts) <= index.constant < len(parts):
+            hint = "Use a number, or an array instead of the tuple"
+            raise c.refuse(node, "an index of a tuple that is no number of it", hint)
+        return parts[index.constant]
+    if not isinstance(base, View | Lazy):
+        raise c.wrong(node, "a subscript", [base], "Index an array or a tuple")
+    where = indexing.subscript(c, evaluate, base, node)
+    c.at(node)
+    return indexing.read(c, base, where)
+
+
+def _attribute(c: Context, node: ast.Attribute) -> Bound:
+    base = evaluate(c, node.value)
+    if isinstance(base, View | Lazy):
+        rule = _ATTRIBUTES.get(node.attr)
+        if rule is None:
+            hint = f"Arrays have {', '.join(_ATTRIBUTES)}, and methods"
+            raise c.refuse(node, f"the attribute '{node.attr}' of an array", hint)
+        return rule(c, base)
+    if isinstance(base, ModuleType | type) and hasattr(base, node.attr):
+        return frozen(getattr(base, node.attr))
+    raise c.refuse(node, f"the attribute '{node.attr}'", HINT)
+
+
+def _size(c: Context, array: Array) -> Bound:
+    found = known(1)
+    for extent in array.extents:
+        found = apply(c.b, np.multiply, [found, extent])
+    return found
+
+
+def _shape(c: Context, array: Array) -> Bound:
+    del c
+    return array.extents
+
+
+def _rank(c: Context, array: Array) -> Bound:
+    del c
+    return known(len(array.extents))
+
+
+def _dtype(c: Context, array: Array) -> Bound:
+    del c
+    return array.dtype
+
+
+def _transposed(c: Context, array: Array) -> Bound:
+    del c
+    return lazy(array).permuted(range(len(array.extents))[::-1])
+
+
+_ATTRIBUTES: dict[str, Callable[[Context, Array], Bound]] = {
+    "shape": _shape,
+    "ndim": _rank,
+    "size": _size,
+    "dtype": _dtype,
+    "T": _transposed,
+}
+
+
+def _call(c: Context, node: ast.Call) -> Bound:
+    return calls.call(c, evaluate, node)
+
+
+_RULES: dict[type[ast.AST], Rule] = {
+    ast.Constant: _constant,
+    ast.Name: _name,
+    ast.Tuple: _tuple,
+    ast.BinOp: _binary,
+    ast.UnaryOp: _unary,
+    ast.Compare: _compare,
+    ast.BoolOp: _logical,
+    ast.IfExp: _conditional,
+    ast.Subscript: _subscript,
+    ast.Attribute: _attribute,
+    ast.Call: _call,
+}

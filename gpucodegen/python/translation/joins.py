@@ -1,0 +1,186 @@
+"""Values of a variable that meet after a branch, or at the head of a loop."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from gpucodegen import errors
+from gpucodegen.ir.operation import Value
+from gpucodegen.ir.types import INDEX, Type
+from gpucodegen.passes.framework.operation_list import OperationList
+from gpucodegen.python.translation.context import Bound, Context, described, leaves
+from gpucodegen.python.translation.ways import RESULT
+from gpucodegen.python.values.arrays import Lazy, View
+from gpucodegen.python.values.scalars import Scalar, convert, known, same
+from gpucodegen.python.values.types import element, equal, joined
+
+
+@dataclass(frozen=True)
+class NumberJoin:
+    """Numbers of a kind."""
+
+    leaf: Scalar
+
+    @property
+    def type(self) -> Type | None:
+        """What is passed on."""
+        return element(self.leaf.kind)
+
+    def value(self, b: OperationList, leaf: Any) -> Any:
+        """A number as it is passed on."""
+        return convert(b, leaf, self.leaf.kind).ssa(b)
+
+    def restored(self, _: Context, values: Any) -> Bound:
+        """The number on the other side."""
+        return Scalar(self.leaf.kind, next(values))
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, NumberJoin) and equal(other.leaf.kind, self.leaf.kind)
+
+    def __hash__(self) -> int:
+        return hash(str(self.leaf.kind))
+
+
+@dataclass(frozen=True)
+class ArrayJoin:
+    """Arrays of a memref type; ``agree``: their extents are the same values."""
+
+    leaf: View
+    agree: bool
+
+    @property
+    def type(self) -> Type | None:
+        """What is passed on."""
+        return self.leaf.type
+
+    def value(self, _: OperationList, leaf: Any) -> Any:
+        """An array as it is passed on."""
+        return leaf.memory
+
+    def restored(self, c: Context, values: Any) -> Bound:
+        """The array on the other side; its extents are asked for where they differ."""
+        memory = next(values)
+        extents = self.leaf.extents
+        if not self.agree:
+            extents = tuple(extent_of(c.b, memory, d) for d in range(len(extents)))
+        return replace(self.leaf, memory=memory, extents=extents)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, ArrayJoin):
+            return False
+        mine, theirs = ((j.leaf.roots, j.leaf.apart, j.agree) for j in (self, other))
+        return mine == theirs
+
+    def __hash__(self) -> int:
+        return hash(self.leaf.roots)
+
+
+@dataclass(frozen=True)
+class SameJoin:
+    """What is the same on all ways: nothing is passed on."""
+
+    leaf: Bound
+    type = None
+
+    def value(self, _: OperationList, __: Any) -> Any:
+        """Nothing."""
+
+    def restored(self, _: Context, __: Any) -> Bound:
+        """It itself."""
+        return self.leaf
+
+
+Join = NumberJoin | ArrayJoin | SameJoin
+Joins = list[Join]
+
+
+def joined_leaves(one: Bound, other: Bound) -> Join | None:
+    """How two leaves become one; None if they do not."""
+    if isinstance(one, Scalar) and isinstance(other, Scalar):
+        try:
+            kind = joined(one.kind, other.kind)
+        except TypeError:
+            return None
+        return NumberJoin(Scalar(kind))
+    if isinstance(one, View) and isinstance(other, View):
+        if one.memory is other.memory:
+            return ArrayJoin(one, agree=True)
+        if one.type != other.type or one.dtype != other.dtype:
+            return None
+        return ArrayJoin(
+            replace(one, roots=one.roots | other.roots),
+            same(one.extents, other.extents),
+        )
+    if isinstance(one, Scalar | View | Lazy) or one is not other:
+        return None
+    return SameJoin(one)
+
+
+def join(c: Context, node: ast.AST, name: str, values: Sequence[Bound]) -> Joins:
+    """How the leaves of two values of a variable become one."""
+    columns = [list(leaves(value)) for value in values]
+    found: list[Join] = []
+    if len({len(column) for column in columns}) == 1:
+        for one, other in zip(*columns, strict=True):
+            join = joined_leaves(one, other)
+            if join is None:
+                break
+            found.append(join)
+        else:
+            return found
+    if name == RESULT:
+        hint = "End every way through the function with `return` of the same types"
+        raise c.refuse(node, "results on some ways only", hint)
+    first, second = (described(value) for value in values)
+    if {first, second} == {str(values[0])} or first == second:
+        first, second = "one array", "one of another layout or shape"
+    raise c.located(
+        errors.VariableChangesType, node, name=name, first=first, second=second
+    )
+
+
+@dataclass(frozen=True)
+class Carried:
+    """A variable that a loop hands on; ``shape``: a value with the same tuples."""
+
+    name: str
+    joins: Joins
+    shape: Bound
+
+    @property
+    def types(self) -> list[Type]:
+        """What is passed on."""
+        return [join.type for join in self.joins if join.type is not None]
+
+    def apart(self, loop: object, numbers: Iterator[int]) -> Carried:
+        """The same with arrays that are never another one of the loop's."""
+        joins = [
+            replace(j, leaf=replace(j.leaf, apart=(loop, next(numbers))))
+            if isinstance(j, ArrayJoin)
+            else j
+            for j in self.joins
+        ]
+        return replace(self, joins=joins)
+
+    def passed(self, b: OperationList, value: Bound) -> list[Value]:
+        """The values that are passed on."""
+        pairs = zip(self.joins, leaves(value), strict=True)
+        return [j.value(b, leaf) for j, leaf in pairs if j.type is not None]
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Carried) and self.joins == other.joins
+
+    def __hash__(self) -> int:
+        return hash(self.name)
+
+
+def extent_of(b: OperationList, memory: Value, dimension: int) -> Scalar:
+    """An extent of a memref: its number, or ``memref.dim``."""
+    ty: Any = memory.type
+    if ty.shape[dimension] is not None:
+        return known(ty.shape[dimension])
+    number = b.constant(dimension, INDEX)
+    return Scalar(int, b.add("memref.dim", (memory, number), [INDEX])[0])

@@ -1,0 +1,207 @@
+"""Loops: ``scf.for`` over a range, ``scf.while``, and the variables that they carry."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from itertools import combinations, count
+from typing import Any, Protocol
+
+from gpucodegen import errors
+from gpucodegen.ir.operation import Value, single_block
+from gpucodegen.ir.types import INDEX, MemRefType
+from gpucodegen.python.translation.context import Bound, Context, leaves, rebuilt
+from gpucodegen.python.translation.expressions import evaluate
+from gpucodegen.python.translation.joins import Carried, join
+from gpucodegen.python.translation.liveness import Liveness, assigned
+from gpucodegen.python.translation.operators import truth
+from gpucodegen.python.translation.ways import range_of
+from gpucodegen.python.values.arrays import View, may_share
+from gpucodegen.python.values.scalars import Scalar, convert, integers, known
+from gpucodegen.python.values.types import category
+
+Variables = dict[str, Bound]
+_HINT = "Count with `for i in range(n)`"
+
+
+class Statements(Protocol):
+    """What translates the body of a loop."""
+
+    c: Context
+    live: Liveness
+
+    def block(self, nodes: Iterable[ast.stmt]) -> None:
+        """Statements one after another."""
+        ...
+
+
+def loop(s: Statements, node: ast.For) -> None:
+    """``scf.for`` over a range."""
+    c = s.c
+    ends = range_of(node, c.refuse)
+    if not isinstance(node.iter, ast.Call) or "range" in c.variables:
+        raise c.refuse(node, "a loop over something else than a range", _HINT)
+    start, stop, step = (_whole(s, end) for end in ends)
+    c.at(node)
+    if step.value is None and step.constant == 0:
+        raise c.refuse(node, "a range whose step is 0", "Use another step")
+    target = node.target.id if isinstance(node.target, ast.Name) else "i"
+    counted = step.value is not None or step.constant < 0
+    bounds = (start, stop, step)
+    if counted:
+        bounds = known(0), _trips(s, start, stop, step), known(1)
+    operands = [bound.ssa(c.b) for bound in bounds]
+
+    def head(iv: Value) -> None:
+        position = Scalar(int, iv)
+        if counted:
+            passed = integers(c.b, "mul", position, step)
+            position = integers(c.b, "add", start, passed)
+        c.variables[target] = position
+
+    def body(carried: Sequence[Value], own: Sequence[Carried]) -> Any:
+        iv = Value(INDEX, target, c.b.location)
+        with c.block() as inner:
+            head(iv)
+            _received(s, own, carried)
+            s.block(node.body)
+            after = {n.name: c.variables.get(n.name) for n in own}
+        return inner, iv, after
+
+    own = _carried(s, node, skip=target)
+    while True:
+        saved = dict(c.variables)
+        arguments = [Value(ty, n.name, c.b.location) for n in own for ty in n.types]
+        inner, iv, after = body(arguments, own)
+        c.variables = saved
+        wider = _widened(s, node, own, after, arguments)
+        if wider == own:
+            break
+        own = wider
+    c.at(node)
+    inner.add("scf.yield", [v for n in own for v in n.passed(inner, after[n.name])])
+    first = [v for n in own for v in n.passed(c.b, c.variables[n.name])]
+    region = single_block(inner.operations, (iv, *arguments))
+    results = c.b.add(
+        "scf.for", (*operands, *first), [v.type for v in arguments], {}, [region]
+    )
+    _left(s, node, own, results)
+
+
+def _whole(s: Statements, node: ast.expr) -> Scalar:
+    """An integer of a range."""
+    value = evaluate(s.c, node)
+    if not isinstance(value, Scalar) or category(value.kind) not in "iu":
+        raise s.c.wrong(node, "`range`", [value], "Use integers")
+    return convert(s.c.b, value, int)
+
+
+def _trips(s: Statements, start: Scalar, stop: Scalar, step: Scalar) -> Scalar:
+    """``ceil((stop - start) / step)``; a loop runs no less often than never."""
+    b = s.c.b
+    if step.value is None:
+        rest = integers(b, "sub", start, stop)
+        size = known(-step.constant)
+        more = integers(b, "add", rest, known(-step.constant - 1))
+        return integers(b, "floordiv", more, size)
+    rest = integers(b, "sub", start, stop)
+    return integers(b, "sub", known(0), integers(b, "floordiv", rest, step))
+
+
+def repeat(s: Statements, node: ast.While) -> None:
+    """``scf.while``."""
+    c = s.c
+    own = _carried(s, node)
+    while True:
+        saved = dict(c.variables)
+        asked = [Value(ty, n.name, c.b.location) for n in own for ty in n.types]
+        with c.block() as test:
+            _received(s, own, asked)
+            condition = truth(c, node.test, evaluate(c, node.test)).ssa(test)
+        c.variables = dict(saved)
+        inside = [v.renewed() for v in asked]
+        with c.block() as inner:
+            _received(s, own, inside)
+            s.block(node.body)
+            after = {n.name: c.variables.get(n.name) for n in own}
+        c.variables = saved
+        wider = _widened(s, node, own, after, inside)
+        if wider == own:
+            break
+        own = wider
+    c.at(node)
+    test.add("scf.condition", (condition, *asked))
+    inner.add("scf.yield", [v for n in own for v in n.passed(inner, after[n.name])])
+    first = [v for n in own for v in n.passed(c.b, c.variables[n.name])]
+    regions = [
+        single_block(test.operations, asked),
+        single_block(inner.operations, inside),
+    ]
+    results = c.b.add("scf.while", first, [v.type for v in asked], {}, regions)
+    _left(s, node, own, results)
+
+
+def _carried(s: Statements, node: ast.For | ast.While, skip: str = "") -> list[Carried]:
+    """Variables that an iteration hands on."""
+    c = s.c
+    needed = s.live.inside[node]
+    names = [
+        n for n in assigned(node.body) if n in c.variables and n in needed and n != skip
+    ]
+    return [
+        Carried(n, join(s.c, node, n, [c.variables[n]] * 2), c.variables[n])
+        for n in names
+    ]
+
+
+def _widened(
+    s: Statements,
+    node: ast.AST,
+    own: Sequence[Carried],
+    after: Variables,
+    inside: Sequence[Value],
+) -> list[Carried]:
+    """What variables must be to hold their values after an iteration too.
+
+    Arrays that are only swapped stay apart from each other.
+    """
+    made: list[Carried] = []
+    for n in own:
+        if after[n.name] is None:
+            raise s.c.located(errors.UndefinedName, node, name=n.name)
+        first = rebuilt(n.shape, iter([j.leaf for j in n.joins]))
+        made.append(replace(n, joins=join(s.c, node, n.name, [first, after[n.name]])))
+    before, views = (
+        [leaf for value in values for leaf in leaves(value) if isinstance(leaf, View)]
+        for values in ([n.shape for n in own], after.values())
+    )
+    arrays = {v for v in inside if isinstance(v.type, MemRefType)}
+    swapped = {v.memory for v in views} == arrays and not any(
+        may_share(x, y) for x, y in combinations(before, 2)
+    )
+    if not swapped:
+        return made
+    numbers = count()
+    return [n.apart(node, numbers) for n in made]
+
+
+def _received(s: Statements, own: Sequence[Carried], values: Sequence[Value]) -> None:
+    """The variables inside of an iteration."""
+    given = iter(values)
+    for n in own:
+        made = iter([join.restored(s.c, given) for join in n.joins])
+        s.c.variables[n.name] = rebuilt(n.shape, made)
+
+
+def _left(
+    s: Statements,
+    node: ast.For | ast.While,
+    own: Sequence[Carried],
+    values: Sequence[Value],
+) -> None:
+    """The variables after a loop: others that it assigned have no value."""
+    names = assigned([node])
+    for name in names:
+        s.c.variables.pop(name, None)
+    _received(s, own, values)

@@ -1,0 +1,181 @@
+"""Ways through a function: jumps become branches.
+
+``return`` becomes an assignment to `RESULT`; what follows a branch that ends in a jump
+moves into the other branch.  ``break`` ends the loop through a flag.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Iterable, Sequence
+from copy import deepcopy
+from dataclasses import dataclass
+
+RESULT = "return"
+"""The variable that holds the result: no name of Python."""
+
+Refuse = Callable[[ast.AST, str, str], Exception]
+Block = list[ast.stmt]
+
+
+@dataclass(slots=True)
+class Structured:
+    """Rewrites the statements of a function without jumps.
+
+    ``refuse`` makes the error for a node, what it is and what to write.
+    """
+
+    refuse: Refuse
+    flags: int = 0
+
+    def function(self, tree: ast.FunctionDef) -> Block:
+        """The body of a function."""
+        return self._sunk(tree.body, in_loop=False)
+
+    def _sunk(
+        self, block: Sequence[ast.stmt], *, in_loop: bool, flag: str = ""
+    ) -> Block:
+        """A block whose jumps are all at the end of a way."""
+        made: Block = []
+        for n, node in enumerate(block):
+            rest = list(block[n + 1 :])
+            if isinstance(node, ast.Return | ast.Break | ast.Continue):
+                return [*made, *self._jump(node, in_loop, flag)]
+            if isinstance(node, ast.If):
+                if _jumps(node):
+                    arms = (_followed(arm, rest) for arm in (node.body, node.orelse))
+                    body, other = (
+                        self._sunk(arm, in_loop=in_loop, flag=flag) for arm in arms
+                    )
+                    return [*made, _if(node, node.test, body, other)]
+                body, other = (
+                    self._sunk(arm, in_loop=in_loop, flag=flag)
+                    for arm in (node.body, node.orelse)
+                )
+                made.append(_if(node, node.test, body, other))
+            elif isinstance(node, ast.For | ast.While):
+                made += self._loop(node)
+            else:
+                made.append(node)
+        return made
+
+    def _jump(self, node: ast.stmt, in_loop: bool, flag: str) -> Block:
+        if isinstance(node, ast.Return):
+            if in_loop:
+                hint = "Assign the result to a variable, and `break`"
+                raise self.refuse(node, "`return` inside of a loop", hint)
+            value = node.value or ast.copy_location(ast.Constant(None), node)
+            return [_assigned(node, RESULT, value)]
+        if isinstance(node, ast.Break):
+            stop = ast.copy_location(ast.Constant(False), node)
+            return [_assigned(node, flag, stop)]
+        return []
+
+    def _loop(self, node: ast.For | ast.While) -> Block:
+        if node.orelse:
+            hint = "Set a flag before `break`, and ask it after the loop"
+            raise self.refuse(node, "`else` of a loop", hint)
+        if not _breaks(node.body):
+            body = self._sunk(node.body, in_loop=True)
+            made = deepcopy(node)
+            made.body = body or [ast.copy_location(ast.Pass(), node)]
+            return [made]
+        self.flags += 1
+        flag = f"runs.{self.flags}"
+        go = _assigned(node, flag, ast.Constant(True))
+        if isinstance(node, ast.While):
+            tests: list[ast.expr] = [_name(node, flag), node.test]
+            test = ast.copy_location(ast.BoolOp(ast.And(), tests), node)
+            body = self._sunk(node.body, in_loop=True, flag=flag)
+            return [go, ast.copy_location(ast.While(test, body, []), node)]
+        return [go, *self._counted(node, flag)]
+
+    def _counted(self, node: ast.For, flag: str) -> Block:
+        """``for`` over a range with ``break``: a ``while`` that counts."""
+        start, stop, step = range_of(node, self.refuse)
+        by = _number(step)
+        if not by:
+            hint = "Give the range a step that is a number other than 0"
+            raise self.refuse(node, "`break` where the step is a variable", hint)
+        count, last = f"count.{self.flags}", f"stop.{self.flags}"
+        compare = ast.Lt() if by > 0 else ast.Gt()
+        inside = ast.Compare(_name(node, count), [compare], [_name(node, last)])
+        test = ast.BoolOp(ast.And(), [_name(node, flag), inside])
+        add = ast.BinOp(_name(node, count), ast.Add(), ast.Constant(by))
+        body = [
+            _assigned(node, node.target, _name(node, count)),
+            _assigned(node, count, add),
+            *self._sunk(node.body, in_loop=True, flag=flag),
+        ]
+        loop = ast.copy_location(ast.While(test, body, []), node)
+        begin = [_assigned(node, count, start), _assigned(node, last, stop)]
+        return [*begin, ast.fix_missing_locations(loop)]
+
+
+def range_of(node: ast.For, refuse: Refuse) -> tuple[ast.expr, ast.expr, ast.expr]:
+    """Start, stop and step of ``for ... in range(...)``."""
+    call = node.iter
+    is_range = isinstance(call, ast.Call) and isinstance(call.func, ast.Name)
+    arguments = call.args if is_range and isinstance(call, ast.Call) else []
+    is_known = is_range and ast.unparse(node.iter).startswith("range(")
+    if (
+        not is_known
+        or not 1 <= len(arguments) <= 3
+        or not isinstance(node.target, ast.Name)
+    ):
+        hint = "Count with `for i in range(n)`, and index the array with `i`"
+        what = f"`for {ast.unparse(node.target)} in {ast.unparse(node.iter)}`"
+        raise refuse(node, what, hint)
+    zero, one = (ast.copy_location(ast.Constant(n), node) for n in (0, 1))
+    if len(arguments) == 1:
+        return zero, arguments[0], one
+    return arguments[0], arguments[1], (arguments[2:] or [one])[0]
+
+
+def _number(node: ast.expr) -> int:
+    try:
+        found = ast.literal_eval(node)
+    except ValueError:
+        return 0
+    return found if type(found) is int else 0
+
+
+def _name(place: ast.AST, name: str) -> ast.expr:
+    return ast.copy_location(ast.Name(name, ast.Load()), place)  # type: ignore[arg-type]
+
+
+def _assigned(place: ast.stmt, target: str | ast.expr, value: ast.expr) -> ast.stmt:
+    to = ast.Name(target, ast.Store()) if isinstance(target, str) else target
+    made = ast.copy_location(ast.Assign([to], value), place)
+    return ast.fix_missing_locations(made)
+
+
+def _if(place: ast.If, test: ast.expr, body: Block, other: Block) -> ast.stmt:
+    return ast.copy_location(
+        ast.If(test, body or [ast.copy_location(ast.Pass(), place)], other), place
+    )
+
+
+def _followed(arm: Block, rest: Block) -> Block:
+    """An arm with what comes after the branch, where it gets there."""
+    return [*arm, *deepcopy(rest)]
+
+
+def _jumps(node: ast.stmt) -> bool:
+    """Whether a way through a branch jumps out of it."""
+    if isinstance(node, ast.Return | ast.Break | ast.Continue):
+        return True
+    if isinstance(node, ast.If):
+        return any(map(_jumps, (*node.body, *node.orelse)))
+    if isinstance(node, ast.For | ast.While):
+        return any(isinstance(inner, ast.Return) for inner in ast.walk(node))
+    return False
+
+
+def _breaks(block: Iterable[ast.stmt]) -> bool:
+    """Whether a ``break`` ends the loop with this body."""
+    return any(
+        isinstance(node, ast.Break)
+        or (isinstance(node, ast.If) and _breaks((*node.body, *node.orelse)))
+        for node in block
+    )

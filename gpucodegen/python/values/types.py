@@ -1,0 +1,230 @@
+"""Types of the subset, and what NumPy makes of two of them.
+
+A number has a *kind*: ``bool``, ``int`` and ``float`` are Python's, which take part in
+arithmetic with NumPy's as NumPy says of Python's numbers (NEP 50); every other kind
+is a ``numpy.dtype``.  Results have the type that NumPy itself names for its function.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, cast
+
+import numpy as np
+
+from gpucodegen import errors
+from gpucodegen.ir.attributes import StridedLayoutAttr
+from gpucodegen.ir.types import (
+    F16,
+    F32,
+    F64,
+    I1,
+    I8,
+    I16,
+    I32,
+    I64,
+    INDEX,
+    MemRefType,
+    Type,
+)
+
+Kind = Any
+"""``bool``, ``int``, ``float`` or a ``numpy.dtype``."""
+
+PYTHON: dict[Kind, Type] = {bool: I1, int: INDEX, float: F64}
+NUMPY: dict[str, Type] = {
+    "bool": I1,
+    **{f"{u}int8": I8 for u in ("", "u")},
+    **{f"{u}int16": I16 for u in ("", "u")},
+    **{f"{u}int32": I32 for u in ("", "u")},
+    **{f"{u}int64": I64 for u in ("", "u")},
+    "float16": F16,
+    "float32": F32,
+    "float64": F64,
+}
+SHORT = {
+    "f16": "float16",
+    "f32": "float32",
+    "f64": "float64",
+    **{f"i{n}": f"int{n}" for n in (8, 16, 32, 64)},
+    **{f"u{n}": f"uint{n}" for n in (8, 16, 32, 64)},
+}
+
+
+def element(kind: Kind) -> Type:
+    """The MLIR type of a kind.
+
+    >>> print(element(int), element(float), element(np.dtype("uint8")))
+    index f64 i8
+    """
+    return PYTHON[kind] if is_python(kind) else NUMPY[kind.name]
+
+
+def is_python(kind: Kind) -> bool:
+    """Whether a kind is one of Python's: ``float`` is not ``numpy.dtype("f8")``."""
+    return isinstance(kind, type)
+
+
+def equal(one: Kind, other: Kind) -> bool:
+    """Whether two kinds are the same; NumPy calls ``float`` equal to its own.
+
+    >>> float == np.dtype("f8"), equal(float, np.dtype("f8"))
+    (True, False)
+    """
+    return one == other and is_python(one) == is_python(other)
+
+
+def category(kind: Kind) -> str:
+    """``b`` truth values, ``i`` and ``u`` integers with and without a sign, ``f``.
+
+    >>> category(int), category(np.dtype("u1")), category(np.dtype("f4"))
+    ('i', 'u', 'f')
+    """
+    return {bool: "b", int: "i", float: "f"}[kind] if is_python(kind) else kind.kind
+
+
+def dtype_of(kind: Kind) -> np.dtype[Any]:
+    """What an array of such numbers has.
+
+    >>> dtype_of(int)
+    dtype('int64')
+    """
+    return np.dtype(kind)
+
+
+def described(kind: Kind) -> str:
+    """A kind in words of Python."""
+    return kind.__name__ if is_python(kind) else f"numpy.{kind.name}"
+
+
+def resolved(ufunc: np.ufunc, kinds: Sequence[Kind]) -> tuple[list[Kind], Kind]:
+    """Kinds to which operands are converted, and the result's.  Raises TypeError.
+
+    >>> resolved(np.add, [np.dtype("f4"), float])
+    ([dtype('float32'), dtype('float32')], dtype('float32'))
+    >>> resolved(np.true_divide, [int, int])
+    ([<class 'float'>, <class 'float'>], <class 'float'>)
+    """
+    all_python = all(map(is_python, kinds))
+    asked = [np.dtype(k) if all_python or k is bool else k for k in kinds]
+    *operands, result = ufunc.resolve_dtypes((*asked, None))
+    if len({*operands}) > 1:  # comparisons of int64 with uint64
+        operands = [np.result_type(*operands)] * len(operands)
+    if all_python:
+        names = {"b": bool, "i": int, "f": float}
+        return [names[d.kind] for d in operands], names[result.kind]
+    return operands, bool if result == np.dtype(bool) else result
+
+
+def joined(one: Kind, other: Kind) -> Kind:
+    """The kind of a variable that has either.  Raises TypeError.
+
+    >>> joined(float, np.dtype("f4")), joined(int, float), joined(bool, bool)
+    (dtype('float32'), <class 'float'>, <class 'bool'>)
+    """
+    if equal(one, other):
+        return one
+    if one is bool or other is bool:
+        raise TypeError
+    return resolved(np.add, [one, other])[1]
+
+
+@dataclass(frozen=True, slots=True)
+class ArrayType:
+    """Arrays of a dtype; an extent is a number where the type says it, else None.
+
+    ``contiguous``: row-major without gaps; otherwise a call brings the strides.
+    """
+
+    dtype: np.dtype[Any]
+    shape: tuple[int | None, ...]
+    contiguous: bool = True
+
+    @property
+    def mlir(self) -> MemRefType:
+        """The memref of an argument."""
+        layout = None
+        if not self.contiguous:
+            layout = StridedLayoutAttr((None,) * len(self.shape), None)
+        return MemRefType(self.shape, element(self.dtype), layout)
+
+    def __str__(self) -> str:
+        shown = ", ".join(":" if n is None else str(n) for n in self.shape)
+        return f"{self.dtype.name}[{shown}]"
+
+
+ArgumentType = Any
+"""A kind or an `ArrayType`."""
+
+
+def of_argument(value: Any) -> ArgumentType | None:
+    """The type of what a call passes; None if it has none here.
+
+    Extents of 1 belong to the type, since they are stretched; others do not.
+
+    >>> print(of_argument(np.zeros((3, 1), "f4")))
+    float32[:, 1]
+    """
+    own = cast("Any", type(value))
+    if own in PYTHON:
+        return own
+    dtype = getattr(value, "dtype", None)
+    name = str(dtype).rpartition(".")[2]  # torch.float32
+    if dtype is None or name not in NUMPY:
+        return None
+    if isinstance(value, np.generic):
+        return np.dtype(name)
+    shape = tuple(1 if n == 1 else None for n in value.shape)
+    return ArrayType(np.dtype(name), shape, _is_contiguous(value))
+
+
+def _is_contiguous(array: Any) -> bool:
+    ask = getattr(array, "is_contiguous", None)
+    if ask is not None:
+        return bool(ask())
+    flags = getattr(array, "flags", None)
+    return bool(getattr(flags, "c_contiguous", True))
+
+
+_NAMED = {"float": float, "int": int, "index": int, "bool": bool}
+_ARRAY = re.compile(r"(\w+)\[([^\]]*)\]")
+
+
+def of_annotation(note: Any) -> ArgumentType | None:
+    """The type that an annotation names; None if it names none.
+
+    >>> print(of_annotation("f32[:, 4]"), of_annotation(np.int32))
+    float32[:, 4] int32
+    """
+    if isinstance(note, str):
+        found = _ARRAY.fullmatch(note.strip())
+        if found is None:
+            known = SHORT.get(note, note)
+            return _NAMED.get(known) or (np.dtype(known) if known in NUMPY else None)
+        name = SHORT.get(found[1], found[1])
+        entries = [part.strip() for part in found[2].split(",")]
+        if name not in NUMPY:
+            return None
+        shape = tuple(int(part) if part.isdigit() else None for part in entries)
+        return ArrayType(np.dtype(name), shape)
+    if note is bool or note is int or note is float:
+        return note
+    if not isinstance(note, type) or not issubclass(note, np.generic):
+        return None
+    found: Any = np.dtype(cast("Any", note))
+    return found if found.name in NUMPY else None
+
+
+def required(value: Any, name: str, function: str) -> ArgumentType:
+    """The type of an argument.  Raises UntypedArgument."""
+    found = of_argument(value)
+    if found is not None:
+        return found
+    dtype = getattr(value, "dtype", None)
+    what = type(value).__name__ + (f" of {dtype}" if dtype is not None else "")
+    hint = "Pass numbers, and arrays of bool, int8 to uint64 and float16 to float64"
+    if isinstance(value, list | tuple):
+        hint = "Pass numpy.array(...) of it, or its numbers one by one"
+    raise errors.UntypedArgument(name=name, function=function, actual=what, hint=hint)

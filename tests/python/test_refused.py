@@ -1,0 +1,161 @@
+"""What jit does not compile is refused at its line, with what to write instead."""
+
+from __future__ import annotations
+
+import linecache
+import textwrap
+from typing import Any
+
+import numpy as np
+import pytest
+
+import gpucodegen as gcg
+from gpucodegen import errors
+
+VECTOR, MATRIX = np.ones(4), np.ones((2, 3))
+PREFIX = (
+    "import math\nimport numpy as np\nBIG = np.ones(3)\ndef helper(x):\n    return x\n"
+)
+
+REFUSED: list[tuple[str, tuple[Any, ...], int, str, str]] = [
+    ("def f(x):\n    return [v for v in x]", (VECTOR,), 2, "ListComp", "numpy.empty"),
+    ("def f(x):\n    return {1: x}", (VECTOR,), 2, "Dict", "arrays"),
+    ("def f(x):\n    return lambda: x", (1,), 2, "Lambda", "def"),
+    ("def f(x):\n    return f'{x}'", (1,), 2, "JoinedStr", "outside"),
+    ("def f(x):\n    return 2j * x", (1,), 2, "complex", "two floats"),
+    ("def f(x):\n    for v in x:\n        pass", (VECTOR,), 2, "for v in x", "range"),
+    ("def f(x):\n    for i in range(3):\n        return i", (1,), 3, "return", "break"),
+    (
+        "def f(x):\n    for i in range(3):\n        pass\n    else:\n        x = 1",
+        (1,),
+        2,
+        "`else` of a loop",
+        "flag",
+    ),
+    ("def f(x):\n    assert x > 0\n    return x", (1,), 2, "assert", "before the call"),
+    ("def f(x):\n    raise ValueError", (1,), 2, "raise", "before the call"),
+    (
+        "def f(x):\n    try:\n        x = 1\n    finally:\n        x = 2",
+        (1,),
+        2,
+        "try",
+        "",
+    ),
+    ("def f(x):\n    import math\n    return x", (1,), 2, "import", "top of the file"),
+    ("def f(x):\n    print(x)", (1,), 2, "`print`", "outside"),
+    ("def f(x):\n    return sum(x)", (VECTOR,), 2, "`sum`", "numpy.sum"),
+    ("def f(x):\n    return helper(x)", (1,), 2, "`helper`", "gpucodegen.jit"),
+    ("def f(x):\n    return np.linalg.inv(x)", (MATRIX,), 2, "inv", "docs/python.md"),
+    ("def f(x):\n    return x + BIG", (VECTOR,), 2, "'BIG'", "as an argument"),
+    ("def f(x):\n    return y", (1,), 2, "'y' has no value", "Assign it"),
+    (
+        "def f(x):\n    if x > 0:\n        y = 1\n    return y",
+        (1,),
+        4,
+        "'y' has no value",
+        "every way",
+    ),
+    (
+        "def f(x):\n    for i in range(x):\n        y = i\n    return y",
+        (1,),
+        4,
+        "'y' has no value",
+        "every way",
+    ),
+    (
+        "def f(x, n):\n    y = x\n    if n:\n        y = 1.0\n    return y",
+        (VECTOR, 1),
+        3,
+        "variable 'y'",
+        "variable for each",
+    ),
+    ("def f(x):\n    return x[::-1]", (VECTOR,), 2, "step", "loop"),
+    ("def f(x):\n    return x[x > 0]", (VECTOR,), 2, "an index that is", "loop"),
+    ("def f(x):\n    return x[0.5]", (VECTOR,), 2, "an index", "int()"),
+    ("def f(x):\n    return x[0, 1]", (VECTOR,), 2, "2 indices", "at most 1"),
+    ("def f(x):\n    x.T[0, 0] = 1", (MATRIX,), 2, "elements", "transpose"),
+    ("def f(x):\n    return x.sort()", (VECTOR,), 2, "'sort'", "astype"),
+    ("def f(x):\n    return x.real", (VECTOR,), 2, "'real'", "shape"),
+    ("def f(x):\n    if x:\n        pass", (VECTOR,), 2, "a condition", "numpy.any"),
+    ("def f(x):\n    return math.sin(x)", (VECTOR,), 2, "math.sin", "numpy.sin"),
+    ("def f(x):\n    return x & 1", (1.5,), 2, "BitAnd", "Convert"),
+    ("def f(x):\n    x[0] = x", (VECTOR,), 2, "an element", "slice"),
+    ("def f(x):\n    return np.sum(x, axis=2)", (MATRIX,), 2, "axis=2", "2 dimensions"),
+    ("def f(x):\n    return np.sum(x, keepdims=True)", (MATRIX,), 2, "arguments", ""),
+    ("def f(x):\n    return np.zeros(3, dtype=complex)", (1,), 2, "dtype", "float32"),
+    ("def f(*x):\n    return 1", (1,), 1, "`*`", "Name each"),
+    ("def f(x):\n    return 1 << 70", (1,), 2, "`LShift`", "float()"),
+    ("def f(x):\n    return 1 << 63 << 1", (1,), 2, "`LShift`", "float()"),
+    ("def f(x):\n    return x + 99999999999999999999", (1,), 2, "64 bits", "float"),
+    ("def f(x):\n    a, b = x, x, x\n    return a", (1,), 2, "unpack", "value"),
+    ("def f(x):\n    x.y = 1", (1,), 2, "x.y", "name"),
+    ("def f(x):\n    if x:\n        return 1", (1,), 2, "some ways", "return"),
+    ("def f(x):\n    with x:\n        pass", (1,), 2, "with x", "outside"),
+]
+
+
+def made(text: str, name: str = "f") -> Any:
+    """A jitted function of a text, whose lines can be quoted."""
+    filename = f"<refused {abs(hash(text))}>"
+    source = PREFIX + textwrap.dedent(text)
+    linecache.cache[filename] = (len(source), None, source.splitlines(True), filename)
+    names: dict[str, Any] = {}
+    exec(compile(source, filename, "exec"), names)
+    return gcg.jit(target="cpu")(names[name])
+
+
+@pytest.mark.parametrize(
+    ("text", "arguments", "line", "what", "remedy"),
+    REFUSED,
+    ids=[row[0].partition("\n")[2].strip()[:40].replace("\n", ";") for row in REFUSED],
+)
+def test_refused(
+    text: str, arguments: tuple[Any, ...], line: int, what: str, remedy: str
+):
+    with pytest.raises(errors.PythonError) as refused:
+        made(text)(*arguments)
+    place, shown = refused.value.place, str(refused.value)
+    assert place is not None
+    assert place.line == line + PREFIX.count("\n")
+    assert what in refused.value.message
+    assert remedy in refused.value.message.rpartition(". ")[2]
+    assert text.splitlines()[line - 1].strip() in shown, "the line is quoted"
+
+
+def test_shapes_that_never_agree():
+    function = made("def f(x):\n    return np.zeros(3) + np.zeros(4)")
+    with pytest.raises(errors.ShapesDisagree, match=r"\(3\) and \(4\)"):
+        function(1)
+
+
+def test_recursion():
+    text = "def f(n):\n    return g(n)\n"
+    function = made(text)
+    function.py_func.__globals__["g"] = function
+    with pytest.raises(errors.UnsupportedPython, match="recursion of 'f'"):
+        function(3)
+
+
+def test_source_that_is_not_at_hand():
+    names: dict[str, Any] = {}
+    exec("def f(x):\n    return x", names)
+    with pytest.raises(errors.NoPythonSource):
+        gcg.jit(names["f"])(1)
+
+
+@pytest.mark.parametrize("value", [[1, 2], "a", None, np.zeros(2, complex)], ids=repr)
+def test_argument_without_a_type(value: object):
+    with pytest.raises(errors.UntypedArgument, match="argument 'x' of f"):
+        made("def f(x):\n    return 1")(value)
+
+
+def test_wrong_arguments():
+    with pytest.raises(errors.WrongPythonCall, match="missing a required argument"):
+        made("def f(x, y):\n    return x")(1)
+    with pytest.raises(errors.WrongPythonCall, match="unexpected keyword"):
+        made("def f(x):\n    return x")(1, z=2)
+
+
+def test_option_is_checked_at_once():
+    with pytest.raises(errors.InvalidOption, match="targt"):
+        gcg.jit(targt="cpu")
