@@ -128,8 +128,12 @@ def read_call(call: Any) -> Specialization | None:
     if not call:
         return None
     target, every = call
+
+    def numbers(told: Any) -> tuple[int, ...] | None:
+        return None if told is None else tuple(map(int, told))
+
     return target, tuple(
-        known and Known(*(tuple(x) if isinstance(x, list) else x for x in known))
+        known and Known(numbers(known[0]), numbers(known[1]), int(known[2]))
         for known in every
     )
 

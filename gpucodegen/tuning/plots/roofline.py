@@ -34,7 +34,7 @@ class Placed:
         from gpucodegen.runtime.machine.processor import thread_count
         from gpucodegen.tuning.plots.roof import TYPES
 
-        work = about.get("work") or {}
+        work: Mapping[str, Any] = about.get("work", {})
         if not work.get("flops") or work.get("dtype") not in TYPES:
             raise ValueError("it has no known number of operations on f32 or f64")
         if about.get("target") != "cpu":
