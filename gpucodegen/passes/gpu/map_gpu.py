@@ -20,7 +20,11 @@ from gpucodegen.passes.framework.functions import (
 from gpucodegen.passes.gpu.gpu_mapper import GpuMapper
 from gpucodegen.passes.gpu.launches.gpu_launch import gpu_module
 from gpucodegen.passes.prepare.affine.dead_code import without_dead_code
-from gpucodegen.tiling.machine.gpu.products.candidates import SharedTiles, WarpTiles
+from gpucodegen.tiling.machine.gpu.products.candidates import (
+    Candidate,
+    SharedTiles,
+    WarpTiles,
+)
 from gpucodegen.tiling.machine.gpu.teams import StepTeam
 from gpucodegen.tiling.tuning.knobs import NOTHING, Knob
 
@@ -65,7 +69,7 @@ class MapGpu(ModulePass):
     def _mapped(self, module: Module, mappers: list[GpuMapper]) -> Module:
         """The module of kernels; the mappers of functions are added to a list."""
         kind = WarpTiles if self.fragments else SharedTiles
-        plan = kind(*self.tile) if self.tile else None
+        plan = _tiles(kind, *self.tile) if self.tile else None
         if plan and self.stages:
             plan = replace(plan, direct=(True, True), stages=self.stages)
         surroundings = Surroundings.of(module)
@@ -90,3 +94,18 @@ class MapGpu(ModulePass):
             return [gpu_module(f"{mapper.module}_kernels", mapper.kernels), host]
 
         return in_functions(module, map_function)
+
+
+def _tiles(
+    kind: type[SharedTiles | WarpTiles],
+    rows: int,
+    columns: int,
+    depth: int,
+    down: int,
+    across: int,
+    splits: int = 1,
+    resident: int = 1,
+    group: int = 1,
+) -> Candidate:
+    """The plan of a caller's numbers; how its tiles are copied is not among them."""
+    return kind(rows, columns, depth, down, across, splits, resident, group)
