@@ -216,3 +216,18 @@ def test_f32_in_another_precision_on_request(precision: str, unit: float):
     )
     bound = (2 * unit + unit**2 + (k + 1) * EPSILON["f32"]) * magnitude
     assert (abs(c[2:] - exact) <= bound).all()
+
+
+@pytest.mark.slow
+def test_small_floats_are_numbers_of_f16():
+    """Codes of f8E4M3FN below 0x7F, whose numbers f16 has; sums are exact in f32."""
+    codes = [
+        RNG.integers(0x30, 0x48, size).astype("u1") for size in ((32, 48), (48, 32))
+    ]
+    a, b = ((1 + (x & 7) / 8) * 2.0 ** ((x >> 3).astype(int) - 7) for x in codes)
+    c = np.zeros((32, 32), "f4")
+    text = product_text((32, 32, 48), "nn", "f8E4M3FN", "f32")
+    program = gcg.compile(text, target="sim")
+    program.f(*codes, c)
+    np.testing.assert_array_equal(c, a @ b)
+    assert on_tensor_cores(program)

@@ -14,11 +14,12 @@ from gpucodegen.tiling.machine.gpu.products.product_work import Product
 from tests.report.key_kernels import product
 
 SIDE = 4096
-FACTS = {"element": 2, "widths": (8, 8), "direct": (True, True)}
 
 
 def of_halves(side: int) -> Product:
-    fragments = Product(side, side, side, **FACTS)
+    fragments = Product(
+        *(side, side, side), element=2, widths=(8, 8), direct=(True, True)
+    )
     return Product(side, side, side, widths=(8, 8), fragments=fragments)
 
 

@@ -22,7 +22,11 @@ from gpucodegen.passes.framework.functions import (
 from gpucodegen.passes.gpu.gpu_mapper import GpuMapper
 from gpucodegen.passes.gpu.launches.gpu_launch import CONTAINER, gpu_module
 from gpucodegen.passes.prepare.affine.dead_code import without_dead_code
-from gpucodegen.tiling.machine.gpu.products.candidates import SharedTiles, WarpTiles
+from gpucodegen.tiling.machine.gpu.products.candidates import (
+    Candidate,
+    SharedTiles,
+    WarpTiles,
+)
 from gpucodegen.tiling.machine.gpu.teams import StepTeam
 from gpucodegen.tiling.machine.menu import Menu, Menus
 from gpucodegen.tiling.tuning.knobs import Knob, menu_knob
@@ -89,7 +93,7 @@ class MapGpu(ModulePass):
         MLIR wants a mark on a module that launches kernels of a ``gpu.module``.
         """
         kind = WarpTiles if self.fragments else SharedTiles
-        plan = kind(*self.tile) if self.tile else None
+        plan = _tiles(kind, *self.tile) if self.tile else None
         if plan and self.stages:
             plan = replace(plan, direct=(True, True), stages=self.stages)
         surroundings, kernels = Surroundings.of(module), list[Operation]()
@@ -140,3 +144,18 @@ def _not_on_offer(menus: Menus) -> errors.InvalidPassOption:
 
 def _values(menu: Menu, name: str) -> set[int]:
     return {point[name] for point in menu.points if name in point}
+
+
+def _tiles(
+    kind: type[SharedTiles | WarpTiles],
+    rows: int,
+    columns: int,
+    depth: int,
+    down: int,
+    across: int,
+    splits: int = 1,
+    resident: int = 1,
+    group: int = 1,
+) -> Candidate:
+    """The plan of a caller's numbers; how its tiles are copied is not among them."""
+    return kind(rows, columns, depth, down, across, splits, resident, group)

@@ -52,7 +52,7 @@ def _narrowed(factor: Operand, sums: Type) -> Operand | None:
     if not factor.steps:
         return None
     *steps, (last, place) = factor.steps
-    widening = {F32: "arith.extf", I32: "arith.extsi"}.get(sums)
+    widening = dict[Type, str]({F32: "arith.extf", I32: "arith.extsi"}).get(sums)
     if place is not None or last.name != widening:
         return None
     if all(place is not None for _, place in steps):

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import Any
 
 from gpucodegen.ir.types import F32, IntegerType, element_bytes, element_type
 from gpucodegen.passes.contraction.fragments.factors import (
@@ -71,9 +70,14 @@ def products_of(
     found: list[Product] = []
     for unknown in USUAL if None in sizes else USUAL[:1]:
         known = [unknown if size is None else max(1, size) for size in sizes]
-        fragments = Product(*known, **fewer) if fewer else None
-        found.append(Product(*known, fragments=fragments, **facts))
+        fragments = fewer and _of_extents(fewer, known)
+        found.append(replace(_of_extents(facts, known), fragments=fragments))
     return found
+
+
+def _of_extents(facts: Product, extents: Sequence[int]) -> Product:
+    rows, columns, terms, batch = extents
+    return replace(facts, rows=rows, columns=columns, terms=terms, batch=batch)
 
 
 def _facts(
@@ -82,8 +86,8 @@ def _facts(
     definitions: Definitions,
     *,
     of_fragments: bool = False,
-) -> dict[str, Any]:
-    """What does not depend on extents, of a kernel of fragments or another one."""
+) -> Product:
+    """A product of single elements, as a kernel of fragments or another one sees it."""
     held = type_of(contraction.left) if of_fragments else contraction.element
     is_single = of_fragments and held == F32
     sides = (contraction.left, groups.rows), (contraction.right, groups.columns)
@@ -102,16 +106,17 @@ def _facts(
         turned = along_depth != (of_fragments and by_position(along_depth, size))
         direct.append(can_be_direct(viewed, held, turned=turned, width=width))
     (left, left_width), (right, right_width) = moved
-    return {
-        "element": size,
-        "turned": (left, right),
-        "widths": (left_width, right_width),
-        "direct": (direct[0], direct[1]),
-        "plain": _is_plain(groups),
-        "integer": isinstance(sums, IntegerType),
-        "passes": PASSES[contraction.precision] if is_single else 1,
-        "result": element_bytes(element_type(contraction.result.memref.type)) or 4,
-    }
+    return Product(
+        *(1, 1, 1),
+        element=size,
+        turned=(left, right),
+        widths=(left_width, right_width),
+        direct=(direct[0], direct[1]),
+        plain=_is_plain(groups),
+        integer=isinstance(sums, IntegerType),
+        passes=PASSES[contraction.precision] if is_single else 1,
+        result=element_bytes(element_type(contraction.result.memref.type)) or 4,
+    )
 
 
 def _is_plain(groups: Groups) -> bool:
