@@ -9,11 +9,12 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from gpucodegen import errors
+from gpucodegen.export.example import several
 from gpucodegen.interp.values.elements import is_array
 from gpucodegen.ir.data.float_formats import FORMATS
 from gpucodegen.ir.types import I8, ComplexType, FloatType, Type, element_type
@@ -74,17 +75,6 @@ def checked(function: Function, arguments: Sequence[Any], places: float) -> Chec
             ) from None
         count, largest = count + size, max(largest, furthest)
     return Checked(name, target, count, largest)
-
-
-def several(result: Any) -> tuple[Any, ...]:
-    """What a call gave back: nothing, one value or several.
-
-    >>> several(None), several(2.0), several((1, 2))
-    ((), (2.0,), (1, 2))
-    """
-    if isinstance(result, tuple):
-        return cast("tuple[Any, ...]", result)
-    return () if result is None else (result,)
 
 
 def _copied(arguments: Sequence[Any]) -> list[Any]:

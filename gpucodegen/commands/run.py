@@ -92,15 +92,16 @@ def changed(before: Any, after: Any) -> str:
 
     if not isinstance(after, np.ndarray):
         return ""
-    differs = before != after
-    if after.dtype.kind in "fc":
-        differs &= ~(np.isnan(before) & np.isnan(after))
+    array = cast("np.ndarray[Any, Any]", after)
+    differs = before != array
+    if array.dtype.kind in "fc":
+        differs &= ~(np.isnan(before) & np.isnan(array))
     count = int(np.count_nonzero(differs))
     if not count:
         return "unchanged"
     with np.errstate(all="ignore"):
-        apart = np.abs(after[differs].astype(complex) - before[differs].astype(complex))
-    return f"{count} of {after.size} numbers changed, by at most {apart.max():g}"
+        apart = np.abs(array[differs].astype(complex) - before[differs].astype(complex))
+    return f"{count} of {array.size} numbers changed, by at most {apart.max():g}"
 
 
 def only(names: Sequence[str]) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -44,13 +44,22 @@ def repeat(function: Callable[..., Any], file: Path) -> None:
     kinds = [str(kind) for kind in parts["kinds"]]
     given = _numbered(parts, "given")
     arguments = [one if one.shape else one[()] for one in given]
-    made = function(*arguments)
-    results = made if isinstance(made, tuple) else () if made is None else (made,)
-    actual = [*arguments, *results]
+    actual = [*arguments, *several(function(*arguments))]
     expected = [*_numbered(parts, "after"), *_numbered(parts, "result")]
     assert len(actual) == len(expected), "another number of results"
     for n, (ours, theirs) in enumerate(zip(actual, expected, strict=True)):
         _compare(f"value {n}", kinds[n], ours, theirs)
+
+
+def several(result: Any) -> tuple[Any, ...]:
+    """What a call gave back: nothing, one value or several.
+
+    >>> several(None), several(2.0), several((1, 2))
+    ((), (2.0,), (1, 2))
+    """
+    if isinstance(result, tuple):
+        return cast("tuple[Any, ...]", result)
+    return () if result is None else (result,)
 
 
 def _numbered(parts: dict[str, Any], name: str) -> list[Any]:

@@ -154,7 +154,7 @@ class _Writer:
         made = launcher(
             function.source.module, function.signature, function.options, after
         )()
-        results = made if isinstance(made, tuple) else () if made is None else (made,)
+        results = example.several(made)
         kinds = [p.dtype for p in function.signature.parameters]
         kinds += [str(element_type(ty)) for ty in function.view.type.results]
         file = f"{name}.npz"
