@@ -71,7 +71,7 @@ class Taken:
 
 def taken(arguments: tuple[Any, ...], signature: Signature) -> Taken | None:
     """The arguments as memory; None where all are NumPy's, CuPy's or numbers."""
-    libraries = tuple([library_of(type(a)) for a in arguments])
+    libraries = tuple([library_of(a.__class__) for a in arguments])
     first = next((n for n, each in enumerate(libraries) if each is not OWN), None)
     if first is None:
         return None
@@ -86,7 +86,7 @@ def taken(arguments: tuple[Any, ...], signature: Signature) -> Taken | None:
         libraries,
         tuple(memory),
         libraries[first],
-        module_of(type(arguments[first])),
+        module_of(arguments[first].__class__),
         next((pointer for pointer in streams if pointer), 0),
     )
 
@@ -97,9 +97,7 @@ def put(results: Any, out: Any, signature: Signature) -> Any:
     ``out``: an array for the one result, or a tuple with one for each.
     """
     made = several_of(results)
-    given: Sequence[Any] = (out,)
-    if len(signature.results) > 1 and isinstance(out, tuple | list):
-        given = cast("Sequence[Any]", out)
+    given = _places(out) if len(signature.results) > 1 else (out,)
     if len(given) != len(signature.results):
         raise errors.WrongArgumentType(
             function=signature.function,
@@ -110,6 +108,11 @@ def put(results: Any, out: Any, signature: Signature) -> Any:
     for result, place in zip(made, given, strict=True):
         _put(result, place, signature.function)
     return out
+
+
+def _places(out: Any) -> Sequence[Any]:
+    """One place for each of several results."""
+    return cast("Sequence[Any]", out) if isinstance(out, tuple | list) else (out,)
 
 
 def several_of(results: Any) -> tuple[Any, ...]:
@@ -124,10 +127,10 @@ def several_of(results: Any) -> tuple[Any, ...]:
 
 def _put(result: Any, out: Any, function: str) -> None:
     """Copy one result.  Raises WrongExtent, WrongDtype, ReadOnlyArgument."""
-    library = library_of(type(out))
+    library = library_of(out.__class__)
     place = library.take(out, function, "out")
     held = result if hasattr(result, "dtype") else np.asarray(result)
-    held = library_of(type(held)).take(held, function, "result")
+    held = library_of(held.__class__).take(held, function, "result")
     shape = tuple(getattr(place, "shape", ()))
     if not hasattr(place, "dtype") or shape != tuple(held.shape):
         raise errors.WrongArgumentType(

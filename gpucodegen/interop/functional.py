@@ -159,13 +159,17 @@ class Functional:
         self, shapes: Sequence[Shape | None]
     ) -> Sequence[tuple[int | None, ...]]:
         """What follows of the extents of results from those of arguments."""
+        from gpucodegen.compiling.pipeline import front_passes
         from gpucodegen.dialects.func import Function as View
-        from gpucodegen.passes.prepare.functions.specialize import Specialize
+        from gpucodegen.passes.framework.base import run_pipeline
+        from gpucodegen.passes.framework.reachable import reachable
 
         module, name = self.function.source.module, self.function.name
         types = View(module.functions[name]).type.inputs
         known = [None if shape is None else Known(shape) for shape in shapes]
-        special = Specialize(name, specialized(types, known)).apply(module)
+        passes = front_passes(name, specialized(types, known))
+        last = [pass_.name for pass_ in passes].index("specialize")
+        special = run_pipeline(reachable(module, name), passes[: last + 1])
         results = View(special.functions[name]).type.results
         return [tuple(getattr(ty, "shape", ())) for ty in results]
 

@@ -7,7 +7,7 @@ the CPU where they lie; those of a GPU are copied there and back.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from importlib import import_module
 from typing import Any
 
@@ -89,7 +89,9 @@ def call(function: Function, *arguments: Any, vjp: Vjp | None = None) -> Any:
         return result, (given, result)
 
     def backward(saved: Any, cotangent: Any) -> tuple[Any, ...]:
-        return tuple(vjp(*saved, cotangent))
+        given, result = saved
+        found: Sequence[Any] = vjp(given, result, cotangent)
+        return tuple(found)
 
     differentiable.defvjp(first, backward)
     return differentiable(*arguments)

@@ -239,13 +239,16 @@ def _borders(built: Model, rank: int) -> Iterator[int]:
 
 
 def _border(
-    built: Model, written: Set, shape: Sequence[str], name: str
+    built: Model, written: Set, shape: Sequence[int | str | None], name: str
 ) -> Sequence[int]:
     """The cells at the ends of each dimension that are not written."""
     cells = [f"c{d}" for d in range(len(shape))]
     tuple_, found, box = ", ".join(cells), list[int](), list[str]()
     solver = built.solver
     for d, (cell, extent) in enumerate(zip(cells, shape, strict=True)):
+        if extent is None:
+            message = f"the extent of {name} along dimension {d} is not known"
+            raise Unbounded(message)
         text = f"[{tuple_}] -> [{extent} - 1 - {cell}]"
         from_end = solver.map(f"{header(built.scop)} {{ {text} }}")
         low = solver.interval(written, d).lower
