@@ -6,7 +6,7 @@ its line runs, which becomes its location.
 
 from __future__ import annotations
 
-import sys
+import inspect
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
@@ -21,6 +21,7 @@ from gpucodegen.ir.locations import FileLoc
 from gpucodegen.ir.operation import Operation, Value, single_block
 from gpucodegen.ir.types import INDEX
 from gpucodegen.passes.framework.operation_list import OperationList
+from gpucodegen.python.translation.context import is_tuple
 from gpucodegen.python.translation.units import argument, tidy
 from gpucodegen.python.values import arrays, reductions
 from gpucodegen.python.values.arrays import Lazy, View
@@ -104,7 +105,7 @@ class Handle:
 
     def _element(self, indices: Any) -> tuple[OperationList, View, list[Value]]:
         b, view = self.builder.here(), self.builder.view(self.value)
-        entries = indices if isinstance(indices, tuple) else (indices,)
+        entries = indices if is_tuple(indices) else (indices,)
         numbers = [self.builder.number(entry) for entry in entries]
         return b, view, [convert(b, n, int).ssa(b) for n in numbers]
 
@@ -150,10 +151,12 @@ class Builder:
 
     def here(self) -> OperationList:
         """The open block, at the line of the caller that is no part of this file."""
-        frame = sys._getframe(1)  # noqa: SLF001 - as warnings finds its line
-        while frame.f_back is not None and frame.f_code.co_filename == __file__:
+        frame = inspect.currentframe()
+        while frame is not None and frame.f_code.co_filename == __file__:
             frame = frame.f_back
-        self._blocks[-1].location = FileLoc(frame.f_code.co_filename, frame.f_lineno)
+        if frame is not None:
+            place = FileLoc(frame.f_code.co_filename, frame.f_lineno)
+            self._blocks[-1].location = place
         return self._blocks[-1]
 
     def value(self, item: Any) -> Scalar | View | Lazy:
@@ -213,7 +216,7 @@ class Builder:
         b.add("scf.for", operands, (), {}, [region])
 
     @contextmanager
-    def when(self, condition: Handle) -> Generator[None]:
+    def when(self, condition: Any) -> Generator[None]:
         """``scf.if``: what is built inside runs where the condition holds."""
         b = self.here()
         truth = convert(b, self.number(condition), bool).ssa(b)

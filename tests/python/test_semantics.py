@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import gpucodegen as gcg
+from gpucodegen.python.translation.context import is_tuple
 
 FACTOR, PAIR = 3, (2, 0.5)
 jit = gcg.jit(target="interp")
@@ -119,12 +120,12 @@ ARRAYS = [products, broadcast, views]
 
 def same(actual: Any, expected: Any) -> None:
     """The same types, and the same numbers."""
-    if isinstance(expected, tuple):
-        assert isinstance(actual, tuple)
+    if is_tuple(expected):
+        assert is_tuple(actual)
         for one, other in zip(actual, expected, strict=True):
             same(one, other)
         return
-    kinds = {type(actual), type(expected)}
+    kinds: set[type[object]] = {type(actual), type(expected)}
     assert len(kinds) == 1 or kinds == {bool, np.bool_}
     np.testing.assert_allclose(actual, expected, rtol=1e-6)
     assert np.asarray(actual).dtype == np.asarray(expected).dtype
