@@ -13,10 +13,10 @@ from functools import lru_cache
 from typing import Any, Protocol
 
 from gpucodegen import api, errors
+from gpucodegen.calls.foreign.libraries import OWN, Library, Memory
 from gpucodegen.calls.form import form_of
 from gpucodegen.calls.function import Function
 from gpucodegen.calls.launch import Entry, unlike
-from gpucodegen.calls.libraries import OWN, Library, Memory
 from gpucodegen.kernels.arrays import (
     contiguous,
     empty,

@@ -25,14 +25,11 @@ The rooms, in the order in which a call passes through them:
     How an array becomes a word; `gpucodegen.runtime.host.scalars` says it of numbers.
 `streams`
     The stream that a caller names.
-`libraries`
-    Arrays of PyTorch and JAX as memory, and results as theirs.
-`foreign`
-    A call with such arrays, and results where the caller wants them.
+`foreign/`
+    Arrays of PyTorch and JAX, results where the caller wants them, and calls on
+    contiguous copies.
 `named`
     Names of arguments: keywords, and what `inspect.signature` tells.
-`copies`
-    A call on contiguous copies, where no kernel keeps to the strides of an array.
 `launch`
     The action of one launch: results are made, the kernel runs, and what it noted is
     looked at.  As a function of words, and as one of arrays that machine code checks

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from gpucodegen.calls.libraries import OWN, library_of
+from gpucodegen.calls.foreign.libraries import OWN, library_of
 from gpucodegen.runtime.host.parameters import alignment_of
 from gpucodegen.tiling.machine.gpu.limits import WIDEST
 

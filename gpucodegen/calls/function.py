@@ -14,8 +14,8 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from gpucodegen import errors
-from gpucodegen.calls.copies import on_copies, warn
-from gpucodegen.calls.foreign import put, taken
+from gpucodegen.calls.foreign.copies import on_copies, warn
+from gpucodegen.calls.foreign.taken import put, taken
 from gpucodegen.calls.form import Form, form_of
 from gpucodegen.calls.launch import Entry, unlike
 from gpucodegen.calls.named import Shown, in_order

@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
+from gpucodegen.calls.foreign.libraries import narrow
 from gpucodegen.calls.function import Function
-from gpucodegen.calls.libraries import narrow
 from gpucodegen.interop.functional import Functional, signature_of
 
 Vjp = Callable[[tuple[Any, ...], Any, Any], Any]

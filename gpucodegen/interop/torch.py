@@ -12,7 +12,7 @@ from importlib import import_module
 from typing import Any
 
 from gpucodegen import errors
-from gpucodegen.calls.foreign import several_of
+from gpucodegen.calls.foreign.taken import several_of
 from gpucodegen.calls.function import Function
 from gpucodegen.calls.named import python_names
 from gpucodegen.interop.functional import Functional, Source, signature_of

@@ -14,7 +14,7 @@ from typing import Any, cast
 import numpy as np
 
 from gpucodegen import errors
-from gpucodegen.calls.libraries import OWN, Library, library_of, module_of
+from gpucodegen.calls.foreign.libraries import OWN, Library, library_of, module_of
 from gpucodegen.calls.signature import Signature
 from gpucodegen.runtime.host.buffers import NUMPY_NAMES
 
