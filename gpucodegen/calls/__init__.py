@@ -25,7 +25,7 @@ The rooms, in the order in which a call passes through them:
     How an array becomes a word; `gpucodegen.runtime.host.scalars` says it of numbers.
 `streams`
     The stream that a caller names.
-`foreign/`
+`foreign`
     Arrays of PyTorch and JAX, results where the caller wants them, and calls on
     contiguous copies.
 `named`

@@ -109,7 +109,7 @@ class LaunchFailed(LaunchError):
 class WrongTensorMap(LaunchError):
     """A tensor, or a box of it, that no copy engine takes."""
 
-    code = "L023"
+    code = "L026"
     template = "no tensor map of an array of {shape} in boxes of {box}: {problem}"
     remedy = "Give an array whose rows are 16-byte multiples, and boxes of those too"
 

@@ -147,7 +147,7 @@ class PossiblySlow(CodegenWarning):
 class ArgumentCopied(CodegenWarning):
     """An array that every call copies, because of its strides."""
 
-    code = "W021"
+    code = "W022"
     template = (
         "{function}: every call copies argument {argument} of strides {strides}:"
         " {reason}"

@@ -82,7 +82,7 @@ class Engine(Protocol):
         ...
 
     def tensor_map(
-        self, buffer: Buffer, box: Shape, swizzle: int, promotion: int
+        self, buffer: Buffer, box: Shape, swizzle: int, promotion: int, /
     ) -> Buffer:
         """What copy engines know of a buffer; the CPU has none."""
         ...
