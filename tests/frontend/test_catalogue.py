@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 import string
+import sys
 
 import pytest
 
@@ -22,6 +23,18 @@ CONCRETE = [kind for kind in CLASSES if kind.code]
 def test_codes_are_unique():
     codes = [kind.code for kind in CONCRETE]
     assert len(set(codes)) == len(codes)
+
+
+def test_no_module_hides_the_class_of_another():
+    """What `gpucodegen.errors` gathers by `*` is all there is."""
+    modules = {kind.__module__ for kind in CLASSES}
+    declared = {
+        value
+        for module in modules
+        for value in vars(sys.modules[module]).values()
+        if isinstance(value, type) and issubclass(value, errors.Diagnostic)
+    }
+    assert declared == set(CLASSES)
 
 
 @pytest.mark.parametrize("kind", CONCRETE, ids=lambda kind: kind.__name__)
