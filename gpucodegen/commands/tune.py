@@ -22,7 +22,7 @@ from gpucodegen.commands.inputs import (
 from gpucodegen.commands.run import add_argument_option, argument, only
 from gpucodegen.compiling.targets.registry import choices
 from gpucodegen.compiling.winners import SHAPES
-from gpucodegen.tuning.plots import KINDS
+from gpucodegen.report.pictures.plots import KINDS
 from gpucodegen.tuning.progress import progress
 
 if TYPE_CHECKING:

@@ -14,7 +14,6 @@ from gpucodegen.tuning.result import line
 
 if TYPE_CHECKING:
     from gpucodegen.tiling.tuning.store import TuningStore
-    from gpucodegen.tuning.plots.picture import Tuned
 
 Action = Callable[["TuningStore", argparse.Namespace], int]
 
@@ -74,17 +73,19 @@ def _import(store: TuningStore, options: argparse.Namespace) -> int:
 
 def _plot(store: TuningStore, options: argparse.Namespace) -> int:
     """A picture of each tuned function, in the file that is named."""
-    from gpucodegen.tuning.plots.picture import plotted
+    from gpucodegen.report.pictures.plots.picture import Tuned, plotted
 
     if options.place is None:
         print("tune plot: name the file, .svg or .png", file=sys.stderr)
         return 2
-    titled = {
-        f"@{about.get('function')}{Stored.of(store, key, about).call} ({key[:6]})": (
-            _drawn(store, key, about)
-        )
+    found = {
+        key: Stored.of(store, key, about)
         for key, about in store.subjects().items()
         if not options.entry or about.get("function") == options.entry
+    }
+    titled = {
+        f"@{stored.about.get('function')}{stored.call} ({key[:6]})": Tuned.of(stored)
+        for key, stored in found.items()
     }
     try:
         plotted(titled, Path(options.place), options.kind)
@@ -93,15 +94,6 @@ def _plot(store: TuningStore, options: argparse.Namespace) -> int:
         return 1
     print(f"{options.place}: {len(titled)} tuned functions")
     return 0
-
-
-def _drawn(store: TuningStore, key: str, about: Mapping[str, Any]) -> Tuned:
-    """What a picture shows of a key."""
-    from gpucodegen.tuning.plots.picture import Tuned
-
-    winner = store.winner(key)
-    gain = 1.0 if winner is None else winner.gain
-    return Tuned(store.trials(key, in_order=True), about, gain)
 
 
 def _clear(store: TuningStore, options: argparse.Namespace) -> int:

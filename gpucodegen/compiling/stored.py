@@ -20,34 +20,37 @@ if TYPE_CHECKING:
     from gpucodegen.program_text import Source
     from gpucodegen.tiling.tuning.rows import Winner
     from gpucodegen.tiling.tuning.store import TuningStore
+    from gpucodegen.tiling.tuning.trials import Trial
 
 UNITS = (("days", 86400), ("hours", 3600), ("minutes", 60), ("seconds", 1))
 
 
 @dataclass(frozen=True, slots=True)
 class Stored:
-    """A tuning: what the store says of it, its winner if there is one.
+    """A tuning: what the store says of it, its winner if there is one, and its trials.
+
+    The trials are in the order in which they were made.
 
     >>> from gpucodegen.tiling.tuning.rows import Winner
     >>> about = {"arguments": ["64x48xfloat64"], "target": "cpu"}
     >>> winner = Winner({"tile0": 8}, 1.234, since=time.time() - 7200)
-    >>> print(Stored(about, winner, 12))
+    >>> print(Stored(about, winner))
     (64x48xfloat64) for cpu: tile0=8, 1.23 times the default's speed, measured 2 hours \
-ago, 12 trials
+ago, 0 trials
     """
 
     about: Mapping[str, Any]
     winner: Winner | None
-    trials: int
+    trials: tuple[Trial, ...] = ()
 
     @staticmethod
     def of(store: TuningStore, key: str, about: Mapping[str, Any]) -> Stored:
         """What a store has of a key."""
-        return Stored(about, store.winner(key), len(store.trials(key)))
+        return Stored(about, store.winner(key), store.trials(key, in_order=True))
 
     def __str__(self) -> str:
         how = "estimated" if self.about.get("predicted_for") else "measured"
-        trials = f"{self.trials} trials"
+        trials = f"{len(self.trials)} trials"
         if self.winner is None:
             state = "" if "finished" in self.about else ", not finished"
             return f"{self.call}: the default stays, {how}, {trials}{state}"

@@ -9,6 +9,7 @@ from __future__ import annotations
 import keyword
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from operator import attrgetter
 from pathlib import Path
 from pprint import pformat
 from typing import Any
@@ -23,6 +24,8 @@ from gpucodegen.runtime.host.spec import KernelSpec
 
 TARGETS = {"auto": "cpu", "cpu": "cpu", "cuda": "cuda", "sim": "cuda"}
 """What a package is made for, by the target of its program."""
+COMPILED = {"auto": "cpu"}
+"""Which target compiles it, where that is another one."""
 ROOTS = {
     "cpu": ("gpucodegen.export.launcher", "gpucodegen.runtime.cpu.engine"),
     "cuda": ("gpucodegen.export.launcher", "gpucodegen.runtime.cuda.engine"),
@@ -42,6 +45,11 @@ LEFT_OUT = {
         *("runtime.cpu.stored_kernels", "runtime.cpu.outline"),
     ),
 }
+KERNELS: Mapping[str, tuple[Callable[[KernelSpec], str], str]] = {
+    "cpu": (attrgetter("source"), ".py"),
+    "cuda": (files.text_of, ".ptx"),
+}
+"""How kernels of each kind are shipped, and the ending of their files."""
 MOST_STORED = 1 << 22
 """Numbers of an example: it is stored, and the interpreter computes its answer."""
 Examples = Mapping[str, Sequence[Any]]
@@ -119,11 +127,9 @@ class _Writer:
 
     def function(self, name: str, function: Function, target: str) -> None:
         """The module of a function, and a folder for each of its variants."""
-        form = _form(self.kind, function.options.threads or 0)
+        form = variants.Form(*KERNELS[self.kind], function.options.threads or 0)
         records: list[str] = []
-        for known, executable in function.variants(
-            "cpu" if self.kind == "cpu" else target
-        ):
+        for known, executable in function.variants(COMPILED.get(target, target)):
             place = self.inner / "functions" / f"{name}_{len(records)}"
             records.append(variants.write(place, executable, known, form, self.rename))
         names = PythonNames()
@@ -186,7 +192,6 @@ class _Writer:
             f"{self.package}.{name}{str(function.signature).removeprefix(given)}"
             for name, (given, function) in zip(names, functions.items(), strict=True)
         )
-        emulator = texts.EMULATOR if self.kind == "cuda" else ""
         files = {
             f"{self.package}/__init__.py": texts.package_init(self.package, names),
             f"{self.package}/functions/__init__.py": '"""The functions."""\n',
@@ -195,7 +200,10 @@ class _Writer:
                 requires=texts.quoted(requires), **said
             ),
             "README.md": texts.README.format(
-                requires=", ".join(requires), calls=calls, emulator=emulator, **said
+                requires=", ".join(requires),
+                calls=calls,
+                emulator=texts.EMULATORS[self.kind],
+                **said,
             ),
             "LICENSE": texts.licence(),
             f"tests/test_{self.package}.py": texts.TESTS.format(
@@ -209,14 +217,3 @@ class _Writer:
         place = self.folder / name
         place.parent.mkdir(parents=True, exist_ok=True)
         place.write_text(text, "utf-8")
-
-
-def _form(kind: str, threads: int) -> variants.Form:
-    """How a target's kernels are shipped; ``threads``: 0 for those of each machine."""
-    if kind == "cpu":
-        return variants.Form(_source, ".py", threads)
-    return variants.Form(files.text_of, ".ptx", threads)
-
-
-def _source(spec: KernelSpec) -> str:
-    return spec.source

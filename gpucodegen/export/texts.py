@@ -94,8 +94,11 @@ arguments, memory, threads, intrinsics. They are under its licence, Apache-2.0
 `python -m pytest tests` repeats stored calls, whose answers come from gpucodegen's
 interpreter.{emulator}
 """
-EMULATOR = """
-Without a GPU, `GPUCODEGEN_DEVICE=emulated` runs the PTX on the emulated device."""
+EMULATORS = {
+    "cpu": "",
+    "cuda": """
+Without a GPU, `GPUCODEGEN_DEVICE=emulated` runs the PTX on the emulated device.""",
+}
 TESTS = '''\
 """Stored calls, made again; the kernels of all functions are there."""
 

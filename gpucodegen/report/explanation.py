@@ -22,6 +22,7 @@ from gpucodegen.report import kernels
 from gpucodegen.report.kernel_text import mapping_lines
 from gpucodegen.report.page import PagePart, page
 from gpucodegen.report.pictures.drawing import Drawing, kernel_pictures, nest_pictures
+from gpucodegen.report.pictures.plots.embedded import tuning_pictures
 from gpucodegen.report.pictures.svg import written
 from gpucodegen.report.sizes import Sizes, make_sizes
 from gpucodegen.report.subjects import Nest, Subject, subject
@@ -159,7 +160,8 @@ class Explanation:
                 yield PagePart(3, title, _visible(text), pictures)
             if function.tuned:
                 text = "\n".join(map(str, function.tuned))
-                yield PagePart(3, f"{function.title}, tuned", _visible(text))
+                drawn = tuning_pictures(function.tuned)
+                yield PagePart(3, f"{function.title}, tuned", _visible(text), drawn)
             for mapping in function.mappings:
                 text = "\n".join(mapping_lines(mapping, found.nests))
                 pictures = kernel_pictures(mapping)

@@ -39,6 +39,7 @@ pre { overflow-x: auto; padding: 1rem; border-radius: 8px; background: #ffffff;
   font: 13px/1.45 ui-monospace, Consolas, "DejaVu Sans Mono", monospace; }
 figure { display: inline-block; margin: 0.6rem 0.8rem 0.6rem 0; max-width: 100%;
   vertical-align: top; overflow-x: auto; }
+img { max-width: 100%; border-radius: 8px; }
 h2 { margin-top: 2.4rem; border-bottom: 1px solid #d0d7de; }
 h3, h4 { margin-bottom: 0.4rem; }
 table { margin: 1rem 0; border-collapse: collapse; font-size: 14px;

@@ -10,7 +10,7 @@
 - `final`: the fastest against the default
 - `result`: what came of it
 - `progress`: what a terminal shows meanwhile
-- `plots`: pictures of it
+- `work`: what a call has to do at least
 """
 
 from __future__ import annotations

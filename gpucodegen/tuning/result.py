@@ -109,14 +109,14 @@ class TuneResult:
         )
 
     def plot(self, place: str | os.PathLike[str], kind: str = "trials") -> None:
-        """Draw the trials into a PNG or SVG file (`gpucodegen.tuning.plots`).
+        """Draw the trials into a PNG or SVG file (`gpucodegen.report.pictures.plots`).
 
         ``kind``: "trials" in their order with the best so far, "heatmap" of two knobs,
         "parallel" coordinates of all knobs, or "roofline" of default and winner, for
         which the machine's roof is measured.  Raises InvalidOption; ImportError without
         matplotlib.
         """
-        from gpucodegen.tuning.plots.picture import Tuned, plotted
+        from gpucodegen.report.pictures.plots.picture import Tuned, plotted
 
         tuned = Tuned(self.trials, self.about, self.gain)
         plotted({f"@{self.function}": tuned}, Path(place), kind)

@@ -26,10 +26,10 @@ from gpucodegen.tuning.forecasts.basis import on_host, predicted_for
 from gpucodegen.tuning.forecasts.forecast import Forecast
 from gpucodegen.tuning.holes import Holes
 from gpucodegen.tuning.measuring.contained import Contained
-from gpucodegen.tuning.plots.work import work_of
 from gpucodegen.tuning.result import TuneResult
 from gpucodegen.tuning.schedules import PRUNED, Schedules, schedules
 from gpucodegen.tuning.subject import Subject, measured
+from gpucodegen.tuning.work import work_of
 
 if TYPE_CHECKING:
     import os

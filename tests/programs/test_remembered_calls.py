@@ -11,7 +11,9 @@ import pytest
 import gpucodegen as gcg
 from gpucodegen import errors, parser
 from gpucodegen.calls import function
+from gpucodegen.tiling.tuning.verdict import Gain
 from gpucodegen.tuning import tune as tuning
+from gpucodegen.tuning.final import Finalist
 
 TEXT = """
 func.func @axpy(%x: memref<?xf32>, %y: memref<?xf32>, %a: f32, %n: i8) -> i8 {
@@ -98,7 +100,8 @@ def test_the_target_of_the_environment_counts(
 def test_tuning_is_noticed(parses: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
     run()
     x = np.ones(8, np.float32)
-    monkeypatch.setattr(tuning, "_final", lambda *_: ({"tile0": 4}, 2.0))
+    won = Finalist({"tile0": 4}, Gain(2.0, 1.9, 2.1))
+    monkeypatch.setattr(tuning, "final", lambda *_: (won,))
     tuning.tune(TEXT, "axpy", x, x.copy(), 1.0, 0, candidates=[[4]])
     before = len(parses)
     assert run()["axpy"].executable().options.tile_sizes == (4,)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from functools import partial
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -12,7 +13,7 @@ import pytest
 from examples.catalogue import FOLDER
 from gpucodegen import errors, ptx
 from gpucodegen.cli import main
-from gpucodegen.report.gpu import measuring
+from gpucodegen.report.gpu import machine_code, measuring
 from gpucodegen.report.gpu import report as reporting
 from gpucodegen.report.gpu.arguments.made_up import made_up
 from gpucodegen.report.gpu.report import report
@@ -31,7 +32,8 @@ SHOWN = re.findall(r"^```text\n(.*?)^```", PAGE, re.DOTALL | re.MULTILINE)
 
 @pytest.fixture
 def without_tools(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(reporting, "has_assembler", lambda: False)
+    for module in (reporting, machine_code):
+        monkeypatch.setattr(module, "has_assembler", lambda: False)
 
 
 @pytest.mark.usefixtures("without_tools")
@@ -112,7 +114,8 @@ def test_with_the_extra_it_knows_the_machine_code() -> None:
 def test_a_sample_says_what_all_blocks_say(monkeypatch: pytest.MonkeyPatch) -> None:
     text = PROGRAMS["relu"].replace("4096", "1024")
     (sampled,) = report(text).functions[0].kernels
-    monkeypatch.setattr(measuring, "BLOCKS", 1 << 20)
+    every = partial(measuring.MeasuringDevice, most=1 << 20)
+    monkeypatch.setattr(reporting, "MeasuringDevice", every)
     (whole,) = report(text).functions[0].kernels
     assert not sampled.execution.complete
     assert whole.execution.complete

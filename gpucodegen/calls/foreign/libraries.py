@@ -28,6 +28,8 @@ MLIR_NAMES: dict[str, str] = {
     for name in (names[:1] if mlir[0] == "f" else names)
 } | {"bfloat16": "bf16"}
 """MLIR's name of each element type of NumPy, signed or not."""
+HOST = "cpu"
+"""PyTorch's and JAX's name of the memory that NumPy shares."""
 Memory = Any
 """An array of NumPy or CuPy."""
 Taker = Callable[[Any, str, str], Memory]
@@ -113,7 +115,7 @@ def is_narrow(name: str) -> bool:
 
 
 def _memory_of_tensor(array: Any, function: str, argument: str) -> Memory:
-    if array.device.type != "cpu":
+    if array.device.type != HOST:
         return memory_of(array, function=function, argument=argument)
     try:
         return array.numpy()  # a fraction of the time that DLPack takes
@@ -145,7 +147,7 @@ def _from_jax(array: Any, function: str, argument: str) -> Memory:
             reason="jax.jit or another transformation traces it",
             advice="Call the function through gpucodegen.jax.call",
         )
-    if all(device.platform == "cpu" for device in array.devices()):
+    if all(device.platform == HOST for device in array.devices()):
         return np.asarray(array)
     return memory_of(array, function=function, argument=argument)
 

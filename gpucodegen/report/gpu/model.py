@@ -7,8 +7,11 @@ of it is `Execution`.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import asdict, dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from gpucodegen.compiling.stored import Stored
 
 
 @dataclass(frozen=True, slots=True)
@@ -228,7 +231,7 @@ class FunctionReport:
     """A function, the sizes it was reported for, its kernels in order of launches.
 
     ``stopped``: it was left after `measuring.LAUNCHES` launches, and would make more.
-    ``tuned``: the schedules that `compile` uses in the place of its own, in words.
+    ``tuned``: the schedules that `compile` uses in the place of its own.
     """
 
     name: str
@@ -236,7 +239,7 @@ class FunctionReport:
     kernels: tuple[KernelReport, ...]
     stopped: bool = False
     transfers: tuple[TransferRow, ...] = ()
-    tuned: tuple[str, ...] = ()
+    tuned: tuple[Stored, ...] = ()
 
 
 VERSION = 1
@@ -252,5 +255,9 @@ def as_json(
         "architecture": architecture,
         "device": device,
         "estimates": True,
-        "functions": [asdict(function) for function in functions],
+        "functions": [
+            asdict(replace(function, tuned=()))
+            | {"tuned": list(map(str, function.tuned))}
+            for function in functions
+        ],
     }

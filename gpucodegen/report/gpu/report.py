@@ -227,7 +227,7 @@ class _Reporting:
         )
         transfers = tuple(map(_transfer, function.executable().transfers))
         options = [replace(function.options, target=one) for one in ("cuda", "sim")]
-        tuned = tuple(map(str, in_use(function.source, name, options)))
+        tuned = tuple(in_use(function.source, name, options))
         return FunctionReport(name, arguments.sizes, kernels, stopped, transfers, tuned)
 
     def _is_stopped(self, function: Function, arguments: MadeUp) -> bool:

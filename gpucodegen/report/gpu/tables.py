@@ -13,6 +13,7 @@ from gpucodegen.report.gpu import text
 from gpucodegen.report.gpu.model import FunctionReport, KernelReport, LimitFacts
 from gpucodegen.report.page import PagePart, page
 from gpucodegen.report.pictures.drawing import kernel_pictures
+from gpucodegen.report.pictures.plots.embedded import tuning_pictures
 from gpucodegen.report.pictures.svg import Element, printable
 from gpucodegen.report.sizes import Sizes
 from gpucodegen.report.wording import equations
@@ -45,15 +46,16 @@ def _function(
     title = f"{print_symbol(function.name)}{f' for {given}' if given else ''}"
     yield PagePart(2, title)
     if function.tuned:
-        yield PagePart(3, "tuned", "\n".join(function.tuned))
+        shown = "\n".join(map(str, function.tuned))
+        yield PagePart(3, "tuned", shown, tuning_pictures(function.tuned))
     for kernel in function.kernels:
         yield PagePart(3, f"kernel {kernel.name}", blocks=list(_kernel(kernel)))
     if function.transfers:
         shown = _preformatted("transfers", text.transfer_lines(function.transfers))
         yield PagePart(3, "transfers", blocks=[shown])
-    pictures = _pictures(function, module, source)
-    if pictures:
-        yield PagePart(3, "who writes what", pictures=pictures)
+    drawn = _pictures(function, module, source)
+    if drawn:
+        yield PagePart(3, "who writes what", pictures=drawn)
 
 
 def _pictures(

@@ -38,7 +38,7 @@ def lines(
         yield ""
         given = equations(function.sizes)
         yield f"{print_symbol(function.name)}{f' for {given}' if given else ''}"
-        yield from indented(section("tuned", function.tuned))
+        yield from indented(section("tuned", map(str, function.tuned)))
         for kernel in function.kernels:
             yield f"  kernel {kernel.name}"
             yield from indented(kernel_lines(kernel), 4)

@@ -9,6 +9,7 @@
 - `space_picture`: iterations
 - `share_picture`: who writes what
 - `tree_picture`: schedule trees
+- `plots`: trials of a tuning, by matplotlib
 - `drawing`: which pictures there are
 """
 

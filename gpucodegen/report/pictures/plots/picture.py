@@ -8,12 +8,13 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from gpucodegen import errors
-from gpucodegen.tuning import plots
-from gpucodegen.tuning.plots import KINDS
+from gpucodegen.report.pictures import plots
+from gpucodegen.report.pictures.plots import KINDS
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from gpucodegen.compiling.stored import Stored
     from gpucodegen.tiling.tuning.trials import Trial
 
 INCHES = (7.0, 3.2)
@@ -31,6 +32,13 @@ class Tuned:
     about: Mapping[str, Any] = field(default_factory=dict[str, Any])
     gain: float = 1.0
 
+    @staticmethod
+    def of(stored: Stored) -> Tuned:
+        """What the store has of a tuning."""
+        winner = stored.winner
+        gain = 1.0 if winner is None else winner.gain
+        return Tuned(stored.trials, stored.about, gain)
+
 
 def plotted(titled: Mapping[str, Tuned], place: Path, kind: str) -> None:
     """Draw tunings by their titles into an SVG or PNG file.
@@ -43,24 +51,26 @@ def plotted(titled: Mapping[str, Tuned], place: Path, kind: str) -> None:
     figure, axes = figure_of(len(titled))
     for (title, tuned), axis in zip(titled.items(), axes, strict=False):
         axis.set_title(title, fontsize="small", loc="left")
-        _drawn(axis, tuned, kind)
+        try:
+            draw(axis, tuned, kind)
+        except ValueError as problem:
+            axis.set_axis_off()
+            axis.text(0.5, 0.5, f"no picture: {problem}", ha="center")
     figure.savefig(place)
 
 
-def _drawn(axis: Any, tuned: Tuned, kind: str) -> None:
-    """One tuning, or why it has no such picture."""
-    draw = import_module(f"{plots.__name__}.{kind}").draw
+def draw(axis: Any, tuned: Tuned, kind: str) -> None:
+    """One tuning.  Raises ValueError: there is no such picture of it."""
+    drawn = import_module(f"{plots.__name__}.{kind}").draw
     timed = [trial for trial in tuned.trials if trial.seconds]
-    try:
-        if kind == "roofline":
-            from gpucodegen.tuning.plots.roofline import Placed
+    if not timed:
+        raise ValueError("no trial has a time")
+    if kind == "roofline":
+        from gpucodegen.report.pictures.plots.roofline import Placed
 
-            draw(axis, Placed.of(tuned.about, timed, tuned.gain))
-        else:
-            draw(axis, timed)
-    except ValueError as problem:
-        axis.set_axis_off()
-        axis.text(0.5, 0.5, f"no picture: {problem}", ha="center")
+        drawn(axis, Placed.of(tuned.about, timed, tuned.gain))
+    else:
+        drawn(axis, timed)
 
 
 def figure_of(parts: int) -> tuple[Any, list[Any]]:

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from gpucodegen.tuning.plots.marks import is_default
+from gpucodegen.report.pictures.plots.marks import is_default
 
 if TYPE_CHECKING:
     from gpucodegen.tiling.tuning.trials import Trial
@@ -31,13 +31,15 @@ class Placed:
 
         Raises ValueError for what has no place: no work on floats, or no default.
         """
+        from gpucodegen.compiling.targets import find, names
+        from gpucodegen.report.pictures.plots.roof import TYPES
         from gpucodegen.runtime.machine.processor import thread_count
-        from gpucodegen.tuning.plots.roof import TYPES
 
         work: Mapping[str, Any] = about.get("work", {})
         if not work.get("flops") or work.get("dtype") not in TYPES:
             raise ValueError("it has no known number of operations on f32 or f64")
-        if about.get("target") != "cpu":
+        target = about.get("target")
+        if target not in names() or find(target).runs_launches:
             raise ValueError("the roof is that of the CPU")
         times = [t.seconds for t in trials if t.seconds and is_default(t)]
         if not times:
@@ -57,7 +59,7 @@ class Placed:
 
 def draw(axis: Any, placed: Placed) -> None:
     """Both dots, and the roof above them, on logarithmic axes."""
-    from gpucodegen.tuning.plots.roof import bandwidth, peak
+    from gpucodegen.report.pictures.plots.roof import bandwidth, peak
 
     top = peak(placed.work["dtype"], placed.threads)
     slope = bandwidth(placed.threads)

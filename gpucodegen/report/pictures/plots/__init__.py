@@ -1,6 +1,7 @@
 """Pictures of a search, PNG or SVG by matplotlib.
 
-Comes in: tunings by title.  Goes out: a file, with a part for each title.
+Comes in: tunings by title.  Goes out: a file, with a part for each title, or parts of
+a page.
 
 - `marks`: what pictures of trials ask of one
 - `trials`: their times in order, with the best so far
@@ -8,8 +9,8 @@ Comes in: tunings by title.  Goes out: a file, with a part for each title.
 - `parallel`: parallel coordinates of all knobs
 - `roofline`: default and winner under the roof of the machine
 - `roof`: that roof, measured
-- `work`: what a call has to do at least
 - `picture`: a file of any of them
+- `embedded`: those of what is stored, for a page of HTML
 """
 
 from __future__ import annotations

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
-from gpucodegen.tuning.plots.marks import is_default, milliseconds
+from gpucodegen.report.pictures.plots.marks import is_default, milliseconds
 
 if TYPE_CHECKING:
     from gpucodegen.tiling.tuning.trials import Trial

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from gpucodegen.tuning.plots.marks import is_default, milliseconds
+from gpucodegen.report.pictures.plots.marks import is_default, milliseconds
 
 if TYPE_CHECKING:
     from gpucodegen.tiling.tuning.trials import Trial
@@ -19,12 +19,15 @@ PAPER = {"facecolor": "white", "edgecolor": "none", "pad": 0.8, "alpha": 0.8}
 
 
 def draw(axis: Any, trials: Sequence[Trial]) -> None:
-    """Fast trials are dark and lie above slow ones; the default is dashed."""
+    """Fast trials are dark and lie above slow ones; the default is dashed.
+
+    Raises ValueError where no knob took two values.
+    """
     names = list(dict.fromkeys(name for trial in trials for name in trial.point))
     values = {name: sorted({t.point.get(name, 0) for t in trials}) for name in names}
+    if max(map(len, values.values()), default=0) < 2:
+        raise ValueError("no knob took two values")
     times = list(map(milliseconds, trials))
-    if not times:
-        return
     least, most = min(times), max(times)
     colours = import_module("matplotlib").colormaps["viridis"]
     for trial in sorted(trials, key=lambda t: (is_default(t), -milliseconds(t))):
