@@ -219,13 +219,12 @@ class Function:
         if registry.find(target).interprets:
             return self._interpreted(arguments, stream, graph=graph)
         values = signature.convert(arguments)
-        executable = self._for_strides(target, values)
-        if executable is None:
-            places = signature.strided(values)
-            return on_copies(partial(self._noting, stream), arguments, places)
+        executable, copied = self._for_strides(target, values)
         signature.refuse_read_only(values, executable.artifact.written)
         refuses = self.options.alias == "refuse"
-        apart = checked_apart(executable, signature, values) if refuses else ()
+        apart = checked_apart(executable, signature, values, copied) if refuses else ()
+        if copied:
+            return on_copies(partial(self._noting, stream), arguments, copied)
         runtime = executable.runtime.for_call(values)
         place = place_of(runtime, target, stream)
         if graph:
@@ -241,23 +240,25 @@ class Function:
         self._plans[form], self._entry = plan, plan.entry
         return plan.bound(arguments, words, place)
 
-    def _for_strides(self, target: str, values: Sequence[Any]) -> Executable | None:
-        """The function compiled for these values; None where it works on copies.
+    def _for_strides(
+        self, target: str, values: Sequence[Any]
+    ) -> tuple[Executable, Sequence[int]]:
+        """The function compiled for these values, and where it works on copies.
 
-        That is with tensors that are not row-major, and where no kernel keeps to the
+        That is at tensors that are not row-major, and where no kernel keeps to the
         strides of a memref, because it is passed on as one of another type.
         """
         signature = self.signature
         known = signature.known(values, registry.find(target).widest)
         places = signature.strided(values)
         if not places:
-            return self.executable(target, known)
-        key = target, known
+            return self.executable(target, known), ()
+        key, plain = (target, known), signature.row_major(known)
         if (
             any(signature.parameters[n].is_value for n in places)
             or key in self._without
         ):
-            return None
+            return self.executable(target, plain), places
         reason = "one kernel serves all shapes"
         is_new = key not in self._executables
         if (
@@ -265,14 +266,14 @@ class Function:
             and len(self._executables) - is_new < MAX_SPECIALIZATIONS
         ):
             try:
-                return self.executable(target, known)
+                return self.executable(target, known), ()
             except errors.Error as problem:
-                self.executable(target, signature.row_major(known))  # or that is wrong
                 reason = problem.message
+        executable = self.executable(target, plain)
         self._without.add(key)
         for n in places:
             warn(self.name, signature.parameters[n].name, values[n].strides, reason)
-        return None
+        return executable, places
 
     def _noting(
         self, stream: object, arguments: tuple[Any, ...]

@@ -17,11 +17,15 @@ which they do."""
 
 
 def checked_apart(
-    executable: Runnable, signature: Signature, values: Sequence[Any]
+    executable: Runnable,
+    signature: Signature,
+    values: Sequence[Any],
+    copied: Sequence[int] = (),
 ) -> tuple[Touching, ...]:
     """The arguments that must not overlap.  Raises OverlappingArguments.
 
-    One of the two is written, and no group has both.
+    One of the two is written, and no group has both, or the call works on a copy of
+    one: it would not see what is written to the other.
     """
     written = executable.artifact.written
     groups = executable.artifact.groups
@@ -30,6 +34,7 @@ def checked_apart(
         a, b = values[one], values[other]
         may_write = written[one] or written[other]
         together = groups[one] is not None and groups[one] == groups[other]
+        together = together and one not in copied and other not in copied
         if not may_write or together or not _are_buffers(a, b):
             continue
         distances = _touching(a, b)

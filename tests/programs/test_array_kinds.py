@@ -312,6 +312,20 @@ def test_a_copy_where_no_kernel_keeps_to_strides(specialize: bool) -> None:
         assert np.count_nonzero(x) == 1
 
 
+@pytest.mark.filterwarnings("ignore::gpucodegen.errors.ArgumentCopied")
+@pytest.mark.parametrize("specialize", [True, False])
+def test_copies_are_checked_as_arguments_are(specialize: bool) -> None:
+    program = gcg.compile(TEXT, target="cpu", specialize=specialize)
+    lines = np.zeros((24, 6), "f4")
+    for x, y in ((lines[:8].T, lines[:8].T), (lines[:8].T, lines[4:12].T)):
+        with pytest.raises(errors.OverlappingArguments):
+            program.stencil(x, y)
+    frozen = lines[:8].T
+    frozen.flags.writeable = False
+    with pytest.raises(errors.ReadOnlyArgument):
+        program.stencil(lines[8:16].T, frozen)
+
+
 def test_written_elements_share_no_memory() -> None:
     program = gcg.compile(TEXT, target="cpu")
     line = np.zeros(64, "f4")
