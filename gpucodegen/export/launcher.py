@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from gpucodegen.calls.foreign.copies import on_copies
 from gpucodegen.calls.overlaps import checked_apart
 from gpucodegen.calls.signature import Signature
 from gpucodegen.compiling.artifact import Artifact
@@ -30,25 +31,34 @@ class Variant:
     folder: Path
     artifact: Artifact
 
-    def suits(self, values: Sequence[Any]) -> bool:
-        """Whether these arguments are what it was compiled for."""
-        return all(map(_fits, values, self.known))
+    def suits(self, values: Sequence[Any], strided: Sequence[int]) -> bool:
+        """Whether these arguments are what it was compiled for.
+
+        ``strided``: the places of arrays that are not row-major as their types say.
+        """
+        places = (n in strided for n in range(len(values)))
+        return all(map(_fits, values, self.known, places))
 
 
-def _fits(value: Any, known: Known | None) -> bool:
+def _fits(value: Any, known: Known | None, is_strided: bool = False) -> bool:
     """Whether an argument is all that is known of one.
+
+    Where no strides are known they are row-major.
 
     >>> from gpucodegen.runtime.host.buffers import Buffer
     >>> a = Buffer.of(np.zeros((2, 3), np.float32), "f32")
     >>> _fits(a, None), _fits(a, Known((2, 3))), _fits(a, Known((3, 3)))
     (True, True, False)
+    >>> _fits(a, None, True), _fits(a, Known((2, 3), (3, 1)), True)
+    (False, True)
     """
     if known is None:
-        return True
+        return not is_strided
     shape, strides, alignment = known
     rank = len(shape or ())
     return (
-        (shape is None or tuple(value.shape[:rank]) == shape)
+        (strides is not None or not is_strided)
+        and (shape is None or tuple(value.shape[:rank]) == shape)
         and (strides is None or tuple(value.strides[:rank]) == strides)
         and (not alignment or alignment_of(value.pointer, alignment) == alignment)
     )
@@ -69,13 +79,21 @@ class Exported:
     _loaded: dict[int, Runnable] = field(default_factory=dict[int, Runnable])
 
     def __call__(self, *arguments: Any) -> Any:
-        """Check the arguments, run, return the results."""
+        """Check the arguments, run, return the results.
+
+        Arrays of strides that no variant is for are copied.
+        """
         values = self.signature.convert(arguments)
-        runnable = self._fitting(values)
-        artifact = runnable.artifact
-        self.signature.refuse_read_only(values, artifact.written)
+        strided = self.signature.strided(values)
+        number = self._fitting(values, strided)
+        copied = strided if number is None else ()
+        runnable = self._load(len(self.variants) - 1 if number is None else number)
+        written = runnable.artifact.written
+        self.signature.refuse_read_only(values, written)
         if self.refuses:
-            checked_apart(runnable, self.signature, values)
+            checked_apart(runnable, self.signature, values, copied)
+        if copied:
+            return on_copies(lambda held: (self(*held), written), arguments, copied)()
         return runnable.launcher(arguments, values)()
 
     def kernels(self) -> dict[str, str]:
@@ -83,9 +101,14 @@ class Exported:
         found = _with_sources(self.variants[-1]).kernels
         return {spec.name: spec.source for spec in found}
 
-    def _fitting(self, values: Sequence[Any]) -> Runnable:
-        found = (n for n, one in enumerate(self.variants) if one.suits(values))
-        number = next(found)
+    def _fitting(self, values: Sequence[Any], strided: Sequence[int]) -> int | None:
+        """The first variant for these arguments; None: none keeps to their strides."""
+        suiting = (
+            n for n, one in enumerate(self.variants) if one.suits(values, strided)
+        )
+        return next(suiting, None)
+
+    def _load(self, number: int) -> Runnable:
         if number not in self._loaded:
             artifact = _with_sources(self.variants[number])
             loaded = load_program(artifact, self.engine())

@@ -44,6 +44,10 @@ for m in (30, 7):
     assert (c == 20).all()
 y, z = mine.weighted(np.ones(4, "f4"), 0.5)
 assert y.tolist() == [1, 2, 3, 4] and z == 0.5
+turned, c = np.arange(600, dtype="f4").reshape(20, 30).T % 7, np.zeros((30, 40), "f4")
+mine.matmul(turned, b, c)
+mine.matmul(turned, b, c.T.copy().T)
+assert (c == turned.copy() @ b).all()
 x = np.zeros(3, "i4")
 mine.at(x, 1, 7)
 assert x.tolist() == [0, 7, 0]

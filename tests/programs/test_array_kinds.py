@@ -105,6 +105,8 @@ KINDS: dict[str, Callable[[np.ndarray], Any]] = {
     "jax": of_jax,
 }
 OWN_KIND = {"numpy", "emulated", "torch", "jax"}
+ON_DEVICES = {"emulated", "cuda interface"}
+TARGETS = ["cpu", "sim"]
 MARKS = {"torch": [pytest.mark.frameworks]}
 
 
@@ -116,20 +118,24 @@ def kinds(*without: str) -> list[Any]:
     ]
 
 
+def targets_and_kinds(*without: str) -> list[Any]:
+    """Each target with the kinds of array whose memory it works on."""
+    return [
+        pytest.param(target, name, marks=MARKS.get(name, ()), id=f"{target}-{name}")
+        for target in TARGETS
+        for name in KINDS
+        if name not in without and (target == "sim" or name not in ON_DEVICES)
+    ]
+
+
 def contents(x: Any) -> np.ndarray:
     x = getattr(x, "held", x)
     return x.get() if hasattr(x, "get") else np.asarray(x)
 
 
-@pytest.fixture(scope="module", params=["cpu", "sim"])
+@pytest.fixture(scope="module", params=TARGETS)
 def program(request: pytest.FixtureRequest) -> gcg.Program:
     return gcg.compile(TEXT, target=request.param)
-
-
-def given(kind: str, program: gcg.Program) -> Callable[[np.ndarray], Any]:
-    if program.options.target == "cpu" and kind in {"emulated", "cuda interface"}:
-        pytest.skip("its memory is that of a device")
-    return KINDS[kind]
 
 
 def sums(x: np.ndarray) -> np.ndarray:
@@ -141,11 +147,11 @@ def sums(x: np.ndarray) -> np.ndarray:
 IMAGE = np.arange(48, dtype=np.float32).reshape(6, 8) % 7
 
 
-@pytest.mark.parametrize("kind", kinds())
+@pytest.mark.parametrize(("program", "kind"), targets_and_kinds(), indirect=["program"])
 def test_results_are_of_the_kind_of_the_arguments(
     program: gcg.Program, kind: str
 ) -> None:
-    make = given(kind, program)
+    make = KINDS[kind]
     image, weights = IMAGE, np.eye(3, dtype=np.float32)[::-1].copy()
     windows = np.lib.stride_tricks.sliding_window_view(image, (3, 3))
     for _ in range(2):
@@ -159,9 +165,11 @@ def test_results_are_of_the_kind_of_the_arguments(
             assert type(product) is type(filtered) is type(make(image))
 
 
-@pytest.mark.parametrize("kind", kinds("jax"))
+@pytest.mark.parametrize(
+    ("program", "kind"), targets_and_kinds("jax"), indirect=["program"]
+)
 def test_memory_is_written_where_it_is(program: gcg.Program, kind: str) -> None:
-    make = given(kind, program)
+    make = KINDS[kind]
     x, out = make(IMAGE), make(np.zeros_like(IMAGE))
     for _ in range(2):
         assert program.stencil(x, out) is out
@@ -335,10 +343,13 @@ def test_written_elements_share_no_memory() -> None:
         program.stencil(IMAGE, folded)
 
 
-@pytest.mark.parametrize("kind", kinds("buffer", "jax", "interface", "dlpack",
-                                       "cuda interface"))  # fmt: skip
+@pytest.mark.parametrize(
+    ("program", "kind"),
+    targets_and_kinds("buffer", "jax", "interface", "dlpack", "cuda interface"),
+    indirect=["program"],
+)
 def test_out(program: gcg.Program, kind: str) -> None:
-    make = given(kind, program)
+    make = KINDS[kind]
     out = make(np.zeros((6, 6), "f4"))
     assert program.matmul(make(IMAGE), make(IMAGE.T.copy()), out=out) is out
     np.testing.assert_array_equal(contents(out), IMAGE @ IMAGE.T)
