@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -315,9 +315,21 @@ class Function:
                 if chosen is not self.options:
                     sizes = chosen.tile_sizes or chosen.register_tile
                     tell(1, f"{self.name} for {key[0]}: tuned sizes {sizes}")
-                made[key] = build(self.source, self.name, key, chosen)
+                made[key] = self._built(key, chosen)
         self._last, self._entry = made[key], unlike
         return made[key]
+
+    def _built(self, key: Specialization, chosen: Options) -> Executable:
+        """The function compiled with options; without a stored schedule that fails."""
+        try:
+            return build(self.source, self.name, key, chosen)
+        except errors.Error:
+            if chosen is self.options:
+                raise
+            plain = replace(self.options, tuned=False)
+            made = build(self.source, self.name, key, plain)
+            tell(1, f"{self.name} for {key[0]}: what is stored does not compile")
+            return made
 
     def _key(
         self, target: str, known: tuple[Known | None, ...] | None

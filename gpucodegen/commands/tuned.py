@@ -15,6 +15,8 @@ from gpucodegen.tuning.result import line
 if TYPE_CHECKING:
     from gpucodegen.tiling.tuning.store import TuningStore
 
+LEAST_OF_KEY = 6
+"""Letters that name a key."""
 Action = Callable[["TuningStore", argparse.Namespace], int]
 
 
@@ -61,9 +63,8 @@ def _import(store: TuningStore, options: argparse.Namespace) -> int:
     if options.place is None:
         print("tune import: name the file", file=sys.stderr)
         return 2
-    text = Path(options.place).read_text(encoding="utf-8")
     try:
-        count = merged(store, text)
+        count = merged(store, Path(options.place).read_text(encoding="utf-8"))
     except ValueError as problem:
         print(f"{options.place}: error: {problem}.", file=sys.stderr)
         return 1
@@ -83,6 +84,9 @@ def _plot(store: TuningStore, options: argparse.Namespace) -> int:
         for key, about in store.subjects().items()
         if not options.entry or about.get("function") == options.entry
     }
+    if not found:
+        print(f"{store.path}: nothing that was tuned fits", file=sys.stderr)
+        return 1
     titled = {
         f"@{stored.about.get('function')}{stored.call} ({key[:6]})": Tuned.of(stored)
         for key, stored in found.items()
@@ -115,9 +119,12 @@ ACTIONS: Mapping[str, Action] = {
 
 
 def _chosen(store: TuningStore, wanted: str | None) -> dict[str, dict[str, Any]]:
-    """The keys that a text names: by their first letters, or by the function."""
+    """The keys that a text names: by the function, or by their first letters."""
+    subjects = store.subjects()
+    named = {k: about for k, about in subjects.items() if about["function"] == wanted}
+    if named or not wanted:
+        return named or subjects
+    is_key = len(wanted) >= LEAST_OF_KEY
     return {
-        key: about
-        for key, about in store.subjects().items()
-        if not wanted or key.startswith(wanted) or about.get("function") == wanted
+        k: about for k, about in subjects.items() if is_key and k.startswith(wanted)
     }

@@ -19,7 +19,8 @@ from typing import TYPE_CHECKING
 from gpucodegen.runtime.storage.cache import Store, cache_directory, digest
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
+    from importlib.metadata import EntryPoint
 
     from gpucodegen.tiling.tuning.store import TuningStore
 
@@ -41,8 +42,8 @@ def _merge_once(store: Callable[[], TuningStore], place: Path, stamp: str) -> No
     del place
     if SEEN.get(stamp) is not None:
         return
-    for text in _texts():
-        _merge(store(), text)
+    for point in _points():
+        _merge(store, point)
     SEEN.put(stamp, b"seen")
 
 
@@ -52,20 +53,20 @@ def _stamp() -> str:
     return digest([(str(f), f.stat().st_mtime_ns) for f in folders if f.is_dir()])
 
 
-def _texts() -> list[tuple[str, str]]:
-    """The name of each entry point and the text that it gives."""
+def _points() -> Iterable[EntryPoint]:
+    """Functions of packages that give texts."""
     from importlib.metadata import entry_points
 
-    return [(point.name, str(point.load()())) for point in entry_points(group=GROUP)]
+    return entry_points(group=GROUP)
 
 
-def _merge(store: TuningStore, named: tuple[str, str]) -> None:
-    """Add one text; one that is not of a store is a warning."""
+def _merge(store: Callable[[], TuningStore], point: EntryPoint) -> None:
+    """Add one text; a package that gives none of a store is a warning."""
     from gpucodegen import errors
     from gpucodegen.tiling.tuning.exchange import merged
 
-    name, text = named
     try:
-        merged(store, text)
-    except ValueError as problem:
-        errors.tell(errors.ShippedUnusable(name=name, reason=str(problem)))
+        merged(store(), str(point.load()()))
+    except Exception as problem:  # noqa: BLE001  (whatever a package raises)
+        reason = str(problem) or type(problem).__name__
+        errors.tell(errors.ShippedUnusable(name=point.name, reason=reason))

@@ -9,10 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from operator import index
 from typing import TYPE_CHECKING, Any
 from warnings import catch_warnings, simplefilter
 
 from gpucodegen import errors
+from gpucodegen.compiling.targets.registry import find
 from gpucodegen.compiling.winners import Point, with_point
 from gpucodegen.options import Options
 from gpucodegen.runtime.host.parameters import alignments, specialized
@@ -36,10 +38,12 @@ class Schedules:
 
     ``refusal``: why the compiler refuses a point, or None.  ``space``: points that are
     legal and worth a trial.  ``default``: the point of the compiler's own choices.
+    ``where``: which other points a caller wants.
     """
 
     knob: Knob
     refusal: Callable[[Point], str | None]
+    where: Callable[[Point], bool] | None = None
 
     @property
     def space(self) -> Space:
@@ -47,9 +51,15 @@ class Schedules:
         from gpucodegen.tiling.tuning.space import Space
 
         def objection(point: Point) -> object | None:
-            return self.knob.objection(point) or self.refusal(point)
+            return self.knob.objection(point) or self.objection(point)
 
         return Space(self.knob.values, objection)
+
+    def objection(self, point: Point) -> str | None:
+        """Why a point is not tried: the caller does not want it, or it is illegal."""
+        if self.where is not None and any(point.values()) and not self.where(point):
+            return "where= leaves it out"
+        return self.refusal(point)
 
     @property
     def default(self) -> Point:
@@ -71,15 +81,24 @@ class Schedules:
         return (*first, *kept), len(points) - len(kept)
 
     def point_of(self, sizes: Sequence[int] | Mapping[str, int]) -> Point:
-        """Sizes by their names; those left out are the compiler's choice."""
-        if isinstance(sizes, Mapping):
-            return {**self.default, **sizes}
+        """Sizes by their names; those left out are the compiler's choice.
+
+        Raises InvalidOption for names and sizes that no knob has.
+        """
         names = list(self.knob.values)
-        extra = [f"tile{depth}" for depth in range(len(names), len(sizes))]
-        if self.knob.option == "register_tile":
-            extra = []
-        given = zip((*names, *extra), sizes, strict=False)
-        return {**self.default, **dict(given)}
+        try:
+            if not isinstance(sizes, Mapping):
+                extra = [f"tile{depth}" for depth in range(len(names), len(sizes))]
+                names += [] if self.knob.option == "register_tile" else extra
+                sizes = dict(zip(names[: len(sizes)], sizes, strict=True))
+            given = {name: index(size) for name, size in sizes.items()}
+        except (TypeError, ValueError):
+            given = {"": 0}
+        if not given.keys() <= {*names} or min(given.values(), default=0) < 0:
+            known = ", ".join(names) or "knobs, of which it has none"
+            hint = f"Give whole numbers for {known}"
+            raise errors.InvalidOption(name="candidates", value=sizes, hint=hint)
+        return {**self.default, **given}
 
 
 def schedules(program: Program, name: str, arguments: Sequence[Any]) -> Schedules:
@@ -88,6 +107,9 @@ def schedules(program: Program, name: str, arguments: Sequence[Any]) -> Schedule
 
     function = program[name]
     target, known = function.key_for(tuple(arguments))
+    if find(target).interprets:
+        hint = "Tune it for cpu, cuda or sim: the interpreter has no schedules"
+        raise errors.InvalidOption(name="target", value=target, hint=hint)
     types = specialized(function.view.type.inputs, known)
     mapping = _Mapping((target, types, alignments(known)), function.options)
     with catch_warnings():

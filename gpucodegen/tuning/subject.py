@@ -28,7 +28,8 @@ class Subject:
     ``identity``: its key in the store, which says machine and versions too.  ``made``:
     makes the contest of a program, a name and arguments.  ``pipeline``: the passes
     whose holes are tuned, if that is what is tuned.  ``scope``: for what the result
-    holds.
+    holds.  ``base``: seconds of the default where they are known, of which those of
+    other schedules are multiples.
     """
 
     text: str
@@ -39,6 +40,7 @@ class Subject:
     made: Callable[..., Timing]
     pipeline: str = ""
     scope: Scope = MEASURED
+    base: float = 0.0
 
     @staticmethod
     def of(
@@ -82,7 +84,16 @@ class Subject:
                 "this worker's machine, packages or alignment of arrays are others than"
                 " those of the process that tunes"
             )
-        return self.made(program, self.name, given)
+        return self.timing(program, given)
+
+    def timing(self, program: Program, arguments: tuple[Any, ...]) -> Timing:
+        """What times or estimates calls of a program with these arguments."""
+        from gpucodegen.tuning.measuring.contest import Contest
+
+        timing = self.made(program, self.name, arguments)
+        if isinstance(timing, Contest):
+            timing.base = self.base
+        return timing
 
     def about(self) -> Mapping[str, object]:
         """What people read of it: function, target, arguments, machine, versions."""

@@ -9,12 +9,13 @@ from __future__ import annotations
 import pickle
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from gpucodegen import errors
 from gpucodegen.api import compile as compile_source
 from gpucodegen.compiling.stored import call_of
-from gpucodegen.compiling.winners import SHAPES, Scope, tuning_store
+from gpucodegen.compiling.winners import SHAPES, TUNED_OPTIONS, Scope, tuning_store
 from gpucodegen.tiling.tuning import strategies
 from gpucodegen.tiling.tuning.ranks import rank_correlation
 from gpucodegen.tiling.tuning.search import MeasureAll, Search
@@ -50,6 +51,7 @@ def tune(
     trials: int | None = None,
     budget: float | str | None = None,
     candidates: Sequence[Sequence[int] | Mapping[str, int]] | None = None,
+    where: Callable[[Point], bool] | None = None,
     shapes: str = SHAPES[0],
     arch: str = "",
     pipeline: str = "",
@@ -68,8 +70,9 @@ def tune(
     and ``budget`` (seconds, or "5m") set other limits; the default schedule is always
     timed, first.  Trials that an earlier tuning stored count, and are not made again.
     ``candidates`` are tile sizes to try instead of searching, or fields of plans by
-    their names; a 0 is the compiler's own choice.  ``shapes``: "bucket" stores the
-    result for all shapes whose extents have the same powers of two above them.
+    their names; a 0 is the compiler's own choice.  ``where``: which points may be tried
+    at all, such as ``lambda point: point["tile0"] <= 64``.  ``shapes``: "bucket" stores
+    the result for all shapes whose extents have the same powers of two above them.
     ``arch``: predict for an architecture of GPU, such as "sm_90a", without one; so does
     a target ``cuda`` where there is no GPU, and ``sim``.  Schedules are then estimated
     and the winner is stored as a prediction, which counts until one is measured.
@@ -92,6 +95,7 @@ def tune(
     not run it by itself.  Ctrl-C keeps the trials that were made.
     """
     limits = effort_of(effort, trials, budget)
+    _check(options, workers, timeout)
     chosen: dict[str, Any] = {"target": "cpu", **options, "tuned": False}
     scope = _scope(shapes, predicted_for(chosen["target"], arch, arguments))
     if scope.predicted_for:
@@ -106,8 +110,14 @@ def tune(
     if holes and scope.predicted_for:
         hint = "Tune a pipeline where its kernels run: nothing predicts what it makes"
         raise errors.InvalidOption(name="pipeline", value=pipeline, hint=hint)
+    found = replace(found, where=where)
+    ranked, left_out = found.ranked
+    points = _points(found, candidates, holes, limits.trials)
     subject = Subject.of(program, name, arguments, holes, scope)
     session = tuning_store().session(subject.identity)
+    session.forgive(found.default)  # it may have been the arguments, or the machine
+    known = session.recall(found.default)
+    subject = replace(subject, base=known.seconds or 0.0) if known else subject
     call = program[name].key_for(arguments)
     about = {
         **subject.about(),
@@ -120,12 +130,10 @@ def tune(
     timing, note = _timing(
         program, subject, arguments, isolate=isolate, timeout=timeout
     )
-    ranked, left_out = found.ranked
-    points = _points(found, candidates, holes, limits.trials)
     try:
         search = Search(
             _space(found, points),
-            _measure(timing, subject, executor),
+            _measure(timing, subject, executor, session, found.default),
             max(limits.trials, 1 + len(candidates or ())),
             session,
             limits.clock(),
@@ -135,9 +143,11 @@ def tune(
         if points is None and sampler is None and found.knob.option == "plan":
             points = ranked
         strategy = _strategy(found, points, ranked, sampler, width)
-        made = search.run(strategy).trials
+        made = search.run(strategies.after(found.default, strategy)).trials
+        made = _with_default(made, session, found.default)
         finalists: tuple[Finalist, ...] = ()
         try:
+            _require_default(made, found.default)
             before = session.store.winner(session.key)
             kept = None if before is None else before.point
             finalists = final(found.default, made, timing, kept)
@@ -162,6 +172,18 @@ def _agreement(knob: Knob, trials: Sequence[Trial]) -> float | None:
         if trial.seconds and (clocks := knob.clocks(trial.point))
     ]
     return rank_correlation([c for c, _ in timed], [s for _, s in timed])
+
+
+def _check(options: Mapping[str, object], workers: int, timeout: float) -> None:
+    """Raise InvalidOption for what tuning itself chooses, and for other limits."""
+    for name in TUNED_OPTIONS:
+        if options.get(name):
+            hint = "Tuning chooses it; pass candidates= to try some and no others"
+            raise errors.InvalidOption(name=name, value=options[name], hint=hint)
+    for name, value in (("workers", workers), ("timeout", timeout)):
+        if not value > 0:
+            hint = "Pass a number above 0"
+            raise errors.InvalidOption(name=name, value=value, hint=hint)
 
 
 def _scope(shapes: str, predicted: str) -> Scope:
@@ -212,6 +234,25 @@ def _keep(
     session.describe({**about, **told})
 
 
+def _with_default(
+    made: Sequence[Trial], session: Session, default: Point
+) -> Sequence[Trial]:
+    """The trials, and that of the default which another process made meanwhile."""
+    if any(trial.point == default for trial in made):
+        return made
+    found = session.recall(default)
+    return made if found is None else (found, *made)
+
+
+def _require_default(made: Sequence[Trial], default: Point) -> None:
+    """Raise TrialError where nothing can be compared with the default."""
+    trial = next((trial for trial in made if trial.point == default), None)
+    if trial is None:
+        raise TrialError("another process measures the default schedule")
+    if trial.seconds is None:
+        raise TrialError(f"the default schedule did not run: {trial.reason}")
+
+
 def _with_refused(made: Sequence[Trial], holes: Holes | None) -> tuple[Trial, ...]:
     """The trials, and the points of a pipeline that were found illegal besides."""
     listed = {identity(trial.point) for trial in made}
@@ -229,20 +270,20 @@ def _timing(
 ) -> tuple[Timing, str]:
     """What times schedules, and why it does so in this process if it does."""
     if not isolate:
-        return subject.made(program, subject.name, arguments), ""
+        return subject.timing(program, arguments), ""
     try:
         return Contained.of(subject, timeout), ""
     except Exception as problem:  # noqa: BLE001  (what is wrong here too is raised here)
         reason = f"{type(problem).__name__}: {problem}"
     note = f"schedules ran in this process, since another one cannot run them: {reason}"
-    return subject.made(program, subject.name, arguments), note
+    return subject.timing(program, arguments), note
 
 
 def _space(found: Schedules, points: Sequence[Point] | None) -> Space:
     """What may be tried; of given points, what the compiler refuses may not."""
     if points is None:
         return found.space
-    return Space(found.knob.values, found.refusal)
+    return Space(found.knob.values, found.objection)
 
 
 def _points(
@@ -275,15 +316,25 @@ def _strategy(
     return strategies.local_search(found.space, ranked, width=width, model=model)
 
 
-def _measure(timing: Timing, subject: Subject, executor: Executor | None) -> MeasureAll:
-    """Trials one after another, or as an executor has them done."""
+def _measure(
+    timing: Timing,
+    subject: Subject,
+    executor: Executor | None,
+    session: Session,
+    default: Point,
+) -> MeasureAll:
+    """Trials one after another, or as an executor has them done.
+
+    Its workers take what the default took in the first of them as the measure.
+    """
     if executor is None:
         return lambda points: map(timing.trial, points)
-    pickled = pickle.dumps(subject)
 
     def measure(points: Sequence[Point]) -> Iterator[Trial]:
         from concurrent.futures import as_completed
 
+        known = session.recall(default)
+        pickled = pickle.dumps(replace(subject, base=(known and known.seconds) or 0.0))
         asked = [executor.submit(measured, pickled, dict(point)) for point in points]
         yield from (future.result() for future in as_completed(asked))
 

@@ -340,6 +340,18 @@ def test_a_package_whose_text_is_broken_is_a_warning(installed: Any) -> None:
         gcg.compile(ADD, target="cpu").add(np.zeros((4, 4)), 1.0)
 
 
+def test_a_package_that_fails_is_a_warning_once(
+    installed: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    installed("")
+    missing = EntryPoint("")
+    monkeypatch.setattr(EntryPoint, "load", lambda _: Path("missing").read_text)
+    assert missing.name == "my kernels"
+    with pytest.warns(errors.ShippedUnusable, match="missing"):
+        gcg.compile(ADD, target="cpu").add(np.zeros((4, 4)), 1.0)
+    gcg.compile(ADD, target="cpu").add(np.zeros((5, 5)), 1.0)
+
+
 def test_keys_are_the_same_wherever_the_package_lies(tmp_path: Path) -> None:
     package = Path(gcg.__file__).parent
     copied = tmp_path / "elsewhere" / "gpucodegen"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -191,8 +192,13 @@ def test_the_winner_is_used_by_compile_and_survives_the_process(
 
 
 def test_only_what_the_final_proves_is_stored(
-    matrices: tuple[np.ndarray, np.ndarray], timed: Callable[..., None]
+    matrices: tuple[np.ndarray, np.ndarray],
+    timed: Callable[..., None],
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
 ) -> None:
+    monkeypatch.setenv("GPUCODEGEN_CACHE_DIR", str(tmp_path))
+
     def tuned(alone: Clock, final: Clock) -> object:
         timed(alone, final)
         gcg.tune(TRANSPOSE, "transpose", *matrices, candidates=[(8, 8), (16, 16)])

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 import multiprocessing
 import os
 import signal
@@ -9,7 +10,7 @@ import sys
 import time
 from collections.abc import Sequence
 from contextlib import closing
-from math import inf
+from math import inf, nan
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -26,7 +27,7 @@ from gpucodegen.tiling.tuning.exchange import exported, merged, winner_in
 from gpucodegen.tiling.tuning.search import Measure, Outcome, Search, one_by_one
 from gpucodegen.tiling.tuning.space import Point, Space
 from gpucodegen.tiling.tuning.store import TuningStore, tuning_key
-from gpucodegen.tiling.tuning.strategies import given, local_search, sampled
+from gpucodegen.tiling.tuning.strategies import after, given, local_search, sampled
 from gpucodegen.tiling.tuning.trials import Status, Trial
 
 SIZES = (8, 16, 32, 64, 128)
@@ -147,6 +148,8 @@ def test_stale_claims_are_taken_over(tmp_path: Path, monkeypatch: pytest.MonkeyP
     assert session.claim({"i": 8})
     assert not session.claim({"i": 8})
     assert session.recall({"i": 8}) is None
+    monkeypatch.setattr(claims, "_host", lambda: "another machine")
+    assert not session.claim({"i": 8})
     later = time.time() + claims.STALE_SECONDS + 1
     monkeypatch.setattr(time, "time", lambda: later)
     assert session.claim({"i": 8})
@@ -320,11 +323,38 @@ def test_an_older_winner_does_not_take_the_place_of_a_newer(tmp_path: Path):
 
 
 FORM = '{"form": "gpucodegen tuned schedules, form 1", "tuned": '
+TRIAL = {"point": {"i": 8}, "status": "ok", "seconds": 1.0, "reason": ""}
+
+
+def entry_with(**part: object) -> str:
+    """A text of one entry, sound but for some part."""
+    entry = {"key": "k", "about": {}, "winner": None, "trials": [TRIAL], **part}
+    return f"{FORM}{json.dumps([entry])}}}"
+
+
 BROKEN = [
     ("[]", "not a text of the form"),
     ("{", "Expecting property name"),
     (FORM + "1}", "no list"),
     (FORM + "[{}]}", "lacks 'key'"),
+    *[
+        (entry_with(**part), reason)
+        for part, reason in [
+            ({"trials": [{**TRIAL, "seconds": "abc"}]}, "no trial"),
+            ({"trials": [{**TRIAL, "seconds": -1.0}]}, "no trial"),
+            ({"trials": [{**TRIAL, "seconds": [1]}]}, "no trial"),
+            ({"trials": [{**TRIAL, "seconds": None}]}, "no trial"),
+            ({"trials": [{**TRIAL, "reason": None}]}, "no trial"),
+            ({"trials": [{**TRIAL, "point": {"i": 2**80}}]}, "no trial"),
+            ({"winner": {"point": {"i": 8}, "gain": nan, "since": 0.0}}, "gain"),
+            ({"winner": {"point": {"i": 2**80}, "gain": 2.0, "since": 0.0}}, "sizes"),
+            ({"about": {"arguments": 5}}, "'arguments'"),
+            ({"about": {"final": 5}}, "'final'"),
+            ({"about": {"final": [{"gain": 1.0}]}}, "lacks 'low'"),
+            ({"about": {"call": 5}}, "'call'"),
+            ({"about": 5}, "lacks"),
+        ]
+    ],
 ]
 
 
@@ -336,6 +366,54 @@ def test_other_texts_are_refused_and_change_nothing(
     with pytest.raises(ValueError, match=reason):
         merged(store, text)
     assert store.subjects() == {}
+
+
+def test_a_winner_that_lost_since_does_not_come_back(tmp_path: Path):
+    here = TuningStore(tmp_path / "here.sqlite")
+    here.session("key").describe({"finished": 100.0})
+    here.session("key").crown({"i": 8}, 1.5, since=100.0)
+    text = exported(here)
+    there = TuningStore(tmp_path / "there.sqlite")
+    there.session("key").describe({"finished": 200.0, "final": []})
+    merged(there, text)
+    assert there.winner("key") is None
+    assert there.subjects()["key"]["finished"] == 200.0
+
+
+def test_what_was_said_of_a_key_stays_when_it_is_tuned_again(tmp_path: Path):
+    session = TuningStore(tmp_path / "t.sqlite").session("key")
+    session.describe({"function": "f", "finished": 100.0})
+    session.describe({"function": "f", "machine": "m"})
+    assert session.store.subjects()["key"]["finished"] == 100.0
+
+
+def test_a_failure_can_be_forgiven(tmp_path: Path):
+    session = TuningStore(tmp_path / "t.sqlite").session("key")
+    session.remember(Trial({"i": 0}, Status.FAILED, reason="its arguments"))
+    session.remember(Trial({"i": 8}, Status.OK, 1.0))
+    for point in ({"i": 0}, {"i": 8}):
+        session.forgive(point)
+    assert session.recall({"i": 0}) is None
+    assert session.recall({"i": 8}) is not None
+    assert session.claim({"i": 0})
+
+
+def test_nothing_is_tried_behind_a_default_that_does_not_run():
+    def measure(point: Point) -> float:
+        raise ValueError(f"{point} needs another argument")
+
+    space = Space({"i": (0, 8, 16)})
+    order = after({"i": 0}, local_search(space, [{"i": 0}]))
+    found = Search(space, one_by_one(measure)).run(order)
+    assert [trial.point for trial in found.trials] == [{"i": 0}]
+
+
+def test_a_sampler_that_repeats_itself_ends():
+    optuna = pytest.importorskip("optuna")
+    space = Space({"i": (8, 16)})
+    strategy = sampled(space, [{"i": 8}], optuna.samplers.RandomSampler(seed=1))
+    found = Search(space, one_by_one(bowl), budget=10).run(strategy)
+    assert len(found.trials) == 2
 
 
 def test_a_sampler_of_optuna_leads_the_search():

@@ -26,15 +26,29 @@ def owner() -> str:
     return f"{_host()}/{number}/{_start(number)}"
 
 
+def may_take(name: str, since: float, now: float) -> bool:
+    """Whether a claim is free: its process has ended, or cannot be asked for long.
+
+    >>> may_take(owner(), 0.0, 1e9), may_take("another machine/1/0", 0.0, 1e9)
+    (False, True)
+    """
+    return is_dead(name) or (not _may_ask(name) and since < now - STALE_SECONDS)
+
+
+def _may_ask(name: str) -> bool:
+    """Whether this process can tell that another one lives."""
+    return name.rsplit("/", 2)[0] == _host() and os.name != "nt"
+
+
 def is_dead(name: str) -> bool:
     """Whether a process of this machine has ended; False where that is not known.
 
     >>> is_dead("another machine/1/0"), is_dead(f"{_host()}/{2**22 + 1}/0")
     (False, True)
     """
-    host, number, start = name.rsplit("/", 2)
-    if host != _host() or os.name == "nt":
+    if not _may_ask(name):
         return False
+    _, number, start = name.rsplit("/", 2)
     try:
         os.kill(int(number), 0)
     except ProcessLookupError:

@@ -9,16 +9,36 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from math import isfinite
 from typing import TYPE_CHECKING, Any
 
-from gpucodegen.tiling.tuning.rows import Winner, point_text, read_point, read_trial
-from gpucodegen.tiling.tuning.trials import Trial
+from gpucodegen.tiling.tuning.rows import (
+    LARGEST,
+    Winner,
+    point_text,
+    read_point,
+    read_trial,
+)
+from gpucodegen.tiling.tuning.trials import Status, Trial
 
 if TYPE_CHECKING:
     from gpucodegen.tiling.tuning.store import TuningStore
 
 FORM = "gpucodegen tuned schedules, form 1"
+RUN = {Status.OK.value, Status.PREDICTED.value}
+"""Of trials with a time."""
+KINDS: Mapping[str, type | tuple[type, ...]] = {
+    "function": str,
+    "target": str,
+    "arguments": list,
+    "call": (list, type(None)),
+    "final": list,
+    "finished": (int, float),
+    "work": dict,
+    "versions": dict,
+}
+"""What is known of a key, where a text tells it."""
 
 
 def exported(store: TuningStore, keys: Iterable[str] | None = None) -> str:
@@ -51,19 +71,21 @@ def _entry(store: TuningStore, key: str, about: dict[str, Any]) -> dict[str, Any
 def merged(store: TuningStore, text: str) -> int:
     """Add what a text has to a store; the number of keys.
 
-    Trials that the store has already stay, and of two winners the later one.  Raises
+    Trials that the store has already stay, and of two decisions the later one.  Raises
     ValueError for a text that `exported` did not write; then nothing is changed.
     """
     entries = [_read(entry) for entry in _entries(text)]
     for key, about, winner, trials in entries:
         session = store.session(key)
-        if key not in store.subjects():
+        present = store.subjects().get(key, {})
+        if present.get("finished", 0) < about.get("finished", 0) or not present:
             session.describe(about)
         for trial in trials:
             if session.claim(trial.point):
                 session.remember(trial)
-        present = store.winner(key)
-        if winner and (present is None or present.since < winner.since):
+        decided = store.winner(key)
+        latest = decided.since if decided else present.get("finished", 0.0)
+        if winner and latest < winner.since:
             session.crown(winner.point, winner.gain, winner.since)
     return len(entries)
 
@@ -90,12 +112,32 @@ def _read(
     try:
         return (
             str(entry["key"]),
-            dict(entry["about"]),
+            _about(entry["about"]),
             _winner(entry["winner"]),
             [_trial(trial) for trial in entry["trials"]],
         )
-    except (KeyError, TypeError) as problem:
+    except (KeyError, TypeError, AttributeError) as problem:
         raise ValueError(f"an entry lacks {problem}") from problem
+
+
+def _about(entry: Mapping[str, Any]) -> dict[str, Any]:
+    for name, kind in KINDS.items():
+        if name in entry and not isinstance(entry[name], kind):
+            raise ValueError(f"'{name}' of an entry is {entry[name]!r}")
+    for one in entry.get("final", ()):
+        if not all(_is_seconds(one[name]) for name in ("gain", "low")):
+            raise ValueError(f"no finalist: {one}")
+    return dict(entry)
+
+
+def _is_seconds(value: object) -> bool:
+    """Whether it is a time, or a ratio of two."""
+    return (
+        isinstance(value, (int, float))
+        and not isinstance(value, bool)
+        and isfinite(value)
+        and 0 <= value <= LARGEST
+    )
 
 
 def _winner(entry: dict[str, Any] | None) -> Winner | None:
@@ -104,12 +146,20 @@ def _winner(entry: dict[str, Any] | None) -> Winner | None:
     point = read_point(point_text(entry["point"]))
     if point is None:
         raise ValueError("the sizes of a winner are whole numbers of 0 or more")
+    if not _is_seconds(entry["gain"]) or not _is_seconds(entry["since"]):
+        raise ValueError(f"gain and time of a winner are {entry}")
     return Winner(point, float(entry["gain"]), min(float(entry["since"]), time.time()))
 
 
 def _trial(entry: dict[str, Any]) -> Trial:
     text = point_text(entry["point"])
     trial = read_trial(text, entry["status"], entry["seconds"], entry["reason"])
-    if trial is None:
+    seconds, has_run = entry["seconds"], entry["status"] in RUN
+    is_timed = has_run and _is_seconds(seconds) and seconds > 0
+    if (
+        trial is None
+        or not isinstance(entry["reason"], str)
+        or not (is_timed or (seconds is None and not has_run))
+    ):
         raise ValueError(f"no trial: {entry}")
     return trial

@@ -10,6 +10,9 @@ from dataclasses import dataclass
 from gpucodegen.tiling.tuning.space import Point
 from gpucodegen.tiling.tuning.trials import Status, Trial
 
+LARGEST = 2**63 - 1
+"""The largest size, and number of seconds, that a database is given."""
+
 
 @dataclass(frozen=True, slots=True)
 class Winner:
@@ -42,7 +45,9 @@ def read_point(text: str) -> Point | None:
     """
     try:
         sizes = json.loads(text)
-        is_sound = all(type(size) is int and size >= 0 for size in sizes.values())
+        is_sound = all(
+            type(size) is int and 0 <= size <= LARGEST for size in sizes.values()
+        )
     except (ValueError, TypeError, AttributeError):
         return None
     return sizes if is_sound else None

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
-from gpucodegen.tiling.tuning.claims import STALE_SECONDS, is_dead, owner
+from gpucodegen.tiling.tuning.claims import may_take, owner
 from gpucodegen.tiling.tuning.database import connection, reading
 from gpucodegen.tiling.tuning.rows import (
     Winner,
@@ -130,9 +130,12 @@ class Session:
     key: str
 
     def describe(self, about: Mapping[str, object]) -> None:
-        """Keep what the key stands for, as people read it."""
-        text = json.dumps(dict(about), default=str)
+        """Keep what the key stands for, as people read it; what else is known stays."""
         with self.store.connection() as database:
+            find = "select about from subject where key = ?"
+            row = database.execute(find, (self.key,)).fetchone()
+            known = {} if row is None else json.loads(row[0])
+            text = json.dumps({**known, **about}, default=str)
             database.execute(
                 "insert or replace into subject values (?, ?, ?)",
                 (self.key, text, time.time()),
@@ -164,7 +167,7 @@ class Session:
             if database.execute(new, (*place, owner(), now)).rowcount == 1:
                 return True
             found = database.execute(find, place).fetchone()
-            if found is None or not (is_dead(found[0]) or _is_stale(found[1], now)):
+            if found is None or not may_take(*found, now):
                 return False
             return database.execute(take, (owner(), now, *place, *found)).rowcount == 1
 
@@ -191,6 +194,15 @@ class Session:
                 "insert or replace into trial values (?, ?, ?, ?, ?, ?, ?)", row
             )
 
+    def forgive(self, point: Point) -> None:
+        """Forget that a point failed, so that it may be tried again."""
+        query = (
+            "delete from trial where key = ? and point = ? and status != ?"
+            " and seconds is null"
+        )
+        with self.store.connection() as database:
+            database.execute(query, (*self._place(point), _RUNNING))
+
     def crown(
         self, point: Point | None, gain: float = 1.0, since: float | None = None
     ) -> None:
@@ -207,10 +219,6 @@ class Session:
 
     def _place(self, point: Point) -> tuple[str, str]:
         return self.key, point_text(point)
-
-
-def _is_stale(since: float, now: float) -> bool:
-    return since < now - STALE_SECONDS
 
 
 def _first_known(

@@ -21,7 +21,24 @@ Model: TypeAlias = "Callable[[Point], float | None]"
 """What is expected of a point, to be compared with that of others; None: nothing."""
 Strategy: TypeAlias = Generator[Sequence["Point"], Sequence[Trial | None], None]
 RESTARTS_WITHOUT_NEWS = 50
-"""Known random points in a row that end a search."""
+"""Known random or suggested points in a row that end a search."""
+
+
+def after(point: Point, rest: Strategy) -> Strategy:
+    """A point alone, then the rest, unless the point cannot run.
+
+    >>> from gpucodegen.tiling.tuning.trials import Status
+    >>> order = after({"i": 0}, given([{"i": 8}]))
+    >>> next(order), order.send([Trial({"i": 0}, Status.OK, 1.0)])
+    ([{'i': 0}], [{'i': 8}])
+    >>> order = after({"i": 0}, given([{"i": 8}]))
+    >>> next(order), list(order)  # what is sent is None: somebody else measures it
+    ([{'i': 0}], [[{'i': 8}]])
+    """
+    told = yield [point]
+    if told and told[0] is not None and told[0].seconds is None:
+        return
+    yield from rest
 
 
 def given(points: Sequence[Point], *, width: int = 1) -> Strategy:
@@ -91,7 +108,7 @@ def _noted(points: list[Point], known: set[Identity]) -> list[Point]:
 def sampled(
     space: Space, seeds: Sequence[Point], sampler: Any, *, width: int = 1
 ) -> Strategy:
-    """The seeds, then what a sampler of Optuna suggests, without end.
+    """The seeds, then what a sampler of Optuna suggests, until it repeats itself.
 
     ``sampler``: an ``optuna.samplers.BaseSampler``.  Optuna is not a dependency of this
     package: whoever has a sampler has it installed.
@@ -106,9 +123,14 @@ def sampled(
     }
     for point in seeds:
         study.enqueue_trial(dict(point))
-    while True:
+    known: set[Identity] = set()
+    repeated = 0
+    while repeated < RESTARTS_WITHOUT_NEWS:
         asked = [study.ask(choices) for _ in range(width)]
-        trials = yield [dict(one.params) for one in asked]
+        points = [dict(one.params) for one in asked]
+        is_new = not known.issuperset(map(identity, points))
+        repeated = 0 if is_new else repeated + 1
+        trials = yield _noted(points, known)
         for one, trial in zip(asked, trials, strict=True):
             if trial is None or trial.seconds is None:
                 study.tell(one, state=optuna.trial.TrialState.FAIL)

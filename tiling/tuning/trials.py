@@ -93,6 +93,10 @@ class TrialMemory(Protocol):
         """Keep a trial made by this search."""
         ...
 
+    def forgive(self, point: Point) -> None:
+        """Forget that a point failed, so that it may be tried again."""
+        ...
+
 
 @dataclass(slots=True)
 class Notebook:
@@ -122,6 +126,12 @@ class Notebook:
     def remember(self, trial: Trial) -> None:
         """Keep a trial."""
         self.trials[identity(trial.point)] = trial
+
+    def forgive(self, point: Point) -> None:
+        """Forget that a point failed."""
+        trial = self.recall(point)
+        if trial is not None and trial.seconds is None:
+            del self.trials[identity(point)]
 
 
 def identity(point: Mapping[str, int]) -> Identity:

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from gpucodegen.compiling.stored import Stored
     from gpucodegen.tiling.tuning.trials import Trial
 
+SUFFIXES = ".png", ".svg"
 INCHES = (7.0, 3.2)
 """Width, and height of each function's part."""
 
@@ -43,11 +44,14 @@ class Tuned:
 def plotted(titled: Mapping[str, Tuned], place: Path, kind: str) -> None:
     """Draw tunings by their titles into an SVG or PNG file.
 
-    Raises InvalidOption for another kind; ImportError without matplotlib.
+    Raises InvalidOption for another kind or file; ImportError without matplotlib.
     """
     if kind not in KINDS:
         hint = f"Pass {errors.one_of(KINDS)}"
         raise errors.InvalidOption(name="kind", value=kind, hint=hint)
+    if place.suffix not in SUFFIXES:
+        hint = f"Name a file that ends with {errors.one_of(SUFFIXES)}"
+        raise errors.InvalidOption(name="place", value=str(place), hint=hint)
     figure, axes = figure_of(len(titled))
     for (title, tuned), axis in zip(titled.items(), axes, strict=False):
         axis.set_title(title, fontsize="small", loc="left")
