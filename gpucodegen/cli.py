@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from importlib import import_module
 
 from gpucodegen import errors
@@ -48,7 +48,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     >>> main(["opt", "/no/such/file.mlir"])
     1
     """
-    options = _parser().parse_args(arguments)
+    parser = _parser()
+    _with_commands(parser)
+    options = parser.parse_args(arguments)
     try:
         with debugging(options):
             return int(options.handler(options))
@@ -62,18 +64,33 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return 1
 
 
+def parsers() -> Mapping[str, argparse.ArgumentParser]:
+    """The parser of each command.
+
+    >>> parsers()["emit"].prog
+    'gpucodegen emit'
+    """
+    return _with_commands(_parser())
+
+
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="gpucodegen", description="MLIR text in, proven tiled kernels out."
     )
     parser.add_argument("--version", action="version", version=_version())
+    return parser
+
+
+def _with_commands(
+    parser: argparse.ArgumentParser,
+) -> Mapping[str, argparse.ArgumentParser]:
     commands = parser.add_subparsers(metavar="COMMAND", required=True)
     for name, summary in COMMANDS.items():
         command = commands.add_parser(name, help=summary, description=summary)
         module = import_module(f"gpucodegen.commands.{PLACES.get(name, name)}")
         module.configure(command)
         command.set_defaults(handler=module.run, parsers=commands.choices)
-    return parser
+    return commands.choices
 
 
 def _version() -> str:

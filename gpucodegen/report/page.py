@@ -40,6 +40,7 @@ pre { overflow-x: auto; padding: 1rem; border-radius: 8px; background: #ffffff;
 figure { display: inline-block; margin: 0.6rem 0.8rem 0.6rem 0; max-width: 100%;
   vertical-align: top; overflow-x: auto; }
 img { max-width: 100%; border-radius: 8px; }
+svg.fits { max-width: 100%; height: auto; }
 h2 { margin-top: 2.4rem; border-bottom: 1px solid #d0d7de; }
 h3, h4 { margin-bottom: 0.4rem; }
 table { margin: 1rem 0; border-collapse: collapse; font-size: 14px;
@@ -48,12 +49,13 @@ caption { text-align: left; font-weight: 600; padding-bottom: 0.3rem; }
 th { text-align: left; font-weight: 600; }
 th, td { padding: 0.2rem 1rem 0.2rem 0; white-space: nowrap; }
 tr + tr > td, tr + tr > th { border-top: 1px solid #d0d7de; }
-.bars td, .bars th { border: 0; }
+.bars td, .bars th { border: 0; white-space: normal; }
 .bars th { font-weight: 400; }
-.bar { height: 0.9rem; border-radius: 3px; background: #8b949e; }
+.bar { min-width: 1px; height: 0.9rem; border-radius: 3px; background: #8b949e; }
 .binding { background: #cf4f2b; }
 summary { cursor: pointer; }
-summary > h2, summary > h3, summary > h4 { display: inline-block; border: 0; }
+summary { margin-top: 1.6rem; }
+summary > h2, summary > h3, summary > h4 { display: inline; border: 0; }
 :focus-visible { outline: 2px solid #cf4f2b; }
 a { color: #0b5cad; }
 .skip { position: absolute; left: -100rem; }
@@ -184,9 +186,15 @@ def _figure(picture: Element) -> Element:
     return figure
 
 
+FITTING = 640
+"""Pixels: a picture of this width stays readable on a telephone; wider ones scroll."""
+
+
 def _inline(picture: Element) -> Element:
     """HTML knows what an ``svg`` is; a picture stays whole, style included."""
     attributes = {k: v for k, v in picture.attrib.items() if k != "xmlns"}
+    if float(picture.get("width", 0)) <= FITTING:
+        attributes["class"] = "fits"
     kept = Element(picture.tag, attributes)
     kept.extend(picture)
     return kept

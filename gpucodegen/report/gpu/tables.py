@@ -20,7 +20,9 @@ from gpucodegen.report.wording import equations
 from gpucodegen.tiling.machine.gpu.devices import GpuDevice
 
 BAR = 320
-"""Pixels of the longest bar."""
+"""Pixels of the longest bar in a wide window."""
+NARROW = 25
+"""Percent of a narrow window's width that it takes there."""
 
 
 def html(
@@ -100,12 +102,12 @@ def _bars(limits: LimitFacts) -> Element:
     for unit, count in sorted(limits.clocks.items(), key=lambda item: -item[1]):
         row = ET.SubElement(table, "tr")
         ET.SubElement(row, "th").text = unit
-        width = max(1, round(BAR * count / most))
+        part = count / most
         cell = ET.SubElement(row, "td")
         binds = " binding" if unit == limits.binding else ""
-        style = f"width: {width}px"
+        style = f"width: min({BAR * part:.0f}px, {NARROW * part:.1f}vw)"
         ET.SubElement(cell, "div", {"class": f"bar{binds}", "style": style})
-        ET.SubElement(row, "td").text = f"{text.clocks(count)}, {count / most:.0%}"
+        ET.SubElement(row, "td").text = f"{text.clocks(count)}, {part:.0%}"
     return table
 
 

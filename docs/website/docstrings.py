@@ -1,0 +1,35 @@
+"""Docstrings as Markdown: examples become blocks, roles become code."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import griffe
+
+_SESSION = re.compile(r"^>>> .*?(?=\n\s*\n|\Z)", re.MULTILINE | re.DOTALL)
+_ROLE = re.compile(r":\w+:(?=`)")
+
+
+def markdown(docstring: str) -> str:
+    r"""A docstring as Markdown.
+
+    >>> print(markdown("Adds.\n\n>>> 1 + 1\n2"))
+    Adds.
+    <BLANKLINE>
+    ```pycon
+    >>> 1 + 1
+    2
+    ```
+    """
+    text = _SESSION.sub(lambda found: f"```pycon\n{found[0]}\n```", docstring)
+    return _ROLE.sub("", text)
+
+
+class Docstrings(griffe.Extension):
+    """Rewrites every docstring that is loaded."""
+
+    def on_object(self, *, obj: griffe.Object, **_: Any) -> None:
+        """Rewrite one."""
+        if obj.docstring is not None:
+            obj.docstring.value = markdown(obj.docstring.value)
