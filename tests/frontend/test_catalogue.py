@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 import string
+from types import ModuleType
 
 import pytest
 
@@ -22,6 +23,20 @@ CONCRETE = [kind for kind in CLASSES if kind.code]
 def test_codes_are_unique():
     codes = [kind.code for kind in CONCRETE]
     assert len(set(codes)) == len(codes)
+
+
+def test_no_family_hides_a_name_of_another():
+    families = [
+        module for module in vars(errors).values() if isinstance(module, ModuleType)
+    ]
+    names = [
+        name
+        for module in families
+        for name, kind in vars(module).items()
+        if isinstance(kind, type) and kind.__module__ == module.__name__
+    ]
+    assert set(names) >= {kind.__name__ for kind in CONCRETE}
+    assert sorted(set(names)) == sorted(names)
 
 
 @pytest.mark.parametrize("kind", CONCRETE, ids=lambda kind: kind.__name__)
