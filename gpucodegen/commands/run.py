@@ -36,6 +36,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add_argument_option(parser)
     parser.add_argument("--target", choices=choices(), default="auto")
     parser.add_argument(
+        "--sanitize",
+        action="store_true",
+        default=None,
+        help="check every access and every NaN, in the interpreter",
+    )
+    parser.add_argument(
         "--save", metavar="DIR", help="folder for arguments and results"
     )
 
@@ -61,7 +67,9 @@ def run(options: argparse.Namespace) -> int:
     with printed_warnings():
         for module in modules(options, failures):
             with failures.reported():
-                program = compile_module(module, target=options.target)
+                program = compile_module(
+                    module, target=options.target, sanitize=options.sanitize
+                )
                 texts = [*options.arguments, *options.arg]
                 arguments = [argument(text) for text in texts]
                 before = [np.copy(value) for value in arguments]
