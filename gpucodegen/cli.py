@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from importlib import import_module
 
 from gpucodegen import errors
+from gpucodegen.commands import terminal
 from gpucodegen.commands.inputs import debugging
 
 COMMANDS: dict[str, str] = {
@@ -53,7 +54,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         with debugging(options):
             return int(options.handler(options))
     except errors.Error as error:
-        print(error, file=sys.stderr)
+        terminal.tell(error)
     except BrokenPipeError:
         return 0
     except OSError as error:

@@ -20,6 +20,7 @@ from gpucodegen.commands.inputs import (
     modules,
     printed_warnings,
 )
+from gpucodegen.commands.terminal import at_work
 from gpucodegen.compiling.targets.registry import choices
 
 
@@ -74,7 +75,8 @@ def run(options: argparse.Namespace) -> int:
                 arguments = [argument(text) for text in texts]
                 before = [np.copy(value) for value in arguments]
                 name = options.entry or only(program.names)
-                results = _as_tuple(program[name](*arguments))
+                with at_work(f"compiling and running {name}"):
+                    results = _as_tuple(program[name](*arguments))
                 for parameter, *values in zip(
                     program[name].signature.parameters, before, arguments, strict=True
                 ):
