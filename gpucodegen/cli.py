@@ -12,8 +12,8 @@ from collections.abc import Sequence
 from importlib import import_module
 
 from gpucodegen import errors
-from gpucodegen.commands import terminal
 from gpucodegen.commands.inputs import debugging
+from gpucodegen.debugging import terminal
 
 COMMANDS: dict[str, str] = {
     "opt": "parse, run passes, print MLIR",

@@ -1,7 +1,6 @@
 """The subcommands: ``configure(parser)`` and ``run(options)`` each.
 
 - `inputs`: input files: a path, or standard input, whole or split
-- `terminal`: colours, and that work goes on
 - `opt`: parse, verify, run passes, print
 - `deps`: exact dependences
 - `explain`: loops, tiles, mapping, pictures

@@ -13,8 +13,8 @@ from gpucodegen.commands.inputs import (
     modules,
     printed_warnings,
 )
-from gpucodegen.commands.terminal import at_work
 from gpucodegen.compiling.targets import names
+from gpucodegen.debugging.terminal import at_work
 
 
 def configure(parser: argparse.ArgumentParser) -> None:

@@ -14,8 +14,8 @@ from gpucodegen.commands.inputs import (
     printed_warnings,
     write,
 )
-from gpucodegen.commands.terminal import at_work
 from gpucodegen.compiling.targets.registry import mappings
+from gpucodegen.debugging.terminal import at_work
 from gpucodegen.report import PICTURES
 
 if TYPE_CHECKING:

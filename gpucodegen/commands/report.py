@@ -17,7 +17,7 @@ from gpucodegen.commands.inputs import (
     printed_warnings,
     write,
 )
-from gpucodegen.commands.terminal import at_work
+from gpucodegen.debugging.terminal import at_work
 from gpucodegen.tiling.machine.gpu.devices import DEVICES, MULTIPROCESSORS
 
 

@@ -20,8 +20,8 @@ from gpucodegen.commands.inputs import (
     modules,
     printed_warnings,
 )
-from gpucodegen.commands.terminal import at_work
 from gpucodegen.compiling.targets.registry import choices
+from gpucodegen.debugging.terminal import at_work
 
 
 def configure(parser: argparse.ArgumentParser) -> None:

@@ -11,7 +11,7 @@ import pytest
 
 from gpucodegen import errors
 from gpucodegen.cli import main
-from gpucodegen.commands import terminal
+from gpucodegen.debugging import terminal
 from gpucodegen.ir.locations import FileLoc
 
 ERROR = errors.UnknownType(FileLoc("f.mlir", 1, 4), name="f33").with_source("%a: f33")

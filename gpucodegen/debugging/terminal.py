@@ -43,7 +43,7 @@ def _console() -> Console:
 def tell(diagnostic: object) -> None:
     """An error or a warning, on standard error."""
     if not is_watched():
-        print(diagnostic, file=sys.stderr)
+        sys.stderr.write(f"{diagnostic}\n")
         return
     from rich.text import Text
 
