@@ -13,6 +13,7 @@ from importlib import import_module
 
 from gpucodegen import errors
 from gpucodegen.commands.inputs import debugging
+from gpucodegen.debugging import terminal
 
 COMMANDS: dict[str, str] = {
     "opt": "parse, run passes, print MLIR",
@@ -55,7 +56,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         with debugging(options):
             return int(options.handler(options))
     except errors.Error as error:
-        print(error, file=sys.stderr)
+        terminal.tell(error)
     except BrokenPipeError:
         return 0
     except OSError as error:

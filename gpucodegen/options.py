@@ -44,6 +44,10 @@ class Options:
     ``verify``: prove every mapped kernel free of races.
     ``unchecked``: on the CPU, accesses that are not proven to stay inside their buffers
     run without a check, and may end the process or change any memory.
+    ``sanitize``: on the CPU, the interpreter runs calls in the place of compiled code,
+    and finds accesses outside of buffers, memory that is read before it is written or
+    after its dealloc, and NaN that is made of numbers.  Slow.  None: the variable
+    ``GPUCODEGEN_SANITIZE`` decides, which is off but for 1.
     ``alias``: overlapping written arguments are "refuse"d, or "trust"ed to be harmless.
     ``tuned``: use the schedules that `gpucodegen.tune` stored.
     ``max_operations``: more of them in a function and those it calls are refused, as
@@ -66,6 +70,7 @@ class Options:
     precision: Precision = "ieee"
     verify: bool = True
     unchecked: bool = False
+    sanitize: bool | None = None
     alias: str = "refuse"
     tuned: bool = True
     max_operations: int = 1 << 15
@@ -110,6 +115,11 @@ class Options:
                 "threads",
                 self.threads is None or _is_count(self.threads),
                 "Pass an integer >= 1",
+            ),
+            (
+                "sanitize",
+                self.sanitize is None or type(self.sanitize) is bool,
+                "Pass True or False",
             ),
             ("precision", self.precision in PRECISIONS, f"Pass {_PRECISIONS}"),
             ("alias", self.alias in ("refuse", "trust"), "Pass 'refuse' or 'trust'"),

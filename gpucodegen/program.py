@@ -31,7 +31,8 @@ class Program:
 
     def __init__(self, source: Source, options: Options) -> None:
         """Wrap a text or a module without errors; nothing is compiled yet."""
-        registry.check(options.target)
+        if registry.check(options.target) != registry.AUTO:
+            registry.find(options.target).sanitizes(options)
         self._source = source
         self.options = options
         self._functions: dict[str, Function] = {}

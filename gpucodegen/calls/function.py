@@ -216,7 +216,8 @@ class Function:
     ) -> Callable[[], Any]:
         """A call after all checks; the next of its form follows its plan."""
         signature, target = self.signature, self._target(arguments)
-        if registry.find(target).interprets:
+        record = registry.find(target)
+        if record.interprets or record.sanitizes(self.options):
             return self._interpreted(arguments, stream, graph=graph)
         values = signature.convert(arguments)
         executable, copied = self._for_strides(target, values)

@@ -46,11 +46,13 @@ def launcher(
     StableHLO and TOSA become linalg first: the interpreter knows MLIR's own dialects.
     """
     from gpucodegen.compiling.pipeline import text_of_others
+    from gpucodegen.compiling.targets.interp import INTERP
     from gpucodegen.dialects.func import Function
     from gpucodegen.passes.framework.base import run_pipeline
 
     declared = Function(module.functions[signature.function]).type.results
     module = run_pipeline(module, text_of_others())
+    refuses_nan = INTERP.sanitizes(options)
     view = Function(module.functions[signature.function])
     types, count = view.type.inputs, len(signature.parameters)
     if len(arguments) != count:
@@ -65,7 +67,13 @@ def launcher(
 
         fresh = [v.copy() if is_array(v) else v for v in values]
         try:
-            made = interpret(module, signature.function, fresh, options.outside)
+            made = interpret(
+                module,
+                signature.function,
+                fresh,
+                options.outside,
+                refuses_nan=refuses_nan,
+            )
         except ValueError as problem:
             raise _read_only(signature, values) or problem from problem
         pairs = zip(made, declared, strict=True)

@@ -14,6 +14,7 @@ from gpucodegen.commands.inputs import (
     printed_warnings,
 )
 from gpucodegen.compiling.targets import names
+from gpucodegen.debugging.terminal import at_work
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -34,7 +35,9 @@ def run(options: argparse.Namespace) -> int:
                 program = compile_module(module, target=options.target)
                 names = [options.entry] if options.entry else program.names
                 for name in names:
-                    print(program.source(name))
+                    with at_work(f"compiling {name}"):
+                        source = program.source(name)
+                    print(source)
                     for planned in program.transfers(name):
                         print(f"# {planned}")
     return failures.status

@@ -15,6 +15,7 @@ from gpucodegen.commands.inputs import (
     write,
 )
 from gpucodegen.compiling.targets.registry import mappings
+from gpucodegen.debugging.terminal import at_work
 from gpucodegen.report import PICTURES
 
 if TYPE_CHECKING:
@@ -77,13 +78,14 @@ def run(options: argparse.Namespace) -> int:
         sizes = parse_sizes(options.sizes)
         for module in modules(options, failures):
             with failures.reported():
-                explanation = explain_module(
-                    run_pipeline(module, passes),
-                    failures.text,
-                    options.function,
-                    sizes,
-                    targets,
-                )
+                with at_work("analysing"):
+                    explanation = explain_module(
+                        run_pipeline(module, passes),
+                        failures.text,
+                        options.function,
+                        sizes,
+                        targets,
+                    )
                 shown.append(form(explanation))
                 failures.note(explanation.refused.values())
     write(SPLIT_MARKER.join(shown), options.output)

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from gpucodegen import errors
+from gpucodegen.debugging import terminal
 from gpucodegen.debugging.levels import debug
 from gpucodegen.dialects.builtin import Module
 from gpucodegen.parser import parse_module, split_input
@@ -94,7 +95,7 @@ class Failures:
             self.count += 1
             if not error.source_lines:
                 error.with_source(self.text)
-            print(error, file=sys.stderr)
+            terminal.tell(error)
 
     @property
     def status(self) -> int:
@@ -112,7 +113,7 @@ def printed_warnings() -> Generator[None]:
 
 
 def _show_warning(message: Warning | str, *_: object) -> None:
-    print(message, file=sys.stderr)
+    terminal.tell(message)
 
 
 def modules(options: argparse.Namespace, failures: Failures) -> Iterator[Module]:

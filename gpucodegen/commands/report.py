@@ -17,6 +17,7 @@ from gpucodegen.commands.inputs import (
     printed_warnings,
     write,
 )
+from gpucodegen.debugging.terminal import at_work
 from gpucodegen.tiling.machine.gpu.devices import DEVICES, MULTIPROCESSORS
 
 
@@ -64,14 +65,15 @@ def run(options: argparse.Namespace) -> int:
         sizes = parse_sizes(options.sizes)
         for module in modules(options, failures):
             with failures.reported():
-                found = report_module(
-                    module,
-                    failures.text,
-                    options.arch,
-                    options.device,
-                    options.entry,
-                    sizes,
-                )
+                with at_work("measuring kernels"):
+                    found = report_module(
+                        module,
+                        failures.text,
+                        options.arch,
+                        options.device,
+                        options.entry,
+                        sizes,
+                    )
                 form = "json" if options.json else "html" if options.html else "text"
                 shown.append(f"{getattr(found, form)()}\n")
                 failures.note(found.refused.values())

@@ -21,6 +21,7 @@ from gpucodegen.commands.inputs import (
     printed_warnings,
 )
 from gpucodegen.compiling.targets.registry import choices
+from gpucodegen.debugging.terminal import at_work
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -35,6 +36,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--entry", default="", help="function; default: the only one")
     add_argument_option(parser)
     parser.add_argument("--target", choices=choices(), default="auto")
+    parser.add_argument(
+        "--sanitize",
+        action="store_true",
+        default=None,
+        help="check every access and every NaN, in the interpreter",
+    )
     parser.add_argument(
         "--save", metavar="DIR", help="folder for arguments and results"
     )
@@ -61,12 +68,15 @@ def run(options: argparse.Namespace) -> int:
     with printed_warnings():
         for module in modules(options, failures):
             with failures.reported():
-                program = compile_module(module, target=options.target)
+                program = compile_module(
+                    module, target=options.target, sanitize=options.sanitize
+                )
                 texts = [*options.arguments, *options.arg]
                 arguments = [argument(text) for text in texts]
                 before = [np.copy(value) for value in arguments]
                 name = options.entry or only(program.names)
-                results = _as_tuple(program[name](*arguments))
+                with at_work(f"compiling and running {name}"):
+                    results = _as_tuple(program[name](*arguments))
                 for parameter, *values in zip(
                     program[name].signature.parameters, before, arguments, strict=True
                 ):

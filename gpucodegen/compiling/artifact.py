@@ -74,7 +74,8 @@ def _chosen(options: Options) -> tuple[object, object]:
     """Options and processor."""
     from gpucodegen.runtime.machine.processor import facts
 
-    chosen = {field.name: getattr(options, field.name) for field in fields(options)}
+    names = (field.name for field in fields(options) if field.name != "sanitize")
+    chosen = {name: getattr(options, name) for name in names}
     for name in ("handlers", "externals"):
         chosen[name] = sorted(getattr(options, name))
     return chosen, facts()

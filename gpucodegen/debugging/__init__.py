@@ -3,6 +3,7 @@
 - `levels`: how much: a ladder, in a context or by the environment
 - `spans`: what took how long, as a table and as a trace file
 - `notebook`: what notebooks show
+- `terminal`: colours, and that work goes on
 - `settings`: every setting: its variable, its option and its flag
 """
 

@@ -32,6 +32,13 @@ SETTINGS = (
         "where programs run, whatever they say themselves",
     ),
     Setting(
+        "GPUCODEGEN_SANITIZE",
+        "compile(sanitize=)",
+        "--sanitize",
+        "0",
+        "`1`: calls on the CPU run in the interpreter, which checks every access",
+    ),
+    Setting(
         "GPUCODEGEN_DEVICE",
         "",
         "",

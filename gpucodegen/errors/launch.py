@@ -238,8 +238,27 @@ class ReadBeforeWritten(LaunchError):
     """The interpreter read an element of fresh memory that nothing had written."""
 
     code = "L132"
-    template = "memory is read that nothing has written: fresh memory holds no values"
+    template = (
+        "{buffer}{index} is read, which nothing has written: fresh memory holds no"
+        " values"
+    )
     remedy = "Store to it first, or start from linalg.fill"
+
+
+class UsedAfterDealloc(LaunchError):
+    """The interpreter met memory again that the program had given back."""
+
+    code = "L133"
+    template = "{buffer} is {use} after its dealloc"
+    remedy = "Give memory back once, after its last use"
+
+
+class NanMade(LaunchError):
+    """A sanitized call in which numbers became NaN."""
+
+    code = "L134"
+    template = "'{operation}' makes NaN{place} of {operands}, none of which is NaN"
+    remedy = "Guard the operation, or leave out sanitize where NaN is meant"
 
 
 class CallsTooDeep(LaunchError):

@@ -42,7 +42,7 @@ class WrongOperand(PythonError):
     remedy = "{hint}"
 
 
-class ExtentsDiffer(PythonError):
+class NotBroadcastable(PythonError):
     """Arrays of different extents in one expression."""
 
     code = "J005"

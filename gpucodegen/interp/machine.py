@@ -14,7 +14,9 @@ from gpucodegen.dialects.framework.registry import lookup
 from gpucodegen.interp.handlers import handled
 from gpucodegen.interp.registry import evaluator
 from gpucodegen.interp.values.elements import TARGET
+from gpucodegen.interp.values.not_numbers import may_make, watched
 from gpucodegen.ir.operation import Block, Operation, Region, Successor, Value
+from gpucodegen.ir.types import IndexType
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +41,8 @@ class Shared:
     """What is under way, by its tag."""
     made: dict[Operation, Any] = field(default_factory=dict[Operation, Any])
     """What was worked out of an operation's attributes alone."""
+    refuses_nan: bool = False
+    """Whether operations must not make NaN of numbers."""
 
 
 @dataclass(slots=True)
@@ -92,12 +96,18 @@ class Machine:
     def block(self, block: Block, arguments: Sequence[Any]) -> End | Jump:
         """Run the operations of a block."""
         self.values.update(zip(block.arguments, arguments, strict=True))
-        for op in block.operations:
-            if op.successors:
-                return self._evaluated(op)
-            if is_end(op.name):
-                return op, self.of(op.operands)
-            self.step(op)
+        try:
+            for op in block.operations:
+                if op.successors:
+                    return self._evaluated(op)
+                if is_end(op.name):
+                    return op, self.of(op.operands)
+                self.step(op)
+        except errors.Error as error:
+            pairs = zip(block.arguments, arguments, strict=True)
+            at = [(v.name, n) for v, n in pairs if isinstance(v.type, IndexType)]
+            tell_where(error, *(f"%{name} = {n}" for name, n in at if name))
+            raise
         return None, ()
 
     def step(self, op: Operation) -> None:
@@ -116,7 +126,10 @@ class Machine:
             evaluate = evaluator(op.name)
             if evaluate is None:
                 raise _unknown(op)
-            return evaluate(self, op, *self.of(op.operands))
+            values = self.of(op.operands)
+            if self.shared.refuses_nan and may_make(op.name):
+                return watched(op, values, lambda: evaluate(self, op, *values))
+            return evaluate(self, op, *values)
         except errors.Error as error:
             locate(error, op)
             raise
@@ -140,6 +153,18 @@ def locate(error: errors.Error, op: Operation) -> None:
         error.location = op.location
     if not error.notes:
         error.notes = ((op.location, f"while '{op.name}' ran in the interpreter"),)
+
+
+_WHERE = " ran in the interpreter, where "
+
+
+def tell_where(error: errors.Error, *places: str) -> None:
+    """Add to an error in which iteration it came up, of inner loops first."""
+    if not places or not error.notes:
+        return
+    (location, text), *others = error.notes
+    joint = ", " if _WHERE in text else ", where "
+    error.notes = ((location, f"{text}{joint}{', '.join(places)}"), *others)
 
 
 def _unknown(op: Operation) -> errors.Error:

@@ -17,8 +17,12 @@ def interpret(
     name: str,
     arguments: Sequence[Any],
     handlers: Mapping[str, Callable[..., Any]] | None = None,
+    *,
+    refuses_nan: bool = False,
 ) -> tuple[Any, ...]:
     """The results of a function; buffers among the arguments are changed in place.
+
+    ``refuses_nan``: an operation that makes NaN of numbers raises NanMade.
 
     >>> from gpucodegen.parser import parse_module
     >>> text = '''func.func @f(%a: i8) -> i8 {
@@ -28,7 +32,7 @@ def interpret(
     >>> interpret(parse_module(text), "f", [100])
     (-56,)
     """
-    machine = Machine(Shared(module, handlers or {}))
+    machine = Machine(Shared(module, handlers or {}, refuses_nan=refuses_nan))
     function = module.functions[name]
     try:
         with deep_recursion():

@@ -53,8 +53,9 @@ def test_options_are_there(setting: Setting) -> None:
 def test_flags_and_fields_of_the_ladder_are_one_to_one(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    with pytest.raises(SystemExit):
-        main(["emit", "--help"])
+    for command in ("emit", "run"):
+        with pytest.raises(SystemExit):
+            main([command, "--help"])
     text = capsys.readouterr().out
     for setting in SETTINGS:
         assert not setting.flag or setting.flag in text

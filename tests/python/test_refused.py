@@ -124,7 +124,7 @@ def test_refused(
 
 def test_shapes_that_never_agree():
     function = made("def f(x):\n    return np.zeros(3) + np.zeros(4)")
-    with pytest.raises(errors.ExtentsDiffer, match=r"\(3\) and \(4\)"):
+    with pytest.raises(errors.NotBroadcastable, match=r"\(3\) and \(4\)"):
         function(1)
 
 

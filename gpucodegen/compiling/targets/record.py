@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from gpucodegen import errors
 
 if TYPE_CHECKING:
     from gpucodegen.emit.kernel.emissions import Emission
@@ -67,3 +70,22 @@ class Target:
     def identity(self) -> str:
         """What tells it and its version apart in keys of the disk cache."""
         return f"{self.name} {self.version}".rstrip()
+
+    def sanitizes(self, options: Options) -> bool:
+        """Whether calls run in the interpreter, which checks them.
+
+        The emulated device checks what it runs itself.  Raises InvalidOption for a
+        real one, which checks nothing.
+
+        >>> from gpucodegen.compiling.targets import find
+        >>> from gpucodegen.options import Options
+        >>> find("cpu").sanitizes(Options(sanitize=True))
+        True
+        """
+        if options.sanitize and self.has_own_memory and not self.emulates:
+            hint = "Use target='cpu' or 'sim'; the emulated device always checks"
+            raise errors.InvalidOption(name="sanitize", value=True, hint=hint)
+        asked = options.sanitize
+        if asked is None:
+            asked = os.environ.get("GPUCODEGEN_SANITIZE") == "1"
+        return asked and not self.has_own_memory

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from gpucodegen.interp.machine import Machine
-from gpucodegen.interp.memory.memref import allocated, copy
+from gpucodegen.interp.memory.memref import allocated, copy, dealloc
 from gpucodegen.interp.registry import Evaluate
 from gpucodegen.interp.values.elements import filled
 from gpucodegen.ir.operation import Operation
@@ -42,7 +42,7 @@ OPERATIONS: dict[str, Evaluate] = {
     "gpu.alloc": _alloc,
     "gpu.memcpy": _memcpy,
     "gpu.memset": _memset,
-    "gpu.dealloc": _nothing,
+    "gpu.dealloc": dealloc,
     "gpu.wait": _nothing,
     "gpu.host_register": _nothing,
     "gpu.host_unregister": _nothing,

@@ -15,7 +15,7 @@ from gpucodegen.dialects.framework.registry import operations
 from gpucodegen.dialects.linalg import Structured
 from gpucodegen.dialects.linalg.named.definitions import generalized, is_structured
 from gpucodegen.interp.handlers import called
-from gpucodegen.interp.machine import Machine
+from gpucodegen.interp.machine import Machine, tell_where
 from gpucodegen.interp.memory.memref import name_of
 from gpucodegen.interp.registry import Evaluate
 from gpucodegen.interp.values.buffers import MemRef
@@ -108,13 +108,15 @@ def structured(m: Machine, op: Operation, *values: Any) -> Any:
     for point in np.ndindex(*bounds):
         places = [map_.evaluate(point) for map_ in maps]
         m.shared.globals[POINT] = point
-        results = m.results(
-            body,
-            [
-                view.at(i, is_read=r)
-                for view, i, r in zip(views, places, read, strict=True)
-            ],
-        )
+        elements = [
+            view.at(i, is_read=r)
+            for view, i, r in zip(views, places, read, strict=True)
+        ]
+        try:
+            results = m.results(body, elements)
+        except errors.Error as error:
+            tell_where(error, f"the point of '{op.name}' is {point}")
+            raise
         for view, i, value in zip(
             targets, places[-len(targets) :], results, strict=True
         ):

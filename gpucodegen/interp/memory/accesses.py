@@ -75,7 +75,7 @@ def read_vector(buffer: MemRef, first: Sequence[int], ty: Type, name: str) -> An
     assert isinstance(ty, VectorType)
     made = empty(ty.shape, ty.element)
     for position, index in places(first, span(ty, buffer)):
-        made[position] = buffer.memory[buffer.place(index, name)]
+        made[position] = buffer.stored(index, name)
     return made
 
 

@@ -11,19 +11,20 @@ from gpucodegen.interp.memory.memref import copy, filled_in
 from gpucodegen.interp.registry import Evaluate
 from gpucodegen.interp.values.buffers import MemRef
 from gpucodegen.interp.values.elements import Array, empty
-from gpucodegen.interp.values.written import fresh
+from gpucodegen.interp.values.written import copied, fresh
 from gpucodegen.ir.operation import Operation
 from gpucodegen.ir.types import TensorType, element_type
 
 
 def to_tensor(_: Machine, __: Operation, buffer: MemRef) -> Array:
-    """What the buffer holds now."""
-    return buffer.array().copy()
+    """What the buffer holds now, and what of it has been written."""
+    values, flags = np.array(buffer.elements()), buffer.flags()
+    return values if flags is None else fresh(values, flags.copy())
 
 
 def to_buffer(_: Machine, op: Operation, tensor: Array) -> MemRef:
     """A buffer of its own."""
-    return MemRef.of(tensor.copy(), element_type(op.results[0].type))
+    return MemRef.of(copied(tensor), element_type(op.results[0].type))
 
 
 def _alloc_tensor(m: Machine, op: Operation, *_: Any) -> Array:
@@ -45,8 +46,8 @@ def _materialize(
     return source.copy()
 
 
-def _clone(_: Machine, __: Operation, source: MemRef) -> MemRef:
-    return MemRef.of(source.array().copy(), source.type)
+def _clone(m: Machine, op: Operation, source: MemRef) -> MemRef:
+    return MemRef.of(to_tensor(m, op, source), source.type)
 
 
 def _dealloc(m: Machine, op: Operation, *_: Any) -> Any:

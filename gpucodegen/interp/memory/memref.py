@@ -18,7 +18,7 @@ from gpucodegen.interp.values.buffers import Box, MemRef, contiguous
 from gpucodegen.interp.values.constants import constant
 from gpucodegen.interp.values.elements import canonical, empty
 from gpucodegen.interp.values.indices import given
-from gpucodegen.interp.values.written import fresh
+from gpucodegen.interp.values.written import Fresh, fresh
 from gpucodegen.ir.affine.evaluation import evaluate
 from gpucodegen.ir.affine.expressions import Const
 from gpucodegen.ir.attributes import AffineMapAttr, StridedLayoutAttr, SymbolRefAttr
@@ -134,8 +134,16 @@ def _scope(m: Machine, op: Operation) -> Any:
     return given(m.results(op.regions[0]))
 
 
+def dealloc(_: Machine, op: Operation, *values: Any) -> None:
+    """Ends the life of fresh memory; that of an argument is its caller's."""
+    for value, operand in zip(values, op.operands, strict=True):
+        if isinstance(value, MemRef) and isinstance(value.memory, Fresh):
+            value.refuse_freed(name_of(operand), "given back again")
+            value.memory.is_freed = True
+
+
 def _nothing(*_: Any) -> None:
-    """Memory lives as long as something sees it."""
+    """It only declares."""
 
 
 def dim(_: Machine, op: Operation, source: Any, index: int) -> int:
@@ -223,7 +231,7 @@ OPERATIONS: dict[str, Evaluate] = {
     "memref.alloca": _alloc,
     "memref.realloc": _realloc,
     "memref.alloca_scope": _scope,
-    "memref.dealloc": _nothing,
+    "memref.dealloc": dealloc,
     "memref.dim": dim,
     "memref.rank": rank,
     "memref.copy": copy,

@@ -5,6 +5,7 @@
 - `constants`: from attributes
 - `buffers`: memrefs
 - `written`: what of fresh memory holds values
+- `not_numbers`: NaN that is made
 - `indices`: of loops and maps
 - `elementwise`: functions of numbers on arrays
 """

@@ -16,7 +16,7 @@ import numpy as np
 from gpucodegen import errors
 from gpucodegen.dialects.memref.layouts import row_major
 from gpucodegen.interp.values.elements import Array, code, element, empty, number
-from gpucodegen.interp.values.written import fresh, written
+from gpucodegen.interp.values.written import Fresh, fresh, written
 from gpucodegen.ir.affine.maps import AffineMap
 from gpucodegen.ir.types import I1, Type
 
@@ -99,7 +99,13 @@ class MemRef:
             raise errors.IndexOutOfBounds(
                 index=tuple(index), buffer=name, shape=self.shape
             )
+        self.refuse_freed(name, "used")
         return at
+
+    def refuse_freed(self, name: str, use: str) -> None:
+        """Raises UsedAfterDealloc."""
+        if isinstance(self.memory, Fresh) and self.memory.is_freed:
+            raise errors.UsedAfterDealloc(buffer=name, use=use)
 
     def _place(self, index: Sequence[int]) -> int:
         if self.box is not None:
@@ -108,7 +114,14 @@ class MemRef:
 
     def load(self, index: Sequence[int], name: str = "the buffer") -> Any:
         """The number, or the vector, at an index."""
-        return number(self.memory[self.place(index, name)], self.type)
+        return number(self.stored(index, name), self.type)
+
+    def stored(self, index: Sequence[int], name: str = "the buffer") -> Any:
+        """An element as memory holds it.  Raises ReadBeforeWritten."""
+        at, bits = self.place(index, name), written(self.memory)
+        if bits is not None and not bits[at]:
+            raise errors.ReadBeforeWritten(buffer=name, index=list(index))
+        return np.ndarray.__getitem__(self.memory, at)
 
     def store(self, index: Sequence[int], value: Any, name: str = "the buffer") -> None:
         """Write an element."""
@@ -147,6 +160,7 @@ class MemRef:
     def elements(self, name: str = "the buffer") -> Array:
         """All elements as a NumPy view, or a copy where the layout is a map."""
         inner = element(self.type).inner
+        self.refuse_freed(name, "used")
         if not math.prod(self.shape):
             return empty(self.shape, self.type)
         if self.box is not None:

@@ -22,15 +22,18 @@ class Fresh(np.ndarray[Any, Any]):
     5.0
     >>> line[1]
     Traceback (most recent call last):
-    gpucodegen.errors.launch.ReadBeforeWritten: error: memory is read that nothing has \
-written: fresh memory holds no values. Store to it first, or start from linalg.fill
+    gpucodegen.errors.launch.ReadBeforeWritten: error: memory[1] is read, which \
+nothing has written: fresh memory holds no values. Store to it first, or start from \
+linalg.fill
     """
 
     written: Array | None
+    is_freed: bool
 
     def __array_finalize__(self, obj: object) -> None:
         """Views and copies know nothing."""
         self.written = None
+        self.is_freed = False
 
     def __getitem__(self, at: Any) -> Any:
         """Raises ReadBeforeWritten."""
@@ -39,7 +42,9 @@ written: fresh memory holds no values. Store to it first, or start from linalg.f
         if _has_slices(at):
             return self.view(np.ndarray)[at]
         if not np.all(self.written[at]):
-            raise errors.ReadBeforeWritten
+            raise errors.ReadBeforeWritten(
+                buffer="memory", index=_first_missing(at, self.written)
+            )
         return self.view(np.ndarray)[at]
 
     def __setitem__(self, at: Any, value: Any) -> None:
@@ -52,6 +57,14 @@ written: fresh memory holds no values. Store to it first, or start from linalg.f
 def _has_slices(at: Any) -> bool:
     entries: tuple[Any, ...] = at if isinstance(at, tuple) else (at,)
     return any(isinstance(entry, slice) or entry is Ellipsis for entry in entries)
+
+
+def _first_missing(at: Any, bits: Array) -> list[int]:
+    """The index of the first element asked for that has not been written."""
+    entries: tuple[Any, ...] = at if isinstance(at, tuple) else (at,)
+    rows = np.broadcast_arrays(*entries)
+    (missing, *_) = np.flatnonzero(~np.atleast_1d(bits[at]))
+    return [int(row.reshape(-1)[missing]) for row in rows]
 
 
 def fresh(array: Array, written: Array | None = None, *, rank: int = -1) -> Fresh:

@@ -39,7 +39,7 @@ def _masked_load(m: Machine, op: Operation, source: Any, *_: Any) -> Array:
     for at in np.ndindex(*mask.shape):
         if mask[at]:
             index = _shifted(groups["indices"], at)
-            made[at] = buffer.memory[buffer.place(index, name)]
+            made[at] = buffer.stored(index, name)
     return made
 
 
@@ -50,7 +50,7 @@ def _expand_load(m: Machine, op: Operation, source: Any, *_: Any) -> Array:
     made, name = passed.copy(), name_of(op.operands[0])
     for count, at in enumerate(np.flatnonzero(mask)):
         index = _shifted(groups["indices"], (count,))
-        made[at] = buffer.memory[buffer.place(index, name)]
+        made[at] = buffer.stored(index, name)
     return made
 
 

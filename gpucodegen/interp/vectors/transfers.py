@@ -91,9 +91,7 @@ def _read(
     padding = stored(groups["padding"][0], ty)
     rows = transfer.lanes(buffer, groups["indices"], _mask(groups, mask))
     for position, index, touched in rows:
-        made[position] = (
-            buffer.memory[buffer.place(index, name)] if touched else padding
-        )
+        made[position] = buffer.stored(index, name) if touched else padding
     return made
 
 

@@ -100,7 +100,7 @@ class Context:
         except Disagree:
             shapes = [shape_text(v) for v in values if isinstance(v, View | Lazy)]
             raise self.located(
-                errors.ExtentsDiffer, node, first=shapes[0], second=shapes[-1]
+                errors.NotBroadcastable, node, first=shapes[0], second=shapes[-1]
             ) from None
 
 
