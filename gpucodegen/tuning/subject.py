@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any
 
@@ -53,7 +53,8 @@ class Subject:
         """The data of a call; of a pipeline with holes, if there is one."""
         from gpucodegen.tuning.measuring.arguments import plain
 
-        options = program[name].options
+        target, _ = program[name].key_for(arguments)
+        options = replace(program[name].options, target=target)
         pipeline = holes.pipeline if holes else ""
         return Subject(
             str(program.module),

@@ -262,6 +262,13 @@ def test_the_first_call_of_a_shape_tunes_it(
     assert tuned == ["transpose"]
 
 
+def test_a_target_that_is_not_named_is_tuned_too() -> None:
+    """As calls of ready-made operations have it."""
+    given = SHIFT.format(name="automatic"), "automatic", *squares()
+    result = gcg.tune(*given, trials=1, target="auto")
+    assert result.about["target"] == "cpu"
+
+
 def crowned(text: str, name: str, *arguments: Any, target: str = "cpu") -> str:
     """A winner in the store, and its key."""
     gcg.tune(text, name, *arguments, trials=1, target=target)
