@@ -121,7 +121,9 @@ ACTIONS: Mapping[str, Action] = {
 def _chosen(store: TuningStore, wanted: str | None) -> dict[str, dict[str, Any]]:
     """The keys that a text names: by the function, or by their first letters."""
     subjects = store.subjects()
-    named = {k: about for k, about in subjects.items() if about["function"] == wanted}
+    named = {
+        k: about for k, about in subjects.items() if about.get("function") == wanted
+    }
     if named or not wanted:
         return named or subjects
     is_key = len(wanted) >= LEAST_OF_KEY

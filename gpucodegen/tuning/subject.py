@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from functools import lru_cache, partial
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from gpucodegen.compiling.winners import MEASURED, Scope
@@ -15,8 +15,6 @@ PACKAGES = "gpucodegen", "llvmlite", "numba", "numpy"
 
 if TYPE_CHECKING:
     from gpucodegen.program import Program
-    from gpucodegen.tiling.tuning.space import Point
-    from gpucodegen.tiling.tuning.trials import Trial
     from gpucodegen.tuning.final import Timing
     from gpucodegen.tuning.holes import Holes
 
@@ -149,17 +147,3 @@ def identity_of(
     key = function.key_for(arguments)
     plain = tuning_identity(function.source, name, key, function.options, scope)
     return tuning_key(function=plain, pipeline=pipeline) if pipeline else plain
-
-
-def measured(pickled: bytes, point: Point) -> Trial:
-    """The trial of a point of a pickled subject, in whatever process this is."""
-    return _contest(pickled).trial(point)
-
-
-@lru_cache(maxsize=2)
-def _contest(pickled: bytes) -> Timing:
-    """The contest of a subject, made once in a process."""
-    import pickle
-
-    subject: Subject = pickle.loads(pickled)  # noqa: S301  (made by this package)
-    return subject.contest()

@@ -27,9 +27,10 @@ from gpucodegen.tuning.forecasts.basis import on_host, predicted_for
 from gpucodegen.tuning.forecasts.forecast import Forecast
 from gpucodegen.tuning.holes import Holes
 from gpucodegen.tuning.measuring.contained import Contained
+from gpucodegen.tuning.measuring.hired import measured
 from gpucodegen.tuning.result import TuneResult
 from gpucodegen.tuning.schedules import PRUNED, Schedules, schedules
-from gpucodegen.tuning.subject import Subject, measured
+from gpucodegen.tuning.subject import Subject
 from gpucodegen.tuning.work import work_of
 
 if TYPE_CHECKING:
@@ -133,7 +134,10 @@ def tune(
     try:
         search = Search(
             _space(found, points),
-            _measure(timing, subject, executor, session, found.default),
+            _measure(
+                *(timing, subject, executor, session, found.default),
+                timeout if isolate else 0.0,
+            ),
             max(limits.trials, 1 + len(candidates or ())),
             session,
             limits.clock(),
@@ -322,6 +326,7 @@ def _measure(
     executor: Executor | None,
     session: Session,
     default: Point,
+    timeout: float,
 ) -> MeasureAll:
     """Trials one after another, or as an executor has them done.
 
@@ -335,7 +340,9 @@ def _measure(
 
         known = session.recall(default)
         pickled = pickle.dumps(replace(subject, base=(known and known.seconds) or 0.0))
-        asked = [executor.submit(measured, pickled, dict(point)) for point in points]
+        asked = [
+            executor.submit(measured, pickled, dict(point), timeout) for point in points
+        ]
         yield from (future.result() for future in as_completed(asked))
 
     return measure

@@ -9,7 +9,7 @@ import re
 import shutil
 import subprocess
 import sys
-from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from importlib import metadata
 from multiprocessing import get_context
 from pathlib import Path
@@ -174,6 +174,20 @@ def test_workers_of_an_executor_share_the_trials() -> None:
     assert not a.any()
 
 
+def test_failures_in_workers_are_trials_too(broken: ModuleType) -> None:
+    del broken
+    with ThreadPoolExecutor(2) as executor:
+        result = gcg.tune(
+            *(ADD, "add", np.zeros((300, 300)), 1.0),
+            candidates=[(8,), (32,), (64,), (128,)],
+            executor=executor,
+        )
+    found = {trial.point["tile0"]: trial.status for trial in result.trials}
+    assert [found[n] for n in (0, 8, 32, 64, 128)] == [
+        *(Status.OK, Status.CRASHED, Status.WRONG, Status.CRASHED, Status.OK)
+    ]
+
+
 @pytest.mark.parametrize(
     ("options", "name"),
     [
@@ -220,7 +234,7 @@ def arrays(folder: Path) -> list[str]:
     return ["--arg", str(folder / "a.npy"), "1.0"]
 
 
-AGE = r"(, \d+ \w+ ago|, now)(?=\n)"
+AGE = r"(measured|estimated) (now|\d+ \w+ ago)"
 """What `show` says of a winner's age, which goes on."""
 
 
@@ -230,8 +244,9 @@ def run(capsys: pytest.CaptureFixture[str], *words: object) -> str:
 
 
 def test_the_command_tunes_shows_exports_imports_and_forgets(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setenv("GPUCODEGEN_CACHE_DIR", str(tmp_path / "cache"))
     given = [tmp_path / "add.mlir", *arrays(tmp_path)]
     told = json.loads(run(capsys, "tune", *given, "--trials", 2, "--json"))
     assert (told["function"], len(told["trials"])) == ("add", 2)

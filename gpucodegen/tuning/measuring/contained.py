@@ -56,7 +56,12 @@ class Contained:
         Raises what keeps the subject from being sent, or from being made there; no
         process is left behind.
         """
-        contest = Contained(pickle.dumps(subject), timeout)
+        return Contained.begun(pickle.dumps(subject), timeout)
+
+    @staticmethod
+    def begun(pickled: bytes, timeout: float) -> Contained:
+        """The same of a pickled subject."""
+        contest = Contained(pickled, timeout)
         try:
             contest.start()
         except BaseException:
@@ -86,6 +91,9 @@ class Contained:
     def repeated(self, points: Sequence[Point]) -> list[list[float]]:
         """The same of calls on the same arguments again and again."""
         return self._ask("repeated", points, self.timeout * len(points))
+
+    def __del__(self) -> None:
+        self.close()
 
     def close(self) -> None:
         """End the process."""

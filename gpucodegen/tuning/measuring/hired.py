@@ -1,0 +1,51 @@
+"""Trials in a worker of an executor, whose schedules run in a process beside it.
+
+Comes in: a pickled subject and a point.  Goes out: the trial.  A thread of a worker
+keeps its process until it is given another subject, or ends.
+"""
+
+from __future__ import annotations
+
+import pickle
+import threading
+from typing import TYPE_CHECKING
+
+from gpucodegen.tuning.measuring.contained import Contained
+
+if TYPE_CHECKING:
+    from gpucodegen.tiling.tuning.space import Point
+    from gpucodegen.tiling.tuning.trials import Trial
+    from gpucodegen.tuning.final import Timing
+    from gpucodegen.tuning.subject import Subject
+
+
+class _Held(threading.local):
+    """What times the subject that this thread was given last."""
+
+    given: tuple[bytes, float] | None = None
+    timing: Timing | None = None
+
+
+_HELD = _Held()
+
+
+def measured(pickled: bytes, point: Point, timeout: float) -> Trial:
+    """The trial of a point, in whatever process this is.
+
+    ``timeout``: seconds that it may take in a process of its own; 0: it runs in this
+    one.  Raises what keeps the subject from being made here.
+    """
+    if _HELD.timing is None or _HELD.given != (pickled, timeout):
+        if _HELD.timing is not None:
+            _HELD.timing.close()
+        _HELD.timing = None
+        _HELD.timing = _begun(pickled, timeout)
+        _HELD.given = pickled, timeout
+    return _HELD.timing.trial(point)
+
+
+def _begun(pickled: bytes, timeout: float) -> Timing:
+    if timeout:
+        return Contained.begun(pickled, timeout)
+    subject: Subject = pickle.loads(pickled)  # noqa: S301  (made by this package)
+    return subject.contest()
