@@ -246,10 +246,10 @@ def _device(target: str, scope: Scope) -> object:
 
 def device_name(target: str) -> str:
     """The device that a target's kernels run on, with its driver; "": the host."""
-    from gpucodegen.runtime.devices import inventory
-
     if not is_cuda(target):
         return ""
+    from gpucodegen.runtime.devices import inventory
+
     gpu = None if find(target).emulates else inventory.current_gpu()
     if gpu is None:
         return "emulated device"
