@@ -8,22 +8,32 @@ from __future__ import annotations
 
 import pickle
 import threading
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol, cast
 
-from gpucodegen.tuning.measuring.contained import Contained
+from gpucodegen.tuning.measuring.contained import Contained, Tunable
 
 if TYPE_CHECKING:
     from gpucodegen.tiling.tuning.space import Point
     from gpucodegen.tiling.tuning.trials import Trial
-    from gpucodegen.tuning.final import Timing
-    from gpucodegen.tuning.subject import Subject
+
+
+class Timer(Protocol):
+    """What times schedules, here or in another process."""
+
+    def trial(self, point: Point) -> Trial:
+        """The trial of one point, alone."""
+        ...
+
+    def close(self) -> None:
+        """Give back what is held."""
+        ...
 
 
 class _Held(threading.local):
     """What times the subject that this thread was given last."""
 
     given: tuple[bytes, float] | None = None
-    timing: Timing | None = None
+    timing: Timer | None = None
 
 
 _HELD = _Held()
@@ -44,8 +54,8 @@ def measured(pickled: bytes, point: Point, timeout: float) -> Trial:
     return _HELD.timing.trial(point)
 
 
-def _begun(pickled: bytes, timeout: float) -> Timing:
+def _begun(pickled: bytes, timeout: float) -> Timer:
     if timeout:
         return Contained.begun(pickled, timeout)
-    subject: Subject = pickle.loads(pickled)  # noqa: S301  (made by this package)
-    return subject.contest()
+    subject: Tunable = pickle.loads(pickled)  # noqa: S301  (made by this package)
+    return cast("Timer", subject.contest())
