@@ -61,7 +61,13 @@ def test_the_main_job_warns_of_nothing() -> None:
 @pytest.mark.slow
 def test_main_job_in_a_fresh_clone(tmp_path_factory: pytest.TempPathFactory) -> None:
     clone = tmp_path_factory.mktemp("clone") / "gpucodegen"
-    unwanted = shutil.ignore_patterns(".git", ".venv*", "__pycache__", ".*_cache")
+    unwanted = shutil.ignore_patterns(
+        ".git",
+        ".venv*",
+        "__pycache__",
+        ".*_cache",
+        ".hypothesis",  # tests write these
+    )
     shutil.copytree(readme.ROOT, clone, symlinks=True, ignore=unwanted)
     done = subprocess.run(
         ["bash", "-euc", readme.MAIN_JOB],
