@@ -217,9 +217,12 @@ print(json.dumps(made))
 
 
 @pytest.mark.slow
-def test_processes_that_tune_one_function_make_each_trial_once() -> None:
+def test_processes_that_tune_one_function_make_each_trial_once(tmp_path: Path) -> None:
     command = [sys.executable, "-c", EIGHT, ADD]
-    processes = [subprocess.Popen(command, stdout=subprocess.PIPE) for _ in range(8)]
+    env = {**os.environ, "GPUCODEGEN_CACHE_DIR": str(tmp_path)}
+    processes = [
+        subprocess.Popen(command, stdout=subprocess.PIPE, env=env) for _ in range(8)
+    ]
     made: list[str] = []
     for process in processes:
         text, _ = process.communicate()
