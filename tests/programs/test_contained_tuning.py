@@ -73,6 +73,7 @@ broken = Broken.of
 @pytest.fixture
 def broken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ModuleType:
     """Schedules whose first tile size says how they fail."""
+    monkeypatch.setenv("GPUCODEGEN_CACHE_DIR", str(tmp_path / "cache"))
     (tmp_path / "broken_contest.py").write_text(BROKEN)
     monkeypatch.syspath_prepend(tmp_path)
     found = importlib.import_module("broken_contest")
