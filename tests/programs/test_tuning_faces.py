@@ -335,11 +335,20 @@ def test_show_tells_what_was_stored_and_how_surely(
     assert str(Stored(entry["about"], None)).endswith("measured, 0 trials")
 
 
+AT_A_TERMINAL = """
+import signal, sys
+# a job in the background has no handler
+signal.signal(signal.SIGINT, signal.default_int_handler)
+from gpucodegen.cli import main
+sys.exit(main(sys.argv[1:]))
+"""
+
+
 @pytest.mark.slow
 @pytest.mark.skipif(os.name == "nt", reason="no SIGINT")
 def test_an_interrupted_tuning_prints_its_table_and_keeps_it(tmp_path: Path) -> None:
     (tmp_path / "f.mlir").write_text(SHIFT.format(name="interrupted"))
-    command = [sys.executable, "-m", "gpucodegen.cli", "tune", str(tmp_path / "f.mlir")]
+    command = [sys.executable, "-c", AT_A_TERMINAL, "tune", str(tmp_path / "f.mlir")]
     process = subprocess.Popen(
         [*command, "--sizes", "96", "--effort", "full"],
         stdout=subprocess.PIPE,
