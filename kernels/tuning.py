@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
-from gpucodegen.compiling.winners import tuning_identity, tuning_store
+from gpucodegen.compiling.winners import (
+    TUNED_OPTIONS,
+    scopes_of,
+    tuning_identity,
+    tuning_store,
+)
 
 if TYPE_CHECKING:
     from gpucodegen.calls.function import Function
@@ -19,7 +25,12 @@ def tune_once(function: Function, arguments: tuple[Any, ...]) -> None:
 
     source, name, options = function.source, function.name, function.options
     key = function.key_for(arguments)
-    identity = tuning_identity(source, name, key, options)
-    known = tuning_store().subjects().get(identity, {})
-    if "finished" not in known:
-        tune(source.module, name, *arguments, target=options.target)
+    known = tuning_store().subjects()
+    identities = (
+        tuning_identity(source, name, key, options, scope)
+        for scope in scopes_of(key[0])
+    )
+    if not any("finished" in known.get(identity, {}) for identity in identities):
+        given = {field.name: getattr(options, field.name) for field in fields(options)}
+        chosen = {n: value for n, value in given.items() if n not in TUNED_OPTIONS}
+        tune(source.module, name, *arguments, **chosen)

@@ -129,7 +129,7 @@ class Function:
             others = taken(arguments, self.signature)
             if others is None:
                 return self._first(form, arguments, stream)()
-            stream = stream or others.stream or None
+            stream = (others.stream or None) if stream is None else stream
             return others.made(lambda: self._again(others.memory, stream))
         self._last, self._entry = plan.executable, plan.entry
         if stream is None:
@@ -171,7 +171,8 @@ class Function:
         others = taken(arguments, self.signature)
         if others is None:
             return self._first(form_of(arguments), arguments, stream, graph=graph)
-        held, stream = others.memory, stream or others.stream or None
+        held = others.memory
+        stream = (others.stream or None) if stream is None else stream
         call = others.made(
             lambda: self._first(form_of(held), held, stream, graph=graph)
         )

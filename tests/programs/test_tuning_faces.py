@@ -262,6 +262,32 @@ def test_the_first_call_of_a_shape_tunes_it(
     assert tuned == ["transpose"]
 
 
+@pytest.mark.parametrize(
+    ("target", "precision"), [("cpu", "ieee"), ("cpu", "tf32"), ("sim", "ieee")]
+)
+def test_what_was_tuned_is_not_tuned_again(
+    target: str, precision: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """With the options of the call, measured or predicted."""
+    monkeypatch.setenv("GPUCODEGEN_CACHE_DIR", str(tmp_path))
+    from gpucodegen.kernels.tuning import tune_once
+    from gpucodegen.tuning import tune as module
+
+    tuned: list[str] = []
+    search = module.tune
+
+    def told(source: Any, name: str, *arguments: Any, **options: Any) -> Any:
+        tuned.append(options["precision"])
+        return search(source, name, *arguments, trials=1, isolate=False, **options)
+
+    monkeypatch.setattr(module, "tune", told)
+    text = SHIFT.format(name="once")
+    for _ in range(2):
+        program = gcg.compile(text, target=target, precision=precision)
+        tune_once(program.once, squares())
+    assert tuned == [precision]
+
+
 def test_a_target_that_is_not_named_is_tuned_too() -> None:
     """As calls of ready-made operations have it."""
     given = SHIFT.format(name="automatic"), "automatic", *squares()

@@ -126,7 +126,7 @@ def several_of(results: Any) -> tuple[Any, ...]:
 
 
 def _put(result: Any, out: Any, function: str) -> None:
-    """Copy one result.  Raises WrongExtent, WrongDtype, ReadOnlyArgument."""
+    """Copy one result.  Raises WrongArgumentType, WrongDtype, ReadOnlyArgument."""
     library = library_of(out.__class__)
     place = library.take(out, function, "out")
     held = result if hasattr(result, "dtype") else np.asarray(result)
