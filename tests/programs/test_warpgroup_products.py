@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
 import gpucodegen as gcg
 from gpucodegen import errors
+from gpucodegen.intrinsics.cuda import assembly
 from tests.programs.test_tensor_cores import EPSILON, LAYER, product_text, text_of
+from tests.ptx.mutations.edits import BARRIER, TENSOR, Edit, drop, put
 
 pytestmark = pytest.mark.filterwarnings("ignore::gpucodegen.errors.KernelUnproven")
 RNG = np.random.default_rng(12)
@@ -143,3 +147,44 @@ def test_they_are_not_chosen_unasked():
     """Devices before sm_90 run what a program is compiled for, too."""
     text = product_text((4096, 4096, 4096), "nn", "f16", "f32")
     assert not by_warpgroups(gcg.compile(text, target="sim"))
+
+
+TRY = r"(mbarrier\.try_wait\.parity\S+ p, \[%r\d+\], )(%r\d+)(, %r\d+;)"
+FLIPPED = r".reg .b32 q; xor.b32 q, \2, 1; \1q\3"
+OVER = "setp.eq.u32 p, 0, 0;"
+EARLY, STUCK, HELD = "never written", "deadlock", "which is still read"
+ARRIVE = r"mbarrier\.arrive\.shared[^;]*;"
+MUTATIONS = [
+    ("no arrival at empty", drop(r"mbarrier\.arrive\.shared", None), STUCK),
+    ("no bytes expected", drop(r"mbarrier\.arrive\.expect_tx", None), STUCK),
+    ("full: not waited for", put(TRY, OVER, 0), EARLY),
+    ("full: phase flipped", put(TRY, FLIPPED, 0), EARLY),
+    ("empty: not waited for", put(TRY, OVER, -1), "more arrivals|more than expected"),
+    ("empty: phase flipped", put(TRY, FLIPPED, -1), "more arrivals"),
+    ("a copy dropped", drop(TENSOR, -1), "bytes missing"),
+    ("products not committed", drop(r"wgmma\.commit", None), HELD),
+    ("products not waited for", drop(r"wgmma\.wait", None), HELD),
+    ("barrier dropped", drop(BARRIER), "behind the initialisation"),
+    ("barriers of warps dropped", drop(r"bar\.warp", None), "race"),
+    ("twice the arrivals", put(f"({ARRIVE})", r"\1 \1", None), "more arrivals"),
+]
+"""What is done to the text of a kernel, and what the emulated device says of it."""
+
+
+@pytest.mark.sampled(7)
+@pytest.mark.parametrize(
+    ("edit", "told"),
+    [row[1:] for row in MUTATIONS],
+    ids=[row[0] for row in MUTATIONS],
+)
+def test_a_kernel_that_is_spoilt(
+    edit: Edit, told: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+):
+    whole = assembly.ptx
+    monkeypatch.setattr(assembly, "ptx", lambda *given: edit(whole(*given)))
+    monkeypatch.setenv("GPUCODEGEN_CACHE_DIR", str(tmp_path))
+    a, b = (RNG.integers(-4, 4, s).astype("f2") for s in ((64, 320), (320, 64)))
+    plan = {**SMALL, "product.stages": 2}
+    program = compiled(product_text((64, 64, 320), "nn", "f16", "f32"), plan)
+    with pytest.raises(errors.LaunchFailed, match=told):
+        program.f(a, b, np.zeros((64, 64), "f4"))

@@ -122,7 +122,7 @@ class WarpgroupCounts:
 
 
 def warpgroup_tiles(product: Product, device: GpuDevice) -> Iterator[WarpgroupTiles]:
-    """The plans of warpgroups that a device has, with as many stages as fit.
+    """The plans of warpgroups that a device has, those of most stages first.
 
     None where factors are no boxes of 16-bit elements, or the device is no sm_90.
     """
@@ -135,7 +135,7 @@ def warpgroup_tiles(product: Product, device: GpuDevice) -> Iterator[WarpgroupTi
             stages = range(2, MOST_STAGES + 1)
             ways = [replace(tiles, stages=n, resident=resident) for n in stages]
             fits = [way for way in ways if _fits(way, product, room)]
-            yield from fits[-1:]
+            yield from reversed(fits)
 
 
 def _fits(plan: WarpgroupTiles, product: Product, room: int) -> bool:
