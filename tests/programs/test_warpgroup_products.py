@@ -13,7 +13,6 @@ from gpucodegen.intrinsics.cuda import assembly
 from tests.programs.test_tensor_cores import EPSILON, LAYER, product_text, text_of
 from tests.ptx.mutations.edits import BARRIER, TENSOR, Edit, drop, put
 
-pytestmark = pytest.mark.filterwarnings("ignore::gpucodegen.errors.KernelUnproven")
 RNG = np.random.default_rng(12)
 SMALL = {"product.consumers": 1, "product.tile_columns": 64, "product.splits": 1}
 LARGE = {"product.consumers": 2, "product.tile_columns": 256, "product.splits": 1}

@@ -212,8 +212,14 @@ class GroupPair:
         return self.phases[counted]
 
     def _by_mbarriers(self) -> Map:
-        """{ x -> y : one of them is over when the other begins }."""
+        """{ x -> y : one of them is over when the other begins }, as far as it counts.
+
+        Where there are copies, rings are about what these write.
+        """
         a, b = self.first.head, self.second.head
+        written = self.mbarriers.copied
+        if written and written.isdisjoint(self.first.arrays & self.second.arrays):
+            return nothing(a, b)
         back = self.mbarriers.ordered(b, a).reverse()
         return self.mbarriers.ordered(a, b).union(back)
 

@@ -104,6 +104,12 @@ class Mbarriers:
             made._check_wait(wait)
         return made
 
+    @property
+    def copied(self) -> set[str]:
+        """The arrays that copies write."""
+        sites = (copy.instances.accesses[1:] for copy in self.copies)
+        return {access.array for accesses in sites for access in accesses}
+
     # -- what there is ---------------------------------------------------------------
 
     def _read(self, parts: Sequence[Instances]) -> None:

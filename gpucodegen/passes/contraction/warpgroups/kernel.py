@@ -125,12 +125,13 @@ class _Lowering:
         plan = self.plan
         thread = Index.of(thread_index(b, "thread_id", "x", "t"))
         where = place(b, self.groups, plan)
-        slices = WarpSlices.of(b, self._cells(b, where), plan)
-        ring = Ring.of(b, plan.stages)
+        cells = self._cells(b, where)
         tiles = [
             Tile.of(b, boxes, self.element, plan.stages, hint)
             for boxes, hint in zip(self.boxes, ("sa", "sb"), strict=True)
         ]
+        slices = WarpSlices.of(b, cells, plan)
+        ring = Ring.of(b, plan.stages)
         consumers = plan.consumers * WARPGROUP
         warps = consumers // WARP
 

@@ -26,7 +26,7 @@ from gpucodegen.tiling.machine.gpu.products.copies import OCTET
 from gpucodegen.tiling.machine.gpu.products.fragments import SLICE, gap_of
 from gpucodegen.tiling.machine.gpu.products.product_work import Product
 
-SLICE_COLUMNS = 64
+SLICE_COLUMNS = 128
 """Columns of a tile that are on their way to the result at once."""
 BARRIERS = 16
 """Bytes of the mbarriers of a stage."""
@@ -50,7 +50,7 @@ class WarpgroupCounts:
     >>> from gpucodegen.tiling.machine.gpu.products.candidates import WarpgroupTiles
     >>> counts = WarpgroupCounts(WarpgroupTiles(128, 256, 64, 2), Product(1, 1, 1))
     >>> counts.shared, counts.trades_registers
-    (215104, True)
+    (231488, True)
     """
 
     plan: WarpgroupTiles
@@ -131,7 +131,7 @@ def warpgroup_tiles(product: Product, device: GpuDevice) -> Iterator[WarpgroupTi
         return
     for tiles in WARPGROUPS:
         for resident in (1, 2):
-            room = min(unit.block_shared, unit.shared // resident) - SYSTEM_SHARED
+            room = min(unit.block_shared, unit.shared // resident - SYSTEM_SHARED)
             stages = range(2, MOST_STAGES + 1)
             ways = [replace(tiles, stages=n, resident=resident) for n in stages]
             fits = [way for way in ways if _fits(way, product, room)]
