@@ -11,7 +11,9 @@ import pytest
 import gpucodegen as gcg
 from gpucodegen import errors
 from gpucodegen.intrinsics.cuda import assembly
+from gpucodegen.passes.checks.kernels import VerifyKernels
 from tests.programs.test_tensor_cores import EPSILON, LAYER, product_text, text_of
+from tests.programs.test_warpgroups import mutated
 from tests.ptx.mutations.edits import BARRIER, TENSOR, Edit, drop, put
 
 RNG = np.random.default_rng(12)
@@ -200,3 +202,29 @@ def test_a_kernel_that_is_spoilt(
     program = compiled(product_text((64, 64, 320), "nn", "f16", "f32"), TWICE)
     with pytest.raises(errors.LaunchFailed, match=told):
         program.f(a, b, np.zeros((64, 64), "f4"))
+
+
+@pytest.fixture(scope="module")
+def mapped() -> str:
+    """The module with the kernel."""
+    program = compiled(product_text((64, 64, 320), "nn", "f16", "f32"), TWICE)
+    return program.stages("f")[-1][1]
+
+
+REFUSED = [
+    ("no arrival at empty", "nvgpu.mbarrier.arrive %empty", "", "reads sa"),
+    ("full: phase flipped", "floordiv 2) mod 2)", "floordiv 2 + 1) mod 2)", "reads s"),
+    ("a copy dropped", "nvgpu.tma.async.load %map[", "", "bytes arrive where"),
+]
+"""What is done to the module, and what the proof says; `test_mbarriers` has more."""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("old", "new", "told"),
+    [row[1:] for row in REFUSED],
+    ids=[row[0] for row in REFUSED],
+)
+def test_the_proof_refuses_what_is_spoilt(mapped: str, old: str, new: str, told: str):
+    with pytest.raises(errors.CompileError, match=told):
+        VerifyKernels().apply(gcg.parse(mutated(mapped, old, new)))
