@@ -25,8 +25,8 @@ from gpucodegen.tiling.model.scop import (
     write,
 )
 from gpucodegen.tiling.proof.kernels.lanes import ALL_LANES
-from gpucodegen.tiling.proof.kernels.mbarriers import NotModelledError
 from gpucodegen.tiling.proof.kernels.races import Race, races
+from gpucodegen.tiling.proof.kernels.turns import NotModelledError
 
 UPDATE = {"atomic": "mbarrier"}
 
@@ -47,6 +47,7 @@ class Ring:
     empty_odd: int = 0
     behind: str = "k"
     stage: str = ""
+    ready: int = 0
     drop: str = ""
 
     def turn(self, name: str, array: str, at: str, phase: Phase) -> Statement:
@@ -108,7 +109,7 @@ class Ring:
             ),
         )
         body = (
-            If(("t = 0",), nest([Loop("i", "0", str(s))], inits)),
+            If(("t = 0",), nest([Loop("i", "0", str(self.ready or s))], inits)),
             Barrier(),
             If(
                 ("t < 64",),
@@ -173,6 +174,7 @@ SPOILT: list[tuple[str, dict[str, Any], str]] = [
     ("one arrival too few", {"empty": 1}, "2 threads arrive"),
     ("one arrival too many", {"empty": 3}, "2 threads arrive"),
     ("two arrivals at full", {"full": 2}, "1 threads arrive"),
+    ("a barrier without init", {"ready": 1}, "is not initialised"),
     ("another stage released", {"behind": "k + 1"}, ""),
     ("one stage for all", {"stage": "0"}, ""),
 ]

@@ -28,8 +28,8 @@ from gpucodegen.passes.checks.transfer_pairs import unpaired
 from gpucodegen.tiling.model.relations import model
 from gpucodegen.tiling.model.scop import statements
 from gpucodegen.tiling.proof.dependences import dependences
-from gpucodegen.tiling.proof.kernels.mbarriers import NotModelledError
 from gpucodegen.tiling.proof.kernels.races import PROOF, Race, races
+from gpucodegen.tiling.proof.kernels.turns import NotModelledError
 from gpucodegen.tiling.proof.loops import LoopKind, loop_verdicts, nested_loops
 
 
