@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
+import gpucodegen as gcg
 from gpucodegen.report.gpu.model import KernelReport
 from gpucodegen.report.gpu.report import report
+from gpucodegen.runtime.cuda.compilation import compile_cubin
+from gpucodegen.runtime.cuda.tools import disassemble
 from gpucodegen.tiling.machine.gpu.devices import DEVICES
-from gpucodegen.tiling.machine.gpu.products.candidates import FRAGMENTS, WarpTiles
+from gpucodegen.tiling.machine.gpu.products.candidates import (
+    FRAGMENTS,
+    WarpgroupTiles,
+    WarpTiles,
+)
 from gpucodegen.tiling.machine.gpu.products.copies import fragment_copy, read_turns
 from gpucodegen.tiling.machine.gpu.products.plan import clocks_of, plan_contraction
 from gpucodegen.tiling.machine.gpu.products.product_work import Product
@@ -18,7 +27,7 @@ SIDE = 4096
 
 def of_halves(side: int) -> Product:
     fragments = Product(
-        *(side, side, side), element=2, widths=(8, 8), direct=(True, True)
+        *(side, side, side), element=2, widths=(8, 8), direct=(True, True), boxes=True
     )
     return Product(side, side, side, widths=(8, 8), fragments=fragments)
 
@@ -49,6 +58,52 @@ def test_large_products_are_bound_by_tensor_cores() -> None:
     seconds = clocks_of(plan, wanted, device) / (device.clock * 1e9)
     peak = 2 * 2048 * device.processors * device.clock * 1e9
     assert 2 * SIDE**3 / seconds / peak > 0.6 * device.library["f16"]
+
+
+def test_warpgroups_come_near_the_library() -> None:
+    """Estimates, on an H100: 0.85 of what its library was measured to reach."""
+    device, wanted = DEVICES["H100"], of_halves(SIDE)
+    plan = plan_contraction(wanted, warpgroups=True)
+    assert isinstance(plan, WarpgroupTiles)
+    assert (plan.tile_columns, plan.consumers) == (256, 2)
+    assert plan.stages >= 4
+    clocks = clocks_of(plan, wanted, device)
+    peak = 2 * 2048 * device.processors
+    assert 2 * SIDE**3 / clocks / peak > 0.85 * device.library["f16"]
+    assert clocks < clocks_of(plan_contraction(wanted), wanted, device)
+
+
+@pytest.mark.parametrize("name", ["A100", "RTX 4090", "B200"])
+def test_only_sm_90_has_warpgroups(name: str) -> None:
+    wanted, device = of_halves(SIDE), DEVICES[name]
+    plan = plan_contraction(wanted, device=device, warpgroups=True)
+    assert not isinstance(plan, WarpgroupTiles)
+
+
+@pytest.mark.sass
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["f16", "bf16"])
+def test_machine_code_of_warpgroups(kind: str) -> None:
+    """Products of the widest shape, whose sums nothing moves, from tensor copies."""
+    text = product(SIDE, SIDE, SIDE, kind, "f32")
+    program = gcg.compile(text, target="sim", plan={"product.consumers": 2})
+    (kernel,) = program["f"].executable().kernels
+    cubin = compile_cubin(kernel, (9, 0))
+    code = disassemble(cubin.code)
+    assert not re.search("C75(10|11|15)|warning", cubin.log)
+    assert (cubin.spills, cubin.registers) == (0, 168)
+    products = re.findall(r"HGMMA\.(\S+) (R\d+), gdesc\S+ (R\d+)", code)
+    assert {shape for shape, *_ in products} == {
+        "64x256x16.F32" + (".BF16" if kind == "bf16" else "")
+    }
+    assert len({register for _, *both in products for register in both}) == 1
+    assert "UTMALDG.2D" in code
+    assert not re.search(r"\b(LDL|STL|LDGSTS)\b", code)
+    assert {"USETMAXREG.DEALLOC.CTAPOOL", "USETMAXREG.TRY_ALLOC.CTAPOOL"} <= set(
+        re.findall(r"USETMAXREG[.\w]+", code)
+    )
+    stages = kernel.shared_bytes // ((128 + 256) * 128)
+    assert stages >= 4
 
 
 @pytest.mark.sass

@@ -41,8 +41,10 @@ from gpucodegen.tiling.model.scop import (
     GroupWait,
     Leaf,
     Loop,
+    Phase,
     Scop,
     Statement,
+    Turn,
     Wait,
 )
 from gpucodegen.tiling.model.translation import shifts_of
@@ -92,10 +94,20 @@ class Instances:
         return isinstance(self.node, Statement) and self.node.grouped
 
     @property
+    def phase(self) -> Phase | None:
+        """Its part in the phases of an mbarrier."""
+        return self.node.phase if isinstance(self.node, Statement) else None
+
+    @property
+    def arrives(self) -> bool:
+        """Whether it starts a copy whose bytes arrive at an mbarrier."""
+        return self.phase is not None and self.phase.turn is Turn.COPY
+
+    @property
     def copies(self) -> bool:
         """Whether it starts an asynchronous copy."""
         return isinstance(self.node, Statement) and (
-            self.tag is not None or self.grouped
+            self.tag is not None or self.grouped or self.arrives
         )
 
     @property

@@ -146,6 +146,29 @@ class Tag:
     indices: tuple[str | None, ...] = ()
 
 
+class Turn(Enum):
+    """What a statement does to an mbarrier, which is the cell of its first access."""
+
+    INIT = "init"
+    ARRIVE = "arrive"
+    WAIT = "wait"
+    COPY = "copy"
+
+
+@dataclass(frozen=True, slots=True)
+class Phase:
+    """The part of a statement in the phases of an mbarrier.
+
+    ``number``: arrivals that end a phase (INIT), bytes that arrive (COPY) or that an
+    arrival expects (ARRIVE); None where it is not known.  ``odd``: where the phase that
+    a WAIT waits for has the parity 1; None where that is not known.
+    """
+
+    turn: Turn
+    number: int | None = None
+    odd: str | None = None
+
+
 @dataclass(frozen=True, slots=True)
 class Statement:
     """One or more operations executed together, with all their memory accesses.
@@ -154,6 +177,7 @@ class Statement:
     happen at any moment until the `Wait` on the same tag.  One that is ``grouped``
     starts a copy of its thread alone, which may last until a `GroupWait` ends it.  The
     group of one that is ``joined`` is closed by the next start in the same loops.
+    ``phase``: it belongs to an mbarrier; a copy lasts until its phase is over.
     """
 
     name: str
@@ -163,6 +187,7 @@ class Statement:
     loc: object = None
     grouped: bool = False
     joined: bool = False
+    phase: Phase | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,12 +11,18 @@ and buffers; ``given`` holds the attributes of the operation.
 ``gcg.grid_barrier %arrived`` is a barrier of all threads of all blocks of a kernel,
 which have to be resident at once.  ``%arrived`` is a word of global memory that no
 other launch uses meanwhile and that starts as 0; a barrier leaves its lower 31 bits 0.
+
+``gcg.fragment %sum[row, column]`` is what a lane holds of ``16 x 8`` elements of the
+sum of a warpgroup, laid out as a sum of ``nvgpu.mma.sync``: those of its warp, of the
+64 rows and the 8 columns of these numbers.
 """
 
 from __future__ import annotations
 
 from gpucodegen.dialects.framework import constraints, kinds
 from gpucodegen.dialects.framework.declare import indices, op
+from gpucodegen.dialects.framework.definition import Trait
+from gpucodegen.dialects.nvgpu.types import SUM, named
 
 _ATTRIBUTES = {
     "buffer": kinds.STRING,
@@ -54,5 +60,13 @@ OPERATIONS = (
         "arrived",
         "$arrived attr-dict `:` type($arrived)",
         types={"arrived": constraints.MEMREF},
+    ),
+    op(
+        "gcg.fragment",
+        "sum -> fragment",
+        "$sum `[` $row `,` $column `]` attr-dict `:` type($sum) `->` type($fragment)",
+        attributes={"row": kinds.integer(), "column": kinds.integer()},
+        types={"sum": named(SUM), "fragment": constraints.VECTOR},
+        traits=Trait.PURE,
     ),
 )

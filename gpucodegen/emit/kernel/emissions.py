@@ -34,7 +34,7 @@ class Emission:
     ``handlers`` maps the name of an operation to what writes it.  ``wide`` is the
     spelling of kernels whose indices are data, where that is another one.
 
-    >>> CPU.spelling.face, sorted(CUDA.handlers.keys() - CPU.handlers.keys())[0]
+    >>> CPU.spelling.face, sorted(CUDA.handlers.keys() - CPU.handlers.keys())[1]
     ('gpucodegen.intrinsics.cpu', 'gcg.grid_barrier')
     """
 

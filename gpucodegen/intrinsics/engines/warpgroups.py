@@ -26,6 +26,7 @@ from gpucodegen.intrinsics.framework.lowering import (
     Face,
     Lowering,
     signature,
+    tile_or_scalar,
 )
 from gpucodegen.intrinsics.framework.vector_type import Tile
 
@@ -209,6 +210,26 @@ def _turnable(kinds: tuple[str, str]) -> bool:
     return _BITS.get(kinds[0]) == 16
 
 
+def sum_fragment(face: Face, form: Sum, row: int, column: int) -> Any:
+    """``sum_fragment(sum)``: the registers of ``16 x 8`` elements of each warp.
+
+    ``row`` counts 64 rows, ``column`` 8 columns, of elements of 32 bits.
+    """
+    total = Accumulator(*form)
+    made = tile_or_scalar((2, 2), total.element)
+    first = row * total.each + 4 * column
+
+    def lower(low: Lowering, value: Any) -> Any:
+        return low.from_elements(
+            made, low.elements(total.tile, value)[first : first + 4]
+        )
+
+    def typing_rule(_sum: Any) -> Any:
+        return signature(made, total.tile)
+
+    return face.define(f"fragment_{row}_{column}", 1, typing_rule, lower)
+
+
 def store_sum(face: Face, form: Sum, row_step: int) -> Any:
     """``store_sum(sum, p, offset)``: rows ``row_step`` elements apart."""
     total = Accumulator(*form)
@@ -268,6 +289,7 @@ def _thread(low: Lowering) -> Any:
 MADE = {
     "matrix_descriptor": descriptor,
     "store_sum": store_sum,
+    "sum_fragment": sum_fragment,
     "warpgroup_multiply": multiply,
     "zero_sum": zero_sum,
 }

@@ -14,18 +14,22 @@ from collections.abc import Iterator, Sequence
 from gpucodegen import errors
 from gpucodegen.dialects.shared.transfers import TRANSFERS
 from gpucodegen.ir.locations import UNKNOWN, Location
-from gpucodegen.ir.operation import Operation
+from gpucodegen.ir.operation import Operation, Value
+from gpucodegen.ir.segments import operand_segments
+from gpucodegen.ir.types import I1
 from gpucodegen.passes.analysis.lifting import (
     Lifted,
     Surroundings,
     lift_function,
     lift_operations,
 )
+from gpucodegen.passes.analysis.lifting.walk import mbarriers
 from gpucodegen.passes.checks.transfer_pairs import unpaired
 from gpucodegen.tiling.model.relations import model
 from gpucodegen.tiling.model.scop import statements
 from gpucodegen.tiling.proof.dependences import dependences
 from gpucodegen.tiling.proof.kernels.races import PROOF, Race, races
+from gpucodegen.tiling.proof.kernels.turns import NotModelledError
 from gpucodegen.tiling.proof.loops import LoopKind, loop_verdicts, nested_loops
 
 
@@ -39,13 +43,20 @@ def check_kernel(op: Operation, surroundings: Surroundings) -> None:
         reason = f"it does not know how {strange.name} orders threads and copies"
         errors.tell(errors.KernelUnproven(strange.location, reason=reason))
         return
-    for error in _failures(op, surroundings):
-        raise error
+    try:
+        for error in _failures(op, surroundings):
+            raise error
+    except NotModelledError as unknown:
+        reason = f"it does not know {unknown}"
+        errors.tell(errors.KernelUnproven(op.location, reason=reason))
 
 
 def is_proven(op: Operation, surroundings: Surroundings) -> bool:
     """Whether `check_kernel` finds nothing, and no more than the proof models."""
-    return _unmodelled(op) is None and not any(_failures(op, surroundings))
+    try:
+        return _unmodelled(op) is None and not any(_failures(op, surroundings))
+    except NotModelledError:
+        return False
 
 
 def _failures(
@@ -64,14 +75,36 @@ def _failures(
         yield from _parallel_loops(op, surroundings)
 
 
-_UNMODELLED = ("nvgpu.mbarrier.", "nvgpu.tma.async.", "nvgpu.warpgroup.")
-"""How the names of operations begin whose order the proof does not know."""
+_ENGINES = ("nvgpu.mbarrier.", "nvgpu.tma.async.", "nvgpu.warpgroup.")
+"""How the names of operations begin that order threads and copies by mbarriers."""
+_MODELLED = frozenset(
+    {
+        *(mbarriers.CREATE, mbarriers.LOAD, mbarriers.MULTIPLY),
+        *mbarriers.PARTS,
+        "nvgpu.warpgroup.generate.descriptor",
+        "nvgpu.warpgroup.mma.init.accumulator",
+    }
+)
+"""Those of them whose order the proof knows."""
 
 
 def _unmodelled(op: Operation) -> Operation | None:
-    """The first of such operations in a kernel."""
-    inside = op.walk() if op.name == "gpu.func" else ()
-    return next((o for o in inside if o.name.startswith(_UNMODELLED)), None)
+    """The first operation in a kernel whose order the proof does not know."""
+    inside = list(op.walk()) if op.name == "gpu.func" else []
+    groups = {o.result for o in inside if o.name == mbarriers.CREATE}
+    engines = (o for o in inside if o.name.startswith(_ENGINES))
+    return next((o for o in engines if not _is_modelled(o, groups)), None)
+
+
+def _is_modelled(op: Operation, groups: set[Value]) -> bool:
+    """Whether it is known, on barriers of the kernel, and done without a condition."""
+    if op.name == mbarriers.LOAD:
+        _, (barriers,), *_, mask, predicate = operand_segments(op, 7)
+        return barriers in groups and not (mask or predicate)
+    if op.name in mbarriers.PARTS:
+        plain = op.name == mbarriers.WAIT or op.operands[-1].type != I1
+        return plain and op.operands[0] in groups
+    return op.name in _MODELLED
 
 
 def _parallel_loops(

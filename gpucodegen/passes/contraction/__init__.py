@@ -5,4 +5,5 @@
 - `cpu`: a contraction as CPU code
 - `gpu`: a contraction as a GPU kernel
 - `fragments`: what of that tensor cores compute
+- `warpgroups`: what of that four warps compute together, on sm_90
 """

@@ -182,7 +182,8 @@ class Counted:
             kinds["double"] * scale,
             kinds["integer"] * scale,
             kinds["special"] * scale,
-            self._tensor() * scale,
+            self._tensor(together=1) * scale,
+            self._tensor(together=_WARPGROUP) * scale,
             totals["shared cost"] * scale,
             totals["global cost"] * scale,
             sum(counters.footprint.values()) * scale,
@@ -204,12 +205,12 @@ class Counted:
         ]
         return sum(self.counters.warps[number] for number in waiting) / self.warps
 
-    def _tensor(self) -> float:
-        """Fused multiply-adds of matrix instructions."""
+    def _tensor(self, *, together: int) -> float:
+        """Fused multiply-adds of instructions that so many warps issue as one."""
         total = 0.0
         for name, count in self.counters.instructions().items():
             found = _MATRIX.search(name)
-            if found:
+            if found and ("wgmma" in name) == (together == _WARPGROUP):
                 each = int(found[1]) * int(found[2]) * int(found[3])
-                total += each * count / (_WARPGROUP if "wgmma" in name else 1)
+                total += each * count / together
         return total

@@ -68,8 +68,10 @@ class Situation:
     def rate(self) -> tuple[Unit, float]:
         """The unit of most of the arithmetic, and its flops per clock of the device."""
         processor, work = self.device.multiprocessor, self.work
-        if work.tensor and processor.tensor:
-            return Unit.TENSOR, 2.0 * processor.tensor * self.device.processors
+        rates = (work.tensor, processor.tensor), (work.warpgroup, processor.warpgroup)
+        used = [rate for count, rate in rates if count and rate]
+        if used:
+            return Unit.TENSOR, 2.0 * max(used) * self.device.processors
         if work.double > work.fma:
             return Unit.DOUBLE, 2.0 * processor.double * self.device.processors
         return Unit.FMA, 2.0 * processor.fma * self.device.processors

@@ -28,7 +28,7 @@ class Multiprocessor:
     ``shared`` and ``block_shared``: bytes of all blocks, and of one block with the
     system's 1024.  Rates count operations of single threads per clock; ``tensor``
     counts fused multiply-adds of 16-bit numbers with f32 sums through ``mma.sync``,
-    None where no figure is published.
+    ``warpgroup`` those through ``wgmma``, None where no figure is published.
     """
 
     warps: int
@@ -40,6 +40,7 @@ class Multiprocessor:
     tensor: int | None
     integer: int = 64
     special: int = 16
+    warpgroup: int | None = None
     registers: int = 65536
     shared_rate: int = 128
     l1_rate: int = 128
@@ -51,7 +52,9 @@ _SM_80 = Multiprocessor(64, 32, 167936, 166912, fma=64, double=32, tensor=1024)
 _SM_86 = Multiprocessor(48, 16, 102400, 101376, fma=128, double=2, tensor=None)
 _SM_87 = Multiprocessor(48, 16, 167936, 166912, fma=128, double=2, tensor=None)
 _SM_89 = Multiprocessor(48, 24, 102400, 101376, fma=128, double=2, tensor=None)
-_SM_90 = Multiprocessor(64, 32, 233472, 232448, fma=128, double=64, tensor=1329)
+_SM_90 = Multiprocessor(
+    *(64, 32, 233472, 232448), fma=128, double=64, tensor=1329, warpgroup=2048
+)
 _SM_100 = Multiprocessor(64, 32, 233472, 232448, fma=128, double=64, tensor=None)
 _SM_120 = Multiprocessor(48, 24, 102400, 101376, fma=128, double=2, tensor=None)
 

@@ -57,11 +57,11 @@ class Work:
     """Counts of a whole launch, and its extents.
 
     Instructions count warps: ``instructions`` all of them, ``fma``, ``double``,
-    ``integer``, ``special`` those of a unit.  ``tensor`` counts fused multiply-adds,
-    ``wavefronts`` turns of shared memory, ``sectors`` those of 32 bytes that warps ask
-    for, ``block_sectors`` those of them that are new to their block, ``memory`` bytes
-    that the device's memory moves at least.  ``waits``: how often one warp waits for a
-    load, ``barriers`` for a barrier.
+    ``integer``, ``special`` those of a unit.  ``tensor`` and ``warpgroup`` count fused
+    multiply-adds by ``mma.sync`` and by ``wgmma``, ``wavefronts`` turns of shared
+    memory, ``sectors`` those of 32 bytes that warps ask for, ``block_sectors`` those of
+    them that are new to their block, ``memory`` bytes that the device's memory moves at
+    least.  ``waits``: how often one warp waits for a load, ``barriers`` for a barrier.
     """
 
     blocks: int
@@ -72,6 +72,7 @@ class Work:
     integer: float = 0
     special: float = 0
     tensor: float = 0
+    warpgroup: float = 0
     wavefronts: float = 0
     sectors: float = 0
     block_sectors: float = 0
@@ -160,11 +161,17 @@ def _local(
         (Unit.DOUBLE, work.double, processor.double / WARP),
         (Unit.INTEGER, work.integer, processor.integer / WARP),
         (Unit.SPECIAL, work.special, processor.special / WARP),
-        (Unit.TENSOR, work.tensor, processor.tensor or float("inf")),
+        (Unit.TENSOR, _on_tensor_cores(processor, work), 1),
         (Unit.SHARED, work.wavefronts, 1),
         (Unit.L1, work.sectors * SECTOR, processor.l1_rate),
         (Unit.L2, work.block_sectors * SECTOR, processor.l2_rate),
     )
+
+
+def _on_tensor_cores(processor: Multiprocessor, work: Work) -> float:
+    """Clocks of one multiprocessor's tensor cores for all products."""
+    rates = (work.tensor, processor.tensor), (work.warpgroup, processor.warpgroup)
+    return sum(count / rate for count, rate in rates if rate)
 
 
 def _waiting(work: Work) -> float:

@@ -8,6 +8,9 @@ GRID = (2**31 - 1, 65535, 65535)
 WARP = 32
 """Threads of a warp, which MLIR calls a subgroup."""
 
+WARPGROUP = 4 * WARP
+"""Threads of a warpgroup, four warps that multiply together."""
+
 STATIC_SHARED = 48 * 1024
 """Bytes of shared memory that a block may have without asking for more."""
 

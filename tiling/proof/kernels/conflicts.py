@@ -11,18 +11,20 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from functools import reduce
-from itertools import product
+from itertools import product, zip_longest
 
 from gpucodegen.tiling.model.isl import Map
 from gpucodegen.tiling.model.relations import Instances, Model, Reference
 from gpucodegen.tiling.model.scop import Access, AccessKind, Role, Statement
 from gpucodegen.tiling.proof.kernels.commit_groups import arrived
+from gpucodegen.tiling.proof.kernels.mbarriers import Mbarriers
 from gpucodegen.tiling.proof.kernels.ordering import (
     earlier,
     everything,
     fenced,
     nothing,
     same,
+    waits_alone,
 )
 from gpucodegen.tiling.proof.kernels.transfers import Transfers, tag_array
 from gpucodegen.tiling.proof.witness import Witness, find_witness
@@ -112,8 +114,10 @@ def groups_of(model: Model) -> list[StatementGroup]:
     """The statements in text order, those that nothing tells apart together."""
     grouped: dict[object, list[Instances]] = {}
     segment = 0
-    for instances in model.everything:
-        ends = not isinstance(instances.node, Statement) or instances.copies
+    for instances, following in zip_longest(model.everything, model.everything[1:]):
+        alone = instances.copies or instances.phase is not None
+        alone = alone or (following is not None and waits_alone(following))
+        ends = alone or not isinstance(instances.node, Statement)
         segment += ends
         if isinstance(instances.node, Statement):
             loops = tuple(loop.name for loop in instances.loops)
@@ -141,6 +145,7 @@ class GroupPair:
     second: StatementGroup
     fences: Sequence[Instances]
     transfers: Transfers
+    mbarriers: Mbarriers
     detail: Detail = Detail.EXACT
     phases: dict[tuple[int, ...], Map] = field(
         default_factory=dict[tuple[int, ...], Map]
@@ -184,6 +189,8 @@ class GroupPair:
         """{ x -> y in conflict : B =, S(x) < S(y), no wait for x between }."""
         a, b = self.first.head, self.second.head
         after = earlier(self._same(conflict, Role.BLOCK), a, b)
+        if a.arrives:
+            return after.subtract(self._by_mbarriers())
         if a.grouped:
             return after.subtract(arrived(self.model, a, b, self.fences))
         return after.subtract(self.transfers.completed(a, b, self.fences))
@@ -198,9 +205,23 @@ class GroupPair:
             a, b = self.first.head, self.second.head
             inside = self._same(everything(a, b), Role.BLOCK)
             ordered = earlier(inside, a, b, or_same=True)
-            passed = fenced(self.model, a, b, self.fences)
+            passed = self._by_mbarriers()
+            if not a.arrives:
+                passed = passed.union(fenced(self.model, a, b, self.fences))
             self.phases[counted] = ordered.subtract(passed).coalesce()
         return self.phases[counted]
+
+    def _by_mbarriers(self) -> Map:
+        """{ x -> y : one of them is over when the other begins }, as far as it counts.
+
+        Where there are copies, rings are about what these write.
+        """
+        a, b = self.first.head, self.second.head
+        written = self.mbarriers.copied
+        if written and written.isdisjoint(self.first.arrays & self.second.arrays):
+            return nothing(a, b)
+        back = self.mbarriers.ordered(b, a).reverse()
+        return self.mbarriers.ordered(a, b).union(back)
 
     def overlap(self, array: str) -> Map:
         """{ x -> x : x reads and writes one cell }."""

@@ -69,6 +69,11 @@ def meets(instances: Instances) -> bool:
     return isinstance(instances.node, Barrier | Wait)
 
 
+def waits_alone(instances: Instances) -> bool:
+    """Whether it ends what the statement before it does, and orders nothing else."""
+    return isinstance(instances.node, Barrier) and not instances.node.orders
+
+
 def _fenced(model: Model, a: Instances, f: Instances, b: Instances) -> Map:
     lanes = f.node.lanes if isinstance(f.node, Barrier) else None
     if of_grid(f):

@@ -34,7 +34,8 @@ A barrier counts for the memories that it orders, and one of a warp for its lane
 A copy may touch its cells at any moment from its start to its wait; it is executed by
 the threads of a block together, and its wait contains a barrier.  One that belongs to a
 group of its thread is executed by that thread alone, as `commit_groups` says; the rule
-of threads holds for it, too.
+of threads holds for it, too.  So it is with one that arrives at an mbarrier; what these
+order, and the rules of their own, are in `mbarriers`.
 """
 
 from __future__ import annotations
@@ -56,6 +57,7 @@ from gpucodegen.tiling.proof.kernels.conflicts import (
     groups_of,
 )
 from gpucodegen.tiling.proof.kernels.lanes import ALL_LANES
+from gpucodegen.tiling.proof.kernels.mbarriers import Mbarriers
 from gpucodegen.tiling.proof.kernels.ordering import (
     in_context,
     left_out,
@@ -122,9 +124,12 @@ def _conflicting(model: Model) -> Iterator[Race]:
         for i in model.everything
         if not isinstance(i.node, Statement)
     ]
+    mbarriers = Mbarriers.of(model, fences)
+    for fault in mbarriers.faults:
+        yield _event_race(model, "phases", fault.reason, fault.instances, fault.bad)
     for (i, first), (j, second) in product(enumerate(groups), enumerate(groups)):
         sure = [fence for fence in fences if _is_sure(fence, first, second)]
-        pair = GroupPair(model, first, second, sure, transfers)
+        pair = GroupPair(model, first, second, sure, transfers, mbarriers)
         for array in sorted(first.arrays & second.arrays):
             if not _private(model, pair, array):
                 yield from _broken_rules(pair, array, symmetric=i <= j)
@@ -221,7 +226,7 @@ _RULES = {
 
 def _broken_rules(pair: GroupPair, array: str, *, symmetric: bool) -> Iterator[Race]:
     rules = ["transfers" if pair.first.copies else "threads"]
-    if pair.first.head.grouped:
+    if pair.first.head.grouped or pair.first.head.arrives:
         rules.insert(0, "threads")
     is_shared = _per_block(pair, array)
     if not is_shared and any(map(of_grid, pair.model.everything)):
@@ -300,7 +305,7 @@ def unfinished_copies(model: Model) -> Iterator[Race]:
     transfers = Transfers(model)
     fences = [i for i in model.everything if not isinstance(i.node, Statement)]
     for copy in model.statements:
-        if not copy.copies:
+        if not copy.copies or copy.arrives:
             continue
         open_ones = abandoned if copy.grouped else transfers.unfinished
         missing = model.solver.ask(partial(open_ones, copy, fences), None)

@@ -132,7 +132,7 @@ class Transfers:
     @property
     def starts(self) -> list[Instances]:
         """The starts in textual order."""
-        return [i for i in self.model.statements if i.copies and not i.grouped]
+        return [i for i in self.model.statements if i.tag is not None]
 
 
 def is_joined(start: Instances) -> bool:

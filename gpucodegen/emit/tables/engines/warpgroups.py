@@ -132,9 +132,22 @@ def zeros(e: Emitter, op: Operation) -> None:
     e.define(op.result, call(made))
 
 
+def fragment(e: Emitter, op: Operation) -> None:
+    """``gcg.fragment``."""
+    (total,) = op.operands
+    form = _sum(e, op, total)
+    if form.element == "f16":
+        raise e.refusal(op, "Accumulate in f32")
+    where = op.integer("row"), op.integer("column")
+    hint = f"fragment_{form.shape[1]}_{where[0]}_{where[1]}"
+    made = e.make(hint, "sum_fragment", (*form.shape, form.element), *where)
+    e.define(op.result, call(made, e.text(total)))
+
+
 HANDLERS: dict[str, Handler] = {
     f"{PREFIX}generate.descriptor": generate,
     f"{PREFIX}mma": multiply,
     f"{PREFIX}mma.store": store,
     f"{PREFIX}mma.init.accumulator": zeros,
+    "gcg.fragment": fragment,
 }

@@ -15,11 +15,13 @@ from gpucodegen.passes.contraction.gpu.axes import Groups, extent
 from gpucodegen.passes.contraction.gpu.staging import can_be_direct, contiguity
 from gpucodegen.passes.contraction.gpu.views import side_by_side
 from gpucodegen.passes.contraction.recognition.recognize import Contraction
+from gpucodegen.passes.contraction.warpgroups.kernel import in_boxes
 from gpucodegen.passes.framework.builder import Builder
 from gpucodegen.passes.gpu.facts.vector_width import Definitions
 from gpucodegen.tiling.machine.gpu.products.candidates import (
     SPLITS,
     Candidate,
+    WarpgroupTiles,
     WarpTiles,
 )
 from gpucodegen.tiling.machine.gpu.products.copies import by_position
@@ -40,17 +42,25 @@ def planned(
     plan: Candidate | None,
     definitions: Definitions,
     choose: Choose = least,
+    *,
+    warpgroups: bool = False,
 ) -> Candidate:
     """The plan of a contraction's kernel; ``plan``: what the caller has chosen.
 
-    Tiles of warps are no plan of what tensor cores do not compute.
+    Tiles of warps are no plan of what tensor cores do not compute, those of warpgroups
+    none of what tensor copies do not bring.  ``warpgroups``: these are on offer.
     """
     products = products_of(contraction, groups, definitions)
-    if isinstance(plan, WarpTiles) and products[0].fragments is None:
+    narrow = products[0].fragments
+    if isinstance(plan, WarpTiles) and narrow is None:
+        plan = None
+    if isinstance(plan, WarpgroupTiles) and not (narrow and narrow.boxes):
         plan = None
     if plan is None:
         splits = tuple(_splits(contraction))
-        chosen = plan_contraction(*products, splits=splits, choose=choose)
+        chosen = plan_contraction(
+            *products, splits=splits, choose=choose, warpgroups=warpgroups
+        )
     else:
         chosen = with_copies(plan, products[0])
     terms = [extent((axis,)).constant for axis in groups.reduction]
@@ -67,6 +77,9 @@ def products_of(
     narrow = on_tensor_cores(contraction)
     facts = _facts(contraction, groups, definitions)
     fewer = narrow and _facts(narrow, groups, definitions, of_fragments=True)
+    if fewer:
+        boxes = in_boxes(contraction, groups, definitions)
+        fewer = replace(fewer, boxes=boxes is not None)
     found: list[Product] = []
     for unknown in USUAL if None in sizes else USUAL[:1]:
         known = [unknown if size is None else max(1, size) for size in sizes]

@@ -20,12 +20,13 @@ from gpucodegen.passes.contraction.recognition.recognize import (
     Contraction,
     only_accumulates,
 )
+from gpucodegen.passes.contraction.warpgroups import kernel as warpgroups
 from gpucodegen.passes.framework.builder import Builder
 from gpucodegen.passes.gpu.blocks.transfer_spans import needs_block
 from gpucodegen.passes.gpu.facts.vector_width import Definitions
 from gpucodegen.passes.gpu.kinds.nest import Mapper, Nest
 from gpucodegen.passes.loops.order.distribution import distribute
-from gpucodegen.tiling.machine.gpu.products.candidates import Candidate
+from gpucodegen.tiling.machine.gpu.products.candidates import Candidate, WarpgroupTiles
 from gpucodegen.tiling.machine.gpu.products.product_work import Product
 from gpucodegen.tiling.machine.gpu.products.words import PACKED, four_bytes, words_pay
 
@@ -115,10 +116,16 @@ class _Lowering:
     def launches(self) -> list[Operation]:
         """The kernels."""
         found, groups, definitions = self.found, self.groups, self.definitions
-        choose = self.mapper.plans.of("product")
-        chosen = planned(found, groups, self.plan, definitions, choose)
+        plans = self.mapper.plans
+        chosen = planned(
+            *(found, groups, self.plan, definitions, plans.of("product")),
+            warpgroups=bool(plans.wanted.get("product.consumers")),
+        )
         if chosen.splits > 1:
             return _split(self.whole, chosen, self.mapper)
+        if isinstance(chosen, WarpgroupTiles):
+            host, body = warpgroups.lower(self.b, found, groups, chosen, definitions)
+            return [*host, *self.mapper.launch(body)]
         body = kernel.lower(self.b, found, groups, chosen, definitions)
         return self.mapper.launch(body)
 

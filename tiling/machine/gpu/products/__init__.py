@@ -8,6 +8,7 @@
 - `steps`: blocks of terms that walk several axes evenly
 - `product_work`: what a kernel of a contraction does, counted from its plan
 - `fragments`: what one on tensor cores does
+- `warpgroups`: what one does that four warps multiply for together
 - `plan`: what a plan depends on, one cost, and the choice
 - `words`: products of bytes, four terms in a word
 """

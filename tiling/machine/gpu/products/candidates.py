@@ -2,6 +2,7 @@
 
     SharedTiles     blocks copy tiles of both factors, threads multiply parts of these
     WarpTiles       blocks copy tiles, warps multiply parts of them on tensor cores
+    WarpgroupTiles  one warp copies tiles by tensor copies, four at a time multiply them
 
 A kind is a member of `Candidate`, lines of `CANDIDATES` and a case of ``plan.work``.
 """
@@ -11,7 +12,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from gpucodegen.tiling.machine.gpu.limits import WARP
+from gpucodegen.tiling.machine.gpu.limits import WARP, WARPGROUP
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +71,32 @@ class WarpTiles:
         return WARP * warps * (self.tile_columns // self.warp_columns)
 
 
-Candidate: TypeAlias = SharedTiles | WarpTiles
+@dataclass(frozen=True, slots=True)
+class WarpgroupTiles:
+    """A block of one warpgroup that copies and ``consumers`` that multiply (`wgmma`).
+
+    Each consumer keeps `WARPGROUP_ROWS` rows of the tile in registers.  Both factors
+    come by tensor copies to a ring of ``stages``, whose mbarriers order who writes and
+    who reads.  Devices of sm_90 alone have such kernels.
+    """
+
+    tile_rows: int
+    tile_columns: int
+    depth: int
+    consumers: int
+    splits: int = 1
+    resident: int = 1
+    group: int = 1
+    direct: tuple[bool, bool] = (True, True)
+    stages: int = 4
+
+    @property
+    def threads(self) -> int:
+        """Threads of a block."""
+        return WARPGROUP * (self.consumers + 1)
+
+
+Candidate: TypeAlias = SharedTiles | WarpTiles | WarpgroupTiles
 """A kernel of a contraction."""
 
 STAGES = (2, 3, 4)
@@ -108,5 +134,17 @@ FRAGMENTS: tuple[WarpTiles, ...] = (
     WarpTiles(256, 128, 32, 64, 64),
 )
 """Of those on tensor cores, in the same order."""
+WARPGROUP_ROWS = 64
+"""Rows of the result that a warpgroup computes at once."""
+SPAN = 128
+"""Bytes of a row of a box, and of the swizzle within which its pieces are permuted."""
+WARPGROUPS: tuple[WarpgroupTiles, ...] = tuple(
+    WarpgroupTiles(WARPGROUP_ROWS * consumers, columns, SPAN // 2, consumers)
+    for consumers in (1, 2)
+    for columns in (64, 128, 256)
+)
+"""Of those on whole warpgroups; ``depth`` counts elements of 16 bits."""
+MOST_STAGES = 8
+"""Stages of a ring beyond which more hide nothing."""
 SPLITS = (1, 2, 3, 4, 6, 8)
 """Numbers of blocks that may share the terms of a tile."""

@@ -26,6 +26,7 @@ from gpucodegen.tiling.machine.gpu.products.candidates import (
     FRAGMENTS,
     STAGES,
     Candidate,
+    WarpgroupTiles,
     WarpTiles,
 )
 from gpucodegen.tiling.machine.gpu.products.fragments import (
@@ -36,6 +37,10 @@ from gpucodegen.tiling.machine.gpu.products.product_work import (
     Counts,
     Product,
     partial_sums,
+)
+from gpucodegen.tiling.machine.gpu.products.warpgroups import (
+    WarpgroupCounts,
+    warpgroup_tiles,
 )
 from gpucodegen.tiling.machine.menu import Choose, least
 
@@ -56,8 +61,11 @@ def plan_contraction(
     splits: tuple[int, ...] = (1,),
     device: GpuDevice = DEFAULT,
     choose: Choose = least,
+    warpgroups: bool = False,
 ) -> Candidate:
     """The kernel of a contraction; ``splits``: numbers of blocks that may share terms.
+
+    ``warpgroups``: plans that devices of sm_90 alone have are among them.
 
     Several products are one whose extents are not known.  Its kernel is the one of
     least clocks, in the geometric mean over them.
@@ -71,18 +79,23 @@ def plan_contraction(
     >>> (open_.tile_rows, open_.tile_columns)
     (32, 64)
     """
-    clocks = _priced(*products, splits=splits, device=device)
+    clocks = _priced(*products, splits=splits, device=device, warpgroups=warpgroups)
     return choose(clocks, clocks.__getitem__)
 
 
 @lru_cache(maxsize=256)
 def _priced(
-    *products: Product, splits: tuple[int, ...], device: GpuDevice
+    *products: Product, splits: tuple[int, ...], device: GpuDevice, warpgroups: bool
 ) -> Mapping[Candidate, float]:
     """All plans, and their clocks."""
+    product, plans = products[0], list[Candidate]()
+    for plan in _tiles(product, device, warpgroups=warpgroups):
+        for parts in splits:
+            if parts == 1 or product.terms >= 8 * parts * plan.depth:
+                plans.append(replace(plan, splits=parts))
     return {
         plan: geometric_mean(clocks_of(plan, each, device) for each in products)
-        for plan in _plans(products[0], splits=splits, device=device)
+        for plan in plans
     }
 
 
@@ -91,8 +104,10 @@ def with_copies(
 ) -> Candidate:
     """A caller's tiles with the copies that cost least, if the caller chose none.
 
-    Tiles that fit no block stay as they are.
+    Tiles that fit no block stay as they are, as do those of warpgroups.
     """
+    if isinstance(plan, WarpgroupTiles):
+        return plan
     ways = [plan] if any(plan.direct) else staged(plan, product)
     found = [fits for way in ways if (fits := fitted(way, product, device=device))]
     return min(found, key=lambda one: clocks_of(one, product, device), default=plan)
@@ -157,16 +172,18 @@ def ordered(plan: Candidate, product: Product, device: GpuDevice) -> Candidate:
     return best if saved > BANDS else plans[0]
 
 
-def _plans(
-    product: Product, *, splits: tuple[int, ...], device: GpuDevice
+def _tiles(
+    product: Product, device: GpuDevice, *, warpgroups: bool
 ) -> Iterator[Candidate]:
+    """Plans of all kinds that fit the device, none of whose sums are split."""
     kinds = [*CANDIDATES, *_warp_tiles(product)]
     for plan in (way for tiles in kinds for way in staged(tiles, product)):
         found = fitted(plan, product, device=device)
-        found = found and ordered(found, product, device)
-        for parts in splits:
-            if found and (parts == 1 or product.terms >= 8 * parts * found.depth):
-                yield replace(found, splits=parts)
+        if found:
+            yield ordered(found, product, device)
+    if warpgroups and product.fragments is not None:
+        for found in warpgroup_tiles(product.fragments, device):
+            yield ordered(found, product, device)
 
 
 def _warp_tiles(product: Product) -> Iterator[WarpTiles]:
@@ -180,21 +197,32 @@ def _warp_tiles(product: Product) -> Iterator[WarpTiles]:
 
 def seen(plan: Candidate, product: Product) -> Product:
     """A product as the kernel of a plan computes it."""
-    of_fragments = isinstance(plan, WarpTiles) and product.fragments
-    return of_fragments or product
+    is_narrow = isinstance(plan, WarpTiles | WarpgroupTiles)
+    return (product.fragments if is_narrow else None) or product
 
 
-def counts_of(plan: Candidate, product: Product) -> Counts | FragmentCounts:
+def counts_of(
+    plan: Candidate, product: Product
+) -> Counts | FragmentCounts | WarpgroupCounts:
     """What a plan does and needs."""
-    if isinstance(plan, WarpTiles):
-        return FragmentCounts(plan, seen(plan, product))
-    return Counts(plan, product)
+    match plan:
+        case WarpTiles():
+            return FragmentCounts(plan, seen(plan, product))
+        case WarpgroupTiles():
+            return WarpgroupCounts(plan, seen(plan, product))
+        case _:
+            return Counts(plan, product)
 
 
 def least_depth(plan: Candidate, product: Product) -> int:
     """The number of terms that no block of them has less than."""
-    is_whole = isinstance(plan, WarpTiles)
-    return terms_of(seen(plan, product).element) if is_whole else 1
+    match plan:
+        case WarpTiles():
+            return terms_of(seen(plan, product).element)
+        case WarpgroupTiles():
+            return plan.depth
+        case _:
+            return 1
 
 
 def clocks_of(plan: Candidate, product: Product, device: GpuDevice) -> float:

@@ -42,8 +42,8 @@ class Product:
     ``plain``: it is a product of matrices of known extents, so they are all that is
     read.  ``integer``: elements are integers, or words of narrow ones.
     ``fragments``: the product as tensor cores compute it, if they do; there, ``result``
-    has the bytes of an element of the result, and ``passes`` how many products of
-    tensor cores make one.
+    has the bytes of an element of the result, ``passes`` says how many products of
+    tensor cores make one, and ``boxes`` whether tensor copies can bring both factors.
     """
 
     rows: int
@@ -59,6 +59,7 @@ class Product:
     fragments: Product | None = None
     result: int = 4
     passes: int = 1
+    boxes: bool = False
 
 
 @dataclass(frozen=True, slots=True)

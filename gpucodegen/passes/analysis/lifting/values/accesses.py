@@ -71,6 +71,7 @@ TRANSPARENT = frozenset(
         "memref.rank",
         "memref.dealloc",
         "memref.assume_alignment",
+        "nvgpu.warpgroup.generate.descriptor",
         "func.return",
         "cf.br",
         "cf.cond_br",
@@ -153,6 +154,18 @@ def _generic_atomic(op: Operation, env: Environment) -> Accesses:
     texts = env.all_texts(indices)
     found = (cell(env, op, buffer, texts, kind) for kind in (READ, WRITE))
     return [replace(access, atomic=op.name) for access in found]
+
+
+def all_cells(
+    env: Environment, op: Operation, memref: Value, kind: AccessKind
+) -> Access:
+    """Access of every cell that a view of known extents shows."""
+    shape = memref.type.shape if isinstance(memref.type, MemRefType) else ()
+    extents = {d: extent for d, extent in enumerate(shape) if extent is not None}
+    if len(extents) < len(shape) or not shape:
+        (found,) = whole(env, op, memref, (kind,), must=False)
+        return found
+    return _widened(env, op, memref, ["0"] * len(shape), kind, extents)
 
 
 def _trailing(

@@ -7,6 +7,7 @@
 - `structure`: loops and conditions
 - `grid`: blocks and threads
 - `transfers`: asynchronous copies
+- `mbarriers`: phases, and copies that arrive at them
 - `calls`: what a callee reads and writes
 - `walker`: which of these an operation is for
 """

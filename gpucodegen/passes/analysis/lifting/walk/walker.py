@@ -28,7 +28,7 @@ from gpucodegen.passes.analysis.lifting.values.accesses import (
 )
 from gpucodegen.passes.analysis.lifting.values.expressions import map_texts
 from gpucodegen.passes.analysis.lifting.values.index_values import index_text
-from gpucodegen.passes.analysis.lifting.walk import structure, transfers
+from gpucodegen.passes.analysis.lifting.walk import mbarriers, structure, transfers
 from gpucodegen.passes.analysis.lifting.walk.calls import accesses_of_call
 from gpucodegen.passes.analysis.lifting.walk.grid import gpu_launch, within_grid
 from gpucodegen.passes.analysis.lifting.walk.reductions import (
@@ -45,6 +45,7 @@ from gpucodegen.tiling.model.scop import (
     Tag,
     Wait,
 )
+from gpucodegen.tiling.proof.kernels.lanes import ALL_LANES
 
 
 @dataclass(slots=True)
@@ -203,6 +204,32 @@ class Lifter(Walk):
         nodes.append(Barrier(op.location, found.lanes, found.orders, what, *who))
         self.env.forget(op)
 
+    def barriers(self, op: Operation, nodes: Nodes) -> None:
+        """A group of mbarriers."""
+        del nodes
+        mbarriers.declare(op, self.env)
+
+    def turn(self, op: Operation, nodes: Nodes) -> None:
+        """What a thread does to an mbarrier, or a copy that arrives there."""
+        name = f"S{len(self.operations)}"
+        made = mbarriers.part(op, self.env, self.definitions, self._number, name)
+        self.operations[name] = (op,) * len(made.accesses)
+        nodes.append(made)
+        self.env.forget(op)
+
+    def multiply(self, op: Operation, nodes: Nodes) -> None:
+        """Products of a warpgroup read both factors until the lanes of a warp go on.
+
+        That wait orders no other access of theirs.
+        """
+        read = mbarriers.factors(op, self.env, self.definitions)
+        if read is None:
+            nodes.append(structure.opaque(self, op))
+            return
+        nodes.append(self.statement((op,) * len(read), read))
+        nodes.append(Barrier(op.location, ALL_LANES, frozenset(), op.name))
+        self.env.forget(op)
+
     def _number(self, value: Value) -> int | None:
         """What the constant that makes a value says."""
         made = self.definitions.get(value)
@@ -288,6 +315,9 @@ _HANDLERS: dict[str, Callable[[Lifter, Operation, Nodes], None]] = {
     COPY: Lifter.async_copy,
     COMMIT: Lifter.commit,
     WAIT: Lifter.group_wait,
+    **dict.fromkeys((*mbarriers.PARTS, mbarriers.LOAD), Lifter.turn),
+    mbarriers.CREATE: Lifter.barriers,
+    mbarriers.MULTIPLY: Lifter.multiply,
     "gpu.launch": gpu_launch,
     "vector.create_mask": Lifter.mask,
     "func.call": Lifter.call,

@@ -1,0 +1,148 @@
+"""What a kernel of warpgroups does: tensor copies to a ring, `wgmma` from it.
+
+Counted as `product_work` counts other kernels.  Consumers read both factors from shared
+memory as they multiply, 128 bytes a clock.  Their sums go to the result as those of
+fragments do, through a slice of shared memory that each warp has for itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from math import ceil
+
+from gpucodegen.tiling.machine.gpu.devices import SECTOR, GpuDevice
+from gpucodegen.tiling.machine.gpu.estimate import LATENCY_L2, Work
+from gpucodegen.tiling.machine.gpu.limits import WARP, WARPGROUP
+from gpucodegen.tiling.machine.gpu.occupancy import SYSTEM_SHARED
+from gpucodegen.tiling.machine.gpu.products.candidates import (
+    MOST_STAGES,
+    SPAN,
+    WARPGROUP_ROWS,
+    WARPGROUPS,
+    WarpgroupTiles,
+)
+from gpucodegen.tiling.machine.gpu.products.copies import OCTET
+from gpucodegen.tiling.machine.gpu.products.fragments import SLICE, gap_of
+from gpucodegen.tiling.machine.gpu.products.product_work import Product
+
+SLICE_COLUMNS = 128
+"""Columns of a tile that are on their way to the result at once."""
+BARRIERS = 16
+"""Bytes of the mbarriers of a stage."""
+TRIP = 40
+"""Instructions of a consumer's warp for a stage, as compiled."""
+BASE_REGISTERS = 44
+"""Registers besides sums: addresses and what is on its way."""
+LEFT, TAKEN = 40, 232
+"""Registers of a thread that copies, and of one that multiplies, where they trade.
+
+Three warpgroups start with 168 each: ``40 + 2 * 232 = 3 * 168``.
+"""
+SHARED_RATE = 128
+"""Bytes that shared memory moves in a turn."""
+
+
+@dataclass(frozen=True, slots=True)
+class WarpgroupCounts:
+    """A plan for a problem; ``product`` has the elements that factors have.
+
+    >>> from gpucodegen.tiling.machine.gpu.products.candidates import WarpgroupTiles
+    >>> counts = WarpgroupCounts(WarpgroupTiles(128, 256, 64, 2), Product(1, 1, 1))
+    >>> counts.shared, counts.trades_registers
+    (231488, True)
+    """
+
+    plan: WarpgroupTiles
+    product: Product
+
+    @property
+    def shared(self) -> int:
+        """Bytes of shared memory of a block: stages, and a slice of the sums."""
+        plan = self.plan
+        each = (plan.tile_rows + plan.tile_columns) * SPAN + BARRIERS
+        warps = plan.consumers * WARPGROUP // WARP
+        lead = gap_of(min(SLICE_COLUMNS, plan.tile_columns))
+        return plan.stages * each + warps * OCTET * lead * SLICE
+
+    @property
+    def registers(self) -> int:
+        """Registers of a thread, about, with which a block starts."""
+        if self.trades_registers:
+            return (LEFT + self.plan.consumers * TAKEN) // (self.plan.consumers + 1)
+        return self._needed
+
+    @property
+    def _needed(self) -> int:
+        each = WARPGROUP_ROWS * self.plan.tile_columns // WARPGROUP
+        return each + BASE_REGISTERS
+
+    @property
+    def trades_registers(self) -> bool:
+        """Whether the warpgroup that copies leaves registers to the others."""
+        return self.plan.consumers == 2 and self._needed * self.plan.threads > 1 << 16
+
+    @property
+    def blocks(self) -> int:
+        """Blocks of the grid."""
+        plan, product = self.plan, self.product
+        down = ceil(product.rows / plan.tile_rows)
+        across = ceil(product.columns / plan.tile_columns)
+        return down * across * product.batch * plan.splits
+
+    def work(self) -> Work:
+        """All that the launch does."""
+        plan, product = self.plan, self.product
+        trips = ceil(product.terms / plan.splits / plan.depth)
+        cells = plan.tile_rows * plan.tile_columns
+        stage = (plan.tile_rows + plan.tile_columns) * SPAN
+        read = plan.consumers * (WARPGROUP_ROWS + plan.tile_columns) * SPAN
+        warps = self.blocks * plan.consumers * WARPGROUP // WARP
+        stored = cells // WARP
+        sectors = (stage * trips + 2 * cells * product.result) / SECTOR * self.blocks
+        hidden = min(1.0, TRIP * (plan.stages - 1) / LATENCY_L2)
+        return Work(
+            self.blocks,
+            plan.threads,
+            warps * (trips * TRIP + stored),
+            warpgroup=self.blocks * cells * plan.depth * trips,
+            wavefronts=self.blocks * trips * (stage + read) / SHARED_RATE,
+            sectors=sectors,
+            block_sectors=sectors,
+            memory=self._memory(),
+            waits=2 + trips * (1 - hidden),
+            barriers=1,
+        )
+
+    def _memory(self) -> float:
+        product = self.product
+        factors = (product.rows + product.columns) * product.terms * product.element
+        results = 2 * product.rows * product.columns * product.result
+        return product.batch * (factors + results)
+
+
+def warpgroup_tiles(product: Product, device: GpuDevice) -> Iterator[WarpgroupTiles]:
+    """The plans of warpgroups that a device has, those of most stages first.
+
+    None where factors are no boxes of 16-bit elements, or the device is no sm_90.
+    """
+    unit = device.multiprocessor
+    if not product.boxes or unit.warpgroup is None:
+        return
+    for tiles in WARPGROUPS:
+        for resident in (1, 2):
+            room = min(unit.block_shared, unit.shared // resident - SYSTEM_SHARED)
+            stages = range(2, MOST_STAGES + 1)
+            ways = [replace(tiles, stages=n, resident=resident) for n in stages]
+            fits = [way for way in ways if _fits(way, product, room)]
+            yield from reversed(fits)
+
+
+def _fits(plan: WarpgroupTiles, product: Product, room: int) -> bool:
+    """Whether so many blocks have the registers and the shared memory that they need.
+
+    Tiles begin where the swizzle's pattern does.
+    """
+    counts = WarpgroupCounts(plan, product)
+    registers = counts.registers * plan.threads * plan.resident
+    return counts.shared <= room and registers <= 1 << 16
