@@ -179,6 +179,8 @@ class _Lowering:
         """Copy the boxes of all blocks of terms, by one thread."""
         bytes_ = (self.plan.tile_rows + self.plan.tile_columns) * SPAN
         firsts = where.row, where.column
+        for tensor_map in self.maps:
+            b.add("nvgpu.tma.fence.descriptor", (tensor_map,))
 
         def block(i: Builder, number: Value) -> None:
             stage = ring.at(i, Index.of(number))
