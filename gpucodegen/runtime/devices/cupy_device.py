@@ -287,18 +287,27 @@ class CupyDevice:
     def _failed(self, problem: Exception, *kernels: str) -> errors.LaunchFailed:
         """The error for what the driver says."""
         kind = str(problem).partition(":")[0]
-        refused = bool(kernels) and any(word in kind for word in _REFUSALS)
-        hint = "Use smaller blocks or tiles" if refused else _HINT
+        hints = (hint for word, hint in _REFUSALS.items() if word in kind)
+        refused = next(hints, "") if kernels else ""
         names = kernels if refused else (*self.launched, *kernels)
+        hint = refused or _HINT
         self.launched.clear()
         return failure(names, problem, hint)
 
 
-_REFUSALS = (
-    *("INVALID_VALUE", "OUT_OF_RESOURCES", "NO_BINARY", "INVALID_IMAGE"),
-    "COOPERATIVE_LAUNCH_TOO_LARGE",
-)
-"""Of a launch or a module itself; anything else went wrong in a kernel before."""
+_SMALLER = "Use smaller blocks or tiles"
+_OLD = "Install a newer driver, or run the call with target='sim'"
+_REFUSALS = {
+    **dict.fromkeys(
+        (
+            *("INVALID_VALUE", "OUT_OF_RESOURCES", "NO_BINARY", "INVALID_IMAGE"),
+            "COOPERATIVE_LAUNCH_TOO_LARGE",
+        ),
+        _SMALLER,
+    ),
+    **dict.fromkeys(("INVALID_PTX", "UNSUPPORTED_PTX_VERSION"), _OLD),
+}
+"""Of a launch or a module itself, and the remedy; all else is of a kernel before."""
 
 
 @cache
