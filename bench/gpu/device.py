@@ -12,9 +12,9 @@ from typing import Any, Protocol
 from bench.harness import wall_clock
 from gpucodegen.tiling.machine.gpu.devices import (
     DEVICES,
-    MULTIPROCESSORS,
     GpuDevice,
     devices_of,
+    own_architecture,
 )
 
 ASKED = (
@@ -82,7 +82,8 @@ class Gpu:
         properties = self.cupy.cuda.runtime.getDeviceProperties(0)
         self.name = properties["name"].decode()
         self.cache = int(properties["l2CacheSize"])
-        self.architecture = architecture(properties["major"], properties["minor"])
+        capability = properties["major"], properties["minor"]
+        self.architecture = own_architecture(capability)
         self.model = model_of(self.name, self.architecture)
         self.hold = self.cupy.RawKernel(HOLD, "hold")
         self.held = SHORTEST
@@ -125,16 +126,6 @@ class Gpu:
         """What the vendor's tool says now: clocks change under load."""
         driver = str(self.cupy.cuda.runtime.driverGetVersion())
         return {"device": self.name, "cuda driver": driver, **asked()}
-
-
-def architecture(major: int, minor: int) -> str:
-    """The name that the assembler has for a compute capability.
-
-    >>> architecture(9, 0), architecture(8, 6)
-    ('sm_90a', 'sm_86')
-    """
-    plain = f"sm_{major}{minor}"
-    return f"{plain}a" if f"{plain}a" in MULTIPROCESSORS else plain
 
 
 def model_of(name: str, arch: str) -> GpuDevice | None:
