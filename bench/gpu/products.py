@@ -106,20 +106,14 @@ def narrow_products() -> Iterator[GpuKernel]:
 
     f16 = _product("f16 4096", partial(texts.product, element="f16"), size, "f2")
     f16 = replace(f16, tolerance=2e-3)
-    bf16 = replace(
+    yield f16
+    yield replace(f16, name="f16 4096 mma.sync", options={"arch": "sm_90"})
+    yield replace(
         _product("bf16 4096", wide("bf16", "f32"), size),
         arguments=_narrowed(_bf16),
         work=partial(_product_work, item=2, result=4),
         peers=("torch bf16", "Triton bf16"),
     )
-    for each in (f16, bf16):
-        yield each
-        yield replace(
-            each,
-            name=f"{each.name} warpgroups",
-            small=_cube(136, 264, 72),
-            options={"plan": {"product.consumers": 2}},
-        )
     yield replace(
         _product("i8 4096", wide("i8", "i32"), size),
         arguments=_narrowed(_bytes, "i4"),

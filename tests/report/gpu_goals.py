@@ -56,7 +56,9 @@ GOALS: Mapping[str, Bounds] = {
     "conv nhwc 1x1 64": {**PIXELS, "copy": 0.9},
     "conv nchw 3x3 64": CONVOLUTION,
     **dict.fromkeys(("f32 1024", "f32 512 batch 64", "f32 1000x513x777"), FILLED),
-    **dict.fromkeys(("f16 4096", "i8 4096", "conv f16 nhwc 3x3 64"), FILLED),
+    **dict.fromkeys(
+        ("f16 4096", "f16 4096 mma.sync", "i8 4096", "conv f16 nhwc 3x3 64"), FILLED
+    ),
     "f32 16x4096x4096": SKINNY,
     "matvec 8192": SKINNY,
     "f64 4096": {"arithmetic": 0.85, "wavefronts": 16, "spills": 0},

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 import llvmlite.binding as llvm
@@ -24,16 +24,16 @@ ARCHITECTURES = {
     "sm_87": 80,
     "sm_89": 80,
     "sm_90": 80,
-    "sm_90a": 83,
+    "sm_90a": 80,
     "sm_100": 86,
     "sm_100a": 86,
     "sm_120": 87,
     "sm_120a": 87,
 }
-"""The oldest version of PTX that knows each: 80 is 8.0, that of CUDA 12.0.
-
-For sm_90a it is that of CUDA 12.3, the first with fences of tensor maps.
-"""
+"""The oldest version of PTX that knows each: 80 is 8.0, that of CUDA 12.0."""
+LATER = {"fence.proxy.tensormap": 83}
+"""Instructions that came later; LLVM does not know those that it only passes on."""
+_VERSION = re.compile(r"^\.version (\d+)\.(\d+)$", re.MULTILINE)
 _EMPTY_SECTION = "\t.section\t.debug_macinfo\t{\t}\n"
 _EXTERNAL = re.compile(
     r"\.extern \.func[^;]*?([\w$]+)\s*\(?[^;()]*\)?[^;()]*;", re.DOTALL
@@ -77,10 +77,23 @@ def ptx(text: str, architecture: str) -> str:
     builder = _passes(machine)
     builder.getModulePassManager().run(module, builder)
     made = str(machine.emit_assembly(module)).replace(_EMPTY_SECTION, "")
+    made = _VERSION.sub(partial(_sufficient, text=made), made)
     missing = _EXTERNAL.search(made)
     if missing:
         raise errors.NoDeviceFunction(function=missing[1])
     return made
+
+
+def _sufficient(stated: re.Match[str], text: str) -> str:
+    """The version of PTX that is stated, or a later one that a text needs.
+
+    >>> need = partial(_sufficient, text="fence.proxy.tensormap::generic")
+    >>> _VERSION.sub(need, ".version 8.0"), _VERSION.sub(need, ".version 8.6")
+    ('.version 8.3', '.version 8.6')
+    """
+    wanted = [version for name, version in LATER.items() if name in text]
+    major, minor = divmod(max([int(stated[1] + stated[2]), *wanted]), 10)
+    return f".version {major}.{minor}"
 
 
 def known(architecture: str) -> str:
