@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ctypes
-import sys
 from collections.abc import Iterator
 from types import SimpleNamespace
 from typing import Any
@@ -152,7 +151,7 @@ def cuda(monkeypatch: pytest.MonkeyPatch) -> Cuda:
     made = Cuda()
     empty = lambda shape, dtype: There(np.empty(shape, dtype))  # noqa: E731
     fake = SimpleNamespace(cuda=made, ascontiguousarray=lambda a: a, empty=empty)
-    monkeypatch.setitem(sys.modules, "cupy", fake)
+    monkeypatch.setattr(cupy_device, "_cupy", lambda: fake)
     return made
 
 

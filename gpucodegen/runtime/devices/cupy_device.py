@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import threading
 import warnings
+from collections import deque
 from collections.abc import Callable, Generator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cache
 from math import prod
@@ -60,7 +61,7 @@ class CupyDevice:
     """One GPU; `device` gives it by its number."""
 
     number: int
-    launched: list[str] = field(default_factory=list[str])
+    launched: deque[str] = field(default_factory=lambda: deque[str](maxlen=REMEMBERED))
     """Kernels since the device was last waited for, the newest last."""
     _pinned: list[tuple[Any, Any]] = field(default_factory=list[tuple[Any, Any]])
     """Memory that copies to the device still read, after the event of its end."""
@@ -199,25 +200,23 @@ class CupyDevice:
     ) -> None:
         """Start a kernel, on CuPy's current stream if none is named."""
         cuda = _cupy().cuda
-        problems = cuda.driver.CUDADriverError, cuda.runtime.CUDARuntimeError
-        pointers = arguments.pointers
-        with ExitStack() as place:
-            try:
-                if cuda.runtime.getDevice() != self.number:
-                    place.enter_context(cuda.Device(self.number))
-                self._enter()
-                if shared > kernel.allowed:
-                    self._allow(kernel, shared)
-                on = (stream or cuda.get_current_stream(self.number)).ptr
-                given = kernel.function.ptr, *grid, *block, shared, on, pointers
-                if kernel.cooperative:
-                    cuda.driver.launchCooperativeKernel(*given)
-                else:
-                    cuda.driver.launchKernel(*given, 0)
-            except problems as problem:
-                raise self._failed(problem, kernel.name) from problem
+        try:
+            if cuda.runtime.getDevice() != self.number:
+                with cuda.Device(self.number):
+                    self.launch(kernel, grid, block, arguments, shared, stream)
+                return
+            self._enter()
+            if shared > kernel.allowed:
+                self._allow(kernel, shared)
+            on = (stream or cuda.get_current_stream(self.number)).ptr
+            given = kernel.function.ptr, *grid, *block, shared, on, arguments.pointers
+            if kernel.cooperative:
+                cuda.driver.launchCooperativeKernel(*given)
+            else:
+                cuda.driver.launchKernel(*given, 0)
+        except (cuda.driver.CUDADriverError, cuda.runtime.CUDARuntimeError) as problem:
+            raise self._failed(problem, kernel.name) from problem
         self.launched.append(kernel.name)
-        del self.launched[:-REMEMBERED]
 
     def _enter(self) -> None:
         """Make this device's context the one of a thread that is new to it."""
@@ -333,6 +332,7 @@ def _capability(number: int) -> tuple[int, int]:
 _limits = cache(LaunchLimits.of)
 
 
+@cache
 def _cupy() -> Any:
     import cupy
 
