@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
+from functools import partial
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any, cast
 
@@ -50,22 +51,54 @@ def on_words(
     [(2,), (3,)]
     """
     kernel = runtime.kernel(launch.kernel, launch.grid, launch.block, values)
-    makers = _makers(launch, runtime)
-    core = _in_order(kernel, launch.order, len(values) + len(makers))
+    makers, maps = _makers(launch, runtime), _maps(launch, runtime, values)
+    count = len(values) + len(makers) + len(maps)
+    core = _in_order(kernel, launch.order, count)
+    if maps:
+        core = _with_maps(core, maps)
     return _with_results(launch, runtime, core, makers, ADDRESS)
 
 
+Maps = list[tuple[int, Callable[[int], Any]]]
+"""Which argument each tensor map is of, and the array of it, by that one's address."""
+
+
+def _maps(launch: StatedLaunch, runtime: Any, values: Sequence[Any]) -> Maps:
+    return [(n, runtime.map_of(values[n], *form)) for n, *form in launch.maps]
+
+
+def _with_maps(core: Entry, maps: Maps) -> Entry:
+    """A function of all words but those of the tensor maps, which come last."""
+
+    def run(*words: Any) -> Any:
+        made = [array(words[n]) for n, array in maps]
+        return core(*words, *map(_place, made))
+
+    return run
+
+
+def _place(array: Any) -> int:
+    """Where an array of a device lies."""
+    return array.data.ptr
+
+
 def prepared(
-    launch: StatedLaunch, runtime: Any, words: Sequence[Any]
+    launch: StatedLaunch, runtime: Any, words: Sequence[Any], values: Sequence[Any]
 ) -> Callable[..., None] | None:
     """A call with these words, which are packed now; it takes a stream by its name.
 
-    None where a call makes arrays.
+    ``values``: the buffers and numbers that they stand for.  None where a call makes
+    arrays.
     """
     if launch.results or launch.words:
         return None
-    given = [words[n] for n in launch.order]
-    return runtime.prepared(launch.kernel, launch.grid, launch.block, given)
+    maps = [made(words[n]) for n, made in _maps(launch, runtime, values)]
+    every = [*words, *map(_place, maps)]
+    given = [every[n] for n in launch.order]
+    start = runtime.prepared(launch.kernel, launch.grid, launch.block, given)
+    kept = partial(start)
+    vars(kept)["maps"] = maps  # live as long
+    return kept
 
 
 def _in_order(kernel: Entry, order: tuple[int, ...], count: int) -> Entry:

@@ -91,10 +91,11 @@ class Plan:
     ) -> Callable[[], Any]:
         """A callable for calls with the same arguments."""
         stated = self.executable.artifact.launch
+        values = self._values(arguments, words)
         if self.launch is None or stated is None:
-            call = self.executable.launcher(arguments, self._values(arguments, words))
+            call = self.executable.launcher(arguments, values)
             return call if place is None else place.of(call)
-        start = prepared(stated, self.runtime, words)
+        start = prepared(stated, self.runtime, words, values)
         if start is None:
             call = _keeping(arguments, self.launch, *words)
             return call if place is None else place.of(call)

@@ -16,13 +16,17 @@ Form = tuple[tuple[int, ...], str]
 """Extents and element type of an array."""
 
 
+TensorMap = tuple[int, tuple[int, ...], int, int]
+"""Which argument it describes, the extents of its boxes, swizzle and promotion."""
+
+
 class OneLaunch(NamedTuple):
     """All that a host function does.
 
     ``order``: which values the kernel takes, in its order: a number counts the
     arguments of the function, then ``results``, the arrays that it makes and returns,
-    then the words for reports.  ``single``: it returns one array, no tuple.
-    ``words``: how many there are for reports, and ``told``: what these mean.
+    then the words for reports, then ``maps``.  ``single``: it returns one array, no
+    tuple.  ``words``: how many there are for reports, and ``told``: what these mean.
     ``grid`` and ``block``: of a kernel in blocks, how many blocks and threads.
     """
 
@@ -34,6 +38,7 @@ class OneLaunch(NamedTuple):
     told: tuple[object, ...] = ()
     grid: tuple[int, ...] = ()
     block: tuple[int, ...] = ()
+    maps: tuple[TensorMap, ...] = ()
 
 
 class Launched(NamedTuple):
@@ -52,11 +57,15 @@ class PrintedHost:
     """Lines of a function's body by what they do, as they are printed.
 
     ``made``: variables that hold new arrays.  ``same``: variables that are others.
-    ``launches``, and what is ``returned``.
+    ``maps``: those that hold tensor maps: the array's variable, then texts of what else
+    a `TensorMap` has.  ``launches``, and what is ``returned``.
     """
 
     made: dict[str, Form] = field(default_factory=dict[str, Form])
     same: dict[str, str] = field(default_factory=dict[str, str])
+    maps: dict[str, tuple[str, str, str, str]] = field(
+        default_factory=dict[str, tuple[str, str, str, str]]
+    )
     launches: list[Launched] = field(default_factory=list[Launched])
     returned: tuple[str, ...] = ()
 
@@ -66,10 +75,10 @@ class PrintedHost:
         What is made has to be returned, and nothing else.  Extents are numbers.
 
         >>> start = Launched("k", ("b", "a"), "status", Reports())
-        >>> PrintedHost({}, {}, [start]).one_launch(["a", "b"], 1).order
+        >>> PrintedHost(launches=[start]).one_launch(["a", "b"], 1).order
         (1, 0)
-        >>> PrintedHost({}, {}, [start]).one_launch(["a", "b"], 2)
-        >>> made = PrintedHost({"c": ((4,), "f32")}, {"b": "c"}, [start], ("c",))
+        >>> PrintedHost(launches=[start]).one_launch(["a", "b"], 2)
+        >>> made = PrintedHost({"c": ((4,), "f32")}, {"b": "c"}, {}, [start], ("c",))
         >>> made.one_launch(["a"], 4)[1:4]
         ((1, 0), (((4,), 'f32'),), True)
         """
@@ -79,12 +88,14 @@ class PrintedHost:
         kernel, texts, status, reports, *sizes = self.launches[0]
         extents = [_numbers(size) for size in sizes]
         known = len(self.made) + len(self.same) + 2 * bool(reports.words)
-        names = [*arguments, *self.made, status]
+        known += len(self.maps)
+        names = [*arguments, *self.made, *[status] * bool(reports.words), *self.maps]
+        maps = [self._map(map_, arguments) for map_ in self.maps.values()]
         given = [self.same.get(text, text) for text in texts]
         if lines != known + 1 + bool(returned) or not set(given) <= set(names):
             return None
         grid, block = extents
-        if grid is None or block is None:
+        if grid is None or block is None or None in maps:
             return None
         return OneLaunch(
             kernel,
@@ -95,7 +106,18 @@ class PrintedHost:
             tuple(reports.told),
             grid,
             block,
+            tuple(filter(None, maps)),
         )
+
+    def _map(
+        self, texts: tuple[str, str, str, str], arguments: Sequence[str]
+    ) -> TensorMap | None:
+        """A map of an argument; None of another array, or of extents not known here."""
+        name, box, swizzle, promotion = texts
+        array, extents = self.same.get(name, name), _numbers(box)
+        if array not in arguments or extents is None:
+            return None
+        return arguments.index(array), extents, int(swizzle), int(promotion)
 
 
 def _numbers(text: str) -> tuple[int, ...] | None:

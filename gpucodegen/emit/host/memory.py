@@ -124,7 +124,11 @@ def tensor_map(e: Emitter, op: Operation) -> None:
     fetched = number(int(promotion) if promotion.isdecimal() else 0)
     sizes = shape_text(e, [e.index(v) for v in box])
     span = number(swizzle_span(op.result.type))
-    e.define(op.result, call("rt.tensor_map", e.text(tensor), sizes, span, fetched))
+    texts = e.text(tensor), sizes, span, fetched
+    e.define(op.result, call("rt.tensor_map", *texts))
+    assert isinstance(e, HostEmitter)
+    array, box, swizzle, promoted = (text.code for text in texts)
+    e.printed.maps[e.text(op.result).code] = array, box, swizzle, promoted
 
 
 # -- transfers -------------------------------------------------------------------------

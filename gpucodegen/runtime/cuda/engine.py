@@ -18,7 +18,7 @@ import numpy as np
 from gpucodegen import errors
 from gpucodegen.intrinsics.framework.counting import MAX_OFFSET
 from gpucodegen.runtime.cuda.kernel import CudaKernel
-from gpucodegen.runtime.cuda.tensor_maps import encoded, form_of
+from gpucodegen.runtime.cuda.tensor_maps import at, encoded, form_of
 from gpucodegen.runtime.devices import choice
 from gpucodegen.runtime.devices.protocol import Device
 from gpucodegen.runtime.devices.recording import Recording
@@ -170,6 +170,13 @@ class CudaEngine:
         """What copies of boxes of a buffer know of it, in memory of the device."""
         form = form_of(buffer, box, swizzle, promotion)
         return Buffer.of(self.device.tensor_map(form, encoded), "i64")
+
+    def map_of(
+        self, buffer: Buffer, box: Shape, swizzle: int, promotion: int
+    ) -> Callable[[int], Any]:
+        """The array of such a map, by the address of a buffer of the same form."""
+        form, device = form_of(buffer, box, swizzle, promotion), self.device
+        return lambda address: device.tensor_map(at(form, address), encoded)
 
     def constant(self, value: Any) -> Buffer:
         """A copy on the device, which is made now also where operations are noted."""

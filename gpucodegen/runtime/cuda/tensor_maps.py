@@ -64,6 +64,17 @@ def form_of(
     return form
 
 
+def at(form: TensorForm, address: int) -> TensorForm:
+    """The form of a tensor elsewhere, refused where copies cannot reach it."""
+    if address % _PIECE:
+        raise errors.WrongTensorMap(
+            shape=list(form.extents[::-1]),
+            box=list(form.box[::-1]),
+            problem=f"its address {address:#x} is no multiple of {_PIECE}",
+        )
+    return form._replace(address=address)
+
+
 def _problem(form: TensorForm, inner: int) -> str:
     """What a driver would say, or nothing."""
     row = form.box[0] * form.size if form.box else 0

@@ -21,6 +21,7 @@ import numpy as np
 from gpucodegen import errors
 from gpucodegen.runtime.devices.protocol import (
     MAP_WORDS,
+    MOST_MAPS,
     LaunchLimits,
     PackedArguments,
     Shape,
@@ -33,9 +34,6 @@ from gpucodegen.runtime.devices.protocol import (
 
 REMEMBERED = 8
 """Kernels that a fault may come from: the last ones since the device was waited for."""
-
-MOST_MAPS = 1024
-"""Tensor maps that are kept; kernels may still read them, so all go at once."""
 
 _HINT = (
     "Its memory is lost: start a new process, and run the call with"
@@ -132,7 +130,7 @@ class CupyDevice:
         if form in self._maps:
             return self._maps[form]
         if len(self._maps) >= MOST_MAPS:
-            self.synchronize()
+            self.synchronize()  # kernels may read them
             self._maps.clear()
         cuda = _cupy().cuda
         with self._calls(), cuda.Stream(non_blocking=True) as stream:

@@ -34,6 +34,7 @@ from gpucodegen.runtime.devices.emulated_streams import (
 )
 from gpucodegen.runtime.devices.protocol import (
     MAP_WORDS,
+    MOST_MAPS,
     LaunchLimits,
     PackedArguments,
     Shape,
@@ -71,6 +72,9 @@ class EmulatedDevice:
     memory: Any = field(default_factory=lambda: _ptx().Memory(MEMORY))
     launches: int = 0
     """Kernels that it has run."""
+    maps: dict[TensorForm, EmulatedArray] = field(
+        default_factory=dict["TensorForm", EmulatedArray]
+    )
     streams: Streams = field(init=False)
     _fault: errors.LaunchError | None = None
 
@@ -163,14 +167,16 @@ class EmulatedDevice:
         array[...] = value
 
     def tensor_map(self, form: TensorForm, encoded: Callable[..., Any]) -> Any:
-        """A record of its own: no driver is here."""
+        """A record of its own, kept for later calls: no driver is here."""
         del encoded
-        array = self.empty((MAP_WORDS,), np.dtype(np.int64))
-        self.touch("a tensor map", writes=[array])
-        address, _, size, *parts, _ = form
-        made = _ptx().TensorMap(address, size, *parts)
-        self.memory.descriptors[array.data.ptr] = made
-        return array
+        if form not in self.maps:
+            if len(self.maps) >= MOST_MAPS:
+                self.maps.clear()
+            address, _, size, *parts, _ = form
+            made = _ptx().TensorMap(address, size, *parts)
+            self.maps[form] = self.empty((MAP_WORDS,), np.dtype(np.int64))
+            self.memory.descriptors[self.maps[form].data.ptr] = made
+        return self.maps[form]
 
     def load(
         self, name: str, code: bytes, *, cooperative: bool = False

@@ -81,6 +81,12 @@ class Engine(Protocol):
         """Row-major elements of another type, so many bytes after the first."""
         ...
 
+    def map_of(
+        self, buffer: Buffer, box: Shape, swizzle: int, promotion: int
+    ) -> Callable[[int], Any]:
+        """The array of such a map, by the address of a buffer of the same form."""
+        ...
+
     def tensor_map(
         self, buffer: Buffer, box: Shape, swizzle: int, promotion: int, /
     ) -> Buffer:

@@ -176,6 +176,12 @@ class HostApi(Views):
         """``nvgpu.tma.create.descriptor``: which boxes of a buffer copies move."""
         return self._engine.tensor_map(buffer, box, swizzle, promotion)
 
+    def map_of(
+        self, buffer: Buffer, box: Index, swizzle: int, promotion: int
+    ) -> Callable[[int], Any]:
+        """The array of such a map, by the address of a buffer of the same form."""
+        return self._engine.map_of(buffer, box, swizzle, promotion)
+
     # Kernels and transfers.
 
     def kernel(

@@ -72,8 +72,10 @@ class StatedLaunch:
 
     ``order``: which values the kernel takes: a number counts the arguments of the
     function, then ``results``, by extents and element type, then the words for
-    reports.  ``single``: it returns one array, no tuple.  ``words``: how many words the
-    kernel gets to note accesses that it left out, and ``told``: what these mean.
+    reports, then ``maps``: tensor maps, each of an argument, with the extents of its
+    boxes, swizzle and promotion.  ``single``: it returns one array, no tuple.
+    ``words``: how many words the kernel gets to note accesses that it left out, and
+    ``told``: what these mean.
     ``grid`` and ``block``: blocks and threads of a kernel that has some.
     """
 
@@ -85,3 +87,4 @@ class StatedLaunch:
     told: tuple[Any, ...] = ()
     grid: tuple[int, ...] = ()
     block: tuple[int, ...] = ()
+    maps: tuple[tuple[int, tuple[int, ...], int, int], ...] = ()
