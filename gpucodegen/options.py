@@ -9,6 +9,7 @@ from typing import Any, Literal, cast, get_args
 
 from gpucodegen import errors
 from gpucodegen.runtime.host.scalars import plain
+from gpucodegen.tiling.machine.gpu.devices import MULTIPROCESSORS
 
 Precision = Literal["ieee", "tf32", "3xtf32"]
 PRECISIONS: tuple[str, ...] = get_args(Precision)
@@ -35,6 +36,9 @@ class Options:
     zeros leave the choice to the machine model.
     ``plan``: fields of the plans of GPU kernels by their names, as in
     ``{"stream.width": 4}``; what is left out is chosen by the model of the device.
+    ``arch``: the architecture of the GPU whose own features kernels use, as "sm_90a".
+    "" is that of the GPU that a call runs on; kernels for the emulated device then use
+    what all have.
     ``exact``: keep the order of every floating-point sum and do not contract
     multiply-add.  ``reassociate``: sums may be reordered anywhere.
     ``precision``: of products of f32 on tensor cores of a GPU.  "ieee" keeps f32,
@@ -65,6 +69,7 @@ class Options:
     time_tiles: bool = True
     register_tile: tuple[int, ...] = ()
     plan: tuple[tuple[str, int], ...] = ()
+    arch: str = ""
     exact: bool = False
     reassociate: bool = False
     precision: Precision = "ieee"
@@ -120,6 +125,11 @@ class Options:
                 "sanitize",
                 self.sanitize is None or type(self.sanitize) is bool,
                 "Pass True or False",
+            ),
+            (
+                "arch",
+                self.arch in ("", *MULTIPROCESSORS),
+                f"Pass one of {', '.join(MULTIPROCESSORS)}",
             ),
             ("precision", self.precision in PRECISIONS, f"Pass {_PRECISIONS}"),
             ("alias", self.alias in ("refuse", "trust"), "Pass 'refuse' or 'trust'"),

@@ -9,6 +9,7 @@
 - `triton_kernels`: a product and a softmax in Triton
 - `device`: the GPU that is there, its clock and its facts
 - `measuring`: checks, races and estimates, row by row
+- `launches`: what the host takes
 - `results`: rows as text and as files
 - `session`: one call that does it all
 """

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import shutil
 import subprocess
+import time
 from collections.abc import Callable
 from importlib import import_module
 from typing import Any, Protocol
 
+from bench.harness import wall_clock
 from gpucodegen.tiling.machine.gpu.devices import (
     DEVICES,
-    MULTIPROCESSORS,
     GpuDevice,
     devices_of,
+    own_architecture,
 )
 
 ASKED = (
@@ -25,6 +27,19 @@ ASKED = (
     "temperature.gpu",
 )
 """What the vendor's tool is asked about a GPU."""
+
+
+HOLD = r"""
+extern "C" __global__ void hold(long long nanoseconds) {
+    long long now, end;
+    asm volatile("mov.u64 %0, %globaltimer;" : "=l"(now));
+    for (end = now + nanoseconds; now < end;)
+        asm volatile("mov.u64 %0, %globaltimer;" : "=l"(now));
+}
+"""
+"""A kernel that keeps the device waiting while the host queues what is timed."""
+SHORTEST, LONGEST = 1e-4, 0.05
+"""Seconds that it waits at least and at most."""
 
 
 class Target(Protocol):
@@ -67,8 +82,11 @@ class Gpu:
         properties = self.cupy.cuda.runtime.getDeviceProperties(0)
         self.name = properties["name"].decode()
         self.cache = int(properties["l2CacheSize"])
-        self.architecture = architecture(properties["major"], properties["minor"])
+        capability = properties["major"], properties["minor"]
+        self.architecture = own_architecture(capability)
         self.model = model_of(self.name, self.architecture)
+        self.hold = self.cupy.RawKernel(HOLD, "hold")
+        self.held = SHORTEST
 
     def put(self, value: Any) -> Any:
         """An argument with its array, if it is one, on the device."""
@@ -79,28 +97,35 @@ class Gpu:
         return self.cupy.asnumpy(value) if hasattr(value, "device") else value
 
     def clock(self, call: Callable[[], object]) -> float:
-        """Seconds between two events around a call, on the current stream."""
-        start, end = self.cupy.cuda.Event(), self.cupy.cuda.Event()
-        start.record()
-        call()
-        end.record()
-        end.synchronize()
+        """Seconds of the device between two events around a call.
+
+        The device is held until the host has queued the call, so that what the host
+        takes does not count.  A call that waits for the device is timed as it is.
+        """
+        while True:
+            start, end = self.cupy.cuda.Event(), self.cupy.cuda.Event()
+            self.hold((1,), (1,), (int(self.held * 1e9),))
+            start.record()
+            before = time.perf_counter()
+            call()
+            taken = time.perf_counter() - before
+            end.record()
+            end.synchronize()
+            if taken < self.held or self.held >= LONGEST:
+                break
+            self.held = min(2 * taken, LONGEST)
+        self.held = min(max(2 * taken, SHORTEST), LONGEST)
         return self.cupy.cuda.get_elapsed_time(start, end) / 1e3
+
+    def host_clock(self, call: Callable[[], object]) -> float:
+        """Seconds of the host in a call, which finds the device idle."""
+        self.cupy.cuda.Device().synchronize()
+        return wall_clock(call)
 
     def facts(self) -> dict[str, str]:
         """What the vendor's tool says now: clocks change under load."""
         driver = str(self.cupy.cuda.runtime.driverGetVersion())
         return {"device": self.name, "cuda driver": driver, **asked()}
-
-
-def architecture(major: int, minor: int) -> str:
-    """The name that the assembler has for a compute capability.
-
-    >>> architecture(9, 0), architecture(8, 6)
-    ('sm_90a', 'sm_86')
-    """
-    plain = f"sm_{major}{minor}"
-    return f"{plain}a" if f"{plain}a" in MULTIPROCESSORS else plain
 
 
 def model_of(name: str, arch: str) -> GpuDevice | None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from importlib import import_module
 from importlib.util import find_spec
 from typing import Any
@@ -35,22 +36,30 @@ def _cublas(a: Any, b: Any, c: Any) -> Call:
     return lambda: cupy.matmul(a, b, out=out)
 
 
-def _torch(*, tf32: bool = False) -> Any:
+def _torch() -> Any:
     torch: Any = import_module("torch")
-    torch.backends.cuda.matmul.allow_tf32 = tf32
-    torch.backends.cudnn.allow_tf32 = tf32
     torch.backends.cudnn.benchmark = True
     return torch
+
+
+def _rounded(torch: Any, call: Call, *, tf32: bool) -> Call:
+    """A call in f32 or in TF32: contenders take turns, so each call says it anew."""
+
+    def run() -> object:
+        torch.backends.cuda.matmul.allow_tf32 = tf32
+        torch.backends.cudnn.allow_tf32 = tf32
+        return call()
+
+    return run
 
 
 def _torch_peer(work: Callable[..., Any], *, tf32: bool = False) -> GpuPeer:
     """``work(torch)`` is a function of the arguments as tensors of their memory."""
 
     def make(*arguments: Any) -> Call:
-        torch = _torch(tf32=tf32)
+        torch = _torch()
         tensors = [torch.from_dlpack(array) for array in arguments]
-        function = work(torch)
-        return lambda: function(*tensors)
+        return _rounded(torch, partial(work(torch), *tensors), tf32=tf32)
 
     return GpuPeer("torch", make)
 
@@ -62,8 +71,8 @@ def _cudnn(layout: str) -> GpuPeer:
         if layout == "nhwc":
             x, w = x.permute(0, 3, 1, 2), w.permute(3, 2, 0, 1)
             w = w.contiguous(memory_format=torch.channels_last)
-        convolution = torch.nn.functional.conv2d
-        return lambda: convolution(x, w)
+        convolution = partial(torch.nn.functional.conv2d, x, w)
+        return _rounded(torch, convolution, tf32=False)
 
     return GpuPeer("torch", make)
 

@@ -114,8 +114,12 @@ def narrow_products() -> Iterator[GpuKernel]:
     )
     for each in (f16, bf16):
         yield each
-        by = {"plan": {"product.consumers": 2}}
-        yield replace(each, name=f"{each.name} warpgroups", options=by)
+        yield replace(
+            each,
+            name=f"{each.name} warpgroups",
+            small=_cube(136, 264, 72),
+            options={"plan": {"product.consumers": 2}},
+        )
     yield replace(
         _product("i8 4096", wide("i8", "i32"), size),
         arguments=_narrowed(_bytes, "i4"),

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from bench import machine
+from bench.gpu import launches
 from bench.gpu.device import Gpu, Target
 from bench.gpu.kernels import KERNELS
 from bench.gpu.measuring import (
@@ -61,6 +62,9 @@ def measured(device: Target, wanted: str, budget: float, out: Path) -> int:
             rows.append(measure(device, kernel, kernel.large, budget))
         except Exception as error:
             rows.append(Lost(kernel.name, first_line(error)))
+        print(line(rows[-1]), flush=True)
+    if isinstance(device, Gpu) and wanted in launches.NAME:
+        rows.append(launches.launch(device, budget))
         print(line(rows[-1]), flush=True)
     classes = calibration(rows)
     for kind, each in classes.items():

@@ -311,24 +311,30 @@ class Function:
         made = self._executables
         if key not in made and len(made) >= MAX_SPECIALIZATIONS:
             key = key[0], (None,) * len(self.signature.parameters)
-        if key not in made:
+        asked = registry.find(key[0]).settled(self.options)
+        if key not in made or made[key].options.arch != asked.arch:
             with self._shown():
-                chosen = final_options(self.source, self.name, key, self.options)
-                if chosen is not self.options:
+                chosen = final_options(self.source, self.name, key, asked)
+                if chosen is not asked:
                     sizes = chosen.tile_sizes or chosen.register_tile
                     tell(1, f"{self.name} for {key[0]}: tuned sizes {sizes}")
-                made[key] = self._built(key, chosen)
+                made[key] = self._built(key, asked, chosen)
         self._last, self._entry = made[key], unlike
         return made[key]
 
-    def _built(self, key: Specialization, chosen: Options) -> Executable:
-        """The function compiled with options; without a stored schedule that fails."""
+    def _built(
+        self, key: Specialization, asked: Options, chosen: Options
+    ) -> Executable:
+        """The function compiled with options; without a stored schedule that fails.
+
+        ``asked``: the options without that schedule.
+        """
         try:
             return build(self.source, self.name, key, chosen)
         except errors.Error:
-            if chosen is self.options:
+            if chosen is asked:
                 raise
-            plain = replace(self.options, tuned=False)
+            plain = replace(asked, tuned=False)
             made = build(self.source, self.name, key, plain)
             tell(1, f"{self.name} for {key[0]}: what is stored does not compile")
             return made

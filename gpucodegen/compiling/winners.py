@@ -219,11 +219,13 @@ def tuning_identity(
     target, known = key
     if scope.predicted_for:
         target = DEVICE_ARRAYS.name
+    arch = "" if scope.predicted_for else find(target).settled(options).arch
     if scope.shapes == "bucket":
         known = ("bucket", *map(bucketed, known))
     plain = replace(
         options,
         target=target,
+        arch=arch,
         **dict.fromkeys(TUNED_OPTIONS, ()),
         verify=True,
         alias="refuse",

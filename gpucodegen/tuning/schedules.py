@@ -111,7 +111,8 @@ def schedules(program: Program, name: str, arguments: Sequence[Any]) -> Schedule
         hint = "Tune it for cpu, cuda or sim: the interpreter has no schedules"
         raise errors.InvalidOption(name="target", value=target, hint=hint)
     types = specialized(function.view.type.inputs, known)
-    mapping = _Mapping((target, types, alignments(known)), function.options)
+    options = find(target).settled(function.options)
+    mapping = _Mapping((target, types, alignments(known)), options)
     with catch_warnings():
         simplefilter("ignore")  # compiling tells them
         module = mapping.front(program.module, name)
@@ -131,7 +132,8 @@ def affine_nests(program: Program, name: str, arguments: Sequence[Any]) -> Modul
     function = program[name]
     target, known = function.key_for(tuple(arguments))
     types = specialized(function.view.type.inputs, known)
-    mapping = _Mapping((target, types, alignments(known)), function.options)
+    options = find(target).settled(function.options)
+    mapping = _Mapping((target, types, alignments(known)), options)
     with catch_warnings():
         simplefilter("ignore")  # compiling tells them
         return mapping.front(program.module, name)

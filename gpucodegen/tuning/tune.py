@@ -101,6 +101,7 @@ def tune(
     scope = _scope(shapes, predicted_for(chosen["target"], arch, arguments))
     if scope.predicted_for:
         chosen["target"], arguments = "sim", tuple(map(on_host, arguments))
+        chosen["arch"] = scope.predicted_for
     program = compile_source(source, **chosen)
     holes = _holes(pipeline, values)
     found = (

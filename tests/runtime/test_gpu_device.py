@@ -15,7 +15,7 @@ from gpucodegen import errors
 from gpucodegen.runtime.devices import cupy_device
 from gpucodegen.runtime.devices.arguments import ArgumentLayout
 from gpucodegen.runtime.devices.cupy_device import CupyDevice, GpuKernel
-from gpucodegen.runtime.devices.protocol import LaunchLimits
+from gpucodegen.runtime.devices.protocol import LaunchLimits, TensorForm
 from gpucodegen.runtime.devices.recording import Recording
 from gpucodegen.runtime.host.spec import KernelSpec, Param
 
@@ -143,11 +143,15 @@ class FakeStream:
         self.cuda.events += 1
         return SimpleNamespace(done=self.cuda.events > 1, synchronize=lambda: None)
 
+    def synchronize(self) -> None:
+        self.cuda.calls.append(("synchronize", self.ptr))
+
 
 @pytest.fixture
 def cuda(monkeypatch: pytest.MonkeyPatch) -> Cuda:
     made = Cuda()
-    fake = SimpleNamespace(cuda=made, ascontiguousarray=lambda a: a)
+    empty = lambda shape, dtype: There(np.empty(shape, dtype))  # noqa: E731
+    fake = SimpleNamespace(cuda=made, ascontiguousarray=lambda a: a, empty=empty)
     monkeypatch.setitem(sys.modules, "cupy", fake)
     return made
 
@@ -291,3 +295,25 @@ def test_copies_go_through_pinned_memory_and_do_not_wait(
     gpu.upload(empty, np.zeros((0, 3)))
     assert gpu.fetch(empty)().shape == (0, 3)
     assert cupy_device.device(1) is cupy_device.device(1)
+
+
+def test_a_tensor_map_is_written_once_and_waited_for(
+    cuda: Cuda, gpu: CupyDevice, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(cupy_device, "MOST_MAPS", 2)
+    words, asked = np.arange(16), list[TensorForm]()
+
+    def encoded(form: TensorForm) -> Any:
+        asked.append(form)
+        return words
+
+    forms = [TensorForm(64 * n, "f16", 2, (64, 8), (128,), (64, 8)) for n in range(3)]
+    first = gpu.tensor_map(forms[0], encoded)
+    assert first.contents.tolist() == words.tolist()
+    assert cuda.calls == [("copy", 1, 128, 7), ("synchronize", 7)]
+    assert gpu.tensor_map(forms[0], encoded) is first
+    assert len(asked) == 1
+    for form in forms:  # the third finds no room, and all begin anew
+        gpu.tensor_map(form, encoded)
+    assert gpu.tensor_map(forms[2], encoded) is not first
+    assert asked == forms

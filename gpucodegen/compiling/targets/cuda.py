@@ -51,6 +51,15 @@ def require() -> None:
     require_cuda()
 
 
+def architecture() -> str:
+    """That of the current GPU, with its own features where there are such."""
+    from gpucodegen.runtime.devices.inventory import current_gpu
+    from gpucodegen.tiling.machine.gpu.devices import own_architecture
+
+    gpu = current_gpu()
+    return "" if gpu is None else own_architecture(gpu.compute_capability)
+
+
 CUDA = Target(
     "cuda",
     passes,
@@ -58,6 +67,7 @@ CUDA = Target(
     engine,
     assembly,
     require,
+    architecture,
     runs_launches=True,
     has_own_memory=True,
     repeats_calls=True,

@@ -27,6 +27,7 @@ def mapped(options: Options) -> list[ModulePass]:
             relaxed=options.reassociate,
             exact=options.exact,
             precision=options.precision,
+            arch=options.arch,
             plan=tuple(item for pair in options.plan for item in pair),
             strict=not options.tuned,
         ),

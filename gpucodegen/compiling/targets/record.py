@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from gpucodegen import errors
@@ -21,6 +21,11 @@ def always() -> None:
     """Nothing is needed."""
 
 
+def unknown() -> str:
+    """No architecture: kernels use what all devices of the target have."""
+    return ""
+
+
 @dataclass(frozen=True, slots=True)
 class Target:
     """One target.  Its functions import what they need when they are called.
@@ -31,6 +36,7 @@ class Target:
     ``engine``: where memory lies and how kernels start, made anew for each program.
     ``assembly``: the machine code of a kernel as text.
     ``require``: raises NoDevice where this machine cannot run the target.
+    ``architecture``: of the device that calls run on, for options that name none.
 
     ``runs_launches``: hardware threads carry out ``gpu.launch``; elsewhere it becomes
     loops.
@@ -57,6 +63,7 @@ class Target:
     engine: Callable[[], Engine]
     assembly: Callable[[KernelSpec], str]
     require: Callable[[], None] = always
+    architecture: Callable[[], str] = unknown
     runs_launches: bool = False
     guards_accesses: bool = False
     has_own_memory: bool = False
@@ -70,6 +77,12 @@ class Target:
     def identity(self) -> str:
         """What tells it and its version apart in keys of the disk cache."""
         return f"{self.name} {self.version}".rstrip()
+
+    def settled(self, options: Options) -> Options:
+        """The options, with the architecture of the device where they name none."""
+        if options.arch:
+            return options
+        return replace(options, arch=self.architecture())
 
     def sanitizes(self, options: Options) -> bool:
         """Whether calls run in the interpreter, which checks them.

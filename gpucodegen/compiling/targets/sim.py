@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from gpucodegen.compiling.targets.cuda import CUDA
-from gpucodegen.compiling.targets.record import always
+from gpucodegen.compiling.targets.record import always, unknown
 
 if TYPE_CHECKING:
     from gpucodegen.runtime.host.engines import Engine
@@ -20,4 +20,11 @@ def engine() -> Engine:
     return CudaEngine(EMULATED)
 
 
-SIM = replace(CUDA, name="sim", engine=engine, require=always, emulates=True)
+SIM = replace(
+    CUDA,
+    name="sim",
+    engine=engine,
+    require=always,
+    architecture=unknown,
+    emulates=True,
+)

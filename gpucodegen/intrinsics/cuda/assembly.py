@@ -24,13 +24,16 @@ ARCHITECTURES = {
     "sm_87": 80,
     "sm_89": 80,
     "sm_90": 80,
-    "sm_90a": 80,
+    "sm_90a": 83,
     "sm_100": 86,
     "sm_100a": 86,
     "sm_120": 87,
     "sm_120a": 87,
 }
-"""The oldest version of PTX that knows each: 80 is 8.0, that of CUDA 12.0."""
+"""The oldest version of PTX that knows each: 80 is 8.0, that of CUDA 12.0.
+
+For sm_90a it is that of CUDA 12.3, the first with fences of tensor maps.
+"""
 _EMPTY_SECTION = "\t.section\t.debug_macinfo\t{\t}\n"
 _EXTERNAL = re.compile(
     r"\.extern \.func[^;]*?([\w$]+)\s*\(?[^;()]*\)?[^;()]*;", re.DOTALL

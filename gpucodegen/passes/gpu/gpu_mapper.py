@@ -75,6 +75,7 @@ class GpuMapper:
     time_tiles: bool = True
     order: Order = field(default_factory=Order)
     precision: str = "ieee"
+    arch: str = ""
     plans: Menus = field(default_factory=Menus)
     kernels: list[Operation] = field(default_factory=list[Operation])
     loads: dict[Value, Operation] = field(default_factory=dict[Value, Operation])

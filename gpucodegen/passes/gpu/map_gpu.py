@@ -45,7 +45,8 @@ class MapGpu(ModulePass):
     that walk sequential loops together; empty leaves the choice to the model.
     ``time_tiles``: without, these loops stay on the host.  ``relaxed``: sums may be
     reordered anywhere; ``exact``: nowhere.  ``precision``: of products of f32 on tensor
-    cores, as the compiler's option says.  ``plan``: fields of plans and their
+    cores, as the compiler's option says.  ``arch``: the architecture whose own features
+    kernels use, as sm_90a; empty: what all have.  ``plan``: fields of plans and their
     values in turn, as in ``plan=[stream.width,4]``; kernels that have no such plan get
     the one that differs least.  ``strict``: it is an error if no kernel has one.
     """
@@ -60,6 +61,7 @@ class MapGpu(ModulePass):
     relaxed: bool = False
     exact: bool = False
     precision: str = "ieee"
+    arch: str = ""
     plan: tuple[int | str, ...] = ()
     strict: bool = True
 
@@ -110,6 +112,7 @@ class MapGpu(ModulePass):
                 self.time_tiles,
                 Order(self.relaxed, self.exact),
                 self.precision,
+                self.arch,
                 menus,
             )
             host = without_dead_code(with_blocks(op, mapper.operations))

@@ -123,7 +123,7 @@ def report_module(
 ) -> GpuReport:
     """The same for a parsed module; ``source`` is its text, where it is known."""
     chosen = device_of(arch, device)
-    program = compile_module(module, target="sim", **options)
+    program = compile_module(module, target="sim", **{"arch": arch, **options})
     functions: list[FunctionReport] = []
     refused: dict[str, errors.Error] = {}
     for name in [entry] if entry else program.names:

@@ -18,7 +18,7 @@ import numpy as np
 from gpucodegen import errors
 from gpucodegen.intrinsics.framework.counting import MAX_OFFSET
 from gpucodegen.runtime.cuda.kernel import CudaKernel
-from gpucodegen.runtime.cuda.tensor_maps import WORDS, encoded, form_of
+from gpucodegen.runtime.cuda.tensor_maps import encoded, form_of
 from gpucodegen.runtime.devices import choice
 from gpucodegen.runtime.devices.protocol import Device
 from gpucodegen.runtime.devices.recording import Recording
@@ -167,11 +167,9 @@ class CudaEngine:
     def tensor_map(
         self, buffer: Buffer, box: Shape, swizzle: int, promotion: int
     ) -> Buffer:
-        """What copies of boxes of a buffer know of it, in memory of its own."""
+        """What copies of boxes of a buffer know of it, in memory of the device."""
         form = form_of(buffer, box, swizzle, promotion)
-        made = self.alloc((WORDS,), "i64")
-        self.device.put_tensor_map(made.array, form, encoded)
-        return made
+        return Buffer.of(self.device.tensor_map(form, encoded), "i64")
 
     def constant(self, value: Any) -> Buffer:
         """A copy on the device, which is made now also where operations are noted."""

@@ -2,7 +2,7 @@
 
 Comes in: a buffer, and the box of it that one copy moves.  Goes out: a `TensorForm`,
 checked as the driver checks it, and its 128 bytes, which the driver alone can write.
-CUDA Driver API, "cuTensorMapEncodeTiled".  No GPU has executed `encoded` yet.
+CUDA Driver API, "cuTensorMapEncodeTiled".
 """
 
 from __future__ import annotations
@@ -15,11 +15,9 @@ from typing import Any
 import numpy as np
 
 from gpucodegen import errors
-from gpucodegen.runtime.devices.protocol import TensorForm
+from gpucodegen.runtime.devices.protocol import MAP_WORDS, TensorForm
 from gpucodegen.runtime.host.buffers import Buffer
 
-WORDS = 16
-"""A map has 128 bytes, which lie at a multiple of 64."""
 _CODES = {
     "ui8": 0,
     "i8": 0,
@@ -96,7 +94,7 @@ def _problem(form: TensorForm, inner: int) -> str:
 def encoded(form: TensorForm) -> np.ndarray[Any, Any]:
     """The words of a map, as the driver of this machine writes them."""
     rank = len(form.extents)
-    room = (ctypes.c_uint64 * (WORDS + 8))()
+    room = (ctypes.c_uint64 * (MAP_WORDS + 8))()
     start = ctypes.addressof(room)
     start += -start % 64
     status = _driver().cuTensorMapEncodeTiled(
@@ -119,7 +117,7 @@ def encoded(form: TensorForm) -> np.ndarray[Any, Any]:
             box=list(form.box[::-1]),
             problem=f"the driver refuses it: error {status}",
         )
-    words = (ctypes.c_int64 * WORDS).from_address(start)
+    words = (ctypes.c_int64 * MAP_WORDS).from_address(start)
     return np.array(words, np.int64)
 
 

@@ -1,7 +1,7 @@
 """A GPU through CuPy: its pools of memory, its streams, its driver calls.
 
 Contents travel through pinned memory, so that a copy is under way while the next one is
-prepared.  Nothing here was timed: no GPU was at hand.
+prepared.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ import numpy as np
 
 from gpucodegen import errors
 from gpucodegen.runtime.devices.protocol import (
+    MAP_WORDS,
     LaunchLimits,
     PackedArguments,
     Shape,
@@ -31,6 +32,9 @@ from gpucodegen.runtime.devices.protocol import (
 
 REMEMBERED = 8
 """Kernels that a fault may come from: the last ones since the device was waited for."""
+
+MOST_MAPS = 1024
+"""Tensor maps that are kept; kernels may still read them, so all go at once."""
 
 _HINT = (
     "Its memory is lost: start a new process, and run the call with"
@@ -60,6 +64,7 @@ class CupyDevice:
     """Kernels since the device was last waited for, the newest last."""
     _pinned: list[tuple[Any, Any]] = field(default_factory=list[tuple[Any, Any]])
     """Memory that copies to the device still read, after the event of its end."""
+    _maps: dict[TensorForm, Any] = field(default_factory=dict["TensorForm", Any])
     _threads: threading.local = field(default_factory=threading.local)
 
     def __str__(self) -> str:
@@ -116,16 +121,25 @@ class CupyDevice:
             under_way = [each for each in self._pinned if not each[0].done]
             self._pinned = [*under_way, (stream.record(), memory)]
 
-    def put_tensor_map(
-        self,
-        array: Any,
-        form: TensorForm,
-        encoded: Callable[[TensorForm], np.ndarray[Any, Any]],
-    ) -> None:
-        """A tensor map as the driver writes it."""
-        with self._calls():
-            words = encoded(form)
-        self.upload(array, words)
+    def tensor_map(
+        self, form: TensorForm, encoded: Callable[[TensorForm], np.ndarray[Any, Any]]
+    ) -> Any:
+        """A tensor map as the driver writes it, kept for later calls.
+
+        It is there before any stream goes on.
+        """
+        if form in self._maps:
+            return self._maps[form]
+        if len(self._maps) >= MOST_MAPS:
+            self.synchronize()
+            self._maps.clear()
+        cuda = _cupy().cuda
+        with self._calls(), cuda.Stream(non_blocking=True) as stream:
+            made = self.empty((MAP_WORDS,), np.dtype(np.int64))
+            self.upload(made, encoded(form))
+            stream.synchronize()
+        self._maps[form] = made
+        return made
 
     def fetch(self, array: Any) -> Callable[[], np.ndarray[Any, Any]]:
         """The contents on their way to pinned memory, and from there.
@@ -287,18 +301,27 @@ class CupyDevice:
     def _failed(self, problem: Exception, *kernels: str) -> errors.LaunchFailed:
         """The error for what the driver says."""
         kind = str(problem).partition(":")[0]
-        refused = bool(kernels) and any(word in kind for word in _REFUSALS)
-        hint = "Use smaller blocks or tiles" if refused else _HINT
+        hints = (hint for word, hint in _REFUSALS.items() if word in kind)
+        refused = next(hints, "") if kernels else ""
         names = kernels if refused else (*self.launched, *kernels)
+        hint = refused or _HINT
         self.launched.clear()
         return failure(names, problem, hint)
 
 
-_REFUSALS = (
-    *("INVALID_VALUE", "OUT_OF_RESOURCES", "NO_BINARY", "INVALID_IMAGE"),
-    "COOPERATIVE_LAUNCH_TOO_LARGE",
-)
-"""Of a launch or a module itself; anything else went wrong in a kernel before."""
+_SMALLER = "Use smaller blocks or tiles"
+_OLD = "Install a newer driver, or run the call with target='sim'"
+_REFUSALS = {
+    **dict.fromkeys(
+        (
+            *("INVALID_VALUE", "OUT_OF_RESOURCES", "NO_BINARY", "INVALID_IMAGE"),
+            "COOPERATIVE_LAUNCH_TOO_LARGE",
+        ),
+        _SMALLER,
+    ),
+    **dict.fromkeys(("INVALID_PTX", "UNSUPPORTED_PTX_VERSION"), _OLD),
+}
+"""Of a launch or a module itself, and the remedy; all else is of a kernel before."""
 
 
 @cache

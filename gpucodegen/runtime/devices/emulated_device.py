@@ -33,6 +33,7 @@ from gpucodegen.runtime.devices.emulated_streams import (
     runs,
 )
 from gpucodegen.runtime.devices.protocol import (
+    MAP_WORDS,
     LaunchLimits,
     PackedArguments,
     Shape,
@@ -161,15 +162,15 @@ class EmulatedDevice:
         """One number to every element."""
         array[...] = value
 
-    def put_tensor_map(
-        self, array: EmulatedArray, form: TensorForm, encoded: Callable[..., Any]
-    ) -> None:
+    def tensor_map(self, form: TensorForm, encoded: Callable[..., Any]) -> Any:
         """A record of its own: no driver is here."""
         del encoded
+        array = self.empty((MAP_WORDS,), np.dtype(np.int64))
         self.touch("a tensor map", writes=[array])
         address, _, size, *parts, _ = form
         made = _ptx().TensorMap(address, size, *parts)
         self.memory.descriptors[array.data.ptr] = made
+        return array
 
     def load(
         self, name: str, code: bytes, *, cooperative: bool = False

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 Shape = tuple[int, ...]
 Triple = tuple[int, int, int]
+MAP_WORDS = 16
+"""A tensor map has 128 bytes, which lie at a multiple of 64."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,13 +215,13 @@ class Device(Protocol):
         """One number to every element."""
         ...
 
-    def put_tensor_map(
-        self,
-        array: Any,
-        form: TensorForm,
-        encoded: Callable[[TensorForm], np.ndarray[Any, Any]],
-    ) -> None:
-        """A tensor map to an array of 128 bytes; ``encoded``: by the driver."""
+    def tensor_map(
+        self, form: TensorForm, encoded: Callable[[TensorForm], np.ndarray[Any, Any]]
+    ) -> Any:
+        """An array of 128 bytes that holds a tensor map; ``encoded``: by the driver.
+
+        Nobody writes to it: one form may have one array for all calls and streams.
+        """
         ...
 
     def load(self, name: str, code: bytes, *, cooperative: bool = False) -> Any:

@@ -84,12 +84,10 @@ class Recording:
         """Note a fill."""
         self._operations.append(partial(self.device.fill, array, value))
 
-    def put_tensor_map(
-        self, array: Any, form: TensorForm, encoded: Callable[..., Any]
-    ) -> NoReturn:
-        """A map that is made once knows nothing of later arrays."""
-        del array, form, encoded
-        raise errors.NotRecordable(operation="a tensor map")
+    def tensor_map(self, form: TensorForm, encoded: Callable[..., Any]) -> Any:
+        """A map that is made now: a graph is of arrays that stay where they are."""
+        self._arrays.append(self.device.tensor_map(form, encoded))
+        return self._arrays[-1]
 
     def load(self, name: str, code: bytes, *, cooperative: bool = False) -> Any:
         """A kernel on the device."""

@@ -83,6 +83,34 @@ MULTIPROCESSORS: Mapping[str, Multiprocessor] = {
 """By the assembler's name of the architecture."""
 
 
+def own_architecture(compute_capability: tuple[int, int]) -> str:
+    """The architecture of a device, with features that only its own code has.
+
+    One that is not known has those of the newest known one before it; "" is older
+    than all.
+
+    >>> [own_architecture(cc) for cc in ((9, 0), (8, 6), (10, 3), (7, 0))]
+    ['sm_90a', 'sm_86', 'sm_100', '']
+    """
+    major, minor = compute_capability
+    name = f"sm_{major}{minor}"
+    if name in MULTIPROCESSORS:
+        return f"{name}a" if f"{name}a" in MULTIPROCESSORS else name
+    plain = [known for known in MULTIPROCESSORS if not known.endswith("a")]
+    before = [n for n in plain if int(n[3:]) <= 10 * major + minor]
+    return max(before, key=lambda known: int(known[3:]), default="")
+
+
+def has_warpgroups(architecture: str) -> bool:
+    """Whether kernels for an architecture may multiply by warpgroups.
+
+    >>> [has_warpgroups(name) for name in ("sm_90a", "sm_90", "sm_100a", "")]
+    [True, False, False, False]
+    """
+    unit = MULTIPROCESSORS.get(architecture) if architecture.endswith("a") else None
+    return unit is not None and unit.warpgroup is not None
+
+
 def most_shared(compute_capability: tuple[int, int]) -> int:
     """Bytes of shared memory that a launch may ask for, static ones included.
 

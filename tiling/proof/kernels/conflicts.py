@@ -73,22 +73,33 @@ class StatementGroup:
         ]
         if not found:
             return None
-        if detail is Detail.UNGUARDED:
+        if detail.guarded:
+            relations = (reference.relation for reference in found)
+            union = reduce(Map.union, relations).coalesce()
+        else:
             box = model.box(self.head, self.head.loops)
             cells = reduce(Map.union, (reference.cells for reference in found))
-            return box.apply_range(cells.coalesce()).coalesce()
-        relations = (reference.relation for reference in found)
-        union = reduce(Map.union, relations).coalesce()
-        is_hull = detail is Detail.HULL
-        return Map.from_basic_map(union.simple_hull()) if is_hull else union
+            union = box.apply_range(cells.coalesce()).coalesce()
+        return Map.from_basic_map(union.simple_hull()) if detail.is_hull else union
 
 
 class Detail(Enum):
     """How much is asked of what is accessed: supersets first, they decide most."""
 
-    HULL = "a simple hull"
+    ROUGH = "a simple hull, as if all conditions held"
     UNGUARDED = "as if all conditions held"
+    HULL = "a simple hull"
     EXACT = "just what is accessed"
+
+    @property
+    def guarded(self) -> bool:
+        """Whether the conditions around an access count."""
+        return self in (Detail.HULL, Detail.EXACT)
+
+    @property
+    def is_hull(self) -> bool:
+        """Whether many pieces become one that holds them all."""
+        return self in (Detail.ROUGH, Detail.HULL)
 
 
 def _sorted(group: StatementGroup) -> list[_Class]:

@@ -244,7 +244,7 @@ def _broken_rules(pair: GroupPair, array: str, *, symmetric: bool) -> Iterator[R
             yield from _unproven(fenced, rule, reason, query)
 
 
-_SUPERSETS = (Detail.UNGUARDED, Detail.HULL)
+_SUPERSETS = (Detail.ROUGH, Detail.HULL, Detail.UNGUARDED)
 
 
 def _breaking(

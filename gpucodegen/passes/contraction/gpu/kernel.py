@@ -60,7 +60,7 @@ from gpucodegen.passes.gpu.launches.gpu_launch import KernelBody, thread_index
 from gpucodegen.tiling.machine.gpu.limits import WIDEST
 from gpucodegen.tiling.machine.gpu.products.candidates import (
     STAGED,
-    Candidate,
+    SharedTiles,
     WarpTiles,
 )
 from gpucodegen.tiling.machine.gpu.products.copies import fragment_copy, tile_copy
@@ -78,7 +78,7 @@ def lower(
     b: Builder,
     contraction: Contraction,
     groups: Groups,
-    plan: Candidate,
+    plan: SharedTiles | WarpTiles,
     definitions: Definitions,
 ) -> KernelBody:
     """The kernel of a contraction; ``definitions``: what makes its arrays.
@@ -125,7 +125,7 @@ class _Factor:
 class _Lowering:
     contraction: Contraction
     groups: Groups
-    plan: Candidate
+    plan: SharedTiles | WarpTiles
     definitions: Definitions
 
     def build(self, b: Builder) -> None:

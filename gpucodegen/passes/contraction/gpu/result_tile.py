@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from gpucodegen.ir.attributes import DenseArrayAttr
 from gpucodegen.ir.operation import Value
@@ -91,17 +92,29 @@ class Cells:
 
         return b.choose(whole, together, apart) if self._side_by_side else apart(b)
 
-    def stored(self, b: Builder, piece: Piece, row: Value) -> None:
-        """Write the finished sums of a piece."""
+    def ahead(self, b: Builder, pieces: Sequence[Piece]) -> list[Value | None]:
+        """What is added behind the loop, read before any piece is stored.
+
+        Reads that follow a store of the same array would wait for it.
+        """
+        return [self.loaded(b, p) if self.adds_last else None for p in pieces]
+
+    def stored(
+        self, b: Builder, piece: Piece, row: Value, first: Value | None = None
+    ) -> None:
+        """Write the finished sums of a piece; ``first``: what `ahead` read of it."""
         whole, single = self._limits(piece)
 
         def together(i: Builder) -> None:
-            self._ended(i, self._cells(piece), row)
+            self._ended(i, self._cells(piece), row, first)
 
         def apart(i: Builder) -> None:
             for offset, limits in enumerate(single):
-                element, cell = i.element(row, offset), self._cell(piece, offset)
-                i.guard(limits, lambda n, e=element, c=cell: self._ended(n, c, e))
+                cell, element = self._cell(piece, offset), i.element(row, offset)
+                start = first and i.element(first, offset)
+                i.guard(
+                    limits, partial(self._ended, cells=cell, sums=element, first=start)
+                )
 
         if self._side_by_side:
             b.guard(whole, together, apart)
@@ -113,12 +126,12 @@ class Cells:
         value = started(b, self.contraction, cells)
         return in_element(b, self.contraction.element, value, "arith.extf")
 
-    def _ended(self, b: Builder, cells: Tile, sums: Value) -> None:
+    def _ended(self, b: Builder, cells: Tile, sums: Value, first: Value | None) -> None:
         """What becomes of finished sums, in the type of the result."""
         if self.adds_last:
             is_float = isinstance(self.contraction.element, FloatType)
             name = "arith.addf" if is_float else "arith.addi"
-            first = self._begun(b, cells)
+            first = first or self._begun(b, cells)
             (sums,) = b.add(name, (first, sums), [sums.type], hint="total")
         element = element_type(self.contraction.result.memref.type)
         found = in_element(b, element, sums, "arith.truncf")

@@ -29,6 +29,8 @@ class Mapper(Protocol):
     """What the program allows of its sums."""
     precision: str
     """Of products of f32 on tensor cores."""
+    arch: str
+    """The architecture whose own features kernels use, or ""."""
     team: StepTeam | None
     """Who walks programs of steps, if the caller has chosen that."""
     plans: Menus
