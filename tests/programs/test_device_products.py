@@ -119,8 +119,7 @@ def test_elements(factors: str, result: str):
     c = np.ones(shapes[2], TYPES[result])
     program.f(a, b, c)
     np.testing.assert_array_equal(c, a.astype("f8") @ b.astype("f8") + 1)
-    is_narrow = factors in {"f16", "i8"}
-    wanted = "nvgpu.mma.sync" if is_narrow else "vector.outerproduct"
+    wanted = "vector.outerproduct" if factors == "i32" else "nvgpu.mma.sync"
     assert wanted in mapped(program)
 
 

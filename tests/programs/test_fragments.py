@@ -21,6 +21,7 @@ CASES = [
     ("f32", "f32", (16, 8, 8)),
     ("f32", "f32", (16, 8, 4)),
     ("f64", "f64", (8, 8, 4)),
+    ("f64", "f64", (16, 8, 4)),
     ("i8", "i32", (16, 8, 32)),
     ("i8", "i32", (16, 8, 16)),
     ("i8", "i32", (8, 8, 16)),
@@ -57,9 +58,14 @@ def program(
       %cb = affine.apply affine_map<(t) -> ({column_of_b})>(%t)
       %y = nvgpu.ldmatrix %sb[%rb, %cb] {{{flags[1]}}}
         : {shared[1]} -> vector<{b}x{each}x{kind}>"""
-    single = f"""
-      %xs = affine.load %sa[%t floordiv 4, %t mod 4] : {shared[0]}
-      %x = vector.broadcast %xs : f64 to vector<1x1xf64>
+    rows_of_a = "".join(
+        f"""
+      %xs{v} = affine.load %sa[%t floordiv 4 + {8 * v}, %t mod 4] : {shared[0]}"""
+        for v in range(halves)
+    )
+    single = f"""{rows_of_a}
+      %x = vector.from_elements {", ".join(f"%xs{v}" for v in range(halves))}
+        : vector<{halves}x1xf64>
       %ys = affine.load %sb[%t floordiv 4, %t mod 4] : {shared[1]}
       %y = vector.broadcast %ys : f64 to vector<1x1xf64>"""
     stores = "".join(

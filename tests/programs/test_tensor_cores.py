@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 
 import gpucodegen as gcg
+from gpucodegen.runtime.cuda.compilation import compile_ptx
+from gpucodegen.runtime.devices import emulated_device
 
 RNG = np.random.default_rng(11)
 WHOLE, ODD, NARROW = (64, 64, 96), (33, 50, 41), (7, 72, 40)
@@ -16,8 +20,17 @@ CASES = [
     ("f16", "nt", NARROW),
     ("i8", "nt", WHOLE),
     ("i8", "tn", ODD),
+    *(("f64", layout, ODD) for layout in ("nn", "nt", "tn", "tt")),
+    ("f64", "nn", WHOLE),
+    ("f64", "nt", NARROW),
 ]
-EPSILON = {"f32": 2.0**-23, "f16": 2.0**-11}
+KINDS = {
+    "f16": ("f32", "f2", "f4", 8),
+    "i8": ("i32", "i1", "i4", 8),
+    "f64": ("f64", "f8", "f8", 2**20),
+}
+"""Types of sums, of both in NumPy, and a bound of factors whose sums are exact."""
+EPSILON = {"f64": 2.0**-52, "f32": 2.0**-23, "f16": 2.0**-11}
 """A sum may be off by this share of its magnitude at each addition, or at its end."""
 
 
@@ -60,9 +73,9 @@ def test_all_layouts_and_ragged_extents(
     kind: str, layout: str, shape: tuple[int, int, int]
 ):
     m, n, k = shape
-    sums, dtypes = ("i32", ("i1", "i4")) if kind == "i8" else ("f32", ("f2", "f4"))
-    a, b = (RNG.integers(-8, 8, size).astype(dtypes[0]) for size in ((m, k), (k, n)))
-    c = RNG.integers(-8, 8, (m, n)).astype(dtypes[1])
+    sums, factor, total, most = KINDS[kind]
+    a, b = (RNG.integers(-most, most, size).astype(factor) for size in ((m, k), (k, n)))
+    c = RNG.integers(-most, most, (m, n)).astype(total)
     want = c + a.astype("f8") @ b.astype("f8")
     given = [
         np.ascontiguousarray(x.T) if way == "t" else x
@@ -99,6 +112,56 @@ def test_sums_are_near_those_of_float64(factors: str, sums: str):
     if sums == "f16":
         bound = bound + EPSILON["f16"] * abs(exact)
     assert (abs(c - exact) <= bound).all()
+
+
+@pytest.mark.parametrize("capability", [(8, 0), (9, 0)])
+def test_fused_multiply_adds_of_f64(
+    capability: tuple[int, int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In any order, like NumPy's; devices before sm_90 have one shape alone."""
+    m, n, k = shape = 40, 24, 72
+    a, b = (RNG.standard_normal(size) for size in ((m, k), (k, n)))
+    c = np.zeros((m, n))
+    monkeypatch.setattr(emulated_device.current(), "compute_capability", capability)
+    program = gcg.compile(product_text(shape, "nn", "f64", "f64"), target="sim")
+    program.f(a, b, c)
+    bound = 2 * (k + 1) * EPSILON["f64"] * (abs(a) @ abs(b))
+    assert (abs(c - a @ b) <= bound).all()
+    (kernel,) = program["f"].executable().kernels
+    shapes = set(re.findall(r"mma\.\S+\.(m\w+)\.row", compile_ptx(kernel, capability)))
+    assert shapes == {"m16n8k4" if capability == (9, 0) else "m8n8k4"}
+
+
+def test_wide_sums_of_narrow_factors() -> None:
+    """Factors of f32 are converted on their way to shared memory."""
+    m, n, k = shape = 40, 24, 72
+    a, b = (RNG.integers(-99, 99, size).astype("f4") for size in ((m, k), (k, n)))
+    c = np.zeros((m, n))
+    text = product_text(shape, "nn", "f32", "f64")
+    program = gcg.compile(text, target="sim", plan={"product.warp_rows": 16})
+    program.f(a / 8, b / 8, c)
+    np.testing.assert_array_equal(c * 64, a.astype("f8") @ b)
+    assert on_tensor_cores(program)
+
+
+BATCHES = """func.func @f(%a: memref<3x20x36xf64>, %b: memref<3x36x18xf64>,
+    %c: memref<3x20x18xf64>) {
+  linalg.batch_matmul ins(%a, %b : memref<3x20x36xf64>, memref<3x36x18xf64>)
+                      outs(%c : memref<3x20x18xf64>)
+  return
+}"""
+
+
+@pytest.mark.slow
+def test_batches_of_f64() -> None:
+    a, b = (
+        RNG.integers(-99, 99, size).astype("f8") for size in ((3, 20, 36), (3, 36, 18))
+    )
+    c = np.ones((3, 20, 18))
+    program = gcg.compile(BATCHES, target="sim")
+    program.f(a, b, c)
+    np.testing.assert_array_equal(c, 1 + a @ b)
+    assert on_tensor_cores(program)
 
 
 IMAGE = """func.func @f(%i: memref<2x10x10x24xf16>, %w: memref<3x3x24x40xf16>,
@@ -148,11 +211,18 @@ func.func @f(%a: memref<40x48xf16>, %b: memref<48x56xf16>, %bias: memref<56xf32>
 }"""
 
 
+WIDE_LAYER = re.sub(r"(<(40x48|48x56)x)f16", r"\1f64", LAYER.replace("f32", "f64"))
+"""All but the result is of f64."""
+
+
+@pytest.mark.parametrize("kind", ["f16", "f64"])
 @pytest.mark.slow
-def test_what_follows_is_done_to_the_sums():
-    a, b = (RNG.integers(-4, 4, size).astype("f2") for size in ((40, 48), (48, 56)))
-    bias, d = RNG.integers(-9, 9, 56).astype("f4"), np.zeros((40, 56), "f2")
-    program = gcg.compile(LAYER, target="sim")
+def test_what_follows_is_done_to_the_sums(kind: str):
+    _, factor, total, _ = KINDS[kind]
+    text = LAYER if kind == "f16" else WIDE_LAYER
+    a, b = (RNG.integers(-4, 4, size).astype(factor) for size in ((40, 48), (48, 56)))
+    bias, d = RNG.integers(-9, 9, 56).astype(total), np.zeros((40, 56), "f2")
+    program = gcg.compile(text, target="sim")
     program.f(a, b, bias, d)
     np.testing.assert_array_equal(d, np.maximum(a.astype("f8") @ b + bias, 0))
     assert on_tensor_cores(program)
@@ -175,15 +245,39 @@ NEST = """func.func @f(%a: memref<32x32xf16>, %b: memref<32x32xf16>,
 }"""
 
 
+WIDE_NEST = "".join(
+    re.sub("f16|f32", "f64", line).replace("%xx, %yy", "%x, %y")
+    for line in NEST.splitlines(keepends=True)
+    if "extf" not in line
+)
+
+
 @pytest.mark.parametrize("freely", [False, True])
+@pytest.mark.parametrize(("kind", "text"), [("f16", NEST), ("f64", WIDE_NEST)])
 @pytest.mark.slow
-def test_the_order_of_a_loop_is_kept_unless_asked_otherwise(freely: bool):
-    a, b = (RNG.integers(-4, 4, (32, 32)).astype("f2") for _ in "ab")
-    c = np.zeros((32, 32), "f4")
-    program = gcg.compile(NEST, target="sim", reassociate=freely)
+def test_the_order_of_a_loop_is_kept_unless_asked_otherwise(
+    kind: str, text: str, freely: bool
+):
+    _, factor, total, _ = KINDS[kind]
+    a, b = (RNG.integers(-4, 4, (32, 32)).astype(factor) for _ in "ab")
+    c = np.zeros((32, 32), total)
+    program = gcg.compile(text, target="sim", reassociate=freely)
     program.f(a, b, c)
     np.testing.assert_array_equal(c, a.astype("f8") @ b)
     assert on_tensor_cores(program) == freely
+
+
+def test_exact_sums_of_f64_are_made_in_order():
+    """As the text says: each product rounded, then each sum."""
+    a, b = (RNG.standard_normal((16, 16)) for _ in "ab")
+    c, want = np.zeros((16, 16)), np.zeros((16, 16))
+    for k in range(16):
+        want += np.outer(a[:, k], b[k])
+    text = product_text((16, 16, 16), "nn", "f64", "f64")
+    program = gcg.compile(text, target="sim", exact=True)
+    program.f(a, b, c)
+    np.testing.assert_array_equal(c, want)
+    assert not on_tensor_cores(program)
 
 
 def test_sums_of_f32_stay_what_they_are():

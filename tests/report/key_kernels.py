@@ -267,8 +267,11 @@ PROGRAMS = {
     "f32 32 x 32": product(128, 128, 64, "f32", "f32"),
     "f32 ragged": product(1000, 513, 97, "f32", "f32"),
     "f32 split": product(256, 256, 4096, "f32", "f32"),
-    "f64 64 x 128": product(2048, 2048, 256, "f64", "f64"),
-    "f64 32 x 32": product(256, 256, 64, "f64", "f64"),
+    "f64": product(2048, 2048, 256, "f64", "f64"),
+    "f64 64 x 128": NAIVE.replace("f32", "f64"),
+    "f64 32 x 32": NAIVE.replace("f32", "f64")
+    .replace("256", "64")
+    .replace("2048", "256"),
     "batched": BATCH,
     "naive": NAIVE,
     "matvec": MATVEC,

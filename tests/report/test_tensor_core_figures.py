@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
+from dataclasses import replace
 
 import pytest
 
@@ -11,8 +13,11 @@ from gpucodegen.report.gpu.model import KernelReport
 from gpucodegen.report.gpu.report import report
 from gpucodegen.runtime.cuda.compilation import compile_cubin
 from gpucodegen.runtime.cuda.tools import disassemble
+from gpucodegen.sass.listing import listings
+from gpucodegen.sass.mix import main_loop
 from gpucodegen.tiling.machine.gpu.devices import DEVICES
 from gpucodegen.tiling.machine.gpu.products.candidates import (
+    DOUBLES,
     FRAGMENTS,
     WarpgroupTiles,
     WarpTiles,
@@ -20,6 +25,7 @@ from gpucodegen.tiling.machine.gpu.products.candidates import (
 from gpucodegen.tiling.machine.gpu.products.copies import fragment_copy, read_turns
 from gpucodegen.tiling.machine.gpu.products.plan import clocks_of, plan_contraction
 from gpucodegen.tiling.machine.gpu.products.product_work import Product
+from tests.programs.products import product as oriented
 from tests.report.key_kernels import product
 
 SIDE = 4096
@@ -32,9 +38,14 @@ def of_halves(side: int) -> Product:
     return Product(side, side, side, widths=(8, 8), fragments=fragments)
 
 
-@pytest.mark.parametrize("element", [1, 2, 4])
+TILES = [
+    *(pytest.param(plan, size) for size in (1, 2, 4) for plan in FRAGMENTS),
+    *(pytest.param(plan, 8) for plan in DOUBLES),
+]
+
+
 @pytest.mark.parametrize("along_depth", [False, True])
-@pytest.mark.parametrize("plan", FRAGMENTS)
+@pytest.mark.parametrize(("plan", "element"), TILES)
 def test_no_bank_conflicts(plan: WarpTiles, along_depth: bool, element: int) -> None:
     """Copies of 16 bytes and tiles of fragments take as few turns as there can be.
 
@@ -116,6 +127,46 @@ def test_machine_code_of_large_products(kind: str, architecture: str) -> None:
     (function,) = report(text, arch=architecture).functions
     (kernel,) = function.kernels
     check(kernel)
+
+
+DOUBLE_LAYOUTS = {"nn": ("ik", "kj"), "tt": ("ki", "jk")}
+
+
+@pytest.mark.sass
+@pytest.mark.parametrize(
+    ("architecture", "shape"), [((8, 0), "884"), ((9, 0), "16x8x4")]
+)
+@pytest.mark.parametrize("layout", DOUBLE_LAYOUTS)
+@pytest.mark.sampled(4)
+def test_machine_code_of_f64(
+    layout: str, architecture: tuple[int, int], shape: str
+) -> None:
+    """Products of one shape, no more loads than 3 for 4, copies of 16 bytes."""
+    left, right = DOUBLE_LAYOUTS[layout]
+    text = oriented(SIDE, SIDE, 128, "f64", left=left, right=right)
+    (kernel,) = gcg.compile(text, target="sim")["f"].executable().kernels
+    cubin = compile_cubin(kernel, architecture)
+    listing = listings(disassemble(cubin.code))[cubin.name]
+    assert cubin.spills == 0
+    names = Counter(x.name for x in main_loop(listing))
+    products = {name: n for name, n in names.items() if name.startswith("DMMA")}
+    assert set(products) == {f"DMMA.{shape}"}
+    assert 0 < names["LDS.64"] <= 3 / 4 * sum(products.values())
+    assert any(name.startswith("LDGSTS") and "128" in name for name in names)
+    assert not {"LDL", "STL", "LDG", "DFMA"} & {name.split(".")[0] for name in names}
+
+
+@pytest.mark.parametrize(("name", "is_offered"), [("A100", True), ("B200", False)])
+def test_f64_is_on_tensor_cores_where_these_are_faster(
+    name: str, is_offered: bool
+) -> None:
+    wide = Product(SIDE, SIDE, SIDE, element=8, widths=(2, 2), result=8)
+    fragments = replace(wide, direct=(True, True))
+    wanted, device = replace(wide, fragments=fragments), DEVICES[name]
+    plan = plan_contraction(wanted, device=device)
+    assert isinstance(plan, WarpTiles) == is_offered
+    double = 2 * SIDE**3 / clocks_of(plan, wanted, device) / device.processors
+    assert not is_offered or double > 1.8 * 2 * device.multiprocessor.double
 
 
 def check(kernel: KernelReport) -> None:

@@ -15,7 +15,10 @@ SHAPES: Mapping[tuple[str, str], tuple[Shape, ...]] = {
     ("f16", "f32"): _HALVES,
     ("bf16", "f32"): _HALVES,
     ("f32", "f32"): ((16, 8, 4), (16, 8, 8)),
-    ("f64", "f64"): ((8, 8, 4),),
+    ("f64", "f64"): ((8, 8, 4), (16, 8, 4)),
     ("i8", "i32"): ((8, 8, 16), (16, 8, 16), (16, 8, 32)),
 }
-"""By the elements of the factors and of the sums.  Of an f32 factor a tf32 is read."""
+"""By the elements of the factors and of the sums.  Of an f32 factor a tf32 is read.
+
+Devices before sm_90 multiply 16 rows of f64 in two halves.
+"""

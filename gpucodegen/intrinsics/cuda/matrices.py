@@ -15,6 +15,7 @@ from llvmlite import ir
 from numba.core import types
 
 from gpucodegen.intrinsics.cuda.memory import SHARED, address
+from gpucodegen.intrinsics.engines.architectures import since
 from gpucodegen.intrinsics.framework.elements import element
 from gpucodegen.intrinsics.framework.lowering import (
     I8,
@@ -83,36 +84,58 @@ def mma_sync(
     """``mma_sync(a, b, c)``: a warp's product of fragments, added to a third.
 
     ``shape``: rows, columns and terms.  ``counts``: rows of the three tiles, each the
-    elements of one register.
+    elements of one register.  Before sm_90 no instruction multiplies 16 rows of f64.
     """
     m, n, k = shape
-    factor, total = PTX_TYPES[kind], SUMS[sums]
-    form = f"mma.sync.aligned.m{m}n{n}k{k}.row.col.{total}.{factor}.{factor}.{total}"
     across = max(1, REGISTER // _bits(kind))
     left, right = (tile_or_scalar((count, across), kind) for count in counts[:2])
     ty = tile_or_scalar((counts[2], 2), sums)
 
     def lower(low: Lowering, a: Any, b: Any, c: Any) -> Any:
-        before = _registers(low, ty, c, sums)
-        given = [
-            _registers(low, left, a, kind),
-            _registers(low, right, b, kind),
-            before,
-        ]
-        kinds, number, lists = [value.type for value in before], 0, list[str]()
-        for group in (before, *given):
-            names = [f"${number + n}" for n in range(len(group))]
-            lists.append(f"{{{', '.join(names)}}}")
-            number += len(group)
-        values = [value for group in given for value in group]
-        text = f"{form} {', '.join(lists)};"
-        found = _instruction(low, text, kinds, values)
+        rows, columns, before = (
+            _registers(low, *fragment)
+            for fragment in ((left, a, kind), (right, b, kind), (ty, c, sums))
+        )
+        multiplied = partial(_multiplied, low, factor=kind, sums=sums)
+
+        def whole() -> list[Any]:
+            return multiplied(shape, (rows, columns, before))
+
+        def in_halves() -> list[Any]:
+            halves = (
+                (rows[half::2], columns, before[2 * half :][:2]) for half in (0, 1)
+            )
+            return [value for half in halves for value in multiplied((8, n, k), half)]
+
+        is_new = kind == "f64" and m > 8
+        found = since(low, 90, whole, in_halves) if is_new else whole()
         return low.from_elements(ty, [x for v in found for x in _split(low, v, sums)])
 
     def typing_rule(_a: Any, _b: Any, _c: Any) -> Any:
         return signature(ty, left, right, ty)
 
     return face.define(f"mma_sync_m{m}n{n}k{k}_{kind}", 3, typing_rule, lower)
+
+
+def _multiplied(
+    low: Lowering,
+    shape: tuple[int, int, int],
+    given: tuple[list[Any], list[Any], list[Any]],
+    *,
+    factor: str,
+    sums: str,
+) -> list[Any]:
+    """One instruction, on the registers of all three fragments."""
+    (m, n, k), kind, total = shape, PTX_TYPES[factor], SUMS[sums]
+    form = f"mma.sync.aligned.m{m}n{n}k{k}.row.col.{total}.{kind}.{kind}.{total}"
+    number, lists = 0, list[str]()
+    for group in (given[2], *given):
+        names = [f"${number + i}" for i in range(len(group))]
+        lists.append(f"{{{', '.join(names)}}}")
+        number += len(group)
+    values = [value for group in given for value in group]
+    text = f"{form} {', '.join(lists)};"
+    return _instruction(low, text, [value.type for value in given[2]], values)
 
 
 def some_rows(

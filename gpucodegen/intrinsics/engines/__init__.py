@@ -1,6 +1,7 @@
 """The matrix units and copy engines of a GPU, by PTX that LLVM does not know.
 
 - `instructions`: PTX inline, and addresses
+- `architectures`: what later devices do in another way
 - `fragments`: how lanes hold matrices
 - `subgroups`: matrices of a warp
 - `warpgroups`: products by four warps

@@ -25,8 +25,8 @@ _MEMORY = frozenset(("ld", "st", "atom", "red", "cp", "ldmatrix", "stmatrix", "l
 _FUSED = frozenset(("fma", "mad", "add", "sub", "mul"))
 _WARPGROUP = 4
 """Warps that issue one ``wgmma`` together."""
-
-
+_MATRIX_WORK = {"wgmma": "warpgroup", ".f64.": "double_tensor", "": "tensor"}
+"""The field of `Work` that counts products, by a part of the instruction's name."""
 _ARITHMETIC = ("fma", "double", "tensor")
 
 
@@ -182,14 +182,13 @@ class Counted:
             kinds["double"] * scale,
             kinds["integer"] * scale,
             kinds["special"] * scale,
-            self._tensor(together=1) * scale,
-            self._tensor(together=_WARPGROUP) * scale,
-            totals["shared cost"] * scale,
-            totals["global cost"] * scale,
-            sum(counters.footprint.values()) * scale,
-            self.memory(sizes),
-            self._waits(),
-            barriers,
+            wavefronts=totals["shared cost"] * scale,
+            sectors=totals["global cost"] * scale,
+            block_sectors=sum(counters.footprint.values()) * scale,
+            memory=self.memory(sizes),
+            waits=self._waits(),
+            barriers=barriers,
+            **{unit: count * scale for unit, count in self._products().items()},
         )
 
     def _waits(self) -> float:
@@ -205,12 +204,14 @@ class Counted:
         ]
         return sum(self.counters.warps[number] for number in waiting) / self.warps
 
-    def _tensor(self, *, together: int) -> float:
-        """Fused multiply-adds of instructions that so many warps issue as one."""
-        total = 0.0
+    def _products(self) -> Counter[str]:
+        """Fused multiply-adds on tensor cores, by the field of `Work`."""
+        totals: Counter[str] = Counter()
         for name, count in self.counters.instructions().items():
             found = _MATRIX.search(name)
-            if found and ("wgmma" in name) == (together == _WARPGROUP):
+            if found:
+                unit = next(u for part, u in _MATRIX_WORK.items() if part in name)
+                together = _WARPGROUP if unit == "warpgroup" else 1
                 each = int(found[1]) * int(found[2]) * int(found[3])
-                total += each * count / together
-        return total
+                totals[unit] += each * count // together
+        return totals

@@ -20,6 +20,7 @@ from gpucodegen.tiling.machine.gpu.estimate import (
     Work,
     busiest,
     needed_in_flight,
+    tensor_rates,
 )
 from gpucodegen.tiling.machine.gpu.limits import WARP
 
@@ -68,8 +69,7 @@ class Situation:
     def rate(self) -> tuple[Unit, float]:
         """The unit of most of the arithmetic, and its flops per clock of the device."""
         processor, work = self.device.multiprocessor, self.work
-        rates = (work.tensor, processor.tensor), (work.warpgroup, processor.warpgroup)
-        used = [rate for count, rate in rates if count and rate]
+        used = [rate for _, rate in tensor_rates(processor, work)]
         if used:
             return Unit.TENSOR, 2.0 * max(used) * self.device.processors
         if work.double > work.fma:
@@ -120,7 +120,8 @@ def limit_facts(s: Situation) -> LimitFacts:
         expected, library = (share * low, share * high), None
         teraflops = rate * s.device.clock / 1000
         peak = f"{unit.value} ({teraflops:.1f} TFLOP/s)"
-        name = {Unit.FMA: "f32", Unit.TENSOR: "f16"}.get(unit, "")
+        tensor = "f64" if s.work.double_tensor else "f16"
+        name = {Unit.FMA: "f32", Unit.TENSOR: tensor}.get(unit, "")
         if name in s.device.library:
             reached = s.device.library[name]
             library = (expected[0] / reached, expected[1] / reached)

@@ -29,6 +29,8 @@ class Multiprocessor:
     system's 1024.  Rates count operations of single threads per clock; ``tensor``
     counts fused multiply-adds of 16-bit numbers with f32 sums through ``mma.sync``,
     ``warpgroup`` those through ``wgmma``, None where no figure is published.
+    ``double_tensor``: those of f64, None where tensor cores are no faster than
+    ``double`` says.
     """
 
     warps: int
@@ -41,6 +43,7 @@ class Multiprocessor:
     integer: int = 64
     special: int = 16
     warpgroup: int | None = None
+    double_tensor: int | None = None
     registers: int = 65536
     shared_rate: int = 128
     l1_rate: int = 128
@@ -48,12 +51,19 @@ class Multiprocessor:
     """Bytes per clock from shared memory, the L1 cache, and to it from the L2 cache."""
 
 
-_SM_80 = Multiprocessor(64, 32, 167936, 166912, fma=64, double=32, tensor=1024)
+_SM_80 = Multiprocessor(
+    *(64, 32, 167936, 166912), fma=64, double=32, tensor=1024, double_tensor=64
+)
 _SM_86 = Multiprocessor(48, 16, 102400, 101376, fma=128, double=2, tensor=None)
 _SM_87 = Multiprocessor(48, 16, 167936, 166912, fma=128, double=2, tensor=None)
 _SM_89 = Multiprocessor(48, 24, 102400, 101376, fma=128, double=2, tensor=None)
 _SM_90 = Multiprocessor(
-    *(64, 32, 233472, 232448), fma=128, double=64, tensor=1329, warpgroup=2048
+    *(64, 32, 233472, 232448),
+    fma=128,
+    double=64,
+    tensor=1329,
+    warpgroup=2048,
+    double_tensor=128,
 )
 _SM_100 = Multiprocessor(64, 32, 233472, 232448, fma=128, double=64, tensor=None)
 _SM_120 = Multiprocessor(48, 24, 102400, 101376, fma=128, double=2, tensor=None)

@@ -12,7 +12,7 @@ latency of what it waits for, one wait after the other.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from math import ceil
@@ -58,10 +58,11 @@ class Work:
 
     Instructions count warps: ``instructions`` all of them, ``fma``, ``double``,
     ``integer``, ``special`` those of a unit.  ``tensor`` and ``warpgroup`` count fused
-    multiply-adds by ``mma.sync`` and by ``wgmma``, ``wavefronts`` turns of shared
-    memory, ``sectors`` those of 32 bytes that warps ask for, ``block_sectors`` those of
-    them that are new to their block, ``memory`` bytes that the device's memory moves at
-    least.  ``waits``: how often one warp waits for a load, ``barriers`` for a barrier.
+    multiply-adds by ``mma.sync`` and by ``wgmma``, ``double_tensor`` those of f64,
+    ``wavefronts`` turns of shared memory, ``sectors`` those of 32 bytes that warps ask
+    for, ``block_sectors`` those of them that are new to their block, ``memory`` bytes
+    that the device's memory moves at least.  ``waits``: how often one warp waits for a
+    load, ``barriers`` for a barrier.
     """
 
     blocks: int
@@ -73,6 +74,7 @@ class Work:
     special: float = 0
     tensor: float = 0
     warpgroup: float = 0
+    double_tensor: float = 0
     wavefronts: float = 0
     sectors: float = 0
     block_sectors: float = 0
@@ -170,8 +172,17 @@ def _local(
 
 def _on_tensor_cores(processor: Multiprocessor, work: Work) -> float:
     """Clocks of one multiprocessor's tensor cores for all products."""
-    rates = (work.tensor, processor.tensor), (work.warpgroup, processor.warpgroup)
-    return sum(count / rate for count, rate in rates if rate)
+    return sum(count / rate for count, rate in tensor_rates(processor, work))
+
+
+def tensor_rates(processor: Multiprocessor, work: Work) -> Sequence[tuple[float, int]]:
+    """What tensor cores do, and how much of it per clock, where that is published."""
+    rates = (
+        (work.tensor, processor.tensor),
+        (work.warpgroup, processor.warpgroup),
+        (work.double_tensor, processor.double_tensor or processor.double),
+    )
+    return [(count, rate) for count, rate in rates if count and rate]
 
 
 def _waiting(work: Work) -> float:

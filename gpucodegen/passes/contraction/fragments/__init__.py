@@ -2,7 +2,8 @@
 
 - `factors`: which contractions these compute, and in which type the factors are
 - `tf32`: numbers of f32 as sums of such
-- `multiply`: fragments from shared memory, and their products
+- `sides`: fragments from shared memory
+- `multiply`: their products
 - `result`: sums through shared memory to the result, a row of 16 bytes a thread
 """
 

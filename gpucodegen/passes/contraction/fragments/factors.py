@@ -1,8 +1,9 @@
 """Which contractions tensor cores compute, and in which type its factors are.
 
 A product of narrow floats is exact in f32, and tensor cores add it to a sum in f32,
-which is what a program says that widens both factors first.  They add several products
-at once, in an order of their own, so the order of a float sum must be free.
+which is what a program says that widens both factors first.  Those of f64 are fused
+multiply-adds of f64.  They add several products at once, in an order of their own, so
+the order of a float sum must be free.
 """
 
 from __future__ import annotations
@@ -10,7 +11,17 @@ from __future__ import annotations
 from dataclasses import replace
 
 from gpucodegen.ir.data.float_formats import NARROW
-from gpucodegen.ir.types import BF16, F16, F32, I8, I32, FloatType, Type, element_type
+from gpucodegen.ir.types import (
+    BF16,
+    F16,
+    F32,
+    F64,
+    I8,
+    I32,
+    FloatType,
+    Type,
+    element_type,
+)
 from gpucodegen.passes.contraction.recognition.operands import Operand
 from gpucodegen.passes.contraction.recognition.recognize import Contraction
 
@@ -34,10 +45,9 @@ def on_tensor_cores(contraction: Contraction) -> Contraction | None:
         left, right = (each and _held_as(each, kind) for each in found)
         if left is not None and right is not None:
             return replace(contraction, left=left, right=right)
-    are_single = (
-        contraction.element == F32 == type_of(factors[0]) == type_of(factors[1])
-    )
-    return contraction if are_single and contraction.precision in PASSES else None
+    types = {contraction.element, *map(type_of, factors)}
+    is_asked = types == {F32} and contraction.precision in PASSES
+    return contraction if types == {F64} or is_asked else None
 
 
 def type_of(factor: Operand) -> Type:

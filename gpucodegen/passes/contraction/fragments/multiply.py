@@ -1,8 +1,7 @@
 """What a warp multiplies: fragments of rows by fragments of columns.
 
 Comes in: tiles of both factors in shared memory, laid out as their copies say.  Goes
-out: sums as fragments of ``16 x 8`` elements.  A factor whose terms do not lie side by
-side is transposed when it is read.
+out: sums as fragments of ``16 x 8`` elements.
 """
 
 from __future__ import annotations
@@ -12,17 +11,15 @@ from dataclasses import dataclass
 
 from gpucodegen.ir.attributes import ArrayAttr, Attribute, IntegerAttr, UnitAttr
 from gpucodegen.ir.operation import Value
-from gpucodegen.ir.types import F32, I1, I32, I64, Type, VectorType, element_bytes
+from gpucodegen.ir.types import F32, I64, Type, VectorType, element_bytes
+from gpucodegen.passes.contraction.fragments.sides import Side
 from gpucodegen.passes.contraction.fragments.tf32 import tf32_parts
 from gpucodegen.passes.framework.builder import Builder
 from gpucodegen.passes.framework.indexing import Index
 from gpucodegen.tiling.machine.gpu.limits import WARP
 from gpucodegen.tiling.machine.gpu.products.candidates import WarpTiles
-from gpucodegen.tiling.machine.gpu.products.copies import OCTET, ROW, TileCopy
+from gpucodegen.tiling.machine.gpu.products.copies import TileCopy
 from gpucodegen.tiling.machine.gpu.products.fragments import COLUMNS, ROWS, terms_of
-
-REGISTER = 4
-"""Bytes of a register."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,24 +40,6 @@ class Lane:
             Index.of(b.index(warp % across * plan.warp_columns, "col")),
             Index.of(b.index(thread % WARP, "lane")),
         )
-
-
-@dataclass(frozen=True, slots=True)
-class Side:
-    """One factor in shared memory: the position and the term that a lane brings."""
-
-    copy: TileCopy
-    position: Index
-    term: Index
-
-    def place(self, position: int, term: Index) -> tuple[Index, Index]:
-        """The row, and the place in it, of what the lane brings."""
-        return self.copy.cell(self.term + term, self.position + position)
-
-    @property
-    def turned(self) -> bool:
-        """Whether tiles are transposed on their way to registers."""
-        return not self.copy.by_position
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,25 +66,11 @@ class Fragments:
 
         ``passes``: products of tf32 for one of f32.
         """
-        unit = ROW // (element_bytes(types[0]) or 1)
-        n = lane.number
-        octets = n // (2 * OCTET), n // OCTET % 2
-        left, right = copies
-        # Tiles of A are numbered down its rows first, those of B along its terms.
-        if left.by_position:
-            a = n % (2 * OCTET), octets[0] * unit
-        else:
-            a = octets[1] * OCTET, n % OCTET + octets[0] * OCTET
-        if right.by_position:
-            c = n % OCTET + octets[0] * OCTET, octets[1] * unit
-        else:
-            c = octets[0] * OCTET, n % (2 * OCTET)
-
-        def side(copy: TileCopy, first: Index, at: tuple[Index, Index]) -> Side:
-            position, term = (b.index(index, "at") for index in (first + at[0], at[1]))
-            return Side(copy, Index.of(position), Index.of(term))
-
-        sides = side(left, lane.row, a), side(right, lane.column, c)
+        kind, (left, right), n = types[0], copies, lane.number
+        sides = (
+            Side.of(b, left, kind, lane.row, n, left=True),
+            Side.of(b, right, kind, lane.column, n, left=False),
+        )
         return Fragments(plan, *types, *sides, passes)
 
     @property
@@ -156,12 +121,12 @@ class Fragments:
     ) -> list[Value]:
         down, across = self.counts
         rows = [
-            self._parts(b, tiles[0], [stage, *self.left.place(n * ROWS, first)], "a")
+            self._parts(b, self.left.loaded(b, tiles[0], stage, n * ROWS, first))
             for n in range(down)
         ]
         pairs = [
             self._parts(
-                b, tiles[1], [stage, *self.right.place(n * 2 * COLUMNS, first)], "b"
+                b, self.right.loaded(b, tiles[1], stage, n * 2 * COLUMNS, first)
             )
             for n in range(across // 2)
         ]
@@ -176,11 +141,8 @@ class Fragments:
             for (row, column), total in zip(cells, sums, strict=True)
         ]
 
-    def _parts(
-        self, b: Builder, tile: Value, at: Sequence[Index], hint: str
-    ) -> list[Value]:
+    def _parts(self, b: Builder, loaded: Value) -> list[Value]:
         """What is loaded, of f32 as the tf32 numbers that make it up."""
-        loaded = self._loaded(b, tile, at, hint)
         if self.kind != F32:
             return [loaded]
         return tf32_parts(b, loaded, 1 if self.passes == 1 else 2)
@@ -196,31 +158,16 @@ class Fragments:
             total = self._product(b, high, part, total)
         return self._product(b, high, other, total)
 
-    def _fragment(self, registers: int) -> VectorType:
-        each = REGISTER // (element_bytes(self.kind) or 1)
-        return VectorType((registers, each), self.kind)
-
-    def _loaded(self, b: Builder, tile: Value, at: Sequence[Index], hint: str) -> Value:
-        """Four tiles of 8 rows of 16 bytes."""
-        side = self.left if hint == "a" else self.right
-        flags: dict[str, Attribute] = {
-            "numTiles": IntegerAttr(4, I32),
-            "transpose": IntegerAttr(int(side.turned), I1),
-        }
-        operands = (tile, *map(b.index, at))
-        ty = self._fragment(4)
-        (value,) = b.add("nvgpu.ldmatrix", operands, [ty], flags, hint=hint)
-        return value
-
     def _half(self, b: Builder, pair: Value, number: int) -> Value:
         """The fragment of one of two columns of them."""
-        name = "vector.extract_strided_slice"
+        name, ty = "vector.extract_strided_slice", self.right.fragment(2)
+        rows = ty.shape[0]
         where: dict[str, Attribute] = {
-            "offsets": _numbers(2 * number),
-            "sizes": _numbers(2),
+            "offsets": _numbers(rows * number),
+            "sizes": _numbers(rows),
             "strides": _numbers(1),
         }
-        (half,) = b.add(name, (pair,), [self._fragment(2)], where, hint="b")
+        (half,) = b.add(name, (pair,), [ty], where, hint="b")
         return half
 
     def _product(self, b: Builder, row: Value, column: Value, total: Value) -> Value:

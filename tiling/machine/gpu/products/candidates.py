@@ -134,6 +134,17 @@ FRAGMENTS: tuple[WarpTiles, ...] = (
     WarpTiles(256, 128, 32, 64, 64),
 )
 """Of those on tensor cores, in the same order."""
+DOUBLES: tuple[WarpTiles, ...] = (
+    WarpTiles(32, 32, 64, 16, 16),
+    WarpTiles(64, 32, 64, 32, 16),
+    WarpTiles(64, 64, 32, 32, 32),
+    WarpTiles(64, 64, 64, 32, 32),
+    WarpTiles(64, 128, 64, 32, 64),
+    WarpTiles(128, 64, 64, 64, 32),
+    WarpTiles(128, 128, 32, 64, 32),
+    WarpTiles(128, 128, 64, 64, 32),
+)
+"""Of those whose sums are of f64, two registers each."""
 WARPGROUP_ROWS = 64
 """Rows of the result that a warpgroup computes at once."""
 SPAN = 128

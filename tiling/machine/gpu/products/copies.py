@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cache
-from math import gcd
+from math import ceil, gcd
 
 from gpucodegen.tiling.machine.gpu.devices import SECTOR
 from gpucodegen.tiling.machine.gpu.limits import WARP
@@ -21,6 +21,12 @@ ROW = 16
 """Bytes of which the rows of a tile in shared memory are multiples."""
 OCTET = 8
 """Rows of shared memory that one tile of a fragment is read from, `ROW` of each."""
+DOUBLE = 8
+"""Bytes of an element that is read alone: no tile has such elements."""
+EITHER_WAY = {2, DOUBLE}
+"""Bytes of elements whose fragments are read from rows of terms or of positions."""
+LINE = 4
+"""Lanes that bring terms of the same position."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,12 +186,12 @@ def by_position(along_depth: bool, element: int) -> bool:
     """Whether the terms of a position lie side by side where fragments are read.
 
     Elements of 16 bits may lie either way, for they can be transposed when they are
-    read: they lie as in global memory.
+    read, and those of 64 bits, which are read one by one: they lie as in global memory.
 
-    >>> by_position(False, 2), by_position(False, 1)
-    (False, True)
+    >>> [by_position(False, element) for element in (1, 2, 4, 8)]
+    [True, False, True, False]
     """
-    return along_depth or element != 2
+    return along_depth or element not in EITHER_WAY
 
 
 @cache
@@ -225,5 +231,12 @@ def fragment_copy(
 
 
 def read_turns(copy: TileCopy, element: int) -> int:
-    """Wavefronts for one tile of a fragment: a row each of eight lanes."""
+    """Wavefronts for one tile of a fragment: a row each of eight lanes.
+
+    Elements that are read alone are one of each lane, two tiles at once.
+    """
+    if element == DOUBLE:
+        places = [copy.cell(lane % LINE, lane // LINE) for lane in range(WARP)]
+        starts = [(row * copy.lead + at) * element for row, at in places]
+        return ceil(wavefronts(starts, element) / 2)
     return wavefronts([row * copy.lead * element for row in range(OCTET)] * 4, ROW) // 4

@@ -16,7 +16,12 @@ from gpucodegen.tiling.machine.gpu.devices import SECTOR
 from gpucodegen.tiling.machine.gpu.estimate import LATENCY_L2, Work
 from gpucodegen.tiling.machine.gpu.limits import WARP, WIDEST
 from gpucodegen.tiling.machine.gpu.products.candidates import WarpTiles
-from gpucodegen.tiling.machine.gpu.products.copies import OCTET, TileCopy, fragment_copy
+from gpucodegen.tiling.machine.gpu.products.copies import (
+    DOUBLE,
+    OCTET,
+    TileCopy,
+    fragment_copy,
+)
 from gpucodegen.tiling.machine.gpu.products.product_work import (
     GROUP,
     OTHERS,
@@ -26,7 +31,7 @@ from gpucodegen.tiling.machine.gpu.products.product_work import (
 ROWS, COLUMNS = 16, 8
 """Elements of the result of one instruction."""
 SLICE = 4
-"""Bytes of a sum on its way from registers through shared memory."""
+"""Bytes of a sum on its way from registers through shared memory; twice that of f64."""
 BASE_REGISTERS = 44
 """Registers besides sums and fragments: addresses and what is on its way."""
 
@@ -34,16 +39,17 @@ BASE_REGISTERS = 44
 def terms_of(element: int) -> int:
     """Terms of one instruction, for elements of so many bytes.
 
-    >>> [terms_of(size) for size in (1, 2, 4)]
-    [32, 16, 8]
+    >>> [terms_of(size) for size in (1, 2, 4, 8)]
+    [32, 16, 8, 4]
     """
     return 2 * WIDEST // element
 
 
 def gap_of(columns: int) -> int:
-    """The distance of rows of sums in shared memory, in elements of 4 bytes.
+    """The distance of rows of sums in shared memory, in elements of 4 or 8 bytes.
 
-    Four rows that a half of a warp stores lie in different banks.
+    Four rows that a half of a warp stores lie in different banks, and so do the two of
+    a quarter that stores elements of 8 bytes.
 
     >>> gap_of(64), gap_of(32)
     (72, 40)
@@ -81,13 +87,20 @@ class FragmentCounts:
         plan = self.plan
         stage = sum(copy.cells for copy in self.copies) * self.product.element
         rows = plan.tile_rows // plan.warp_rows * OCTET
-        return plan.stages * stage + rows * gap_of(plan.tile_columns) * SLICE
+        sums = rows * gap_of(plan.tile_columns) * SLICE * self._words
+        return plan.stages * stage + sums
 
     @property
     def registers(self) -> int:
         """Registers of a thread, about."""
         down, across = self._fragments
-        return down * across * 4 + down * 4 + across * 2 + BASE_REGISTERS
+        sums = down * across * 4 * self._words
+        return sums + down * 4 + across * 2 + BASE_REGISTERS
+
+    @property
+    def _words(self) -> int:
+        """Registers of a sum."""
+        return 2 if self.product.element == DOUBLE else 1
 
     @property
     def _fragments(self) -> tuple[int, int]:
@@ -109,7 +122,8 @@ class FragmentCounts:
         warps = self.blocks * ceil(plan.threads / WARP)
         steps = plan.depth // terms_of(product.element)
         down, across = self._fragments
-        loads = steps * (down + across // 2)
+        tiles = steps * (down + across // 2)
+        loads = tiles * self._words
         products = steps * down * across
         copied, stored = self._copies()
         each = products * product.passes + loads + copied + OTHERS
@@ -118,19 +132,26 @@ class FragmentCounts:
         bytes_ = moved * product.element + 2 * cells * product.result
         sectors = self.blocks * bytes_ / SECTOR
         hidden = min(1.0, each * (plan.stages - 1) / LATENCY_L2)
-        tensor = self.blocks * cells * plan.depth * trips * product.element / 2
         return Work(
             self.blocks,
             plan.threads,
             warps * trips * each,
-            tensor=tensor * product.passes,
-            wavefronts=warps * trips * (4 * loads + stored),
+            wavefronts=warps * trips * (4 * tiles + stored),
             sectors=sectors,
             block_sectors=sectors,
             memory=self._memory(),
             waits=2 + trips * (1 - hidden),
             barriers=2 * trips,
+            **self._arithmetic(cells * plan.depth * trips),
         )
+
+    def _arithmetic(self, terms: int) -> dict[str, float]:
+        """What tensor cores multiply for the terms of all sums of a block."""
+        product = self.product
+        if product.element == DOUBLE:
+            return {"double_tensor": self.blocks * terms}
+        halves = self.blocks * terms * product.element / 2
+        return {"tensor": halves * product.passes}
 
     def _copies(self) -> tuple[int, int]:
         """Instructions of a warp for the copies of a block of terms, and wavefronts."""

@@ -23,12 +23,14 @@ from gpucodegen.tiling.machine.gpu.occupancy import occupancy
 from gpucodegen.tiling.machine.gpu.products.block_order import GROUPS, memory
 from gpucodegen.tiling.machine.gpu.products.candidates import (
     CANDIDATES,
+    DOUBLES,
     FRAGMENTS,
     STAGES,
     Candidate,
     WarpgroupTiles,
     WarpTiles,
 )
+from gpucodegen.tiling.machine.gpu.products.copies import DOUBLE
 from gpucodegen.tiling.machine.gpu.products.fragments import (
     FragmentCounts,
     terms_of,
@@ -176,7 +178,7 @@ def _tiles(
     product: Product, device: GpuDevice, *, warpgroups: bool
 ) -> Iterator[Candidate]:
     """Plans of all kinds that fit the device, none of whose sums are split."""
-    kinds = [*CANDIDATES, *_warp_tiles(product)]
+    kinds = [*CANDIDATES, *_warp_tiles(product, device)]
     for plan in (way for tiles in kinds for way in staged(tiles, product)):
         found = fitted(plan, product, device=device)
         if found:
@@ -186,13 +188,16 @@ def _tiles(
             yield ordered(found, product, device)
 
 
-def _warp_tiles(product: Product) -> Iterator[WarpTiles]:
-    """Tiles for tensor cores, whose depth counts elements of the factors."""
+def _warp_tiles(product: Product, device: GpuDevice) -> Iterator[WarpTiles]:
+    """Tiles for tensor cores, whose depth counts elements of the factors.
+
+    None of f64 where tensor cores are not known to gain anything.
+    """
     if product.fragments is not None:
-        size = product.fragments.element
-        yield from (
-            replace(tiles, depth=tiles.depth * 2 // size) for tiles in FRAGMENTS
-        )
+        size, kinds = product.fragments.element, FRAGMENTS
+        if size == DOUBLE:
+            kinds = DOUBLES if device.multiprocessor.double_tensor else ()
+        yield from (replace(tiles, depth=tiles.depth * 2 // size) for tiles in kinds)
 
 
 def seen(plan: Candidate, product: Product) -> Product:
