@@ -136,9 +136,11 @@ class NumpyEngine:
         buffer.array[...] = contents
         return replace(buffer, pooled=False)
 
-    def map_of(self, buffer: Buffer, box: Shape, *_: object) -> NoReturn:
-        """No copy engine is here."""
-        self.tensor_map(buffer, box)
+    def map_of(
+        self, buffer: Buffer, box: Shape, swizzle: int, promotion: int
+    ) -> NoReturn:
+        """None.  Raises WrongTensorMap."""
+        self.tensor_map(buffer, box, swizzle, promotion)
 
     def tensor_map(self, buffer: Buffer, box: Shape, *_: object) -> NoReturn:
         """None.  Raises WrongTensorMap."""
