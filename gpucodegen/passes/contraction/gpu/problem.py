@@ -18,6 +18,7 @@ from gpucodegen.passes.contraction.recognition.recognize import Contraction
 from gpucodegen.passes.contraction.warpgroups.kernel import in_boxes
 from gpucodegen.passes.framework.builder import Builder
 from gpucodegen.passes.gpu.facts.vector_width import Definitions
+from gpucodegen.tiling.machine.gpu.devices import devices_of, has_warpgroups
 from gpucodegen.tiling.machine.gpu.products.candidates import (
     SPLITS,
     Candidate,
@@ -43,12 +44,14 @@ def planned(
     definitions: Definitions,
     choose: Choose = least,
     *,
+    arch: str = "",
     warpgroups: bool = False,
 ) -> Candidate:
     """The plan of a contraction's kernel; ``plan``: what the caller has chosen.
 
     Tiles of warps are no plan of what tensor cores do not compute, those of warpgroups
-    none of what tensor copies do not bring.  ``warpgroups``: these are on offer.
+    none of what tensor copies do not bring.  ``arch``: the architecture whose own
+    features kernels use, "" if none.  ``warpgroups``: they are on offer all the same.
     """
     products = products_of(contraction, groups, definitions)
     narrow = products[0].fragments
@@ -59,7 +62,11 @@ def planned(
     if plan is None:
         splits = tuple(_splits(contraction))
         chosen = plan_contraction(
-            *products, splits=splits, choose=choose, warpgroups=warpgroups
+            *products,
+            splits=splits,
+            device=next(iter(devices_of(arch)), None),
+            choose=choose,
+            warpgroups=warpgroups or has_warpgroups(arch),
         )
     else:
         chosen = with_copies(plan, products[0])

@@ -26,7 +26,6 @@ from gpucodegen.passes.gpu.blocks.transfer_spans import needs_block
 from gpucodegen.passes.gpu.facts.vector_width import Definitions
 from gpucodegen.passes.gpu.kinds.nest import Mapper, Nest
 from gpucodegen.passes.loops.order.distribution import distribute
-from gpucodegen.tiling.machine.gpu.devices import has_warpgroups
 from gpucodegen.tiling.machine.gpu.products.candidates import Candidate, WarpgroupTiles
 from gpucodegen.tiling.machine.gpu.products.product_work import Product
 from gpucodegen.tiling.machine.gpu.products.words import PACKED, four_bytes, words_pay
@@ -120,8 +119,8 @@ class _Lowering:
         plans = self.mapper.plans
         chosen = planned(
             *(found, groups, self.plan, definitions, plans.of("product")),
-            warpgroups=has_warpgroups(self.mapper.arch)
-            or bool(plans.wanted.get("product.consumers")),
+            arch=self.mapper.arch,
+            warpgroups=bool(plans.wanted.get("product.consumers")),
         )
         if chosen.splits > 1:
             return _split(self.whole, chosen, self.mapper)
