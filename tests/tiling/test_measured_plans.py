@@ -70,6 +70,6 @@ def test_plans_are_ranked_as_measured(element: str) -> None:
     clocks = [estimated(element, row["plan"]) for row in rows]
     correlation = rank_correlation(clocks, [row["best"] for row in rows])
     assert correlation is not None
-    assert correlation > 0.9
+    assert correlation > 0.8
     cheapest = clocks.index(min(clocks))
     assert rows[cheapest]["best"] < 1.05 * min(row["best"] for row in rows)
