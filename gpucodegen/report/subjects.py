@@ -137,7 +137,7 @@ def subject(module: Module, name: str) -> Subject:
         ),
         violations(built),
         undefined_reads(built),
-        _names(operation, lifted.scop.parameters, made_from, shapes),
+        _names(module, operation, lifted.scop.parameters, made_from, shapes),
         tuple(
             shapes.get(made_from.get(value, "")) if _is_buffer(value) else None
             for value in operation.regions[0].blocks[0].arguments
@@ -215,12 +215,19 @@ def _places(
 
 
 def _names(
+    module: Module,
     operation: Operation,
     parameters: tuple[str, ...],
     made_from: Mapping[Value, str],
     shapes: Mapping[str, tuple[int | str | None, ...]],
 ) -> dict[str, tuple[str, ...]]:
-    """Per parameter its names by position, its own and those of ``memref.dim``."""
+    """Per parameter its names by position, its own and those of ``memref.dim``.
+
+    Those that ``module`` has: passes give names to the extents that they ask for.
+    """
+    written = {
+        (value.name, value.location) for op in module.walk() for value in op.results
+    }
     names = {
         name: [f"{array}_size{d}" for array, d in _places(name, shapes)] + [name]
         for name in parameters
@@ -237,6 +244,8 @@ def _names(
         shape = shapes.get(made_from.get(op.operands[0], ""), ())
         dimension = constants.get(op.operands[1], len(shape))
         extent = shape[dimension] if 0 <= dimension < len(shape) else None
-        if isinstance(extent, str) and extent in names and op.results[0].name:
-            names[extent].append(op.results[0].name)
+        value = op.results[0]
+        is_written = bool(value.name) and (value.name, value.location) in written
+        if isinstance(extent, str) and extent in names and is_written:
+            names[extent].append(value.name)
     return {name: tuple(dict.fromkeys(found)) for name, found in names.items()}

@@ -165,7 +165,9 @@ STAGED_SHAPES = [(32, 32, 16), (64, 36, 80), (40, 36, 20), (33, 65, 47), (4, 4, 
 @pytest.mark.sampled(8)
 @pytest.mark.parametrize("stages", [2, 3, 4])
 @pytest.mark.parametrize("shape", STAGED_SHAPES, ids=str)
-@pytest.mark.parametrize(("order", "element"), [("tn", "f32"), ("nn", "f64")])
+@pytest.mark.parametrize(
+    ("order", "element"), [("tn", "f32"), ("nn", "f32"), ("nn", "f64")]
+)
 def test_factors_past_the_registers(
     order: str,
     element: str,
@@ -186,6 +188,25 @@ def test_factors_past_the_registers(
     want, text = c + a @ b, product(order, *shape, element)
     mapped(text, tile=(32, 32, 16, 4, 4), stages=stages)(left, right, c)
     np.testing.assert_array_equal(c, want)
+
+
+@pytest.mark.parametrize("shape", [(100, 513, 77), (128, 128, 64)], ids=str)
+def test_single_elements_go_past_the_registers(shape: tuple[int, int, int]) -> None:
+    """What is turned, or begins between two words, keeps several stages under way."""
+    text = product("nn", *shape, "f32")
+    rows, columns, terms = shape
+    rng = np.random.default_rng(5)
+    a, b, c = (
+        rng.integers(-4, 5, size).astype("f4")
+        for size in ((rows, terms), (terms, columns), (rows, columns))
+    )
+    program, want = gcg.compile(text, target="sim"), c + a @ b
+    program["f"](a, b, c)
+    np.testing.assert_array_equal(c, want)
+    mapped = dict(program["f"].executable().stages)["map-gpu"]
+    copies = [x for x in mapped.splitlines() if "device_async_copy" in x]
+    assert any(", 1 :" in x for x in copies)
+    assert "numGroups = 2" in mapped or "numGroups = 1" in mapped
 
 
 def test_more_shared_memory_than_arrays_of_a_kernel_may_have(mapped: Mapped) -> None:

@@ -75,3 +75,48 @@ def test_ends_of_rows_at_any_address(start: int) -> None:
     s = np.zeros(80, "f4")[start : start + 70]
     gcg.compile(text, target="sim").f(a, s)
     assert np.array_equal(s, a.sum(1))
+
+
+def normalised(rows: int, columns: int, result: str) -> str:
+    """Rows over their means, times a weight, plus a shift; to ``result``."""
+    row, whole = f"memref<{columns}xf32>", f"memref<{rows}x{columns}xf32>"
+    return f"""func.func @f(%x: {whole}, %w: {row}, %s: {row}, %y: {whole}) {{
+  %zero = arith.constant 0.0 : f32
+  affine.for %i = 0 to {rows} {{
+    %sum = affine.for %j = 0 to {columns} iter_args(%t = %zero) -> (f32) {{
+      %v = affine.load %x[%i, %j] : {whole}
+      %r = arith.addf %t, %v fastmath<reassoc> : f32
+      affine.yield %r : f32
+    }}
+    affine.for %j = 0 to {columns} {{
+      %v = affine.load %x[%i, %j] : {whole}
+      %w0 = affine.load %w[%j] : {row}
+      %s0 = affine.load %s[%j] : {row}
+      %d = arith.subf %v, %sum : f32
+      %e = arith.mulf %d, %w0 : f32
+      %r = arith.addf %e, %s0 : f32
+      affine.store %r, {result}[%i, %j] : {whole}
+    }}
+  }}
+  return
+}}"""
+
+
+@pytest.mark.parametrize("result", ["%x", "%y"])
+@pytest.mark.parametrize("columns", [1024, 200, 1000])
+@pytest.mark.sampled(3)
+def test_what_is_not_written_is_read_before_the_stores(
+    columns: int, result: str
+) -> None:
+    rng = np.random.default_rng(0)
+    x = rng.integers(-2, 3, (132, columns)).astype("f4")
+    w, s = rng.integers(-2, 3, (2, columns)).astype("f4")
+    y = np.zeros_like(x)
+    want = (x - x.sum(1)[:, None]) * w + s
+    program = gcg.compile(normalised(132, columns, result), target="sim")
+    program.f(x, w, s, y)
+    np.testing.assert_array_equal(x if result == "%x" else y, want)
+    mapped = dict(program.f.executable().stages)["map-gpu"].splitlines()
+    stores = [n for n, line in enumerate(mapped) if ".store" in line]
+    loads = [n for n, line in enumerate(mapped) if ".load %w" in line]
+    assert max(loads) < min(stores)

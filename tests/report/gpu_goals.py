@@ -62,7 +62,8 @@ GOALS: Mapping[str, Bounds] = {
     "f32 16x4096x4096": SKINNY,
     "matvec 8192": SKINNY,
     "f64 4096": {**FILLED, "barriers": 1, "loads": 0.99, "stores": 0.99},
-    **dict.fromkeys(("row sum", "column sum", "argmax"), MEMORY),
+    **dict.fromkeys(("row sum", "argmax"), MEMORY),
+    "column sum": {**MEMORY, "kernels": 2},
     "full sum": TOTAL,
     **dict.fromkeys(("softmax", "layernorm", "relu f32", "relu f16"), MEMORY),
     **dict.fromkeys(("copy", "transpose", "axpy"), MEMORY),
@@ -75,8 +76,7 @@ QUICK = frozenset(("relu f32", "relu f16", "copy"))
 """Rows whose report is a matter of a second."""
 
 PRESENT: Mapping[str, Bounds] = {
-    "conv nchw 3x3 64": {"narrowest": 4},
-    "column sum": {"blocks": 256},
+    "conv nchw 3x3 64": {"narrowest": 4, "library": 0.917},
 }
 """Figures that do not meet their goal yet."""
 

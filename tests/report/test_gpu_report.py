@@ -202,6 +202,33 @@ def test_one_extent_of_several_arrays_is_one_size() -> None:
     assert function.sizes == {"M": 48, "K": 32, "N": 16}
 
 
+def test_passes_give_extents_no_names() -> None:
+    """A fill asks for the extents of its result, which is one of the rows."""
+    text = """func.func @f(%x: memref<?x?xf32>, %y: memref<?xf32>) {
+      %c0 = arith.constant 0 : index
+      %c1 = arith.constant 1 : index
+      %m = memref.dim %x, %c0 : memref<?x?xf32>
+      %n = memref.dim %x, %c1 : memref<?x?xf32>
+      %zero = arith.constant 0.0 : f32
+      %sums = memref.alloc(%m) : memref<?xf32>
+      linalg.fill ins(%zero : f32) outs(%sums : memref<?xf32>)
+      affine.for %i = 0 to %m {
+        affine.for %j = 0 to %n {
+          %v = affine.load %x[%i, %j] : memref<?x?xf32>
+          %s = affine.load %sums[%i] : memref<?xf32>
+          %t = arith.addf %s, %v fastmath<reassoc> : f32
+          affine.store %t, %sums[%i] : memref<?xf32>
+        }
+        %r = affine.load %sums[%i] : memref<?xf32>
+        affine.store %r, %y[%i] : memref<?xf32>
+      }
+      memref.dealloc %sums : memref<?xf32>
+      return
+    }"""
+    (function,) = report(text, sizes={"m": 200, "n": 64}).functions
+    assert function.sizes == {"m": 200, "n": 64}
+
+
 def test_the_device_of_an_architecture_is_stated() -> None:
     assert (
         "estimates for A100: 108 multiprocessors"

@@ -266,6 +266,18 @@ def test_a_graph_is_captured_once_and_replayed(cuda: Cuda, gpu: CupyDevice) -> N
     assert cuda.calls[-2:] == [("graph", 11), ("graph", 100)]
 
 
+def test_a_graph_of_one_operation_is_that_operation(
+    cuda: Cuda, gpu: CupyDevice
+) -> None:
+    recording = Recording(gpu)
+    launch(recording)
+    replay = recording.recorded()
+    assert cuda.calls == []
+    with gpu.on(gpu.stream(11)):
+        replay()
+    assert cuda.calls[1:] == [("free", 0), (*STARTED, 11, 5, 2.5, 1)]
+
+
 # -- copies ----------------------------------------------------------------------------
 
 

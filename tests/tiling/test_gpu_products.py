@@ -98,4 +98,4 @@ def test_every_candidate_fits_a_block(plan: SharedTiles, element: int) -> None:
 )
 def test_plans_fill_the_device(product: Product) -> None:
     plan = plan_contraction(product, splits=(1, 2, 4, 8))
-    assert Counts(plan, product).blocks >= DEFAULT.processors
+    assert Counts(plan, product).blocks >= 0.95 * DEFAULT.processors

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import ceil
 
 from gpucodegen.ptx.control.nesting import Loop
@@ -174,7 +174,7 @@ class Counted:
                 there = sum(machine.kinds.get(kind, 0) for kind in of_machine)
                 kinds[name] += round(trips * there) - inside[name]
         barriers = kinds["barrier"] / self.warps
-        return Work(
+        work = Work(
             self.launch.blocks,
             self.launch.threads,
             instructions * scale,
@@ -188,8 +188,9 @@ class Counted:
             memory=self.memory(sizes),
             waits=self._waits(),
             barriers=barriers,
-            **{unit: count * scale for unit, count in self._products().items()},
         )
+        products = {unit: n * scale for unit, n in self._products().items()}
+        return replace(work, **products)
 
     def _waits(self) -> float:
         """How often a warp comes to a basic block with loads of global memory."""

@@ -62,7 +62,8 @@ class Work:
     ``wavefronts`` turns of shared memory, ``sectors`` those of 32 bytes that warps ask
     for, ``block_sectors`` those of them that are new to their block, ``memory`` bytes
     that the device's memory moves at least.  ``waits``: how often one warp waits for a
-    load, ``barriers`` for a barrier.
+    load, ``barriers`` for a barrier.  ``abreast``: blocks that read the same data do so
+    together, so all wait for memory.
     """
 
     blocks: int
@@ -81,6 +82,7 @@ class Work:
     memory: float = 0
     waits: float = 0
     barriers: float = 0
+    abreast: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,10 +192,11 @@ def _waiting(work: Work) -> float:
 
     Its own warps take turns at the schedulers; the others are not there to fill gaps.
     Sectors that are new to a block come from beyond the L1 cache, and as many of them
-    as the device's memory moves at least come from there.
+    as the device's memory moves at least come from there, or all of them ``abreast``.
     """
     new = work.block_sectors / work.sectors if work.sectors else 0.0
     far = min(1.0, work.memory / SECTOR / max(work.block_sectors, 1.0))
+    far = 1.0 if work.abreast else far
     beyond = far * LATENCY_MEMORY + (1 - far) * LATENCY_L2
     load = new * beyond + (1 - new) * LATENCY_L1
     warps = ceil(work.threads / WARP)

@@ -63,7 +63,11 @@ from gpucodegen.tiling.machine.gpu.products.candidates import (
     SharedTiles,
     WarpTiles,
 )
-from gpucodegen.tiling.machine.gpu.products.copies import fragment_copy, tile_copy
+from gpucodegen.tiling.machine.gpu.products.copies import (
+    copied_width,
+    fragment_copy,
+    tile_copy,
+)
 from gpucodegen.tiling.machine.gpu.products.lanes import LaneMap
 
 LAST = 4
@@ -198,11 +202,11 @@ class _Lowering:
         def whole(i: Builder) -> None:
             sums: Sums = result.load(i)
             first = Index.of(0)
+            for block in range(1, further + 1):
+                start(i, Index.of(block))
             for factor in factors:
                 values = factor.fetch(i, first, ragged=is_ragged)
                 factor.put(i, values, first)
-            for block in range(1, further + 1):
-                start(i, Index.of(block))
             i.add("gpu.barrier")
             sums = i.carried_loop(1, blocks, sums, step, hint="block")
             sums = i.carried_loop(0, plan.depth, sums, last, step=each, hint="k0")
@@ -237,6 +241,7 @@ class _Lowering:
             width = gcd(WIDEST // size, plan.tile_columns)
             cells = Cells(flat, groups, plan, where, width, adds_last=True)
             return fragments, FragmentTile.of(b, cells, fragments, thread, lane)
+        assert isinstance(plan, SharedTiles), "warpgroups have a kernel of their own"
         quads = Quads.of(b, LaneMap.of(plan), c.element, thread, c.words)
         width = quads.lanes.columns.quad
         cells = Cells(flat, groups, plan, where, width, adds_last=starts_last(c))
@@ -244,10 +249,12 @@ class _Lowering:
 
     def _sides(self, b: Builder, where: Place) -> tuple[Staging, Staging]:
         (c, _), groups, plan = self._factors, self.groups, self.plan
+        left, right = plan.direct
         return (
-            self._side(b, c.left, groups.rows, plan.tile_rows, where, where.row),
+            self._side(b, c.left, groups.rows, plan.tile_rows, where, where.row, left),
             self._side(
-                b, c.right, groups.columns, plan.tile_columns, where, where.column
+                *(b, c.right, groups.columns, plan.tile_columns),
+                *(where, where.column, right),
             ),
         )
 
@@ -259,13 +266,17 @@ class _Lowering:
         size: int,
         where: Place,
         first: Index,
+        is_direct: bool,
     ) -> Staging:
         plan, (_, element) = self.plan, self._factors
         operand, reduction = side_by_side(b, operand, self.groups.reduction)
         made = {value: op for op in b.operations for value in op.results}
         definitions = {**self.definitions, **made}
         along_depth, width = contiguity(operand, axes, reduction, definitions)
-        tiled = fragment_copy if isinstance(plan, WarpTiles) else tile_copy
+        tiled = fragment_copy
+        if not isinstance(plan, WarpTiles):
+            tiled = tile_copy
+            width = copied_width(width, turned=along_depth, is_direct=is_direct)
         copy = tiled(
             size,
             plan.depth,
@@ -282,5 +293,4 @@ class _Lowering:
             first,
             copy,
             element,
-            isinstance(plan, WarpTiles),
         )

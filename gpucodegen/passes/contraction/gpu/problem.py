@@ -25,7 +25,7 @@ from gpucodegen.tiling.machine.gpu.products.candidates import (
     WarpgroupTiles,
     WarpTiles,
 )
-from gpucodegen.tiling.machine.gpu.products.copies import by_position
+from gpucodegen.tiling.machine.gpu.products.copies import by_position, copied_width
 from gpucodegen.tiling.machine.gpu.products.plan import (
     USUAL,
     least_depth,
@@ -35,6 +35,12 @@ from gpucodegen.tiling.machine.gpu.products.plan import (
 from gpucodegen.tiling.machine.gpu.products.product_work import Product
 from gpucodegen.tiling.machine.gpu.products.steps import even_depth
 from gpucodegen.tiling.machine.menu import Choose, least
+
+WORD = 4
+"""Bytes of elements that are copied one by one past the registers.
+
+Products of wider ones take long enough for loads to arrive.
+"""
 
 
 def planned(
@@ -124,7 +130,9 @@ def _facts(
         )
         moved.append((along_depth, width))
         turned = along_depth != (of_fragments and by_position(along_depth, size))
-        direct.append(can_be_direct(viewed, held, turned=turned, width=width))
+        moves = copied_width(width, turned=turned, is_direct=True)
+        is_quick = not turned or (not of_fragments and size == WORD)
+        direct.append(is_quick and can_be_direct(viewed, held, moves))
     (left, left_width), (right, right_width) = moved
     return Product(
         *(1, 1, 1),

@@ -60,15 +60,12 @@ def contiguity(
     return along_depth, width
 
 
-def can_be_direct(operand: Operand, element: Type, *, turned: bool, width: int) -> bool:
-    """Whether ``cp.async`` can copy the chunks of a factor: as they are, 4 to 16 bytes.
-
-    ``turned``: they are turned on their way, which takes registers.
-    """
+def can_be_direct(operand: Operand, element: Type, width: int) -> bool:
+    """Whether ``cp.async`` can copy chunks of a factor: as they are, 4 to 16 bytes."""
     is_plain = operand.is_of_one and not operand.steps
     same = element_type(operand.memref.type) == element
     size = width * (element_bytes(element) or 0)
-    return is_plain and same and not turned and size in ASYNCHRONOUS.widths
+    return is_plain and same and size in ASYNCHRONOUS.widths
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,11 +84,7 @@ class Chunk:
 
 @dataclass(frozen=True, slots=True)
 class Staging:
-    """One factor: ``axes`` index it besides the ``walk``, from ``first`` on.
-
-    ``in_loops``: the hardware's copies of a thread are written as a loop.  A proof has
-    fewer of them to compare, and the compiler repeats them.
-    """
+    """One factor: ``axes`` index it besides the ``walk``, from ``first`` on."""
 
     operand: Operand
     axes: tuple[Axis, ...]
@@ -100,7 +93,6 @@ class Staging:
     first: Index
     copy: TileCopy
     element: Type
-    in_loops: bool = False
 
     def allocate(self, b: Builder, stages: int, hint: str) -> Value:
         """The stages in shared memory: ``[stage]``, then as the copy says."""
@@ -199,8 +191,12 @@ class Staging:
         tile: Value,
         stage: Index,
     ) -> None:
-        """Let the hardware copy chunks of a block of terms that exists to a stage."""
-        apart = self.copy.apart if self.in_loops else None
+        """Let the hardware copy chunks of a block of terms that exists to a stage.
+
+        A loop says it where they lie evenly: a proof has fewer accesses to compare, and
+        the compiler repeats it.
+        """
+        apart = self.copy.apart
         if apart is None:
             self._start(b, chunks, block, tile, stage)
             return

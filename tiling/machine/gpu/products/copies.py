@@ -151,6 +151,30 @@ class TileCopy:
             for n in range(self.width)
         )
 
+    def touched(self, unit: int, element: int, grain: int) -> float:
+        """Sectors or lines that the tile's copies ask for, in the mean, of ``unit``.
+
+        Chunks that lie side by side are a run.  ``grain``: bytes that divide where rows
+        begin; runs that begin between two units take parts of one more.
+
+        >>> copy = TileCopy(64, 16, 128, True, 1, 16, 68)
+        >>> copy.touched(32, 4, 16), copy.touched(32, 4, 4)
+        (128.0, 184.0)
+        """
+        lanes = self.lanes if self.along_depth else min(WARP, self.positions)
+        run = lanes * self.width * element
+        each = -(-run // unit) if grain >= ROW else (run + unit - grain) / unit
+        return self.chunks / lanes * each
+
+
+def copied_width(width: int, *, turned: bool, is_direct: bool) -> int:
+    """Elements that one access moves: the hardware (``cp.async``) turns no chunks.
+
+    >>> [copied_width(4, turned=True, is_direct=way) for way in (False, True)]
+    [4, 1]
+    """
+    return 1 if turned and is_direct else width
+
 
 @cache
 def tile_copy(
@@ -160,7 +184,8 @@ def tile_copy(
 
     ``width``: most elements that one access may move; ``element``: bytes of each.
     Distances of terms and numbers of neighbouring lanes along the terms are tried out.
-    Lanes along the terms read whole sectors of global memory where the tile has them.
+    Lanes along the terms read whole sectors of global memory where the tile has them;
+    single elements, which may begin anywhere in one, all terms of the tile.
 
     >>> tile_copy(128, 16, 256, True, 4, 4)  # doctest: +ELLIPSIS
     TileCopy(size=128, depth=16, threads=256, ..., width=4, lanes=2, lead=132, ...)
@@ -172,7 +197,7 @@ def tile_copy(
     step = unit if size % unit == 0 else 1
     leads = range(size, size + (8 * step if along_depth else 0) + 1, step)
     most = depth // chunk if along_depth else 1
-    least = min(most, max(1, SECTOR // (chunk * element)))
+    least = min(most, max(1, SECTOR // (chunk * element))) if chunk > 1 else most
     counts = [n for n in range(least, most + 1) if most % n == 0]
     tried = [
         TileCopy(size, depth, threads, along_depth, chunk, lanes, lead)

@@ -87,7 +87,7 @@ def plan_contraction(
     8
     >>> open_ = plan_contraction(*(Product(n, n, n) for n in USUAL))
     >>> (open_.tile_rows, open_.tile_columns)
-    (32, 64)
+    (64, 64)
     """
     clocks = _priced(*products, splits=splits, device=device, warpgroups=warpgroups)
     return choose(clocks, clocks.__getitem__)
@@ -166,17 +166,29 @@ def staged(plan: Candidate, product: Product) -> Iterator[Candidate]:
 
     Warps that hold fragments have no registers for elements on their way.
 
-    >>> product = Product(64, 64, 64, direct=(False, True))
-    >>> [(way.direct, way.stages) for way in staged(CANDIDATES[0], product)]
-    [((False, False), 2), ((False, True), 2)]
+    >>> product = Product(64, 64, 64, direct=(True, True))
+    >>> [(way.direct, way.stages) for way in staged(CANDIDATES[0], product)][:3]
+    [((False, False), 2), ((False, True), 2), ((True, True), 2)]
     """
-    ways, direct = [dict[str, Any]()], seen(plan, product).direct
-    if isinstance(plan, WarpTiles) and all(direct):
+    ways, product = [dict[str, Any]()], seen(plan, product)
+    if isinstance(plan, WarpTiles) and all(product.direct):
         ways.clear()
-    if any(direct):
+    for direct in _direct_ways(plan, product):
         counts = STAGES if all(direct) else STAGES[:1]
         ways += [{"direct": direct, "stages": n} for n in counts]
     return (replace(plan, **way) for way in ways)
+
+
+def _direct_ways(plan: Candidate, product: Product) -> list[tuple[bool, bool]]:
+    """Which factors the hardware may copy: all that it can, or those in wide pieces."""
+    ways = [product.direct]
+    if not isinstance(plan, WarpTiles):
+        left, right = (
+            can and not turned
+            for can, turned in zip(product.direct, product.turned, strict=True)
+        )
+        ways.insert(0, (left, right))
+    return [way for way in dict.fromkeys(ways) if any(way)]
 
 
 def ordered(plan: Candidate, product: Product, device: GpuDevice) -> Candidate:

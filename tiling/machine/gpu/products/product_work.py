@@ -7,14 +7,18 @@ the registers and shared memory that the kernel needs.  Counts are of warps.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import ceil
+from math import ceil, exp
 
-from gpucodegen.tiling.machine.gpu.devices import SECTOR
-from gpucodegen.tiling.machine.gpu.estimate import LATENCY_L2, Work
+from gpucodegen.tiling.machine.gpu.devices import LINE, SCHEDULERS, SECTOR
+from gpucodegen.tiling.machine.gpu.estimate import LATENCY_MEMORY, Work
 from gpucodegen.tiling.machine.gpu.limits import WARP, WIDEST
 from gpucodegen.tiling.machine.gpu.products.banks import wavefronts
-from gpucodegen.tiling.machine.gpu.products.candidates import SharedTiles
-from gpucodegen.tiling.machine.gpu.products.copies import TileCopy, tile_copy
+from gpucodegen.tiling.machine.gpu.products.candidates import STAGED, SharedTiles
+from gpucodegen.tiling.machine.gpu.products.copies import (
+    TileCopy,
+    copied_width,
+    tile_copy,
+)
 from gpucodegen.tiling.machine.gpu.products.lanes import LaneMap, Side
 
 OTHERS = 20
@@ -23,6 +27,12 @@ GROUP = 6
 """Instructions for a group of copies past the registers besides one for each copy.
 
 It is closed and waited for, and places in shared memory become numbers; as compiled.
+"""
+ADDRESS = 3
+"""Instructions for the addresses of a copy past the registers, and of a single element.
+
+A copy has two, neither of which may be far from what a register holds.  Elements along
+the terms are those of rows, each with an address of its own.  As compiled.
 """
 BASE_REGISTERS = 36
 """Registers besides sums and factors: addresses and what is on its way."""
@@ -74,11 +84,16 @@ class Counts:
         """How both factors come to shared memory."""
         plan, product = self.plan, self.product
         rows, columns = (
-            tile_copy(size, plan.depth, plan.threads, turned, width, product.element)
-            for size, turned, width in zip(
+            tile_copy(
+                *(size, plan.depth, plan.threads, turned),
+                copied_width(width, turned=turned, is_direct=is_direct),
+                product.element,
+            )
+            for size, turned, width, is_direct in zip(
                 (plan.tile_rows, plan.tile_columns),
                 product.turned,
                 product.widths,
+                plan.direct,
                 strict=True,
             )
         )
@@ -110,7 +125,9 @@ class Counts:
     def work(self) -> Work:
         """All that the launch does.
 
-        After a barrier the first loads of shared memory take as long as the barrier.
+        After a barrier, numbers of stages and the first loads of shared memory take as
+        long as the barrier, each.
+        What comes from beyond passes the same memory, a line at a time.
         """
         plan, product = self.plan, self.product
         trips = ceil(product.terms / plan.splits / plan.depth)
@@ -122,19 +139,20 @@ class Counts:
         kind = "double" if product.element > REGISTER else "fma"
         kind = "integer" if product.integer else kind
         cells = plan.tile_rows * plan.tile_columns
-        moved = (plan.tile_rows + plan.tile_columns) * plan.depth * trips + 2 * cells
-        sectors = self.blocks * moved * product.element / SECTOR
-        hidden = min(1.0, each * (plan.stages - 1) / LATENCY_L2)
+        results = 2 * cells * product.element / SECTOR
+        sectors = self.blocks * (self._touched(SECTOR) * trips + results)
+        passing = self.blocks * trips * self._touched(LINE)
         return Work(
             self.blocks,
             plan.threads,
             warps * trips * each,
-            wavefronts=warps * trips * (turns + stored),
+            wavefronts=warps * trips * (turns + stored) + passing,
             sectors=sectors,
             block_sectors=sectors,
             memory=self._memory(),
-            waits=2 + trips * (1 - hidden),
-            barriers=2 * trips,
+            waits=2 + trips * self._waits(each),
+            barriers=3 * trips,
+            abreast=True,
             **{kind: warps * trips * products},
         )
 
@@ -158,9 +176,37 @@ class Counts:
         turns = 0
         for copy, is_direct in zip(self.copies, direct, strict=True):
             stores = copy.width if copy.along_depth else 1
-            instructions += copy.per_thread * (1 if is_direct else 1 + stores)
+            each = 1 if is_direct else 1 + stores
+            is_apart = is_direct or (copy.along_depth and copy.width == 1)
+            address = ADDRESS if is_apart else 0
+            instructions += copy.per_thread * (each + address)
             turns += copy.per_thread * copy.turns(size)
         return instructions, turns
+
+    def _touched(self, unit: int) -> float:
+        """Sectors or lines that a block asks for in a trip."""
+        size = self.product.element
+        return sum(
+            copy.touched(unit, size, width * size)
+            for copy, width in zip(self.copies, self.product.widths, strict=True)
+        )
+
+    def _waits(self, instructions: int) -> float:
+        """How often a warp waits for memory in a trip of so many instructions.
+
+        What goes through registers comes in pieces, each while the block multiplies a
+        part of the terms.  What does not is on its way for ``stages - 1`` trips.  Some
+        loads take longer than others: they are taken to arrive as if by chance.
+        """
+        plan, pieces = self.plan, 0
+        for copy, is_direct in zip(self.copies, plan.direct, strict=True):
+            chunks = max(1, STAGED // copy.width)
+            pieces += 0 if is_direct else ceil(copy.per_thread / chunks)
+        slow = self.product.element // REGISTER or 1
+        clocks = slow * instructions * ceil(plan.threads / WARP / SCHEDULERS)
+        if not pieces:
+            return exp(-clocks * (plan.stages - 1) / LATENCY_MEMORY)
+        return pieces * exp(-clocks / pieces / LATENCY_MEMORY)
 
     def _memory(self) -> float:
         product = self.product

@@ -16,6 +16,7 @@ from gpucodegen.ir.operation import Operation, Value
 from gpucodegen.passes.framework.builder import Builder
 from gpucodegen.passes.framework.indexing import Index, compact, from_map, substituted
 from gpucodegen.passes.framework.nests import inner_operations
+from gpucodegen.passes.gpu.blocks.rows.early_loads import loads_first
 from gpucodegen.passes.gpu.blocks.rows.kept_elements import KeptElements
 from gpucodegen.passes.gpu.blocks.rows.side_by_side import Lane, SideBySide
 from gpucodegen.passes.gpu.blocks.rows.team import Team
@@ -109,18 +110,21 @@ class Deal:
         self, b: Builder, row: Row, totals: Totals, outer: Mapping[Value, Index]
     ) -> Totals:
         trips, (lower,), (upper,) = row.trips or 0, row.lowers, row.uppers
-        whole = self.team.size * self.width
+        whole, parts = self.team.size * self.width, list[list[Operation]]()
         for slot in range(-(-trips // whole)):
+            part = Builder(b.location)
+            parts.append(part.operations)
             position = (self.team.number + slot * self.team.size) * self.width
             at = lower + position * row.step
             if (slot + 1) * whole <= trips:
-                totals = self.chunk(b, row, at, totals, outer, slot)
+                totals = self.chunk(part, row, at, totals, outer, slot)
                 continue
             last = compact(upper - self.width)
-            inside = Index.of(b.smallest([at, last], row.iv.name))
+            inside = Index.of(part.smallest([at, last], row.iv.name))
             limits = (compact(last - at),)
-            new = self.chunk(b, row, inside, totals, outer, slot, limits)
-            totals = self._chosen(b, at, last, new, totals)
+            new = self.chunk(part, row, inside, totals, outer, slot, limits)
+            totals = self._chosen(part, at, last, new, totals)
+        b.operations += loads_first(parts, self.kept.may_change)
         return totals
 
     def _chosen(
