@@ -19,15 +19,16 @@ from itertools import combinations, pairwise
 from math import ceil, prod
 
 from gpucodegen.tiling.machine.gpu.devices import SCHEDULERS, SECTOR, GpuDevice
-from gpucodegen.tiling.machine.gpu.estimate import BARRIER, LATENCY_L2, busiest
+from gpucodegen.tiling.machine.gpu.estimate import (
+    BARRIER,
+    LATENCY_L2,
+    MEETING,
+    busiest,
+)
 from gpucodegen.tiling.machine.gpu.limits import WARP
 from gpucodegen.tiling.machine.gpu.products.plan import DEFAULT
 from gpucodegen.tiling.machine.menu import Choose, least
 
-MEETING = 1500
-"""Nanoseconds of a barrier of the grid with one block on each multiprocessor; published
-for V100 (Zhang et al., "A study of single and multi-device synchronization methods in
-NVIDIA GPUs", 2020), assumed for the others."""
 DEPENDENT = 4
 """Clocks of an operation that waits for the one before."""
 THREADS = (32, 64, 128, 256, 512, 1024)
