@@ -1,14 +1,16 @@
 """How many threads walk a program of steps: the team of least estimated clocks.
 
 A step ends with a barrier, which costs more among blocks than within one.  Its parallel
-loops are dealt out to the threads, which takes rounds.  A round takes a multiprocessor
+loops are dealt out to the threads, which takes rounds.  A step takes a multiprocessor
 
-    max(warps operations / schedulers, warps sectors SECTOR / rate,
-        waits latency + DEPENDENT operations)
+    rounds (waits latency + DEPENDENT operations) / together
+    + warps max(operations / schedulers, sectors SECTOR / rate)
 
-clocks: what it issues, what it moves, or what one thread waits for.  Programs that do
-not depend on each other have a team each, within one block (`LaneTeams`), and no block
-waits for another.  Nothing in it was measured by this project.
+clocks: what one thread waits for, and what all of its warps' iterations issue or move.
+These add up, for a step is too short to hide one behind the other.  A thread waits for
+several iterations together (`side_by_side`).  Programs that do not depend on each other
+have a team each, within one block (`LaneTeams`), and no block waits for another.
+Nothing in it was measured by this project.
 """
 
 from __future__ import annotations
@@ -33,6 +35,8 @@ DEPENDENT = 4
 """Clocks of an operation that waits for the one before."""
 THREADS = (32, 64, 128, 256, 512, 1024)
 """Of a block; 1024 leave each 64 registers, which is enough for what steps do."""
+TOGETHER = 4
+"""Iterations that a thread runs side by side, where it has so many."""
 UNKNOWN = 1 << 16
 """Iterations of a loop whose extent is not known."""
 DIMENSIONS = 3
@@ -124,7 +128,7 @@ class Step:
     An iteration does some ``operations``, and ``waits`` so often for memory, one wait
     after the other.  ``dealt``: innermost loops that threads divide, the others are
     walked by all.  ``times``: how often the step is taken.  ``varies``: its extents are
-    a mean.
+    a mean.  ``is_straight``: iterations of the innermost loop may run side by side.
     """
 
     extents: Extents
@@ -134,6 +138,7 @@ class Step:
     dealt: int = DIMENSIONS
     times: float = 1
     varies: bool = False
+    is_straight: bool = False
 
 
 def mean_step(steps: Sequence[Step]) -> Step:
@@ -214,7 +219,7 @@ def lane_clocks(
     blocks = ceil(programs / team.lanes)
     most = busiest(blocks, device.processors)
     running = min(most, max(1, max(THREADS) // team.threads))
-    load = _Load(team.threads * running, min(blocks, device.processors), device)
+    load = _Load(team.lanes * running, min(blocks, device.processors), device)
     return ceil(most / running) * sum(
         step.times * (BARRIER + load.clocks(step, team.positions, team.lanes))
         for step in steps
@@ -252,9 +257,18 @@ def split(
     return [*alone, *min(ways, key=rounds)]
 
 
+def side_by_side(extent: int | None, count: int) -> int:
+    """Iterations of a loop dealt out to so many threads that each runs side by side.
+
+    >>> [side_by_side(extent, 128) for extent in (100, 300, 4096, None)]
+    [1, 3, 4, 1]
+    """
+    return max(1, min(TOGETHER, ceil((extent or 0) / count)))
+
+
 def _team_clocks(team: StepTeam, steps: Sequence[Step], device: GpuDevice) -> float:
     barrier = BARRIER if team.blocks == 1 else MEETING * device.clock
-    load = _Load(team.threads, team.blocks, device)
+    load = _Load(1 / team.blocks, team.blocks, device)
     return sum(
         step.times * (barrier + load.clocks(step, team.positions)) for step in steps
     )
@@ -262,9 +276,9 @@ def _team_clocks(team: StepTeam, steps: Sequence[Step], device: GpuDevice) -> fl
 
 @dataclass(frozen=True, slots=True)
 class _Load:
-    """``threads`` on each of some multiprocessors, all of them at the same step."""
+    """``programs`` on each of some multiprocessors, or a part of one; all in step."""
 
-    threads: int
+    programs: float
     processors: int
     device: GpuDevice
 
@@ -272,13 +286,16 @@ class _Load:
         """Clocks of a step, without its barrier."""
         parts = split(step.extents, positions, step.dealt)
         counts = [prod(positions[part]) for part in parts]
-        warps = ceil(self.threads / WARP)
-        issued = warps * step.operations / SCHEDULERS
+        known = [UNKNOWN if extent is None else extent for extent in step.extents]
+        warps = max(1.0, self.programs * prod(known) / WARP)
         neighbours = min(WARP // lanes, counts[-1]) if counts else 1
         sectors = sum(a.times * a.sectors(neighbours, lanes) for a in step.accesses)
-        moved = warps * sectors * SECTOR / self._rate
+        busy = max(step.operations / SCHEDULERS, sectors * SECTOR / self._rate)
         waited = step.waits * LATENCY_L2 + DEPENDENT * step.operations
-        return _rounds(step, counts) * max(issued, moved, waited)
+        together = 1
+        if counts and step.is_straight:
+            together = side_by_side(step.extents[-1], counts[-1])
+        return _rounds(step, counts) * waited / together + warps * busy
 
     @property
     def _rate(self) -> float:

@@ -16,7 +16,11 @@ from gpucodegen.passes.analysis.work import (
     iterations,
     total_work,
 )
-from gpucodegen.passes.gpu.blocks.spread import divides, parallel_chain
+from gpucodegen.passes.gpu.blocks.spread import (
+    divides,
+    is_straight,
+    parallel_chain,
+)
 from gpucodegen.passes.gpu.facts.strides import byte_stride
 from gpucodegen.passes.gpu.facts.vector_width import Definitions
 from gpucodegen.tiling.machine.gpu.teams import Access, Extents, Step, mean_step
@@ -110,7 +114,8 @@ class Steps:
             tuple(extents),
             place,
         )
-        return replace(step, dealt=1) if divides(chain) else step
+        dealt = 1 if divides(chain) else step.dealt
+        return replace(step, dealt=dealt, is_straight=is_straight(chain))
 
     def _iteration(
         self,
