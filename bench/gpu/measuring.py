@@ -193,7 +193,10 @@ def _round(calls: list[Callable[[], object]]) -> Callable[[], object]:
 
 
 def estimated(device: Target, kernel: GpuKernel, size: Size) -> float | None:
-    """Seconds by the model: the sum of its lower bounds, None where it has none."""
+    """Seconds by the model: the sum of its lower bounds, None where it has none.
+
+    It has none of kernels that were not counted to their end.
+    """
     if device.model is None:
         return None
     try:
@@ -203,7 +206,8 @@ def estimated(device: Target, kernel: GpuKernel, size: Size) -> float | None:
     clocks = sum(
         max(k.limits.clocks.values()) * k.launch.launches for k in made.kernels
     )
-    return None if made.stopped else clocks / device.model.clock / 1e9
+    is_cut = made.stopped or any(k.execution.cut for k in made.kernels)
+    return None if is_cut else clocks / device.model.clock / 1e9
 
 
 def reported(

@@ -79,6 +79,16 @@ def test_extents(extent: int, monkeypatch: pytest.MonkeyPatch) -> None:
     np.testing.assert_allclose(a, right, 1e-12, 1e-12)
 
 
+@pytest.mark.parametrize("name", ["lu", "cholesky", "floyd-warshall"])
+@pytest.mark.sampled(3)
+def test_iterations_side_by_side(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    walked_by(monkeypatch, (1, 32))
+    kernel = KERNELS[name]
+    program = gcg.compile(kernel.path, target="sim")
+    kernel.run(program[kernel.entry], {"N": 97})
+    assert "} else {" in str(program.stages(kernel.entry)[-1][1])
+
+
 def mapped(name: str) -> Module:
     stages: Stages = []
     kernel = KERNELS[name]

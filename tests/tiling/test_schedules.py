@@ -13,7 +13,8 @@ from gpucodegen.tiling.model.scop import Scop, statements
 from gpucodegen.tiling.proof.dependences import dependences
 from gpucodegen.tiling.proof.legality import Refusal
 from gpucodegen.tiling.schedule.isl_ast import generate
-from gpucodegen.tiling.schedule.isl_schedule import find_schedule
+from gpucodegen.tiling.schedule.orders.isl_schedule import find_schedule
+from gpucodegen.tiling.schedule.orders.own_loops import schedule_steps
 from gpucodegen.tiling.schedule.schedule import Schedule, Unit, UnitNest
 from gpucodegen.tiling.schedule.skew import SkewedBand, find_band, skewed
 from gpucodegen.tiling.schedule.wavefront import wavefront
@@ -173,6 +174,7 @@ PLANS = {
     "wavefronts": in_wavefronts,
     "chains": in_chains,
     "isl": find_schedule,
+    "steps": schedule_steps,
 }
 
 

@@ -6,7 +6,7 @@
 - `jam`: iterations side by side
 - `wavefront`: time and space in tiles
 - `fronts`: executions that may run at once
-- `isl_schedule`: the schedule that isl finds
+- `orders`: what isl finds, and steps along loops of the text
 - `schedule_ast`: loops as a small tree
 - `isl_ast`: a schedule to such a tree
 - `scan`: loops that visit a set

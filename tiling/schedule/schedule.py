@@ -14,6 +14,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain, count
 
+from gpucodegen.tiling.model.isl import Map
 from gpucodegen.tiling.model.relations import Instances, Model
 from gpucodegen.tiling.model.scop import RESERVED, If, Loop, Node, Statement
 from gpucodegen.tiling.proof.dependences import Dependence
@@ -68,6 +69,15 @@ class UnitNest:
             inside = dependence.level is None and source is sink
             if not declared and not inside:
                 yield dependence, source, sink
+
+    def times_of(
+        self, dependence: Dependence, source: Sequence[str], sink: Sequence[str]
+    ) -> tuple[Map, Map]:
+        """Instances of both ends of a dependence -> their times, as isl text."""
+        ends = dependence.source.instances, dependence.sink.instances
+        given = zip(ends, (source, sink), strict=True)
+        begin, end = (self.model.times(one.name, times) for one, times in given)
+        return begin, end
 
     @property
     def original(self) -> dict[str, tuple[str, ...]]:

@@ -1,7 +1,8 @@
 """Nests in the order in which a GPU is expected to run them soonest.
 
 isl's scheduler proposes orders with parallel loops outside, and with few sequential
-steps around them; what is expected to take the fewest clocks stays.  Every dependence
+steps around them; another one takes its steps along loops of the text.  What is
+expected to take the fewest clocks stays.  Every dependence
 is kept, so each element is computed in its order.  Contractions are left alone.
 """
 
@@ -23,28 +24,30 @@ from gpucodegen.passes.analysis.work import (
 from gpucodegen.passes.contraction.gpu.forms import paying_contraction
 from gpucodegen.passes.contraction.recognition.recognize import only_accumulates
 from gpucodegen.passes.framework.base import ModulePass
-from gpucodegen.passes.gpu.blocks.spread import parallel_chain
+from gpucodegen.passes.gpu.blocks.steps import TYPICAL, Steps
 from gpucodegen.passes.gpu.blocks.transfer_spans import needs_block
-from gpucodegen.passes.gpu.kinds.stepped import distributed, step_of
+from gpucodegen.passes.gpu.kinds.lane_teams import lane_programs
+from gpucodegen.passes.gpu.kinds.stepped import distributed
 from gpucodegen.passes.loops.order.distribution import distribute
-from gpucodegen.passes.loops.restructuring.apply import reordered, rewrite_nests
-from gpucodegen.passes.loops.restructuring.pieces import Movable
+from gpucodegen.passes.loops.restructuring.apply import (
+    Planner,
+    reordered,
+    rewrite_nests,
+)
 from gpucodegen.tiling.machine.gpu.devices import SCHEDULERS, GpuDevice
 from gpucodegen.tiling.machine.gpu.estimate import START
 from gpucodegen.tiling.machine.gpu.limits import WARP
 from gpucodegen.tiling.machine.gpu.products.plan import DEFAULT
-from gpucodegen.tiling.machine.gpu.teams import DEPENDENT, step_clocks
+from gpucodegen.tiling.machine.gpu.teams import lane_clocks, plan_lanes, step_clocks
 from gpucodegen.tiling.proof.legality import Refusal
-from gpucodegen.tiling.schedule.isl_schedule import Parallel, find_schedule
-from gpucodegen.tiling.schedule.schedule import Schedule
+from gpucodegen.tiling.schedule.orders.isl_schedule import Parallel, find_schedule
+from gpucodegen.tiling.schedule.orders.own_loops import schedule_steps
 
 Operations = list[Operation]
 DEEPEST = 3
 """Loops of the deepest nest whose order is sought: isl takes minutes for others."""
 ENOUGH = 8.0
 """Clocks, in units of what all processors need at least, that are few enough."""
-STEPS = 1 << 10
-"""Iterations of a sequential loop whose extent is not known."""
 GAIN = 0.8
 """What a new order has to take of the clocks of the order as written, at most."""
 
@@ -93,8 +96,8 @@ def _best(
     orders = [[op]]
     if _depth(op) > DEEPEST or _is_good(op, context, surroundings):
         return [op]
-    for parallel in Parallel:
-        made = reordered(op, context, surroundings, lambda s, p=parallel: _plan(s, p))
+    for plan in _PLANS:
+        made = reordered(op, context, surroundings, plan)
         if not isinstance(made, Refusal):
             orders.append(made)
 
@@ -134,11 +137,18 @@ def _work(op: Operation, middles: Middles) -> int:
     run = iterations(op, middles)
     middles = inside(op, middles)
     once = sum(_work(o, middles) for o in inner)
-    return once * (STEPS if run is None else len(run))
+    return once * (TYPICAL if run is None else len(run))
 
 
-def _plan(source: Movable, parallel: Parallel) -> Schedule | Refusal:
-    return find_schedule(source.nest, parallel=parallel)
+def _isl(parallel: Parallel) -> Planner:
+    return lambda source: find_schedule(source.nest, parallel=parallel)
+
+
+_PLANS: tuple[Planner, ...] = (
+    *map(_isl, Parallel),
+    lambda source: schedule_steps(source.nest),
+)
+"""What may order a nest."""
 
 
 def _multiplies(
@@ -162,26 +172,9 @@ def _clocks(
     device: GpuDevice = DEFAULT,
 ) -> float:
     """Estimated clocks of the kernels that a nest becomes."""
-    op, analysis = distributed(op, context, surroundings)
-    chain = parallel_chain(op, analysis)
-    if chain:
-        return START * device.clock + step_clocks([step_of(chain, {})], device=device)
-    return START * device.clock + _walked(op, analysis, {}, device)
-
-
-def _walked(
-    op: Operation, analysis: NestAnalysis, middles: Middles, device: GpuDevice
-) -> float:
-    """Estimated clocks of what a team walks together."""
-    chain = parallel_chain(op, analysis)
-    if chain:
-        return step_clocks([step_of(chain, middles)], device=device)
-    times = 1
-    if op.name == "affine.for":
-        run = iterations(op, middles)
-        times = STEPS if run is None else len(run)
-        middles = inside(op, middles)
-    inner = [o for r in op.regions for b in r.blocks for o in b.operations]
-    if not inner:
-        return DEPENDENT
-    return times * sum(_walked(o, analysis, middles, device) for o in inner)
+    whole, analysis = distributed(op, context, surroundings)
+    best = step_clocks(Steps(analysis).of([whole]), device=device)
+    if found := lane_programs(op, context, surroundings):
+        plan = plan_lanes(found.number, found.neighbours, found.steps, device=device)
+        best = min(best, lane_clocks(plan, found.number, found.steps, device))
+    return START * device.clock + best

@@ -3,7 +3,8 @@
 A nest becomes what the first of `kinds.KINDS` makes of it:
 
 * memory that a block shares, or asynchronous copies: a program of whole blocks;
-* parallel outer loops: one thread per iteration, the innermost along x;
+* parallel loops around programs of steps: a team in a block for each iteration;
+* other parallel outer loops: one thread per iteration, the innermost along x;
 * a time loop around stencils: several steps in one launch, where that pays;
 * another sequential loop around parallel ones: one kernel whose threads meet at
   barriers;

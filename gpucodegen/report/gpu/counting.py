@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from math import ceil
 
@@ -23,6 +23,8 @@ _SPECIAL = frozenset(("ex2", "lg2", "sin", "cos", "rcp", "rsqrt", "sqrt", "tanh"
 _MOVES = frozenset(("mov", "bra", "ret", "exit", "trap", "cvta", "bar", "barrier"))
 _MEMORY = frozenset(("ld", "st", "atom", "red", "cp", "ldmatrix", "stmatrix", "ldu"))
 _FUSED = frozenset(("fma", "mad", "add", "sub", "mul"))
+_ORDERING = frozenset(("acquire", "release"))
+"""How accesses are marked through which blocks wait for each other."""
 _WARPGROUP = 4
 """Warps that issue one ``wgmma`` together."""
 _MATRIX_WORK = {"wgmma": "warpgroup", ".f64.": "double_tensor", "": "tensor"}
@@ -52,6 +54,17 @@ def kind(x: Instruction) -> str:
         return "double"
     floats = types & {"f32", "f16", "bf16", "f16x2", "bf16x2"}
     return "fma" if floats and x.opcode in _FUSED else "integer"
+
+
+def _waits(x: Instruction) -> bool:
+    """Whether it waits for global memory, not for other blocks."""
+    is_load = x.opcode in ("ld", "atom") and kind(x) == "global"
+    return is_load and _ORDERING.isdisjoint(x.modifiers)
+
+
+def _meets(x: Instruction) -> bool:
+    """Whether a block tells the others with it that it has come (`meet_grid`)."""
+    return x.opcode == "atom" and "release" in x.modifiers
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,24 +199,22 @@ class Counted:
             sectors=totals["global cost"] * scale,
             block_sectors=sum(counters.footprint.values()) * scale,
             memory=self.memory(sizes),
-            waits=self._waits(),
+            waits=self._visits(_waits) / self.warps,
             barriers=barriers,
+            meetings=self._visits(_meets) / counters.blocks,
         )
         products = {unit: n * scale for unit, n in self._products().items()}
         return replace(work, **products)
 
-    def _waits(self) -> float:
-        """How often a warp comes to a basic block with loads of global memory."""
+    def _visits(self, asked: Callable[[Instruction], bool]) -> int:
+        """How often warps come to a basic block with such an instruction."""
         program = self.counters.program
-        waiting = [
+        found = (
             number
             for number, (first, stop) in enumerate(program.ranges)
-            if any(
-                x.opcode in ("ld", "atom") and kind(x) == "global"
-                for x in program.entry.instructions[first:stop]
-            )
-        ]
-        return sum(self.counters.warps[number] for number in waiting) / self.warps
+            if any(map(asked, program.entry.instructions[first:stop]))
+        )
+        return sum(self.counters.warps[number] for number in found)
 
     def _products(self) -> Counter[str]:
         """Fused multiply-adds on tensor cores, by the field of `Work`."""

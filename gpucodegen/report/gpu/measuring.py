@@ -21,7 +21,8 @@ BUDGET = 1 << 28
 BLOCKS = 32
 """Blocks of a launch that are executed, where nothing else is asked for."""
 PATIENCE = 40_000
-"""Visits to basic blocks after which a block is given up."""
+"""Visits to basic blocks after which a block is given up; fewer where more than
+`BLOCKS` have to run together."""
 LAUNCHES = 4096
 """Launches after which a function is stopped."""
 _GOLDEN = 0.6180339887498949
@@ -151,7 +152,9 @@ class MeasuredModule:
 
         Blocks that wait for each other run together.
         """
-        chosen = sample(grid[0] * grid[1] * grid[2], self.device.most)
+        blocks = grid[0] * grid[1] * grid[2]
+        chosen = sample(blocks, self.device.most)
+        together = max(BLOCKS, blocks if cooperative else 1)
 
         def run(only: Sequence[int] | None) -> Counters:
             done = self.module.launch(
@@ -165,7 +168,7 @@ class MeasuredModule:
                 check=False,
                 measure=True,
                 only=only,
-                patience=PATIENCE,
+                patience=PATIENCE * BLOCKS // together,
             )
             assert done.counters is not None
             return done.counters

@@ -27,6 +27,10 @@ from gpucodegen.tiling.machine.gpu.limits import WARP
 
 LATENCY_L1, LATENCY_L2, LATENCY_MEMORY, BARRIER = 33, 260, 480, 30
 """Clocks until a load from there arrives, and of a barrier; as published for sm_90."""
+MEETING = 1500
+"""Nanoseconds of a barrier of the grid with one block on each multiprocessor; published
+for V100 (Zhang et al., "A study of single and multi-device synchronization methods in
+NVIDIA GPUs", 2020), assumed for the others."""
 BUSY_LATENCY = 600
 """Nanoseconds of a load while the memory is busy: the most that was published."""
 START = 2400
@@ -62,8 +66,8 @@ class Work:
     ``wavefronts`` turns of shared memory, ``sectors`` those of 32 bytes that warps ask
     for, ``block_sectors`` those of them that are new to their block, ``memory`` bytes
     that the device's memory moves at least.  ``waits``: how often one warp waits for a
-    load, ``barriers`` for a barrier.  ``abreast``: blocks that read the same data do so
-    together, so all wait for memory.
+    load, ``barriers`` for a barrier, ``meetings`` for all other blocks.  ``abreast``:
+    blocks that read the same data do so together, so all wait for memory.
     """
 
     blocks: int
@@ -82,6 +86,7 @@ class Work:
     memory: float = 0
     waits: float = 0
     barriers: float = 0
+    meetings: float = 0
     abreast: bool = False
 
 
@@ -150,7 +155,7 @@ def estimate(device: GpuDevice, resident: int, work: Work) -> Estimate:
     }
     clocks[Unit.L2] = max(clocks[Unit.L2], work.block_sectors * SECTOR / device.l2_rate)
     clocks[Unit.MEMORY] = work.memory * device.clock / device.copy_bandwidth
-    clocks[Unit.LATENCY] = ceil(most / running) * _waiting(work)
+    clocks[Unit.LATENCY] = ceil(most / running) * _waiting(device, work)
     clocks[Unit.LAUNCH] = START * device.clock
     return Estimate({unit: value for unit, value in clocks.items() if value})
 
@@ -187,7 +192,7 @@ def tensor_rates(processor: Multiprocessor, work: Work) -> Sequence[tuple[float,
     return [(count, rate) for count, rate in rates if count and rate]
 
 
-def _waiting(work: Work) -> float:
+def _waiting(device: GpuDevice, work: Work) -> float:
     """Clocks that a block needs if nothing else slows it: its waits, its instructions.
 
     Its own warps take turns at the schedulers; the others are not there to fill gaps.
@@ -202,4 +207,5 @@ def _waiting(work: Work) -> float:
     warps = ceil(work.threads / WARP)
     turns = ceil(warps / SCHEDULERS)
     own = work.instructions / (work.blocks * warps) * turns
-    return own + work.waits * load + work.barriers * BARRIER
+    met = work.barriers * BARRIER + work.meetings * MEETING * device.clock
+    return own + work.waits * load + met

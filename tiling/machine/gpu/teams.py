@@ -1,36 +1,48 @@
 """How many threads walk a program of steps: the team of least estimated clocks.
 
 A step ends with a barrier, which costs more among blocks than within one.  Its parallel
-iterations are dealt out to the threads.  A round of them takes a multiprocessor
+loops are dealt out to the threads, which takes rounds.  A step takes a multiprocessor
 
-    max(threads operations / lanes, latency + DEPENDENT operations)
+    rounds (waits latency + DEPENDENT operations) / together
+    + warps max(operations / schedulers, sectors SECTOR / rate)
 
-clocks: what it issues, or what one thread waits for.  Nothing in it was measured by
-this project.
+clocks: what one thread waits for, and what all of its warps' iterations issue or move.
+These add up, for a step is too short to hide one behind the other.  A thread waits for
+several iterations together (`side_by_side`).  Programs that do not depend on each other
+have a team each, within one block (`LaneTeams`), and no block waits for another.
+Nothing in it was measured by this project.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from math import ceil
+from dataclasses import dataclass, replace
+from itertools import combinations, pairwise
+from math import ceil, prod
 
-from gpucodegen.tiling.machine.gpu.devices import SCHEDULERS, GpuDevice
-from gpucodegen.tiling.machine.gpu.estimate import BARRIER, LATENCY_L2
+from gpucodegen.tiling.machine.gpu.devices import SCHEDULERS, SECTOR, GpuDevice
+from gpucodegen.tiling.machine.gpu.estimate import (
+    BARRIER,
+    LATENCY_L2,
+    MEETING,
+    busiest,
+)
 from gpucodegen.tiling.machine.gpu.limits import WARP
 from gpucodegen.tiling.machine.gpu.products.plan import DEFAULT
 from gpucodegen.tiling.machine.menu import Choose, least
 
-MEETING = 1500
-"""Nanoseconds of a barrier of the grid with one block on each multiprocessor; published
-for V100 (Zhang et al., "A study of single and multi-device synchronization methods in
-NVIDIA GPUs", 2020), assumed for the others."""
 DEPENDENT = 4
 """Clocks of an operation that waits for the one before."""
-THREADS = (32, 64, 128, 256, 512)
-"""More threads of a block would leave each less than 128 registers."""
+THREADS = (32, 64, 128, 256, 512, 1024)
+"""Of a block; 1024 leave each 64 registers, which is enough for what steps do."""
+TOGETHER = 4
+"""Iterations that a thread runs side by side, where it has so many."""
 UNKNOWN = 1 << 16
-"""Iterations of a step whose extents are not known."""
+"""Iterations of a loop whose extent is not known."""
+DIMENSIONS = 3
+"""Loops of a nest that are dealt out at most."""
+
+Extents = tuple[int | None, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,30 +52,115 @@ class StepTeam:
     blocks: int
     threads: int
 
+    @property
+    def positions(self) -> tuple[int, ...]:
+        """How a thread's number is written: its block, its warp, its lane.
+
+        >>> StepTeam(4, 64).positions, StepTeam(1, 64).positions
+        ((4, 2, 32), (2, 32))
+        """
+        warp = min(WARP, self.threads)
+        inside = (self.threads // warp, warp)
+        return (self.blocks, *inside) if self.blocks > 1 else inside
+
+
+@dataclass(frozen=True, slots=True)
+class LaneTeams:
+    """Blocks of ``lanes`` independent programs, each walked by ``members`` threads.
+
+    Neighbouring threads are of different programs.  Members of each are a multiple of
+    those of a warp.
+    """
+
+    lanes: int
+    members: int
+
+    @property
+    def threads(self) -> int:
+        """Threads of a block."""
+        return self.lanes * self.members
+
+    @property
+    def positions(self) -> tuple[int, ...]:
+        """How a member's number is written: its warp, and its place in the warp.
+
+        >>> LaneTeams(8, 32).positions, LaneTeams(1, 256).positions
+        ((8, 4), (8, 32))
+        """
+        inside = max(1, WARP // self.lanes)
+        return self.members // inside, inside
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """An access of memory that an iteration makes some ``times``.
+
+    ``along``: bytes from one iteration of the innermost loop to the next, ``across``:
+    from one program to its neighbour.  None where these differ.
+    """
+
+    along: int | None
+    across: int | None = 0
+    times: int = 1
+
+    def sectors(self, neighbours: int, lanes: int) -> int:
+        """Sectors that a warp moves for neighbouring iterations of several programs.
+
+        >>> [Access(stride).sectors(32, 1) for stride in (0, 4, 8, 4096)]
+        [1, 4, 8, 32]
+        >>> Access(4096, 8).sectors(4, 8)
+        8
+        """
+        if self.along is None or self.across is None:
+            return lanes * neighbours
+        starts = {
+            (n * self.along + lane * self.across) // SECTOR
+            for n in range(neighbours)
+            for lane in range(lanes)
+        }
+        return len(starts)
+
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """``iterations`` that may run at once, None if not known, of some operations.
+    """A nest of parallel loops of some ``extents``, None where that is not known.
 
-    ``varies``: these are a mean, of steps of any number of iterations.
+    An iteration does some ``operations``, and ``waits`` so often for memory, one wait
+    after the other.  ``dealt``: innermost loops that threads divide, the others are
+    walked by all.  ``times``: how often the step is taken.  ``varies``: its extents are
+    a mean.  ``is_straight``: iterations of the innermost loop may run side by side.
     """
 
-    iterations: int | None
+    extents: Extents
     operations: int
+    waits: int = 1
+    accesses: tuple[Access, ...] = ()
+    dealt: int = DIMENSIONS
+    times: float = 1
     varies: bool = False
+    is_straight: bool = False
 
 
 def mean_step(steps: Sequence[Step]) -> Step:
     """A step as it is in the mean over these.
 
-    >>> mean_step([Step(30, 4), Step(10, 4)])
-    Step(iterations=20, operations=4, varies=True)
+    >>> mean_step([Step((30,), 4), Step((10,), 4)]).extents
+    (20,)
     """
-    counts = [step.iterations for step in steps]
+    extents = [_mean(each) for each in zip(*(s.extents for s in steps), strict=True)]
+    return replace(
+        steps[0],
+        extents=tuple(extents),
+        operations=sum(step.operations for step in steps) // len(steps),
+        waits=ceil(sum(step.waits for step in steps) / len(steps)),
+        times=sum(step.times for step in steps) / len(steps),
+        varies=len({step.extents for step in steps}) > 1,
+    )
+
+
+def _mean(counts: Sequence[int | None]) -> int | None:
     known = [count for count in counts if count is not None]
-    operations = sum(step.operations for step in steps) // len(steps)
-    mean = sum(known) // len(known) if len(known) == len(counts) else None
-    return Step(mean, operations, len(set(counts)) > 1)
+    return sum(known) // len(known) if len(known) == len(counts) else None
 
 
 def plan_steps(
@@ -71,10 +168,10 @@ def plan_steps(
 ) -> StepTeam:
     """Who runs these steps in turn, again and again.
 
-    >>> plan_steps([Step(100, 10)]), plan_steps([Step(1000, 10)])
-    (StepTeam(blocks=1, threads=128), StepTeam(blocks=1, threads=512))
-    >>> plan_steps([Step(1000000, 10)])
-    StepTeam(blocks=132, threads=512)
+    >>> plan_steps([Step((100,), 10)]), plan_steps([Step((1000,), 10)])
+    (StepTeam(blocks=1, threads=128), StepTeam(blocks=1, threads=1024))
+    >>> plan_steps([Step((10000000,), 10)])
+    StepTeam(blocks=132, threads=1024)
     """
     counts = [1, *(1 << n for n in range(1, 16) if 1 << n < device.processors)]
     teams = [
@@ -82,27 +179,135 @@ def plan_steps(
         for blocks in (*counts, device.processors)
         for threads in THREADS
     ]
-    return choose(teams, lambda team: _all_clocks(team, steps, device))
+    return choose(teams, lambda team: _team_clocks(team, steps, device))
 
 
 def step_clocks(steps: Sequence[Step], *, device: GpuDevice = DEFAULT) -> float:
-    """Estimated clocks of these steps by their best team, once."""
-    return _all_clocks(plan_steps(steps, device=device), steps, device)
+    """Estimated clocks of these steps by their best team."""
+    return _team_clocks(plan_steps(steps, device=device), steps, device)
 
 
-def _all_clocks(team: StepTeam, steps: Sequence[Step], device: GpuDevice) -> float:
-    return sum(_clocks(team, step, device) for step in steps)
+def plan_lanes(
+    programs: int,
+    neighbours: Sequence[int],
+    steps: Sequence[Step],
+    *,
+    device: GpuDevice = DEFAULT,
+    choose: Choose = least,
+) -> LaneTeams:
+    """Who runs the steps of so many independent programs.
+
+    ``neighbours``: how many of them a block may have.
+
+    >>> rows = Step((512,), 6, accesses=(Access(8192, 8), Access(0, 8), Access(8192)))
+    >>> plan_lanes(1024, [1, 2, 4, 8, 16, 32], [rows])
+    LaneTeams(lanes=8, members=128)
+    """
+    teams = [
+        LaneTeams(lanes, threads // (lanes * inside) * inside)
+        for lanes in neighbours
+        for inside in (max(1, WARP // lanes),)
+        for threads in THREADS
+    ]
+    return choose(teams, lambda team: lane_clocks(team, programs, steps, device))
 
 
-def _clocks(team: StepTeam, step: Step, device: GpuDevice) -> float:
-    iterations = UNKNOWN if step.iterations is None else step.iterations
-    rounds = _rounds(iterations / (team.blocks * team.threads), varies=step.varies)
-    issued = team.threads * step.operations / (SCHEDULERS * WARP)
-    waited = LATENCY_L2 + DEPENDENT * step.operations
+def lane_clocks(
+    team: LaneTeams, programs: int, steps: Sequence[Step], device: GpuDevice
+) -> float:
+    """Estimated clocks of all programs; blocks of a multiprocessor hide each other."""
+    blocks = ceil(programs / team.lanes)
+    most = busiest(blocks, device.processors)
+    running = min(most, max(1, max(THREADS) // team.threads))
+    load = _Load(team.lanes * running, min(blocks, device.processors), device)
+    return ceil(most / running) * sum(
+        step.times * (BARRIER + load.clocks(step, team.positions, team.lanes))
+        for step in steps
+    )
+
+
+def split(
+    extents: Sequence[int | None], positions: Sequence[int], most: int = DIMENSIONS
+) -> list[slice]:
+    """Which positions are along each of some nested loops, outermost first.
+
+    Neighbouring positions are joined, so that no loop divides a number; the split that
+    needs the fewest rounds is taken.  Loops beyond the innermost ``most``, and beyond
+    the positions, have none.
+
+    >>> [split(e, (132, 16, 32))[-1] for e in ([None], [9, 900], [9, 9, 9, 9])]
+    [slice(0, 3, None), slice(1, 3, None), slice(2, 3, None)]
+    """
+    most = min(most, len(positions))
+    alone = [slice(0, 0)] * max(0, len(extents) - most)
+    shared = extents[len(alone) :]
+    if not shared:
+        return alone
+    cuts = combinations(range(1, len(positions)), len(shared) - 1)
+    ways = [
+        [slice(first, last) for first, last in pairwise((0, *cut, len(positions)))]
+        for cut in cuts
+    ]
+
+    def rounds(way: Sequence[slice]) -> int:
+        known = [UNKNOWN if extent is None else extent for extent in shared]
+        counts = [prod(positions[part]) for part in way]
+        return prod(ceil(n / c) for n, c in zip(known, counts, strict=True))
+
+    return [*alone, *min(ways, key=rounds)]
+
+
+def side_by_side(extent: int | None, count: int) -> int:
+    """Iterations of a loop dealt out to so many threads that each runs side by side.
+
+    >>> [side_by_side(extent, 128) for extent in (100, 300, 4096, None)]
+    [1, 3, 4, 1]
+    """
+    return max(1, min(TOGETHER, ceil((extent or 0) / count)))
+
+
+def _team_clocks(team: StepTeam, steps: Sequence[Step], device: GpuDevice) -> float:
     barrier = BARRIER if team.blocks == 1 else MEETING * device.clock
-    return barrier + rounds * max(issued, waited)
+    load = _Load(1 / team.blocks, team.blocks, device)
+    return sum(
+        step.times * (barrier + load.clocks(step, team.positions)) for step in steps
+    )
 
 
-def _rounds(full: float, *, varies: bool) -> float:
-    """Rounds for so many full ones; the last round of steps that vary is half full."""
-    return max(1.0, full + 0.5) if varies else ceil(full)
+@dataclass(frozen=True, slots=True)
+class _Load:
+    """``programs`` on each of some multiprocessors, or a part of one; all in step."""
+
+    programs: float
+    processors: int
+    device: GpuDevice
+
+    def clocks(self, step: Step, positions: Sequence[int], lanes: int = 1) -> float:
+        """Clocks of a step, without its barrier."""
+        parts = split(step.extents, positions, step.dealt)
+        counts = [prod(positions[part]) for part in parts]
+        known = [UNKNOWN if extent is None else extent for extent in step.extents]
+        warps = max(1.0, self.programs * prod(known) / WARP)
+        neighbours = min(WARP // lanes, counts[-1]) if counts else 1
+        sectors = sum(a.times * a.sectors(neighbours, lanes) for a in step.accesses)
+        busy = max(step.operations / SCHEDULERS, sectors * SECTOR / self._rate)
+        waited = step.waits * LATENCY_L2 + DEPENDENT * step.operations
+        together = 1
+        if counts and step.is_straight:
+            together = side_by_side(step.extents[-1], counts[-1])
+        return _rounds(step, counts) * waited / together + warps * busy
+
+    @property
+    def _rate(self) -> float:
+        """Bytes per clock between a multiprocessor and the L2 cache."""
+        fair = self.device.l2_rate / self.processors
+        return min(self.device.multiprocessor.l2_rate, fair)
+
+
+def _rounds(step: Step, counts: Sequence[int]) -> float:
+    """Rounds of all loops; the last round of extents that vary is half full."""
+    rounds = 1.0
+    for extent, count in zip(step.extents, counts, strict=True):
+        full = (UNKNOWN if extent is None else extent) / count
+        rounds *= max(1.0, full + 0.5) if step.varies and count > 1 else ceil(full)
+    return max(rounds, 1.0)

@@ -5,6 +5,7 @@
 - `deals`: which loops need no barrier between them
 - `threads`: parallel loops divided among threads
 - `spread`: nested parallel loops spread over threads, loop by loop
+- `steps`: what is done between barriers, in numbers
 - `dealing`: what divides loops, rows and reductions
 - `phases`: barriers where threads have to meet
 - `program`: the whole block

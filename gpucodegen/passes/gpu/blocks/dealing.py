@@ -20,8 +20,14 @@ from gpucodegen.passes.gpu.blocks.rows.free_reductions import reduction_of
 from gpucodegen.passes.gpu.blocks.rows.reduce import reduce
 from gpucodegen.passes.gpu.blocks.rows.scans import scan, scan_of
 from gpucodegen.passes.gpu.blocks.rows.team import Team
-from gpucodegen.passes.gpu.blocks.spread import divides, parallel_chain, spread
+from gpucodegen.passes.gpu.blocks.spread import (
+    divides,
+    is_straight,
+    parallel_chain,
+    spread,
+)
 from gpucodegen.passes.gpu.blocks.threads import dealt_loops, dealt_row, divide
+from gpucodegen.tiling.machine.gpu.teams import side_by_side
 from gpucodegen.tiling.proof.dependences import Dependence
 
 LOADS = frozenset({"affine.load", "memref.load", "affine.vector_load"})
@@ -51,7 +57,10 @@ class LoopsDealt:
             extents.append(None if run is None else max(len(run), 1))
             middles = inside(loop, middles)
         most = 1 if divides(chain) else len(chain)
-        return partial(spread, chain=chain, lanes=team.lanes(extents, most))
+        lanes = team.lanes(extents, most)
+        straight = is_straight(chain)
+        together = side_by_side(extents[-1], lanes[-1][1]) if straight else 1
+        return partial(spread, chain=chain, lanes=lanes, together=together)
 
     def is_of_one_member(
         self, found: Sequence[Dependence], before: Operation, after: Operation

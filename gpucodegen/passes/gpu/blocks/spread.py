@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from gpucodegen.dialects import affine
 from gpucodegen.dialects.shared.transfers import TRANSFERS
 from gpucodegen.ir.affine.expressions import AffineExpr, Binary
-from gpucodegen.ir.operation import Operation, Value, substitute_values
+from gpucodegen.ir.operation import Operation, Value, clone, substitute_values
 from gpucodegen.passes.analysis.queries import NestAnalysis
 from gpucodegen.passes.framework.builder import Builder
 from gpucodegen.passes.framework.indexing import Index, compact, from_map, substituted
@@ -29,6 +29,16 @@ def _divides(expression: AffineExpr) -> bool:
     return here or _divides(expression.lhs) or _divides(expression.rhs)
 
 
+def is_straight(chain: Sequence[Operation]) -> bool:
+    """Whether iterations of the innermost loop are plain operations that load.
+
+    Bounds that divide make proofs too long if there are several of them.
+    """
+    body = inner_operations(chain[-1])
+    loads = any(op.name == "affine.load" for op in body)
+    return loads and not divides(chain) and not any(op.regions for op in body)
+
+
 def parallel_chain(op: Operation, analysis: NestAnalysis) -> list[Operation]:
     """The perfectly nested parallel loops from ``op`` inwards, of any bounds.
 
@@ -47,27 +57,61 @@ def parallel_chain(op: Operation, analysis: NestAnalysis) -> list[Operation]:
 
 
 def spread(
-    b: Builder, chain: Sequence[Operation], lanes: Sequence[tuple[Index, int]]
+    b: Builder,
+    chain: Sequence[Operation],
+    lanes: Sequence[tuple[Index, int]],
+    together: int = 1,
 ) -> None:
-    """Let every thread run each so many-th iteration of nested parallel loops."""
+    """Let every thread run each so many-th iteration of nested parallel loops.
+
+    ``together``: iterations of the innermost loop that a thread runs side by side, so
+    that it waits for the loads of all of them at once.
+    """
     body = inner_operations(chain[-1])
 
     def level(inner: Builder, depth: int, values: dict[Value, Value]) -> None:
-        if depth == len(chain):
-            inner.operations += [substitute_values(o, values) for o in body]
-            return
         loop = affine.For(chain[depth])
         place, count = lanes[depth]
         known = {old: Index.of(new) for old, new in values.items()}
         lowers = from_map(loop.lower_map, loop.lower_operands)
         uppers = from_map(loop.upper_map, loop.upper_operands)
-        first = place * loop.step
-        inner.loop(
-            [compact(substituted(lower, known) + first) for lower in lowers],
-            [substituted(upper, known) for upper in uppers],
-            lambda i, iv: level(i, depth + 1, {**values, loop.iv: iv}),
-            step=loop.step * count,
-            hint=loop.iv.name,
-        )
+        starts = [
+            compact(substituted(lower, known) + place * loop.step) for lower in lowers
+        ]
+        ends = [substituted(upper, known) for upper in uppers]
+        stride, hint = loop.step * count, loop.iv.name
+
+        def one(i: Builder, iv: Value) -> None:
+            now = {**values, loop.iv: iv}
+            if depth + 1 < len(chain):
+                level(i, depth + 1, now)
+            else:
+                i.operations += [substitute_values(o, now) for o in body]
+
+        def several(i: Builder, iv: Value) -> None:
+            last = Index.of(iv) + (together - 1) * stride
+            i.guard(
+                [compact(end - 1 - last) for end in ends],
+                lambda whole: _side_by_side(whole, body, places(whole, iv)),
+                lambda rest: rest.loop(iv, ends, one, step=stride, hint=hint),
+            )
+
+        def places(i: Builder, iv: Value) -> list[dict[Value, Value]]:
+            others = [Index.of(iv) + n * stride for n in range(1, together)]
+            found = [iv, *(i.index(other, hint) for other in others)]
+            return [{**values, loop.iv: place} for place in found]
+
+        joins = together > 1 and depth + 1 == len(chain)
+        step = stride * together if joins else stride
+        inner.loop(starts, ends, several if joins else one, step=step, hint=hint)
 
     level(b, 0, {})
+
+
+def _side_by_side(
+    b: Builder, body: Sequence[Operation], known: list[dict[Value, Value]]
+) -> None:
+    """Copies of a body, operation by operation; ``known``: what values are in each."""
+    for op in body:
+        for values in known:
+            b.operations.append(clone(op, values))

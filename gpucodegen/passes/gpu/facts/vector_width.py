@@ -80,7 +80,7 @@ def address_of(access: Operation, definitions: Definitions) -> Address | None:
     position = 1 if access.name == "affine.store" else 0
     buffer = access.operands[position]
     given = from_map(affine.map_of(access), access.operands[position + 1 :])
-    indices = tuple(_composed(index, definitions) for index in given)
+    indices = tuple(composed(index, definitions) for index in given)
     ty = buffer.type
     form = strided_form(ty) if isinstance(ty, MemRefType) else None
     size = element_bytes(element_type(ty))
@@ -169,14 +169,14 @@ def _factor(index: Index, along: Value) -> int | None:
     return None
 
 
-def _composed(index: Index, definitions: Definitions) -> Index:
+def composed(index: Index, definitions: Definitions) -> Index:
     """The index in terms of variables that no ``affine.apply`` makes."""
     known: dict[Value, Index] = {}
     for value in index.values:
         made = definitions.get(value)
         if made is not None and made.name == "affine.apply":
             (inner,) = from_map(affine.map_of(made), made.operands)
-            known[value] = _composed(inner, definitions)
+            known[value] = composed(inner, definitions)
     return substituted(index, {**_themselves(index), **known}) if known else index
 
 

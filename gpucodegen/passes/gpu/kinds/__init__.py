@@ -6,6 +6,7 @@
 - `reductions`: rows, columns and whole arrays, and chains of a row
 - `streams`: elementwise nests, 16 bytes an access
 - `transposes`: tiles turned around in shared memory
+- `lane_teams`: parallel loops around programs of steps, a team for each iteration
 - `thread_mapping`: a thread for each iteration of parallel loops
 - `time_tiles`: time loops around stencils, several steps in a launch
 - `stepped`: sequential loops around parallel ones, in one kernel with barriers
@@ -23,6 +24,7 @@ from collections.abc import Callable
 from gpucodegen.ir.operation import Operation
 from gpucodegen.passes.gpu.kinds.block_programs import block_program_of
 from gpucodegen.passes.gpu.kinds.host_loops import host_loop
+from gpucodegen.passes.gpu.kinds.lane_teams import lane_teams
 from gpucodegen.passes.gpu.kinds.nest import Nest
 from gpucodegen.passes.gpu.kinds.reductions.kind import reductions_of
 from gpucodegen.passes.gpu.kinds.stepped import stepped
@@ -39,6 +41,7 @@ KINDS: tuple[Kind, ...] = (
     reductions_of,
     transposes_of,
     streams_of,
+    lane_teams,
     threads_of,
     time_tiles_of,
     stepped,

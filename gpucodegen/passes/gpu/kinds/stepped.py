@@ -6,19 +6,12 @@ and meet at barriers of the grid.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
-from gpucodegen.dialects import affine
 from gpucodegen.ir.operation import Operation, Value
 from gpucodegen.ir.types import I32, MemRefType
 from gpucodegen.passes.analysis.lifting import Surroundings
 from gpucodegen.passes.analysis.queries import NestAnalysis, analyse
-from gpucodegen.passes.analysis.work import (
-    Middles,
-    expected_work,
-    inside,
-    iterations,
-)
 from gpucodegen.passes.contraction.gpu.forms import paying_contraction
 from gpucodegen.passes.framework.builder import Builder
 from gpucodegen.passes.framework.indexing import Index
@@ -26,20 +19,18 @@ from gpucodegen.passes.gpu.blocks.dealing import LOADS, LoopsDealt
 from gpucodegen.passes.gpu.blocks.phases import STORES, Phases
 from gpucodegen.passes.gpu.blocks.rows.team import Team
 from gpucodegen.passes.gpu.blocks.spread import parallel_chain
+from gpucodegen.passes.gpu.blocks.steps import Steps
 from gpucodegen.passes.gpu.kinds.nest import Nest
 from gpucodegen.passes.gpu.launches.gpu_launch import KernelBody, thread_index
 from gpucodegen.passes.loops.order.distribution import distribute
 from gpucodegen.passes.prepare.affine.dead_code import has_no_effect
-from gpucodegen.tiling.machine.gpu.limits import WARP
-from gpucodegen.tiling.machine.gpu.teams import Step, StepTeam, mean_step, plan_steps
+from gpucodegen.tiling.machine.gpu.teams import UNKNOWN, StepTeam, plan_steps
 
 STRUCTURE = frozenset({"affine.for", "affine.if"})
 PLAIN = STORES | LOADS | {"affine.yield"}
 """Operations that each thread may run beside those without effects."""
 ROUNDS = 3
 """How often loops are distributed: each time one level further in."""
-PARTS = 4
-"""Parts of the outermost loop in whose middles a step is looked at: it may shrink."""
 
 
 def stepped(nest: Nest) -> list[Operation] | None:
@@ -47,38 +38,40 @@ def stepped(nest: Nest) -> list[Operation] | None:
     op = nest.op
     if not nest.mapper.time_tiles:
         return None
-    if op.name != "affine.for" or op.results or not _is_plain(op, nest.analysis):
+    if op.name != "affine.for" or op.results or not is_plain(op, nest.analysis):
         return None
     made, _ = distributed(op, nest.context, nest.mapper.surroundings)
     nest = nest.of(made)
-    chains = list(_chains(nest.op, nest.analysis, inside(nest.op, {})))
-    if not chains or (nest.mapper.contractions and _multiplies(chains)):
+    if nest.mapper.contractions and _multiplies(nest.op, nest.analysis):
         return None
-    places = (inside(nest.op, {}, part, PARTS) for part in range(PARTS))
-    found = (_chains(nest.op, nest.analysis, place) for place in places)
-    seen = ([step_of(*chain) for chain in chains] for chains in found)
-    steps = [mean_step(each) for each in zip(*seen, strict=True)]
+    steps = Steps(nest.analysis, assumed=UNKNOWN).of([nest.op])
+    if not any(step.extents for step in steps):
+        return None
     choose = nest.mapper.plans.of("team")
     return _launched(nest, nest.mapper.team or plan_steps(steps, choose=choose))
 
 
 def distributed(
-    op: Operation, context: Sequence[Operation], surroundings: Surroundings
+    op: Operation,
+    context: Sequence[Operation],
+    surroundings: Surroundings,
+    around: int = 0,
 ) -> tuple[Operation, NestAnalysis]:
     """The nest with parallel loops around other parallel loops taken apart.
 
-    An outermost loop stays one.
+    An outermost loop stays one, and so do those ``around`` programs of their own.
     """
     analysis = analyse([op], context, surroundings)
     for _ in range(ROUNDS):
-        made = op if parallel_chain(op, analysis) else _distributed(op, analysis)
+        is_whole = not around and parallel_chain(op, analysis)
+        made = op if is_whole else _distributed(op, analysis, around)
         if made is op:
             break
         op, analysis = made, analyse([made], context, surroundings)
     return op, analysis
 
 
-def _is_plain(op: Operation, analysis: NestAnalysis) -> bool:
+def is_plain(op: Operation, analysis: NestAnalysis) -> bool:
     """Whether all threads may walk it: loops, conditions, accesses, arithmetic.
 
     Memory is of one thread, so it may only be made inside of parallel loops.
@@ -89,18 +82,18 @@ def _is_plain(op: Operation, analysis: NestAnalysis) -> bool:
         made = any(isinstance(value.type, MemRefType) for value in op.results)
         return not made and (op.name in PLAIN or has_no_effect(op))
     bodies = (block for region in op.regions for block in region.blocks)
-    return all(_is_plain(o, analysis) for b in bodies for o in b.operations)
+    return all(is_plain(o, analysis) for b in bodies for o in b.operations)
 
 
-def _distributed(op: Operation, analysis: NestAnalysis) -> Operation:
+def _distributed(op: Operation, analysis: NestAnalysis, around: int) -> Operation:
     """The nest with parallel loops around other parallel loops taken apart."""
 
-    def rewritten(operations: Sequence[Operation]) -> list[Operation]:
-        return [new for inner in operations for new in one(inner)]
+    def rewritten(operations: Sequence[Operation], around: int) -> list[Operation]:
+        return [new for inner in operations for new in one(inner, around)]
 
-    def one(inner: Operation) -> list[Operation]:
+    def one(inner: Operation, around: int) -> list[Operation]:
         chain = parallel_chain(inner, analysis)
-        if chain:
+        if chain and not around:
             last = chain[-1].body.operations
             has_more = any(parallel_chain(o, analysis) for o in last)
             return distribute(inner, analysis) if has_more else [inner]
@@ -108,7 +101,10 @@ def _distributed(op: Operation, analysis: NestAnalysis) -> Operation:
             return [inner]
         regions = tuple(
             type(region)(
-                tuple(b.with_operations(rewritten(b.operations)) for b in region.blocks)
+                tuple(
+                    b.with_operations(rewritten(b.operations, max(0, around - 1)))
+                    for b in region.blocks
+                )
             )
             for region in inner.regions
         )
@@ -119,50 +115,24 @@ def _distributed(op: Operation, analysis: NestAnalysis) -> Operation:
         )
         return [inner if same else inner.with_(regions=regions)]
 
-    (made,) = one(op)
+    (made,) = one(op, around)
     return made
 
 
-Chain = tuple[list[Operation], Middles]
-
-
-def _chains(op: Operation, analysis: NestAnalysis, middles: Middles) -> Iterator[Chain]:
-    """Nested parallel loops that no other parallel loop is around."""
-    chain = parallel_chain(op, analysis)
-    if chain:
-        yield chain, middles
-        return
-    is_new = op.name == "affine.for" and affine.For(op).iv not in middles
-    within = inside(op, middles) if is_new else middles
-    for region in op.regions:
-        for block in region.blocks:
-            for inner in block.operations:
-                yield from _chains(inner, analysis, within)
-
-
-def _multiplies(chains: Sequence[Chain]) -> bool:
+def _multiplies(op: Operation, analysis: NestAnalysis) -> bool:
     """Whether a contraction is among the parallel nests: its kernel is better."""
-    return any(paying_contraction(chain[0]) for chain, _ in chains)
-
-
-def step_of(chain: Sequence[Operation], middles: Middles) -> Step:
-    """The iterations of parallel loops, and what each of them runs."""
-    count: int | None = 1
-    for loop in chain:
-        run = iterations(loop, middles)
-        count = None if run is None or count is None else count * len(run)
-        middles = inside(loop, middles)
-    body = chain[-1].body.operations[:-1]
-    amounts = [expected_work(op, middles) for op in body]
-    return Step(count, sum(amount or 1 for amount in amounts))
+    if parallel_chain(op, analysis):
+        return paying_contraction(op) is not None
+    bodies = (block for region in op.regions for block in region.blocks)
+    return any(_multiplies(o, analysis) for body in bodies for o in body.operations)
 
 
 def _launched(nest: Nest, plan: StepTeam) -> list[Operation]:
     """The kernel, and the word at which its blocks meet."""
     location = nest.op.location
     before, after, b = Builder(location), Builder(location), Builder(location)
-    lanes = min(WARP, plan.threads)
-    block = (lanes, plan.threads // lanes, 1)
+    *_, warps, lanes = plan.positions
+    block = (lanes, warps, 1)
     positions = [
         (Index.of(thread_index(b, "thread_id", name, f"t{name}")), extent)
         for name, extent in (("y", block[1]), ("x", block[0]))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import combinations, pairwise
 from math import prod
 
 from gpucodegen.dialects.shared.combiners import GPU_KINDS, Combiner
@@ -13,7 +12,7 @@ from gpucodegen.ir.operation import Region, Value
 from gpucodegen.ir.types import FloatType, IntegerType, Type
 from gpucodegen.passes.framework.builder import Builder
 from gpucodegen.passes.framework.indexing import Index, compact
-from gpucodegen.tiling.machine.gpu.teams import UNKNOWN
+from gpucodegen.tiling.machine.gpu.teams import DIMENSIONS, split
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,33 +58,16 @@ class Team:
         return total
 
     def lanes(
-        self, extents: Sequence[int | None], most: int = 3
+        self, extents: Sequence[int | None], most: int = DIMENSIONS
     ) -> list[tuple[Index, int]]:
         """Positions along each of some nested loops, outermost first, and their counts.
-
-        Neighbouring positions are joined, so that no loop divides a number; the split
-        that needs the fewest rounds is taken.  Loops beyond the innermost ``most``, and
-        beyond the positions, get one.
 
         >>> team = Team(tuple((Index.of(0), n) for n in (132, 16, 32)))
         >>> [[n for _, n in team.lanes(e)] for e in ([None], [9, 900], [9, 9, 9, 9])]
         [[67584], [132, 512], [1, 132, 16, 32]]
         """
-        most = min(most, len(self.positions))
-        alone = [(Index.of(0), 1)] * max(0, len(extents) - most)
-        shared = extents[len(alone) :]
-        splits = combinations(range(1, len(self.positions)), len(shared) - 1)
-        ways = [
-            [_joined(self.positions[i:j]) for i, j in pairwise((0, *cuts, None))]
-            for cuts in splits
-        ]
-
-        def rounds(way: Sequence[tuple[Index, int]]) -> int:
-            known = [UNKNOWN if extent is None else extent for extent in shared]
-            counts = [count for _, count in way]
-            return prod(-(-n // c) for n, c in zip(known, counts, strict=True))
-
-        return [*alone, *min(ways, key=rounds)]
+        parts = split(extents, [count for _, count in self.positions], most)
+        return [_joined(self.positions[part]) for part in parts]
 
 
 def _joined(positions: Sequence[tuple[Index, int]]) -> tuple[Index, int]:

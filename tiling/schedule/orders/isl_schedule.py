@@ -7,7 +7,7 @@ outer loops be parallel). What isl answers is checked like any other schedule.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from enum import Enum
 from functools import reduce
 
@@ -36,9 +36,15 @@ PATIENCE = 40
 
 
 def find_schedule(
-    nest: UnitNest, *, parallel: Parallel = Parallel.OUTSIDE
+    nest: UnitNest,
+    *,
+    parallel: Parallel = Parallel.OUTSIDE,
+    first: Mapping[str, tuple[str, ...]] | None = None,
 ) -> Schedule | Refusal:
     """The schedule of isl's algorithm within the limits.
+
+    ``first``: outer times that are settled, of one length.  isl orders what they leave
+    open.
 
     >>> from gpucodegen.tiling.proof.dependences import dependences
     >>> from gpucodegen.tiling.model.relations import model
@@ -53,16 +59,30 @@ def find_schedule(
     """
     solver = nest.model.solver
     with solver.more(PATIENCE):
-        found = solver.ask(lambda: _schedule(nest, parallel), None)
+        found = solver.ask(lambda: _schedule(nest, parallel, first), None)
     times = None if found is None else _times(nest, found)
     if times is None:
         reason = "isl's scheduler gave no answer within its limits"
         return Refusal(reason, undecided=True)
+    if first is not None:
+        times = _after(first, times)
     return nest.check(times) or nest.schedule(compact(times))
 
 
-def _schedule(nest: UnitNest, parallel: Parallel) -> islpy.UnionMap:
-    """The flat schedule, unit by unit."""
+def _after(
+    first: Mapping[str, tuple[str, ...]], inner: Mapping[str, tuple[str, ...]]
+) -> dict[str, tuple[str, ...]]:
+    """The times, without the entries of the inner ones that the first ones repeat."""
+    settled = [*zip(*first.values(), strict=True)]
+    entries = zip(*(inner[name] for name in first), strict=True)
+    rows = [*settled, *(entry for entry in entries if entry not in settled)]
+    return dict(zip(first, zip(*rows, strict=True), strict=True))
+
+
+def _schedule(
+    nest: UnitNest, parallel: Parallel, first: Mapping[str, tuple[str, ...]] | None
+) -> islpy.UnionMap:
+    """The flat schedule, unit by unit, of what runs at one of the first times."""
     context = nest.model.solver.context
     context.set_schedule_algorithm(parallel.value)
     context.set_schedule_outer_coincidence(int(parallel is Parallel.OUTSIDE))
@@ -76,7 +96,11 @@ def _schedule(nest: UnitNest, parallel: Parallel) -> islpy.UnionMap:
     order = islpy.UnionMap.empty(domain.get_space())
     for dependence, source, sink in nest.ordered():
         ends = dependence.source.instances.values, dependence.sink.instances.values
-        pairs = dependence.pairs.apply_domain(ends[0]).apply_range(ends[1])
+        pairs = dependence.pairs
+        if first is not None:
+            begin, end = nest.times_of(dependence, first[source.name], first[sink.name])
+            pairs = pairs.intersect(begin.apply_range(end.reverse()))
+        pairs = pairs.apply_domain(ends[0]).apply_range(ends[1])
         named = pairs.set_tuple_name(IN, ids[source.name])
         order = order.union(named.set_tuple_name(OUT, ids[sink.name]))
     order = order.coalesce()
