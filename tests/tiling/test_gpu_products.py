@@ -10,7 +10,11 @@ from hypothesis import strategies as st
 from gpucodegen.ptx.execution.counting import cost
 from gpucodegen.tiling.machine.gpu.devices import portable_shared
 from gpucodegen.tiling.machine.gpu.products.banks import wavefronts
-from gpucodegen.tiling.machine.gpu.products.candidates import CANDIDATES, SharedTiles
+from gpucodegen.tiling.machine.gpu.products.block_order import memory
+from gpucodegen.tiling.machine.gpu.products.candidates import (
+    CANDIDATES,
+    SharedTiles,
+)
 from gpucodegen.tiling.machine.gpu.products.copies import tile_copy
 from gpucodegen.tiling.machine.gpu.products.lanes import LaneMap
 from gpucodegen.tiling.machine.gpu.products.plan import (
@@ -99,3 +103,10 @@ def test_every_candidate_fits_a_block(plan: SharedTiles, element: int) -> None:
 def test_plans_fill_the_device(product: Product) -> None:
     plan = plan_contraction(product, splits=(1, 2, 4, 8))
     assert Counts(plan, product).blocks >= DEFAULT.processors
+
+
+def test_what_windows_use_several_times_comes_once() -> None:
+    pixels, filters = 32 * 58 * 58 * 64, 9 * 64 * 64
+    image = Product(32 * 56 * 56, 64, 9 * 64, read=pixels + filters, plain=False)
+    sums = 2 * image.rows * image.columns
+    assert memory(CANDIDATES[0], image, DEFAULT) == (pixels + filters + sums) * 4

@@ -4,8 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from math import prod
 
-from gpucodegen.ir.types import F32, IntegerType, element_bytes, element_type
+from gpucodegen.dialects.memref.layouts import strided_form
+from gpucodegen.ir.types import (
+    F32,
+    IntegerType,
+    MemRefType,
+    element_bytes,
+    element_type,
+)
 from gpucodegen.passes.contraction.fragments.factors import (
     PASSES,
     on_tensor_cores,
@@ -129,7 +137,24 @@ def _facts(
         integer=isinstance(sums, IntegerType),
         passes=PASSES[contraction.precision] if is_single else 1,
         result=element_bytes(element_type(contraction.result.memref.type)) or 4,
+        read=_read(contraction),
     )
+
+
+def _read(contraction: Contraction) -> int | None:
+    """Elements of the arrays of both factors; views may show one several times."""
+    total = 0
+    for factor in (contraction.left, contraction.right):
+        ty = factor.memref.type
+        form = strided_form(ty) if isinstance(ty, MemRefType) else None
+        if not isinstance(ty, MemRefType) or form is None or not factor.is_of_one:
+            return None
+        if None in ty.shape or None in form.strides:
+            return None
+        shape, strides = ([n or 0 for n in some] for some in (ty.shape, form.strides))
+        span = sum((n - 1) * step for n, step in zip(shape, strides, strict=True))
+        total += min(prod(shape), 1 + span)
+    return total
 
 
 def _is_plain(groups: Groups) -> bool:

@@ -44,6 +44,7 @@ class Product:
     ``fragments``: the product as tensor cores compute it, if they do; there, ``result``
     has the bytes of an element of the result, ``passes`` says how many products of
     tensor cores make one, and ``boxes`` whether tensor copies can bring both factors.
+    ``read``: elements of the factors' arrays, if known; windows use some several times.
     """
 
     rows: int
@@ -60,6 +61,7 @@ class Product:
     result: int = 4
     passes: int = 1
     boxes: bool = False
+    read: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
