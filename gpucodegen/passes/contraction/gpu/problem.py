@@ -25,6 +25,7 @@ from gpucodegen.passes.contraction.gpu.views import side_by_side
 from gpucodegen.passes.contraction.recognition.recognize import Contraction
 from gpucodegen.passes.contraction.warpgroups.kernel import in_boxes
 from gpucodegen.passes.framework.builder import Builder
+from gpucodegen.passes.framework.nests import Axis
 from gpucodegen.passes.gpu.facts.vector_width import Definitions
 from gpucodegen.tiling.machine.gpu.products.candidates import (
     SPLITS,
@@ -86,14 +87,22 @@ def products_of(
     facts = _facts(contraction, groups, definitions)
     fewer = narrow and _facts(narrow, groups, definitions, of_fragments=True)
     if fewer:
-        boxes = in_boxes(contraction, groups, definitions)
-        fewer = replace(fewer, boxes=boxes is not None)
+        tiled = in_boxes(contraction, groups, definitions)
+        terms = tiled.groups.reduction if tiled else ()
+        rows, terms = map(_known, (groups.rows, terms))
+        fewer = replace(fewer, boxes=tiled is not None, row_axes=rows, term_axes=terms)
     found: list[Product] = []
     for unknown in USUAL if None in sizes else USUAL[:1]:
         known = [unknown if size is None else max(1, size) for size in sizes]
         fragments = fewer and _of_extents(fewer, known)
         found.append(replace(_of_extents(facts, known), fragments=fragments))
     return found
+
+
+def _known(axes: Sequence[Axis]) -> tuple[int, ...]:
+    """The extents of axes; none if a call tells one."""
+    is_open = any(axis.count is not None for axis in axes)
+    return () if is_open else tuple(max(1, axis.extent) for axis in axes)
 
 
 def _of_extents(facts: Product, extents: Sequence[int]) -> Product:

@@ -20,7 +20,7 @@ from gpucodegen.passes.contraction.gpu.block_order import Place
 from gpucodegen.passes.contraction.gpu.multiply import Quads
 from gpucodegen.passes.contraction.recognition.recognize import Contraction
 from gpucodegen.passes.framework.builder import Builder
-from gpucodegen.passes.framework.indexing import Index
+from gpucodegen.passes.framework.indexing import Index, replace_values
 from gpucodegen.tiling.machine.gpu.products.candidates import Candidate
 
 
@@ -103,10 +103,12 @@ class Cells:
                 element, cell = i.element(row, offset), self._cell(piece, offset)
                 i.guard(limits, lambda n, e=element, c=cell: self._ended(n, c, e))
 
-        if self._side_by_side:
-            b.guard(whole, together, apart)
-        else:
+        if not self._side_by_side:
             apart(b)
+        elif _divides(extent(self.groups.columns), self.width):
+            b.guard(whole, together)
+        else:
+            b.guard(whole, together, apart)
 
     def _begun(self, b: Builder, cells: Tile) -> Value:
         """The sums of some cells before the reduction, in the type of sums."""
@@ -136,11 +138,14 @@ class Cells:
 
         def inside(offset: int) -> list[Index]:
             places = (piece.row, piece.column + offset)
-            return [
+            limits = [
                 most - place
                 for most, place in zip(last, places, strict=True)
                 if most is not None
             ]
+            at = self._at(piece, offset)
+            guards = self.contraction.guards
+            return limits + [replace_values(guard, at) for guard in guards]
 
         return inside(self.width - 1), [inside(n) for n in range(self.width)]
 
