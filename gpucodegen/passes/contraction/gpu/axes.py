@@ -12,7 +12,7 @@ from functools import reduce
 
 from gpucodegen.ir.operation import Value
 from gpucodegen.passes.contraction.recognition.recognize import Contraction
-from gpucodegen.passes.framework.indexing import ZERO, Index
+from gpucodegen.passes.framework.indexing import ZERO, Index, divided
 from gpucodegen.passes.framework.nests import Axis
 
 Positions = dict[Value, Index]
@@ -62,7 +62,9 @@ def unflatten(index: Index, axes: Sequence[Axis]) -> Positions:
     longer = [axis for axis in axes if axis.extent != 1] or axes[:1]
     inner = 1
     for axis in reversed(longer):
-        position = index // inner if inner > 1 else index
-        positions[axis.iv] = position if axis is longer[0] else position % axis.extent
+        position, _ = divided(index, inner)
+        if axis is not longer[0]:
+            _, position = divided(position, axis.extent)
+        positions[axis.iv] = position
         inner *= axis.extent
     return positions

@@ -76,6 +76,9 @@ class Cells:
         def together(i: Builder) -> Value:
             return self._begun(i, self._cells(piece))
 
+        def nothing(i: Builder) -> Value:
+            return i.constant(0, self.piece_type)
+
         def apart(i: Builder) -> Value:
             zero = i.constant(0, self.contraction.element)
             elements = [
@@ -89,38 +92,51 @@ class Cells:
             (made,) = i.add("vector.from_elements", elements, [self.piece_type])
             return made
 
-        return b.choose(whole, together, apart) if self._side_by_side else apart(b)
+        if not self._side_by_side:
+            return apart(b)
+        return b.choose(whole, together, nothing if self._are_whole else apart)
 
-    def stored(self, b: Builder, piece: Piece, row: Value) -> None:
-        """Write the finished sums of a piece."""
+    def stored(
+        self, b: Builder, piece: Piece, row: Value, start: Value | None = None
+    ) -> None:
+        """Write the finished sums of a piece; ``start``: what they start from."""
         whole, single = self._limits(piece)
 
         def together(i: Builder) -> None:
-            self._ended(i, self._cells(piece), row)
+            self._ended(i, self._cells(piece), row, start)
 
         def apart(i: Builder) -> None:
             for offset, limits in enumerate(single):
-                element, cell = i.element(row, offset), self._cell(piece, offset)
-                i.guard(limits, lambda n, e=element, c=cell: self._ended(n, c, e))
+                cell, element = self._cell(piece, offset), i.element(row, offset)
+                first = start and i.element(start, offset)
+                i.guard(
+                    limits,
+                    lambda n, c=cell, e=element, f=first: self._ended(n, c, e, f),
+                )
 
         if not self._side_by_side:
             apart(b)
-        elif _divides(extent(self.groups.columns), self.width):
+        elif self._are_whole:
             b.guard(whole, together)
         else:
             b.guard(whole, together, apart)
+
+    @property
+    def _are_whole(self) -> bool:
+        """Whether all columns of a piece exist if one does."""
+        return _divides(extent(self.groups.columns), self.width)
 
     def _begun(self, b: Builder, cells: Tile) -> Value:
         """The sums of some cells before the reduction, in the type of sums."""
         value = started(b, self.contraction, cells)
         return in_element(b, self.contraction.element, value, "arith.extf")
 
-    def _ended(self, b: Builder, cells: Tile, sums: Value) -> None:
+    def _ended(self, b: Builder, cells: Tile, sums: Value, start: Value | None) -> None:
         """What becomes of finished sums, in the type of the result."""
         if self.adds_last:
             is_float = isinstance(self.contraction.element, FloatType)
             name = "arith.addf" if is_float else "arith.addi"
-            first = self._begun(b, cells)
+            first = start or self._begun(b, cells)
             (sums,) = b.add(name, (first, sums), [sums.type], hint="total")
         element = element_type(self.contraction.result.memref.type)
         found = in_element(b, element, sums, "arith.truncf")

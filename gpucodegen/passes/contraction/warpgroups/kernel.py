@@ -162,7 +162,7 @@ class _Lowering:
             Tile.of(b, boxes, self.element, plan.stages, hint)
             for boxes, hint in zip(self.boxes, ("sa", "sb"), strict=True)
         ]
-        slices = WarpSlices.of(b, cells, plan)
+        slices = WarpSlices.of(b, cells, plan, thread)
         ring = Ring.of(b, plan.stages)
         consumers = plan.consumers * WARPGROUP
         warps = consumers // WARP
@@ -174,8 +174,9 @@ class _Lowering:
 
         def consume(i: Builder) -> None:
             self._registers(i, "increase", TAKEN)
+            started = slices.started(i)
             total = self._consume(i, ring, tiles, thread)
-            slices.store(i, thread, total)
+            slices.store(i, total, started)
 
         def whole(i: Builder) -> None:
             i.guard([ZERO - thread], lambda n: ring.init(n, warps))
