@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from itertools import product as every_of
+from math import ceil, prod
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -10,7 +13,12 @@ from hypothesis import strategies as st
 from gpucodegen.ptx.execution.counting import cost
 from gpucodegen.tiling.machine.gpu.devices import portable_shared
 from gpucodegen.tiling.machine.gpu.products.banks import wavefronts
-from gpucodegen.tiling.machine.gpu.products.candidates import CANDIDATES, SharedTiles
+from gpucodegen.tiling.machine.gpu.products.block_order import memory
+from gpucodegen.tiling.machine.gpu.products.candidates import (
+    CANDIDATES,
+    WARPGROUPS,
+    SharedTiles,
+)
 from gpucodegen.tiling.machine.gpu.products.copies import tile_copy
 from gpucodegen.tiling.machine.gpu.products.lanes import LaneMap
 from gpucodegen.tiling.machine.gpu.products.plan import (
@@ -19,6 +27,8 @@ from gpucodegen.tiling.machine.gpu.products.plan import (
     plan_contraction,
 )
 from gpucodegen.tiling.machine.gpu.products.product_work import Counts, Product
+from gpucodegen.tiling.machine.gpu.products.rectangles import rectangle, tiles_of
+from gpucodegen.tiling.machine.gpu.products.warpgroups import WarpgroupCounts
 
 
 @given(
@@ -99,3 +109,34 @@ def test_every_candidate_fits_a_block(plan: SharedTiles, element: int) -> None:
 def test_plans_fill_the_device(product: Product) -> None:
     plan = plan_contraction(product, splits=(1, 2, 4, 8))
     assert Counts(plan, product).blocks >= 0.95 * DEFAULT.processors
+
+
+@given(st.lists(st.integers(1, 70), min_size=1, max_size=3), st.sampled_from([64, 128]))
+def test_rectangles_have_the_fewest_tiles(extents: list[int], rows: int) -> None:
+    sizes = rectangle(tuple(extents), rows)
+    powers = [1 << n for n in range(rows.bit_length())]
+    others = [s for s in every_of(powers, repeat=len(extents)) if prod(s) == rows]
+    assert prod(sizes) == rows
+    assert tiles_of(extents, sizes) == min(tiles_of(extents, s) for s in others)
+
+
+def test_pixels_and_terms_that_do_not_exist_are_counted() -> None:
+    image = Product(
+        *(32 * 7 * 7, 64, 3 * 3 * 24),
+        element=2,
+        row_axes=(32, 7, 7),
+        term_axes=(3, 3 * 24),
+    )
+    tiles = WARPGROUPS[0]
+    blocks = 32 * 7 * 8 // 64
+    work = WarpgroupCounts(tiles, image).work()
+    assert work.blocks == blocks
+    cells = tiles.tile_rows * tiles.tile_columns
+    assert work.warpgroup == blocks * cells * 3 * ceil(72 / 64) * 64
+
+
+def test_what_windows_use_several_times_comes_once() -> None:
+    pixels, filters = 32 * 58 * 58 * 64, 9 * 64 * 64
+    image = Product(32 * 56 * 56, 64, 9 * 64, read=pixels + filters, plain=False)
+    sums = 2 * image.rows * image.columns
+    assert memory(CANDIDATES[0], image, DEFAULT) == (pixels + filters + sums) * 4

@@ -14,6 +14,8 @@ from gpucodegen.ir.affine.expressions import (
     Sym,
     binary,
     leaves,
+    linear_form,
+    to_expr,
 )
 from gpucodegen.ir.affine.maps import AffineMap, Constraint, IntegerSet
 from gpucodegen.ir.operation import Value
@@ -76,6 +78,46 @@ class Index:
 
 
 ZERO = Index(Const(0))
+
+
+def divided(index: Index, divisor: int) -> tuple[Index, Index]:
+    """The quotient and the remainder of a division.
+
+    Terms that the divisor divides are of the quotient alone.  What is left is the
+    remainder if remainders in it show that it is less.
+
+    >>> from gpucodegen.ir.types import INDEX
+    >>> y, t = (Index.of(Value(INDEX, name)) for name in "yt")
+    >>> [str(part.expr) for part in divided(y * 64 + t % 32 // 8 + 65, 8)]
+    ['d0 * 8 + 8', '(d0 mod 32) floordiv 8 + 1']
+    >>> [str(part.expr) for part in divided(y * 64 + t, 8)]
+    ['d0 * 8 + d1 floordiv 8', 'd0 mod 8']
+    """
+    terms, constant = linear_form(index.expr)
+    quotient, rest = map(to_expr, divmod(constant, divisor))
+    most: int | None = constant % divisor
+    for term, factor in terms.items():
+        if factor % divisor == 0:
+            quotient += term * (factor // divisor)
+            continue
+        rest += term * factor
+        largest = _largest(term) if factor > 0 else None
+        most = None if most is None or largest is None else most + factor * largest
+    if most is None or most >= divisor:
+        quotient, rest = quotient + rest // divisor, rest % divisor
+    return compact(Index(quotient, index.values)), compact(Index(rest, index.values))
+
+
+def _largest(expr: AffineExpr) -> int | None:
+    """The largest value of a remainder, or of the quotient of one."""
+    match expr:
+        case Binary("mod", _, Const(divisor)):
+            return divisor - 1
+        case Binary("floordiv", inner, Const(divisor)):
+            largest = _largest(inner)
+            return None if largest is None else largest // divisor
+        case _:
+            return None
 
 
 def merge(items: Sequence[Index]) -> tuple[tuple[Value, ...], list[AffineExpr]]:

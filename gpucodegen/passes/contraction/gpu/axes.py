@@ -12,7 +12,7 @@ from functools import reduce
 
 from gpucodegen.ir.operation import Value
 from gpucodegen.passes.contraction.recognition.recognize import Contraction
-from gpucodegen.passes.framework.indexing import Index
+from gpucodegen.passes.framework.indexing import ZERO, Index, divided
 from gpucodegen.passes.framework.nests import Axis
 
 Positions = dict[Value, Index]
@@ -58,10 +58,13 @@ def extent(axes: Sequence[Axis]) -> Index:
 
 def unflatten(index: Index, axes: Sequence[Axis]) -> Positions:
     """Positions of the axes at a flattened index, the last axis fastest."""
-    positions: Positions = {}
+    positions: Positions = {axis.iv: ZERO for axis in axes}
+    longer = [axis for axis in axes if axis.extent != 1] or axes[:1]
     inner = 1
-    for axis in reversed(axes):
-        position = index // inner if inner > 1 else index
-        positions[axis.iv] = position % axis.extent if axis is not axes[0] else position
+    for axis in reversed(longer):
+        position, _ = divided(index, inner)
+        if axis is not longer[0]:
+            _, position = divided(position, axis.extent)
+        positions[axis.iv] = position
         inner *= axis.extent
     return positions

@@ -16,7 +16,7 @@ from gpucodegen.passes.contraction.gpu.axes import (
     unflatten,
 )
 from gpucodegen.passes.framework.builder import Builder
-from gpucodegen.passes.framework.indexing import Index
+from gpucodegen.passes.framework.indexing import ZERO, Index
 from gpucodegen.passes.gpu.launches.gpu_launch import thread_index
 from gpucodegen.tiling.machine.gpu.products.block_order import blocks_of, tile_of
 from gpucodegen.tiling.machine.gpu.products.candidates import Candidate
@@ -63,6 +63,7 @@ def place(b: Builder, groups: Groups, plan: Candidate) -> Place:
     exists: tuple[Index, ...] = ()
     if plan.group == 1:
         x, y = (Index.of(thread_index(b, "block_id", d, f"b{d}")) for d in "xy")
+        y = ZERO if down.constant == 1 else y
     else:
         number = Index.of(thread_index(b, "block_id", "x", "bx"))
         found = tile_of(number, _number(across), plan.group)

@@ -4,8 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from math import prod
 
-from gpucodegen.ir.types import F32, IntegerType, element_bytes, element_type
+from gpucodegen.dialects.memref.layouts import strided_form
+from gpucodegen.ir.types import (
+    F32,
+    IntegerType,
+    MemRefType,
+    element_bytes,
+    element_type,
+)
 from gpucodegen.passes.contraction.fragments.factors import (
     PASSES,
     on_tensor_cores,
@@ -17,6 +25,7 @@ from gpucodegen.passes.contraction.gpu.views import side_by_side
 from gpucodegen.passes.contraction.recognition.recognize import Contraction
 from gpucodegen.passes.contraction.warpgroups.kernel import in_boxes
 from gpucodegen.passes.framework.builder import Builder
+from gpucodegen.passes.framework.nests import Axis
 from gpucodegen.passes.gpu.facts.vector_width import Definitions
 from gpucodegen.tiling.machine.gpu.devices import devices_of, has_warpgroups
 from gpucodegen.tiling.machine.gpu.products.candidates import (
@@ -91,14 +100,22 @@ def products_of(
     facts = _facts(contraction, groups, definitions)
     fewer = narrow and _facts(narrow, groups, definitions, of_fragments=True)
     if fewer:
-        boxes = in_boxes(contraction, groups, definitions)
-        fewer = replace(fewer, boxes=boxes is not None)
+        tiled = in_boxes(contraction, groups, definitions)
+        terms = tiled.groups.reduction if tiled else ()
+        rows, terms = map(_known, (groups.rows, terms))
+        fewer = replace(fewer, boxes=tiled is not None, row_axes=rows, term_axes=terms)
     found: list[Product] = []
     for unknown in USUAL if None in sizes else USUAL[:1]:
         known = [unknown if size is None else max(1, size) for size in sizes]
         fragments = fewer and _of_extents(fewer, known)
         found.append(replace(_of_extents(facts, known), fragments=fragments))
     return found
+
+
+def _known(axes: Sequence[Axis]) -> tuple[int, ...]:
+    """The extents of axes; none if a call tells one."""
+    is_open = any(axis.count is not None for axis in axes)
+    return () if is_open else tuple(max(1, axis.extent) for axis in axes)
 
 
 def _of_extents(facts: Product, extents: Sequence[int]) -> Product:
@@ -144,7 +161,24 @@ def _facts(
         integer=isinstance(sums, IntegerType),
         passes=PASSES[contraction.precision] if is_single else 1,
         result=element_bytes(element_type(contraction.result.memref.type)) or 4,
+        read=_read(contraction),
     )
+
+
+def _read(contraction: Contraction) -> int | None:
+    """Elements of the arrays of both factors; views may show one several times."""
+    total = 0
+    for factor in (contraction.left, contraction.right):
+        ty = factor.memref.type
+        form = strided_form(ty) if isinstance(ty, MemRefType) else None
+        if not isinstance(ty, MemRefType) or form is None or not factor.is_of_one:
+            return None
+        if None in ty.shape or None in form.strides:
+            return None
+        shape, strides = ([n or 0 for n in some] for some in (ty.shape, form.strides))
+        span = sum((n - 1) * step for n, step in zip(shape, strides, strict=True))
+        total += min(prod(shape), 1 + span)
+    return total
 
 
 def _is_plain(groups: Groups) -> bool:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
 
 from gpucodegen.ir.attributes import DenseArrayAttr
 from gpucodegen.ir.operation import Value
@@ -21,7 +20,7 @@ from gpucodegen.passes.contraction.gpu.block_order import Place
 from gpucodegen.passes.contraction.gpu.multiply import Quads
 from gpucodegen.passes.contraction.recognition.recognize import Contraction
 from gpucodegen.passes.framework.builder import Builder
-from gpucodegen.passes.framework.indexing import Index
+from gpucodegen.passes.framework.indexing import Index, replace_values
 from gpucodegen.tiling.machine.gpu.products.candidates import Candidate
 
 
@@ -77,6 +76,9 @@ class Cells:
         def together(i: Builder) -> Value:
             return self._begun(i, self._cells(piece))
 
+        def nothing(i: Builder) -> Value:
+            return i.constant(0, self.piece_type)
+
         def apart(i: Builder) -> Value:
             zero = i.constant(0, self.contraction.element)
             elements = [
@@ -90,48 +92,51 @@ class Cells:
             (made,) = i.add("vector.from_elements", elements, [self.piece_type])
             return made
 
-        return b.choose(whole, together, apart) if self._side_by_side else apart(b)
-
-    def ahead(self, b: Builder, pieces: Sequence[Piece]) -> list[Value | None]:
-        """What is added behind the loop, read before any piece is stored.
-
-        Reads that follow a store of the same array would wait for it.
-        """
-        return [self.loaded(b, p) if self.adds_last else None for p in pieces]
+        if not self._side_by_side:
+            return apart(b)
+        return b.choose(whole, together, nothing if self._are_whole else apart)
 
     def stored(
-        self, b: Builder, piece: Piece, row: Value, first: Value | None = None
+        self, b: Builder, piece: Piece, row: Value, start: Value | None = None
     ) -> None:
-        """Write the finished sums of a piece; ``first``: what `ahead` read of it."""
+        """Write the finished sums of a piece; ``start``: what they start from."""
         whole, single = self._limits(piece)
 
         def together(i: Builder) -> None:
-            self._ended(i, self._cells(piece), row, first)
+            self._ended(i, self._cells(piece), row, start)
 
         def apart(i: Builder) -> None:
             for offset, limits in enumerate(single):
                 cell, element = self._cell(piece, offset), i.element(row, offset)
-                start = first and i.element(first, offset)
+                first = start and i.element(start, offset)
                 i.guard(
-                    limits, partial(self._ended, cells=cell, sums=element, first=start)
+                    limits,
+                    lambda n, c=cell, e=element, f=first: self._ended(n, c, e, f),
                 )
 
-        if self._side_by_side:
-            b.guard(whole, together, apart)
-        else:
+        if not self._side_by_side:
             apart(b)
+        elif self._are_whole:
+            b.guard(whole, together)
+        else:
+            b.guard(whole, together, apart)
+
+    @property
+    def _are_whole(self) -> bool:
+        """Whether all columns of a piece exist if one does."""
+        return _divides(extent(self.groups.columns), self.width)
 
     def _begun(self, b: Builder, cells: Tile) -> Value:
         """The sums of some cells before the reduction, in the type of sums."""
         value = started(b, self.contraction, cells)
         return in_element(b, self.contraction.element, value, "arith.extf")
 
-    def _ended(self, b: Builder, cells: Tile, sums: Value, first: Value | None) -> None:
+    def _ended(self, b: Builder, cells: Tile, sums: Value, start: Value | None) -> None:
         """What becomes of finished sums, in the type of the result."""
         if self.adds_last:
             is_float = isinstance(self.contraction.element, FloatType)
             name = "arith.addf" if is_float else "arith.addi"
-            first = first or self._begun(b, cells)
+            first = start or self._begun(b, cells)
             (sums,) = b.add(name, (first, sums), [sums.type], hint="total")
         element = element_type(self.contraction.result.memref.type)
         found = in_element(b, element, sums, "arith.truncf")
@@ -149,11 +154,14 @@ class Cells:
 
         def inside(offset: int) -> list[Index]:
             places = (piece.row, piece.column + offset)
-            return [
+            limits = [
                 most - place
                 for most, place in zip(last, places, strict=True)
                 if most is not None
             ]
+            at = self._at(piece, offset)
+            guards = self.contraction.guards
+            return limits + [replace_values(guard, at) for guard in guards]
 
         return inside(self.width - 1), [inside(n) for n in range(self.width)]
 

@@ -2,6 +2,8 @@
 
 A box has lines of 64 elements of 16 bits, the span of the swizzle.  Lines are positions
 (rows or columns of the result) where the terms lie side by side in memory, else terms.
+Positions may be a rectangle, such as pixels of an image: other axes, such as the taps
+of a window, say where the box begins.
 What lies outside of the array is read as zero, so ragged extents need no guards: zeros
 of terms add nothing, and what positions outside give is never stored.
 """
@@ -12,7 +14,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from gpucodegen.dialects.memref.layouts import strided_form
-from gpucodegen.ir.operation import Operation, Value
+from gpucodegen.ir.operation import Value
 from gpucodegen.ir.types import (
     INDEX,
     DialectType,
@@ -21,9 +23,10 @@ from gpucodegen.ir.types import (
     element_bytes,
     element_type,
 )
-from gpucodegen.passes.contraction.gpu.axes import Positions
+from gpucodegen.passes.contraction.gpu.axes import Positions, unflatten
 from gpucodegen.passes.contraction.gpu.staging import contiguity
 from gpucodegen.passes.contraction.recognition.operands import Operand
+from gpucodegen.passes.contraction.recognition.windows import unrolled
 from gpucodegen.passes.framework.builder import Builder
 from gpucodegen.passes.framework.indexing import Index
 from gpucodegen.passes.framework.nests import Axis
@@ -35,19 +38,21 @@ ELEMENT = 2
 """Bytes of an element."""
 LINE = SPAN // ELEMENT
 """Elements of a line of a box."""
-MOST_RANK, MOST_LINES = 5, 256
-"""Dimensions of an array, and lines of a box, that a tensor map has at most."""
+MOST_RANK = 5
+"""Dimensions that a tensor map has at most."""
 
 
 @dataclass(frozen=True, slots=True)
 class Boxes:
-    """A factor over one axis of positions and one of terms, a dimension each.
+    """A factor over axes of positions and of terms, a dimension for each that it tiles.
 
-    ``size``: positions of the block's tile.  ``by_position``: lines are positions.
+    ``axes``: what counts the positions of a tile, ``size`` of them: all of several
+    axes, in the order of their dimensions, or some of one.  ``term``: the axis of the
+    terms of a block.  ``by_position``: lines are positions.
     """
 
     operand: Operand
-    position: Axis
+    axes: tuple[Axis, ...]
     term: Axis
     size: int
     by_position: bool
@@ -55,30 +60,26 @@ class Boxes:
     @staticmethod
     def of(
         operand: Operand,
-        axes: Sequence[Axis],
+        axes: tuple[Axis, ...],
         reduction: Sequence[Axis],
         definitions: Definitions,
         size: int = LINE,
     ) -> Boxes | None:
-        """None where tensor copies cannot bring the factor."""
+        """None where tensor copies cannot bring the factor.
+
+        Blocks of terms are of the last axis of the ``reduction``.
+        """
         is_element = operand.is_of_one and not operand.steps
-        if not is_element or len(axes) != 1 or len(reduction) != 1:
+        if not is_element or not _is_mappable(operand):
             return None
-        (position,), (term,) = axes, reduction
         by_position, width = contiguity(operand, axes, reduction, definitions)
-        if width * ELEMENT < WIDEST or not _is_mappable(operand):
+        term, is_line = reduction[-1], len(axes) == 1
+        if width * ELEMENT < WIDEST or not (by_position or is_line):
             return None
-        dimensions = operand.dimensions_of(position), operand.dimensions_of(term)
-        if (
-            any(len(found) != 1 for found in dimensions)
-            or len(set(map(tuple, dimensions))) < 2
-        ):
+        dimensions = _alone(operand, (*axes, term))
+        if dimensions is None or not _ends(operand, dimensions[-1], term):
             return None
-        ((d,), (k,)) = dimensions
-        alone = operand.coefficient(d, position) == operand.coefficient(k, term) == 1
-        if not alone or not _ends(operand, k, term):
-            return None
-        return Boxes(operand, position, term, size, by_position)
+        return Boxes(operand, axes, term, size, by_position)
 
     @property
     def lines(self) -> int:
@@ -101,23 +102,62 @@ class Boxes:
         ty = UnrankedMemRefType(element_type(operand.memref.type))
         (array,) = b.add("memref.cast", (operand.memref,), [ty])
         extents = [1] * len(operand.indices)
-        (position,), (term,) = map(operand.dimensions_of, (self.position, self.term))
-        extents[position] = self.size if self.by_position else LINE
-        extents[term] = LINE
+        for axis, extent in {**self._positions, self.term: LINE}.items():
+            (dimension,) = operand.dimensions_of(axis)
+            extents[dimension] = extent
         box = [b.constant(extent, INDEX) for extent in extents]
         name = "nvgpu.tma.create.descriptor"
         (made,) = b.add(name, (array, *box), [self.map_type], hint="map")
         return made
 
-    def starts(self, first: Index, term: Index, at: Positions) -> Iterator[list[Index]]:
+    @property
+    def _positions(self) -> dict[Axis, int]:
+        """Positions of a box along each axis."""
+        if len(self.axes) == 1:
+            return {self.axes[0]: self._each}
+        return {axis: axis.extent for axis in self.axes}
+
+    @property
+    def _each(self) -> int:
+        """Positions of a box."""
+        return self.size if self.by_position else LINE
+
+    def starts(self, first: Index, at: Positions) -> Iterator[list[Index]]:
         """Where the boxes of a tile begin, coordinates of the last dimension first.
 
-        ``first``: position of the tile; ``at``: positions of the batch.
+        ``first``: position of the tile; ``at``: where the batch and the terms stand.
         """
-        each = self.size if self.by_position else LINE
-        for inner in range(0, self.size, each):
-            place = at | {self.position.iv: first + inner, self.term.iv: term}
+        for inner in range(0, self.size, self._each):
+            place = at | unflatten(first + inner, self.axes)
             yield self.operand.at(place)[::-1]
+
+
+def in_few_dimensions(
+    b: Builder, operand: Operand, axes: Sequence[Axis], others: Sequence[Axis]
+) -> Operand:
+    """The factor through a view that has a dimension for each of the ``axes``.
+
+    The ``others`` move along these where they can: maps have few dimensions.
+    """
+    ty = operand.memref.type
+    form = strided_form(ty) if isinstance(ty, MemRefType) else None
+    if form is None or form.offset != 0 or None in form.strides or operand.steps:
+        return operand
+    fits = len(operand.indices) <= MOST_RANK and _alone(operand, axes) is not None
+    if fits or any(axis.count is not None for axis in (*axes, *others)):
+        return operand
+    return unrolled(b, operand, (*axes, *others), others)
+
+
+def _alone(operand: Operand, axes: Sequence[Axis]) -> list[int] | None:
+    """The dimensions of axes, if each moves one of its own, element by element."""
+    found = [operand.dimensions_of(axis) for axis in axes]
+    dimensions = [each[0] for each in found if len(each) == 1]
+    if len(set(dimensions)) < len(axes):
+        return None
+    pairs = zip(dimensions, axes, strict=True)
+    steps = {operand.coefficient(dimension, axis) for dimension, axis in pairs}
+    return dimensions if steps == {1} else None
 
 
 def _is_mappable(operand: Operand) -> bool:
@@ -127,7 +167,7 @@ def _is_mappable(operand: Operand) -> bool:
     if form is None or not 1 < len(form.strides) <= MOST_RANK:
         return False
     *others, last = form.strides
-    in_words = all(s is not None and s * ELEMENT % WIDEST == 0 for s in others)
+    in_words = all(s and s > 0 and s * ELEMENT % WIDEST == 0 for s in others)
     return last == 1 and in_words and element_bytes(element_type(ty)) == ELEMENT
 
 
@@ -143,9 +183,3 @@ def _ends(operand: Operand, dimension: int, term: Axis) -> bool:
     if size is not None and size % LINE == 0:
         return True
     return whole and size is not None and ty.shape[dimension] == size
-
-
-def made_by(operations: Sequence[Operation], definitions: Definitions) -> Definitions:
-    """Definitions with those of some operations."""
-    made = {value: op for op in operations for value in op.results}
-    return {**definitions, **made}

@@ -15,7 +15,7 @@ The ring is what orders the roles: they meet nowhere else.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import gcd
 
 from gpucodegen.ir.attributes import Attribute, IntegerAttr, OpaqueAttr, UnitAttr
@@ -28,18 +28,20 @@ from gpucodegen.ir.types import (
     element_type,
 )
 from gpucodegen.passes.contraction.fragments.factors import on_tensor_cores, type_of
-from gpucodegen.passes.contraction.gpu.axes import Groups, extent
+from gpucodegen.passes.contraction.gpu.axes import Groups, Positions, extent, unflatten
 from gpucodegen.passes.contraction.gpu.block_order import Place, grid, place
 from gpucodegen.passes.contraction.gpu.result_tile import Cells
-from gpucodegen.passes.contraction.gpu.views import side_by_side, with_flat_result
-from gpucodegen.passes.contraction.recognition.operands import Operand
 from gpucodegen.passes.contraction.recognition.recognize import Contraction
-from gpucodegen.passes.contraction.warpgroups.boxes import LINE, Boxes, made_by
+from gpucodegen.passes.contraction.warpgroups.boxes import (
+    LINE,
+    Boxes,
+    in_few_dimensions,
+)
+from gpucodegen.passes.contraction.warpgroups.rectangles import in_rectangles
 from gpucodegen.passes.contraction.warpgroups.result import WarpSlices
 from gpucodegen.passes.contraction.warpgroups.ring import Ring, Stage, Tile
 from gpucodegen.passes.framework.builder import Builder
 from gpucodegen.passes.framework.indexing import ZERO, Index
-from gpucodegen.passes.framework.nests import Axis
 from gpucodegen.passes.gpu.facts.vector_width import Definitions
 from gpucodegen.passes.gpu.launches.gpu_launch import KernelBody, thread_index
 from gpucodegen.tiling.machine.gpu.limits import WARP, WARPGROUP, WIDEST
@@ -56,31 +58,62 @@ from gpucodegen.tiling.machine.gpu.products.warpgroups import (
 )
 
 
+@dataclass(frozen=True, slots=True)
+class Tiled:
+    """A contraction in tiles of rows, and the boxes of both factors."""
+
+    contraction: Contraction
+    groups: Groups
+    boxes: tuple[Boxes, Boxes]
+
+
 def in_boxes(
     contraction: Contraction,
     groups: Groups,
     definitions: Definitions,
     tile: tuple[int, int] = (LINE, LINE),
     b: Builder | None = None,
-) -> tuple[Boxes, Boxes] | None:
-    """The boxes of both factors; None where tensor copies cannot bring them.
+) -> Tiled | None:
+    """The contraction, its factors in boxes; None where copies cannot bring them.
 
     ``tile``: rows and columns of the result that a block computes.  ``b`` gets the
-    views that they are boxes of.
+    views that they are boxes of.  The last axis of the reduction is that of the terms
+    of a block.
     """
-    b = b or Builder(contraction.location)
     narrow = on_tensor_cores(contraction)
-    if narrow is None:
+    if narrow is None or len(groups.columns) > 1:
         return None
+    for term in reversed(groups.reduction):
+        others = (axis for axis in groups.reduction if axis is not term)
+        over = replace(groups, reduction=(*others, term))
+        inner = Builder(contraction.location)
+        found = _in_boxes(inner, narrow, over, definitions, tile)
+        if found is not None:
+            (b or inner).operations += inner.operations
+            return found
+    return None
 
-    def side(operand: Operand, axes: Sequence[Axis], size: int) -> Boxes | None:
-        viewed, reduction = side_by_side(b, operand, groups.reduction)
-        known = made_by(b.operations, definitions)
-        return Boxes.of(viewed, axes, reduction, known, size)
 
-    left = side(narrow.left, groups.rows, tile[0])
-    right = side(narrow.right, groups.columns, tile[1])
-    return (left, right) if left and right else None
+def _in_boxes(
+    b: Builder,
+    narrow: Contraction,
+    groups: Groups,
+    definitions: Definitions,
+    tile: tuple[int, int],
+) -> Tiled | None:
+    """With blocks of terms of the last axis of the reduction."""
+    *outer, term = groups.reduction
+    lines, others = (*groups.rows, term), (*groups.batch, *outer)
+    left = in_few_dimensions(b, narrow.left, lines, others)
+    tiles = in_rectangles(replace(narrow, left=left), groups, tile[0])
+    if tiles is None:
+        return None
+    found, groups = tiles
+    made = {value: op for op in b.operations for value in op.results}
+    terms = groups.reduction, {**definitions, **made}
+    left = Boxes.of(found.left, groups.rows, *terms, tile[0])
+    right = Boxes.of(found.right, groups.columns, *terms, tile[1])
+    return Tiled(found, groups, (left, right)) if left and right else None
 
 
 def lower(
@@ -95,14 +128,13 @@ def lower(
     ``definitions``: what makes its arrays; ``b`` holds the views that it reads through.
     """
     tile = plan.tile_rows, plan.tile_columns
-    boxes = in_boxes(contraction, groups, definitions, tile, b)
-    assert boxes is not None, "plans of warpgroups are of factors in boxes"
+    tiled = in_boxes(contraction, groups, definitions, tile, b)
+    assert tiled is not None, "plans of warpgroups are of factors in boxes"
     host = Builder(contraction.location, list(b.operations))
-    left, right = (each.make_map(host) for each in boxes)
-    narrow = on_tensor_cores(contraction)
-    assert narrow is not None
-    element = type_of(narrow.left)
-    _Lowering(contraction, groups, plan, boxes, (left, right), element).build(b)
+    left, right = (each.make_map(host) for each in tiled.boxes)
+    found, groups, boxes = tiled.contraction, tiled.groups, tiled.boxes
+    element = type_of(found.left)
+    _Lowering(found, groups, plan, boxes, (left, right), element).build(b)
     body = KernelBody(
         tuple(b.operations),
         grid(groups, plan),
@@ -125,12 +157,12 @@ class _Lowering:
         plan = self.plan
         thread = Index.of(thread_index(b, "thread_id", "x", "t"))
         where = place(b, self.groups, plan)
-        cells = self._cells(b, where)
+        cells = self._cells(where)
         tiles = [
             Tile.of(b, boxes, self.element, plan.stages, hint)
             for boxes, hint in zip(self.boxes, ("sa", "sb"), strict=True)
         ]
-        slices = WarpSlices.of(b, cells, plan)
+        slices = WarpSlices.of(b, cells, plan, thread)
         ring = Ring.of(b, plan.stages)
         consumers = plan.consumers * WARPGROUP
         warps = consumers // WARP
@@ -142,8 +174,9 @@ class _Lowering:
 
         def consume(i: Builder) -> None:
             self._registers(i, "increase", TAKEN)
+            started = slices.started(i)
             total = self._consume(i, ring, tiles, thread)
-            slices.store(i, thread, total)
+            slices.store(i, total, started)
 
         def whole(i: Builder) -> None:
             i.guard([ZERO - thread], lambda n: ring.init(n, warps))
@@ -152,12 +185,11 @@ class _Lowering:
 
         b.guard([extent(self.groups.reduction) - 1, *where.exists], whole)
 
-    def _cells(self, b: Builder, where: Place) -> Cells:
+    def _cells(self, where: Place) -> Cells:
         plan, c = self.plan, self.contraction
-        flat, groups = with_flat_result(b, c, self.groups)
         size = element_bytes(element_type(c.result.memref.type)) or 1
         width = gcd(WIDEST // size, plan.tile_columns)
-        return Cells(flat, groups, plan, where, width, adds_last=True)
+        return Cells(c, self.groups, plan, where, width, adds_last=True)
 
     def _registers(self, b: Builder, action: str, count: int) -> None:
         """Leave registers to other warpgroups, or take what they left."""
@@ -171,7 +203,21 @@ class _Lowering:
     @property
     def _blocks(self) -> Index:
         """Blocks of terms."""
-        return extent(self.groups.reduction).ceildiv(self.plan.depth)
+        return extent(self.groups.reduction[:-1]) * self._inner_blocks
+
+    @property
+    def _inner_blocks(self) -> Index:
+        """Blocks of terms along the last axis of the reduction."""
+        return self.groups.reduction[-1].size.ceildiv(self.plan.depth)
+
+    def _terms(self, block: Index) -> Positions:
+        """Where the axes of the reduction stand at the first term of a block."""
+        *outer, inner = self.groups.reduction
+        if not outer:
+            return {inner.iv: block * self.plan.depth}
+        each = self._inner_blocks
+        place = block % each * self.plan.depth
+        return {inner.iv: place} | unflatten(block // each, outer)
 
     def _produce(
         self, b: Builder, ring: Ring, tiles: Sequence[Tile], where: Place
@@ -185,10 +231,10 @@ class _Lowering:
         def block(i: Builder, number: Value) -> None:
             stage = ring.at(i, Index.of(number))
             ring.acquire(i, stage, bytes_)
-            term = Index.of(number) * self.plan.depth
+            at = where.batch | self._terms(Index.of(number))
             for tile, tensor_map, first in zip(tiles, self.maps, firsts, strict=True):
                 lines, boxes = 0, tile.boxes
-                for corner in boxes.starts(first, term, where.batch):
+                for corner in boxes.starts(first, at):
                     target = tile.lines(i, stage, Index.of(lines), boxes.lines)
                     ring.load(i, stage, tensor_map, target, corner)
                     lines += boxes.lines

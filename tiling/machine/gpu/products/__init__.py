@@ -5,6 +5,7 @@
 - `candidates`: the kinds of kernel that a contraction may become
 - `copies`: how threads copy a tile to shared memory
 - `lanes`: which part of a tile each thread multiplies
+- `rectangles`: tiles of rows that several axes count
 - `steps`: blocks of terms that walk several axes evenly
 - `product_work`: what a kernel of a contraction does, counted from its plan
 - `fragments`: what one on tensor cores does

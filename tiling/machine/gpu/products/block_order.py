@@ -59,8 +59,9 @@ def memory(plan: Candidate, product: Product, device: GpuDevice) -> float:
     0.53
     """
     each = product.element
-    factors = (product.rows + product.columns) * product.terms * each
-    results = 2 * product.rows * product.columns * each
+    used = product.batch * (product.rows + product.columns) * product.terms
+    factors = min(used, product.read or used) * each
+    results = 2 * product.batch * product.rows * product.columns * each
     if product.plain and factors > HELD * device.l2:
         down = ceil(product.rows / plan.tile_rows)
         across = ceil(product.columns / plan.tile_columns)
@@ -71,4 +72,4 @@ def memory(plan: Candidate, product: Product, device: GpuDevice) -> float:
         edge = high * plan.tile_rows + wide * plan.tile_columns
         moments = down * across / running
         factors = max(factors, moments * edge * product.terms * each)
-    return product.batch * (factors + results)
+    return factors + results

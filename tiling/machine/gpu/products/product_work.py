@@ -54,6 +54,8 @@ class Product:
     ``fragments``: the product as tensor cores compute it, if they do; there, ``result``
     has the bytes of an element of the result, ``passes`` says how many products of
     tensor cores make one, and ``boxes`` whether tensor copies can bring both factors.
+    ``row_axes``, ``term_axes``: extents of what counts rows and terms, if known.
+    ``read``: elements of the factors' arrays, if known; windows use some several times.
     """
 
     rows: int
@@ -70,6 +72,9 @@ class Product:
     result: int = 4
     passes: int = 1
     boxes: bool = False
+    row_axes: tuple[int, ...] = ()
+    term_axes: tuple[int, ...] = ()
+    read: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

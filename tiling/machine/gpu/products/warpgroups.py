@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from math import ceil
+from math import ceil, prod
 
 from gpucodegen.tiling.machine.gpu.devices import SECTOR, GpuDevice
 from gpucodegen.tiling.machine.gpu.estimate import LATENCY_L2, Work
@@ -25,6 +25,7 @@ from gpucodegen.tiling.machine.gpu.products.candidates import (
 from gpucodegen.tiling.machine.gpu.products.copies import OCTET
 from gpucodegen.tiling.machine.gpu.products.fragments import SLICE, gap_of
 from gpucodegen.tiling.machine.gpu.products.product_work import Product
+from gpucodegen.tiling.machine.gpu.products.rectangles import rectangle, tiles_of
 
 SLICE_COLUMNS = 128
 """Columns of a tile that are on their way to the result at once."""
@@ -86,14 +87,21 @@ class WarpgroupCounts:
     def blocks(self) -> int:
         """Blocks of the grid."""
         plan, product = self.plan, self.product
-        down = ceil(product.rows / plan.tile_rows)
+        rows = product.row_axes or (product.rows,)
+        down = tiles_of(rows, rectangle(rows, plan.tile_rows))
         across = ceil(product.columns / plan.tile_columns)
         return down * across * product.batch * plan.splits
+
+    @property
+    def _trips(self) -> int:
+        """Blocks of terms of a block of the grid: each is of the last axis of terms."""
+        *outer, inner = self.product.term_axes or (self.product.terms,)
+        return prod(outer) * ceil(inner / self.plan.splits / self.plan.depth)
 
     def work(self) -> Work:
         """All that the launch does."""
         plan, product = self.plan, self.product
-        trips = ceil(product.terms / plan.splits / plan.depth)
+        trips = self._trips
         cells = plan.tile_rows * plan.tile_columns
         stage = (plan.tile_rows + plan.tile_columns) * SPAN
         read = plan.consumers * (WARPGROUP_ROWS + plan.tile_columns) * SPAN
