@@ -66,7 +66,9 @@ def planned(
 
     Tiles of warps are no plan of what tensor cores do not compute, those of warpgroups
     none of what tensor copies do not bring.  ``arch``: the architecture whose own
-    features kernels use, "" if none.  ``warpgroups``: they are on offer all the same.
+    features kernels use, "" if none.  ``warpgroups``: those of warpgroups are on
+    offer in any case, also of boxes that overlap, as windows do: no GPU was asked yet
+    whether its driver has tensor maps of such strides.
     """
     products = products_of(contraction, groups, definitions)
     narrow = products[0].fragments
@@ -74,6 +76,7 @@ def planned(
         plan = None
     if isinstance(plan, WarpgroupTiles) and not (narrow and narrow.boxes):
         plan = None
+    is_usual = narrow is not None and not narrow.overlapping
     if plan is None:
         splits = tuple(_splits(contraction))
         chosen = plan_contraction(
@@ -81,7 +84,7 @@ def planned(
             splits=splits,
             device=next(iter(devices_of(arch)), None),
             choose=choose,
-            warpgroups=warpgroups or has_warpgroups(arch),
+            warpgroups=warpgroups or (has_warpgroups(arch) and is_usual),
         )
     else:
         chosen = with_copies(plan, products[0])
@@ -103,7 +106,14 @@ def products_of(
         tiled = in_boxes(contraction, groups, definitions)
         terms = tiled.groups.reduction if tiled else ()
         rows, terms = map(_known, (groups.rows, terms))
-        fewer = replace(fewer, boxes=tiled is not None, row_axes=rows, term_axes=terms)
+        overlapping = tiled is not None and any(box.overlaps for box in tiled.boxes)
+        fewer = replace(
+            fewer,
+            boxes=tiled is not None,
+            overlapping=overlapping,
+            row_axes=rows,
+            term_axes=terms,
+        )
     found: list[Product] = []
     for unknown in USUAL if None in sizes else USUAL[:1]:
         known = [unknown if size is None else max(1, size) for size in sizes]

@@ -53,7 +53,8 @@ class Product:
     read.  ``integer``: elements are integers, or words of narrow ones.
     ``fragments``: the product as tensor cores compute it, if they do; there, ``result``
     has the bytes of an element of the result, ``passes`` says how many products of
-    tensor cores make one, and ``boxes`` whether tensor copies can bring both factors.
+    tensor cores make one, and ``boxes`` whether tensor copies can bring both factors,
+    whose lines are ``overlapping`` where windows show elements several times.
     ``row_axes``, ``term_axes``: extents of what counts rows and terms, if known.
     ``read``: elements of the factors' arrays, if known; windows use some several times.
     """
@@ -72,6 +73,7 @@ class Product:
     result: int = 4
     passes: int = 1
     boxes: bool = False
+    overlapping: bool = False
     row_axes: tuple[int, ...] = ()
     term_axes: tuple[int, ...] = ()
     read: int | None = None
