@@ -82,7 +82,8 @@ def without(module: Module, name: str, position: int) -> Module:
 
 @pytest.mark.parametrize("position", [0, 1])
 def test_a_removed_barrier_is_found(position: int) -> None:
-    mapped = run_pipeline(parse_module(MATMUL, "m.mlir"), [MapGpu()])
+    by_registers = MapGpu(plan=("product.direct", 1))
+    mapped = run_pipeline(parse_module(MATMUL, "m.mlir"), [by_registers])
     broken = without(mapped, "gpu.barrier", position)
     with pytest.raises(errors.RaceFound) as caught:
         run_pipeline(broken, [VerifyKernels()])

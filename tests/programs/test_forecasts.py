@@ -38,23 +38,26 @@ WIDE = {"stream.width": 4}
 @pytest.mark.sampled(4)
 @pytest.mark.parametrize("name", list(LARGE))
 def test_the_chosen_plan_is_twice_as_good_as_the_worst_legal_one(name: str) -> None:
-    """By the report's estimate, of executed counters."""
+    """By the report's estimate, of executed counters.
+
+    A point leaves some fields to the model, so the last one need not be the worst.
+    """
     program = LARGE[name]
-    compiled = gcg.compile(program.text, target="sim", **program.options)
-    worst = schedules(compiled, "f", program.arguments()).knob.ranked()[-1]
+    asked = {"target": "sim", "arch": "sm_90a", **program.options}
+    compiled = gcg.compile(program.text, **asked)
+    worst = schedules(compiled, "f", program.arguments()).knob.ranked()[-3:]
     result = gcg.tune(
         *(program.text, "f", *program.arguments()),
         target="cuda",
         arch="sm_90a",
-        candidates=[worst],
+        candidates=worst,
         **program.options,
     )
     assert result.best is not None
-    assert [trial.status for trial in result.trials] == [Status.PREDICTED] * 2
-    (least,) = (trial for trial in result.trials if trial.point == worst)
-    assert least.seconds is not None
+    assert [trial.status for trial in result.trials] == [Status.PREDICTED] * 4
+    seconds = [trial.seconds for trial in result.trials if trial.seconds]
     assert result.best.seconds is not None
-    assert least.seconds >= 2 * result.best.seconds
+    assert max(seconds) >= 2 * result.best.seconds
 
 
 class Fake:

@@ -293,4 +293,5 @@ class _Lowering:
             first,
             copy,
             element,
+            isinstance(plan, WarpTiles) or along_depth,
         )

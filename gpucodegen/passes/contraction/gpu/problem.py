@@ -147,7 +147,7 @@ def _facts(
     moved: list[tuple[bool, int]] = []
     direct: list[bool] = []
     size = element_bytes(held) or 4
-    sums = contraction.element
+    sums, plain = contraction.element, _is_plain(groups)
     for operand, axes in sides:
         b = Builder(contraction.location)
         viewed, reduction = side_by_side(b, operand, groups.reduction)
@@ -158,7 +158,7 @@ def _facts(
         moved.append((along_depth, width))
         turned = along_depth != (of_fragments and by_position(along_depth, size))
         moves = copied_width(width, turned=turned, is_direct=True)
-        is_quick = not turned or (not of_fragments and size == WORD)
+        is_quick = not turned or (plain and not of_fragments and size == WORD)
         direct.append(is_quick and can_be_direct(viewed, held, moves))
     (left, left_width), (right, right_width) = moved
     return Product(
@@ -167,7 +167,7 @@ def _facts(
         turned=(left, right),
         widths=(left_width, right_width),
         direct=(direct[0], direct[1]),
-        plain=_is_plain(groups),
+        plain=plain,
         integer=isinstance(sums, IntegerType),
         passes=PASSES[contraction.precision] if is_single else 1,
         result=element_bytes(element_type(contraction.result.memref.type)) or 4,

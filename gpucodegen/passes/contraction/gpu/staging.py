@@ -84,7 +84,12 @@ class Chunk:
 
 @dataclass(frozen=True, slots=True)
 class Staging:
-    """One factor: ``axes`` index it besides the ``walk``, from ``first`` on."""
+    """One factor: ``axes`` index it besides the ``walk``, from ``first`` on.
+
+    ``in_loops``: the hardware's copies of a thread are written as a loop.  A proof has
+    fewer of them to compare, and the compiler repeats them; written out, what their
+    addresses have in common is computed once.
+    """
 
     operand: Operand
     axes: tuple[Axis, ...]
@@ -93,6 +98,7 @@ class Staging:
     first: Index
     copy: TileCopy
     element: Type
+    in_loops: bool = False
 
     def allocate(self, b: Builder, stages: int, hint: str) -> Value:
         """The stages in shared memory: ``[stage]``, then as the copy says."""
@@ -191,12 +197,8 @@ class Staging:
         tile: Value,
         stage: Index,
     ) -> None:
-        """Let the hardware copy chunks of a block of terms that exists to a stage.
-
-        A loop says it where they lie evenly: a proof has fewer accesses to compare, and
-        the compiler repeats it.
-        """
-        apart = self.copy.apart
+        """Let the hardware copy chunks of a block of terms that exists to a stage."""
+        apart = self.copy.apart if self.in_loops else None
         if apart is None:
             self._start(b, chunks, block, tile, stage)
             return
