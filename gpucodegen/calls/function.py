@@ -48,9 +48,10 @@ class Function:
     source: Source
     name: str
     options: Options
-    _executables: dict[Specialization, Executable] = field(
-        default_factory=dict["Specialization", "Executable"]
+    _executables: dict[tuple[Specialization, str], Executable] = field(
+        default_factory=dict[tuple["Specialization", str], "Executable"]
     )
+    """By what they are compiled for, and the architecture of their kernels."""
     _last: Executable | None = None
     _entry: Entry = unlike
     _plans: dict[Form, Plan] = field(default_factory=dict["Form", "Plan"])
@@ -124,6 +125,8 @@ class Function:
         """Any call but one like the last."""
         form = form_of(arguments)
         plan = self._plans.get(form)
+        if plan is not None and plan.runtime is None and self._is_elsewhere(plan):
+            plan = None
         words = plan.take(arguments) if plan is not None else None
         if plan is None or words is None:
             others = taken(arguments, self.signature)
@@ -135,6 +138,12 @@ class Function:
         if stream is None:
             return plan.run(arguments, words)
         return plan.on(stream, arguments, words)
+
+    def _is_elsewhere(self, plan: Plan) -> bool:
+        """Whether arguments that travel now go to a device of another architecture."""
+        made = plan.executable
+        now = registry.find(made.target).settled(self.options)
+        return now.arch != made.options.arch
 
     def _again(self, arguments: tuple[Any, ...], stream: object) -> Any:
         """A call of arrays that were taken from those of another library."""
@@ -221,7 +230,8 @@ class Function:
         if record.interprets or record.sanitizes(self.options):
             return self._interpreted(arguments, stream, graph=graph)
         values = signature.convert(arguments)
-        executable, copied = self._for_strides(target, values)
+        arch = record.settled(self.options, values).arch
+        executable, copied = self._for_strides(target, values, arch)
         signature.refuse_read_only(values, executable.artifact.written)
         refuses = self.options.alias == "refuse"
         apart = checked_apart(executable, signature, values, copied) if refuses else ()
@@ -243,7 +253,7 @@ class Function:
         return plan.bound(arguments, words, place)
 
     def _for_strides(
-        self, target: str, values: Sequence[Any]
+        self, target: str, values: Sequence[Any], arch: str
     ) -> tuple[Executable, Sequence[int]]:
         """The function compiled for these values, and where it works on copies.
 
@@ -254,24 +264,24 @@ class Function:
         known = signature.known(values, registry.find(target).widest)
         places = signature.strided(values)
         if not places:
-            return self.executable(target, known), ()
+            return self.executable(target, known, arch), ()
         key, plain = (target, known), signature.row_major(known)
         if (
             any(signature.parameters[n].is_value for n in places)
             or key in self._without
         ):
-            return self.executable(target, plain), places
+            return self.executable(target, plain, arch), places
         reason = "one kernel serves all shapes"
-        is_new = key not in self._executables
+        is_new = (key, arch) not in self._executables
         if (
             self.options.specialize
             and len(self._executables) - is_new < MAX_SPECIALIZATIONS
         ):
             try:
-                return self.executable(target, known), ()
+                return self.executable(target, known, arch), ()
             except errors.Error as problem:
                 reason = problem.message
-        executable = self.executable(target, plain)
+        executable = self.executable(target, plain, arch)
         self._without.add(key)
         for n in places:
             warn(self.name, signature.parameters[n].name, values[n].strides, reason)
@@ -297,30 +307,36 @@ class Function:
         return launcher(self.source.module, self.signature, self.options, arguments)
 
     def executable(
-        self, target: str = "", known: tuple[Known | None, ...] | None = None
+        self,
+        target: str = "",
+        known: tuple[Known | None, ...] | None = None,
+        arch: str | None = None,
     ) -> Executable:
         """The compiled function; without arguments the last one, or the generic one.
 
-        That is for arrays as devices allocate them.
+        That is for arrays as devices allocate them.  ``arch``: of the kernels; None is
+        that of the options, or else of the current device.
         """
         if not target and self._last is not None:
             return self._last
         key = self._key(target or self._target(()), known)
         if registry.find(key[0]).interprets:
             raise errors.NothingCompiled(target=key[0])
+        settled = registry.find(key[0]).settled(self.options)
+        asked = settled if arch is None else replace(settled, arch=arch)
         made = self._executables
-        if key not in made and len(made) >= MAX_SPECIALIZATIONS:
+        if (key, asked.arch) not in made and len(made) >= MAX_SPECIALIZATIONS:
             key = key[0], (None,) * len(self.signature.parameters)
-        asked = registry.find(key[0]).settled(self.options)
-        if key not in made or made[key].options.arch != asked.arch:
+        place = key, asked.arch
+        if place not in made:
             with self._shown():
                 chosen = final_options(self.source, self.name, key, asked)
                 if chosen is not asked:
                     sizes = chosen.tile_sizes or chosen.register_tile
                     tell(1, f"{self.name} for {key[0]}: tuned sizes {sizes}")
-                made[key] = self._built(key, asked, chosen)
-        self._last, self._entry = made[key], unlike
-        return made[key]
+                made[place] = self._built(key, asked, chosen)
+        self._last, self._entry = made[place], unlike
+        return made[place]
 
     def _built(
         self, key: Specialization, asked: Options, chosen: Options
@@ -352,15 +368,17 @@ class Function:
     def variants(self, target: str) -> list[Variant]:
         """What is known of arguments, and the function compiled for it, special first.
 
+        Kernels use what all devices have, unless the options state an architecture.
         That is for arguments of earlier calls, for arrays as devices allocate them, and
         for any.
         """
         widest = registry.find(target).widest
-        wanted = [key for key in self._executables if key[0] == target]
+        wanted = [key for key, _ in self._executables if key[0] == target]
         wanted.append((target, self.signature.allocated(widest)))
         wanted.append((target, (None,) * len(self.signature.parameters)))
         ordered = sorted(dict.fromkeys(wanted), key=_told, reverse=True)
-        return [(known, self.executable(target, known)) for _, known in ordered]
+        arch = self.options.arch
+        return [(known, self.executable(target, known, arch)) for _, known in ordered]
 
     def key_for(self, arguments: tuple[Any, ...]) -> Specialization:
         """Target and argument types that a first call with arguments compiles for."""

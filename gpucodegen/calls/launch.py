@@ -96,8 +96,10 @@ def prepared(
     every = [*words, *map(_place, maps)]
     given = [every[n] for n in launch.order]
     start = runtime.prepared(launch.kernel, launch.grid, launch.block, given)
+    if not maps:
+        return start
     kept = partial(start)
-    vars(kept)["maps"] = maps  # live as long
+    vars(kept)["maps"] = maps  # the maps live as long as the call
     return kept
 
 

@@ -217,9 +217,9 @@ def tuning_identity(
     from gpucodegen.tiling.tuning.store import tuning_key
 
     target, known = key
+    arch = find(target).settled(options).arch
     if scope.predicted_for:
         target = DEVICE_ARRAYS.name
-    arch = "" if scope.predicted_for else find(target).settled(options).arch
     if scope.shapes == "bucket":
         known = ("bucket", *map(bucketed, known))
     plain = replace(

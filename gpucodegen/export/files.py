@@ -18,7 +18,10 @@ from gpucodegen.runtime.host.buffers import Buffer
 from gpucodegen.runtime.host.spec import KernelSpec
 
 CAPABILITY = (9, 0)
-"""What PTX is made for: devices of this compute capability and later ones load it."""
+"""What PTX is made for: devices of this compute capability and later ones load it.
+
+Kernels that use an architecture's own features are loaded by its devices alone.
+"""
 
 
 OBJECT = "o"
@@ -40,7 +43,8 @@ def write(
     arguments: objects run, what is for a GPU does not.  Raises NotRecordable where the
     launches depend on what kernels compute there, NotExportable.
     """
-    executable = function.executable(*function.key_for(tuple(arguments)))
+    key = function.key_for(tuple(arguments))
+    executable = function.executable(*key, function.options.arch)
     folder.mkdir(parents=True, exist_ok=True)
     described: list[dict[str, object]] = []
     declared: list[str] = []
@@ -54,7 +58,7 @@ def write(
     found = {
         "function": name,
         "signature": str(function.signature),
-        "architecture": _architecture(form),
+        "architecture": _architecture(form, executable.kernels),
         "kernels": described,
         "launches": launches,
     }
@@ -62,10 +66,11 @@ def write(
     (folder / f"{name}.json").write_text(f"{text}\n", "utf-8")
 
 
-def _architecture(form: str) -> str:
+def _architecture(form: str, kernels: Sequence[KernelSpec]) -> str:
     """What the files are for, as compilers call it."""
     if form != OBJECT:
-        return "sm_" + "".join(map(str, CAPABILITY))
+        suffix = "a" if any(spec.specific for spec in kernels) else ""
+        return "sm_" + "".join(map(str, CAPABILITY)) + suffix
     from gpucodegen.runtime.machine.processor import cpu
 
     return cpu().name

@@ -23,7 +23,7 @@ from gpucodegen.tiling.tuning.space import Space
 from gpucodegen.tiling.tuning.trials import Trial, TrialError, identity
 from gpucodegen.tuning.effort import effort_of
 from gpucodegen.tuning.final import Finalist, Timing, final, winner
-from gpucodegen.tuning.forecasts.basis import on_host, predicted_for
+from gpucodegen.tuning.forecasts.basis import is_emulated, on_host, predicted_for
 from gpucodegen.tuning.forecasts.forecast import Forecast
 from gpucodegen.tuning.holes import Holes
 from gpucodegen.tuning.measuring.contained import Contained
@@ -100,8 +100,9 @@ def tune(
     chosen: dict[str, Any] = {"target": "cpu", **options, "tuned": False}
     scope = _scope(shapes, predicted_for(chosen["target"], arch, arguments))
     if scope.predicted_for:
+        if arch or not is_emulated(chosen["target"], arguments):
+            chosen["arch"] = scope.predicted_for
         chosen["target"], arguments = "sim", tuple(map(on_host, arguments))
-        chosen["arch"] = scope.predicted_for
     program = compile_source(source, **chosen)
     holes = _holes(pipeline, values)
     found = (

@@ -224,7 +224,7 @@ KINDS = {
         product_of_rows(63, 63, 79),
         arrays((63, 79), (63, 79), (63, 63)),
         {BARRIER: 2, STAGE: 2},
-        mapping={"plan": ("product.direct", 1)},
+        options={"plan": {"product.direct": 1}},
     ),
     **{
         f"product in {stages} stages": Kind(

@@ -116,7 +116,7 @@ def test_what_memory_limits_moves_at_the_rate_of_a_copy(name: str) -> None:
 )
 @pytest.mark.sampled(3)
 def test_reductions_are_limited_by_memory_alone(name: str) -> None:
-    """512 threads for each of 132 multiprocessors, whole sectors, 16 bytes an access."""
+    """512 threads for each multiprocessor, whole sectors, accesses of 16 bytes."""
     kernel = reported(name)
     launch = kernel.launch
     assert math.prod(launch.grid) >= 132

@@ -69,8 +69,9 @@ def test_a_kernel_has_blocks_threads_and_barriers():
     explanation = gcg.explain(example("matmul"), targets=("cuda",), sizes=128)
     (kernel,) = explanation.functions[0].mappings[0].kernels
     marks = [n.text for n in kernel.tree.walk() if n.kind is NodeKind.MARK]
-    copied = ["close a group of copies", "wait for all groups but 0"]
-    assert marks == ["blocks", "threads", "barrier", *copied, "barrier"]
+    closed, waited = "close a group of copies", "wait for all groups but 2"
+    ahead = [closed, closed, "barrier"]
+    assert marks == ["blocks", "threads", *ahead, closed, waited, "barrier"]
     first, second, *rest = bands(kernel.tree)
     assert first == ("block_x, block_y", True, (True, True))
     assert second == ("thread_x", False, (True,))

@@ -10,7 +10,7 @@ import pytest
 
 from gpucodegen import errors
 from gpucodegen.runtime.cuda import tensor_maps
-from gpucodegen.runtime.cuda.tensor_maps import encoded, form_of
+from gpucodegen.runtime.cuda.tensor_maps import at, encoded, form_of
 from gpucodegen.runtime.host.buffers import Buffer
 
 
@@ -49,6 +49,13 @@ def test_what_no_engine_copies(
 ) -> None:
     with pytest.raises(errors.WrongTensorMap, match=problem):
         form_of(given, box, swizzle, 0)
+
+
+def test_the_form_of_a_tensor_elsewhere() -> None:
+    form = form_of(buffer((8, 56)), (8, 8), 0, 0)
+    assert at(form, 4096) == form._replace(address=4096)
+    with pytest.raises(errors.WrongTensorMap, match="0x1008 is no multiple of 16"):
+        at(form, 4104)
 
 
 def test_what_the_driver_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:

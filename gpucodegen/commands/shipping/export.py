@@ -90,7 +90,8 @@ def _package(
             continue
         if options.arg:
             function = program[name]
-            function.executable(*function.key_for(examples[name]))
+            key = function.key_for(examples[name])
+            function.executable(*key, function.options.arch)
     place = program.export(options.output, *names, examples=examples)
     print(f"{place}: {', '.join(names)} for {options.target}")
 

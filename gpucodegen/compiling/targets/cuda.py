@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from gpucodegen.compiling.targets.record import Target
 from gpucodegen.tiling.machine.gpu.limits import WIDEST
@@ -51,11 +51,16 @@ def require() -> None:
     require_cuda()
 
 
-def architecture() -> str:
-    """That of the current GPU, with its own features where there are such."""
+def architecture(values: Sequence[Any]) -> str:
+    """That of the device on which an array lies, else of the current GPU."""
+    from gpucodegen.runtime.devices import choice
     from gpucodegen.runtime.devices.inventory import current_gpu
+    from gpucodegen.runtime.host.buffers import CPU, Buffer
     from gpucodegen.tiling.machine.gpu.devices import own_architecture
 
+    buffers = [v for v in values if isinstance(v, Buffer) and v.device != CPU]
+    if buffers:
+        return choice.device_of(buffers[0].array).architecture
     gpu = current_gpu()
     return "" if gpu is None else own_architecture(gpu.compute_capability)
 

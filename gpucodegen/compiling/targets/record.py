@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from gpucodegen import errors
 
@@ -21,8 +21,9 @@ def always() -> None:
     """Nothing is needed."""
 
 
-def unknown() -> str:
+def unknown(values: Sequence[Any]) -> str:
     """No architecture: kernels use what all devices of the target have."""
+    del values
     return ""
 
 
@@ -36,7 +37,8 @@ class Target:
     ``engine``: where memory lies and how kernels start, made anew for each program.
     ``assembly``: the machine code of a kernel as text.
     ``require``: raises NoDevice where this machine cannot run the target.
-    ``architecture``: of the device that calls run on, for options that name none.
+    ``architecture``: of the device that a call with such buffers and numbers runs on;
+    without any, of the current one.
 
     ``runs_launches``: hardware threads carry out ``gpu.launch``; elsewhere it becomes
     loops.
@@ -63,7 +65,7 @@ class Target:
     engine: Callable[[], Engine]
     assembly: Callable[[KernelSpec], str]
     require: Callable[[], None] = always
-    architecture: Callable[[], str] = unknown
+    architecture: Callable[[Sequence[Any]], str] = unknown
     runs_launches: bool = False
     guards_accesses: bool = False
     has_own_memory: bool = False
@@ -78,11 +80,19 @@ class Target:
         """What tells it and its version apart in keys of the disk cache."""
         return f"{self.name} {self.version}".rstrip()
 
-    def settled(self, options: Options) -> Options:
-        """The options, with the architecture of the device where they name none."""
-        if options.arch:
+    def settled(self, options: Options, values: Sequence[Any] = ()) -> Options:
+        """The options, with the architecture of a call's device where they name none.
+
+        Targets that launch nothing have none.
+
+        >>> from gpucodegen.compiling.targets import find
+        >>> from gpucodegen.options import Options
+        >>> [find(t).settled(Options(arch="sm_80")).arch for t in ("sim", "cpu")]
+        ['sm_80', '']
+        """
+        if options.arch and self.runs_launches:
             return options
-        return replace(options, arch=self.architecture())
+        return replace(options, arch=self.architecture(values))
 
     def sanitizes(self, options: Options) -> bool:
         """Whether calls run in the interpreter, which checks them.

@@ -22,6 +22,7 @@ from gpucodegen.passes.framework.functions import (
 from gpucodegen.passes.gpu.gpu_mapper import GpuMapper
 from gpucodegen.passes.gpu.launches.gpu_launch import CONTAINER, gpu_module
 from gpucodegen.passes.prepare.affine.dead_code import without_dead_code
+from gpucodegen.tiling.machine.gpu.devices import MULTIPROCESSORS
 from gpucodegen.tiling.machine.gpu.products.candidates import (
     Candidate,
     SharedTiles,
@@ -67,6 +68,12 @@ class MapGpu(ModulePass):
 
     def apply(self, module: Module) -> Module:
         """Map every function."""
+        if self.arch not in ("", *MULTIPROCESSORS):
+            raise errors.InvalidPassOption(
+                name=self.name,
+                problem=f"option 'arch' cannot be {self.arch!r}",
+                hint=f"Known architectures: {', '.join(MULTIPROCESSORS)}",
+            )
         menus = self._wanted(keeps=self.strict and bool(self.plan))
         made = self._mapped(module, menus)
         if self.strict and menus.unmet:

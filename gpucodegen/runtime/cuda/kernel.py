@@ -14,6 +14,7 @@ from gpucodegen.runtime.cuda.compilation import compile_ptx
 from gpucodegen.runtime.devices.arguments import ArgumentLayout
 from gpucodegen.runtime.devices.protocol import Device, Triple
 from gpucodegen.runtime.host.spec import KernelSpec
+from gpucodegen.tiling.machine.gpu.devices import has_warpgroups
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +36,17 @@ class CudaKernel:
     def on(cls, device: Device, spec: KernelSpec) -> CudaKernel:
         """Compile a kernel for a device, or take it from the disk, and load it."""
         cc = device.compute_capability
+        if (
+            spec.specific
+            and device.architecture
+            and not has_warpgroups(device.architecture)
+        ):
+            raise errors.LaunchFailed(
+                kernel=spec.name,
+                reason=f"it uses what sm_90a alone has, and {device} is"
+                f" {device.architecture}",
+                hint="Leave out arch= and plan=, or name this architecture",
+            )
         code = compile_ptx(spec, cc).encode()
         loaded = device.load(spec.name, code, cooperative=spec.cooperative)
         shared = spec.shared_bytes, 0

@@ -31,6 +31,7 @@ from gpucodegen.runtime.devices.protocol import (
     failure,
     stream_pointer,
 )
+from gpucodegen.tiling.machine.gpu.devices import own_architecture
 
 REMEMBERED = 8
 """Kernels that a fault may come from: the last ones since the device was waited for."""
@@ -64,6 +65,9 @@ class CupyDevice:
     _pinned: list[tuple[Any, Any]] = field(default_factory=list[tuple[Any, Any]])
     """Memory that copies to the device still read, after the event of its end."""
     _maps: dict[TensorForm, Any] = field(default_factory=dict["TensorForm", Any])
+    _dropped: dict[TensorForm, Any] = field(default_factory=dict["TensorForm", Any])
+    _mapping: threading.Lock = field(default_factory=threading.Lock)
+    """Held while tensor maps are looked up, made or dropped."""
     _threads: threading.local = field(default_factory=threading.local)
 
     def __str__(self) -> str:
@@ -78,6 +82,11 @@ class CupyDevice:
     def compute_capability(self) -> tuple[int, int]:
         """(major, minor)."""
         return _capability(self.number)
+
+    @property
+    def architecture(self) -> str:
+        """Its own."""
+        return own_architecture(self.compute_capability)
 
     def empty(self, shape: Shape, dtype: np.dtype[Any]) -> Any:
         """An array from CuPy's pool."""
@@ -127,18 +136,28 @@ class CupyDevice:
 
         It is there before any stream goes on.
         """
-        if form in self._maps:
+        with self._mapping:
+            if form not in self._maps:
+                if len(self._maps) >= MOST_MAPS:
+                    self._drop_maps()
+                self._maps[form] = self._mapped(encoded(form))
             return self._maps[form]
-        if len(self._maps) >= MOST_MAPS:
-            self.synchronize()  # kernels may read them
-            self._maps.clear()
-        cuda = _cupy().cuda
-        with self._calls(), cuda.Stream(non_blocking=True) as stream:
+
+    def _mapped(self, words: np.ndarray[Any, Any]) -> Any:
+        """A tensor map in memory."""
+        with self._calls(), _cupy().cuda.Stream(non_blocking=True) as stream:
             made = self.empty((MAP_WORDS,), np.dtype(np.int64))
-            self.upload(made, encoded(form))
+            self.upload(made, words)
             stream.synchronize()
-        self._maps[form] = made
         return made
+
+    def _drop_maps(self) -> None:
+        """Drop those dropped before, of which no call is under way any more.
+
+        What calls of other threads have just looked up lives until the next time.
+        """
+        self.synchronize()
+        self._dropped, self._maps = self._maps, {}
 
     def fetch(self, array: Any) -> Callable[[], np.ndarray[Any, Any]]:
         """The contents on their way to pinned memory, and from there.

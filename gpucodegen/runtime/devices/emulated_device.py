@@ -78,6 +78,11 @@ class EmulatedDevice:
     streams: Streams = field(init=False)
     _fault: errors.LaunchError | None = None
 
+    @property
+    def architecture(self) -> str:
+        """None: kernels use what all devices have, unless a caller asks for more."""
+        return ""
+
     def __post_init__(self) -> None:
         self.streams = Streams(str(self), self._raise_fault)
 

@@ -184,6 +184,11 @@ class Device(Protocol):
         """(major, minor)."""
         ...
 
+    @property
+    def architecture(self) -> str:
+        """The one whose own features its kernels use; "": those that all have."""
+        ...
+
     def empty(self, shape: Shape, dtype: np.dtype[Any]) -> Any:
         """An array of its own, uninitialised; `OutOfMemory`."""
         ...

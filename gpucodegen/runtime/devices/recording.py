@@ -51,6 +51,11 @@ class Recording:
         """That of the device."""
         return self.device.compute_capability
 
+    @property
+    def architecture(self) -> str:
+        """That of the device."""
+        return self.device.architecture
+
     def empty(self, shape: Shape, dtype: np.dtype[Any]) -> Any:
         """An array on the device."""
         self._arrays.append(self.device.empty(shape, dtype))

@@ -2,10 +2,10 @@
 
 Sources: the tables of the CUDA programming guide (limits and operations per clock by
 compute capability), the vendor's data sheets (multiprocessors, clocks, bandwidths), and
-published measurements where a field says so.  What this project measured on an H100 is
-held against them in ``tests/tiling/test_measured_plans.py``.  The clock and the L2 cache of B200 and the row of Orin were not checked
-against a source.  Rates of the L2 cache are published for A100 and Hopper only, and
-assumed for the others.
+published measurements where a field says so.  Estimates made of them are held against
+what an H100 took (``bench/results/gpu``).  The clock and the L2 cache of B200 and the
+row of Orin were not checked against a source.  Rates of the L2 cache are published for
+A100 and Hopper only, and assumed for the others.
 """
 
 from __future__ import annotations

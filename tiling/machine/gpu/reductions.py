@@ -38,7 +38,8 @@ SHARES = 4
 LOADED = 2400
 """Clocks of a load while all of them want memory: twice the 600 ns published for H100.
 
-With half of what that asks for on its way, sums reached 5/6 of the rate of a copy.
+Twice, because an H100 made column sums at 5/6 of the rate of a copy where half of that
+was on its way.
 """
 KEPT = 32
 """Elements of a row that a member keeps in registers at most."""
@@ -178,7 +179,7 @@ def column_clocks(teams: ColumnTeams, problem: Rows, device: GpuDevice) -> float
     blocks = ceil(problem.rows / teams.rows) * problem.groups
     moved = problem.groups * problem.rows * problem.length * problem.bytes
     run = teams.rows * problem.bytes
-    apart = 1 + (SECTOR / run) ** 2  # as rates for 32, 128, 512 bytes are published
+    apart = 1 + (SECTOR / run) ** 2  # an assumption
     steps = ceil(problem.length / teams.members)
     warps = blocks * teams.threads / WARP
     registers = REGISTERS + 4 * teams.width

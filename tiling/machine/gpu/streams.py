@@ -11,8 +11,8 @@ multiprocessor, a tenth of the others, which do not wholly overlap, and its star
   elements apart touches every sector that it has a byte of, in each row of its warp;
 * instructions.
 
-These are estimates from published facts: five such kernels took 1.04 to 1.13 times theirs
-on an H100 (``bench/results/gpu``).
+These are estimates from published facts: four such kernels took 1.04 to 1.13 times
+theirs on an H100 (``bench/results/gpu``).
 """
 
 from __future__ import annotations

@@ -27,7 +27,7 @@ from gpucodegen.passes.contraction.warpgroups.kernel import in_boxes
 from gpucodegen.passes.framework.builder import Builder
 from gpucodegen.passes.framework.nests import Axis
 from gpucodegen.passes.gpu.facts.vector_width import Definitions
-from gpucodegen.tiling.machine.gpu.devices import devices_of, has_warpgroups
+from gpucodegen.tiling.machine.gpu.devices import has_warpgroups
 from gpucodegen.tiling.machine.gpu.products.candidates import (
     SPLITS,
     Candidate,
@@ -37,6 +37,7 @@ from gpucodegen.tiling.machine.gpu.products.candidates import (
 from gpucodegen.tiling.machine.gpu.products.copies import by_position, copied_width
 from gpucodegen.tiling.machine.gpu.products.plan import (
     USUAL,
+    device_for,
     least_depth,
     plan_contraction,
     with_copies,
@@ -82,7 +83,7 @@ def planned(
         chosen = plan_contraction(
             *products,
             splits=splits,
-            device=next(iter(devices_of(arch)), None),
+            device=device_for(arch),
             choose=choose,
             warpgroups=warpgroups or (has_warpgroups(arch) and is_usual),
         )

@@ -27,6 +27,7 @@ from gpucodegen.passes.gpu.facts.vector_width import Definitions
 from gpucodegen.passes.gpu.kinds.nest import Mapper, Nest
 from gpucodegen.passes.loops.order.distribution import distribute
 from gpucodegen.tiling.machine.gpu.products.candidates import Candidate, WarpgroupTiles
+from gpucodegen.tiling.machine.gpu.products.plan import device_for
 from gpucodegen.tiling.machine.gpu.products.product_work import Product
 from gpucodegen.tiling.machine.gpu.products.words import PACKED, four_bytes, words_pay
 
@@ -70,7 +71,12 @@ def contraction_launches(
     words = over_words(b, contraction, four_bytes, PACKED, parallel=False)
     made = {value: op for op in b.operations for value in op.results}
     dots = words and _Lowering.of(words.contraction, plan, mapper, made)
-    if words is None or dots is None or not words_pay(plain.products, dots.products):
+    device = device_for(mapper.arch)
+    if (
+        words is None
+        or dots is None
+        or not words_pay(plain.products, dots.products, device)
+    ):
         return plain.launches()
     freed = Builder(contraction.location)
     for buffer in words.buffers:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import ceil
 
-from gpucodegen.tiling.machine.gpu.devices import SECTOR
+from gpucodegen.tiling.machine.gpu.devices import SECTOR, GpuDevice
 from gpucodegen.tiling.machine.gpu.estimate import Work, estimate
 from gpucodegen.tiling.machine.gpu.limits import WARP
 from gpucodegen.tiling.machine.gpu.products.plan import (
@@ -47,8 +47,14 @@ def four_bytes(left: Part, right: Part, rows: int) -> PackedDots | None:
     return PackedDots(left, right) if is_of_bytes else None
 
 
-def words_pay(plain: Sequence[Product], words: Sequence[Product]) -> bool:
+def words_pay(
+    plain: Sequence[Product],
+    words: Sequence[Product],
+    device: GpuDevice | None = None,
+) -> bool:
     """Whether products of words, packing included, take fewer clocks by estimate.
+
+    ``device``: as for `plan_contraction`.
 
     >>> def pays(size, terms):
     ...     plain, words = (
@@ -58,19 +64,21 @@ def words_pay(plain: Sequence[Product], words: Sequence[Product]) -> bool:
     >>> pays(32, 32), pays(2048, 2048)
     (False, True)
     """
-    before, after = (
-        sum(clocks_of(plan_contraction(each), each, DEFAULT) for each in products)
-        for products in (plain, words)
-    )
-    return after + sum(_packing(each) for each in words) < before
+    known = device or DEFAULT
+
+    def clocks(product: Product) -> float:
+        return clocks_of(plan_contraction(product, device=device), product, known)
+
+    packing = sum(_packing(each, known) for each in words)
+    return sum(map(clocks, words)) + packing < sum(map(clocks, plain))
 
 
-def _packing(product: Product) -> float:
+def _packing(product: Product, device: GpuDevice) -> float:
     """Clocks of the launches that pack both factors."""
     sizes = (product.rows, product.columns)
     works = (_packed(product.batch * size * product.terms) for size in sizes)
-    held = DEFAULT.multiprocessor.blocks
-    return sum(busy(estimate(DEFAULT, held, work)) for work in works)
+    held = device.multiprocessor.blocks
+    return sum(busy(estimate(device, held, work)) for work in works)
 
 
 def _packed(words: int) -> Work:

@@ -1,0 +1,132 @@
+"""The architecture of kernels: stated, or that of the device of a call."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import gpucodegen as gcg
+from gpucodegen import errors
+from gpucodegen.calls.function import Function
+from gpucodegen.compiling.targets import find
+from gpucodegen.compiling.winners import Scope, tuning_identity
+from gpucodegen.export.files import write
+from gpucodegen.options import Options
+from gpucodegen.passes.framework.base import run_pipeline
+from gpucodegen.passes.gpu.map_gpu import MapGpu
+from gpucodegen.runtime.devices import emulated_cupy as xp
+from gpucodegen.runtime.devices import inventory
+from gpucodegen.runtime.devices.emulated_device import EmulatedDevice
+from gpucodegen.runtime.devices.inventory import Gpu
+
+HALVES = """func.func @f(%a: memref<64x64xf16>, %b: memref<64x64xf16>,
+    %c: memref<64x64xf32>) {
+  linalg.matmul ins(%a, %b : memref<64x64xf16>, memref<64x64xf16>)
+                outs(%c : memref<64x64xf32>)
+  return
+}"""
+SMALL = {"product.consumers": 1, "product.tile_columns": 64}
+RNG = np.random.default_rng(5)
+
+
+def factors() -> tuple[Any, Any, Any]:
+    a, b = (RNG.integers(-4, 4, (64, 64)).astype("f2") for _ in range(2))
+    return a, b, np.zeros((64, 64), "f4")
+
+
+def compiled(**options: Any) -> Function:
+    return gcg.compile(HALVES, target="cuda", verify=False, **options)["f"]
+
+
+def is_specific(function: Function) -> bool:
+    return any(spec.specific for spec in function.executable().kernels)
+
+
+def test_it_may_be_stated() -> None:
+    function = compiled(arch="sm_90a")
+    a, b, c = factors()
+    function(a, b, c)
+    np.testing.assert_array_equal(c, a.astype("f8") @ b)
+    assert is_specific(function)
+    other = compiled(arch="sm_80")
+    other(a, b, c)
+    assert not is_specific(other)
+
+
+def test_what_is_unknown_or_launches_nothing() -> None:
+    with pytest.raises(errors.InvalidOption, match="sm_90a"):
+        compiled(arch="sm_91")
+    assert find("cpu").settled(Options(arch="sm_90a")).arch == ""
+    with pytest.raises(errors.InvalidPassOption, match="sm_90a"):
+        run_pipeline(gcg.parse(HALVES), [MapGpu(arch="foo")])
+
+
+def test_it_is_that_of_the_device_of_a_call(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Arguments that travel go to the current device, which may be another one."""
+    function = compiled()
+    a, b, c = factors()
+    function(a, b, c)
+    assert not is_specific(function)
+    gpu = Gpu("H100", (9, 0), 80 << 30, 132)
+    with monkeypatch.context() as here:
+        here.setattr(inventory, "current_gpu", lambda: gpu)
+        function(a, b, c)
+        assert is_specific(function)
+    function(a, b, c)
+    assert not is_specific(function)
+    assert len(function._executables) == 2
+    np.testing.assert_array_equal(c, 3 * (a.astype("f8") @ b))
+
+
+def test_arrays_of_a_device_say_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    arguments = tuple(map(xp.asarray, factors()))
+    monkeypatch.setattr(EmulatedDevice, "architecture", "sm_90a")
+    function = compiled()
+    function(*arguments)
+    assert is_specific(function)
+
+
+def test_a_kernel_of_another_architecture_is_refused(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(EmulatedDevice, "architecture", "sm_80")
+    with pytest.raises(errors.LaunchFailed, match=r"sm_90a alone .* sm_80"):
+        compiled(plan=SMALL)(*factors())
+
+
+def test_it_is_part_of_every_key() -> None:
+    keys = set[str]()
+    for arch in ("", "sm_80", "sm_90", "sm_90a"):
+        function = compiled(arch=arch)
+        key = function.key_for(factors())
+        for scope in (Scope(), Scope("exact", "sm_90a")):
+            given = function.source, "f", key, function.options, scope
+            keys.add(tuning_identity(*given))
+    assert len(keys) == 8
+
+
+def test_calls_with_tensor_maps_are_plans_and_graphs() -> None:
+    """Maps are of arguments; other arrays get others, a bound call keeps its own."""
+    function = compiled(plan=SMALL)
+    for _ in range(2):
+        a, b, c = factors()
+        given = tuple(map(xp.asarray, (a, b, c)))
+        function(*given)
+        function.bind(*given)()
+        function.bind(*given, graph=True)()
+        np.testing.assert_array_equal(given[2].get(), 3 * (a.astype("f8") @ b))
+    launch = function.executable().artifact.launch
+    assert launch is not None
+    assert [argument for argument, *_ in launch.maps] == [0, 1]
+
+
+def test_files_say_what_they_are_for(tmp_path: Any) -> None:
+    for arch, written in (("", "sm_90"), ("sm_90a", "sm_90a")):
+        folder = tmp_path / (arch or "any")
+        write(
+            folder, "f", compiled(arch=arch), tuple(map(xp.asarray, factors())), "ptx"
+        )
+        text = (folder / "f.json").read_text("utf-8")
+        assert f'"architecture": "{written}"' in text
