@@ -173,6 +173,7 @@ MUTATIONS = [
     ("empty: not waited for", put(TRY, OVER, -1), "more arrivals|more than expected"),
     ("empty: phase flipped", put(TRY, FLIPPED, -1), "more arrivals"),
     ("a copy dropped", drop(TENSOR, -1), "bytes missing"),
+    ("no fence of registers", drop(r"wgmma\.fence", None), "without a wgmma.fence"),
     ("products not committed", drop(r"wgmma\.commit", None), HELD),
     ("products not waited for", drop(r"wgmma\.wait", None), HELD),
     ("barrier dropped", drop(BARRIER), "behind the initialisation"),

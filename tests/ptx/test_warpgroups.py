@@ -93,6 +93,11 @@ AGAIN = (
         ((f"{COPY} [%r3]", f"{COPY} [%r3+128]"), faults.MISALIGNED),
         (("add.s64 %d4, %d2, 6;", "add.s64 %d4, %d2, 600;"), faults.OUT_OF_BOUNDS),
         (("wgmma.commit_group.sync.aligned; wgmma", AGAIN), faults.IN_FLIGHT),
+        (("wgmma.fence.sync.aligned;", ""), faults.IN_FLIGHT),
+        (
+            ("fence.sync.aligned;", "fence.sync.aligned; mov.f32 %f2, 0f3F800000;"),
+            faults.IN_FLIGHT,
+        ),
         (
             ("wgmma.fence.sync.aligned;", "setp.eq.s32 %p3, %r1, 40; @%p3 ret;"),
             faults.INCOMPLETE_WARP,

@@ -2,6 +2,8 @@
 
 The sum is there at once, in f64 and rounded once; what a missing wait would spoil, its
 registers and the operands, are locked until the group of products has been waited for.
+What a missing fence would spoil is told by the registers of a sum: they hold what they
+held at the last ``wgmma.fence``, or what products have put there since.
 """
 
 from __future__ import annotations
@@ -77,6 +79,35 @@ class Warpgroups:
         self.locks: list[Lock] = []
         self.sums: dict[tuple[int, int], tuple[int, int]] = {}
         """Group and instruction of sums under way, by warpgroup and register."""
+        self.fenced: dict[int, list[Any]] = {}
+        """What the registers held at each warpgroup's last fence, products included."""
+
+    def fence(self, registers: list[Any], mask: Mask) -> None:
+        """Products of these warps may use what their registers hold now."""
+        live = np.ones(self.batch.lanes, bool) if mask is None else mask
+        for warpgroup in np.flatnonzero(live.reshape(-1, LANES).all(1)):
+            self.fenced[int(warpgroup)] = [*registers]
+
+    def _check_fence(
+        self, form: GroupProduct, registers: list[Any], warpgroup: int
+    ) -> None:
+        """Fault if a register of the sum was written behind the last fence."""
+        first = warpgroup * LANES
+        known = self.fenced.get(warpgroup)
+        if known is not None and all(
+            self._is_same(known[n], registers[n], first) for n in form.registers
+        ):
+            return
+        text = "wgmma without a wgmma.fence behind what else used its registers"
+        self.batch.fault(faults.IN_FLIGHT, text, form.index, first)
+
+    def _is_same(self, one: Any, other: Any, lane: int) -> bool:
+        """Whether two contents of a register are the same bits in a warpgroup."""
+        if one is other:
+            return True
+        every, own = self.batch.lanes, slice(lane, lane + LANES)
+        before, now = (np.broadcast_to(x, every)[own] for x in (one, other))
+        return before.tobytes() == now.tobytes()
 
     def multiply(
         self,
@@ -89,9 +120,12 @@ class Warpgroups:
     ) -> None:
         """Add a product to the registers that hold D, or put it there."""
         lanes, word = self.batch.lanes, "f4" if form.sum == "f32" else "i4"
+        active = self._active(form.index, mask)
+        for warpgroup in active:
+            self._check_fence(form, registers, int(warpgroup))
         for number in form.registers:
             registers[number] = np.broadcast_to(registers[number], lanes)
-        for warpgroup in self._active(form.index, mask):
+        for warpgroup in active:
             first = int(warpgroup) * LANES
             own = slice(first, first + LANES)
             left = self._left(form, first, a)
@@ -104,6 +138,7 @@ class Warpgroups:
                 self.sums[int(warpgroup), number] = int(self.group[first]), form.index
                 registers[number] = registers[number].copy()
                 registers[number][own] = part.view(registers[number].dtype)
+                self.fenced[int(warpgroup)][number] = registers[number]
 
     def _left(self, form: GroupProduct, lane: int, a: Value) -> Array:
         """A from shared memory, or from the registers of four warps, as f64."""

@@ -50,7 +50,7 @@ class GroupProduct:
 def wgmma(x: Instruction, o: OperandText) -> list[Line]:
     """A step of a product whose operands lie in shared memory, and waiting for it."""
     if x.name == "wgmma.fence.sync.aligned":
-        return []
+        return ["S.warpgroups.fence(R, q)"]
     if x.name == "wgmma.commit_group.sync.aligned":
         return ["S.warpgroups.commit(q)"]
     if x.name == "wgmma.wait_group.sync.aligned":
