@@ -10,7 +10,7 @@ from numba.core.types import boolean, float32, float64, int8, int16, int32, int6
 from numba.cuda import extending
 
 from gpucodegen.intrinsics.cpu.library import function
-from gpucodegen.intrinsics.cuda import grids, memory, warps
+from gpucodegen.intrinsics.cuda import grids, matrices, memory, warps
 from gpucodegen.intrinsics.framework import faces
 from gpucodegen.intrinsics.framework.lowering import Face, Lowering, signature
 from gpucodegen.intrinsics.framework.vector_type import Tile, llvm_tile
@@ -43,5 +43,6 @@ def _larger(low: Lowering, a: Any, b: Any) -> Any:
 globals().update(faces.shaped(FACE) | memory.factories(FACE) | faces.plain(FACE))
 globals().update(memory.own_factories(FACE))
 globals().update(warps.factories(FACE) | grids.factories(FACE))
+globals().update(matrices.factories(FACE))
 maximumf = FACE.define("maximumf", 2, lambda a, b: signature(a, a, b), _larger)
 __all__ = ["boolean", "cuda", "float32", "float64", "int8", "int16", "int32", "int64"]

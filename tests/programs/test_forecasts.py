@@ -129,7 +129,8 @@ def test_a_prediction_is_used_until_the_device_was_measured(
     result = tuned(arch="sm_90a", candidates=[WIDE])
     assert result.winner == full(WIDE)
     assert "stored as a prediction for sm_90a" in str(result)
-    assert used(target="sim") == (full(WIDE), "sm_90")
+    assert used(target="sim") is None
+    assert used(target="sim", arch="sm_90a") == (full(WIDE), "sm_90")
 
     narrow = {"stream.width": 1}
     fake(narrow, H200)
@@ -137,7 +138,7 @@ def test_a_prediction_is_used_until_the_device_was_measured(
     measured = tuned(candidates=[narrow])
     assert measured.predicted_for == ""
     assert used() == (full(narrow), "")
-    assert used(target="sim") == (full(WIDE), "sm_90")
+    assert used(target="sim", arch="sm_90a") == (full(WIDE), "sm_90")
 
 
 def test_a_measured_default_beats_a_predicted_winner(fake: Callable[..., None]) -> None:

@@ -295,9 +295,9 @@ def test_a_target_that_is_not_named_is_tuned_too() -> None:
     assert result.about["target"] == "cpu"
 
 
-def crowned(text: str, name: str, *arguments: Any, target: str = "cpu") -> str:
+def crowned(text: str, name: str, *arguments: Any, **options: Any) -> str:
     """A winner in the store, and its key."""
-    gcg.tune(text, name, *arguments, trials=1, target=target)
+    gcg.tune(text, name, *arguments, trials=1, **options)
     store = tuning_store()
     (key,) = (k for k, about in store.subjects().items() if about["function"] == name)
     store.session(key).crown({"tile0": 8, "tile1": 16}, 1.5, since=time.time() - 7200)
@@ -322,7 +322,7 @@ def test_explain_names_the_schedule_in_use(clocked: Any) -> None:
 def test_report_names_the_schedule_in_use() -> None:
     text = SHIFT.format(name="reported").replace("?", "64")
     given = squares(64)
-    key = crowned(text, "reported", *given, target="sim")
+    key = crowned(text, "reported", *given, target="sim", arch="sm_90a")
     stored = tuning_store().subjects()[key]
     made = report(text)
     assert "  tuned" in made.text()
