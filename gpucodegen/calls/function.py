@@ -142,8 +142,8 @@ class Function:
     def _is_elsewhere(self, plan: Plan) -> bool:
         """Whether arguments that travel now go to a device of another architecture."""
         made = plan.executable
-        now = registry.find(made.target).settled(self.options)
-        return now.arch != made.options.arch
+        now = registry.find(made.target).settled_arch(self.options)
+        return now != made.options.arch
 
     def _again(self, arguments: tuple[Any, ...], stream: object) -> Any:
         """A call of arrays that were taken from those of another library."""
@@ -230,7 +230,7 @@ class Function:
         if record.interprets or record.sanitizes(self.options):
             return self._interpreted(arguments, stream, graph=graph)
         values = signature.convert(arguments)
-        arch = record.settled(self.options, values).arch
+        arch = record.settled_arch(self.options, values)
         executable, copied = self._for_strides(target, values, arch)
         signature.refuse_read_only(values, executable.artifact.written)
         refuses = self.options.alias == "refuse"

@@ -217,7 +217,7 @@ def tuning_identity(
     from gpucodegen.tiling.tuning.store import tuning_key
 
     target, known = key
-    arch = find(target).settled(options).arch
+    arch = find(target).settled_arch(options)
     if scope.predicted_for:
         target = DEVICE_ARRAYS.name
     if scope.shapes == "bucket":

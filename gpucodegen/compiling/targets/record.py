@@ -90,9 +90,13 @@ class Target:
         >>> [find(t).settled(Options(arch="sm_80")).arch for t in ("sim", "cpu")]
         ['sm_80', '']
         """
-        if options.arch and self.runs_launches:
-            return options
-        return replace(options, arch=self.architecture(values))
+        arch = self.settled_arch(options, values)
+        return options if arch == options.arch else replace(options, arch=arch)
+
+    def settled_arch(self, options: Options, values: Sequence[Any] = ()) -> str:
+        """The architecture of `settled`."""
+        is_stated = options.arch and self.runs_launches
+        return options.arch if is_stated else self.architecture(values)
 
     def sanitizes(self, options: Options) -> bool:
         """Whether calls run in the interpreter, which checks them.
