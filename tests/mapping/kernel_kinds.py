@@ -219,6 +219,7 @@ KINDS = {
         matmul(64, 64, 80),
         arrays((64, 80), (80, 64), (64, 64)),
         {BARRIER: 2, STAGE: 2, COMMIT: 1, WAIT: 1},
+        options={"plan": {"product.direct": 3}},
     ),
     "product through registers": Kind(
         product_of_rows(63, 63, 79),

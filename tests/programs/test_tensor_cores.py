@@ -267,7 +267,8 @@ def test_the_order_of_a_loop_is_kept_unless_asked_otherwise(
     _, factor, total, _ = KINDS[kind]
     a, b = (RNG.integers(-4, 4, (32, 32)).astype(factor) for _ in "ab")
     c = np.zeros((32, 32), total)
-    program = gcg.compile(text, target="sim", reassociate=freely)
+    plan = BY_WARPS if freely else {}
+    program = gcg.compile(text, target="sim", reassociate=freely, plan=plan)
     program.f(a, b, c)
     np.testing.assert_array_equal(c, a.astype("f8") @ b)
     assert on_tensor_cores(program) == freely
@@ -306,7 +307,7 @@ def test_f32_in_another_precision_on_request(precision: str, unit: float):
     a[0, 0], a[1, 1] = np.inf, np.nan
     c = np.zeros((m, n), "f4")
     text = product_text(shape, "nn", "f32", "f32")
-    program = gcg.compile(text, target="sim", precision=precision)
+    program = gcg.compile(text, target="sim", precision=precision, plan=BY_WARPS)
     program.f(a, b, c)
     assert on_tensor_cores(program)
     assert not np.isfinite(c[:2]).any()

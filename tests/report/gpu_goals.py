@@ -76,7 +76,8 @@ QUICK = frozenset(("relu f32", "relu f16", "copy"))
 """Rows whose report is a matter of a second."""
 
 PRESENT: Mapping[str, Bounds] = {
-    "conv nchw 3x3 64": {"narrowest": 4, "library": 0.917},
+    "conv nchw 3x3 64": {"narrowest": 4},
+    "trsm 1024": {"blocks": 128},
 }
 """Figures that do not meet their goal yet."""
 

@@ -249,14 +249,20 @@ class _Lowering:
 
     def _sides(self, b: Builder, where: Place) -> tuple[Staging, Staging]:
         (c, _), groups, plan = self._factors, self.groups, self.plan
-        left, right = plan.direct
-        return (
-            self._side(b, c.left, groups.rows, plan.tile_rows, where, where.row, left),
-            self._side(
-                *(b, c.right, groups.columns, plan.tile_columns),
-                *(where, where.column, right),
-            ),
+        direct = plan.direct
+        left = self._side(
+            b, c.left, groups.rows, plan.tile_rows, where, where.row, direct[0]
         )
+        right = self._side(
+            *(b, c.right, groups.columns, plan.tile_columns),
+            *(where, where.column, direct[1]),
+        )
+        is_turned = any(
+            side.copy.is_turned and past
+            for side, past in zip((left, right), direct, strict=True)
+        )
+        in_loops = isinstance(plan, WarpTiles) or is_turned
+        return replace(left, in_loops=in_loops), replace(right, in_loops=in_loops)
 
     def _side(
         self,
@@ -293,5 +299,4 @@ class _Lowering:
             first,
             copy,
             element,
-            isinstance(plan, WarpTiles) or along_depth,
         )
