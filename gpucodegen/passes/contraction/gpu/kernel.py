@@ -257,12 +257,12 @@ class _Lowering:
             *(b, c.right, groups.columns, plan.tile_columns),
             *(where, where.column, direct[1]),
         )
-        is_turned = any(
-            side.copy.is_turned and past
-            for side, past in zip((left, right), direct, strict=True)
-        )
-        in_loops = isinstance(plan, WarpTiles) or is_turned
-        return replace(left, in_loops=in_loops), replace(right, in_loops=in_loops)
+        return self._in_loops(left), self._in_loops(right)
+
+    def _in_loops(self, side: Staging) -> Staging:
+        """With copies in loops where they are many: of fragments, and turned ones."""
+        is_many = isinstance(self.plan, WarpTiles) or side.copy.is_turned
+        return replace(side, in_loops=is_many)
 
     def _side(
         self,

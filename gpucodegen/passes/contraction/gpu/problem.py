@@ -148,7 +148,7 @@ def _facts(
     moved: list[tuple[bool, int]] = []
     direct: list[bool] = []
     size = element_bytes(held) or 4
-    sums, plain = contraction.element, _is_plain(groups)
+    sums = contraction.element
     for operand, axes in sides:
         b = Builder(contraction.location)
         viewed, reduction = side_by_side(b, operand, groups.reduction)
@@ -159,7 +159,8 @@ def _facts(
         moved.append((along_depth, width))
         turned = along_depth != (of_fragments and by_position(along_depth, size))
         moves = copied_width(width, turned=turned, is_direct=True)
-        is_quick = not turned or (plain and not of_fragments and size == WORD)
+        is_word = size == WORD and not of_fragments and _is_of_matrices(groups)
+        is_quick = not turned or is_word
         direct.append(is_quick and can_be_direct(viewed, held, moves))
     (left, left_width), (right, right_width) = moved
     return Product(
@@ -168,7 +169,7 @@ def _facts(
         turned=(left, right),
         widths=(left_width, right_width),
         direct=(direct[0], direct[1]),
-        plain=plain,
+        plain=_is_plain(groups),
         integer=isinstance(sums, IntegerType),
         passes=PASSES[contraction.precision] if is_single else 1,
         result=element_bytes(element_type(contraction.result.memref.type)) or 4,
@@ -198,7 +199,16 @@ def _is_plain(groups: Groups) -> bool:
     Windows use elements several times, which counts of rows and columns do not tell.
     """
     alone = groups.rows, groups.columns, groups.reduction
-    return not groups.batch and all(len(g) == 1 and extent(g).constant for g in alone)
+    is_one = not groups.batch and _is_of_matrices(groups)
+    return is_one and all(extent(g).constant for g in alone)
+
+
+def _is_of_matrices(groups: Groups) -> bool:
+    """Whether rows, columns and terms are an axis each; a batch may be around them.
+
+    An element of anything else has an address of its own to compute.
+    """
+    return all(len(g) == 1 for g in (groups.rows, groups.columns, groups.reduction))
 
 
 def _splits(contraction: Contraction) -> Iterator[int]:
