@@ -254,6 +254,7 @@ KINDS = {
         matmul(16, 64, 512),
         arrays((16, 512), (512, 64), (16, 64)),
         {BARRIER: 2, STAGE: 2, COMMIT: 1, WAIT: 1},
+        options={"plan": {"product.direct": 3}},
     ),
     "transpose": Kind(TRANSPOSE, arrays((40, 72), (72, 40)), {BARRIER: 1}),
     "stream": Kind(COPY, arrays((64, 64), (64, 64)), {}),
