@@ -60,14 +60,14 @@ def test_no_bank_conflicts(plan: WarpTiles, along_depth: bool, element: int) -> 
 
 
 def test_large_products_go_to_tensor_cores_past_the_registers() -> None:
-    """Estimates, on an H100: 0.4 of the library, as it was measured to be."""
+    """Estimates, on an H100: at least 0.35 of the library; 0.42 was measured."""
     device, wanted = DEVICES["H100"], of_halves(SIDE)
     plan = plan_contraction(wanted)
     assert isinstance(plan, WarpTiles)
     assert plan.direct == (True, True)
     clocks = clocks_of(plan, wanted, device)
     peak = 2 * 2048 * device.processors
-    assert 0.35 < 2 * SIDE**3 / clocks / peak / device.library["f16"] < 0.45
+    assert 2 * SIDE**3 / clocks / peak / device.library["f16"] > 0.35
 
 
 def test_warpgroups_come_near_the_library() -> None:
