@@ -12,6 +12,7 @@ from gpucodegen.intrinsics.framework.lowering import (
     number,
     shaped_like,
     signature,
+    suffix,
 )
 from gpucodegen.intrinsics.framework.vector_type import Tile, llvm_scalar
 from gpucodegen.intrinsics.scalars.narrow import rounded, single
@@ -69,9 +70,16 @@ def convert(low: Lowering, op: str, x: Any, target: ir.Type) -> Any:
 
 
 def _to_integer(low: Lowering, x: Any, target: ir.Type, *, signed: bool) -> Any:
-    """Saturate by clamping: LLVM's plain conversion is undefined out of range."""
+    """Saturate: LLVM's plain conversion is undefined out of range.
+
+    Of vectors by clamping: LLVM takes the saturating one apart, lane by lane.
+    """
     builder = low.builder
     width = getattr(target, "element", target).width
+    if width > 1 and not hasattr(target, "element"):
+        name = "fptosi" if signed else "fptoui"
+        kinds = f"{suffix(target)}.{suffix(x.type)}"
+        return low.call(f"llvm.{name}.sat.{kinds}", target, [x])
     least = -(2.0 ** (width - 1)) if signed else 0.0
     above = 2.0 ** (width - 1 if signed else width)
     is_low = builder.fcmp_ordered("<=", x, number(x.type, least))

@@ -6,14 +6,20 @@ call, or that run an operation only where no check holds and report it elsewhere
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
 
 from gpucodegen.dialects import scf
 from gpucodegen.ir.attributes import ArrayAttr, IntegerAttr, StringAttr
 from gpucodegen.ir.locations import Location
-from gpucodegen.ir.operation import Operation, Region, Value, single_block
+from gpucodegen.ir.operation import (
+    Operation,
+    Region,
+    Value,
+    single_block,
+    substitute_values,
+)
 from gpucodegen.ir.types import (
     I1,
     I64,
@@ -84,25 +90,37 @@ def may_be_left_out(op: Operation) -> bool:
 _BUFFERS = (MemRefType, UnrankedMemRefType)
 
 
-def wrapped(op: Operation, checks: Sequence[Check]) -> list[Operation]:
-    """The operation where no check holds; elsewhere a report, and zeros as results."""
-    b = Builder(op.location)
+def wrapped(
+    operations: Sequence[Operation], checks: Sequence[Check], used: Container[Value]
+) -> list[Operation]:
+    """Operations where no check holds; elsewhere a report, and zeros as results.
+
+    ``used``: those of their results that other operations use.
+    """
+    place = operations[0].location
+    b = Builder(place)
     bad = reduce(
         lambda x, y: b.add("arith.ori", (x, y), [I1])[0], [c.bad for c in checks]
     )
-    left_out = Builder(op.location)
+    results = [value for op in operations for value in op.results if value in used]
+    renewed = {value: value.renewed() for value in results}
+    left_out = Builder(place)
     left_out.operations += _reports(checks)
-    zeros = [_zero(left_out, value.type) for value in op.results]
-    renewed = tuple(value.renewed() for value in op.results)
-    done = [op.with_(results=renewed), _yield(renewed, op.location)]
+    zeros = [_zero(left_out, value.type) for value in results]
+    done = [_renamed(op, renewed) for op in operations]
     branches = (
-        single_block([*left_out.operations, _yield(zeros, op.location)]),
-        single_block(done),
+        single_block([*left_out.operations, _yield(zeros, place)]),
+        single_block([*done, _yield(tuple(renewed.values()), place)]),
     )
     choice = Operation(
-        "scf.if", (bad,), op.results, regions=branches, location=op.location
+        "scf.if", (bad,), tuple(results), regions=branches, location=place
     )
     return [*b.operations, choice]
+
+
+def _renamed(op: Operation, renewed: Mapping[Value, Value]) -> Operation:
+    results = tuple(renewed.get(value, value) for value in op.results)
+    return substitute_values(op, renewed).with_(results=results)
 
 
 def _reports(checks: Sequence[Check]) -> list[Operation]:

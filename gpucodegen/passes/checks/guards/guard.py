@@ -31,6 +31,7 @@ from gpucodegen.passes.checks.guards.leaves import leaves_of
 from gpucodegen.passes.checks.guards.views import Definitions
 from gpucodegen.passes.framework.builder import Builder
 from gpucodegen.passes.framework.functions import definitions, with_blocks
+from gpucodegen.passes.loops.cells.updates import updates
 from gpucodegen.tiling.model.relations import Model, model
 from gpucodegen.tiling.proof.bounds.bounds import Suspect, suspects
 from gpucodegen.tiling.proof.bounds.guards import Pieces, leaving
@@ -187,23 +188,61 @@ class _Guarder:
         lifted = lift_operations(operations, context, counted=True)
         level = _Level(operations, context, lifted, model(lifted.scop))
         needs = self._needs(level, suspects(level.built), open_)
+        updated = {
+            update.first: update.last
+            for update in updates(operations)
+            if self._is_one(operations[update.first : update.last + 1], needs)
+        }
         made: list[Operation] = []
-        for position, op in enumerate(operations):
-            checks: list[Check] = []
-            for launch in needs.before.get(op, ()):
-                check, before = self._launch_check(level, launch, {})
-                checks.append(check)
-                made += before
-            inner = op
-            if op in needs.within and op.regions:
-                outside = (*context, *operations[:position])
-                inner = self._regions(op, outside, needs.open)
-            elif op in needs.within:
-                more, before = self._leaf_checks(op)
-                checks += more
-                made += before
-            made += wrapped(inner, checks) if checks else [inner]
+        position = 0
+        while position < len(operations):
+            last = updated.get(position, position)
+            made += self._left_out(level, needs, position, last)
+            position = last + 1
         return made
+
+    def _is_one(self, update: Sequence[Operation], needs: _Needs) -> bool:
+        """Whether what its load needs decides of all of an update."""
+        load, *others, _ = update
+        is_checked = load in needs.within or load in needs.before
+        return is_checked and all(
+            may_be_left_out(op) and op not in needs.before for op in others
+        )
+
+    def _left_out(
+        self, level: _Level, needs: _Needs, first: int, last: int
+    ) -> list[Operation]:
+        """Operations of a list, left out where the first one would leave a buffer."""
+        checks, before, inner = self._checked(level, needs, first)
+        body = [inner]
+        for position in range(first + 1, last):
+            body += self._left_out(level, needs, position, position)
+        if last > first:
+            body.append(level.operations[last])
+        return [
+            *before,
+            *(wrapped(body, checks, _used(level, last)) if checks else body),
+        ]
+
+    def _checked(
+        self, level: _Level, needs: _Needs, position: int
+    ) -> tuple[list[Check], list[Operation], Operation]:
+        """What an operation is checked for, after what, and what is in it checked."""
+        op = level.operations[position]
+        checks: list[Check] = []
+        made: list[Operation] = []
+        for launch in needs.before.get(op, ()):
+            check, before = self._launch_check(level, launch, {})
+            checks.append(check)
+            made += before
+        if op in needs.within and op.regions:
+            outside = (*level.context, *level.operations[:position])
+            return checks, made, self._regions(op, outside, needs.open)
+        if op in needs.within:
+            more, before = self._leaf_checks(op)
+            checks += more
+            made += before
+        return checks, made, op
 
     def _regions(
         self, op: Operation, context: Sequence[Operation], open_: frozenset[Access]
@@ -271,6 +310,12 @@ class _Guarder:
             else lifted.extents[name][0]
             for name in _names(launch.pieces)
         ]
+
+
+def _used(level: _Level, last: int) -> set[Value]:
+    """What operations behind a position of a list use."""
+    later = level.operations[last + 1 :]
+    return {value for top in later for op in top.walk() for value in op.used}
 
 
 def _in_front(

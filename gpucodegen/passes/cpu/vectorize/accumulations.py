@@ -17,6 +17,7 @@ from gpucodegen.passes.analysis.lifting.walk.reductions import Combination, Comb
 from gpucodegen.passes.cpu.vectorize.operations import cost
 from gpucodegen.passes.cpu.vectorize.recognize import LoopBody
 from gpucodegen.passes.framework.nests import inner_operations
+from gpucodegen.passes.loops.cells.updates import same_cell
 from gpucodegen.tiling.proof.loops import LoopKind, LoopVerdict
 
 ROUNDED = frozenset(row.operator for row in COMBINERS.values() if row.is_ordered)
@@ -213,13 +214,3 @@ class _Finder:
 
 def _kind_of(combination: Combination, total: Value) -> Combiner | None:
     return of_operator(combination.operator, total.type)
-
-
-def same_cell(load: Operation, store: Operation) -> bool:
-    """Whether a load and a store name the same cell by the same indices."""
-    source, target = affine.Load(load), affine.Store(store)
-    return (
-        source.memref is target.memref
-        and source.map == target.map
-        and tuple(source.map_operands) == tuple(target.map_operands)
-    )

@@ -25,13 +25,13 @@ from dataclasses import dataclass, field
 from gpucodegen.dialects import affine
 from gpucodegen.ir.operation import Operation, Value
 from gpucodegen.passes.analysis.queries import NestAnalysis
-from gpucodegen.passes.cpu.vectorize.accumulations import same_cell
 from gpucodegen.passes.cpu.vectorize.loops import range_of
 from gpucodegen.passes.cpu.vectorize.operations import lane_bits
 from gpucodegen.passes.cpu.vectorize.recognize import LoopBody
 from gpucodegen.passes.cpu.vectorize.transposed.accesses import TileAccess, tile_access
 from gpucodegen.passes.framework.indexing import Index
 from gpucodegen.passes.framework.nests import inner_operations
+from gpucodegen.passes.loops.cells.updates import same_cell
 from gpucodegen.passes.prepare.affine.dead_code import has_no_effect
 
 
