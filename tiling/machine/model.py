@@ -37,6 +37,8 @@ class Share(Enum):
     """More than that stays beside it."""
 
 
+CACHE_LINE = 64
+"""Bytes that caches exchange, which no two threads should write at a time."""
 PARALLEL_WORK = 2_000_000
 """Multiply-adds of 32 bits below which waking threads costs more than they save."""
 AWAKE = 4

@@ -13,6 +13,7 @@ from gpucodegen.passes.loops.cells.contract_arrays import ContractArrays
 from gpucodegen.passes.loops.cells.privatize import Privatize
 from gpucodegen.passes.loops.iterations.coalesce import Coalesce
 from gpucodegen.passes.loops.order.improve_locality import ImproveLocality
+from gpucodegen.passes.loops.scatter.partial_updates import PartialUpdates
 from gpucodegen.passes.loops.tiling.tile import Tile
 from gpucodegen.passes.loops.tiling.wavefront import Wavefront
 from gpucodegen.passes.prepare.affine.mem2reg import Mem2Reg
@@ -34,6 +35,7 @@ def mapped(options: Options) -> list[ModulePass]:
         ExpandCopies(host.caches.kept_by(threads)),
         *_time_tiles(options, host, threads),
         CarryStores(),
+        PartialUpdates(threads, options.reassociate, options.exact),
         _register_tiles(options, host, threads),
         Coalesce(),
         OutlineCpu(),

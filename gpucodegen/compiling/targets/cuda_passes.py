@@ -10,14 +10,16 @@ from gpucodegen.passes.gpu.map_gpu import MapGpu
 from gpucodegen.passes.loops.cells.contract_arrays import ContractArrays
 from gpucodegen.passes.loops.cells.privatize import Privatize
 from gpucodegen.passes.loops.order.fuse_elementwise import FuseElementwise
+from gpucodegen.passes.loops.scatter.atomic_updates import AtomicUpdates
 from gpucodegen.passes.loops.tiling.tile import Tile
 from gpucodegen.passes.prepare.functions.mark_overwritten import MarkOverwritten
 from gpucodegen.tiling.machine.gpu.limits import WARP
 
 
 def mapped(options: Options) -> list[ModulePass]:
-    """Private scalars where a warp has work, few and long nests, then kernels."""
+    """Parallel updates, private scalars, few and long nests, then kernels."""
     return [
+        AtomicUpdates(WARP, options.reassociate, options.exact),
         Privatize(min_iterations=WARP),
         *_nests(options),
         MarkOverwritten(),

@@ -9,4 +9,5 @@ reason and, where there is one, a witness.  How a loop is named: `naming`.
 - `tiling`: tiles and wavefronts of tiles
 - `restructuring`: whole nests scheduled anew
 - `cells`: memory as values, values as memory
+- `scatter`: updates of cells that data choose, in parallel
 """

@@ -8,8 +8,7 @@ from typing import Any, cast
 
 import numpy as np
 
-CACHE_LINE = 64
-"""Bytes; how arrays lie to its boundaries decides over code and time."""
+from gpucodegen.tiling.machine.model import CACHE_LINE
 
 
 @dataclass(frozen=True, slots=True)

@@ -31,7 +31,7 @@ from gpucodegen.passes.checks.guards.leaves import leaves_of
 from gpucodegen.passes.checks.guards.views import Definitions
 from gpucodegen.passes.framework.builder import Builder
 from gpucodegen.passes.framework.functions import definitions, with_blocks
-from gpucodegen.passes.loops.cells.updates import updates
+from gpucodegen.passes.loops.cells.updates import in_same_place, updates
 from gpucodegen.tiling.model.relations import Model, model
 from gpucodegen.tiling.proof.bounds.bounds import Suspect, suspects
 from gpucodegen.tiling.proof.bounds.guards import Pieces, leaving
@@ -218,7 +218,8 @@ class _Guarder:
         for position in range(first + 1, last):
             body += self._left_out(level, needs, position, position)
         if last > first:
-            body.append(level.operations[last])
+            load, store = level.operations[first], level.operations[last]
+            body.append(in_same_place(load, store))
         return [
             *before,
             *(wrapped(body, checks, _used(level, last)) if checks else body),
