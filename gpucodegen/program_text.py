@@ -69,6 +69,11 @@ class Source:
             raise
         return self.parsed
 
+    def show_in(self, error: errors.Error) -> None:
+        """Give an error the lines that it is about, unless it has some."""
+        if self.text and not error.source_lines:
+            error.with_source(self.text)
+
     def __reduce__(self) -> tuple[Any, ...]:
         """The text, and what is known of its functions; of a module, its text."""
         text = self.text or str(self.module)

@@ -11,6 +11,8 @@ The rooms, in the order in which a call passes through them:
 
 `function`
     Machine code tries the call, then the plan of its form, then a first call begins.
+`specializations`
+    The function is compiled for what is known of the arguments, or was before.
 `form`
     The key of a plan: types, element types, extents, strides and access of the
     arguments, and the target that the environment asks for.

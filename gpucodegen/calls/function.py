@@ -7,14 +7,13 @@ of a known form, and a first call is checked in full, compiled and planned.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Generator, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from gpucodegen import errors
-from gpucodegen.calls.foreign.copies import on_copies, warn
+from gpucodegen.calls.foreign.copies import on_copies
 from gpucodegen.calls.foreign.taken import put, taken
 from gpucodegen.calls.form import Form, form_of
 from gpucodegen.calls.launch import Entry, unlike
@@ -22,11 +21,10 @@ from gpucodegen.calls.named import Shown, in_order
 from gpucodegen.calls.overlaps import checked_apart
 from gpucodegen.calls.plan import Plan, plan_of
 from gpucodegen.calls.signature import Signature
+from gpucodegen.calls.specializations import Specializations, Variant
 from gpucodegen.calls.streams import current, device_of, place_of
-from gpucodegen.compiling.executable import Executable, Specialization, build
+from gpucodegen.compiling.executable import Executable, Specialization
 from gpucodegen.compiling.targets import registry
-from gpucodegen.compiling.winners import final_options
-from gpucodegen.debugging.levels import tell
 from gpucodegen.debugging.notebook import folded
 from gpucodegen.options import Options
 from gpucodegen.program_text import Source
@@ -35,8 +33,6 @@ from gpucodegen.runtime.host.parameters import Known
 if TYPE_CHECKING:
     from gpucodegen.dialects.func import Function as FunctionView
 
-MAX_SPECIALIZATIONS = 64
-"""Shapes a function is compiled for before dynamic extents take over."""
 MAX_FORMS = 256
 """Forms of calls whose plans are remembered."""
 
@@ -48,19 +44,15 @@ class Function:
     source: Source
     name: str
     options: Options
-    _executables: dict[tuple[Specialization, str], Executable] = field(
-        default_factory=dict[tuple["Specialization", str], "Executable"]
-    )
-    """By what they are compiled for, and the architecture of their kernels."""
     _last: Executable | None = None
     _entry: Entry = unlike
     _plans: dict[Form, Plan] = field(default_factory=dict["Form", "Plan"])
     _signature: Signature | None = None
-    _without: set[Specialization] = field(default_factory=set["Specialization"])
+    _specializations: Specializations | None = None
     __signature__ = Shown()
 
     def __repr__(self) -> str:
-        count = len(self._executables)
+        count = len(self.specializations.made)
         for_target = f"for {self.options.target!r}, compiled {count} times"
         return f"<Function {self.signature} {for_target}>"
 
@@ -84,6 +76,15 @@ class Function:
             arguments = self.source.defined[self.name]
             self._signature = Signature(self.name, arguments, results)
         return self._signature
+
+    @property
+    def specializations(self) -> Specializations:
+        """The function compiled for the arguments of its calls."""
+        if self._specializations is None:
+            self._specializations = Specializations(
+                self.source, self.name, self.options, self.signature
+            )
+        return self._specializations
 
     @property
     def __name__(self) -> str:
@@ -118,7 +119,7 @@ class Function:
             done = self._entry(*arguments)
             return self._call(arguments) if done is NotImplemented else done
         except errors.LaunchError as error:
-            self._show(error)
+            self.source.show_in(error)
             raise
 
     def _call(self, arguments: tuple[Any, ...], stream: object = None) -> Any:
@@ -231,7 +232,9 @@ class Function:
             return self._interpreted(arguments, stream, graph=graph)
         values = signature.convert(arguments)
         arch = record.settled_arch(self.options, values)
-        executable, copied = self._for_strides(target, values, arch)
+        specializations = self.specializations
+        executable, copied = specializations.for_strides(target, values, arch)
+        self._last, self._entry = executable, unlike
         signature.refuse_read_only(values, executable.artifact.written)
         refuses = self.options.alias == "refuse"
         apart = checked_apart(executable, signature, values, copied) if refuses else ()
@@ -251,41 +254,6 @@ class Function:
             self._plans.clear()
         self._plans[form], self._entry = plan, plan.entry
         return plan.bound(arguments, words, place)
-
-    def _for_strides(
-        self, target: str, values: Sequence[Any], arch: str
-    ) -> tuple[Executable, Sequence[int]]:
-        """The function compiled for these values, and where it works on copies.
-
-        That is at tensors that are not row-major, and where no kernel keeps to the
-        strides of a memref, because it is passed on as one of another type.
-        """
-        signature = self.signature
-        known = signature.known(values, registry.find(target).widest)
-        places = signature.strided(values)
-        if not places:
-            return self.executable(target, known, arch), ()
-        key, plain = (target, known), signature.row_major(known)
-        if (
-            any(signature.parameters[n].is_value for n in places)
-            or key in self._without
-        ):
-            return self.executable(target, plain, arch), places
-        reason = "one kernel serves all shapes"
-        is_new = (key, arch) not in self._executables
-        if (
-            self.options.specialize
-            and len(self._executables) - is_new < MAX_SPECIALIZATIONS
-        ):
-            try:
-                return self.executable(target, known, arch), ()
-            except errors.Error as problem:
-                reason = problem.message
-        executable = self.executable(target, plain, arch)
-        self._without.add(key)
-        for n in places:
-            warn(self.name, signature.parameters[n].name, values[n].strides, reason)
-        return executable, places
 
     def _noting(
         self, stream: object, arguments: tuple[Any, ...]
@@ -319,51 +287,9 @@ class Function:
         """
         if not target and self._last is not None:
             return self._last
-        key = self._key(target or self._target(()), known)
-        if registry.find(key[0]).interprets:
-            raise errors.NothingCompiled(target=key[0])
-        settled = registry.find(key[0]).settled(self.options)
-        asked = settled if arch is None else replace(settled, arch=arch)
-        made = self._executables
-        if (key, asked.arch) not in made and len(made) >= MAX_SPECIALIZATIONS:
-            key = key[0], (None,) * len(self.signature.parameters)
-        place = key, asked.arch
-        if place not in made:
-            with self._shown():
-                chosen = final_options(self.source, self.name, key, asked)
-                if chosen is not asked:
-                    sizes = chosen.tile_sizes or chosen.register_tile
-                    tell(1, f"{self.name} for {key[0]}: tuned sizes {sizes}")
-                made[place] = self._built(key, asked, chosen)
-        self._last, self._entry = made[place], unlike
-        return made[place]
-
-    def _built(
-        self, key: Specialization, asked: Options, chosen: Options
-    ) -> Executable:
-        """The function compiled with options; without a stored schedule that fails.
-
-        ``asked``: the options without that schedule.
-        """
-        try:
-            return build(self.source, self.name, key, chosen)
-        except errors.Error:
-            if chosen is asked:
-                raise
-            plain = replace(asked, tuned=False)
-            made = build(self.source, self.name, key, plain)
-            tell(1, f"{self.name} for {key[0]}: what is stored does not compile")
-            return made
-
-    def _key(
-        self, target: str, known: tuple[Known | None, ...] | None
-    ) -> Specialization:
-        """What is compiled for arguments of which so much is known."""
-        if known is None:
-            known = self.signature.allocated(registry.find(target).widest)
-        elif not self.options.specialize:
-            known = tuple(at and at.without_shape() for at in known)
-        return target, known
+        made = self.specializations.executable(target or self._target(()), known, arch)
+        self._last, self._entry = made, unlike
+        return made
 
     def variants(self, target: str) -> list[Variant]:
         """What is known of arguments, and the function compiled for it, special first.
@@ -372,13 +298,7 @@ class Function:
         That is for arguments of earlier calls, for arrays as devices allocate them, and
         for any.
         """
-        widest = registry.find(target).widest
-        wanted = [key for key, _ in self._executables if key[0] == target]
-        wanted.append((target, self.signature.allocated(widest)))
-        wanted.append((target, (None,) * len(self.signature.parameters)))
-        ordered = sorted(dict.fromkeys(wanted), key=_told, reverse=True)
-        arch = self.options.arch
-        return [(known, self.executable(target, known, arch)) for _, known in ordered]
+        return self.specializations.variants(target)
 
     def key_for(self, arguments: tuple[Any, ...]) -> Specialization:
         """Target and argument types that a first call with arguments compiles for."""
@@ -387,7 +307,7 @@ class Function:
         signature, target = self.signature, self._target(arguments)
         widest = registry.find(target).widest
         known = signature.known(signature.convert(arguments), widest)
-        return self._key(target, known)
+        return self.specializations.key(target, known)
 
     def _target(self, arguments: tuple[Any, ...]) -> str:
         name = os.environ.get("GPUCODEGEN_TARGET") or self.options.target
@@ -395,31 +315,6 @@ class Function:
         if arguments:
             target.require()
         return target.name
-
-    @contextmanager
-    def _shown(self) -> Generator[None]:
-        """Errors show the lines of the program that they are about."""
-        try:
-            yield
-        except errors.Error as error:
-            self._show(error)
-            raise
-
-    def _show(self, error: errors.Error) -> None:
-        if self.source.text and not error.source_lines:
-            error.with_source(self.source.text)
-
-
-Variant = tuple[tuple[Known | None, ...], Executable]
-
-
-def _told(key: Specialization) -> int:
-    """How many facts are known of arguments.
-
-    >>> _told(("cpu", (Known((8, 8)), None)))
-    1
-    """
-    return sum(bool(fact) for known in key[1] for fact in known or ())
 
 
 def _is_on_gpu(argument: object) -> bool:

@@ -76,7 +76,7 @@ def test_it_is_that_of_the_device_of_a_call(monkeypatch: pytest.MonkeyPatch) -> 
         assert is_specific(function)
     function(a, b, c)
     assert not is_specific(function)
-    assert len(function._executables) == 2
+    assert len(function.specializations.made) == 2
     np.testing.assert_array_equal(c, 3 * (a.astype("f8") @ b))
 
 

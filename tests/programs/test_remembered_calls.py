@@ -10,7 +10,7 @@ import pytest
 
 import gpucodegen as gcg
 from gpucodegen import errors, parser
-from gpucodegen.calls import function
+from gpucodegen.calls import specializations
 from gpucodegen.tiling.tuning.verdict import Gain
 from gpucodegen.tuning import tune as tuning
 from gpucodegen.tuning.final import Finalist
@@ -194,7 +194,7 @@ def test_any_type_of_an_argument_is_remembered(parses: list[str], ty: str) -> No
 def test_calls_after_too_many_shapes_are_not(
     parses: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(function, "MAX_SPECIALIZATIONS", 1)
+    monkeypatch.setattr(specializations, "MAX_SPECIALIZATIONS", 1)
     made = gcg.compile(GROWING, target="cpu")
     for n in (4, 5):
         made.double(np.ones(n, np.float32))
