@@ -130,3 +130,24 @@ def test_files_say_what_they_are_for(tmp_path: Any) -> None:
         )
         text = (folder / "f.json").read_text("utf-8")
         assert f'"architecture": "{written}"' in text
+
+
+FULL_SUM = """
+func.func @total(%terms: memref<16777216xf32>, %sum: memref<f32>) {
+  affine.for %i = 0 to 16777216 {
+    %now = affine.load %sum[] : memref<f32>
+    %term = affine.load %terms[%i] : memref<16777216xf32>
+    %next = arith.addf %now, %term fastmath<reassoc> : f32
+    affine.store %next, %sum[] : memref<f32>
+  }
+  return
+}"""
+
+
+def test_sums_are_cut_for_it() -> None:
+    """An A100 and an H100 differ in multiprocessors and memory; so do their parts."""
+    mapped = {
+        arch: run_pipeline(gcg.parse(FULL_SUM), [MapGpu(arch=arch)])
+        for arch in ("", "sm_80", "sm_90")
+    }
+    assert str(mapped[""]) == str(mapped["sm_90"]) != str(mapped["sm_80"])

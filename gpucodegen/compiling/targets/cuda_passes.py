@@ -42,5 +42,5 @@ def _nests(options: Options) -> list[ModulePass]:
         return [Tile(options.tile_sizes, options.reassociate, fewer=True)]
     if options.exact:
         return []
-    orders = [ExposeParallelism()] if options.time_tiles else []
-    return [FuseRows(), FuseElementwise(), ContractArrays(), *orders]
+    orders = [ExposeParallelism(options.arch)] if options.time_tiles else []
+    return [FuseRows(options.arch), FuseElementwise(), ContractArrays(), *orders]

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import ClassVar
 
 from gpucodegen.dialects.builtin import Module
@@ -37,7 +38,7 @@ from gpucodegen.passes.loops.restructuring.apply import (
 from gpucodegen.tiling.machine.gpu.devices import SCHEDULERS, GpuDevice
 from gpucodegen.tiling.machine.gpu.estimate import START
 from gpucodegen.tiling.machine.gpu.limits import WARP
-from gpucodegen.tiling.machine.gpu.products.plan import DEFAULT
+from gpucodegen.tiling.machine.gpu.products.plan import planned_for
 from gpucodegen.tiling.machine.gpu.teams import lane_clocks, plan_lanes, step_clocks
 from gpucodegen.tiling.proof.legality import Refusal
 from gpucodegen.tiling.schedule.orders.isl_schedule import Parallel, find_schedule
@@ -81,20 +82,25 @@ class ExposeParallelism(ModulePass):
     """
 
     name: ClassVar[str] = "expose-parallelism"
+    arch: str = ""
 
     def apply(self, module: Module) -> Module:
-        """Reorder where that pays."""
-        return rewrite_nests(module, _best)
+        """Reorder where that pays; ``arch``: on the GPU of which architecture."""
+        best = partial(_best, device=planned_for(self.arch))
+        return rewrite_nests(module, best)
 
 
 def _best(
-    op: Operation, context: Sequence[Operation], surroundings: Surroundings
+    op: Operation,
+    context: Sequence[Operation],
+    surroundings: Surroundings,
+    device: GpuDevice,
 ) -> Operations:
     analysis = analyse([op], context, surroundings)
     if needs_block(op) or _multiplies(op, analysis, context, surroundings):
         return [op]
     orders = [[op]]
-    if _depth(op) > DEEPEST or _is_good(op, context, surroundings):
+    if _depth(op) > DEEPEST or _is_good(op, context, surroundings, device):
         return [op]
     for plan in _PLANS:
         made = reordered(op, context, surroundings, plan)
@@ -103,7 +109,9 @@ def _best(
 
     def cost(operations: Operations) -> float:
         given = [*context, *(o for o in operations if not o.regions)]
-        found = sum(_clocks(o, given, surroundings) for o in operations if o.regions)
+        found = sum(
+            _clocks(o, given, surroundings, device) for o in operations if o.regions
+        )
         return found if operations[0] is op else found / GAIN
 
     return min(orders, key=cost)
@@ -120,13 +128,13 @@ def _is_good(
     op: Operation,
     context: Sequence[Operation],
     surroundings: Surroundings,
-    device: GpuDevice = DEFAULT,
+    device: GpuDevice,
 ) -> bool:
     """Whether no order is expected to be much better: the device has enough to do."""
     work = _work(op, {})
     lanes = SCHEDULERS * WARP * device.processors
     least = START * device.clock + work / lanes
-    return _clocks(op, context, surroundings) <= ENOUGH * least
+    return _clocks(op, context, surroundings, device) <= ENOUGH * least
 
 
 def _work(op: Operation, middles: Middles) -> int:
@@ -169,7 +177,7 @@ def _clocks(
     op: Operation,
     context: Sequence[Operation],
     surroundings: Surroundings,
-    device: GpuDevice = DEFAULT,
+    device: GpuDevice,
 ) -> float:
     """Estimated clocks of the kernels that a nest becomes."""
     whole, analysis = distributed(op, context, surroundings)

@@ -53,7 +53,9 @@ from gpucodegen.passes.gpu.launches.gpu_launch import (
     vector_boxes,
 )
 from gpucodegen.passes.prepare.affine.dead_code import has_no_effect
+from gpucodegen.tiling.machine.gpu.devices import GpuDevice
 from gpucodegen.tiling.machine.gpu.products.candidates import Candidate
+from gpucodegen.tiling.machine.gpu.products.plan import planned_for
 from gpucodegen.tiling.machine.gpu.teams import StepTeam
 from gpucodegen.tiling.machine.menu import Menus
 
@@ -80,6 +82,11 @@ class GpuMapper:
     plans: Menus = field(default_factory=Menus)
     kernels: list[Operation] = field(default_factory=list[Operation])
     loads: dict[Value, Operation] = field(default_factory=dict[Value, Operation])
+
+    @property
+    def device(self) -> GpuDevice:
+        """What kernels are planned for."""
+        return planned_for(self.arch)
 
     def operations(
         self, operations: Sequence[Operation], context: Sequence[Operation] = ()

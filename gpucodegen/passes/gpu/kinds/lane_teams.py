@@ -64,8 +64,13 @@ def lane_teams(nest: Nest) -> list[Operation] | None:
     found = lane_programs(nest.op, nest.context, nest.mapper.surroundings)
     if found is None:
         return None
-    choose = nest.mapper.plans.of("lanes")
-    plan = plan_lanes(found.number, found.neighbours, found.steps, choose=choose)
+    plan = plan_lanes(
+        found.number,
+        found.neighbours,
+        found.steps,
+        device=nest.mapper.device,
+        choose=nest.mapper.plans.of("lanes"),
+    )
     return None if plan.members == 1 else nest.mapper.launch(_kernel(nest, found, plan))
 
 

@@ -15,6 +15,7 @@ from gpucodegen.passes.analysis.lifting import Surroundings
 from gpucodegen.passes.analysis.queries import NestAnalysis, analyse
 from gpucodegen.passes.cpu.vectorize.accumulations import Order
 from gpucodegen.passes.gpu.launches.gpu_launch import KernelBody
+from gpucodegen.tiling.machine.gpu.devices import GpuDevice
 from gpucodegen.tiling.machine.gpu.teams import StepTeam
 from gpucodegen.tiling.machine.menu import Menus
 
@@ -39,6 +40,11 @@ class Mapper(Protocol):
     """Whether contractions become kernels of their own."""
     time_tiles: bool
     """Whether sequential loops may run in kernels, around barriers."""
+
+    @property
+    def device(self) -> GpuDevice:
+        """What kernels are planned for."""
+        ...
 
     def launch(self, kernel: KernelBody) -> list[Operation]:
         """The operations of the host that launch a kernel."""

@@ -47,8 +47,10 @@ def stepped(nest: Nest) -> list[Operation] | None:
     steps = Steps(nest.analysis, assumed=UNKNOWN).of([nest.op])
     if not any(step.extents for step in steps):
         return None
-    choose = nest.mapper.plans.of("team")
-    return _launched(nest, nest.mapper.team or plan_steps(steps, choose=choose))
+    mapper = nest.mapper
+    device, choose = mapper.device, mapper.plans.of("team")
+    team = mapper.team or plan_steps(steps, device=device, choose=choose)
+    return _launched(nest, team)
 
 
 def distributed(

@@ -41,8 +41,9 @@ def planned(sweep: Sweep, nest: Nest) -> StreamPlan:
     rows = prod(map(iterations, sweep.rows))
     streams = [sweep.stream(op) for op in sweep.addresses]
     extents = rows, iterations(sweep.loop)
-    choose = nest.mapper.plans.of("stream")
-    return plan_streams(streams, extents, sweep.operations, choose=choose)
+    device, choose = nest.mapper.device, nest.mapper.plans.of("stream")
+    work = sweep.operations
+    return plan_streams(streams, extents, work, device=device, choose=choose)
 
 
 def _kernel(sweep: Sweep, plan: StreamPlan) -> KernelBody:

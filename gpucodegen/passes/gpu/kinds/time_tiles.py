@@ -17,7 +17,8 @@ def time_tiles_of(nest: Nest) -> list[Operation] | None:
     found = time_nest_of(nest.op, nest.analysis)
     if found is None:
         return None
-    plan = plan_time_tiles(problem_of(found), choose=nest.mapper.plans.of("time"))
+    device, choose = nest.mapper.device, nest.mapper.plans.of("time")
+    plan = plan_time_tiles(problem_of(found), device, choose)
     if plan is None:
         return None
     return launch_tiles(found, plan, nest.mapper.launch)

@@ -22,6 +22,7 @@ from gpucodegen.passes.gpu.kinds.nest import Nest
 from gpucodegen.passes.gpu.launches.gpu_launch import SHARED, KernelBody, thread_index
 from gpucodegen.passes.gpu.sweeps.sweep import Rows, Sweep, iterations, sweeps
 from gpucodegen.passes.gpu.sweeps.turned_tiles import Side, TurnedTiles
+from gpucodegen.tiling.machine.gpu.devices import GpuDevice
 from gpucodegen.tiling.machine.gpu.transposes import TurnedTile, plan_tile
 from gpucodegen.tiling.machine.menu import Choose
 
@@ -40,7 +41,7 @@ def transposes_of(nest: Nest) -> list[Operation] | None:
     if not mapped:
         return None
     best = max(mapped, key=lambda pair: (pair.bytes, pair.across.number))
-    plan = best.plan(nest.mapper.plans.of("turned"))
+    plan = best.plan(nest.mapper.device, nest.mapper.plans.of("turned"))
     return nest.mapper.launch(_kernel(best, plan))
 
 
@@ -99,7 +100,7 @@ class _Turned:
         known = self.across.addresses.values()
         return sum(address.element for address in known if address is not None)
 
-    def plan(self, choose: Choose) -> TurnedTile:
+    def plan(self, device: GpuDevice, choose: Choose) -> TurnedTile:
         """The tile of least estimated cost."""
         stores = [op for op in self.across.addresses if not op.results]
         widths = (
@@ -109,7 +110,9 @@ class _Turned:
         batch = prod(map(iterations, self.batch))
         rows, columns = iterations(self.down.loop), iterations(self.across.loop)
         extents = batch, rows, columns
-        return plan_tile(self.elements, extents, widths, self.moved, choose=choose)
+        return plan_tile(
+            self.elements, extents, widths, self.moved, device=device, choose=choose
+        )
 
 
 def _width(sweep: Sweep, op: Operation) -> int:

@@ -142,6 +142,15 @@ def device_for(architecture: str) -> GpuDevice | None:
     return DEFAULT if DEFAULT in known else next(iter(known), None)
 
 
+def planned_for(architecture: str) -> GpuDevice:
+    """The device that kernels of an architecture are planned for; "" is any.
+
+    >>> planned_for("sm_80").name, planned_for("").name
+    ('A100', 'H100')
+    """
+    return device_for(architecture) or DEFAULT
+
+
 def room_of(device: GpuDevice | None) -> int:
     """Bytes of shared memory of a block: of a device, or of every one.
 

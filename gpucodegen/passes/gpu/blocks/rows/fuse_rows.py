@@ -24,19 +24,28 @@ from gpucodegen.passes.gpu.blocks.transfer_spans import needs_block
 from gpucodegen.passes.loops.framework.chains import chain_of
 from gpucodegen.passes.loops.order.distribution import distribute
 from gpucodegen.passes.loops.order.locality_fusion import LocalityFuser
-from gpucodegen.tiling.machine.gpu.products.plan import DEFAULT
+from gpucodegen.tiling.machine.gpu.products.plan import planned_for
 
 
 @dataclass(frozen=True, slots=True)
 class FuseRows(ModulePass):
-    """Fuse neighbours that share rows where all rows together fill a GPU."""
+    """Fuse neighbours that share rows where all rows together fill a GPU.
+
+    ``arch``: the architecture of that GPU; any one by default.
+    """
 
     name: ClassVar[str] = "fuse-rows"
+    arch: str = ""
 
     def apply(self, module: Module) -> Module:
         """Fuse in the body of every function."""
         surroundings = Surroundings.of(module)
-        fuser = LocalityFuser(surroundings, DEFAULT.processors, _is_left_alone)
+        processors = planned_for(self.arch).processors
+
+        def is_left_alone(op: Operation, analysis: NestAnalysis) -> bool:
+            return _is_left_alone(op, analysis, processors)
+
+        fuser = LocalityFuser(surroundings, processors, is_left_alone)
 
         def function(op: Operation) -> list[Operation]:
             return [with_blocks(op, lambda o: _fused(fuser, o))]
@@ -48,12 +57,12 @@ def _fused(fuser: LocalityFuser, operations: Sequence[Operation]) -> list[Operat
     return fuser.all_fused(operations)
 
 
-def _is_left_alone(op: Operation, analysis: NestAnalysis) -> bool:
+def _is_left_alone(op: Operation, analysis: NestAnalysis, processors: int) -> bool:
     """Contractions, nests of whole blocks or the host, reductions of few rows."""
     if needs_block(op) or any(map(needs_host, op.walk())):
         return True
     if any(map(paying_contraction, distribute(op, analysis))):
         return True
     rows = extent(op)
-    is_few = rows is not None and rows < DEFAULT.processors
+    is_few = rows is not None and rows < processors
     return is_few and not all(map(analysis.is_parallel, chain_of(op)))

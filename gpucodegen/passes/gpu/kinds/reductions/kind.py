@@ -75,7 +75,9 @@ def _scan_in_parts(program: RowProgram) -> list[Operation] | None:
     (scan,) = program.scans
     across = lies_across(program)
     problem = columns_of(program, structured) if across else rows_of(program)
-    parts = 1 if problem is None else plan_scan_parts(problem)
+    parts = (
+        1 if problem is None else plan_scan_parts(problem, program.nest.mapper.device)
+    )
     if parts == 1:
         return None
     return scan_in_parts(program, scan, parts, across=across)
@@ -92,16 +94,16 @@ def _alone(program: RowProgram) -> Reduction | None:
 def _alone_in_rows(program: RowProgram, alone: Reduction) -> list[Operation]:
     """One reduction with nothing but scalars around it."""
     columns = columns_of(program, alone.loops) if lies_across(program) else None
-    problem, plans = columns or rows_of(program), program.nest.mapper.plans
-    parts = plan_parts(problem, choose=plans.of("parts"))
+    problem, mapper = columns or rows_of(program), program.nest.mapper
+    device, plans = mapper.device, mapper.plans
+    parts = plan_parts(problem, device, plans.of("parts"))
     cut = in_parts(program, alone, parts, across=problem.across) if parts > 1 else None
     if cut is not None:
         return cut
     if columns is None:
-        return program.nest.mapper.launch(team_per_row(program))
-    plan = plan_columns(columns, choose=plans.of("columns"))
-    kernel = lanes_along_rows(program, alone, plan)
-    return program.nest.mapper.launch(kernel)
+        return mapper.launch(team_per_row(program))
+    plan = plan_columns(columns, device, plans.of("columns"))
+    return mapper.launch(lanes_along_rows(program, alone, plan))
 
 
 def _in_order(program: RowProgram) -> KernelBody:

@@ -42,12 +42,13 @@ def team_per_row(program: RowProgram) -> KernelBody:
 
     Where members have to meet in memory, a row has a block of its own.
     """
-    problem, choose = rows_of(program), program.nest.mapper.plans.of("rows")
-    kernel = _kernel(program, problem, plan_rows(problem, choose=choose))
+    problem, mapper = rows_of(program), program.nest.mapper
+    device, choose = mapper.device, mapper.plans.of("rows")
+    kernel = _kernel(program, problem, plan_rows(problem, device, choose))
     if kernel is not None:
         return kernel
     problem = replace(problem, alone=True)
-    kernel = _kernel(program, problem, plan_rows(problem, choose=choose))
+    kernel = _kernel(program, problem, plan_rows(problem, device, choose))
     assert kernel is not None
     return kernel
 
