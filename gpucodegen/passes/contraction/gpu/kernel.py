@@ -43,6 +43,7 @@ from gpucodegen.passes.contraction.fragments.factors import (
 )
 from gpucodegen.passes.contraction.fragments.multiply import Fragments, Lane
 from gpucodegen.passes.contraction.fragments.result import FragmentTile
+from gpucodegen.passes.contraction.fragments.sides import Stages
 from gpucodegen.passes.contraction.gpu.axes import Groups, extent
 from gpucodegen.passes.contraction.gpu.block_order import Place, grid, place
 from gpucodegen.passes.contraction.gpu.multiply import Quads
@@ -231,12 +232,10 @@ class _Lowering:
         flat, groups = with_flat_result(b, c, self.groups)
         if isinstance(plan, WarpTiles):
             lane = Lane.of(b, plan, thread)
-            types, copies = (
-                (sides[0].element, c.element),
-                (sides[0].copy, sides[1].copy),
-            )
+            types = sides[0].element, c.element
+            held = Stages(sides[0].copy), Stages(sides[1].copy)
             passes = PASSES.get(c.precision, 1)
-            fragments = Fragments.of(b, plan, types, lane, copies, passes)
+            fragments = Fragments.of(b, plan, types, lane, held, passes)
             size = element_bytes(element_type(c.result.memref.type)) or 1
             width = gcd(WIDEST // size, plan.tile_columns)
             cells = Cells(flat, groups, plan, where, width, adds_last=True)

@@ -9,7 +9,7 @@ is left to one thread, unless others need its values.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
 from typing import Protocol
@@ -18,8 +18,10 @@ from gpucodegen.dialects.shared.transfers import TRANSFERS, WAITS
 from gpucodegen.ir.operation import Operation, Region, Value
 from gpucodegen.passes.analysis.queries import NestAnalysis
 from gpucodegen.passes.analysis.work import Middles, inside
+from gpucodegen.passes.contraction.in_blocks.running import RunningProduct
 from gpucodegen.passes.framework.builder import Builder
 from gpucodegen.passes.framework.indexing import Index
+from gpucodegen.passes.gpu.blocks.kept_sums import KeptSums
 from gpucodegen.passes.gpu.blocks.rows.team import Team
 from gpucodegen.passes.gpu.facts.mapped_loops import LOOPS
 from gpucodegen.passes.prepare.affine.dead_code import has_no_effect
@@ -61,13 +63,16 @@ class Phases:
     """Rewrites what a team runs; ``pending`` is the state of the walk.
 
     ``analysis`` tells accesses apart that one statement makes.  ``middles``: of the
-    loops around, as far as they are known.
+    loops around, as far as they are known.  ``keeps``: loops that carry sums.
     """
 
     analysis: NestAnalysis
     team: Team
     dealing: Dealing
     middles: Middles = field(default_factory=dict[Value, int])
+    keeps: Mapping[Operation, KeptSums] = field(
+        default_factory=dict[Operation, KeptSums]
+    )
     pending: Pending = field(default_factory=Pending)
     depth: int = 0
     _levels: dict[tuple[int, int], frozenset[int]] = field(
@@ -172,21 +177,32 @@ class Phases:
         """A loop or branch that all threads walk; it may be left without entering."""
         entry, around = dict(self.pending), self.middles
         is_loop = op.name in LOOPS
+        sums = self.keeps.get(op)
+        op = sums.entered(b) if sums else op
         self.dealing.note(op)
         if op.name == "affine.for":
             self.middles = inside(op, around)
         self.depth += is_loop
         while is_loop:
             before = dict(self.pending)
-            self._regions(op, before)
+            self._regions(op, before, sums)
             self.pending = _merged(before, self._gone_around())
             if self.pending == before:
                 break
-        regions = self._regions(op, dict(self.pending))
+        made = op.with_(regions=self._regions(op, dict(self.pending), sums))
         self.depth -= is_loop
-        b.operations.append(op.with_(regions=regions))
+        b.operations.append(sums.closed(made) if sums else made)
         self.pending = _merged(self._left(), entry)
         self.middles = around
+        if sums and sums.is_outermost:
+            self._stored(b, sums.product)
+
+    def _stored(self, b: Builder, product: RunningProduct) -> None:
+        """What a product that kept its sums adds to its result, behind a barrier."""
+        self.team.meet(b)
+        nest = product.product.nest
+        self.pending = {id(nest): (nest, frozenset({SAME}))}
+        product.store(b)
 
     def _gone_around(self) -> Pending:
         """What is pending at the end of a loop's body, seen from its next iteration."""
@@ -203,8 +219,12 @@ class Phases:
             for key, (op, when) in self.pending.items()
         }
 
-    def _regions(self, op: Operation, entry: Pending) -> tuple[Region, ...]:
+    def _regions(
+        self, op: Operation, entry: Pending, sums: KeptSums | None = None
+    ) -> tuple[Region, ...]:
         """The regions, each entered in the same state; what any leaves is pending."""
+        if sums:
+            sums.begun()
         left: Pending = {}
         regions: list[Region] = []
         for region in op.regions:

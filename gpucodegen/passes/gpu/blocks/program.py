@@ -23,11 +23,17 @@ from gpucodegen.ir.operation import (
 from gpucodegen.ir.types import MemRefType
 from gpucodegen.passes.analysis.lifting import Surroundings
 from gpucodegen.passes.analysis.queries import NestAnalysis, analyse
+from gpucodegen.passes.contraction.in_blocks.forms import Allowed, tile_products
 from gpucodegen.passes.framework.builder import Builder
 from gpucodegen.passes.framework.indexing import Index, from_map
 from gpucodegen.passes.framework.nests import inner_operations
 from gpucodegen.passes.gpu.blocks.dealing import RowsDealt
 from gpucodegen.passes.gpu.blocks.phases import Phases
+from gpucodegen.passes.gpu.blocks.product_deals import (
+    ProductsDealt,
+    running,
+    threads_of,
+)
 from gpucodegen.passes.gpu.blocks.rows.deal import Deal
 from gpucodegen.passes.gpu.blocks.rows.team import Team
 from gpucodegen.passes.gpu.blocks.threads import thread_count
@@ -49,13 +55,19 @@ def block_program(
     analysis: NestAnalysis,
     context: Sequence[Operation] = (),
     surroundings: Surroundings | None = None,
+    allowed: Allowed | None = None,
 ) -> KernelBody:
-    """The kernel of a nest, or of several; ``context`` are the operations before."""
+    """The kernel of a nest, or of several; ``context`` are the operations before.
+
+    ``allowed``: what may become of products of tiles in shared memory.
+    """
     chain, body = _block_loops(operations, analysis)
     location = operations[0].location
     buffers, body = with_buffers_first(body)
     inside = analyse([*buffers, *body], context, surroundings, fine=True)
-    threads = thread_count(body, inside)
+    allowed = allowed or Allowed()
+    products = tile_products(body, allowed, context, surroundings)
+    threads = threads_of(products) or thread_count(body, inside)
     b = Builder(location)
     thread = thread_index(b, "thread_id", "x", "t")
     values: dict[Value, Value] = {}
@@ -69,8 +81,9 @@ def block_program(
         )
     inner = Builder(location)
     team = Team(((Index.of(thread), threads),))
-    dealing = RowsDealt(inside, Deal(team))
-    Phases(inside, team, dealing).operations(inner, body)
+    warps = running(inner, products, Index.of(thread), threads, inside)
+    dealing = ProductsDealt(warps, RowsDealt(inside, Deal(team)))
+    Phases(inside, team, dealing, keeps=dealing.kept).operations(inner, body)
     program = [substitute_values(o, values) for o in inner.operations]
     return KernelBody((*b.operations, *buffers, *program), tuple(grid), (threads, 1, 1))
 

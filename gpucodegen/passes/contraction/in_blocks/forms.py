@@ -1,0 +1,216 @@
+"""Which nests of a block's program multiply tiles in shared memory.
+
+Comes in: the program of a block, whose buffers lie in shared memory.  Goes out: its
+products that warps multiply as fragments, and for each product why it is one or not.
+
+    for i, j, k { C[x + i, y + j] += a[s, i, k] * b[s, k, j] }    a, b in shared memory
+
+`recognize` finds them, as it finds all contractions; what tensor cores take is what
+`on_tensor_cores` says.  The order of a float sum must be free, as there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from gpucodegen.ir.operation import Operation, Value
+from gpucodegen.ir.types import (
+    FloatType,
+    MemRefType,
+    Type,
+    element_bytes,
+    element_type,
+)
+from gpucodegen.passes.analysis.lifting import Surroundings
+from gpucodegen.passes.analysis.queries import NestAnalysis, analyse
+from gpucodegen.passes.contraction.fragments.factors import on_tensor_cores, type_of
+from gpucodegen.passes.contraction.gpu.axes import Groups, groups_of
+from gpucodegen.passes.contraction.gpu.forms import paying_contraction
+from gpucodegen.passes.contraction.in_blocks.held import OwnTile
+from gpucodegen.passes.contraction.in_blocks.keeping import kept_over
+from gpucodegen.passes.contraction.recognition.operands import Operand
+from gpucodegen.passes.contraction.recognition.outer_terms import with_outer_terms
+from gpucodegen.passes.contraction.recognition.recognize import (
+    Contraction,
+    only_accumulates,
+)
+from gpucodegen.passes.framework.indexing import Index
+from gpucodegen.passes.framework.nests import inner_operations
+from gpucodegen.passes.gpu.launches.gpu_launch import SHARED
+from gpucodegen.tiling.machine.gpu.products.candidates import WarpTiles
+from gpucodegen.tiling.machine.gpu.products.fragments import COLUMNS, ROWS, terms_of
+from gpucodegen.tiling.machine.gpu.products.warps import warp_tiles
+
+
+@dataclass(frozen=True, slots=True)
+class Allowed:
+    """What a program allows of its products, as the options of `MapGpu` say it."""
+
+    contractions: bool = True
+    relaxed: bool = False
+    precision: str = "ieee"
+
+
+@dataclass(frozen=True, slots=True)
+class TileProduct:
+    """A nest that multiplies tiles; ``found``: with factors as fragments hold them.
+
+    ``outside``: values of its indices that stand for terms of loops around it.
+    ``around``: the loops directly around it, outermost first.  ``plans``: how warps may
+    share it, the best first.  ``reason``: why there are none.
+    """
+
+    nest: Operation
+    found: Contraction
+    groups: Groups
+    outside: dict[Value, Index]
+    around: tuple[Operation, ...]
+    plans: tuple[WarpTiles, ...] = ()
+    reason: str = ""
+
+    @property
+    def tiles(self) -> tuple[OwnTile, OwnTile]:
+        """Both factors in shared memory."""
+        (terms,) = self.groups.reduction
+        sides = (self.found.left, self.groups.rows), (self.found.right, self.groups.columns)
+        left, right = (
+            OwnTile(operand, axis, terms, self.outside) for operand, (axis,) in sides
+        )
+        return left, right
+
+    def loops(self, analysis: NestAnalysis) -> tuple[Operation, ...]:
+        """Those over which sums may stay in registers."""
+        result = self.found.result
+        return kept_over(self.nest, self.around, result, self.outside, analysis)
+
+    @property
+    def names(self) -> str:
+        """The arrays, as the program calls them."""
+        left, right, result = (
+            f"%{operand.memref.name or '?'}"
+            for operand in (self.found.left, self.found.right, self.found.result)
+        )
+        return f"{left} by {right} to {result}"
+
+
+def tile_products(
+    operations: Sequence[Operation],
+    allowed: Allowed,
+    context: Sequence[Operation] = (),
+    surroundings: Surroundings | None = None,
+) -> list[TileProduct]:
+    """The products of tiles in a program, in the order of its text."""
+    found: list[TileProduct] = []
+    for seen in _nests(operations, ()):
+        product = _product(seen, allowed)
+        nests = analyse([seen.nest], context, surroundings)
+        if product is not None and only_accumulates(nests.dependences):
+            found.append(product)
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class _Seen:
+    """A nest that is a contraction of tiles in shared memory."""
+
+    nest: Operation
+    around: tuple[Operation, ...]
+    contraction: Contraction
+    outside: dict[Value, Index]
+
+
+def _nests(
+    operations: Sequence[Operation], around: tuple[Operation, ...]
+) -> Iterator[_Seen]:
+    """The outermost nests that are such, with the loops directly around them."""
+    for op in operations:
+        is_loop = op.name == "affine.for"
+        if is_loop and (found := _contraction(op)):
+            yield _Seen(op, around, *found)
+            continue
+        outer = (*around, op) if is_loop else ()
+        for block in (block for region in op.regions for block in region.blocks):
+            yield from _nests(block.operations, outer)
+
+
+def _contraction(nest: Operation) -> tuple[Contraction, dict[Value, Index]] | None:
+    """What a nest of three loops computes of tiles in shared memory."""
+    if _depth(nest) != AXES:
+        return None
+    named = with_outer_terms(nest)
+    found = paying_contraction(named.nest)
+    if found is None or not all(map(_is_shared, (found.left, found.right))):
+        return None
+    return found, named.terms
+
+
+def _product(seen: _Seen, allowed: Allowed) -> TileProduct | None:
+    """The product with its plans, or the reason why it has none."""
+    contraction = seen.contraction
+    groups = groups_of(contraction)
+    if groups is None or groups.batch:
+        return None
+    roles = groups.rows, groups.columns, groups.reduction
+    if any(len(axes) != 1 or not axes[0].extent for axes in roles):
+        return None
+    asked = replace(contraction, reassociable=True, precision=allowed.precision)
+    narrow = on_tensor_cores(asked)
+    product = TileProduct(
+        seen.nest, narrow or contraction, groups, seen.outside, seen.around
+    )
+    reason = _refused(contraction, narrow, allowed)
+    if narrow is None or reason:
+        return replace(product, reason=reason)
+    rows, columns, terms = (axes[0].extent for axes in roles)
+    size = element_bytes(type_of(narrow.left)) or 1
+    plans = warp_tiles(rows, columns, terms, size)
+    whole = f"{ROWS} x {2 * COLUMNS} x {terms_of(size)}"
+    reason = f"a tile of {rows} x {columns} x {terms} is no multiple of {whole}"
+    return replace(product, plans=tuple(plans), reason="" if plans else reason)
+
+
+def _refused(
+    contraction: Contraction, narrow: Contraction | None, allowed: Allowed
+) -> str:
+    """Why tensor cores may not add the terms of a sum, or cannot multiply them."""
+    if narrow is None:
+        return _types(contraction)
+    if not allowed.contractions:
+        return "exact=True keeps the order of every sum"
+    is_free = allowed.relaxed or contraction.reassociable
+    is_float = isinstance(contraction.element, FloatType)
+    return ORDERED if is_float and not is_free else ""
+
+
+AXES = 3
+"""Loops of a product of matrices."""
+ORDERED = (
+    "the text orders the terms of its float sums; reassociate=True, or fastmath<reassoc>"
+    " in the text, lets tensor cores add them"
+)
+
+
+def _types(contraction: Contraction) -> str:
+    """Why tensor cores do not take some types."""
+    left, right = map(type_of, (contraction.left, contraction.right))
+    sums = contraction.element
+    hint = "; precision='tf32' allows it" if str(sums) == "f32" and left == right == sums else ""
+    return f"tensor cores do not multiply {left} by {right} in {sums}{hint}"
+
+
+def _depth(nest: Operation) -> int:
+    """Loops of a perfect nest."""
+    depth = 1
+    while len(inner := inner_operations(nest)) == 1 and inner[0].name == "affine.for":
+        nest, depth = inner[0], depth + 1
+    return depth
+
+
+def _is_shared(operand: Operand) -> bool:
+    """Whether all elements that a factor is made of lie in the block's own memory."""
+    return all(_in_shared(place.memref.type) for place in operand.accesses)
+
+
+def _in_shared(ty: Type) -> bool:
+    return isinstance(ty, MemRefType) and ty.memory_space == SHARED and bool(element_type(ty))

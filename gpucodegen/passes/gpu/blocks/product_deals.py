@@ -1,0 +1,80 @@
+"""Products of tiles among the operations that the threads of a block share."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from gpucodegen.ir.operation import Operation
+from gpucodegen.passes.analysis.queries import NestAnalysis
+from gpucodegen.passes.analysis.work import Middles
+from gpucodegen.passes.contraction.in_blocks.forms import TileProduct
+from gpucodegen.passes.contraction.in_blocks.running import RunningProduct
+from gpucodegen.passes.framework.builder import Builder
+from gpucodegen.passes.framework.indexing import Index
+from gpucodegen.passes.gpu.blocks.kept_sums import KeptSums
+from gpucodegen.passes.gpu.blocks.phases import Dealing, Divide
+from gpucodegen.tiling.proof.dependences import Dependence
+
+
+@dataclass(frozen=True, slots=True)
+class ProductsDealt:
+    """Products by warps, all else as ``others`` deal it out."""
+
+    products: Mapping[Operation, RunningProduct]
+    others: Dealing
+
+    def deal(self, op: Operation, middles: Middles) -> Divide | None:
+        """The warp's part of a product; all threads walk what is around it."""
+        if op in self.products:
+            return self.products[op].run
+        is_around = any(inner in self.products for inner in op.walk())
+        return None if is_around else self.others.deal(op, middles)
+
+    def is_of_one_member(
+        self, found: Sequence[Dependence], before: Operation, after: Operation
+    ) -> bool:
+        """As others say; lanes of a product read what all warps have written."""
+        is_product = before in self.products or after in self.products
+        return not is_product and self.others.is_of_one_member(found, before, after)
+
+    def note(self, op: Operation) -> None:
+        """As others do."""
+        self.others.note(op)
+
+    @property
+    def kept(self) -> dict[Operation, KeptSums]:
+        """The loops that carry sums in registers; one product each."""
+        return {
+            loop: KeptSums(product, loop)
+            for product in self.products.values()
+            for loop in product.loops
+        }
+
+
+def threads_of(products: Sequence[TileProduct]) -> int | None:
+    """Threads of a block that the first product with a plan asks for."""
+    planned = [product.plans[0].threads for product in products if product.plans]
+    return planned[0] if planned else None
+
+
+def running(
+    b: Builder,
+    products: Sequence[TileProduct],
+    thread: Index,
+    threads: int,
+    analysis: NestAnalysis,
+) -> dict[Operation, RunningProduct]:
+    """The products that so many threads share, by their nests."""
+    found: dict[Operation, RunningProduct] = {}
+    kept: set[Operation] = set()
+    for product in products:
+        fitting = [plan for plan in product.plans if plan.threads == threads]
+        if not fitting:
+            continue
+        loops = product.loops(analysis)
+        loops = () if not kept.isdisjoint(loops) else loops
+        kept.update(loops)
+        made = RunningProduct.of(b, product, fitting[0], thread, loops)
+        found[product.nest] = made
+    return found
