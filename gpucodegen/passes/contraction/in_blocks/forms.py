@@ -30,7 +30,7 @@ from gpucodegen.passes.contraction.gpu.forms import paying_contraction
 from gpucodegen.passes.contraction.in_blocks.held import OwnTile
 from gpucodegen.passes.contraction.in_blocks.keeping import kept_over
 from gpucodegen.passes.contraction.recognition.operands import Operand
-from gpucodegen.passes.contraction.recognition.outer_terms import with_outer_terms
+from gpucodegen.passes.contraction.recognition.alone import alone
 from gpucodegen.passes.contraction.recognition.recognize import (
     Contraction,
     only_accumulates,
@@ -138,11 +138,11 @@ def _contraction(nest: Operation) -> tuple[Contraction, dict[Value, Index]] | No
     """What a nest of three loops computes of tiles in shared memory."""
     if _depth(nest) != AXES:
         return None
-    named = with_outer_terms(nest)
-    found = paying_contraction(named.nest)
+    written = alone(nest)
+    found = paying_contraction(written.nest)
     if found is None or not all(map(_is_shared, (found.left, found.right))):
         return None
-    return found, named.terms
+    return found, written.terms
 
 
 def _product(seen: _Seen, allowed: Allowed) -> TileProduct | None:

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from gpucodegen.ir.locations import file_location
 from gpucodegen.ir.operation import Operation, Value
 from gpucodegen.ir.types import element_bytes, element_type
 from gpucodegen.passes.contraction.fragments.factors import PASSES, type_of
@@ -22,8 +23,9 @@ from gpucodegen.passes.contraction.in_blocks.forms import TileProduct
 from gpucodegen.passes.contraction.in_blocks.keeping import runs
 from gpucodegen.passes.framework.builder import Builder
 from gpucodegen.passes.framework.indexing import ZERO, Index
-from gpucodegen.tiling.machine.gpu.limits import WIDEST
+from gpucodegen.tiling.machine.gpu.limits import WARP, WIDEST
 from gpucodegen.tiling.machine.gpu.products.candidates import WarpTiles
+from gpucodegen.tiling.machine.gpu.products.fragments import COLUMNS, ROWS
 
 
 @dataclass(slots=True)
@@ -59,6 +61,30 @@ class RunningProduct:
         )
         tile = FragmentTile.of(b, cells, fragments, thread, lane)
         return RunningProduct(product, loops, fragments, tile)
+
+    @property
+    def mechanism(self) -> str:
+        """The instruction, in its shape."""
+        return f"mma.sync m{ROWS}n{COLUMNS}k{self.fragments.grain}"
+
+    @property
+    def how(self) -> str:
+        """Types, warps, and where sums are."""
+        plan, found = self.fragments.plan, self.product.found
+        count = plan.threads // WARP
+        warps = f"{count} warp{'s' * (count != 1)}"
+        part = f"{warps} of {plan.warp_rows} x {plan.warp_columns}"
+        types = f"{type_of(found.left)}, sums in {found.element}"
+        return f"{types}; {part}; {self._where}"
+
+    @property
+    def _where(self) -> str:
+        """How long the sums stay in registers."""
+        if not self.loops:
+            return "the sums are added to the result each time"
+        place = file_location(self.loops[0].location)
+        loop = f"the loop at line {place.line}" if place else "the loop around it"
+        return f"sums stay in registers over {loop}"
 
     def start(self, b: Builder) -> Sequence[Value]:
         """No products yet."""

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from gpucodegen.dialects.gcg.tile_products import TileProductNote
 from gpucodegen.ir.operation import Operation
 from gpucodegen.passes.analysis.queries import NestAnalysis
 from gpucodegen.passes.analysis.work import Middles
@@ -78,3 +79,19 @@ def running(
         made = RunningProduct.of(b, product, fitting[0], thread, loops)
         found[product.nest] = made
     return found
+
+
+def noted(
+    products: Sequence[TileProduct], warps: Mapping[Operation, RunningProduct]
+) -> Iterator[TileProductNote]:
+    """What became of each product, in words."""
+    for product in products:
+        found = warps.get(product.nest)
+        mechanism = found.mechanism if found else "no tensor cores"
+        reason = found.how if found else product.reason or UNLIKE
+        yield TileProductNote(
+            product.names, mechanism, reason, product.nest.location
+        )
+
+
+UNLIKE = "another product of the block takes another number of warps"

@@ -31,6 +31,7 @@ from gpucodegen.passes.gpu.blocks.dealing import RowsDealt
 from gpucodegen.passes.gpu.blocks.phases import Phases
 from gpucodegen.passes.gpu.blocks.product_deals import (
     ProductsDealt,
+    noted,
     running,
     threads_of,
 )
@@ -85,7 +86,12 @@ def block_program(
     dealing = ProductsDealt(warps, RowsDealt(inside, Deal(team)))
     Phases(inside, team, dealing, keeps=dealing.kept).operations(inner, body)
     program = [substitute_values(o, values) for o in inner.operations]
-    return KernelBody((*b.operations, *buffers, *program), tuple(grid), (threads, 1, 1))
+    return KernelBody(
+        (*b.operations, *buffers, *program),
+        tuple(grid),
+        (threads, 1, 1),
+        products=tuple(noted(products, warps)),
+    )
 
 
 def _block_loops(
