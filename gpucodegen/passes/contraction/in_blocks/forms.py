@@ -29,8 +29,8 @@ from gpucodegen.passes.contraction.gpu.axes import Groups, groups_of
 from gpucodegen.passes.contraction.gpu.forms import paying_contraction
 from gpucodegen.passes.contraction.in_blocks.held import OwnTile
 from gpucodegen.passes.contraction.in_blocks.keeping import kept_over
-from gpucodegen.passes.contraction.recognition.operands import Operand
 from gpucodegen.passes.contraction.recognition.alone import alone
+from gpucodegen.passes.contraction.recognition.operands import Operand
 from gpucodegen.passes.contraction.recognition.recognize import (
     Contraction,
     only_accumulates,
@@ -73,7 +73,10 @@ class TileProduct:
     def tiles(self) -> tuple[OwnTile, OwnTile]:
         """Both factors in shared memory."""
         (terms,) = self.groups.reduction
-        sides = (self.found.left, self.groups.rows), (self.found.right, self.groups.columns)
+        sides = (
+            (self.found.left, self.groups.rows),
+            (self.found.right, self.groups.columns),
+        )
         left, right = (
             OwnTile(operand, axis, terms, self.outside) for operand, (axis,) in sides
         )
@@ -186,8 +189,8 @@ def _refused(
 AXES = 3
 """Loops of a product of matrices."""
 ORDERED = (
-    "the text orders the terms of its float sums; reassociate=True, or fastmath<reassoc>"
-    " in the text, lets tensor cores add them"
+    "the text orders the terms of its float sums; reassociate=True, or"
+    " fastmath<reassoc> in the text, lets tensor cores add them"
 )
 
 
@@ -195,7 +198,11 @@ def _types(contraction: Contraction) -> str:
     """Why tensor cores do not take some types."""
     left, right = map(type_of, (contraction.left, contraction.right))
     sums = contraction.element
-    hint = "; precision='tf32' allows it" if str(sums) == "f32" and left == right == sums else ""
+    hint = (
+        "; precision='tf32' allows it"
+        if str(sums) == "f32" and left == right == sums
+        else ""
+    )
     return f"tensor cores do not multiply {left} by {right} in {sums}{hint}"
 
 
@@ -213,4 +220,8 @@ def _is_shared(operand: Operand) -> bool:
 
 
 def _in_shared(ty: Type) -> bool:
-    return isinstance(ty, MemRefType) and ty.memory_space == SHARED and bool(element_type(ty))
+    return (
+        isinstance(ty, MemRefType)
+        and ty.memory_space == SHARED
+        and bool(element_type(ty))
+    )

@@ -2,12 +2,12 @@
 
 A loop around a product, directly, adds to the same cells in each iteration:
 
-    for k { .. C[i, j] += a b .. }    =>    s = 0; for k { .. s += a b .. }; C[i, j] += s
+    for k { .. C[i, j] += a b .. }   =>   s = 0; for k { .. s += a b .. }; C[i, j] += s
 
 That is so where the cells do not move with the loop, which runs at least once, and
 nothing else in it reads or writes them:
 
-    { x -> y in dependences : x writes C and y is of another operation of the loop } = {}
+    { x -> y in dependences : x writes C, y is of another operation of the loop } = {}
 
 and the same with x and y turned around.
 """

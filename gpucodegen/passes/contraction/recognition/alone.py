@@ -131,7 +131,7 @@ class _Alone:
         return [op.with_(operands=moved, attributes=attributes)]
 
     def _moved(self, index: Index) -> Index:
-        """An index where loops start from zero, and keep the names of their variables."""
+        """An index where loops start from zero; their variables keep their names."""
         return replace_values(index, {iv: s + iv for iv, s in self.starts.items()})
 
     def _linear(self, index: Index) -> Index:

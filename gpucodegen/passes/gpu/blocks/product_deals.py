@@ -89,9 +89,7 @@ def noted(
         found = warps.get(product.nest)
         mechanism = found.mechanism if found else "no tensor cores"
         reason = found.how if found else product.reason or UNLIKE
-        yield TileProductNote(
-            product.names, mechanism, reason, product.nest.location
-        )
+        yield TileProductNote(product.names, mechanism, reason, product.nest.location)
 
 
 UNLIKE = "another product of the block takes another number of warps"
