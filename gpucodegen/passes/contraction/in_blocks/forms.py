@@ -38,9 +38,9 @@ from gpucodegen.passes.contraction.recognition.recognize import (
 from gpucodegen.passes.framework.indexing import Index
 from gpucodegen.passes.framework.nests import inner_operations
 from gpucodegen.passes.gpu.launches.gpu_launch import SHARED
+from gpucodegen.tiling.machine.gpu.own_tiles import warp_tiles
 from gpucodegen.tiling.machine.gpu.products.candidates import WarpTiles
 from gpucodegen.tiling.machine.gpu.products.fragments import COLUMNS, ROWS, terms_of
-from gpucodegen.tiling.machine.gpu.products.warps import warp_tiles
 
 
 @dataclass(frozen=True, slots=True)

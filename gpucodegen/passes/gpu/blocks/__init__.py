@@ -7,6 +7,8 @@
 - `spread`: nested parallel loops spread over threads, loop by loop
 - `steps`: what is done between barriers, in numbers
 - `dealing`: what divides loops, rows and reductions
+- `product_deals`: products of tiles by the warps of the block
+- `kept_sums`: their sums in registers, from one iteration to the next
 - `phases`: barriers where threads have to meet
 - `program`: the whole block
 """
