@@ -1,25 +1,30 @@
-"""How the warps of a block share a tile of a product that the program has chosen.
+"""How a block shares a tile of a product that the program has chosen.
 
 A hand-written program says which tile a block multiplies.  What is left to choose is
-the part of each warp: whole fragments, few enough that their sums fit into registers.
+the part of each warp, whole fragments, or that of each thread: few enough elements that
+their sums fit into registers, and many that what is read is used often.
 """
 
 from __future__ import annotations
 
 from gpucodegen.tiling.machine.gpu.limits import WARP
-from gpucodegen.tiling.machine.gpu.products.candidates import WarpTiles
+from gpucodegen.tiling.machine.gpu.products.candidates import SharedTiles, WarpTiles
 from gpucodegen.tiling.machine.gpu.products.copies import DOUBLE
 from gpucodegen.tiling.machine.gpu.products.fragments import ROWS, terms_of
 
+Tile = tuple[int, int, int]
+"""Rows, columns and terms."""
 MOST_WARPS = 8
 """Warps of a block that a program's own tile is shared by."""
 ENOUGH = 4
 """Warps that keep a multiprocessor's four schedulers busy."""
+OF_THREADS = 1, 2, 4, 8
+"""Rows or columns of a thread."""
 SUMS = 64 * 64
 """Sums of a warp in registers of 32 bits, 128 of each lane."""
 
 
-def warp_tiles(rows: int, columns: int, depth: int, element: int) -> list[WarpTiles]:
+def warp_tiles(tile: Tile, element: int) -> list[WarpTiles]:
     """The plans for a tile of factors of so many bytes an element, the best one first.
 
     Columns are read in pairs of fragments, so both sides are multiples of 16.  Four
@@ -27,16 +32,17 @@ def warp_tiles(rows: int, columns: int, depth: int, element: int) -> list[WarpTi
     shared memory for each product.
 
     >>> for rows, columns in ((32, 32), (64, 64), (128, 64), (128, 128), (16, 16)):
-    ...     plan = warp_tiles(rows, columns, 32, 2)[0]
+    ...     plan = warp_tiles((rows, columns, 32), 2)[0]
     ...     print(plan.threads, plan.warp_rows, plan.warp_columns)
     128 16 16
     128 32 32
     128 64 32
     128 64 64
     32 16 16
-    >>> warp_tiles(24, 16, 32, 2), warp_tiles(32, 32, 8, 2)
+    >>> warp_tiles((24, 16, 32), 2), warp_tiles((32, 32, 8), 2)
     ([], [])
     """
+    rows, columns, depth = tile
     if depth < 1 or depth % terms_of(element):
         return []
     most = SUMS // 2 if element == DOUBLE else SUMS
@@ -52,6 +58,38 @@ def warp_tiles(rows: int, columns: int, depth: int, element: int) -> list[WarpTi
         return -min(ENOUGH, plan.threads // WARP), reads, plan.warp_columns
 
     return sorted((p for p in found if p.threads <= MOST_WARPS * WARP), key=cost)
+
+
+def thread_tiles(tile: Tile) -> list[SharedTiles]:
+    """The plans for multiply-adds of threads, the best one first.
+
+    None for a tile of which each thread has one element, and no reuse.
+
+    >>> for rows, columns in ((32, 32), (64, 64), (128, 128), (24, 32)):
+    ...     plan = thread_tiles((rows, columns, 16))[0]
+    ...     print(plan.threads, plan.thread_rows, plan.thread_columns)
+    128 2 4
+    128 4 8
+    256 8 8
+    192 2 2
+    >>> thread_tiles((16, 16, 16))
+    []
+    """
+    rows, columns, depth = tile
+    found = [
+        SharedTiles(rows, columns, depth, down, across)
+        for down in OF_THREADS
+        for across in OF_THREADS
+        if rows % down == columns % across == 0
+    ]
+
+    def cost(plan: SharedTiles) -> tuple[int, float, int]:
+        reads = 1 / plan.thread_rows + 1 / plan.thread_columns
+        return -min(ENOUGH, plan.threads // WARP), reads, plan.thread_rows
+
+    most = MOST_WARPS * WARP
+    whole = [p for p in found if p.threads % WARP == 0 and WARP <= p.threads <= most]
+    return sorted(whole, key=cost) if rows * columns > most else []
 
 
 def _parts(extent: int) -> list[int]:

@@ -12,8 +12,9 @@ from dataclasses import dataclass
 from gpucodegen.ir.attributes import ArrayAttr, Attribute, IntegerAttr, UnitAttr
 from gpucodegen.ir.operation import Value
 from gpucodegen.ir.types import F32, I64, Type, VectorType, element_bytes
-from gpucodegen.passes.contraction.fragments.sides import Held, Side
+from gpucodegen.passes.contraction.fragments.sides import Side
 from gpucodegen.passes.contraction.fragments.tf32 import tf32_parts
+from gpucodegen.passes.contraction.gpu.held import Held
 from gpucodegen.passes.framework.builder import Builder
 from gpucodegen.passes.framework.indexing import Index
 from gpucodegen.tiling.machine.gpu.limits import WARP

@@ -10,67 +10,23 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import product
-from typing import Protocol
 
 from gpucodegen.ir.attributes import Attribute, IntegerAttr
 from gpucodegen.ir.operation import Value
 from gpucodegen.ir.types import I1, I32, Type, VectorType, element_bytes
+from gpucodegen.passes.contraction.gpu.held import Held
 from gpucodegen.passes.framework.builder import Builder
 from gpucodegen.passes.framework.indexing import Index
 from gpucodegen.tiling.machine.gpu.products.copies import (
     DOUBLE,
+    EITHER_WAY,
     LINE,
     OCTET,
     ROW,
-    TileCopy,
 )
 
 REGISTER = 4
 """Bytes of a register."""
-
-
-class Held(Protocol):
-    """A factor's part in shared memory."""
-
-    @property
-    def by_position(self) -> bool | None:
-        """Whether its rows are those of positions, or of terms.
-
-        None where rows do not begin at multiples of 16 bytes, or hold other elements.
-        """
-        ...
-
-    def place(self, stage: Index, term: Index, position: Index) -> list[Index]:
-        """The indices of an element."""
-        ...
-
-    def element(
-        self, b: Builder, tile: Value, stage: Index, term: Index, position: Index
-    ) -> Value:
-        """What a lane loads alone."""
-        ...
-
-
-@dataclass(frozen=True, slots=True)
-class Stages:
-    """Stages that the kernel copies itself: ``copy`` says how each of them lies."""
-
-    copy: TileCopy
-
-    @property
-    def by_position(self) -> bool:
-        """As the copy lays it out."""
-        return self.copy.by_position
-
-    def place(self, stage: Index, term: Index, position: Index) -> list[Index]:
-        """The stage, the row, and the place in it."""
-        return [stage, *map(Index.of, self.copy.cell(term, position))]
-
-    def element(
-        self, b: Builder, tile: Value, stage: Index, term: Index, position: Index
-    ) -> Value:
-        """As it lies there."""
-        return b.load(tile, self.place(stage, term, position))
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,4 +105,6 @@ def _each(kind: Type) -> int:
 
 
 def _in_rows(held: Held, kind: Type) -> bool:
-    return held.by_position is not None and element_bytes(kind) != DOUBLE
+    """Whether ``ldmatrix`` reads them: it transposes elements of 16 bits only."""
+    size, lies = element_bytes(kind) or 1, held.by_position
+    return size != DOUBLE and (lies is True or (lies is False and size in EITHER_WAY))

@@ -20,7 +20,6 @@ from gpucodegen.ir.types import (
     MemRefType,
     Type,
     element_bytes,
-    element_type,
 )
 from gpucodegen.passes.analysis.lifting import Surroundings
 from gpucodegen.passes.analysis.queries import NestAnalysis, analyse
@@ -38,8 +37,8 @@ from gpucodegen.passes.contraction.recognition.recognize import (
 from gpucodegen.passes.framework.indexing import Index
 from gpucodegen.passes.framework.nests import inner_operations
 from gpucodegen.passes.gpu.launches.gpu_launch import SHARED
-from gpucodegen.tiling.machine.gpu.own_tiles import warp_tiles
-from gpucodegen.tiling.machine.gpu.products.candidates import WarpTiles
+from gpucodegen.tiling.machine.gpu.own_tiles import Tile, thread_tiles, warp_tiles
+from gpucodegen.tiling.machine.gpu.products.candidates import SharedTiles, WarpTiles
 from gpucodegen.tiling.machine.gpu.products.fragments import COLUMNS, ROWS, terms_of
 
 
@@ -57,8 +56,8 @@ class TileProduct:
     """A nest that multiplies tiles; ``found``: with factors as fragments hold them.
 
     ``outside``: values of its indices that stand for terms of loops around it.
-    ``around``: the loops directly around it, outermost first.  ``plans``: how warps may
-    share it, the best first.  ``reason``: why there are none.
+    ``around``: the loops directly around it, outermost first.  ``plans``: how a block
+    may share it, the best first.  ``reason``: why tensor cores have no part in it.
     """
 
     nest: Operation
@@ -66,7 +65,7 @@ class TileProduct:
     groups: Groups
     outside: dict[Value, Index]
     around: tuple[Operation, ...]
-    plans: tuple[WarpTiles, ...] = ()
+    plans: tuple[SharedTiles | WarpTiles, ...] = ()
     reason: str = ""
 
     @property
@@ -157,20 +156,29 @@ def _product(seen: _Seen, allowed: Allowed) -> TileProduct | None:
     roles = groups.rows, groups.columns, groups.reduction
     if any(len(axes) != 1 or not axes[0].extent for axes in roles):
         return None
-    asked = replace(contraction, reassociable=True, precision=allowed.precision)
-    narrow = on_tensor_cores(asked)
-    product = TileProduct(
-        seen.nest, narrow or contraction, groups, seen.outside, seen.around
-    )
-    reason = _refused(contraction, narrow, allowed)
-    if narrow is None or reason:
-        return replace(product, reason=reason)
+    is_free = contraction.reassociable or allowed.relaxed
+    plain = replace(contraction, reassociable=is_free)
+    asked = replace(plain, reassociable=True, precision=allowed.precision)
     rows, columns, terms = (axes[0].extent for axes in roles)
-    size = element_bytes(type_of(narrow.left)) or 1
-    plans = warp_tiles(rows, columns, terms, size)
-    whole = f"{ROWS} x {2 * COLUMNS} x {terms_of(size)}"
-    reason = f"a tile of {rows} x {columns} x {terms} is no multiple of {whole}"
-    return replace(product, plans=tuple(plans), reason="" if plans else reason)
+    narrow, tile = on_tensor_cores(asked), (rows, columns, terms)
+    reason = _refused(plain, narrow, allowed) or _uneven(narrow, tile)
+    found = narrow if narrow and not reason else plain
+    product = TileProduct(*(seen.nest, found, groups, seen.outside, seen.around))
+    if not allowed.contractions:
+        return replace(product, reason=reason)
+    size = element_bytes(type_of(found.left)) or 1
+    plans = thread_tiles(tile) if reason else warp_tiles(tile, size)
+    return replace(product, plans=tuple(plans), reason=reason)
+
+
+def _uneven(narrow: Contraction | None, tile: Tile) -> str:
+    """Why fragments do not divide a tile."""
+    size = 1 if narrow is None else element_bytes(type_of(narrow.left)) or 1
+    if narrow is None or warp_tiles(tile, size):
+        return ""
+    least = ROWS, 2 * COLUMNS, terms_of(size)
+    whole, parts = (" x ".join(map(str, sides)) for sides in (tile, least))
+    return f"a tile of {whole} is not shared by warps in parts of {parts}"
 
 
 def _refused(
@@ -181,9 +189,8 @@ def _refused(
         return _types(contraction)
     if not allowed.contractions:
         return "exact=True keeps the order of every sum"
-    is_free = allowed.relaxed or contraction.reassociable
-    is_float = isinstance(contraction.element, FloatType)
-    return ORDERED if is_float and not is_free else ""
+    is_ordered = isinstance(contraction.element, FloatType)
+    return ORDERED if is_ordered and not contraction.reassociable else ""
 
 
 AXES = 3
@@ -220,8 +227,4 @@ def _is_shared(operand: Operand) -> bool:
 
 
 def _in_shared(ty: Type) -> bool:
-    return (
-        isinstance(ty, MemRefType)
-        and ty.memory_space == SHARED
-        and bool(element_type(ty))
-    )
+    return isinstance(ty, MemRefType) and ty.memory_space == SHARED

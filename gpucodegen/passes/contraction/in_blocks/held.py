@@ -6,12 +6,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from gpucodegen.ir.operation import Value
-from gpucodegen.ir.types import MemRefType, element_bytes, element_type
+from gpucodegen.ir.types import MemRefType, VectorType, element_bytes, element_type
 from gpucodegen.passes.contraction.recognition.operands import Operand, coefficients
 from gpucodegen.passes.framework.builder import Builder
 from gpucodegen.passes.framework.indexing import Index, compact
 from gpucodegen.passes.framework.nests import Axis
-from gpucodegen.tiling.machine.gpu.products.copies import EITHER_WAY, ROW
+from gpucodegen.tiling.machine.gpu.products.copies import ROW
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,10 +41,7 @@ class OwnTile:
         if self.operand.steps or not size or last is None or last * size % ROW:
             return None
         along = [axis for axis in (self.positions, self.terms) if self._begins(axis)]
-        if len(along) != 1:
-            return None
-        is_turned = along[0] is self.positions
-        return None if is_turned and size not in EITHER_WAY else not is_turned
+        return along[0] is self.terms if len(along) == 1 else None
 
     def _begins(self, axis: Axis) -> bool:
         """Whether the last index is the axis, from a multiple of 16 bytes on."""
@@ -66,6 +63,23 @@ class OwnTile:
         """The value at a place, with what the program computes of it."""
         del tile, stage
         return self.operand.value(b, self._at(term, position))
+
+    def line(
+        self,
+        b: Builder,
+        tile: Value,
+        at: tuple[Index, Index, Index],
+        ty: VectorType,
+        hint: str,
+    ) -> Value:
+        """The values of a term at neighbouring positions; one by one if need be."""
+        stage, term, position = at
+        if self.by_position is False:
+            return b.vector_load(tile, self.place(*at), ty, hint)
+        count = ty.shape[0]
+        places = [position + n for n in range(count)]
+        values = [self.element(b, tile, stage, term, place) for place in places]
+        return b.from_elements(values, hint)
 
     def _at(self, term: Index, position: Index) -> dict[Value, Index]:
         here = {self.positions.iv: position, self.terms.iv: term}

@@ -47,7 +47,7 @@ def kept_over(
             break
         loops.insert(0, loop)
         inner = loop
-        if not _runs(loop):
+        if not surely_runs(loop):
             break
     return tuple(loops)
 
@@ -60,8 +60,8 @@ def runs(loop: Operation) -> list[Index]:
     return [upper - lower - 1 for upper in uppers for lower in lowers]
 
 
-def _runs(loop: Operation) -> bool:
-    """Whether it surely runs."""
+def surely_runs(loop: Operation) -> bool:
+    """Whether a loop runs at least once."""
     limits = [limit.constant for limit in runs(loop)]
     return all(limit is not None and limit >= 0 for limit in limits)
 

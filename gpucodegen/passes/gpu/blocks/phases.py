@@ -178,7 +178,8 @@ class Phases:
         entry, around = dict(self.pending), self.middles
         is_loop = op.name in LOOPS
         sums = self.keeps.get(op)
-        op = sums.entered(b) if sums else op
+        if sums:
+            op = self._started(b, sums)
         self.dealing.note(op)
         if op.name == "affine.for":
             self.middles = inside(op, around)
@@ -196,6 +197,12 @@ class Phases:
         self.middles = around
         if sums and sums.is_outermost:
             self._stored(b, sums.product)
+
+    def _started(self, b: Builder, sums: KeptSums) -> Operation:
+        """The loop that carries sums, behind what these start from."""
+        if sums.is_outermost and sums.product.reads_first:
+            self._meet(b, [sums.product.product.nest])
+        return sums.entered(b)
 
     def _stored(self, b: Builder, product: RunningProduct) -> None:
         """What a product that kept its sums adds to its result, behind a barrier."""

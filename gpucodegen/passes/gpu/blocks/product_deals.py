@@ -10,6 +10,7 @@ from gpucodegen.ir.operation import Operation
 from gpucodegen.passes.analysis.queries import NestAnalysis
 from gpucodegen.passes.analysis.work import Middles
 from gpucodegen.passes.contraction.in_blocks.forms import TileProduct
+from gpucodegen.passes.contraction.in_blocks.keeping import surely_runs
 from gpucodegen.passes.contraction.in_blocks.running import RunningProduct
 from gpucodegen.passes.framework.builder import Builder
 from gpucodegen.passes.framework.indexing import Index
@@ -73,10 +74,12 @@ def running(
         fitting = [plan for plan in product.plans if plan.threads == threads]
         if not fitting:
             continue
+        made = RunningProduct.of(b, product, fitting[0], thread)
         loops = product.loops(analysis)
-        loops = () if not kept.isdisjoint(loops) else loops
-        kept.update(loops)
-        made = RunningProduct.of(b, product, fitting[0], thread, loops)
+        if made.reads_first and loops and not surely_runs(loops[0]):
+            loops = loops[1:]
+        made.loops = loops if kept.isdisjoint(loops) else ()
+        kept.update(made.loops)
         found[product.nest] = made
     return found
 
@@ -87,9 +90,9 @@ def noted(
     """What became of each product, in words."""
     for product in products:
         found = warps.get(product.nest)
-        mechanism = found.mechanism if found else "no tensor cores"
+        mechanism = found.mechanism if found else "an element a thread"
         reason = found.how if found else product.reason or UNLIKE
         yield TileProductNote(product.names, mechanism, reason, product.nest.location)
 
 
-UNLIKE = "another product of the block takes another number of warps"
+UNLIKE = "another product of the block takes another number of threads"
