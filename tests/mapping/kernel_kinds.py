@@ -298,6 +298,7 @@ KINDS = {
         {BARRIER: 3, TRANSFER: 1},
         options={"reassociate": True},
     ),
+    "transfers and quads": Kind(GRAM, halves((64, 96), (64, 32)), {TRANSFER: 1}),
     "split product": Kind(
         matmul(16, 64, 512),
         arrays((16, 512), (512, 64), (16, 64)),

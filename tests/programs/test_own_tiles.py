@@ -1,10 +1,11 @@
-"""Hand-written products of tiles, double buffered, on tensor cores."""
+"""Hand-written products of tiles, double buffered: on tensor cores, or by threads."""
 
 from __future__ import annotations
 
 import re
 from typing import Any
 
+import numpy as np
 import pytest
 
 import gpucodegen as gcg
@@ -69,25 +70,46 @@ def test_against_numpy(
     assert f"reqntid {32 * warps}" in text or f"maxntid {32 * warps}" in text
 
 
-@pytest.mark.parametrize(
-    ("tiles", "options", "why"),
-    [
-        (OwnTiles((32, 32, 32)), {}, "reassociate=True"),
-        (OwnTiles((32, 32, 32), flags=REASSOC), {"exact": True}, "exact=True"),
-        (OwnTiles((24, 32, 32)), FREE, "24 x 32 x 32"),
-        (OwnTiles((32, 32, 8)), FREE, "32 x 32 x 8"),
-        (OwnTiles((32, 32, 16), "f32"), FREE, "precision='tf32'"),
-    ],
-    ids=str,
-)
-def test_what_stays_as_it_was(
-    tiles: OwnTiles, options: dict[str, Any], why: str
+EXACT = {"exact": True}
+OTHERS = [
+    (OwnTiles((32, 32, 32)), {}, "2 x 4", "reassociate=True"),
+    (OwnTiles((32, 32, 32), sums="f16"), {}, "2 x 4", "reassociate=True"),
+    (OwnTiles((24, 32, 32)), FREE, "2 x 2", "24 x 32 x 32"),
+    (OwnTiles((32, 32, 8)), FREE, "2 x 4", "32 x 32 x 8"),
+    (OwnTiles((24, 32, 8), "i8", "i32"), {}, "2 x 2", "24 x 32 x 8"),
+    (OwnTiles((64, 64, 16), "f32"), FREE, "4 x 8", "precision='tf32'"),
+    (OwnTiles((64, 64, 16), "f32", turned=True), {}, "4 x 8", "precision='tf32'"),
+    (OwnTiles((16, 16, 16)), {}, "", "reassociate=True"),
+    (OwnTiles((32, 32, 32), flags=REASSOC), EXACT, "", "exact=True"),
+]
+
+
+@pytest.mark.sampled(4)
+@pytest.mark.parametrize(("tiles", "options", "quads", "why"), OTHERS, ids=str)
+def test_others_are_multiplied_by_threads(
+    tiles: OwnTiles, options: dict[str, Any], quads: str, why: str
 ) -> None:
     program = tiles.check((2, 1, 2), **options)
     (text,) = program.assembly("f").values()
     assert "mma" not in text
-    assert "no tensor cores" in told(program)
+    kind = f"threads of {quads}" if quads else "an element a thread"
+    assert kind in told(program)
     assert why in told(program)
+
+
+@pytest.mark.parametrize("options", [{}, EXACT], ids=str)
+def test_sums_keep_their_order(options: dict[str, Any]) -> None:
+    """From what C holds, a term after the other: multiply-adds that round once."""
+    tiles = OwnTiles((32, 32, 8), "f32")
+    rng = np.random.default_rng(7)
+    a, b, c = (rng.random(s, np.float32) for s in ((32, 24), (24, 64), (32, 64)))
+    right, is_fused = c.astype("f8"), not options
+    for k in range(24):
+        product = a[:, k, None].astype("f8") * b[k].astype("f8")
+        right += product if is_fused else product.astype("f4")
+        right = right.astype("f4").astype("f8")
+    gcg.compile(tiles.text, target="sim", **options)["f"](a, b, c)
+    assert (c == right).all()
 
 
 DOUBLED = """affine.for %ii = 0 to 32 { affine.for %jj = 0 to 32 {
@@ -98,27 +120,32 @@ DOUBLED = """affine.for %ii = 0 to 32 { affine.for %jj = 0 to 32 {
         affine.for %ii = 0 to 32 {"""
 
 
-def test_sums_are_stored_where_the_loop_needs_them() -> None:
+@pytest.mark.parametrize("is_free", [False, True])
+def test_sums_are_stored_where_the_loop_needs_them(is_free: bool) -> None:
     tiles = OwnTiles((32, 32, 32))
     text = tiles.text.replace("affine.for %ii = 0 to 32 {", DOUBLED)
-    program = gcg.compile(text, target="sim", reassociate=True)
+    program = gcg.compile(text, target="sim", reassociate=is_free)
     a, b, c = tiles.arguments((2, 1, 3))
     right = c.astype("f8")
     for k in range(0, 96, 32):
         right = 2 * right + a[:, k : k + 32].astype("f8") @ b[k : k + 32].astype("f8")
     program["f"](a, b, c)
     assert (c == right).all()
-    assert "added to the result each time" in told(program)
+    assert "go to the result each time" in told(program)
 
 
 @pytest.mark.filterwarnings("ignore::gpucodegen.errors.PossiblyOutOfBounds")
-@pytest.mark.parametrize("terms", [0, 2])
-def test_extents_that_only_a_call_tells(terms: int) -> None:
-    program = OwnTiles((32, 32, 32)).check((1, 2, terms), specialize=False, **FREE)
-    assert "mma.sync" in told(program)
+@pytest.mark.parametrize(("terms", "is_free"), [(0, True), (2, True), (2, False)])
+def test_extents_that_only_a_call_tells(terms: int, is_free: bool) -> None:
+    """Sums that start from C start in the loop, which may not run."""
+    options = {"specialize": False, "reassociate": is_free}
+    program = OwnTiles((32, 32, 32)).check((1, 2, terms), **options)
+    assert ("mma.sync" in told(program)) == is_free
+    assert ("in registers over the loop" in told(program)) == is_free
 
 
-def test_an_accumulator_in_fast_memory() -> None:
+@pytest.mark.parametrize("is_free", [False, True])
+def test_an_accumulator_in_fast_memory(is_free: bool) -> None:
     """As text does that has no memory to spare for C: zeros, sums, and a copy."""
     tiles, own = OwnTiles((32, 32, 32)), "memref<32x32xf32, 2>"
     text = tiles.text.replace(
@@ -140,11 +167,12 @@ def test_an_accumulator_in_fast_memory() -> None:
       }} }}
       memref.dealloc %a :""",
     )
-    program = gcg.compile(text, target="sim", reassociate=True)
+    program = gcg.compile(text, target="sim", reassociate=is_free)
     a, b, c = tiles.arguments((2, 2, 2))
     program["f"](a, b, c)
     assert (c == a.astype("f8") @ b.astype("f8")).all()
-    assert "%acc: mma.sync" in str(program.transfers("f")[-1])
+    kind = "mma.sync" if is_free else "multiply-adds"
+    assert f"%acc: {kind}" in str(program.transfers("f")[-1])
     assert "in registers" in told(program)
 
 
