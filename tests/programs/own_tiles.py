@@ -13,12 +13,12 @@ import gpucodegen as gcg
 
 NUMPY = {"f16": "f2", "bf16": "u2", "f32": "f4", "f64": "f8", "i8": "i1", "i32": "i4"}
 WIDER = {"f": "arith.extf", "b": "arith.extf", "i": "arith.extsi"}
-INNER = """affine.for %ii = 0 to {m} {{
-          affine.for %jj = 0 to {n} {{
-            affine.for %kk = 0 to {k} {{"""
-POINTS = """affine.for %ii = #same(%i) to #down(%i) {{
-          affine.for %jj = #same(%j) to #across(%j) {{
-            affine.for %kk = #same(%k) to #tile_end(%k) {{"""
+LOOPS = {
+    "i": ("%ii", "0 to {}", "#same(%i) to #down(%i)"),
+    "j": ("%jj", "0 to {}", "#same(%j) to #across(%j)"),
+    "k": ("%kk", "0 to {}", "#same(%k) to #tile_end(%k)"),
+}
+"""Of the tile: its variables, and how they count elements of the tile or of arrays."""
 
 
 @dataclass(frozen=True)
@@ -26,7 +26,7 @@ class OwnTiles:
     """``C += A B`` in tiles of m x n x k, in ``slots`` that are filled in turn.
 
     ``turned``: B is held as n x k.  ``points``: the inner loops count elements of the
-    arrays, not of the tile.  ``flags``: of the additions.
+    arrays, not of the tile.  ``order``: of these loops.  ``flags``: of the additions.
     """
 
     tile: tuple[int, int, int]
@@ -35,6 +35,7 @@ class OwnTiles:
     slots: int = 2
     turned: bool = False
     points: bool = False
+    order: str = "ijk"
     flags: str = ""
 
     @property
@@ -57,7 +58,6 @@ class OwnTiles:
         row, term, column = place.split(", ")
         cell = "%ii, %jj" if self.points else "%i + %ii, %j + %jj"
         of_pair = f"{column}, {term}" if self.turned else f"{term}, {column}"
-        loops = (POINTS if self.points else INNER).format(m=m, n=n, k=k)
         slot = f"(%k floordiv {k}) mod {self.slots}"
         return f"""
 #same = affine_map<(d0) -> (d0)>
@@ -97,7 +97,7 @@ func.func @f(%A: {array}, %B: {array}, %C: {out}) {{
           %next = affine.apply #tile_end(%k)
           {starts("%next", "%other")}
         }}
-        {loops}
+        {self._loops}
               %x = affine.load %a[{slot}, {row}, {term}] : {a_tile}
               %y = affine.load %b[{slot}, {of_pair}] : {b_tile}
               %z = affine.load %C[{cell}] : {out}
@@ -115,6 +115,16 @@ func.func @f(%A: {array}, %B: {array}, %C: {out}) {{
   }}
   return
 }}"""
+
+    @property
+    def _loops(self) -> str:
+        """The heads of the inner loops."""
+        extents = dict(zip("ijk", self.tile, strict=True))
+        heads = [(*LOOPS[axis], extents[axis]) for axis in self.order]
+        return " ".join(
+            f"affine.for {iv} = {points if self.points else tile.format(extent)} {{"
+            for iv, tile, points, extent in heads
+        )
 
     @property
     def _body(self) -> str:

@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import gpucodegen as gcg
 from gpucodegen import errors
@@ -14,6 +16,7 @@ from gpucodegen.runtime.cuda.compilation import compile_cubin
 from gpucodegen.runtime.cuda.tools import disassemble
 from gpucodegen.sass.listing import listings
 from gpucodegen.sass.mix import main_loop
+from tests.passes.lowering import apply
 from tests.programs.own_tiles import OwnTiles
 
 FREE = {"reassociate": True}
@@ -68,6 +71,74 @@ def test_against_numpy(
     assert f"{warps} warp" in told(program)
     assert "in registers over the loop" in told(program)
     assert f"reqntid {32 * warps}" in text or f"maxntid {32 * warps}" in text
+
+
+@pytest.mark.slow
+@settings(max_examples=12, deadline=None)
+@given(
+    tile=st.tuples(*[st.integers(1, 4)] * 3),
+    grain=st.sampled_from([8, 16]),
+    kinds=st.sampled_from(
+        [("f16", "f32"), ("f16", "f16"), ("i8", "i32"), ("f32",) * 2]
+    ),
+    slots=st.sampled_from([2, 3, 4]),
+    order=st.permutations("ijk"),
+    flags=st.tuples(st.booleans(), st.booleans(), st.booleans()),
+    counts=st.tuples(*[st.integers(1, 2)] * 2, st.integers(1, 5)),
+)
+def test_any_tile(
+    tile: tuple[int, int, int],
+    grain: int,
+    kinds: tuple[str, str],
+    slots: int,
+    order: list[str],
+    flags: tuple[bool, bool, bool],
+    counts: tuple[int, int, int],
+) -> None:
+    m, n, k = (n * grain for n in tile)
+    turned, points, is_free = flags
+    way = slots, turned, points, "".join(order)
+    OwnTiles((m, n, k), *kinds, *way).check(counts, reassociate=is_free)
+
+
+TILED = "tile{sizes=[32,32,32]},promote"
+
+
+@pytest.mark.parametrize(
+    "passes",
+    [
+        TILED,
+        f"{TILED}{{transfers=dma}}",
+        f"{TILED}{{transfers=dma}},overlap-transfers{{stages=3}}",
+    ],
+)
+@pytest.mark.sampled(1)
+def test_tiles_that_transformations_make(passes: str) -> None:
+    text = str(apply(passes, naive(64, 32, 160)))
+    program = gcg.compile(text, target="sim", reassociate=True)
+    tiles = OwnTiles((32, 32, 32))
+    a, b, c = tiles.arguments((2, 1, 5))
+    right = tiles.answer(a, b, c)
+    program["f"](a, b, c)
+    assert (c == right).all()
+    assert "mma.sync" in told(program)
+
+
+def naive(m: int, n: int, k: int) -> str:
+    a, b, c = f"memref<{m}x{k}xf16>", f"memref<{k}x{n}xf16>", f"memref<{m}x{n}xf32>"
+    return f"""func.func @f(%A: {a}, %B: {b}, %C: {c}) {{
+  affine.for %i = 0 to {m} {{ affine.for %j = 0 to {n} {{ affine.for %k = 0 to {k} {{
+    %x = affine.load %A[%i, %k] : {a}
+    %y = affine.load %B[%k, %j] : {b}
+    %z = affine.load %C[%i, %j] : {c}
+    %left = arith.extf %x : f16 to f32
+    %right = arith.extf %y : f16 to f32
+    %p = arith.mulf %left, %right : f32
+    %s = arith.addf %z, %p : f32
+    affine.store %s, %C[%i, %j] : {c}
+  }} }} }}
+  return
+}}"""
 
 
 EXACT = {"exact": True}
