@@ -10,8 +10,10 @@ from typing import Any
 import numpy as np
 
 import gpucodegen as gcg
+from gpucodegen.ir.data.float_formats import decode_table, to_bits
 
-NUMPY = {"f16": "f2", "bf16": "u2", "f32": "f4", "f64": "f8", "i8": "i1", "i32": "i4"}
+NUMPY = {"f16": "f2", "f32": "f4", "f64": "f8", "i8": "i1", "i32": "i4"}
+BITS = {"bf16": "u2", "f8E4M3FN": "u1"}
 WIDER = {"f": "arith.extf", "b": "arith.extf", "i": "arith.extsi"}
 LOOPS = {
     "i": ("%ii", "0 to {}", "#same(%i) to #down(%i)"),
@@ -169,14 +171,13 @@ func.func @f(%A: {array}, %B: {array}, %C: {out}) {{
 
 
 def held(values: np.ndarray, kind: str) -> np.ndarray:
-    """Numbers in a type of MLIR, bf16 as its 16 bits."""
-    if kind == "bf16":
-        return (values.astype("f4").view("u4") >> 16).astype("u2")
-    return values.astype(NUMPY[kind])
+    """Small integers in a type of MLIR, those that NumPy lacks as their bits."""
+    if kind in NUMPY:
+        return values.astype(NUMPY[kind])
+    codes = {number: to_bits(float(number), kind) for number in np.unique(values)}
+    return np.vectorize(codes.__getitem__)(values).astype(BITS[kind])
 
 
 def numbers(array: np.ndarray, kind: str) -> np.ndarray:
     """The numbers of such an array, in f64."""
-    if kind == "bf16":
-        array = (array.astype("u4") << 16).view("f4")
-    return array.astype("f8")
+    return array.astype("f8") if kind in NUMPY else np.array(decode_table(kind))[array]

@@ -44,6 +44,7 @@ CASES = [
         4,
     ),
     (OwnTiles((32, 32, 8), "f64", "f64"), (2, 1, 3), FREE, "m16n8k4", 4),
+    (OwnTiles((32, 32, 16), "f8E4M3FN"), (1, 1, 2), FREE, "m16n8k16", 4),
 ]
 
 
@@ -139,6 +140,14 @@ def naive(m: int, n: int, k: int) -> str:
   }} }} }}
   return
 }}"""
+
+
+def test_a_slice_of_sums_needs_room() -> None:
+    """Six slots take 96 KiB of the 99 that every device has, and 163 of an A100."""
+    tiles = OwnTiles((128, 128, 32), slots=6)
+    assert "no shared memory" in told(tiles.check((1, 1, 2), **FREE))
+    wide = tiles.check((1, 2, 2), arch="sm_80", **FREE)
+    assert "mma.sync" in told(wide)
 
 
 EXACT = {"exact": True}

@@ -7,11 +7,21 @@ their sums fit into registers, and many that what is read is used often.
 
 from __future__ import annotations
 
+from math import prod
+
+from gpucodegen.tiling.machine.gpu.devices import portable_shared
 from gpucodegen.tiling.machine.gpu.limits import WARP
 from gpucodegen.tiling.machine.gpu.products.candidates import SharedTiles, WarpTiles
 from gpucodegen.tiling.machine.gpu.products.copies import DOUBLE
-from gpucodegen.tiling.machine.gpu.products.fragments import ROWS, terms_of
+from gpucodegen.tiling.machine.gpu.products.fragments import (
+    ROWS,
+    SLICE,
+    slice_shape,
+    terms_of,
+)
 
+ROOM = portable_shared()
+"""Bytes of shared memory that a block may have on any device."""
 Tile = tuple[int, int, int]
 """Rows, columns and terms."""
 MOST_WARPS = 8
@@ -24,8 +34,10 @@ SUMS = 64 * 64
 """Sums of a warp in registers of 32 bits, 128 of each lane."""
 
 
-def warp_tiles(tile: Tile, element: int) -> list[WarpTiles]:
+def warp_tiles(tile: Tile, element: int, room: int = ROOM) -> list[WarpTiles]:
     """The plans for a tile of factors of so many bytes an element, the best one first.
+
+    ``room``: bytes of shared memory that a slice of the sums may take.
 
     Columns are read in pairs of fragments, so both sides are multiples of 16.  Four
     warps are better than fewer; then, larger and squarer parts need fewer reads of
@@ -53,11 +65,20 @@ def warp_tiles(tile: Tile, element: int) -> list[WarpTiles]:
         if down * across <= most
     ]
 
+    def fits(plan: WarpTiles) -> bool:
+        few = plan.threads <= MOST_WARPS * WARP
+        return few and slice_bytes(plan, element) <= room
+
     def cost(plan: WarpTiles) -> tuple[int, float, int]:
         reads = 1 / plan.warp_rows + 1 / plan.warp_columns
         return -min(ENOUGH, plan.threads // WARP), reads, plan.warp_columns
 
-    return sorted((p for p in found if p.threads <= MOST_WARPS * WARP), key=cost)
+    return sorted(filter(fits, found), key=cost)
+
+
+def slice_bytes(plan: WarpTiles, element: int) -> int:
+    """Bytes of shared memory for the slice of the sums that is on its way."""
+    return prod(slice_shape(plan)) * (2 if element == DOUBLE else 1) * SLICE
 
 
 def thread_tiles(tile: Tile) -> list[SharedTiles]:

@@ -20,6 +20,7 @@ from gpucodegen.ir.types import (
     MemRefType,
     Type,
     element_bytes,
+    element_type,
 )
 from gpucodegen.passes.analysis.lifting import Surroundings
 from gpucodegen.passes.analysis.queries import NestAnalysis, analyse
@@ -37,18 +38,28 @@ from gpucodegen.passes.contraction.recognition.recognize import (
 from gpucodegen.passes.framework.indexing import Index
 from gpucodegen.passes.framework.nests import inner_operations
 from gpucodegen.passes.gpu.launches.gpu_launch import SHARED
-from gpucodegen.tiling.machine.gpu.own_tiles import Tile, thread_tiles, warp_tiles
+from gpucodegen.tiling.machine.gpu.own_tiles import (
+    ROOM,
+    Tile,
+    slice_bytes,
+    thread_tiles,
+    warp_tiles,
+)
 from gpucodegen.tiling.machine.gpu.products.candidates import SharedTiles, WarpTiles
 from gpucodegen.tiling.machine.gpu.products.fragments import COLUMNS, ROWS, terms_of
 
 
 @dataclass(frozen=True, slots=True)
 class Allowed:
-    """What a program allows of its products, as the options of `MapGpu` say it."""
+    """What a program allows of its products, as the options of `MapGpu` say it.
+
+    ``room``: bytes of shared memory of a block.
+    """
 
     contractions: bool = True
     relaxed: bool = False
     precision: str = "ieee"
+    room: int = ROOM
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +98,13 @@ class TileProduct:
         return kept_over(self.nest, self.around, result, self.outside, analysis)
 
     @property
+    def slice(self) -> int:
+        """Bytes of shared memory that its sums take."""
+        size = element_bytes(type_of(self.found.left)) or 1
+        plans = [plan for plan in self.plans if isinstance(plan, WarpTiles)]
+        return max((slice_bytes(plan, size) for plan in plans), default=0)
+
+    @property
     def names(self) -> str:
         """The arrays, as the program calls them."""
         left, right, result = (
@@ -109,6 +127,7 @@ def tile_products(
         nests = analyse([seen.nest], context, surroundings)
         if product is not None and only_accumulates(nests.dependences):
             found.append(product)
+            allowed = replace(allowed, room=allowed.room - product.slice)
     return found
 
 
@@ -161,21 +180,23 @@ def _product(seen: _Seen, allowed: Allowed) -> TileProduct | None:
     asked = replace(plain, reassociable=True, precision=allowed.precision)
     rows, columns, terms = (axes[0].extent for axes in roles)
     narrow, tile = on_tensor_cores(asked), (rows, columns, terms)
-    reason = _refused(plain, narrow, allowed) or _uneven(narrow, tile)
+    reason = _refused(plain, narrow, allowed) or _uneven(narrow, tile, allowed.room)
     found = narrow if narrow and not reason else plain
     product = TileProduct(*(seen.nest, found, groups, seen.outside, seen.around))
     if not allowed.contractions:
         return replace(product, reason=reason)
     size = element_bytes(type_of(found.left)) or 1
-    plans = thread_tiles(tile) if reason else warp_tiles(tile, size)
+    plans = thread_tiles(tile) if reason else warp_tiles(tile, size, allowed.room)
     return replace(product, plans=tuple(plans), reason=reason)
 
 
-def _uneven(narrow: Contraction | None, tile: Tile) -> str:
-    """Why fragments do not divide a tile."""
+def _uneven(narrow: Contraction | None, tile: Tile, room: int) -> str:
+    """Why fragments do not divide a tile, or have no room for their sums."""
     size = 1 if narrow is None else element_bytes(type_of(narrow.left)) or 1
-    if narrow is None or warp_tiles(tile, size):
+    if narrow is None or warp_tiles(tile, size, room):
         return ""
+    if warp_tiles(tile, size):
+        return "the tiles leave no shared memory for a slice of the sums"
     least = ROWS, 2 * COLUMNS, terms_of(size)
     whole, parts = (" x ".join(map(str, sides)) for sides in (tile, least))
     return f"a tile of {whole} is not shared by warps in parts of {parts}"
@@ -203,7 +224,8 @@ ORDERED = (
 
 def _types(contraction: Contraction) -> str:
     """Why tensor cores do not take some types."""
-    left, right = map(type_of, (contraction.left, contraction.right))
+    factors = contraction.left, contraction.right
+    left, right = (element_type(factor.memref.type) for factor in factors)
     sums = contraction.element
     hint = (
         "; precision='tf32' allows it"

@@ -107,15 +107,17 @@ class RunningProduct:
     def how(self) -> str:
         """Types, who has which part, where sums are, and why not tensor cores."""
         plan, found = self.plan, self.product.found
-        types = f"{type_of(found.left)}, sums in {found.element}"
         if isinstance(plan, WarpTiles):
+            kind = type_of(found.left)
             count, parts = plan.threads // WARP, (plan.warp_rows, plan.warp_columns)
             who = f"{count} warp{'s' * (count != 1)}"
         else:
+            kind = element_type(found.left.memref.type)
             parts = plan.thread_rows, plan.thread_columns
             who = f"{plan.threads} threads"
         part = " x ".join(map(str, parts))
         why = f"; {self.product.reason}" if self.product.reason else ""
+        types = f"{kind}, sums in {found.element}"
         return f"{types}; {who} of {part}; {self._where}{why}"
 
     @property

@@ -208,6 +208,7 @@ class Phases:
         """What a product that kept its sums adds to its result, behind a barrier."""
         self.team.meet(b)
         nest = product.product.nest
+        self.dealing.note(nest)
         self.pending = {id(nest): (nest, frozenset({SAME}))}
         product.store(b)
 

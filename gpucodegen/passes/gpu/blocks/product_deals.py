@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from gpucodegen.dialects.gcg.tile_products import TileProductNote
 from gpucodegen.ir.operation import Operation
@@ -29,9 +30,13 @@ class ProductsDealt:
     def deal(self, op: Operation, middles: Middles) -> Divide | None:
         """The warp's part of a product; all threads walk what is around it."""
         if op in self.products:
-            return self.products[op].run
-        is_around = any(inner in self.products for inner in op.walk())
+            return partial(self._run, op)
+        is_around = self.products and any(o in self.products for o in op.walk())
         return None if is_around else self.others.deal(op, middles)
+
+    def _run(self, op: Operation, b: Builder) -> None:
+        self.note(op)
+        self.products[op].run(b)
 
     def is_of_one_member(
         self, found: Sequence[Dependence], before: Operation, after: Operation

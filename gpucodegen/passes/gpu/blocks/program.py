@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from math import prod
 
 from gpucodegen.dialects import affine
 from gpucodegen.dialects.shared.allocations import ALLOCATIONS
@@ -20,7 +21,7 @@ from gpucodegen.ir.operation import (
     rewrite_bottom_up,
     substitute_values,
 )
-from gpucodegen.ir.types import MemRefType
+from gpucodegen.ir.types import MemRefType, element_bytes
 from gpucodegen.passes.analysis.lifting import Surroundings
 from gpucodegen.passes.analysis.queries import NestAnalysis, analyse
 from gpucodegen.passes.contraction.in_blocks.forms import Allowed, tile_products
@@ -67,7 +68,9 @@ def block_program(
     buffers, body = with_buffers_first(body)
     inside = analyse([*buffers, *body], context, surroundings, fine=True)
     allowed = allowed or Allowed()
-    products = tile_products(body, allowed, context, surroundings)
+    allowed = replace(allowed, room=allowed.room - shared_bytes(buffers))
+    given = [*context, *buffers]
+    products = tile_products(body, allowed, given, surroundings)
     threads = threads_of(products) or thread_count(body, inside)
     b = Builder(location)
     thread = thread_index(b, "thread_id", "x", "t")
@@ -125,6 +128,16 @@ def _block_loop(
         return None
     count = (uppers[0] - lowers[0] + (loop.step - 1)) // loop.step
     return _BlockLoop(loop.iv, lowers[0], loop.step, count)
+
+
+def shared_bytes(buffers: Sequence[Operation]) -> int:
+    """What buffers of a block take of its shared memory."""
+    types = [op.results[0].type for op in buffers]
+    return sum(
+        prod(n or 0 for n in ty.shape) * (element_bytes(ty.element) or 0)
+        for ty in types
+        if isinstance(ty, MemRefType) and ty.memory_space == SHARED
+    )
 
 
 def with_buffers_first(

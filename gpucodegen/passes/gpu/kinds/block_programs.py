@@ -7,6 +7,7 @@ from gpucodegen.passes.contraction.in_blocks.forms import Allowed
 from gpucodegen.passes.gpu.blocks.program import block_program
 from gpucodegen.passes.gpu.blocks.transfer_spans import needs_block
 from gpucodegen.passes.gpu.kinds.nest import Mapper, Nest
+from gpucodegen.tiling.machine.gpu.products.plan import device_for, room_of
 
 
 def block_program_of(nest: Nest) -> list[Operation] | None:
@@ -24,4 +25,5 @@ def block_program_of(nest: Nest) -> list[Operation] | None:
 
 def allowed_by(mapper: Mapper) -> Allowed:
     """What a program's options allow of its products of tiles."""
-    return Allowed(mapper.contractions, mapper.order.relaxed, mapper.precision)
+    room = room_of(device_for(mapper.arch))
+    return Allowed(mapper.contractions, mapper.order.relaxed, mapper.precision, room)
