@@ -211,7 +211,7 @@ def test_sums_are_stored_where_the_loop_needs_them(is_free: bool) -> None:
         right = 2 * right + a[:, k : k + 32].astype("f8") @ b[k : k + 32].astype("f8")
     program["f"](a, b, c)
     assert (c == right).all()
-    assert "go to the result each time" in told(program)
+    assert "sums go to the result behind each product" in told(program)
 
 
 @pytest.mark.filterwarnings("ignore::gpucodegen.errors.PossiblyOutOfBounds")

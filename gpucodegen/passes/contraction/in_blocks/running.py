@@ -124,8 +124,7 @@ class RunningProduct:
     def _where(self) -> str:
         """How long the sums stay in registers."""
         if not self.loops:
-            times = "each time" if self.product.around else "once"
-            return f"the sums go to the result {times}"
+            return "sums go to the result behind each product"
         place = file_location(self.loops[0].location)
         loop = f"the loop at line {place.line}" if place else "the loop around it"
         return f"sums stay in registers over {loop}"
