@@ -1,12 +1,12 @@
 """Which nests of a block's program multiply tiles in shared memory.
 
 Comes in: the program of a block, whose buffers lie in shared memory.  Goes out: its
-products that warps multiply as fragments, and for each product why it is one or not.
+products, how warps or threads may share each, and why tensor cores have no part in it.
 
     for i, j, k { C[x + i, y + j] += a[s, i, k] * b[s, k, j] }    a, b in shared memory
 
 `recognize` finds them, as it finds all contractions; what tensor cores take is what
-`on_tensor_cores` says.  The order of a float sum must be free, as there.
+`on_tensor_cores` says.  The order of a float sum must be free for these, as there.
 """
 
 from __future__ import annotations
@@ -16,11 +16,9 @@ from dataclasses import dataclass, replace
 
 from gpucodegen.ir.operation import Operation, Value
 from gpucodegen.ir.types import (
-    FloatType,
     MemRefType,
     Type,
     element_bytes,
-    element_type,
 )
 from gpucodegen.passes.analysis.lifting import Surroundings
 from gpucodegen.passes.analysis.queries import NestAnalysis, analyse
@@ -29,6 +27,7 @@ from gpucodegen.passes.contraction.gpu.axes import Groups, groups_of
 from gpucodegen.passes.contraction.gpu.forms import paying_contraction
 from gpucodegen.passes.contraction.in_blocks.held import OwnTile
 from gpucodegen.passes.contraction.in_blocks.keeping import kept_over
+from gpucodegen.passes.contraction.in_blocks.reasons import refused, uneven
 from gpucodegen.passes.contraction.recognition.alone import alone
 from gpucodegen.passes.contraction.recognition.operands import Operand
 from gpucodegen.passes.contraction.recognition.recognize import (
@@ -40,13 +39,11 @@ from gpucodegen.passes.framework.nests import inner_operations
 from gpucodegen.passes.gpu.launches.gpu_launch import SHARED
 from gpucodegen.tiling.machine.gpu.own_tiles import (
     ROOM,
-    Tile,
     slice_bytes,
     thread_tiles,
     warp_tiles,
 )
 from gpucodegen.tiling.machine.gpu.products.candidates import SharedTiles, WarpTiles
-from gpucodegen.tiling.machine.gpu.products.fragments import COLUMNS, ROWS, terms_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,7 +177,9 @@ def _product(seen: _Seen, allowed: Allowed) -> TileProduct | None:
     asked = replace(plain, reassociable=True, precision=allowed.precision)
     rows, columns, terms = (axes[0].extent for axes in roles)
     narrow, tile = on_tensor_cores(asked), (rows, columns, terms)
-    reason = _refused(plain, narrow, allowed) or _uneven(narrow, tile, allowed.room)
+    reason = refused(plain, narrow, contractions=allowed.contractions) or uneven(
+        narrow, tile, allowed.room
+    )
     found = narrow if narrow and not reason else plain
     product = TileProduct(*(seen.nest, found, groups, seen.outside, seen.around))
     if not allowed.contractions:
@@ -190,49 +189,8 @@ def _product(seen: _Seen, allowed: Allowed) -> TileProduct | None:
     return replace(product, plans=tuple(plans), reason=reason)
 
 
-def _uneven(narrow: Contraction | None, tile: Tile, room: int) -> str:
-    """Why fragments do not divide a tile, or have no room for their sums."""
-    size = 1 if narrow is None else element_bytes(type_of(narrow.left)) or 1
-    if narrow is None or warp_tiles(tile, size, room):
-        return ""
-    if warp_tiles(tile, size):
-        return "the tiles leave no shared memory for a slice of the sums"
-    least = ROWS, 2 * COLUMNS, terms_of(size)
-    whole, parts = (" x ".join(map(str, sides)) for sides in (tile, least))
-    return f"a tile of {whole} is not shared by warps in parts of {parts}"
-
-
-def _refused(
-    contraction: Contraction, narrow: Contraction | None, allowed: Allowed
-) -> str:
-    """Why tensor cores may not add the terms of a sum, or cannot multiply them."""
-    if narrow is None:
-        return _types(contraction)
-    if not allowed.contractions:
-        return "exact=True keeps the order of every sum"
-    is_ordered = isinstance(contraction.element, FloatType)
-    return ORDERED if is_ordered and not contraction.reassociable else ""
-
-
 AXES = 3
 """Loops of a product of matrices."""
-ORDERED = (
-    "the text orders the terms of its float sums; reassociate=True, or"
-    " fastmath<reassoc> in the text, lets tensor cores add them"
-)
-
-
-def _types(contraction: Contraction) -> str:
-    """Why tensor cores do not take some types."""
-    factors = contraction.left, contraction.right
-    left, right = (element_type(factor.memref.type) for factor in factors)
-    sums = contraction.element
-    hint = (
-        "; precision='tf32' allows it"
-        if str(sums) == "f32" and left == right == sums
-        else ""
-    )
-    return f"tensor cores do not multiply {left} by {right} in {sums}{hint}"
 
 
 def _depth(nest: Operation) -> int:

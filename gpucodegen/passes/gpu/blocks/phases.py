@@ -9,10 +9,9 @@ is left to one thread, unless others need its values.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
-from typing import Protocol
 
 from gpucodegen.dialects.shared.transfers import TRANSFERS, WAITS
 from gpucodegen.ir.operation import Operation, Region, Value
@@ -21,6 +20,7 @@ from gpucodegen.passes.analysis.work import Middles, inside
 from gpucodegen.passes.contraction.in_blocks.running import RunningProduct
 from gpucodegen.passes.framework.builder import Builder
 from gpucodegen.passes.framework.indexing import Index
+from gpucodegen.passes.gpu.blocks.deals import Dealing
 from gpucodegen.passes.gpu.blocks.kept_sums import KeptSums
 from gpucodegen.passes.gpu.blocks.rows.team import Team
 from gpucodegen.passes.gpu.facts.mapped_loops import LOOPS
@@ -33,29 +33,6 @@ SAME = -1
 Pending = dict[int, tuple[Operation, frozenset[int]]]
 """What was done since the last barrier, by identity, and when that may have been: in an
 earlier iteration of the loop at a depth, or in the same iteration."""
-Divide = Callable[[Builder], None]
-"""Appends what a member of a team does of an operation."""
-
-
-class Dealing(Protocol):
-    """How operations are divided among the members of a team."""
-
-    def deal(self, op: Operation, middles: Middles) -> Divide | None:
-        """What a member does of an operation; None if all of them walk it.
-
-        It may depend on the middles of the loops around.
-        """
-        ...
-
-    def is_of_one_member(
-        self, found: Sequence[Dependence], before: Operation, after: Operation
-    ) -> bool:
-        """Whether one member runs both ends of all dependences."""
-        ...
-
-    def note(self, op: Operation) -> None:
-        """Know that an operation that is not divided stands here."""
-        ...
 
 
 @dataclass(slots=True)

@@ -15,20 +15,20 @@ from gpucodegen.passes.contraction.in_blocks.keeping import surely_runs
 from gpucodegen.passes.contraction.in_blocks.running import RunningProduct
 from gpucodegen.passes.framework.builder import Builder
 from gpucodegen.passes.framework.indexing import Index
+from gpucodegen.passes.gpu.blocks.deals import Dealing, Divide
 from gpucodegen.passes.gpu.blocks.kept_sums import KeptSums
-from gpucodegen.passes.gpu.blocks.phases import Dealing, Divide
 from gpucodegen.tiling.proof.dependences import Dependence
 
 
 @dataclass(frozen=True, slots=True)
 class ProductsDealt:
-    """Products by warps, all else as ``others`` deal it out."""
+    """Products by all threads, what else there is as ``others`` deal it out."""
 
     products: Mapping[Operation, RunningProduct]
     others: Dealing
 
     def deal(self, op: Operation, middles: Middles) -> Divide | None:
-        """The warp's part of a product; all threads walk what is around it."""
+        """The thread's part of a product; all of them walk what is around it."""
         if op in self.products:
             return partial(self._run, op)
         is_around = self.products and any(o in self.products for o in op.walk())
@@ -41,7 +41,7 @@ class ProductsDealt:
     def is_of_one_member(
         self, found: Sequence[Dependence], before: Operation, after: Operation
     ) -> bool:
-        """As others say; lanes of a product read what all warps have written."""
+        """As others say; in a product, threads read what all have written."""
         is_product = before in self.products or after in self.products
         return not is_product and self.others.is_of_one_member(found, before, after)
 
