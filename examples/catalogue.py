@@ -215,6 +215,14 @@ _ALL = (
         small={"M": 32, "N": 16, "K": 48},
         large={"M": 512, "N": 512, "K": 512},
     ),
+    Program(
+        name="dma_matmul_f16",
+        file="dma_matmul_f16.mlir",
+        entry="dma_matmul_f16",
+        problem=MatrixProduct("f2", accumulate=True, sums="f4"),
+        small={"M": 64, "N": 32, "K": 64},
+        large={"M": 512, "N": 512, "K": 512},
+    ),
 )
 
 PROGRAMS: Mapping[str, Program] = {program.name: program for program in _ALL}

@@ -57,7 +57,7 @@ def numbers(rng: np.random.Generator, dtype: str, *shape: int) -> Array:
 
 @dataclass(frozen=True, slots=True)
 class MatrixProduct:
-    """``C = A B``, or ``C += A B``, or ``A B`` returned.
+    """``C = A B``, or ``C += A B``, or ``A B`` returned; ``sums``: the type of C.
 
     >>> MatrixProduct("f4").work({"M": 2, "N": 3, "K": 5})
     60
@@ -66,11 +66,13 @@ class MatrixProduct:
     dtype: str
     accumulate: bool = False
     returned: bool = False
+    sums: str = ""
 
     def arguments(self, rng: np.random.Generator, size: Size) -> Arguments:
         m, n, k = size["M"], size["N"], size["K"]
-        shapes = ((m, k), (k, n)) if self.returned else ((m, k), (k, n), (m, n))
-        return tuple(numbers(rng, self.dtype, *shape) for shape in shapes)
+        factors = [numbers(rng, self.dtype, *shape) for shape in ((m, k), (k, n))]
+        result = [] if self.returned else [numbers(rng, self.sums or self.dtype, m, n)]
+        return (*factors, *result)
 
     def answer(self, a: Array, b: Array, c: Array | None = None) -> Answer:
         product = exact(a) @ exact(b)

@@ -106,7 +106,9 @@ class Program:
     def transfers(self, name: str) -> tuple[PlannedTransfer, ...]:
         """How each ``dma_start`` and ``dma_wait`` is carried out, as last compiled.
 
-        Made by the code generator as it writes the kernel, in order of the text:
+        Made by the code generator as it writes the kernel, in order of the text; then,
+        for each kernel, how it multiplies the tiles that the program has brought to
+        shared memory.
 
         >>> import gpucodegen as gcg
         >>> program = gcg.compile('''

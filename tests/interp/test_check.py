@@ -22,7 +22,7 @@ func.func @scale(%a: memref<3x4xf32>, %x: f32) -> (f32, tensor<2xi8>) {
 }"""
 
 
-FIXED = {"dma_matmul", "multiply_2019"}
+FIXED = {"dma_matmul", "dma_matmul_f16", "multiply_2019"}
 """Programs of constant shapes, or in whole tiles."""
 
 

@@ -54,6 +54,16 @@ def arrays(
     return made
 
 
+def halves(*shapes: tuple[int, int]) -> Callable[[], list[Any]]:
+    """As `arrays`, an array of f16, and one of f32."""
+
+    def made() -> list[Any]:
+        first, last = arrays(*shapes)()
+        return [first.astype("f2"), last]
+
+    return made
+
+
 def integers(*shape: int) -> Callable[[], list[Any]]:
     """An array of 32-bit integers, and one of zeros."""
     return lambda: [np.ones(shape, "i4"), np.zeros(shape, "i4")]
@@ -148,6 +158,38 @@ TRANSFERS = """func.func @f(%x: memref<28xf32>, %y: memref<4xf32>) {
   }
   return
 }"""
+GRAM = """func.func @f(%x: memref<64x96xf16>, %y: memref<64x32xf32>) {
+  %z = arith.constant 0 : index
+  %n = arith.constant 1024 : index
+  %row = arith.constant 96 : index
+  %run = arith.constant 32 : index
+  affine.for %i = 0 to 64 step 32 {
+    %tile = memref.alloc() : memref<2x32x32xf16, 2>
+    %tag = memref.alloc() : memref<2xi32>
+    affine.dma_start %x[%i, 0], %tile[0, 0, 0], %tag[0], %n, %row, %run
+        : memref<64x96xf16>, memref<2x32x32xf16, 2>, memref<2xi32>
+    affine.for %k = 0 to 96 step 32 {
+      affine.dma_wait %tag[(%k floordiv 32) mod 2], %n : memref<2xi32>
+      affine.if affine_set<(d0) : (63 - d0 >= 0)>(%k) {
+        affine.dma_start %x[%i, %k + 32], %tile[(%k floordiv 32 + 1) mod 2, 0, 0],
+            %tag[(%k floordiv 32 + 1) mod 2], %n, %row, %run
+            : memref<64x96xf16>, memref<2x32x32xf16, 2>, memref<2xi32>
+      }
+      affine.for %r = 0 to 32 { affine.for %c = 0 to 32 { affine.for %t = 0 to 32 {
+        %a = affine.load %tile[(%k floordiv 32) mod 2, %r, %t] : memref<2x32x32xf16, 2>
+        %b = affine.load %tile[(%k floordiv 32) mod 2, %c, %t] : memref<2x32x32xf16, 2>
+        %o = affine.load %y[%i + %r, %c] : memref<64x32xf32>
+        %p = arith.extf %a : f16 to f32
+        %q = arith.extf %b : f16 to f32
+        %v = arith.mulf %p, %q : f32
+        %s = arith.addf %o, %v : f32
+        affine.store %s, %y[%i + %r, %c] : memref<64x32xf32>
+      } } }
+    }
+  }
+  return
+}"""
+"""Rows by rows of one tile, which each transfer brings to the other of two slots."""
 LU = KERNELS["lu"]
 LINE = STENCILS["jacobi_1d"]
 
@@ -250,6 +292,13 @@ KINDS = {
         {BARRIER: 5, STAGE: 3, COMMIT: 2, WAIT: 1},
         mapping={"tile": (32, 32, 16, 16, 16), "stages": 3, "fragments": True},
     ),
+    "transfers and fragments": Kind(
+        GRAM,
+        halves((64, 96), (64, 32)),
+        {BARRIER: 3, TRANSFER: 1},
+        options={"reassociate": True},
+    ),
+    "transfers and quads": Kind(GRAM, halves((64, 96), (64, 32)), {TRANSFER: 1}),
     "split product": Kind(
         matmul(16, 64, 512),
         arrays((16, 512), (512, 64), (16, 64)),

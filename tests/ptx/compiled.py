@@ -14,6 +14,7 @@ import pytest
 import gpucodegen as gcg
 from gpucodegen import ptx
 from gpucodegen.runtime.devices import emulated_cupy as xp
+from tests.programs.own_tiles import OwnTiles
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 
@@ -141,6 +142,13 @@ PROGRAMS = {
         "dma_matmul",
         [(32, 48), (48, 32), (32, 32)],
         "f4",
+        lambda a, b, c: c + a @ b,
+    ),
+    "dma matmul f16": Program(
+        OwnTiles((32, 32, 32), sums="f16", flags="fastmath<reassoc>").text,
+        "f",
+        [(32, 96), (96, 64), (32, 64)],
+        "f2",
         lambda a, b, c: c + a @ b,
     ),
 }

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from gpucodegen.dialects.func import Function
+from gpucodegen.dialects.gcg.tile_products import TileProductNote, notes_of
 from gpucodegen.dialects.gpu import known_block, resident_blocks
 from gpucodegen.dialects.nvgpu.copies import COPY
 from gpucodegen.dialects.nvgpu.types import is_tensor_map
@@ -141,8 +142,14 @@ def emit_kernel(op: Operation, name: str, emission: Emission) -> EmittedKernel:
         is_dynamic,
         any(inner.name.startswith(_SPECIFIC) for o in body for inner in o.walk()),
     )
-    transfers_ = tuple(emitter.transfers)
+    transfers_ = (*emitter.transfers, *map(_product, notes_of(op)))
     return EmittedKernel(source, tuple(extras), spelling, transfers_, emitter.reports)
+
+
+def _product(note: TileProductNote) -> PlannedTransfer:
+    """A product of tiles that the program has brought to shared memory itself."""
+    how = note.mechanism, note.reason
+    return PlannedTransfer("affine.for", note.what, *how, location=note.location)
 
 
 PLAIN_NAMES = frozenset(

@@ -42,6 +42,7 @@ from gpucodegen.passes.gpu.blocks.program import block_program
 from gpucodegen.passes.gpu.blocks.transfer_spans import spans
 from gpucodegen.passes.gpu.facts.mapped_loops import LOOPS
 from gpucodegen.passes.gpu.kinds import KINDS
+from gpucodegen.passes.gpu.kinds.block_programs import allowed_by
 from gpucodegen.passes.gpu.kinds.contractions import contraction_launches, members_of
 from gpucodegen.passes.gpu.kinds.nest import Nest
 from gpucodegen.passes.gpu.launches.gpu_launch import (
@@ -147,7 +148,8 @@ class GpuMapper:
         op, *others = group
         if others:
             analysis = analyse(group, context, self.surroundings)
-            kernel = block_program(group, analysis, context, self.surroundings)
+            given = group, analysis, context, self.surroundings
+            kernel = block_program(*given, allowed_by(self))
             return self.launch(kernel)
         if op.name == "gpu.launch":
             return self._written(op)

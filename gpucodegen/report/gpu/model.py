@@ -210,7 +210,7 @@ class KernelReport:
 
 @dataclass(frozen=True, slots=True)
 class TransferRow:
-    """How a transfer of the program, or a wait for some, is carried out.
+    """How a transfer, a wait for some, or a product of tiles is carried out.
 
     The fields are those of `gpucodegen.program.Program.transfers`; ``line``: in the
     program; ``how``: all of it in words.

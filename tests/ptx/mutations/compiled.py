@@ -280,4 +280,26 @@ COMPILED = [
         (OUT_OF_BOUNDS, RACE, IN_FLIGHT),
         (bound(-1, 1024),),
     ),
+    ("dma matmul f16", "all waits dropped", IN_FLIGHT, (drop(WAIT, None),)),
+    (
+        "dma matmul f16",
+        "waits for all groups but one",
+        IN_FLIGHT,
+        (put(r"wait_group 0", "wait_group 1", None),),
+    ),
+    ("dma matmul f16", "all commits dropped", IN_FLIGHT, (drop(COMMIT, None),)),
+    ("dma matmul f16", "all barriers dropped", RACE, (drop(BARRIER, None),)),
+    ("dma matmul f16", "barrier moved before the wait", (IN_FLIGHT, RACE), (early,)),
+    (
+        "dma matmul f16",
+        "fragment off its row",
+        MISALIGNED,
+        (put(r"(ldmatrix[^;]*), \[(%r\d+)\]", r"\g<1>, [\g<2>+8]"),),
+    ),
+    (
+        "dma matmul f16",
+        "slices of sums without a barrier",
+        RACE,
+        (drop(BARRIER, -1),),
+    ),
 ]

@@ -5,6 +5,7 @@
 - `occupancy`: blocks that a multiprocessor holds
 - `estimate`: clocks of each unit, and which one binds
 - `products`: plans of contractions
+- `own_tiles`: products of tiles that a program has chosen
 - `reductions`: teams of threads for rows, and parts of long rows
 - `streams`: elementwise sweeps over memory
 - `transposes`: tiles turned around in shared memory

@@ -1,7 +1,7 @@
 """What a warp multiplies: fragments of rows by fragments of columns.
 
-Comes in: tiles of both factors in shared memory, laid out as their copies say.  Goes
-out: sums as fragments of ``16 x 8`` elements.
+Comes in: tiles of both factors in shared memory, and how they lie there.  Goes out:
+sums as fragments of ``16 x 8`` elements.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from gpucodegen.ir.operation import Value
 from gpucodegen.ir.types import F32, I64, Type, VectorType, element_bytes
 from gpucodegen.passes.contraction.fragments.sides import Side
 from gpucodegen.passes.contraction.fragments.tf32 import tf32_parts
+from gpucodegen.passes.contraction.gpu.held import Held
 from gpucodegen.passes.framework.builder import Builder
 from gpucodegen.passes.framework.indexing import Index
 from gpucodegen.tiling.machine.gpu.limits import WARP
 from gpucodegen.tiling.machine.gpu.products.candidates import WarpTiles
-from gpucodegen.tiling.machine.gpu.products.copies import TileCopy
 from gpucodegen.tiling.machine.gpu.products.fragments import COLUMNS, ROWS, terms_of
 
 
@@ -59,14 +59,14 @@ class Fragments:
         plan: WarpTiles,
         types: tuple[Type, Type],
         lane: Lane,
-        copies: tuple[TileCopy, TileCopy],
+        held: tuple[Held, Held],
         passes: int = 1,
     ) -> Fragments:
         """Those of a thread; ``types``: of the factors and of the sums.
 
         ``passes``: products of tf32 for one of f32.
         """
-        kind, (left, right), n = types[0], copies, lane.number
+        kind, (left, right), n = types[0], held, lane.number
         sides = (
             Side.of(b, left, kind, lane.row, n, left=True),
             Side.of(b, right, kind, lane.column, n, left=False),

@@ -19,7 +19,7 @@ from gpucodegen.passes.framework.builder import Builder
 from gpucodegen.passes.framework.indexing import ZERO, Index
 from gpucodegen.passes.gpu.launches.gpu_launch import SHARED
 from gpucodegen.tiling.machine.gpu.products.copies import OCTET
-from gpucodegen.tiling.machine.gpu.products.fragments import COLUMNS, ROWS, gap_of
+from gpucodegen.tiling.machine.gpu.products.fragments import COLUMNS, ROWS, slice_shape
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,9 +37,7 @@ class FragmentTile:
         b: Builder, cells: Cells, fragments: Fragments, thread: Index, lane: Lane
     ) -> FragmentTile:
         """With a new slice in shared memory."""
-        plan = fragments.plan
-        rows = plan.tile_rows // plan.warp_rows * OCTET
-        shape = rows, gap_of(plan.tile_columns)
+        shape = slice_shape(fragments.plan)
         ty = MemRefType(shape, fragments.element, None, SHARED)
         made = b.allocate("memref.alloca", ty, "sums")
         return FragmentTile(cells, fragments, thread, lane, made)

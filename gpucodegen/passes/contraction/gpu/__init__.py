@@ -7,6 +7,7 @@
 - `block_order`: the grid, and which block computes which tile
 - `problem`: what the plan depends on
 - `staging`: tiles of one factor from global to shared memory
+- `held`: where factors lie in shared memory
 - `multiply`: products of what shared memory holds
 - `result_tile`: what one thread holds in registers, read and stored in pieces
 - `problem`: what the plan of a kernel depends on

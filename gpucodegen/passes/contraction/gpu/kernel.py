@@ -45,6 +45,7 @@ from gpucodegen.passes.contraction.fragments.multiply import Fragments, Lane
 from gpucodegen.passes.contraction.fragments.result import FragmentTile
 from gpucodegen.passes.contraction.gpu.axes import Groups, extent
 from gpucodegen.passes.contraction.gpu.block_order import Place, grid, place
+from gpucodegen.passes.contraction.gpu.held import Stages
 from gpucodegen.passes.contraction.gpu.multiply import Quads
 from gpucodegen.passes.contraction.gpu.result_tile import Cells, ResultTile, starts_last
 from gpucodegen.passes.contraction.gpu.staging import Chunk, Staging, contiguity
@@ -229,20 +230,18 @@ class _Lowering:
         """What a thread multiplies, and how its sums come to the result."""
         plan, c = self.plan, self.contraction
         flat, groups = with_flat_result(b, c, self.groups)
+        held = Stages(sides[0].copy), Stages(sides[1].copy)
         if isinstance(plan, WarpTiles):
             lane = Lane.of(b, plan, thread)
-            types, copies = (
-                (sides[0].element, c.element),
-                (sides[0].copy, sides[1].copy),
-            )
+            types = sides[0].element, c.element
             passes = PASSES.get(c.precision, 1)
-            fragments = Fragments.of(b, plan, types, lane, copies, passes)
+            fragments = Fragments.of(b, plan, types, lane, held, passes)
             size = element_bytes(element_type(c.result.memref.type)) or 1
             width = gcd(WIDEST // size, plan.tile_columns)
             cells = Cells(flat, groups, plan, where, width, adds_last=True)
             return fragments, FragmentTile.of(b, cells, fragments, thread, lane)
         assert isinstance(plan, SharedTiles), "warpgroups have a kernel of their own"
-        quads = Quads.of(b, LaneMap.of(plan), c.element, thread, c.words)
+        quads = Quads.of(b, LaneMap.of(plan), c.element, thread, held, c.words)
         width = quads.lanes.columns.quad
         cells = Cells(flat, groups, plan, where, width, adds_last=starts_last(c))
         return quads, ResultTile(cells, quads)

@@ -13,6 +13,7 @@ from itertools import pairwise
 from gpucodegen.dialects.gcg.words import Parts
 from gpucodegen.ir.operation import Value
 from gpucodegen.ir.types import FloatType, Type, VectorType
+from gpucodegen.passes.contraction.gpu.held import Held
 from gpucodegen.passes.framework.builder import Builder
 from gpucodegen.passes.framework.indexing import Index
 from gpucodegen.tiling.machine.gpu.products.lanes import LaneMap, Side
@@ -23,12 +24,16 @@ UNROLLED = 290
 
 @dataclass(frozen=True, slots=True)
 class Quads:
-    """The first row and column of each quad of a thread, within the block's tile."""
+    """The first row and column of each quad of a thread, within the block's tile.
+
+    ``held``: both factors in shared memory.
+    """
 
     lanes: LaneMap
     element: Type
     rows: tuple[Index, ...]
     columns: tuple[Index, ...]
+    held: tuple[Held, Held]
     words: Parts | None = None
 
     @staticmethod
@@ -37,6 +42,7 @@ class Quads:
         lanes: LaneMap,
         element: Type,
         thread: Index,
+        held: tuple[Held, Held],
         words: Parts | None = None,
     ) -> Quads:
         """Those of a thread; ``words``: what elements of the factors are words of."""
@@ -49,6 +55,7 @@ class Quads:
             element,
             _starts(b, down, group_row, row, "row"),
             _starts(b, across, group_column, column, "col"),
+            held,
             words,
         )
 
@@ -75,23 +82,20 @@ class Quads:
 
         They are ``count`` from ``first`` on.
         """
-        left, right = tiles
-        number = b.index(stage, "stage")
+        number = Index.of(b.index(stage, "stage"))
+        sides = (self.rows, self.lanes.rows), (self.columns, self.lanes.columns)
 
         def term(i: Builder, k: Value, acc: Sequence[Value]) -> list[Value]:
             rows, columns = (
                 [
-                    i.vector_load(
-                        tile,
-                        [number, first + k, at],
-                        VectorType((side.quad,), self.element),
-                        name,
+                    held.line(
+                        *(i, tile, (number, first + k, at)),
+                        *(VectorType((side.quad,), self.element), name),
                     )
                     for at in starts
                 ]
-                for tile, starts, side, name in (
-                    (left, self.rows, self.lanes.rows, "a"),
-                    (right, self.columns, self.lanes.columns, "b"),
+                for held, tile, (starts, side), name in zip(
+                    self.held, tiles, sides, "ab", strict=True
                 )
             )
             pairs = [(row, column) for row in rows for column in columns]

@@ -6,6 +6,7 @@
 - `operands`: which elements a factor is
 - `image`: factors that are images
 - `multiply_add`: one cell gets a product added
+- `alone`: a nest inside of others as if it stood alone
 - `recognize`: a nest as a contraction
 - `windows`: indices that move with several axes
 - `collapse`: fewer, longer axes

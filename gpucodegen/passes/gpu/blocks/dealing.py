@@ -13,7 +13,8 @@ from gpucodegen.passes.analysis.work import Middles, inside, iterations
 from gpucodegen.passes.cpu.vectorize.accumulations import Order
 from gpucodegen.passes.framework.builder import Builder
 from gpucodegen.passes.gpu.blocks import deals
-from gpucodegen.passes.gpu.blocks.phases import STORES, Divide
+from gpucodegen.passes.gpu.blocks.deals import Divide
+from gpucodegen.passes.gpu.blocks.phases import STORES
 from gpucodegen.passes.gpu.blocks.rows.argminmax import best_of_row, reduce_to_best
 from gpucodegen.passes.gpu.blocks.rows.deal import Deal, row_of
 from gpucodegen.passes.gpu.blocks.rows.free_reductions import reduction_of

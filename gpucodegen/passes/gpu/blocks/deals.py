@@ -1,4 +1,4 @@
-"""Whether loops that are dealt out give dependent iterations to one member.
+"""What a deal is, and whether it gives dependent iterations of loops to one member.
 
 Two loops of one start and step are dealt out alike: the iteration at position p goes to
 member p mod size of both.
@@ -6,14 +6,41 @@ member p mod size of both.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import Protocol
 
 from gpucodegen.dialects import affine
 from gpucodegen.ir.operation import Operation
+from gpucodegen.passes.analysis.work import Middles
+from gpucodegen.passes.framework.builder import Builder
 from gpucodegen.passes.framework.indexing import Index, compact, from_map
 from gpucodegen.passes.framework.nests import inner_operations
 from gpucodegen.tiling.proof.deals import stays_within
 from gpucodegen.tiling.proof.dependences import Dependence
+
+Divide = Callable[[Builder], None]
+"""Appends what a member of a team does of an operation."""
+
+
+class Dealing(Protocol):
+    """How operations are divided among the members of a team."""
+
+    def deal(self, op: Operation, middles: Middles) -> Divide | None:
+        """What a member does of an operation; None if all of them walk it.
+
+        It may depend on the middles of the loops around.
+        """
+        ...
+
+    def is_of_one_member(
+        self, found: Sequence[Dependence], before: Operation, after: Operation
+    ) -> bool:
+        """Whether one member runs both ends of all dependences."""
+        ...
+
+    def note(self, op: Operation) -> None:
+        """Know that an operation that is not divided stands here."""
+        ...
 
 
 def is_of_one_member(

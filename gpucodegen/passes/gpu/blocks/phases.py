@@ -9,17 +9,19 @@ is left to one thread, unless others need its values.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
-from typing import Protocol
 
 from gpucodegen.dialects.shared.transfers import TRANSFERS, WAITS
 from gpucodegen.ir.operation import Operation, Region, Value
 from gpucodegen.passes.analysis.queries import NestAnalysis
 from gpucodegen.passes.analysis.work import Middles, inside
+from gpucodegen.passes.contraction.in_blocks.running import RunningProduct
 from gpucodegen.passes.framework.builder import Builder
 from gpucodegen.passes.framework.indexing import Index
+from gpucodegen.passes.gpu.blocks.deals import Dealing
+from gpucodegen.passes.gpu.blocks.kept_sums import KeptSums
 from gpucodegen.passes.gpu.blocks.rows.team import Team
 from gpucodegen.passes.gpu.facts.mapped_loops import LOOPS
 from gpucodegen.passes.prepare.affine.dead_code import has_no_effect
@@ -31,29 +33,6 @@ SAME = -1
 Pending = dict[int, tuple[Operation, frozenset[int]]]
 """What was done since the last barrier, by identity, and when that may have been: in an
 earlier iteration of the loop at a depth, or in the same iteration."""
-Divide = Callable[[Builder], None]
-"""Appends what a member of a team does of an operation."""
-
-
-class Dealing(Protocol):
-    """How operations are divided among the members of a team."""
-
-    def deal(self, op: Operation, middles: Middles) -> Divide | None:
-        """What a member does of an operation; None if all of them walk it.
-
-        It may depend on the middles of the loops around.
-        """
-        ...
-
-    def is_of_one_member(
-        self, found: Sequence[Dependence], before: Operation, after: Operation
-    ) -> bool:
-        """Whether one member runs both ends of all dependences."""
-        ...
-
-    def note(self, op: Operation) -> None:
-        """Know that an operation that is not divided stands here."""
-        ...
 
 
 @dataclass(slots=True)
@@ -61,13 +40,16 @@ class Phases:
     """Rewrites what a team runs; ``pending`` is the state of the walk.
 
     ``analysis`` tells accesses apart that one statement makes.  ``middles``: of the
-    loops around, as far as they are known.
+    loops around, as far as they are known.  ``keeps``: loops that carry sums.
     """
 
     analysis: NestAnalysis
     team: Team
     dealing: Dealing
     middles: Middles = field(default_factory=dict[Value, int])
+    keeps: Mapping[Operation, KeptSums] = field(
+        default_factory=dict[Operation, KeptSums]
+    )
     pending: Pending = field(default_factory=Pending)
     depth: int = 0
     _levels: dict[tuple[int, int], frozenset[int]] = field(
@@ -172,21 +154,40 @@ class Phases:
         """A loop or branch that all threads walk; it may be left without entering."""
         entry, around = dict(self.pending), self.middles
         is_loop = op.name in LOOPS
+        sums = self.keeps.get(op)
+        if sums:
+            op = self._started(b, sums)
         self.dealing.note(op)
         if op.name == "affine.for":
             self.middles = inside(op, around)
         self.depth += is_loop
         while is_loop:
             before = dict(self.pending)
-            self._regions(op, before)
+            self._regions(op, before, sums)
             self.pending = _merged(before, self._gone_around())
             if self.pending == before:
                 break
-        regions = self._regions(op, dict(self.pending))
+        made = op.with_(regions=self._regions(op, dict(self.pending), sums))
         self.depth -= is_loop
-        b.operations.append(op.with_(regions=regions))
+        b.operations.append(sums.closed(made) if sums else made)
         self.pending = _merged(self._left(), entry)
         self.middles = around
+        if sums and sums.is_outermost:
+            self._stored(b, sums.product)
+
+    def _started(self, b: Builder, sums: KeptSums) -> Operation:
+        """The loop that carries sums, behind what these start from."""
+        if sums.is_outermost and sums.product.reads_first:
+            self._meet(b, [sums.product.product.nest])
+        return sums.entered(b)
+
+    def _stored(self, b: Builder, product: RunningProduct) -> None:
+        """What a product that kept its sums adds to its result, behind a barrier."""
+        self.team.meet(b)
+        nest = product.product.nest
+        self.dealing.note(nest)
+        self.pending = {id(nest): (nest, frozenset({SAME}))}
+        product.store(b)
 
     def _gone_around(self) -> Pending:
         """What is pending at the end of a loop's body, seen from its next iteration."""
@@ -203,8 +204,12 @@ class Phases:
             for key, (op, when) in self.pending.items()
         }
 
-    def _regions(self, op: Operation, entry: Pending) -> tuple[Region, ...]:
+    def _regions(
+        self, op: Operation, entry: Pending, sums: KeptSums | None = None
+    ) -> tuple[Region, ...]:
         """The regions, each entered in the same state; what any leaves is pending."""
+        if sums:
+            sums.begun()
         left: Pending = {}
         regions: list[Region] = []
         for region in op.regions:

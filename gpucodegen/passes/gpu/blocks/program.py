@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from math import prod
 
 from gpucodegen.dialects import affine
 from gpucodegen.dialects.shared.allocations import ALLOCATIONS
@@ -20,14 +21,21 @@ from gpucodegen.ir.operation import (
     rewrite_bottom_up,
     substitute_values,
 )
-from gpucodegen.ir.types import MemRefType
+from gpucodegen.ir.types import MemRefType, element_bytes
 from gpucodegen.passes.analysis.lifting import Surroundings
 from gpucodegen.passes.analysis.queries import NestAnalysis, analyse
+from gpucodegen.passes.contraction.in_blocks.forms import Allowed, tile_products
 from gpucodegen.passes.framework.builder import Builder
 from gpucodegen.passes.framework.indexing import Index, from_map
 from gpucodegen.passes.framework.nests import inner_operations
 from gpucodegen.passes.gpu.blocks.dealing import RowsDealt
 from gpucodegen.passes.gpu.blocks.phases import Phases
+from gpucodegen.passes.gpu.blocks.product_deals import (
+    ProductsDealt,
+    noted,
+    running,
+    threads_of,
+)
 from gpucodegen.passes.gpu.blocks.rows.deal import Deal
 from gpucodegen.passes.gpu.blocks.rows.team import Team
 from gpucodegen.passes.gpu.blocks.threads import thread_count
@@ -49,13 +57,21 @@ def block_program(
     analysis: NestAnalysis,
     context: Sequence[Operation] = (),
     surroundings: Surroundings | None = None,
+    allowed: Allowed | None = None,
 ) -> KernelBody:
-    """The kernel of a nest, or of several; ``context`` are the operations before."""
+    """The kernel of a nest, or of several; ``context`` are the operations before.
+
+    ``allowed``: what may become of products of tiles in shared memory.
+    """
     chain, body = _block_loops(operations, analysis)
     location = operations[0].location
     buffers, body = with_buffers_first(body)
     inside = analyse([*buffers, *body], context, surroundings, fine=True)
-    threads = thread_count(body, inside)
+    allowed = allowed or Allowed()
+    allowed = replace(allowed, room=allowed.room - shared_bytes(buffers))
+    given = [*context, *buffers]
+    products = tile_products(body, allowed, given, surroundings)
+    threads = threads_of(products) or thread_count(body, inside)
     b = Builder(location)
     thread = thread_index(b, "thread_id", "x", "t")
     values: dict[Value, Value] = {}
@@ -69,10 +85,16 @@ def block_program(
         )
     inner = Builder(location)
     team = Team(((Index.of(thread), threads),))
-    dealing = RowsDealt(inside, Deal(team))
-    Phases(inside, team, dealing).operations(inner, body)
+    warps = running(inner, products, Index.of(thread), threads, inside)
+    dealing = ProductsDealt(warps, RowsDealt(inside, Deal(team)))
+    Phases(inside, team, dealing, keeps=dealing.kept).operations(inner, body)
     program = [substitute_values(o, values) for o in inner.operations]
-    return KernelBody((*b.operations, *buffers, *program), tuple(grid), (threads, 1, 1))
+    return KernelBody(
+        (*b.operations, *buffers, *program),
+        tuple(grid),
+        (threads, 1, 1),
+        products=tuple(noted(products, warps)),
+    )
 
 
 def _block_loops(
@@ -106,6 +128,16 @@ def _block_loop(
         return None
     count = (uppers[0] - lowers[0] + (loop.step - 1)) // loop.step
     return _BlockLoop(loop.iv, lowers[0], loop.step, count)
+
+
+def shared_bytes(buffers: Sequence[Operation]) -> int:
+    """What buffers of a block take of its shared memory."""
+    types = [op.results[0].type for op in buffers]
+    return sum(
+        prod(n or 0 for n in ty.shape) * (element_bytes(ty.element) or 0)
+        for ty in types
+        if isinstance(ty, MemRefType) and ty.memory_space == SHARED
+    )
 
 
 def with_buffers_first(

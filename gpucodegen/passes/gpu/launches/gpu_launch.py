@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from gpucodegen.dialects.gcg import tile_products
 from gpucodegen.dialects.gcg.alias_groups import with_groups
+from gpucodegen.dialects.gcg.tile_products import TileProductNote
 from gpucodegen.dialects.gpu import MAPPED_BLOCK, MAPPED_GRID, RESIDENT, Launch
 from gpucodegen.dialects.memref.asking import asks_runtime
 from gpucodegen.ir.attributes import (
@@ -41,13 +43,14 @@ class KernelBody:
     """A kernel body with its launch extents, which may depend on host values.
 
     ``resident``: blocks that a multiprocessor shall hold at once, if any number of them
-    is asked for.
+    is asked for.  ``products``: what became of the program's own products of tiles.
     """
 
     operations: tuple[Operation, ...]
     grid: tuple[Index, ...]
     block: tuple[IndexLike, IndexLike, IndexLike]
     resident: int | None = None
+    products: tuple[TileProductNote, ...] = ()
 
 
 def thread_index(b: Builder, op: str, dimension: str, hint: str) -> Value:
@@ -163,6 +166,8 @@ def outline(
     }
     if kernel.resident is not None:
         attributes[RESIDENT] = IntegerAttr(kernel.resident, I32)
+    if kernel.products:
+        attributes[tile_products.NAME] = tile_products.as_attribute(kernel.products)
     function = Operation(
         "gpu.func",
         attributes=attributes,

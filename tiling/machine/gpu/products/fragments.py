@@ -10,7 +10,7 @@ a fragment into different banks.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import ceil
+from math import ceil, prod
 
 from gpucodegen.tiling.machine.gpu.devices import SECTOR
 from gpucodegen.tiling.machine.gpu.estimate import LATENCY_L2, Work
@@ -57,6 +57,15 @@ def gap_of(columns: int) -> int:
     return columns + next(n for n in range(0, 32, 4) if (columns + n) % 32 in (8, 24))
 
 
+def slice_shape(plan: WarpTiles) -> tuple[int, int]:
+    """Rows of sums that are in shared memory at once, and their distance.
+
+    >>> slice_shape(WarpTiles(128, 64, 32, 64, 32))
+    (16, 72)
+    """
+    return plan.tile_rows // plan.warp_rows * OCTET, gap_of(plan.tile_columns)
+
+
 @dataclass(frozen=True, slots=True)
 class FragmentCounts:
     """A plan for a problem; ``product`` has the elements that fragments hold."""
@@ -86,8 +95,7 @@ class FragmentCounts:
         """Bytes of shared memory of a block: stages, and a slice of the sums."""
         plan = self.plan
         stage = sum(copy.cells for copy in self.copies) * self.product.element
-        rows = plan.tile_rows // plan.warp_rows * OCTET
-        sums = rows * gap_of(plan.tile_columns) * SLICE * self._words
+        sums = prod(slice_shape(plan)) * SLICE * self._words
         return plan.stages * stage + sums
 
     @property
