@@ -24,8 +24,8 @@ from gpucodegen.runtime.storage import cache
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from gpucodegen.tiling.tuning.rows import Winner
-    from gpucodegen.tiling.tuning.store import TuningStore
+    from gpucodegen.tiling.tuning.records.rows import Winner
+    from gpucodegen.tiling.tuning.records.store import TuningStore
 
 Point = Mapping[str, int]
 DATABASE = "tuning.sqlite"
@@ -55,11 +55,13 @@ def winner_of(
     source: Source, name: str, key: Specialization, options: Options
 ) -> Winner | None:
     """The stored schedule that is faster than the default one, if there is one."""
+    from gpucodegen.tiling.tuning.records.lookup import first_known
+
     scopes = {
         tuning_identity(source, name, key, options, scope): scope
         for scope in scopes_of(key[0])
     }
-    found = tuning_store().first_known(tuple(scopes))
+    found = first_known(tuning_path(), tuple(scopes))
     if found is None:
         return None
     place, winner = found
@@ -168,7 +170,7 @@ def tuning_store() -> TuningStore:
     Raises CacheRefused.
     """
     from gpucodegen import errors
-    from gpucodegen.tiling.tuning.store import TuningStore
+    from gpucodegen.tiling.tuning.records.store import TuningStore
 
     try:
         with cache.cache_folder(create=True) as folder:
@@ -214,7 +216,7 @@ def tuning_identity(
     checks around the same code, have no part in it, nor has where anything lies:
     machines that are alike have the same keys.
     """
-    from gpucodegen.tiling.tuning.store import tuning_key
+    from gpucodegen.tiling.tuning.records.lookup import tuning_key
 
     target, known = key
     arch = find(target).settled_arch(options)

@@ -141,7 +141,7 @@ def identity_of(
     That of a ``pipeline`` with holes is another one for each pipeline.
     """
     from gpucodegen.compiling.winners import tuning_identity
-    from gpucodegen.tiling.tuning.store import tuning_key
+    from gpucodegen.tiling.tuning.records.lookup import tuning_key
 
     function = program[name]
     key = function.key_for(arguments)

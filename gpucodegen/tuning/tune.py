@@ -40,8 +40,8 @@ if TYPE_CHECKING:
     from gpucodegen.dialects.builtin import Module
     from gpucodegen.program import Program
     from gpucodegen.tiling.tuning.knobs import Knob
+    from gpucodegen.tiling.tuning.records.store import Session
     from gpucodegen.tiling.tuning.space import Point
-    from gpucodegen.tiling.tuning.store import Session
 
 
 def tune(

@@ -13,7 +13,7 @@ import gpucodegen as gcg
 from gpucodegen import errors
 from gpucodegen.cli import main
 from gpucodegen.compiling.winners import tuning_store
-from gpucodegen.tiling.tuning import claims
+from gpucodegen.tiling.tuning.records import claims
 from gpucodegen.tiling.tuning.space import Point
 from gpucodegen.tiling.tuning.trials import Status, Trial
 from gpucodegen.tuning.measuring.contained import Contained

@@ -7,11 +7,7 @@
 - `search`: the fastest within a budget
 - `verdict`: whether one is faster
 - `ranks`: how well two orders agree
-- `store`: all trials in one file
-- `database`: that file, opened and checked
-- `rows`: what is written there
-- `claims`: which process measures what
-- `exchange`: the store as JSON
+- `records`: all of it in one file
 """
 
 from __future__ import annotations
