@@ -241,6 +241,19 @@ def tuning_identity(
     )
 
 
+def machine_identity(target: str, threads: int | None) -> str:
+    """Key of the machine whose model trials correct, and of that model: this package.
+
+    The host with its caches and threads, or the device with its driver.
+    """
+    from gpucodegen.runtime.machine.processor import facts
+    from gpucodegen.runtime.storage.machine_code import kind_of_host
+    from gpucodegen.tiling.tuning.records.lookup import tuning_key
+
+    on = device_name(target) or (facts(), threads, kind_of_host())
+    return tuning_key(target=target, on=on, sources=cache.sources_content())
+
+
 def _device(target: str, scope: Scope) -> object:
     """What kernels run on that is not the host; a prediction is for any of its kind."""
     if scope.predicted_for:

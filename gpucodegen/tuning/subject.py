@@ -15,8 +15,8 @@ PACKAGES = "gpucodegen", "llvmlite", "numba", "numpy"
 
 if TYPE_CHECKING:
     from gpucodegen.program import Program
+    from gpucodegen.tuning.choices.holes import Holes
     from gpucodegen.tuning.final import Timing
-    from gpucodegen.tuning.holes import Holes
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,9 +17,9 @@ from gpucodegen.compiling.winners import tuning_identity, with_point
 from gpucodegen.options import Options
 from gpucodegen.tiling.tuning.space import REGISTER_TILE
 from gpucodegen.tiling.tuning.trials import Status
+from gpucodegen.tuning.choices.schedules import schedules
 from gpucodegen.tuning.measuring.contained import Contained
 from gpucodegen.tuning.measuring.contest import Contest
-from gpucodegen.tuning.schedules import schedules
 
 Point = Mapping[str, int]
 

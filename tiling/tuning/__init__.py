@@ -6,6 +6,7 @@
 - `strategies`: the order in which they are tried
 - `search`: the fastest within a budget
 - `verdict`: whether one is faster
+- `correction`: what trials teach the model
 - `ranks`: how well two orders agree
 - `records`: all of it in one file
 """

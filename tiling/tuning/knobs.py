@@ -7,6 +7,7 @@ the compiler's own choice, so all zeros are the default schedule.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
@@ -73,6 +74,26 @@ class Knob:
             return None
         return sum(menu.clocks[menu.nearest(point)] for menu in self.menus)
 
+    def features(self, point: Point) -> dict[str, float]:
+        """What a point chooses, by name: its plans, each by its share of the clocks.
+
+        >>> menu = Menu(({"rows": 4}, {"rows": 6}), (9.0, 5.0), "f32: ")
+        >>> knob = Knob("register_tile", {}, {}, (menu,))
+        >>> knob.features({"rows": 0, "k_block": 64})
+        {'f32: rows=6': 1.0, 'k_block=64': 1.0}
+        """
+        plans = [(menu, menu.nearest(point)) for menu in self.menus]
+        total = sum(menu.clocks[n] for menu, n in plans) or 1.0
+        on_menus = {name for menu in self.menus for name in menu.names}
+        found: defaultdict[str, float] = defaultdict(float)
+        for menu, n in plans:
+            for name, size in menu.points[n].items():
+                found[f"{menu.family}{name}={size}"] += menu.clocks[n] / total
+        for name, size in point.items():
+            if size and name not in on_menus:
+                found[f"{name}={size}"] += 1.0
+        return dict(found)
+
     def ranked(self) -> tuple[Point, ...]:
         """Plans other than the model's choice, those of which it expects most first.
 
@@ -132,6 +153,7 @@ def register_knob(problem: Problem, machine: Machine, tiling: Tiling) -> Knob:
     menu = Menu(
         tuple({"rows": tile.rows, "columns": tile.columns} for tile in fitting),
         tuple(steps * tile_cycles(*shape, tile) for tile in fitting),
+        f"{problem.element_bits} bits: ",
     )
     return Knob("register_tile", values, {}, (menu,))
 

@@ -1,20 +1,26 @@
 """Trials in a worker of an executor, whose schedules run in a process beside it.
 
-Comes in: a pickled subject and a point.  Goes out: the trial.  A thread of a worker
-keeps its process until it is given another subject, or ends.
+Comes in: a subject and points.  Goes out: the trials.  A thread of a worker keeps its
+process until it is given another subject, or ends.
 """
 
 from __future__ import annotations
 
 import pickle
 import threading
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Protocol, cast
 
 from gpucodegen.tuning.measuring.contained import Contained, Tunable
 
 if TYPE_CHECKING:
+    from concurrent.futures import Executor
+
+    from gpucodegen.tiling.tuning.search import MeasureAll
     from gpucodegen.tiling.tuning.space import Point
-    from gpucodegen.tiling.tuning.trials import Trial
+    from gpucodegen.tiling.tuning.trials import Trial, TrialMemory
+    from gpucodegen.tuning.subject import Subject
 
 
 class Timer(Protocol):
@@ -59,3 +65,28 @@ def _begun(pickled: bytes, timeout: float) -> Timer:
         return Contained.begun(pickled, timeout)
     subject: Tunable = pickle.loads(pickled)  # noqa: S301  (made by this package)
     return cast("Timer", subject.contest())
+
+
+def by_executor(
+    executor: Executor,
+    subject: Subject,
+    memory: TrialMemory,
+    default: Point,
+    timeout: float,
+) -> MeasureAll:
+    """Trials as an executor has them done, several at a time.
+
+    Its workers take what the default took in the first of them as the measure.
+    """
+
+    def measure(points: Sequence[Point]) -> Iterator[Trial]:
+        from concurrent.futures import as_completed
+
+        known = memory.recall(default)
+        pickled = pickle.dumps(replace(subject, base=(known and known.seconds) or 0.0))
+        asked = [
+            executor.submit(measured, pickled, dict(point), timeout) for point in points
+        ]
+        yield from (future.result() for future in as_completed(asked))
+
+    return measure

@@ -5,6 +5,7 @@
 - `database`: the file, opened and checked
 - `rows`: what is written there
 - `claims`: which process measures what
+- `lessons`: what trials teach the model
 - `exchange`: the store as JSON
 """
 

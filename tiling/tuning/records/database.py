@@ -26,6 +26,12 @@ create index if not exists timed on trial (key) where seconds is not null;
 create table if not exists winner (
     key text primary key, point text not null, gain real not null, since real not null
 ) without rowid;
+create table if not exists expectation (
+    key text not null, point text not null, machine text not null,
+    clocks real not null, features text not null,
+    primary key (key, point)
+) without rowid;
+create index if not exists taught on expectation (machine);
 pragma user_version = {VERSION};
 """
 

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from gpucodegen.tiling.tuning.space import Point
 
 _RUNNING = "running"
-_TABLES = "trial", "winner", "subject"
+_TABLES = "trial", "winner", "subject", "expectation"
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,8 +8,8 @@ point.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from operator import index
+from dataclasses import dataclass, field, replace
+from operator import index, itemgetter
 from typing import TYPE_CHECKING, Any
 from warnings import catch_warnings, simplefilter
 
@@ -18,6 +18,7 @@ from gpucodegen.compiling.targets.registry import find
 from gpucodegen.compiling.winners import Point, with_point
 from gpucodegen.options import Options
 from gpucodegen.runtime.host.parameters import alignments, specialized
+from gpucodegen.tiling.tuning.correction import Correction
 
 if TYPE_CHECKING:
     from gpucodegen.compiling.lowering import Key
@@ -38,12 +39,14 @@ class Schedules:
 
     ``refusal``: why the compiler refuses a point, or None.  ``space``: points that are
     legal and worth a trial.  ``default``: the point of the compiler's own choices.
-    ``where``: which other points a caller wants.
+    ``where``: which other points a caller wants.  ``correction``: of the model, by
+    earlier trials on this machine.
     """
 
     knob: Knob
     refusal: Callable[[Point], str | None]
     where: Callable[[Point], bool] | None = None
+    correction: Correction = field(default_factory=Correction)
 
     @property
     def space(self) -> Space:
@@ -73,12 +76,19 @@ class Schedules:
         The default, and what the model ranks behind it.  Left out is what it expects to
         take more than `PRUNED` times as long as the default.
         """
-        knob = self.knob
-        points = knob.ranked()
-        most = PRUNED * (knob.clocks(self.default) or 0.0)
-        kept = [point for point in points if (knob.clocks(point) or 0.0) <= most]
+        knob, most = self.knob, PRUNED * (self.clocks(self.default) or 0.0)
+        found = [(self.clocks(point) or 0.0, point) for point in knob.ranked()]
+        points = sorted(found, key=itemgetter(0))
+        kept = [point for clocks, point in points if clocks <= most]
         first = (self.default, knob.start) if knob.start else (self.default,)
         return (*first, *kept), len(points) - len(kept)
+
+    def clocks(self, point: Point) -> float | None:
+        """What the corrected model expects of a point; None where there is no model."""
+        expected = self.knob.clocks(point)
+        if expected is None or not self.correction.weights:
+            return expected
+        return expected * self.correction.factor(self.knob.features(point))
 
     def point_of(self, sizes: Sequence[int] | Mapping[str, int]) -> Point:
         """Sizes by their names; those left out are the compiler's choice.

@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any
 
 from gpucodegen import errors
 from gpucodegen.tiling.tuning.trials import Identity, Status, Trial, identity
+from gpucodegen.tuning.choices.schedules import Schedules
 from gpucodegen.tuning.measuring.contest import Contest, Launch
-from gpucodegen.tuning.schedules import Schedules
 
 if TYPE_CHECKING:
     from gpucodegen.compiling.winners import Point
