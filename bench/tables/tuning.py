@@ -24,7 +24,7 @@ from bench.ceilings import ceiling
 from bench.harness import SETTLE, Clock, Times, settled
 from bench.row import OURS, Row, Settings
 from gpucodegen.tiling.tuning.verdict import gain
-from gpucodegen.tuning.result import shown
+from gpucodegen.tuning.result import TuneResult, shown
 
 FULL = 150.0
 """Seconds of a full tuning for each second of a row's budget."""
@@ -207,15 +207,19 @@ class Taught:
     def measure(self, settings: Settings) -> Row:
         """Tune products of several shapes, one after the other in one cache."""
         random, begun = np.random.default_rng(0), time.perf_counter()
-        limits = {"effort": "full", "budget": FULL / 3 * settings.budget}
+        limits: dict[str, Any] = {
+            "effort": "full",
+            "budget": FULL / 3 * settings.budget,
+        }
+
+        def tuned(rows: int, columns: int, steps: int) -> TuneResult:
+            a = random.random((rows, steps), np.float32)
+            b = random.random((steps, columns), np.float32)
+            c = np.zeros((rows, columns), np.float32)
+            return gcg.tune(PRODUCT, "f", a, b, c, threads=settings.threads, **limits)
+
         with _empty_cache():
-            for rows, columns, steps in PRODUCTS:
-                a = random.random((rows, steps), np.float32)
-                b = random.random((steps, columns), np.float32)
-                c = np.zeros((rows, columns), np.float32)
-                found = gcg.tune(
-                    PRODUCT, "f", a, b, c, threads=settings.threads, **limits
-                )
+            *_, found = (tuned(*extents) for extents in PRODUCTS)
         took = time.perf_counter() - begun
         corrected = found.corrected
         after = (

@@ -332,7 +332,7 @@ class Function:
             with self._shown():
                 chosen = final_options(self.source, self.name, key, asked)
                 if chosen is not asked:
-                    sizes = chosen.tile_sizes or chosen.register_tile
+                    sizes = chosen.tile_sizes or chosen.register_tile or chosen.plan
                     tell(1, f"{self.name} for {key[0]}: tuned sizes {sizes}")
                 made[place] = self._built(key, asked, chosen)
         self._last, self._entry = made[place], unlike

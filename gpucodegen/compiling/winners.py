@@ -8,7 +8,7 @@ known decides: what was measured before what was predicted, shapes before their 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -149,19 +149,29 @@ def with_point(options: Options, point: Point) -> Options:
     True
     >>> with_point(Options(), {"stream.width": 2, "stream.groups": 0}).plan
     (('stream.width', 2),)
+    >>> made = with_point(Options(), {"order0": 21, "rows": 4, "columns": 0})
+    >>> made.plan, made.register_tile
+    ((('order0', 21),), (4,))
     """
     from gpucodegen.tiling.tuning.space import REGISTER_TILE
 
-    is_register = set(point) <= set(REGISTER_TILE)
-    names = REGISTER_TILE if is_register else [f"tile{n}" for n in range(len(point))]
-    if not set(point) <= set(names):
-        plan = tuple(sorted((name, size) for name, size in point.items() if size))
-        return replace(options, plan=plan)
+    tiles = [f"tile{n}" for n in range(len(point))]
+    sizes = {
+        "register_tile": _sizes(point, REGISTER_TILE),
+        "tile_sizes": _sizes(point, tiles),
+    }
+    others = point.keys() - {*REGISTER_TILE, *tiles}
+    plan = tuple(sorted((name, point[name]) for name in others if point[name]))
+    chosen = {name: value for name, value in sizes.items() if value}
+    return replace(options, **chosen, **({"plan": plan} if plan else {}))
+
+
+def _sizes(point: Point, names: Sequence[str]) -> tuple[int, ...]:
+    """The sizes of these names without the zeros at the end."""
     sizes = [point.get(name, 0) for name in names]
     while sizes and not sizes[-1]:
         sizes.pop()
-    option = "register_tile" if is_register else "tile_sizes"
-    return replace(options, **{option: tuple(sizes)}) if sizes else options
+    return tuple(sizes)
 
 
 def tuning_store() -> TuningStore:

@@ -130,7 +130,7 @@ def _measure(
     """Trials one after another, or as an executor has them done."""
     if executor is None:
         return lambda points: map(timing.trial, points)
-    return by_executor(executor, task.subject, task.session, task.default, timeout)
+    return by_executor(executor, task.pickled, timeout)
 
 
 def _searched(

@@ -24,6 +24,8 @@ K_BLOCKS = (64, 128, 256, 512, 1024)
 """Steps of a reduction block: powers of two up to what a second cache holds."""
 TILE_SIZES = (8, 16, 32, 64, 128, 256)
 """Iterations of a loop in a tile."""
+LOOPS = "loops"
+"""What is said of orders and fusions of loops, which stand beside tile sizes."""
 MOST_RANKED = 512
 """Points that are put in order."""
 
@@ -32,11 +34,12 @@ MOST_RANKED = 512
 class Knob:
     """The sizes of one nest that an option sets.
 
-    ``option``: the field of the options; empty where none reaches the nest, whose plan
-    is then the compiler's alone.  ``values`` of each size, in an order in which the
-    compiler's choice, 0, stands next to those most like it.  ``start``: sizes that are
-    worth a trial early.  ``menus``: the plans that the compiler chooses among; a point
-    that names a field of them is legal where one of them is like it.
+    ``option``: the field of the options, or `LOOPS` for those fields of a plan; empty
+    where none reaches the nest, whose plan is then the compiler's alone.  ``values`` of
+    each size, in an order in which the compiler's choice, 0, stands next to those most
+    like it.  ``start``: sizes that are worth a trial early.  ``menus``: the plans that
+    the compiler chooses among; a point that names a field of them is legal where one of
+    them is like it.
     """
 
     option: str
@@ -207,8 +210,10 @@ def joined(knobs: Sequence[Knob]) -> Knob:
     >>> joined([tile_knob([64, 64]), NOTHING]) == NOTHING
     True
     """
-    own = [knob for knob in knobs if knob.option != "tile_sizes"]
-    useful = [knob for knob in own or knobs if knob.option]
+    loops = [knob for knob in knobs if knob.option == LOOPS]
+    others = [knob for knob in knobs if knob.option != LOOPS]
+    own = [knob for knob in others if knob.option != "tile_sizes"]
+    useful = [*(knob for knob in own or others if knob.option), *loops]
     if not useful:
         return NOTHING
     found = useful[0]

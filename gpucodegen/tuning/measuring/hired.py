@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import pickle
 import threading
-from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Protocol, cast
 
 from gpucodegen.tuning.measuring.contained import Contained, Tunable
@@ -19,8 +18,7 @@ if TYPE_CHECKING:
 
     from gpucodegen.tiling.tuning.search import MeasureAll
     from gpucodegen.tiling.tuning.space import Point
-    from gpucodegen.tiling.tuning.trials import Trial, TrialMemory
-    from gpucodegen.tuning.subject import Subject
+    from gpucodegen.tiling.tuning.trials import Trial
 
 
 class Timer(Protocol):
@@ -68,24 +66,19 @@ def _begun(pickled: bytes, timeout: float) -> Timer:
 
 
 def by_executor(
-    executor: Executor,
-    subject: Subject,
-    memory: TrialMemory,
-    default: Point,
-    timeout: float,
+    executor: Executor, pickled: Callable[[], bytes], timeout: float
 ) -> MeasureAll:
     """Trials as an executor has them done, several at a time.
 
-    Its workers take what the default took in the first of them as the measure.
+    ``pickled``: the subject, as it is sent with each of some points.
     """
 
     def measure(points: Sequence[Point]) -> Iterator[Trial]:
         from concurrent.futures import as_completed
 
-        known = memory.recall(default)
-        pickled = pickle.dumps(replace(subject, base=(known and known.seconds) or 0.0))
+        sent = pickled()
         asked = [
-            executor.submit(measured, pickled, dict(point), timeout) for point in points
+            executor.submit(measured, sent, dict(point), timeout) for point in points
         ]
         yield from (future.result() for future in as_completed(asked))
 
