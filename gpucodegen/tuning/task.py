@@ -17,12 +17,14 @@ from gpucodegen.compiling.winners import (
     machine_identity,
     tuning_store,
 )
+from gpucodegen.runtime.machine.processor import processors
 from gpucodegen.tiling.tuning.correction import Correction
 from gpucodegen.tiling.tuning.records.lessons import keep, taught
 from gpucodegen.tuning.choices.holes import Holes
 from gpucodegen.tuning.choices.schedules import Schedules, schedules
 from gpucodegen.tuning.forecasts.basis import is_emulated, on_host, predicted_for
 from gpucodegen.tuning.measuring.contained import Contained
+from gpucodegen.tuning.measuring.crew import Compiling, Crew
 from gpucodegen.tuning.subject import Subject
 from gpucodegen.tuning.work import work_of
 
@@ -36,6 +38,8 @@ if TYPE_CHECKING:
     from gpucodegen.tiling.tuning.trials import Trial
     from gpucodegen.tuning.final import Timing
 
+MANY = 8
+"""Trials for which it pays to begin more processes."""
 EMULATION = 10.0
 """Times as long that a trial may take whose schedule is emulated."""
 Values = Mapping[str, Sequence[int]]
@@ -154,6 +158,24 @@ class Task:
     def patience(self, timeout: float) -> float:
         """Seconds that a trial may take, where one that is timed may take so many."""
         return timeout * (EMULATION if self.about["predicted_for"] else 1.0)
+
+    def crew(self, workers: int, trials: int) -> int:
+        """Processes that compile schedules, the one that measures among them.
+
+        They pay where several points are compiled for the host.
+        """
+        is_timed = self.machine and self.about["target"] == "cpu"
+        return min(workers, processors()) if is_timed and trials >= MANY else 1
+
+    def crewed(self, timing: Timing, crew: int) -> Crew | None:
+        """The process that measures and others that compile; None: it has to do."""
+        if crew < 2 or not isinstance(timing, Contained):
+            return None
+        try:
+            helper = replace(self.subject, made=Compiling)
+            return Crew.of(timing, helper, crew - 1)
+        except Exception:  # noqa: BLE001  (then it is slower)
+            return None
 
     def timing(self, patience: float) -> tuple[Timing, str]:
         """What times schedules, and why it does so in this process if it has to.

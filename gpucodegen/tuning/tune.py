@@ -32,6 +32,10 @@ if TYPE_CHECKING:
     from gpucodegen.tuning.choices.holes import Holes
 
 
+HIRED = 2
+"""Trials of an executor at the same time, if nothing else is said."""
+
+
 def tune(
     source: str | os.PathLike[str] | Module,
     name: str,
@@ -47,7 +51,7 @@ def tune(
     values: Mapping[str, Sequence[int]] | None = None,
     sampler: Any = None,
     executor: Executor | None = None,
-    workers: int = 2,
+    workers: int | None = None,
     isolate: bool = True,
     timeout: float = 60.0,
     observe: Callable[[Trial], object] | None = None,
@@ -68,9 +72,10 @@ def tune(
     ``pipeline``: passes with holes, "tile{sizes=[$a,$b]}", that run before the
     compiler's; ``values``: integers for each hole, {"a": [8, 16], "b": [32]}.  They are
     timed against the program without them.  ``sampler``: one of Optuna's, in the place
-    of the local search.  ``executor``: makes up to ``workers`` trials at the same time,
-    on workers with the processor and packages of this one, such as a Dask client's
-    ``get_executor()``.
+    of the local search.  ``executor``: makes up to ``workers`` trials at the same time
+    (2 if not stated), on workers with the processor and packages of this one, such as a
+    Dask client's ``get_executor()``.  Without one, ``workers`` processes compile as
+    many schedules for the CPU at once, before one of them measures these, alone.
     ``isolate``: schedules run in a process of their own, so that one that crashes, or
     takes more than ``timeout`` seconds (ten times as many where it is emulated), is no
     more than a trial with that reason.
@@ -85,21 +90,26 @@ def tune(
     not run it by itself.  Ctrl-C keeps the trials that were made.
     """
     limits = effort_of(effort, trials, budget)
+    workers = (1 if executor is None else HIRED) if workers is None else workers
     _check(workers=workers, timeout=timeout)
     asked = Asked(shapes, arch, pipeline, values, where)
     task = Task.of(source, name, arguments, asked, options)
-    width = 1 if executor is None else workers
     most = max(limits.trials, 1 + len(candidates or ()))
+    tried = limits.trials if candidates is None else len(candidates)
+    width = task.crew(workers, tried) if executor is None else workers
     order = Order.of(task.found, task.holes, candidates, sampler, most, width)
     patience = task.patience(timeout) if isolate else 0.0
     timing, note = task.timing(patience)
+    crew = task.crewed(timing, width) if executor is None else None
     try:
-        measure = _measure(task, timing, executor, patience)
+        measure = crew.trials if crew else _measure(task, timing, executor, patience)
         made = _searched(task, order, measure, Effort(most, limits.seconds), observe)
         finalists, trouble = _decided(task, made, timing)
         told = note, trouble, order.note, timing.told()
     finally:
         timing.close()
+        if crew:
+            crew.close()
     return TuneResult(
         name,
         _with_refused(made, task.holes),

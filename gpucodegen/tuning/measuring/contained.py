@@ -84,6 +84,10 @@ class Contained:
         except TrialError as error:
             return failed(point, error)
 
+    def prepare(self, point: Point) -> None:
+        """Compile a point there.  Raises TrialError, and what compiling raises."""
+        self._ask("prepare", point, timeout=self.timeout)
+
     def rounds(self, points: Sequence[Point]) -> list[list[float]]:
         """Seconds of calls of each point.  Raises TrialError."""
         return self._ask("rounds", points, timeout=self.timeout * len(points))
