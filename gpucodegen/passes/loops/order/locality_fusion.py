@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 
@@ -78,6 +78,19 @@ class LocalityFuser:
             else:
                 self._demand(known, refusals)
                 return current, {op: known[op] for op in current if op in known}
+
+    def joinable(
+        self, operations: Sequence[Operation], spans: Mapping[Operation, Span]
+    ) -> Iterator[int]:
+        """The numbers of nests that could be one with the next, where they are not."""
+        block = list(operations)
+        loops = [at for at, op in enumerate(block) if op.name == FOR]
+        for first, second in pairwise(loops):
+            number, _ = self._wish((block[first], block[second]), spans)
+            if number >= 0 and not isinstance(
+                self._fused(block, first, second, TOGETHER), Refusal
+            ):
+                yield number
 
     def _wish(
         self, pair: tuple[Operation, Operation], spans: Mapping[Operation, Span]
