@@ -2,7 +2,8 @@
 
 Cold and warm: from the text of a program to its first result in a new process, the
 import of this package included; cold without anything on disk, warm with what an
-earlier process left there.
+earlier process left there.  A tuned schedule is looked up once all is loaded that the
+same call needs without it.
 """
 
 from __future__ import annotations
@@ -41,6 +42,39 @@ import time
 start = time.perf_counter()
 import gpucodegen
 print(time.perf_counter() - start)
+"""
+STORED = 10_000
+"""Trials of the store in which a schedule is looked up."""
+FOUND = """
+import time
+import numpy as np
+import gpucodegen as gcg
+from gpucodegen.compiling import winners
+
+text = '''func.func @twice(%a: memref<64xf32>) {{
+  affine.for %i = 0 to 64 {{
+    %v = affine.load %a[%i] : memref<64xf32>
+    %w = arith.addf %v, %v : f32
+    affine.store %w, %a[%i] : memref<64xf32>
+  }}
+  return
+}}'''
+a = np.zeros(64, np.float32)
+gcg.compile(text, target="cpu", tuned=False).twice(a)
+function = gcg.compile(text, target="cpu").twice
+call = function.source, "twice", function.key_for((a,)), function.options
+start = time.perf_counter()
+found = winners.final_options(*call)
+seconds = time.perf_counter() - start
+if found.tile_sizes != (8,):
+    store, key = winners.tuning_store(), winners.tuning_identity(*call)
+    store.session(key).crown({{"tile0": 8}}, 1.5)
+    rows = [(key, str(n), "ok", 1.0, "", "", 0.0) for n in range({stored})]
+    with store.connection() as database:
+        database.execute("begin")
+        database.executemany("insert into trial values (?,?,?,?,?,?,?)", rows)
+        database.execute("commit")
+print(seconds)
 """
 PROCESSES = 3
 """New processes of a line."""
@@ -184,6 +218,11 @@ POLYBENCH = ("gemm", "3mm", "syrk", "covariance", "heat-3d", "cholesky", "adi")
 
 LINES = (
     InProcess("import gpucodegen", IMPORT, 0.1),
+    InProcess(
+        f"a tuned schedule, found among {STORED} trials",
+        FOUND.format(stored=STORED),
+        0.01,
+    ),
     Repeated(
         f"parse {len(TEXT)} characters",
         lambda: lambda: [gcg.parse(kernel.text) for kernel in KERNELS.values()],

@@ -24,7 +24,7 @@ from bench.ceilings import ceiling
 from bench.harness import SETTLE, Clock, Times, settled
 from bench.row import OURS, Row, Settings
 from gpucodegen.tiling.tuning.verdict import gain
-from gpucodegen.tuning.result import shown
+from gpucodegen.tuning.result import TuneResult, shown
 
 FULL = 150.0
 """Seconds of a full tuning for each second of a row's budget."""
@@ -195,6 +195,49 @@ class Spread:
         return Row(self.name, times, note=f"{ratio:.2f} of the time of one worker")
 
 
+@dataclass(frozen=True, slots=True)
+class Taught:
+    """How well a product's schedules are ranked after others were tuned here.
+
+    The time is that of all tunings.
+    """
+
+    name: str = "model: corrected by trials of other products"
+
+    def measure(self, settings: Settings) -> Row:
+        """Tune products of several shapes, one after the other in one cache."""
+        random, begun = np.random.default_rng(0), time.perf_counter()
+        limits: dict[str, Any] = {
+            "effort": "full",
+            "budget": FULL / 3 * settings.budget,
+        }
+
+        def tuned(rows: int, columns: int, steps: int) -> TuneResult:
+            a = random.random((rows, steps), np.float32)
+            b = random.random((steps, columns), np.float32)
+            c = np.zeros((rows, columns), np.float32)
+            return gcg.tune(PRODUCT, "f", a, b, c, threads=settings.threads, **limits)
+
+        with _empty_cache():
+            *_, found = (tuned(*extents) for extents in PRODUCTS)
+        took = time.perf_counter() - begun
+        corrected = found.corrected
+        after = (
+            "no better by any correction" if corrected is None else f"{corrected:.2f}"
+        )
+        note = f"{_agreement(found.agreement)}, corrected {after}"
+        return Row(self.name, {OURS: Times(took, took)}, note=note)
+
+
+PRODUCTS = (
+    (256, 256, 256),
+    (384, 200, 300),
+    (512, 512, 128),
+    (100, 500, 700),
+    (300, 300, 300),
+    (200, 600, 150),
+)
+"""Rows, columns and steps; what the last one's schedules take is foretold."""
 WORKERS = {OURS: 2, "one worker": 1}
 SPREAD = """
 import os, sys, time
@@ -242,4 +285,4 @@ def _spread(workers: int) -> float:
     return float(done.stdout.split()[-1])
 
 
-LINES = (*_programs(), *([Spread()] if find_spec("distributed") else []))
+LINES = (*_programs(), Taught(), *([Spread()] if find_spec("distributed") else []))

@@ -90,7 +90,7 @@ class Specializations:
         """
         chosen = final_options(self.source, self.name, key, asked)
         if chosen is not asked:
-            sizes = chosen.tile_sizes or chosen.register_tile
+            sizes = chosen.tile_sizes or chosen.register_tile or chosen.plan
             tell(1, f"{self.name} for {key[0]}: tuned sizes {sizes}")
         try:
             return build(self.source, self.name, key, chosen)

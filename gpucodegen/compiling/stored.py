@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from gpucodegen.compiling.executable import Specialization
     from gpucodegen.options import Options
     from gpucodegen.program_text import Source
-    from gpucodegen.tiling.tuning.rows import Winner
-    from gpucodegen.tiling.tuning.store import TuningStore
+    from gpucodegen.tiling.tuning.records.rows import Winner
+    from gpucodegen.tiling.tuning.records.store import TuningStore
     from gpucodegen.tiling.tuning.trials import Trial
 
 UNITS = (("days", 86400), ("hours", 3600), ("minutes", 60), ("seconds", 1))
@@ -31,7 +31,7 @@ class Stored:
 
     The trials are in the order in which they were made.
 
-    >>> from gpucodegen.tiling.tuning.rows import Winner
+    >>> from gpucodegen.tiling.tuning.records.rows import Winner
     >>> about = {"arguments": ["64x48xfloat64"], "target": "cpu"}
     >>> winner = Winner({"tile0": 8}, 1.234, since=time.time() - 7200)
     >>> print(Stored(about, winner))

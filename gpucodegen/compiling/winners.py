@@ -8,7 +8,7 @@ known decides: what was measured before what was predicted, shapes before their 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -24,8 +24,8 @@ from gpucodegen.runtime.storage import cache
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from gpucodegen.tiling.tuning.rows import Winner
-    from gpucodegen.tiling.tuning.store import TuningStore
+    from gpucodegen.tiling.tuning.records.rows import Winner
+    from gpucodegen.tiling.tuning.records.store import TuningStore
 
 Point = Mapping[str, int]
 DATABASE = "tuning.sqlite"
@@ -55,11 +55,13 @@ def winner_of(
     source: Source, name: str, key: Specialization, options: Options
 ) -> Winner | None:
     """The stored schedule that is faster than the default one, if there is one."""
+    from gpucodegen.tiling.tuning.records.lookup import first_known
+
     scopes = {
         tuning_identity(source, name, key, options, scope): scope
         for scope in scopes_of(key[0])
     }
-    found = tuning_store().first_known(tuple(scopes))
+    found = first_known(tuning_path(), tuple(scopes))
     if found is None:
         return None
     place, winner = found
@@ -147,19 +149,29 @@ def with_point(options: Options, point: Point) -> Options:
     True
     >>> with_point(Options(), {"stream.width": 2, "stream.groups": 0}).plan
     (('stream.width', 2),)
+    >>> made = with_point(Options(), {"order0": 21, "rows": 4, "columns": 0})
+    >>> made.plan, made.register_tile
+    ((('order0', 21),), (4,))
     """
     from gpucodegen.tiling.tuning.space import REGISTER_TILE
 
-    is_register = set(point) <= set(REGISTER_TILE)
-    names = REGISTER_TILE if is_register else [f"tile{n}" for n in range(len(point))]
-    if not set(point) <= set(names):
-        plan = tuple(sorted((name, size) for name, size in point.items() if size))
-        return replace(options, plan=plan)
+    tiles = [f"tile{n}" for n in range(len(point))]
+    sizes = {
+        "register_tile": _sizes(point, REGISTER_TILE),
+        "tile_sizes": _sizes(point, tiles),
+    }
+    others = point.keys() - {*REGISTER_TILE, *tiles}
+    plan = tuple(sorted((name, point[name]) for name in others if point[name]))
+    chosen = {name: value for name, value in sizes.items() if value}
+    return replace(options, **chosen, **({"plan": plan} if plan else {}))
+
+
+def _sizes(point: Point, names: Sequence[str]) -> tuple[int, ...]:
+    """The sizes of these names without the zeros at the end."""
     sizes = [point.get(name, 0) for name in names]
     while sizes and not sizes[-1]:
         sizes.pop()
-    option = "register_tile" if is_register else "tile_sizes"
-    return replace(options, **{option: tuple(sizes)}) if sizes else options
+    return tuple(sizes)
 
 
 def tuning_store() -> TuningStore:
@@ -168,7 +180,7 @@ def tuning_store() -> TuningStore:
     Raises CacheRefused.
     """
     from gpucodegen import errors
-    from gpucodegen.tiling.tuning.store import TuningStore
+    from gpucodegen.tiling.tuning.records.store import TuningStore
 
     try:
         with cache.cache_folder(create=True) as folder:
@@ -214,7 +226,7 @@ def tuning_identity(
     checks around the same code, have no part in it, nor has where anything lies:
     machines that are alike have the same keys.
     """
-    from gpucodegen.tiling.tuning.store import tuning_key
+    from gpucodegen.tiling.tuning.records.lookup import tuning_key
 
     target, known = key
     arch = find(target).settled_arch(options)
@@ -237,6 +249,19 @@ def tuning_identity(
         known=known,
         situation=kind_of_situation(plain, _device(target, scope)),
     )
+
+
+def machine_identity(target: str, threads: int | None) -> str:
+    """Key of the machine whose model trials correct, and of that model: this package.
+
+    The host with its caches and threads, or the device with its driver.
+    """
+    from gpucodegen.runtime.machine.processor import facts
+    from gpucodegen.runtime.storage.machine_code import kind_of_host
+    from gpucodegen.tiling.tuning.records.lookup import tuning_key
+
+    on = device_name(target) or (facts(), threads, kind_of_host())
+    return tuning_key(target=target, on=on, sources=cache.sources_content())
 
 
 def _device(target: str, scope: Scope) -> object:

@@ -1,8 +1,8 @@
 """Tuning: schedules timed in turn, the winner stored and looked up.
 
-- `schedules`: what of a function may vary
-- `holes`: what of a pipeline may
+- `choices`: what may vary, and the order of trials
 - `subject`: what is tuned, as data for other processes
+- `task`: the same with all that a tuning needs
 - `measuring`: schedules compared and timed
 - `effort`: how long it may take
 - `forecasts`: estimates, for a GPU that is not here

@@ -40,6 +40,10 @@ class Timing(Protocol):
         """The same of calls on the same arguments again and again."""
         ...
 
+    def told(self) -> str:
+        """What a user should know of how it was done; mostly nothing."""
+        ...
+
     def close(self) -> None:
         """Give back what is held."""
         ...

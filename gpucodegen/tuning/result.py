@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from gpucodegen.tiling.tuning.space import Point
     from gpucodegen.tiling.tuning.trials import Trial
-    from gpucodegen.tuning.holes import Holes
+    from gpucodegen.tuning.choices.holes import Holes
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +29,8 @@ class TuneResult:
     process.  ``holes``: of the pipeline that was tuned, if one was.  ``about``: what
     the store says of what was tuned.  ``agreement``: the rank correlation of what the
     model of the machine expects with the times; None where it expects nothing.
+    ``corrected``: that of the order in which they were tried, if earlier trials on this
+    machine correct the model; None where they do not.
     """
 
     function: str
@@ -40,6 +42,7 @@ class TuneResult:
     holes: Holes | None = None
     about: Mapping[str, Any] = field(default_factory=dict[str, Any])
     agreement: float | None = None
+    corrected: float | None = None
 
     @property
     def predicted_for(self) -> str:
@@ -144,6 +147,7 @@ class TuneResult:
             "note": self.note,
             "predicted_for": self.predicted_for,
             "agreement": self.agreement,
+            "corrected": self.corrected,
         }
 
 

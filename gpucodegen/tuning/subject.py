@@ -15,8 +15,8 @@ PACKAGES = "gpucodegen", "llvmlite", "numba", "numpy"
 
 if TYPE_CHECKING:
     from gpucodegen.program import Program
+    from gpucodegen.tuning.choices.holes import Holes
     from gpucodegen.tuning.final import Timing
-    from gpucodegen.tuning.holes import Holes
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,7 +141,7 @@ def identity_of(
     That of a ``pipeline`` with holes is another one for each pipeline.
     """
     from gpucodegen.compiling.winners import tuning_identity
-    from gpucodegen.tiling.tuning.store import tuning_key
+    from gpucodegen.tiling.tuning.records.lookup import tuning_key
 
     function = program[name]
     key = function.key_for(arguments)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,10 +18,12 @@ from gpucodegen.compiling import winners
 from gpucodegen.runtime.devices import inventory
 from gpucodegen.runtime.devices.inventory import Gpu
 from gpucodegen.tiling.tuning.trials import Status, Trial
-from gpucodegen.tuning import tune as tuning
+from gpucodegen.tuning import task
+from gpucodegen.tuning.choices.schedules import schedules
 from gpucodegen.tuning.forecasts.forecast import Forecast
 from gpucodegen.tuning.forecasts.reduced import reduced
-from gpucodegen.tuning.schedules import schedules
+from gpucodegen.tuning.subject import Subject
+from gpucodegen.tuning.task import Task
 from tests.made.tuned import PROGRAMS, Tuned, convolution, matmul, sums
 
 Point = Mapping[str, int]
@@ -63,8 +67,6 @@ def test_the_chosen_plan_is_twice_as_good_as_the_worst_legal_one(name: str) -> N
 class Fake:
     """Estimates and times of points: one beats all others."""
 
-    checked = ""
-
     def __init__(self, best: Point, status: Status) -> None:
         self.best, self.status = best, status
 
@@ -79,6 +81,9 @@ class Fake:
         return [[self._seconds(point)] * 24 for point in points]
 
     repeated = rounds
+
+    def told(self) -> str:
+        return ""
 
     def close(self) -> None:
         pass
@@ -95,7 +100,7 @@ def fake(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[..., None]
             status = Status.PREDICTED if gpu is None else Status.OK
             return Fake(best, status), ""
 
-        monkeypatch.setattr(tuning, "_timing", timing)
+        monkeypatch.setattr(Task, "timing", timing)
         monkeypatch.setattr(inventory, "gpus", lambda: (gpu,) if gpu else ())
         monkeypatch.setattr(inventory, "current_gpu", lambda: gpu)
 
@@ -204,6 +209,50 @@ def test_a_schedule_of_wrong_numbers_is_never_predicted(
     assert forecast.contest is not None
     forecast.contest.program = other
     assert forecast.trial({"stream.width": 2}).status is Status.WRONG
+
+
+CRASHING = """
+import os, time
+from gpucodegen.tuning.forecasts.forecast import Forecast
+
+class Crashing(Forecast):
+    def _estimate(self, point):
+        match point.get("stream.width"):
+            case 1: os._exit(3)
+            case 2: time.sleep(600)
+        return 1.0
+
+def crashing(program, name, arguments):
+    return Crashing(program, name, arguments, "sm_90")
+"""
+
+
+def test_an_estimate_that_crashes_or_hangs_is_a_trial(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("GPUCODEGEN_CACHE_DIR", str(tmp_path))
+    (tmp_path / "crashing_forecast.py").write_text(CRASHING)
+    monkeypatch.syspath_prepend(tmp_path)
+    crashing = importlib.import_module("crashing_forecast").crashing
+    of = Subject.of
+    monkeypatch.setattr(
+        Subject, "of", lambda *given: replace(of(*given), made=crashing)
+    )
+    monkeypatch.setattr(task, "EMULATION", 1.0)
+    widths = [{"stream.width": width} for width in (1, 2, 4)]
+    found = tuned(target="sim", candidates=widths, timeout=20.0)
+    assert [trial.status for trial in found.trials] == [
+        *(Status.PREDICTED, Status.CRASHED, Status.TIMEOUT, Status.PREDICTED)
+    ]
+    assert found.trials[1].reason == "the process ended with status 3"
+
+
+def test_on_what_numbers_were_compared_is_told() -> None:
+    compiled = gcg.compile(RELU.text, target="sim", tuned=False)
+    forecast = Forecast.of(compiled, "f", RELU.arguments(), arch="sm_90")
+    assert not forecast.told()
+    forecast.checked = "smaller arguments"
+    assert "on the emulated device, with smaller arguments" in forecast.told()
 
 
 def test_large_arguments_are_made_smaller_where_types_allow() -> None:

@@ -349,7 +349,9 @@ def test_show_tells_what_was_stored_and_how_surely(
     text = SHIFT.format(name="shown")
     result = gcg.tune(text, "shown", *squares(), candidates=[(8, 8)])
     interval = "2.00 times (95 %: 2.00 to 2.00) the default's speed"
-    assert f"stored: tile0=8, tile1=8: {interval}, in {result.place}" in str(result)
+    assert f"stored: tile0=8, tile1=8, order0=0: {interval}, in {result.place}" in str(
+        result
+    )
     assert main(["tune", "show", "shown"]) == 0
     assert f"{interval}, measured now" in capsys.readouterr().out
     assert main(["tune", "show", "shown", "--json"]) == 0

@@ -13,7 +13,7 @@ import gpucodegen as gcg
 from gpucodegen import errors
 from gpucodegen.cli import main
 from gpucodegen.compiling.winners import tuning_store
-from gpucodegen.tiling.tuning import claims
+from gpucodegen.tiling.tuning.records import claims
 from gpucodegen.tiling.tuning.space import Point
 from gpucodegen.tiling.tuning.trials import Status, Trial
 from gpucodegen.tuning.measuring.contained import Contained
@@ -46,7 +46,8 @@ ONLY_THREE = """func.func @only(%A: memref<48x48xf64>, %n: index) {
   return
 }"""
 Clock = Callable[[Point], float]
-WON = {"tile0": 8, "tile1": 0}
+DEFAULT = {"tile0": 0, "tile1": 0, "order0": 0}
+WON = {**DEFAULT, "tile0": 8}
 
 
 @pytest.fixture(autouse=True)
@@ -111,18 +112,17 @@ def test_no_final_is_held_while_another_process_measures_the_default(
     session.crown(WON, 2.0)
     with monkeypatch.context() as elsewhere:
         elsewhere.setattr(claims, "_host", lambda: "another machine")
-        assert session.claim({"tile0": 0, "tile1": 0})
+        assert session.claim(DEFAULT)
     result = gcg.tune(SHIFT, "shift", *matrices(), candidates=[(16,)])
     assert "another process measures the default" in str(result)
     assert session.store.winner(session.key).point == WON
 
 
 def test_times_are_multiples_of_the_default_that_is_stored() -> None:
-    default = {"tile0": 0, "tile1": 0}
     session = stored(SHIFT, "shift", *matrices())
-    session.remember(Trial(default, Status.OK, 100.0))
+    session.remember(Trial(DEFAULT, Status.OK, 100.0))
     result = gcg.tune(SHIFT, "shift", *matrices(), candidates=[(16,)])
-    (other,) = (trial for trial in result.trials if trial.point != default)
+    (other,) = (trial for trial in result.trials if trial.point != DEFAULT)
     assert other.seconds is not None
     assert 1.0 < other.seconds < 10_000.0
 

@@ -22,11 +22,12 @@ from gpucodegen.tiling.model.relations import model
 from gpucodegen.tiling.model.scop import loops
 from gpucodegen.tiling.proof.dependences import dependences
 from gpucodegen.tiling.proof.legality import check_tiling
-from gpucodegen.tiling.tuning import claims
-from gpucodegen.tiling.tuning.exchange import exported, merged, winner_in
+from gpucodegen.tiling.tuning.records import claims
+from gpucodegen.tiling.tuning.records.exchange import exported, merged, winner_in
+from gpucodegen.tiling.tuning.records.lookup import tuning_key
+from gpucodegen.tiling.tuning.records.store import TuningStore
 from gpucodegen.tiling.tuning.search import Measure, Outcome, Search, one_by_one
 from gpucodegen.tiling.tuning.space import Point, Space
-from gpucodegen.tiling.tuning.store import TuningStore, tuning_key
 from gpucodegen.tiling.tuning.strategies import after, given, local_search, sampled
 from gpucodegen.tiling.tuning.trials import Status, Trial
 
@@ -270,7 +271,7 @@ def test_an_interrupted_search_goes_on_as_if_it_had_not_been(tmp_path: Path):
 KILLED = """
 import sys, time
 from pathlib import Path
-from gpucodegen.tiling.tuning.store import TuningStore
+from gpucodegen.tiling.tuning.records.store import TuningStore
 session = TuningStore(Path(sys.argv[1])).session("key")
 session.claim({"i": 8})
 print("claimed", flush=True)

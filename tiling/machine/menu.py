@@ -69,6 +69,8 @@ def _numbers(name: str, value: object) -> dict[str, int]:
 class Menu:
     """The plans on offer for one kernel, with their estimated clocks.
 
+    ``family``: what else kernels have in common whose plans compare, in words.
+
     >>> menu = Menu(({"a": 1, "b": 1}, {"a": 2, "b": 2}), (9.0, 5.0))
     >>> menu.nearest({}), menu.nearest({"a": 1}), menu.nearest({"a": 1, "b": 2})
     (1, 0, 1)
@@ -78,6 +80,7 @@ class Menu:
 
     points: tuple[Point, ...]
     clocks: tuple[float, ...]
+    family: str = ""
 
     @property
     def names(self) -> frozenset[str]:

@@ -6,12 +6,9 @@
 - `strategies`: the order in which they are tried
 - `search`: the fastest within a budget
 - `verdict`: whether one is faster
+- `correction`: what trials teach the model
 - `ranks`: how well two orders agree
-- `store`: all trials in one file
-- `database`: that file, opened and checked
-- `rows`: what is written there
-- `claims`: which process measures what
-- `exchange`: the store as JSON
+- `records`: all of it in one file
 """
 
 from __future__ import annotations

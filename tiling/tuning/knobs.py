@@ -7,6 +7,7 @@ the compiler's own choice, so all zeros are the default schedule.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
@@ -23,6 +24,8 @@ K_BLOCKS = (64, 128, 256, 512, 1024)
 """Steps of a reduction block: powers of two up to what a second cache holds."""
 TILE_SIZES = (8, 16, 32, 64, 128, 256)
 """Iterations of a loop in a tile."""
+LOOPS = "loops"
+"""What is said of orders and fusions of loops, which stand beside tile sizes."""
 MOST_RANKED = 512
 """Points that are put in order."""
 
@@ -31,11 +34,12 @@ MOST_RANKED = 512
 class Knob:
     """The sizes of one nest that an option sets.
 
-    ``option``: the field of the options; empty where none reaches the nest, whose plan
-    is then the compiler's alone.  ``values`` of each size, in an order in which the
-    compiler's choice, 0, stands next to those most like it.  ``start``: sizes that are
-    worth a trial early.  ``menus``: the plans that the compiler chooses among; a point
-    that names a field of them is legal where one of them is like it.
+    ``option``: the field of the options, or `LOOPS` for those fields of a plan; empty
+    where none reaches the nest, whose plan is then the compiler's alone.  ``values`` of
+    each size, in an order in which the compiler's choice, 0, stands next to those most
+    like it.  ``start``: sizes that are worth a trial early.  ``menus``: the plans that
+    the compiler chooses among; a point that names a field of them is legal where one of
+    them is like it.
     """
 
     option: str
@@ -72,6 +76,26 @@ class Knob:
         if not self.menus:
             return None
         return sum(menu.clocks[menu.nearest(point)] for menu in self.menus)
+
+    def features(self, point: Point) -> dict[str, float]:
+        """What a point chooses, by name: its plans, each by its share of the clocks.
+
+        >>> menu = Menu(({"rows": 4}, {"rows": 6}), (9.0, 5.0), "f32: ")
+        >>> knob = Knob("register_tile", {}, {}, (menu,))
+        >>> knob.features({"rows": 0, "k_block": 64})
+        {'f32: rows=6': 1.0, 'k_block=64': 1.0}
+        """
+        plans = [(menu, menu.nearest(point)) for menu in self.menus]
+        total = sum(menu.clocks[n] for menu, n in plans) or 1.0
+        on_menus = {name for menu in self.menus for name in menu.names}
+        found: defaultdict[str, float] = defaultdict(float)
+        for menu, n in plans:
+            for name, size in menu.points[n].items():
+                found[f"{menu.family}{name}={size}"] += menu.clocks[n] / total
+        for name, size in point.items():
+            if size and name not in on_menus:
+                found[f"{name}={size}"] += 1.0
+        return dict(found)
 
     def ranked(self) -> tuple[Point, ...]:
         """Plans other than the model's choice, those of which it expects most first.
@@ -132,6 +156,7 @@ def register_knob(problem: Problem, machine: Machine, tiling: Tiling) -> Knob:
     menu = Menu(
         tuple({"rows": tile.rows, "columns": tile.columns} for tile in fitting),
         tuple(steps * tile_cycles(*shape, tile) for tile in fitting),
+        f"{problem.element_bits} bits: ",
     )
     return Knob("register_tile", values, {}, (menu,))
 
@@ -185,8 +210,10 @@ def joined(knobs: Sequence[Knob]) -> Knob:
     >>> joined([tile_knob([64, 64]), NOTHING]) == NOTHING
     True
     """
-    own = [knob for knob in knobs if knob.option != "tile_sizes"]
-    useful = [knob for knob in own or knobs if knob.option]
+    loops = [knob for knob in knobs if knob.option == LOOPS]
+    others = [knob for knob in knobs if knob.option != LOOPS]
+    own = [knob for knob in others if knob.option != "tile_sizes"]
+    useful = [*(knob for knob in own or others if knob.option), *loops]
     if not useful:
         return NOTHING
     found = useful[0]

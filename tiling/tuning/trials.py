@@ -75,7 +75,7 @@ def failed(point: Point, error: Exception) -> Trial:
 
 
 class TrialMemory(Protocol):
-    """Where trials are kept between searches; see `gpucodegen.tiling.tuning.store`."""
+    """Where trials are kept between searches; `store.Session` is one in a file."""
 
     def recall(self, point: Point) -> Trial | None:
         """The finished trial of this point."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from gpucodegen import errors
 from gpucodegen.options import Options
 from gpucodegen.passes.contraction.recognition.isolate import IsolateContractions
 from gpucodegen.passes.cpu.map_cpu import MapCpu
@@ -12,6 +13,7 @@ from gpucodegen.passes.loops.cells.carry_stores import CarryStores
 from gpucodegen.passes.loops.cells.contract_arrays import ContractArrays
 from gpucodegen.passes.loops.cells.privatize import Privatize
 from gpucodegen.passes.loops.iterations.coalesce import Coalesce
+from gpucodegen.passes.loops.order.asked import is_asked
 from gpucodegen.passes.loops.order.improve_locality import ImproveLocality
 from gpucodegen.passes.loops.scatter.partial_updates import PartialUpdates
 from gpucodegen.passes.loops.tiling.tile import Tile
@@ -53,11 +55,16 @@ def _contractions(options: Options) -> list[ModulePass]:
 
 def _order(options: Options, threads: int) -> list[ModulePass]:
     """Given tiles, or loops for the caches; ``exact`` programs run as written."""
+    plan = [pair for pair in options.plan if is_asked(pair[0])]
+    if plan and (options.tile_sizes or options.exact):
+        hint = "Ask for orders and fusions without exact and tile_sizes"
+        raise errors.InvalidOption(name="plan", value=dict(plan), hint=hint)
     if options.tile_sizes:
         return [Tile(options.tile_sizes, options.reassociate, fewer=True)]
     if options.exact:
         return []
-    return [ImproveLocality(threads=threads), ContractArrays()]
+    asked = tuple(item for pair in plan for item in pair)
+    return [ImproveLocality(threads=threads, plan=asked), ContractArrays()]
 
 
 def _time_tiles(options: Options, host: Cpu, threads: int) -> list[ModulePass]:

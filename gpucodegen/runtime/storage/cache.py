@@ -98,6 +98,7 @@ def package_stamp(name: str) -> tuple[str, int, int]:
     return spec.origin, status.st_size, status.st_mtime_ns
 
 
+@cache
 def package_version(name: str) -> str:
     """The version of an installed package, from the name of its folder of metadata.
 

@@ -85,6 +85,12 @@ class Forecast:
         """The same: where arguments lie is not part of an estimate."""
         return self.rounds(points)
 
+    def told(self) -> str:
+        """On what numbers were compared, if they were."""
+        if not self.checked:
+            return ""
+        return f"numbers were compared on the emulated device, with {self.checked}"
+
     def close(self) -> None:
         """Nothing is held."""
 

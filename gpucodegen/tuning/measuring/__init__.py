@@ -6,6 +6,7 @@
 - `contest`: schedules timed in turn
 - `agreement`: whether they leave the same numbers
 - `contained`: a contest in a process of its own
+- `crew`: other processes that compile for it
 - `hired`: trials in the workers of an executor
 - `worker`: that process
 """

@@ -80,17 +80,30 @@ class Contained:
     def trial(self, point: Point) -> Trial:
         """The trial of one point, alone."""
         try:
-            return self._ask("trial", point, self.timeout)
+            return self._ask("trial", point, timeout=self.timeout)
         except TrialError as error:
             return failed(point, error)
 
+    def prepare(self, point: Point) -> None:
+        """Compile a point there.  Raises TrialError, and what compiling raises."""
+        self._ask("prepare", point, timeout=self.timeout)
+
     def rounds(self, points: Sequence[Point]) -> list[list[float]]:
         """Seconds of calls of each point.  Raises TrialError."""
-        return self._ask("rounds", points, self.timeout * len(points))
+        return self._ask("rounds", points, timeout=self.timeout * len(points))
 
     def repeated(self, points: Sequence[Point]) -> list[list[float]]:
         """The same of calls on the same arguments again and again."""
-        return self._ask("repeated", points, self.timeout * len(points))
+        return self._ask("repeated", points, timeout=self.timeout * len(points))
+
+    def told(self) -> str:
+        """What a user should know of how it was done; nothing after a crash."""
+        try:
+            return (
+                "" if self.worker is None else self._ask("told", timeout=self.timeout)
+            )
+        except TrialError:
+            return ""
 
     def __del__(self) -> None:
         self.close()
@@ -101,8 +114,8 @@ class Contained:
             self.worker.end()
             self.worker = None
 
-    def _ask(self, method: str, argument: object, timeout: float) -> Any:
-        self.start().send(pickle.dumps((method, argument)))
+    def _ask(self, method: str, *arguments: object, timeout: float) -> Any:
+        self.start().send(pickle.dumps((method, arguments)))
         return self._answer(timeout)
 
     def _answer(self, timeout: float) -> Any:

@@ -14,12 +14,14 @@ from typing import TYPE_CHECKING, Any, Self, cast
 from gpucodegen.compiling.winners import Point, with_point
 from gpucodegen.program_text import of_module
 from gpucodegen.tiling.tuning.trials import Identity, Trial, WrongResult
+from gpucodegen.tiling.tuning.verdict import gain
 from gpucodegen.tuning.measuring.agreement import difference
 from gpucodegen.tuning.measuring.arguments import copied
 from gpucodegen.tuning.measuring.clocks import Clock, Watch
 from gpucodegen.tuning.measuring.rotation import Rotation
 
 if TYPE_CHECKING:
+    from gpucodegen.calls.function import Function
     from gpucodegen.ir.types import Type
     from gpucodegen.program import Program
 
@@ -44,7 +46,9 @@ class Contest:
     All schedules get the same copies, as times depend on where arrays lie, with their
     first contents before each timing.  What a schedule leaves in them, and returns, is
     compared with what the default leaves.  ``base``: seconds of the default when it was
-    first timed.  ``best``: the least time so far, as a part of the default's.
+    first timed.  ``best``: the least time so far, as a part of the default's, that
+    noise does not explain.
+    ``ready``: what is compiled and did not run yet.
     """
 
     program: Program
@@ -52,6 +56,7 @@ class Contest:
     rotation: Rotation
     clock: Clock
     launches: dict[Identity, Launch] = field(default_factory=dict[Identity, "Launch"])
+    ready: dict[Identity, Launch] = field(default_factory=dict[Identity, "Launch"])
     expected: tuple[Any, ...] | None = None
     base: float = 0.0
     best: float = 1.0
@@ -91,8 +96,16 @@ class Contest:
         pairs = zip(mine, theirs, strict=True)
         ratio = statistics.median(one / other for one, other in pairs)
         self.base = self.base or statistics.median(theirs)
-        self.best = min(self.best, ratio)
+        surely = gain(mine, theirs).low
+        self.best = min(self.best, 1 / surely) if surely else self.best
         return ratio * self.base
+
+    def prepare(self, point: Point) -> None:
+        """Compile a schedule, which is not run."""
+        key = _key(point)
+        if key not in self.launches:
+            made = self.ready[key] = self._compiled(point)
+            compile_kernels(made, self.rotation.sets[0])
 
     def check(self, point: Point) -> None:
         """Run a schedule once.  Raises WrongResult as `seconds` does."""
@@ -108,6 +121,10 @@ class Contest:
     def repeated(self, points: Sequence[Point]) -> list[list[float]]:
         """The same of calls on the same arguments again and again."""
         return self._rounds(points, self._timed_again)
+
+    def told(self) -> str:
+        """Nothing: schedules are timed on the arguments of the call."""
+        return ""
 
     def close(self) -> None:
         """Nothing is held."""
@@ -138,12 +155,12 @@ class Contest:
 
     def _launch(self, point: Point) -> Launch:
         """The call of a point on a set of arguments; its numbers were compared."""
-        key = tuple(sorted((name, size) for name, size in point.items() if size))
+        key = _key(point)
         if key in self.launches:
             return self.launches[key]
         if key and self.expected is None:
             self._launch(DEFAULT)
-        launch = self._compiled(point)
+        launch = self.ready.pop(key, None) or self._compiled(point)
         self.rotation.reset(1)
         left = self._left(launch(*self.rotation.sets[0]))
         if self.expected is None:
@@ -153,13 +170,9 @@ class Contest:
         self.launches[key] = launch
         return launch
 
-    def _compiled(self, point: Point) -> Launch:
+    def _compiled(self, point: Point) -> Any:
         """The function with the schedule of a point."""
-        from gpucodegen.program import Program
-
-        base = replace(self.program[self.name].options, tuned=False)
-        module = self.program.module
-        return Program(of_module(module), with_point(base, point))[self.name]
+        return scheduled(self.program, self.name, point)
 
     def _left(self, result: Any) -> tuple[Any, ...]:
         """All numbers that a call leaves: in its arguments, and as its results."""
@@ -204,3 +217,32 @@ class Contest:
 
 def _since(begun: float) -> float:
     return time.perf_counter() - begun
+
+
+def scheduled(program: Program, name: str, point: Point) -> Function:
+    """A function with the schedule of a point.
+
+    Its module has a text, so that what becomes of it is kept on disk.
+    """
+    from gpucodegen.program import Program
+
+    source = of_module(program.module)
+    source = replace(source, text=str(program.module), allow_unregistered=True)
+    base = replace(program[name].options, tuned=False)
+    return Program(source, with_point(base, point))[name]
+
+
+def compile_kernels(function: Function, arguments: Sequence[Any]) -> None:
+    """Compile all that a call of a function on the host runs, and run nothing."""
+    from gpucodegen.compiling.targets.registry import find
+
+    function.bind(*arguments)
+    made = function.executable()
+    engine = find(made.target).engine()
+    for spec in made.kernels:
+        engine.launcher(spec)
+
+
+def _key(point: Point) -> Identity:
+    """What a point asks for; sizes of 0 ask nothing."""
+    return tuple(sorted((name, size) for name, size in point.items() if size))

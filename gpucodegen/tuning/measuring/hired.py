@@ -1,18 +1,22 @@
 """Trials in a worker of an executor, whose schedules run in a process beside it.
 
-Comes in: a pickled subject and a point.  Goes out: the trial.  A thread of a worker
-keeps its process until it is given another subject, or ends.
+Comes in: a subject and points.  Goes out: the trials.  A thread of a worker keeps its
+process until it is given another subject, or ends.
 """
 
 from __future__ import annotations
 
 import pickle
 import threading
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Protocol, cast
 
 from gpucodegen.tuning.measuring.contained import Contained, Tunable
 
 if TYPE_CHECKING:
+    from concurrent.futures import Executor
+
+    from gpucodegen.tiling.tuning.search import MeasureAll
     from gpucodegen.tiling.tuning.space import Point
     from gpucodegen.tiling.tuning.trials import Trial
 
@@ -59,3 +63,23 @@ def _begun(pickled: bytes, timeout: float) -> Timer:
         return Contained.begun(pickled, timeout)
     subject: Tunable = pickle.loads(pickled)  # noqa: S301  (made by this package)
     return cast("Timer", subject.contest())
+
+
+def by_executor(
+    executor: Executor, pickled: Callable[[], bytes], timeout: float
+) -> MeasureAll:
+    """Trials as an executor has them done, several at a time.
+
+    ``pickled``: the subject, as it is sent with each of some points.
+    """
+
+    def measure(points: Sequence[Point]) -> Iterator[Trial]:
+        from concurrent.futures import as_completed
+
+        sent = pickled()
+        asked = [
+            executor.submit(measured, sent, dict(point), timeout) for point in points
+        ]
+        yield from (future.result() for future in as_completed(asked))
+
+    return measure

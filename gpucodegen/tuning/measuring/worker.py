@@ -35,8 +35,8 @@ def serve(requests: BinaryIO, answers: BinaryIO) -> None:
             if contest is None:
                 contest, answer = request.contest(), None
             else:
-                method, argument = request
-                answer = getattr(contest, method)(argument)
+                method, arguments = request
+                answer = getattr(contest, method)(*arguments)
         except Exception as error:  # noqa: BLE001  (the parent raises it)
             answer = _sendable(error)
         pickle.dump(answer, answers)

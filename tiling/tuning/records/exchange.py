@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping
 from math import isfinite
 from typing import TYPE_CHECKING, Any
 
-from gpucodegen.tiling.tuning.rows import (
+from gpucodegen.tiling.tuning.records.rows import (
     LARGEST,
     Winner,
     point_text,
@@ -23,7 +23,7 @@ from gpucodegen.tiling.tuning.rows import (
 from gpucodegen.tiling.tuning.trials import Status, Trial
 
 if TYPE_CHECKING:
-    from gpucodegen.tiling.tuning.store import TuningStore
+    from gpucodegen.tiling.tuning.records.store import TuningStore
 
 FORM = "gpucodegen tuned schedules, form 1"
 RUN = {Status.OK.value, Status.PREDICTED.value}

@@ -11,15 +11,14 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
-from gpucodegen.tiling.tuning.claims import may_take, owner
-from gpucodegen.tiling.tuning.database import connection, reading
-from gpucodegen.tiling.tuning.rows import (
+from gpucodegen.tiling.tuning.records.claims import may_take, owner
+from gpucodegen.tiling.tuning.records.database import connection
+from gpucodegen.tiling.tuning.records.rows import (
     Winner,
     point_text,
     read_trial,
@@ -34,17 +33,7 @@ if TYPE_CHECKING:
     from gpucodegen.tiling.tuning.space import Point
 
 _RUNNING = "running"
-_TABLES = "trial", "winner", "subject"
-
-
-def tuning_key(**parts: object) -> str:
-    """A stable digest of everything that makes a measurement comparable.
-
-    >>> tuning_key(ir="...", device="cpu") == tuning_key(device="cpu", ir="...")
-    True
-    """
-    text = json.dumps({name: str(part) for name, part in parts.items()}, sort_keys=True)
-    return sha256(text.encode()).hexdigest()
+_TABLES = "trial", "winner", "subject", "expectation"
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,20 +78,6 @@ class TuningStore:
         with self.connection() as database:
             row = database.execute(query, (key,)).fetchone()
         return None if row is None else read_winner(*row)
-
-    def first_known(self, keys: Sequence[str]) -> tuple[str, Winner | None] | None:
-        """The first of some keys of which anything is known, and its winner.
-
-        Calls wait for it, so that a file which is damaged elsewhere stays as it is.
-        """
-        import sqlite3
-
-        try:
-            with reading(self.path) as database:
-                return _first_known(database, keys)
-        except sqlite3.DatabaseError:
-            with self.connection() as database:
-                return _first_known(database, keys)
 
     def subjects(self) -> dict[str, dict[str, Any]]:
         """What was tuned: of each key what it stands for, the latest last."""
@@ -219,20 +194,3 @@ class Session:
 
     def _place(self, point: Point) -> tuple[str, str]:
         return self.key, point_text(point)
-
-
-def _first_known(
-    database: sqlite3.Connection, keys: Sequence[str]
-) -> tuple[str, Winner | None] | None:
-    places = ",".join("?" * len(keys))
-    winners = f"select key, point, gain, since from winner where key in ({places})"  # noqa: S608
-    timed = (
-        f"select distinct key from trial where key in ({places})"  # noqa: S608
-        " and seconds is not null"
-    )
-    rows = {key: row for key, *row in database.execute(winners, keys)}
-    known = {key for (key,) in database.execute(timed, keys)} | rows.keys()
-    first = next((key for key in keys if key in known), None)
-    if first is None:
-        return None
-    return first, read_winner(*rows[first]) if first in rows else None

@@ -6,9 +6,11 @@ import json
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from gpucodegen.tiling.tuning.space import Point
-from gpucodegen.tiling.tuning.trials import Status, Trial
+if TYPE_CHECKING:
+    from gpucodegen.tiling.tuning.space import Point
+    from gpucodegen.tiling.tuning.trials import Trial
 
 LARGEST = 2**63 - 1
 """The largest size, and number of seconds, that a database is given."""
@@ -57,6 +59,8 @@ def read_trial(
     text: str, status: str, seconds: float | None, reason: str
 ) -> Trial | None:
     """A row as a trial; None if it is not one that the store wrote."""
+    from gpucodegen.tiling.tuning.trials import Status, Trial
+
     point = read_point(text)
     with suppress(ValueError):
         return None if point is None else Trial(point, Status(status), seconds, reason)

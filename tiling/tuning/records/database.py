@@ -10,7 +10,7 @@ from collections.abc import Generator
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 
-VERSION = 3
+VERSION = 4
 """Form of the file, and what is meant by its rows."""
 _DAMAGED = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
 _SCHEMA = f"""
@@ -22,9 +22,16 @@ create table if not exists trial (
     seconds real, reason text not null, owner text not null, since real not null,
     primary key (key, point)
 ) without rowid;
+create index if not exists timed on trial (key) where seconds is not null;
 create table if not exists winner (
     key text primary key, point text not null, gain real not null, since real not null
 ) without rowid;
+create table if not exists expectation (
+    key text not null, point text not null, machine text not null,
+    clocks real not null, features text not null,
+    primary key (key, point)
+) without rowid;
+create index if not exists taught on expectation (machine);
 pragma user_version = {VERSION};
 """
 

@@ -8,8 +8,8 @@ point.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from operator import index
+from dataclasses import dataclass, field, replace
+from operator import index, itemgetter
 from typing import TYPE_CHECKING, Any
 from warnings import catch_warnings, simplefilter
 
@@ -17,7 +17,9 @@ from gpucodegen import errors
 from gpucodegen.compiling.targets.registry import find
 from gpucodegen.compiling.winners import Point, with_point
 from gpucodegen.options import Options
+from gpucodegen.passes.loops.order.asked import is_asked
 from gpucodegen.runtime.host.parameters import alignments, specialized
+from gpucodegen.tiling.tuning.correction import Correction
 
 if TYPE_CHECKING:
     from gpucodegen.compiling.lowering import Key
@@ -28,6 +30,13 @@ if TYPE_CHECKING:
     from gpucodegen.tiling.tuning.space import Space
 
 
+ORDERING = "tile", "improve-locality"
+"""Passes that carry out tile sizes, or orders and fusions of loops."""
+REFUSALS = (
+    errors.IllegalTransformation,
+    errors.InvalidOption,
+    errors.InvalidPassOption,
+)
 PRUNED = 2.0
 """Times the default's clocks by the model beyond which a schedule is not tried."""
 
@@ -38,12 +47,14 @@ class Schedules:
 
     ``refusal``: why the compiler refuses a point, or None.  ``space``: points that are
     legal and worth a trial.  ``default``: the point of the compiler's own choices.
-    ``where``: which other points a caller wants.
+    ``where``: which other points a caller wants.  ``correction``: of the model, by
+    earlier trials on this machine.
     """
 
     knob: Knob
     refusal: Callable[[Point], str | None]
     where: Callable[[Point], bool] | None = None
+    correction: Correction = field(default_factory=Correction)
 
     @property
     def space(self) -> Space:
@@ -73,12 +84,19 @@ class Schedules:
         The default, and what the model ranks behind it.  Left out is what it expects to
         take more than `PRUNED` times as long as the default.
         """
-        knob = self.knob
-        points = knob.ranked()
-        most = PRUNED * (knob.clocks(self.default) or 0.0)
-        kept = [point for point in points if (knob.clocks(point) or 0.0) <= most]
-        first = (self.default, knob.start) if knob.start else (self.default,)
-        return (*first, *kept), len(points) - len(kept)
+        knob, most = self.knob, PRUNED * (self.clocks(self.default) or 0.0)
+        found = [(self.clocks(point) or 0.0, point) for point in knob.ranked()]
+        points = sorted(found, key=itemgetter(0))
+        kept = [point for clocks, point in points if clocks <= most]
+        starts = [{**self.default, **knob.start}] if knob.start else []
+        return (self.default, *starts, *kept), len(points) - len(kept)
+
+    def clocks(self, point: Point) -> float | None:
+        """What the corrected model expects of a point; None where there is no model."""
+        expected = self.knob.clocks(point)
+        if expected is None or not self.correction.weights:
+            return expected
+        return expected * self.correction.factor(self.knob.features(point))
 
     def point_of(self, sizes: Sequence[int] | Mapping[str, int]) -> Point:
         """Sizes by their names; those left out are the compiler's choice.
@@ -88,6 +106,7 @@ class Schedules:
         names = list(self.knob.values)
         try:
             if not isinstance(sizes, Mapping):
+                names = [name for name in names if not is_asked(name)]
                 extra = [f"tile{depth}" for depth in range(len(names), len(sizes))]
                 names += [] if self.knob.option == "register_tile" else extra
                 sizes = dict(zip(names[: len(sizes)], sizes, strict=True))
@@ -116,15 +135,22 @@ def schedules(program: Program, name: str, arguments: Sequence[Any]) -> Schedule
     with catch_warnings():
         simplefilter("ignore")  # compiling tells them
         module = mapping.front(program.module, name)
-        knobs = mapping.knobs(module)
-        before_tiling = mapping.before_tiling(module)
-        knobs = knobs or mapping.tile((1,)).knobs(before_tiling)
+        tiled = replace(options, tile_sizes=(1,))
+        before_tiling = mapping.before(module, tiled)
+        found = [*mapping.knobs(module), *mapping.ordering(tiled).knobs(before_tiling)]
+    before_order: list[Module] = []
 
     def refusal(point: Point) -> str | None:
-        sizes = with_point(function.options, point).tile_sizes
-        return mapping.refusal(before_tiling, sizes) if sizes else None
+        asked = with_point(options, point)
+        if asked.tile_sizes:
+            return mapping.refusal(before_tiling, asked)
+        if not any(is_asked(field) for field, _ in asked.plan):
+            return None
+        if not before_order:
+            before_order.append(mapping.before(module, asked))
+        return mapping.refusal(before_order[0], asked)
 
-    return Schedules(joined(knobs), refusal)
+    return Schedules(joined(found), refusal)
 
 
 def affine_nests(program: Program, name: str, arguments: Sequence[Any]) -> Module:
@@ -156,42 +182,41 @@ class _Mapping:
         passes = front_passes(name, types, self.options.handlers, alignments=aligned)
         return run_pipeline(reachable(module, name), passes, verify=False)
 
-    def passes(self, sizes: tuple[int, ...] = ()) -> list[ModulePass]:
-        """Those that map the nests, with tiles of given sizes."""
+    def passes(self, options: Options) -> list[ModulePass]:
+        """Those that map the nests."""
         from gpucodegen.compiling.pipeline import mapping_passes
 
-        options = replace(self.options, tile_sizes=sizes, verify=False)
-        return mapping_passes(self.key[0], options)
+        return mapping_passes(self.key[0], replace(options, verify=False))
 
     def knobs(self, module: Module) -> list[Knob]:
         """What the passes report of the nests that they map in ways of their own."""
         found: list[Knob] = []
-        for pass_ in self.passes():
+        for pass_ in self.passes(replace(self.options, tile_sizes=())):
             found += pass_.knobs(module)
             module = pass_.apply(module)
         return found
 
-    def before_tiling(self, module: Module) -> Module:
-        """The nests as the pass sees them that tiles."""
+    def before(self, module: Module, options: Options) -> Module:
+        """The nests as the pass sees them that tiles or orders them."""
         from gpucodegen.passes.framework.base import run_pipeline
 
-        passes = self.passes((1,))
-        return run_pipeline(module, passes[: _tiling(passes)], verify=False)
+        passes = self.passes(options)
+        return run_pipeline(module, passes[: _ordering(passes)], verify=False)
 
-    def tile(self, sizes: tuple[int, ...]) -> ModulePass:
-        """The pass that tiles."""
-        passes = self.passes(sizes)
-        return passes[_tiling(passes)]
+    def ordering(self, options: Options) -> ModulePass:
+        """The pass that tiles or orders them."""
+        passes = self.passes(options)
+        return passes[_ordering(passes)]
 
-    def refusal(self, module: Module, sizes: tuple[int, ...]) -> str | None:
-        """Why compiling with these tile sizes fails, or None."""
+    def refusal(self, module: Module, options: Options) -> str | None:
+        """Why compiling with such tiles, orders or fusions fails, or None."""
         try:
-            self.tile(sizes).apply(module)
-        except errors.IllegalTransformation as refused:
+            self.ordering(options).apply(module)
+        except REFUSALS as refused:
             return refused.message
         return None
 
 
-def _tiling(passes: Sequence[ModulePass]) -> int:
-    """The number of the pass that carries out tile sizes."""
-    return next(n for n, pass_ in enumerate(passes) if pass_.name == "tile")
+def _ordering(passes: Sequence[ModulePass]) -> int:
+    """The number of the pass that carries out tile sizes, orders and fusions."""
+    return next(n for n, one in enumerate(passes) if one.name in ORDERING)

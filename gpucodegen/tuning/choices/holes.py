@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any
 
 from gpucodegen import errors
 from gpucodegen.tiling.tuning.trials import Identity, Status, Trial, identity
-from gpucodegen.tuning.measuring.contest import Contest, Launch
-from gpucodegen.tuning.schedules import Schedules
+from gpucodegen.tuning.choices.schedules import Schedules
+from gpucodegen.tuning.measuring.contest import Contest
 
 if TYPE_CHECKING:
     from gpucodegen.compiling.winners import Point
@@ -141,7 +141,7 @@ class PipelineContest(Contest):
 
     holes: Holes | None = None
 
-    def _compiled(self, point: Point) -> Launch:
+    def _compiled(self, point: Point) -> Any:
         """The function after the passes of a point."""
         from gpucodegen.program import Program
         from gpucodegen.program_text import of_module

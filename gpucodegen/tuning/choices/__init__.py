@@ -1,0 +1,8 @@
+"""What may vary in a call that is tuned, and in which order it is tried.
+
+- `schedules`: the compiler's own knobs
+- `holes`: those of a pipeline
+- `order`: the points of a search
+"""
+
+from __future__ import annotations

@@ -1,0 +1,89 @@
+"""The points of a search, in the order in which they are tried.
+
+Comes in: what may vary, and what the caller wants of it.  Goes out: a space and a
+strategy, which begins with the default schedule.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from gpucodegen.tiling.tuning import strategies
+from gpucodegen.tiling.tuning.space import Space
+from gpucodegen.tuning.choices.schedules import PRUNED
+
+if TYPE_CHECKING:
+    from gpucodegen.tiling.tuning.space import Point
+    from gpucodegen.tuning.choices.holes import Holes
+    from gpucodegen.tuning.choices.schedules import Schedules
+
+Candidates = Sequence[Sequence[int] | Mapping[str, int]]
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """Which points are tried, and when.
+
+    ``space``: what may be tried at all.  ``note``: what the model keeps from it.
+    """
+
+    space: Space
+    strategy: strategies.Strategy
+    note: str = ""
+
+    @staticmethod
+    def of(
+        found: Schedules,
+        holes: Holes | None,
+        candidates: Candidates | None,
+        sampler: Any,
+        trials: int,
+        width: int,
+    ) -> Order:
+        """The order of at most so many trials, ``width`` of them at a time.
+
+        ``candidates`` and the points of a pipeline, if they are few, are tried as they
+        come; so are the plans of a GPU's kernels, in the order of the model.  All else
+        is searched, by the ``sampler`` or from one point to better neighbours.
+        """
+        ranked, left_out = found.ranked
+        points = _given(found, holes, candidates, trials)
+        space = found.space
+        if points is not None:
+            space = Space(found.knob.values, found.objection)
+            rest = strategies.given(points, width=width)
+        elif sampler is not None:
+            rest = strategies.sampled(space, ranked[:1], sampler, width=width)
+        elif found.knob.option == "plan":
+            rest = strategies.given(ranked, width=width)
+        else:
+            rest = strategies.local_search(
+                space, ranked, width=width, model=found.clocks
+            )
+        note = "" if candidates is not None else _left_out(left_out)
+        return Order(space, strategies.after(found.default, rest), note)
+
+
+def _given(
+    found: Schedules,
+    holes: Holes | None,
+    candidates: Candidates | None,
+    trials: int,
+) -> Sequence[Point] | None:
+    """Points to try instead of searching: given ones, or all of a pipeline if few."""
+    if candidates is not None:
+        return [found.default, *map(found.point_of, candidates)]
+    if holes and holes.count < trials:
+        return [found.default, *holes.points()]
+    return None
+
+
+def _left_out(count: int) -> str:
+    if not count:
+        return ""
+    return (
+        f"left out: {count} schedules that the model of the machine expects to take"
+        f" more than {PRUNED:.0f} times as long as the default"
+    )

@@ -1,0 +1,215 @@
+"""A call that is tuned: its program, what of it may vary, and where trials are kept."""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from gpucodegen import errors
+from gpucodegen.api import compile as compile_source
+from gpucodegen.compiling.stored import call_of
+from gpucodegen.compiling.winners import (
+    SHAPES,
+    TUNED_OPTIONS,
+    Scope,
+    machine_identity,
+    tuning_store,
+)
+from gpucodegen.runtime.machine.processor import processors
+from gpucodegen.tiling.tuning.correction import Correction
+from gpucodegen.tiling.tuning.records.lessons import keep, taught
+from gpucodegen.tuning.choices.holes import Holes
+from gpucodegen.tuning.choices.schedules import Schedules, schedules
+from gpucodegen.tuning.forecasts.basis import is_emulated, on_host, predicted_for
+from gpucodegen.tuning.measuring.contained import Contained
+from gpucodegen.tuning.measuring.crew import Compiling, Crew
+from gpucodegen.tuning.subject import Subject
+from gpucodegen.tuning.work import work_of
+
+if TYPE_CHECKING:
+    import os
+
+    from gpucodegen.dialects.builtin import Module
+    from gpucodegen.program import Program
+    from gpucodegen.tiling.tuning.records.store import Session
+    from gpucodegen.tiling.tuning.space import Point
+    from gpucodegen.tiling.tuning.trials import Trial
+    from gpucodegen.tuning.final import Timing
+
+MANY = 8
+"""Trials for which it pays to begin more processes."""
+EMULATION = 10.0
+"""Times as long that a trial may take whose schedule is emulated."""
+Values = Mapping[str, Sequence[int]]
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What a caller wants besides the options of the compiler, as `tune` has it."""
+
+    shapes: str = SHAPES[0]
+    arch: str = ""
+    pipeline: str = ""
+    values: Values | None = None
+    where: Callable[[Point], bool] | None = None
+
+    @property
+    def holes(self) -> Holes | None:
+        """Those of the pipeline that is tuned, if one is.  Raises InvalidOption."""
+        if self.pipeline:
+            return Holes.of(self.pipeline, self.values)
+        if self.values is not None:
+            hint = "Pass a pipeline with holes for them too"
+            raise errors.InvalidOption(name="values", value=self.values, hint=hint)
+        return None
+
+    def scope(self, target: str, arguments: Sequence[Any]) -> Scope:
+        """For what the result holds.  Raises InvalidOption."""
+        if self.shapes not in SHAPES:
+            hint = f"Pass {errors.one_of(SHAPES)}"
+            raise errors.InvalidOption(name="shapes", value=self.shapes, hint=hint)
+        predicted = predicted_for(target, self.arch, arguments)
+        if predicted and self.pipeline:
+            hint = (
+                "Tune a pipeline where its kernels run: nothing predicts what it makes"
+            )
+            raise errors.InvalidOption(name="pipeline", value=self.pipeline, hint=hint)
+        return Scope(self.shapes, predicted)
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """A function of a program called with ``arguments``, and all that tunes it.
+
+    ``found``: what may vary.  ``session``: the memory of its trials.  ``about``: what
+    the store tells of it.  ``machine``: whose model its trials correct; "": none's.
+    """
+
+    program: Program
+    arguments: tuple[Any, ...]
+    subject: Subject
+    holes: Holes | None
+    found: Schedules
+    session: Session
+    about: Mapping[str, Any]
+    machine: str = ""
+
+    @staticmethod
+    def of(
+        source: str | os.PathLike[str] | Module,
+        name: str,
+        arguments: tuple[Any, ...],
+        asked: Asked,
+        options: Mapping[str, Any],
+    ) -> Task:
+        """The task of a call; the store is told of it.  Raises InvalidOption."""
+        _check_options(options)
+        chosen: dict[str, Any] = {"target": "cpu", **options, "tuned": False}
+        scope, holes = asked.scope(chosen["target"], arguments), asked.holes
+        if scope.predicted_for:
+            if asked.arch or not is_emulated(chosen["target"], arguments):
+                chosen["arch"] = scope.predicted_for
+            chosen["target"], arguments = "sim", tuple(map(on_host, arguments))
+        program = compile_source(source, **chosen)
+        found = (
+            holes.schedules(program.module)
+            if holes
+            else schedules(program, name, arguments)
+        )
+        subject = Subject.of(program, name, arguments, holes, scope)
+        session = tuning_store().session(subject.identity)
+        about = _about(program, subject, arguments)
+        session.describe(about)
+        session.forgive(found.default)  # it may have been arguments, or the machine
+        known = session.recall(found.default)
+        subject = replace(subject, base=known.seconds or 0.0) if known else subject
+        machine = ""
+        if not (holes or scope.predicted_for):
+            machine = machine_identity(about["target"], subject.options.threads)
+            lessons = taught(session.store, machine, besides=session.key)
+            found = replace(found, correction=Correction.of(lessons))
+        found = replace(found, where=asked.where)
+        return Task(program, arguments, subject, holes, found, session, about, machine)
+
+    @property
+    def default(self) -> Point:
+        """The point of the compiler's own choices."""
+        return self.found.default
+
+    def pickled(self) -> bytes:
+        """The subject for other processes, with what the default took in the first."""
+        known = self.session.recall(self.default)
+        base = (known and known.seconds) or 0.0
+        return pickle.dumps(replace(self.subject, base=base))
+
+    def teach(self, trials: Iterable[Trial]) -> None:
+        """Keep what the model expected of trials, for later tunings on this machine."""
+        knob = self.found.knob
+        expected = [
+            (trial.point, knob.features(trial.point), clocks)
+            for trial in trials
+            if trial.seconds and (clocks := knob.clocks(trial.point))
+        ]
+        if self.machine and expected:
+            keep(self.session, self.machine, expected)
+
+    def patience(self, timeout: float) -> float:
+        """Seconds that a trial may take, where one that is timed may take so many."""
+        return timeout * (EMULATION if self.about["predicted_for"] else 1.0)
+
+    def crew(self, workers: int, trials: int) -> int:
+        """Processes that compile schedules, the one that measures among them.
+
+        They pay where several points are compiled for the host.
+        """
+        is_timed = self.machine and self.about["target"] == "cpu"
+        return min(workers, processors()) if is_timed and trials >= MANY else 1
+
+    def crewed(self, timing: Timing, crew: int) -> Crew | None:
+        """The process that measures and others that compile; None: it has to do."""
+        if crew < 2 or not isinstance(timing, Contained):
+            return None
+        try:
+            helper = replace(self.subject, made=Compiling)
+            return Crew.of(timing, helper, crew - 1)
+        except Exception:  # noqa: BLE001  (then it is slower)
+            return None
+
+    def timing(self, patience: float) -> tuple[Timing, str]:
+        """What times schedules, and why it does so in this process if it has to.
+
+        ``patience``: seconds for a trial in a process of its own; 0: in this one.
+        """
+        if not patience:
+            return self.subject.timing(self.program, self.arguments), ""
+        try:
+            return Contained.of(self.subject, patience), ""
+        except Exception as problem:  # noqa: BLE001  (what is wrong here is raised here)
+            why = f"{type(problem).__name__}: {problem}"
+        note = (
+            f"schedules ran in this process, since another one cannot run them: {why}"
+        )
+        return self.subject.timing(self.program, self.arguments), note
+
+
+def _check_options(options: Mapping[str, object]) -> None:
+    """Raise InvalidOption for what tuning itself chooses."""
+    for name in TUNED_OPTIONS:
+        if options.get(name):
+            hint = "Tuning chooses it; pass candidates= to try some and no others"
+            raise errors.InvalidOption(name=name, value=options[name], hint=hint)
+
+
+def _about(
+    program: Program, subject: Subject, arguments: tuple[Any, ...]
+) -> dict[str, Any]:
+    """What the store tells of a call."""
+    call = program[subject.name].key_for(arguments)
+    return {
+        **subject.about(),
+        "target": call[0],
+        "call": call_of(call),
+        "work": work_of(program, subject.name, arguments),
+    }

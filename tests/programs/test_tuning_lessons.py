@@ -1,0 +1,81 @@
+"""What was timed on this machine ranks the schedules of the next call."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import gpucodegen as gcg
+from gpucodegen.compiling.winners import machine_identity
+from gpucodegen.tiling.tuning.correction import FEWEST
+from gpucodegen.tiling.tuning.knobs import Knob
+from gpucodegen.tiling.tuning.space import Point
+from gpucodegen.tuning.choices.schedules import schedules
+from gpucodegen.tuning.measuring.contained import Contained
+from gpucodegen.tuning.measuring.contest import Contest
+from gpucodegen.tuning.result import TuneResult
+
+PRODUCT = """
+func.func @f(%a: memref<?x?xf32>, %b: memref<?x?xf32>, %c: memref<?x?xf32>) {
+  linalg.matmul ins(%a, %b : memref<?x?xf32>, memref<?x?xf32>)
+                outs(%c : memref<?x?xf32>)
+  return
+}"""
+SHAPES = (90, 100, 120), (70, 130, 110), (140, 90, 130), (80, 110, 150), (130, 70, 140)
+
+
+@pytest.fixture(autouse=True)
+def machine(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Its model is wrong: narrow tiles take half of what it expects, few rows more."""
+    monkeypatch.setenv("GPUCODEGEN_CACHE_DIR", str(tmp_path))
+    knobs: dict[int, Knob] = {}
+
+    def seconds(self: Contest, point: Point) -> float:
+        arguments = self.rotation.arguments
+        if id(self) not in knobs:
+            knobs[id(self)] = schedules(self.program, self.name, arguments).knob
+        knob = knobs[id(self)]
+        (plans,) = knob.menus
+        plan = plans.points[plans.nearest(point)]
+        wrong = (0.5 if plan["columns"] <= 32 else 1.0) * (
+            2.0 if plan["rows"] < 4 else 1
+        )
+        return 1e-9 * wrong * (knob.clocks(point) or 0.0)
+
+    def refuse(*_: object) -> None:
+        raise TypeError("the clock is of this process")
+
+    def rounds(self: Contest, points: list[Point]) -> list[list[float]]:
+        return [[seconds(self, point)] * 9 for point in points]
+
+    monkeypatch.setattr(Contained, "of", refuse)
+    monkeypatch.setattr(Contest, "seconds", seconds)
+    monkeypatch.setattr(Contest, "rounds", rounds)
+    monkeypatch.setattr(Contest, "repeated", rounds)
+
+
+def tuned(shape: tuple[int, int, int], trials: int = 20) -> TuneResult:
+    m, n, k = shape
+    arrays = (np.zeros(s, "f4") for s in ((m, k), (k, n), (m, n)))
+    return gcg.tune(PRODUCT, "f", *arrays, trials=trials)
+
+
+def test_later_calls_are_ranked_better_and_the_result_says_so() -> None:
+    *first, last = SHAPES
+    for n, shape in enumerate(first):
+        assert (tuned(shape).corrected is None) == (n < FEWEST)
+    found = tuned(last, trials=6)
+    assert found.gain > 1.2
+    assert found.agreement is not None
+    assert found.corrected is not None
+    assert found.corrected > found.agreement + 0.1
+    assert found.json()["corrected"] == found.corrected
+    assert tuned(last, trials=40).gain < 1.03 * found.gain
+
+
+def test_a_machine_is_its_processor_its_threads_and_this_package() -> None:
+    assert machine_identity("cpu", 1) != machine_identity("cpu", 2)
+    assert machine_identity("cpu", 1) == machine_identity("cpu", 1)
+    assert machine_identity("cpu", 1) != machine_identity("sim", 1)
