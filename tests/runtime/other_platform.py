@@ -15,6 +15,7 @@ import pathlib
 import platform
 import signal
 import sys
+import sysconfig
 import tempfile
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -23,7 +24,8 @@ from typing import Any, Self
 
 THIRD_PARTIES = """
 numpy numba numba.core.codegen llvmlite.binding islpy platformdirs ctypes.util
-subprocess shutil sqlite3 multiprocessing.pool concurrent.futures.thread webbrowser
+numpy.testing subprocess shutil sqlite3 multiprocessing.pool webbrowser
+concurrent.futures.thread
 """.split()
 KERNEL_FOLDERS = ("/proc/", "/sys/")
 """Of Linux alone."""
@@ -102,7 +104,8 @@ def become(system: System) -> None:
     """Say what Python says there."""
     for name in THIRD_PARTIES:
         import_module(name)
-    tempfile.gettempdir()  # which is kept
+    tempfile.gettempdir()  # which is kept, as are
+    sysconfig.get_config_vars()
     for name in system.modules:
         sys.modules[name] = None  # pyright: ignore[reportArgumentType]
     for module, names in system.missing.items():
@@ -112,6 +115,7 @@ def become(system: System) -> None:
     if not system.by_descriptor:
         os.supports_dir_fd, os.supports_fd = set(), set()
         os.supports_follow_symlinks = set()
+        sys.modules["shutil"]._use_fd_functions = False
     if system.name == "nt":
         for paths in (pathlib, sys.modules.get("pathlib._local", pathlib)):
             paths.WindowsPath = pathlib.PosixPath
