@@ -21,6 +21,8 @@ from bench.harness import SETTLE, race
 from bench.row import OURS, Row, Settings
 
 SIDES = (128, 512, 1024, 2048, 4096)
+MOST_FLOPS = 1 << 35
+"""Of a line: the largest products take seconds for each contender."""
 STEPS = 8
 """Of the grid, on which halos of so many cells travel once."""
 IN_BLOCKS, NUMPY_IN_BLOCKS, NUMPY = "gcg.dask", "NumPy on dask", "NumPy"
@@ -172,4 +174,5 @@ LINES = tuple(
     Blocks(f"{name} {side}x{side}", contenders, side)
     for name, contenders in KINDS.items()
     for side in SIDES
+    if contenders is not products or 2 * side**3 < MOST_FLOPS
 )
