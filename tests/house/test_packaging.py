@@ -108,11 +108,11 @@ def test_an_index_shows_the_readme_without_links_into_the_repository(
 
 
 def test_the_changelog_begins_with_the_version_of_the_package() -> None:
-    version = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
     text = (ROOT / "CHANGELOG.md").read_text("utf-8")
     unreleased, latest, *_ = re.findall(r"^## (.*)$", text, re.MULTILINE)
     assert unreleased == "Unreleased"
-    assert re.fullmatch(rf"{version['version']} - \d{{4}}-\d\d-\d\d", latest)
+    assert re.fullmatch(rf"{project['version']} - \d{{4}}-\d\d-\d\d", latest)
 
 
 def test_sdist_holds_no_links_and_no_stray_package(sdist: Path) -> None:
