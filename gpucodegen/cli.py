@@ -51,7 +51,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """
     parser = _parser()
     _with_commands(parser)
-    options = parser.parse_args(arguments)
+    options = _parsed(parser, arguments)
     try:
         with debugging(options):
             return int(options.handler(options))
@@ -63,6 +63,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
         name = getattr(error, "filename", None) or "input"
         print(f"{name}: error: {error.strerror or error}.", file=sys.stderr)
     return 1
+
+
+def _parsed(
+    parser: argparse.ArgumentParser, words: Sequence[str] | None
+) -> argparse.Namespace:
+    """The command line; arguments of a function may follow options, too."""
+    options, others = parser.parse_known_args(words)
+    if hasattr(options, "arguments") and not any(w.startswith("--") for w in others):
+        options.arguments += others
+    elif others:
+        parser.error(f"unrecognized arguments: {' '.join(others)}")
+    return options
 
 
 def parsers() -> Mapping[str, argparse.ArgumentParser]:

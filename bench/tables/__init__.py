@@ -24,6 +24,7 @@ TABLES: dict[str, str] = {
     "kernels": "ready-made operations against NumPy, torch and JAX",
     "jit": "functions of plain Python, by jit and by Numba",
     "tuning": "programs of the other tables, tuned quickly and in full, untuned",
+    "blocks": "whole arrays against blocks of dask, by kernels and by NumPy",
     "analysis": "how long the analysis of each PolyBench kernel takes",
     "safety": "accesses checked as they run, against the same without checks",
     "latency": "what a user waits for besides the work: compiling, starting, calling",

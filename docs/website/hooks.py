@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import tomllib
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -26,9 +27,10 @@ SOURCES = CARRIED | dict.fromkeys(MADE, pages.DOCS / "index.md")
 
 
 def on_config(config: MkDocsConfig) -> MkDocsConfig:
-    """Take the order of pages from the index."""
+    """Take the order of pages from the index; each page says of which version it is."""
     mlir.register()
     config.nav = navigation.navigation(_index())
+    config.copyright = f"gpucodegen {_version()}"
     return config
 
 
@@ -53,6 +55,11 @@ def on_page_markdown(markdown: str, page: Page, **_: Any) -> str:
     if at == "index.md":
         return _index()
     return pages.rendered(markdown, SOURCES.get(at, pages.DOCS / at), at)
+
+
+def _version() -> str:
+    text = (ROOT / "pyproject.toml").read_text("utf-8")
+    return str(tomllib.loads(text)["project"]["version"])
 
 
 @cache

@@ -7,7 +7,6 @@ form are made by one plan.
 from __future__ import annotations
 
 import ctypes
-import sys
 from collections.abc import Hashable, Sequence
 from typing import Any
 
@@ -15,6 +14,7 @@ import numpy as np
 
 from gpucodegen.calls.foreign.libraries import OWN, library_of
 from gpucodegen.runtime.host.parameters import alignment_of
+from gpucodegen.runtime.machine.c_library import C_LIBRARY
 from gpucodegen.tiling.machine.gpu.limits import WIDEST
 
 Form = Hashable
@@ -58,7 +58,7 @@ def _other(kind: type[object], value: Any) -> Hashable:
 
 
 TARGET_VARIABLE = ctypes.create_string_buffer(b"GPUCODEGEN_TARGET")
-_getenv = ctypes.PyDLL("ucrtbase" if sys.platform == "win32" else None).getenv
+_getenv = ctypes.PyDLL(C_LIBRARY).getenv
 _getenv.argtypes, _getenv.restype = (ctypes.c_char_p,), ctypes.c_char_p
 
 

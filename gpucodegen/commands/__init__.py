@@ -1,6 +1,6 @@
 """The subcommands: ``configure(parser)`` and ``run(options)`` each.
 
-- `inputs`: input files: a path, or standard input, whole or split
+- `inputs`: input files, whole or split, and output as text or JSON
 - `opt`: parse, verify, run passes, print
 - `deps`: exact dependences
 - `explain`: loops, tiles, mapping, pictures

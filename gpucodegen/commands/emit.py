@@ -6,15 +6,22 @@ Comments after it say how each transfer is carried out, and why.
 from __future__ import annotations
 
 import argparse
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
 
 from gpucodegen.commands.inputs import (
     Failures,
     add_input_options,
+    add_json_option,
     modules,
     printed_warnings,
+    write_records,
 )
 from gpucodegen.compiling.targets import names
 from gpucodegen.debugging.terminal import at_work
+
+if TYPE_CHECKING:
+    from gpucodegen.program import Program
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -22,6 +29,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add_input_options(parser)
     parser.add_argument("--target", choices=names(), default="cpu")
     parser.add_argument("--entry", default="", help="only this function")
+    add_json_option(parser)
 
 
 def run(options: argparse.Namespace) -> int:
@@ -29,15 +37,33 @@ def run(options: argparse.Namespace) -> int:
     from gpucodegen.api import compile as compile_module
 
     failures = Failures()
+    records: list[dict[str, Any]] = []
     with printed_warnings():
         for module in modules(options, failures):
             with failures.reported():
                 program = compile_module(module, target=options.target)
                 names = [options.entry] if options.entry else program.names
+                found: list[dict[str, Any]] = []
                 for name in names:
                     with at_work(f"compiling {name}"):
-                        source = program.source(name)
-                    print(source)
-                    for planned in program.transfers(name):
-                        print(f"# {planned}")
+                        found.append(_record(program, name))
+                    if not options.json:
+                        print(_text(program, name))
+                records.append({"target": options.target, "functions": found})
+    if options.json:
+        write_records(records, options)
     return failures.status
+
+
+def _record(program: Program, name: str) -> dict[str, Any]:
+    """The source of a function, and how it carries out its transfers."""
+    from gpucodegen.report.gpu.report import transfer_row
+
+    source = program.source(name)
+    transfers = [asdict(transfer_row(each)) for each in program.transfers(name)]
+    return {"name": name, "source": source, "transfers": transfers}
+
+
+def _text(program: Program, name: str) -> str:
+    comments = (f"# {planned}" for planned in program.transfers(name))
+    return "\n".join([program.source(name), *comments])

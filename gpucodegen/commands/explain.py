@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from gpucodegen.commands.inputs import (
     SPLIT_MARKER,
     Failures,
     add_input_options,
+    add_json_option,
     modules,
     printed_warnings,
     write,
+    write_records,
 )
 from gpucodegen.compiling.targets.registry import mappings
 from gpucodegen.debugging.terminal import at_work
@@ -35,6 +36,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     form = parser.add_mutually_exclusive_group()
     form.add_argument("--svg", action="store_true", help="one picture of one nest")
     form.add_argument("--html", action="store_true", help="one page: text and pictures")
+    add_json_option(form)
     parser.add_argument(
         "--function", default="", metavar="NAME", help="only this function"
     )
@@ -69,8 +71,7 @@ def run(options: argparse.Namespace) -> int:
     from gpucodegen.report.sizes import parse_sizes
 
     failures = Failures()
-    shown: list[str] = []
-    form = _form(options)
+    shown: list[Any] = []
     passes = parse_pipeline(options.passes)
     is_quick = options.svg and options.picture != "kernel"
     targets = () if is_quick else tuple(options.target or mappings())
@@ -86,23 +87,29 @@ def run(options: argparse.Namespace) -> int:
                         sizes,
                         targets,
                     )
-                shown.append(form(explanation))
+                shown.append(_shown(explanation, options))
                 failures.note(explanation.refused.values())
-    write(SPLIT_MARKER.join(shown), options.output)
+    if options.json:
+        write_records(shown, options, options.output)
+    else:
+        write(SPLIT_MARKER.join(shown), options.output)
     return failures.status
 
 
-def _form(options: argparse.Namespace) -> Callable[[Explanation], str]:
+def _shown(explanation: Explanation, options: argparse.Namespace) -> Any:
+    """An explanation in the form that is asked for; a record with ``--json``."""
+    if options.json:
+        return explanation.record()
     if options.html:
-        return lambda explanation: explanation.html()
+        return explanation.html()
     if options.svg:
-        return lambda explanation: explanation.svg(
+        return explanation.svg(
             options.nest,
             picture=options.picture,
             loops=_names(options.loops),
             tiles=_numbers(options.tiles),
         )
-    return lambda explanation: f"{explanation.text()}\n"
+    return f"{explanation.text()}\n"
 
 
 def _names(text: str) -> tuple[str, ...]:

@@ -1,14 +1,16 @@
-"""Input files of the commands: a path, or ``-`` for standard input, whole or split."""
+"""Input files and output of the commands: a path, or ``-``, whole or split; JSON."""
 
 from __future__ import annotations
 
 import argparse
+import json
 import sys
 import warnings
-from collections.abc import Generator, Iterable, Iterator
+from collections.abc import Generator, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any, Protocol
 
 from gpucodegen import errors
 from gpucodegen.debugging import terminal
@@ -19,6 +21,14 @@ from gpucodegen.parser import parse_module, split_input
 STDIN = "-"
 SPLIT_MARKER = "\n// -----\n\n"
 """Between printed chunks, as the input had it."""
+
+
+class HasOptions(Protocol):
+    """A parser, or a group of its options."""
+
+    def add_argument(self, *names: str, **given: Any) -> argparse.Action:
+        """Declare an option."""
+        ...
 
 
 def add_input_options(parser: argparse.ArgumentParser) -> None:
@@ -52,6 +62,11 @@ def add_input_options(parser: argparse.ArgumentParser) -> None:
     told.add_argument(
         "--trace", metavar="FILE", help="write times for Perfetto to this file"
     )
+
+
+def add_json_option(parser: HasOptions) -> None:
+    """The option that has a command print what it found as JSON."""
+    parser.add_argument("--json", action="store_true", help="a record for machines")
 
 
 def debugging(options: argparse.Namespace) -> AbstractContextManager[object]:
@@ -141,3 +156,13 @@ def write(text: str, output: str | None) -> None:
         sys.stdout.write(text)
     elif text:
         Path(output).write_text(text, encoding="utf-8")
+
+
+def write_records(
+    records: Sequence[Any], options: argparse.Namespace, output: str | None = None
+) -> None:
+    """Records as JSON: the one of an input, or of a split input a list of them."""
+    if options.split_input_file:
+        write(f"{json.dumps(records, indent=2)}\n", output)
+    for record in () if options.split_input_file else records:
+        write(f"{json.dumps(record, indent=2)}\n", output)

@@ -8,14 +8,17 @@ tools where the extra ``report`` is installed.
 from __future__ import annotations
 
 import argparse
+from typing import Any
 
 from gpucodegen.commands.inputs import (
     SPLIT_MARKER,
     Failures,
     add_input_options,
+    add_json_option,
     modules,
     printed_warnings,
     write,
+    write_records,
 )
 from gpucodegen.debugging.terminal import at_work
 from gpucodegen.tiling.machine.gpu.devices import DEVICES, MULTIPROCESSORS
@@ -49,7 +52,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         " 1024, 128 or 32 for arrays of at most 2, 3 and more dimensions",
     )
     form = parser.add_mutually_exclusive_group()
-    form.add_argument("--json", action="store_true", help="records for machines")
+    add_json_option(form)
     form.add_argument("--html", action="store_true", help="one page with pictures")
     parser.add_argument("-o", "--output", metavar="FILE", help="write to this file")
 
@@ -60,7 +63,8 @@ def run(options: argparse.Namespace) -> int:
     from gpucodegen.report.sizes import parse_sizes
 
     failures = Failures()
-    shown: list[str] = []
+    shown: list[Any] = []
+    form = "record" if options.json else "html" if options.html else "text"
     with printed_warnings():
         sizes = parse_sizes(options.sizes)
         for module in modules(options, failures):
@@ -74,8 +78,10 @@ def run(options: argparse.Namespace) -> int:
                         options.entry,
                         sizes,
                     )
-                form = "json" if options.json else "html" if options.html else "text"
-                shown.append(f"{getattr(found, form)()}\n")
+                shown.append(getattr(found, form)())
                 failures.note(found.refused.values())
-    write(SPLIT_MARKER.join(shown), options.output)
+    if options.json:
+        write_records(shown, options, options.output)
+    else:
+        write(SPLIT_MARKER.join(f"{text}\n" for text in shown), options.output)
     return failures.status

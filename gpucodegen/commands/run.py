@@ -10,18 +10,25 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Sequence
+from contextlib import nullcontext, redirect_stdout
+from math import isfinite, isnan
 from pathlib import Path
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from gpucodegen import errors
 from gpucodegen.commands.inputs import (
     Failures,
     add_input_options,
+    add_json_option,
     modules,
     printed_warnings,
+    write_records,
 )
 from gpucodegen.compiling.targets.registry import choices
 from gpucodegen.debugging.terminal import at_work
+
+if TYPE_CHECKING:
+    from gpucodegen.program import Program
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -45,6 +52,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--save", metavar="DIR", help="folder for arguments and results"
     )
+    add_json_option(parser)
 
 
 def add_argument_option(parser: argparse.ArgumentParser) -> None:
@@ -65,6 +73,8 @@ def run(options: argparse.Namespace) -> int:
     from gpucodegen.api import compile as compile_module
 
     failures = Failures()
+    records: list[dict[str, Any]] = []
+    printed = redirect_stdout(sys.stderr) if options.json else nullcontext()
     with printed_warnings():
         for module in modules(options, failures):
             with failures.reported():
@@ -75,43 +85,99 @@ def run(options: argparse.Namespace) -> int:
                 arguments = [argument(text) for text in texts]
                 before = [np.copy(value) for value in arguments]
                 name = options.entry or only(program.names)
-                with at_work(f"compiling and running {name}"):
+                with at_work(f"compiling and running {name}"), printed:
                     results = _as_tuple(program[name](*arguments))
-                for parameter, *values in zip(
-                    program[name].signature.parameters, before, arguments, strict=True
-                ):
-                    if told := changed(*values):
-                        print(f"{parameter.name}: {told}", file=sys.stderr)
-                for result in results:
+                parameters = program[name].signature.parameters
+                names = [parameter.name for parameter in parameters]
+                changes = map(change, before, arguments)
+                found = dict(zip(names, changes, strict=True))
+                for array, its in found.items():
+                    if its is not None:
+                        print(f"{array}: {told(its)}", file=sys.stderr)
+                records.append(_record(program, name, found, results))
+                for result in () if options.json else results:
                     print(result)
                 if options.save:
                     _save(Path(options.save), arguments, results)
+    if options.json:
+        write_records(records, options)
     return failures.status
 
 
-def changed(before: Any, after: Any) -> str:
-    """How an array differs from what it was; empty for a number.
+def _record(
+    program: Program, name: str, found: dict[str, Any], results: Sequence[Any]
+) -> dict[str, Any]:
+    return {
+        "function": name,
+        "target": program.options.target,
+        "arguments": {
+            array: its and its | {"by": plain(its["by"])}
+            for array, its in found.items()
+        },
+        "results": [plain(result) for result in results],
+    }
+
+
+def change(before: Any, after: Any) -> dict[str, Any] | None:
+    """How an array differs from what it was; None for a number.
+
+    ``by``: the largest difference.
 
     >>> import numpy as np
-    >>> changed(np.zeros(4), np.array([0, 2.5, -1, 0]))
-    '2 of 4 numbers changed, by at most 2.5'
-    >>> changed(np.zeros(4), np.zeros(4)), changed(3, 3)
-    ('unchanged', '')
+    >>> change(np.zeros(4), np.array([0, 2.5, -1, 0]))
+    {'changed': 2, 'of': 4, 'by': 2.5}
+    >>> change(np.zeros(4), np.zeros(4)), change(3, 3)
+    ({'changed': 0, 'of': 4, 'by': 0.0}, None)
     """
     import numpy as np
 
     if not isinstance(after, np.ndarray):
-        return ""
+        return None
     array = cast("np.ndarray[Any, Any]", after)
     differs = before != array
     if array.dtype.kind in "fc":
         differs &= ~(np.isnan(before) & np.isnan(array))
-    count = int(np.count_nonzero(differs))
-    if not count:
-        return "unchanged"
     with np.errstate(all="ignore"):
         apart = np.abs(array[differs].astype(complex) - before[differs].astype(complex))
-    return f"{count} of {array.size} numbers changed, by at most {apart.max():g}"
+    largest = float(apart.max(initial=0.0))
+    count = int(np.count_nonzero(differs))
+    return {"changed": count, "of": array.size, "by": largest}
+
+
+def told(found: dict[str, Any]) -> str:
+    """A change in words.
+
+    >>> told({"changed": 2, "of": 4, "by": 2.5}), told({"changed": 0, "of": 4, "by": 0})
+    ('2 of 4 numbers changed, by at most 2.5', 'unchanged')
+    """
+    if not found["changed"]:
+        return "unchanged"
+    counts = f"{found['changed']} of {found['of']} numbers changed"
+    return f"{counts}, by at most {found['by']:g}"
+
+
+def plain(value: Any) -> Any:
+    """Numbers and arrays as JSON has them; complex ones are pairs.
+
+    What JSON has no number for is a string, as in protocol buffers.
+
+    >>> import numpy as np
+    >>> plain(np.array([[1, 2]], np.int8)), plain(np.float32("nan")), plain(1 - 2j)
+    ([[1, 2]], 'NaN', [1.0, -2.0])
+    """
+    import numpy as np
+
+    if isinstance(value, np.ndarray | np.generic):
+        found = cast("np.ndarray[Any, Any]", value)
+        exact = found.dtype.kind in "biuc"
+        return plain((found if exact else found.astype(np.float64)).tolist())
+    if isinstance(value, list | tuple):
+        return [plain(one) for one in cast("Sequence[Any]", value)]
+    if isinstance(value, complex):
+        return [plain(value.real), plain(value.imag)]
+    if isinstance(value, float) and not isfinite(value):
+        return "NaN" if isnan(value) else "Infinity" if value > 0 else "-Infinity"
+    return value
 
 
 def only(names: Sequence[str]) -> str:

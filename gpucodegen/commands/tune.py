@@ -7,17 +7,18 @@ stored (`gpucodegen.commands.tuned`).
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TextIO
 
 from gpucodegen.commands import tuned
 from gpucodegen.commands.inputs import (
     Failures,
     add_input_options,
+    add_json_option,
     modules,
     printed_warnings,
+    write_records,
 )
 from gpucodegen.commands.run import add_argument_option, argument, only
 from gpucodegen.compiling.targets.registry import choices
@@ -69,7 +70,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         metavar="a=8,16",
         help="integers for a hole of --passes",
     )
-    parser.add_argument("--json", action="store_true", help="results as JSON")
+    add_json_option(parser)
     parser.add_argument(
         "--kind", choices=KINDS, default=KINDS[0], help="what plot draws"
     )
@@ -80,6 +81,7 @@ def run(options: argparse.Namespace) -> int:
     if options.file in tuned.ACTIONS:
         return tuned.run(options)
     failures = Failures()
+    records: list[dict[str, Any]] = []
     with printed_warnings():
         for module in modules(options, failures):
             with failures.reported():
@@ -87,19 +89,24 @@ def run(options: argparse.Namespace) -> int:
                 try:
                     result = _tuned(module, options, made.append)
                 except KeyboardInterrupt:
-                    return _interrupted(_entry(module, options), made)
-                text = json.dumps(result.json()) if options.json else str(result)
-                print(text)
+                    stream = sys.stderr if options.json else sys.stdout
+                    return _interrupted(_entry(module, options), made, stream)
+                if options.json:
+                    records.append(result.json())
+                else:
+                    print(result)
+    if options.json:
+        write_records(records, options)
     return failures.status
 
 
-def _interrupted(name: str, made: Sequence[Trial]) -> int:
+def _interrupted(name: str, made: Sequence[Trial], stream: TextIO) -> int:
     """The table of what was made until Ctrl-C."""
     from gpucodegen.compiling.winners import tuning_path
     from gpucodegen.tuning.result import table
 
     default = dict.fromkeys(made[0].point, 0) if made else {}
-    print(table(name, made, default))
+    print(table(name, made, default), file=stream)
     print(f"interrupted: these trials are kept in {tuning_path()}", file=sys.stderr)
     return INTERRUPTED
 

@@ -24,8 +24,8 @@ def engine() -> CudaEngine:
 """,
 }
 REQUIRES = {
-    "cpu": ("numpy>=1.26", "numba>=0.62"),
-    "cuda": ("numpy>=1.26", "cupy-cuda13x>=13.6"),
+    "cpu": ("numpy>=2", "numba>=0.62"),
+    "cuda": ("numpy>=2", "cupy-cuda13x>=13.6"),
 }
 FUNCTION = '''\
 """{signature}"""

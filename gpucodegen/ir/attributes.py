@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -54,12 +55,26 @@ class FloatAttr(Attribute):
     """Floating-point constant, held as a Python float.
 
     ``bits`` are set when that float cannot tell the value: a NaN with a payload, a
-    number of ``f80`` or ``f128``.
+    number of ``f80`` or ``f128``.  A NaN is equal to a NaN of the same type and bits.
+
+    >>> FloatAttr(math.nan) == FloatAttr(float("nan")) != FloatAttr(math.nan, bits=1)
+    True
     """
 
     value: float
     type: Type = F64
     bits: int | None = None
+
+    @property
+    def _key(self) -> tuple[object, ...]:
+        value = None if math.isnan(self.value) else self.value
+        return value, self.type, self.bits
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, FloatAttr) and self._key == other._key
+
+    def __hash__(self) -> int:
+        return hash(self._key)
 
     def __str__(self) -> str:
         text = print_float(self.value, self.type, self.bits)

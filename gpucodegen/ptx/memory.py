@@ -29,10 +29,15 @@ UNITS = {1: "u1", 2: "u2", 4: "u4", 8: "u8", 16: "c16"}
 
 
 def reserved(nbytes: int) -> mmap.mmap:
-    """Zero bytes that take up memory only where they are touched."""
-    flags = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS
-    flags |= getattr(mmap, "MAP_NORESERVE", 0)
-    return mmap.mmap(-1, max(nbytes, 1), flags=flags)
+    """Zero bytes that take up memory only where they are touched.
+
+    Windows, which has no such flags, counts all of them as promised to the process.
+    """
+    flags = 0
+    for name in ("MAP_PRIVATE", "MAP_ANONYMOUS", "MAP_NORESERVE"):
+        flags |= getattr(mmap, name, 0)
+    options = {"flags": flags} if flags else {}
+    return mmap.mmap(-1, max(nbytes, 1), **options)
 
 
 def views(data: Array) -> dict[int, Array]:
@@ -106,7 +111,7 @@ class Memory:
     def free(self, address: int) -> None:
         """Give an allocation back; a `ValueError` if no allocation starts there.
 
-        The operating system gets back the pages of large ones.
+        The operating system gets back the pages of large ones, where it takes them.
         """
         at = bisect_left(self._bases, address - BASE)
         if at == len(self._bases) or self._bases[at] != address - BASE:
@@ -114,7 +119,7 @@ class Memory:
         base, end = self._bases.pop(at), self._ends.pop(at)
         self.descriptors.pop(address, None)
         self.used -= end - base
-        if end - base >= _LARGE:
+        if end - base >= _LARGE and hasattr(self._pages, "madvise"):
             start = align(base, _PAGE)
             self._pages.madvise(mmap.MADV_DONTNEED, start, end // _PAGE * _PAGE - start)
 

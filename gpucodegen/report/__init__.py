@@ -8,8 +8,8 @@ Comes in: MLIR.  Goes out: an `explanation.Explanation`.
 - `schedule_tree`: the order of executions
 - `kernels`: what the default pipeline makes of it
 - `wording`: places, distances and tables in words
-- `kernel_text`: a mapping in words
-- `text`: a nest in words
+- `facts`: what else is found of a nest: tiles, fronts, footprints, doubts
+- `faces`: all of it in words, and as records for machines
 - `pictures`: the same as SVG
 - `page`: one page of HTML
 - `explanation`: all of it

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -19,16 +20,24 @@ from gpucodegen.options import Options
 from gpucodegen.passes.analysis.dependence_pairs import functions_with_body
 from gpucodegen.program_text import of_module
 from gpucodegen.report import kernels
-from gpucodegen.report.kernel_text import mapping_lines
+from gpucodegen.report.faces.kernel_text import mapping_lines
+from gpucodegen.report.faces.nest_text import copy_lines, nest_lines
+from gpucodegen.report.faces.records import (
+    Record,
+    error_record,
+    mapping_record,
+    nest_record,
+)
 from gpucodegen.report.page import PagePart, page
 from gpucodegen.report.pictures.drawing import Drawing, kernel_pictures, nest_pictures
 from gpucodegen.report.pictures.plots.embedded import tuning_pictures
 from gpucodegen.report.pictures.svg import written
 from gpucodegen.report.sizes import Sizes, make_sizes
 from gpucodegen.report.subjects import Nest, Subject, subject
-from gpucodegen.report.text import copy_lines, nest_lines
 from gpucodegen.report.wording import Lines, SourceLine, equations, indented, section
 
+VERSION = 1
+"""Of the form of the records."""
 LARGE = 1024
 """Extents without a given size, where the mapping is chosen."""
 
@@ -67,13 +76,24 @@ class Explained:
         given = equations(self.sizes)
         return f"{self.title} on {mapping.target}{f' for {given}' if given else ''}"
 
+    def record(self) -> Record:
+        """The function as plain values."""
+        found = self.subject
+        return {
+            "name": found.name,
+            "copies": [error_record(copied) for copied in found.copies],
+            "nests": [nest_record(found, nest, n) for n, nest in self.nests],
+            "tuned": list(map(str, self.tuned)),
+            "mappings": [mapping_record(one, self.sizes) for one in self.mappings],
+        }
+
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
     """Why the compiler does what it does with each nest of a module.
 
-    ``text()``, ``svg()`` and ``html()`` show it; ``str()`` is the text. ``refused``:
-    per function that has no form as affine nests, why not.
+    ``text()``, ``json()``, ``svg()`` and ``html()`` show it; ``str()`` is the text.
+    ``refused``: per function that has no form as affine nests, why not.
     """
 
     functions: tuple[Explained, ...]
@@ -87,6 +107,18 @@ class Explanation:
 
     def __str__(self) -> str:
         return self.text()
+
+    def record(self) -> Record:
+        """What the text says, as plain values."""
+        return {
+            "version": VERSION,
+            "functions": [function.record() for function in self.functions],
+            "refused": {n: error_record(error) for n, error in self.refused.items()},
+        }
+
+    def json(self) -> str:
+        """The record as JSON."""
+        return json.dumps(self.record(), indent=2)
 
     def svg(
         self,

@@ -61,6 +61,23 @@ def test_run_tells_which_arrays_changed(
     assert told == ["A: unchanged", "B: unchanged", last]
 
 
+def test_arguments_may_follow_options(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "f.mlir"
+    file.write_text(
+        "func.func @f(%a: i32, %b: i32, %c: i32) -> (i32, i32, i32) {"
+        " return %a, %b, %c : i32, i32, i32 }"
+    )
+    words = ["run", str(file), "1", "--target", "interp", "2", "-3"]
+    assert printed(capsys, *words).split() == ["1", "2", "-3"]
+    with pytest.raises(SystemExit, match="2"):
+        main([*words, "--sanitise"])
+    assert "unrecognized arguments: 2 -3 --sanitise" in capsys.readouterr().err
+    with pytest.raises(SystemExit, match="2"):
+        main(["emit", str(file), "another.mlir"])
+
+
 def test_repro_is_a_script_that_runs(tmp_path: Path) -> None:
     script = tmp_path / "repro.py"
     command = ["repro", MATMUL, "--sizes", "4", "--target", "interp"]

@@ -20,7 +20,7 @@ from bench.machine import describe, facts
 from bench.peers import numpy_peer
 from bench.roofline import roofline
 from bench.row import OURS, Failure, Limit, Row, Settings, Work, attempt
-from bench.tables import TABLES, lines, tuning
+from bench.tables import TABLES, blocks, lines, tuning
 from bench.tables.examples import peers_of
 from examples.catalogue import PROGRAMS
 from gpucodegen import cli
@@ -103,6 +103,14 @@ def test_a_program_is_checked_and_raced(program: str) -> None:
     row = smaller(program).measure(QUICK)
     assert next(iter(row.times)) == OURS
     assert all(0 < times.best <= times.median for times in row.times.values())
+
+
+@pytest.mark.parametrize("kind", blocks.KINDS)
+def test_whole_arrays_and_blocks_agree(kind: str) -> None:
+    pytest.importorskip("dask")
+    row = blocks.Blocks(kind, blocks.KINDS[kind], 33).measure(QUICK)
+    assert next(iter(row.times)) == OURS
+    assert {*row.times} == {OURS, "gcg.dask", "NumPy on dask", "NumPy"}
 
 
 def test_a_wrong_result_is_no_row() -> None:

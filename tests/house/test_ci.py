@@ -18,9 +18,8 @@ from tests.house import readme
 
 CI = readme.ROOT / ".ci"
 SCRIPT = (CI / "run").read_text(encoding="utf-8")
-EXTRAS = tomllib.loads((readme.ROOT / "pyproject.toml").read_text(encoding="utf-8"))[
-    "project"
-]["optional-dependencies"]
+PROJECT = tomllib.loads((readme.ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+EXTRAS = PROJECT["optional-dependencies"]
 
 
 def test_the_script_can_be_run() -> None:
@@ -49,6 +48,17 @@ def test_the_second_environment_has_every_extra() -> None:
     assert installed is not None
     needs_a_gpu = {"cuda12", "bench-gpu"}
     assert {*installed[1].split(",")} | needs_a_gpu == set(EXTRAS)
+
+
+def test_the_lowest_versions_are_the_bounds_of_the_project() -> None:
+    done = subprocess.run(
+        [sys.executable, CI / "lowest.py"], capture_output=True, text=True, check=True
+    )
+    lines = done.stdout.splitlines()
+    assert len(lines) == len(PROJECT["dependencies"]) + len(EXTRAS["dev"])
+    for line, bound in zip(lines, PROJECT["dependencies"], strict=False):
+        assert line == bound.replace(">=", "==")
+    assert f"python{PROJECT['requires-python'].removeprefix('>=')} -m venv" in SCRIPT
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,9 @@
 from __future__ import annotations
 
+import email
 import json
 import os
+import re
 import stat
 import subprocess
 import sys
@@ -12,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.house.readme import ROOT, TESTS
+from tests.house.readme import ROOT, TESTS, TEXT
 
 BESIDE_THE_PACKAGE = {
     *("tests", "examples", "bench", "docs", "docker", ".ci"),
@@ -82,6 +84,35 @@ def test_wheel_is_complete(wheel: Path) -> None:
         if path.suffix in {".py", ".mlir", ".typed"} or path.name == "py.typed"
     }
     assert needed <= packed
+
+
+def test_an_index_shows_the_readme_without_links_into_the_repository(
+    wheel: Path, sdist: Path
+) -> None:
+    with zipfile.ZipFile(wheel) as archive:
+        (name,) = (n for n in archive.namelist() if n.endswith("/METADATA"))
+        told = email.message_from_bytes(archive.read(name))
+    with tarfile.open(sdist) as archive:
+        (name,) = (n for n in archive.getnames() if n.endswith("/PKG-INFO"))
+        found = archive.extractfile(name)
+        assert found is not None
+        same = email.message_from_bytes(found.read())
+    page = told.get_payload()
+    assert page == same.get_payload()
+    assert told["Description-Content-Type"].startswith("text/markdown")
+    assert [
+        link for link in re.findall(r"\]\(([^)]+)\)", page) if "://" not in link
+    ] == []
+    words = re.sub(r"\]\([^)]+\)|[\[\]]", "", TEXT).split()
+    assert re.sub(r"[\[\]]", "", page).split() == words
+
+
+def test_the_changelog_begins_with_the_version_of_the_package() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    text = (ROOT / "CHANGELOG.md").read_text("utf-8")
+    unreleased, latest, *_ = re.findall(r"^## (.*)$", text, re.MULTILINE)
+    assert unreleased == "Unreleased"
+    assert re.fullmatch(rf"{project['version']} - \d{{4}}-\d\d-\d\d", latest)
 
 
 def test_sdist_holds_no_links_and_no_stray_package(sdist: Path) -> None:

@@ -6,6 +6,7 @@ import doctest
 import os
 import subprocess
 import sys
+import tomllib
 from collections.abc import Iterator
 from html.parser import HTMLParser
 from importlib import import_module
@@ -80,6 +81,9 @@ def test_the_site_has_no_dead_links(tmp_path: Path) -> None:
         check=False,
     )
     assert done.returncode == 0, done.stderr
+    index = (tmp_path / "index.html").read_text("utf-8")
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    assert f"gpucodegen {project['version']}" in index
     pages = {path: Page(path) for path in tmp_path.rglob("*.html")}
     pages.pop(tmp_path / "404.html")  # its links are those of a server's root
     assert len(pages) > 50

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import gpucodegen as gcg
+from gpucodegen.report.facts import nest_tree
 from gpucodegen.report.schedule_tree import NodeKind, Tree
-from gpucodegen.report.text import nest_tree
 from tests.report.report_nests import LU, example, first_nest
 
 

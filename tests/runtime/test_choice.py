@@ -42,7 +42,7 @@ def test_sim_needs_no_variable(kind: str, monkeypatch: pytest.MonkeyPatch) -> No
     call(there)
     assert here.tolist() == there.get().tolist() == [-1] * 8
     assert emulated_device.device(0).launches == before + 2
-    assert "target sim runs on emulated device 0" in inventory.describe()
+    assert "target sim runs on emulated device 0" in inventory.lines(inventory.record())
 
 
 def test_sim_refuses_arrays_of_a_gpu(monkeypatch: pytest.MonkeyPatch) -> None:

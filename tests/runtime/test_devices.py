@@ -123,4 +123,6 @@ def test_doctor_names_the_emulated_device(
     assert doctor.run(SimpleNamespace(json=False)) == 0  # pyright: ignore[reportArgumentType]
     assert "emulated device 0" in capsys.readouterr().out
     monkeypatch.delenv(choice.VARIABLE)
-    assert not any("target cuda runs" in line for line in inventory.describe())
+    assert not any(
+        "target cuda runs" in line for line in inventory.lines(inventory.record())
+    )

@@ -147,7 +147,11 @@ def test_the_doctor_tells_what_was_found(monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setattr(inventory, "cores", lambda: 8)
     monkeypatch.delenv("NUMBA_NUM_THREADS", raising=False)
     monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
-    (line,) = (line for line in inventory.describe() if line.startswith("threads"))
+    (line,) = (
+        line
+        for line in inventory.lines(inventory.record())
+        if line.startswith("threads")
+    )
     assert line.split(maxsplit=1)[1] == (
         "2 of 8 cores that this process may use, a quota of 1.5 processors"
     )

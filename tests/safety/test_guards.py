@@ -88,6 +88,26 @@ func.func @f(%a: memref<?x?xf32>, %b: memref<?x?xf32>, %c: memref<?x?xf32>) {
             program.f(array(3, 4), array(*b), array(*c))
 
 
+def test_a_check_is_about_buffers_that_are_there_already():
+    """All buffers have the extents of x; the last one is made after the check."""
+    program = gcg.compile(
+        """func.func @f(%x: tensor<?xf32>, %y: tensor<?xf32>) -> tensor<?xf32> {
+          %a = arith.mulf %x, %x : tensor<?xf32>
+          %b = arith.mulf %y, %y : tensor<?xf32>
+          %c = arith.addf %a, %b : tensor<?xf32>
+          %d = math.sqrt %c : tensor<?xf32>
+          return %d : tensor<?xf32>
+        }""",
+        target="cpu",
+        specialize=False,
+    )
+    x, y = np.full(8, 3, np.float32), np.full(8, 4, np.float32)
+    np.testing.assert_array_equal(program.f(x, y), np.full(8, 5, np.float32))
+    told = r"outside dimension 0 of y, where y.shape\[0\] = 3, x.shape\[0\] = 8"
+    with pytest.raises(errors.Error, match=told):
+        program.f(x, y[:3])
+
+
 def test_a_cast_to_another_extent_is_refused():
     text = LINE.replace(
         "  affine.for", "  %b = memref.cast %a : memref<?xf32> to memref<8xf32>\n"

@@ -6,11 +6,16 @@ import argparse
 import json
 import os
 import platform
+from collections.abc import Iterator
 from importlib.metadata import PackageNotFoundError, version
+from typing import Any
 
 from gpucodegen import errors
+from gpucodegen.commands.about import cache
+from gpucodegen.commands.inputs import add_json_option
 from gpucodegen.compiling.targets import find, names
 from gpucodegen.debugging.settings import SETTINGS
+from gpucodegen.runtime.devices import inventory
 
 PACKAGES: tuple[tuple[str, str], ...] = (
     ("gpucodegen", ""),
@@ -29,23 +34,25 @@ ALIASES = {"cupy": ("cupy-cuda13x", "cupy-cuda12x", "cupy")}
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
-    parser.add_argument("--json", action="store_true", help="a record for machines")
+    add_json_option(parser)
 
 
 def run(options: argparse.Namespace) -> int:
     """Print one line per finding."""
-    if options.json:
-        print(json.dumps(record(), indent=2))
-        return 0
-    print(f"Python      {platform.python_version()} on {platform.platform()}")
-    for name, remedy in PACKAGES:
-        found = found_version(name)
-        print(f"{name:<11} {found or f'not installed: {remedy}'}")
-    for line in _devices():
-        print(line)
-    for name, value in _set().items():
-        print(f"{name}={value}")
+    found = record()
+    print(json.dumps(found, indent=2) if options.json else "\n".join(_lines(found)))
     return 0
+
+
+def _lines(found: dict[str, Any]) -> Iterator[str]:
+    yield f"Python      {found['python']} on {found['platform']}"
+    for name, remedy in PACKAGES:
+        yield f"{name:<11} {found['packages'][name] or f'not installed: {remedy}'}"
+    yield from inventory.lines(found["devices"])
+    yield f"targets     {', '.join(found['targets'])}"
+    yield f"cache       {cache.summary(found['cache'])}"
+    for name, value in found["settings"].items():
+        yield f"{name}={value}"
 
 
 def _set() -> dict[str, str]:
@@ -64,32 +71,21 @@ def found_version(name: str) -> str:
     return ""
 
 
-def record() -> dict[str, object]:
+def record() -> dict[str, Any]:
     """All findings by name; packages that are not installed have no version.
 
     >>> sorted(record())
     ['cache', 'devices', 'packages', 'platform', 'python', 'settings', 'targets']
     """
-    from gpucodegen.commands.about.cache import record as cache_record
-    from gpucodegen.runtime.devices.inventory import describe
-
     return {
         "python": platform.python_version(),
         "platform": platform.platform(),
         "packages": {name: found_version(name) or None for name, _ in PACKAGES},
-        "devices": describe(),
+        "devices": inventory.record(),
         "targets": list(filter(_runs, names())),
-        "cache": cache_record(),
+        "cache": cache.record(),
         "settings": _set(),
     }
-
-
-def _devices() -> list[str]:
-    from gpucodegen.commands.about.cache import summary
-    from gpucodegen.runtime.devices.inventory import describe
-
-    usable = ", ".join(filter(_runs, names()))
-    return [*describe(), f"targets     {usable}", f"cache       {summary()}"]
 
 
 def _runs(name: str) -> bool:

@@ -8,11 +8,13 @@ import json
 from collections.abc import Iterator
 from dataclasses import MISSING, fields
 
+from gpucodegen.commands.inputs import add_json_option
+
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
     parser.add_argument("name", nargs="?", default="", help="only this pass, in full")
-    parser.add_argument("--json", action="store_true", help="records for machines")
+    add_json_option(parser)
 
 
 def run(options: argparse.Namespace) -> int:

@@ -17,12 +17,16 @@ from gpucodegen import errors
 from gpucodegen.commands.inputs import (
     Failures,
     add_input_options,
+    add_json_option,
     modules,
     printed_warnings,
+    write_records,
 )
 from gpucodegen.commands.run import add_argument_option, argument
 from gpucodegen.program import Program
 
+Record = dict[str, Any]
+PACKAGE = "package"
 TARGETS = {"cpu": "cpu", "cuda": "sim"}
 """What a package is for, and the target that compiles it without a GPU."""
 FILES = {"ptx": ("sim", "ptx"), "cubin": ("sim", "cubin"), "object": ("cpu", "o")}
@@ -48,6 +52,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         metavar="N=8,M=6",
         help="open extents of made-up arguments; default: %(default)s",
     )
+    add_json_option(parser)
     form = parser.add_mutually_exclusive_group()
     form.add_argument(
         "--ptx", action="store_true", help="PTX and its launches as JSON, no package"
@@ -66,45 +71,76 @@ def run(options: argparse.Namespace) -> int:
 
     form = next((form for form in FILES if getattr(options, form)), "")
     target = FILES[form][0] if form else TARGETS[options.target]
-    write: Callable[..., None] = _files if form else _package
+    write: Callable[..., Record] = _files if form else _package
     failures = Failures()
+    records: list[Record] = []
     with printed_warnings():
         for module in modules(options, failures):
             with failures.reported():
                 program = compile_module(module, target=target)
                 names = [options.entry] if options.entry else list(program.names)
-                write(program, names, options, FILES[form][1] if form else form)
+                found = write(program, names, options, FILES[form][1] if form else form)
+                records.append(found)
+                if not options.json:
+                    print(_told(found))
+    if options.json:
+        write_records(records, options)
     return failures.status
+
+
+def _told(found: Record) -> str:
+    """What was written, in words."""
+    place, names = found["folder"], found["functions"]
+    if found["form"] == PACKAGE:
+        return f"{place}: {', '.join(names)} for {found['target']}"
+    form = found["form"]
+    return "\n".join(f"{Path(place, name)}.json: {name} as {form}" for name in names)
 
 
 def _package(
     program: Program, names: list[str], options: argparse.Namespace, form: str
-) -> None:
+) -> Record:
     del form
+    untested: dict[str, str] = {}
     examples: dict[str, tuple[Any, ...]] = {}
     for name in names:
         try:
             examples[name] = given_or_made_up(program, name, options)
         except errors.Error as error:
             print(f"{name}: exported without a test: {error}", file=sys.stderr)
+            untested[name] = error.message
             continue
         if options.arg:
             function = program[name]
             key = function.key_for(examples[name])
             function.executable(*key, function.options.arch)
     place = program.export(options.output, *names, examples=examples)
-    print(f"{place}: {', '.join(names)} for {options.target}")
+    about = _record(place, PACKAGE, options.target, names)
+    return about | {"untested": untested}
 
 
 def _files(
     program: Program, names: list[str], options: argparse.Namespace, form: str
-) -> None:
+) -> Record:
     from gpucodegen.export import files
 
     for name in names:
         arguments = given_or_made_up(program, name, options)
         files.write(Path(options.output), name, program[name], arguments, form)
-        print(f"{Path(options.output, name)}.json: {name} as {form}")
+    target = "cpu" if form == files.OBJECT else "cuda"
+    return _record(Path(options.output), form, target, names)
+
+
+def _record(place: Path, form: str, target: str, names: list[str]) -> Record:
+    """What was written: ``form`` is the package, or the ending of files."""
+    written = sorted(path for path in place.rglob("*") if path.is_file())
+    return {
+        "folder": str(place),
+        "form": form,
+        "target": target,
+        "functions": names,
+        "files": [path.relative_to(place).as_posix() for path in written],
+    }
 
 
 def given_or_made_up(

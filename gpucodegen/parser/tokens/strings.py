@@ -5,16 +5,18 @@ from __future__ import annotations
 import re
 
 _ESCAPE = re.compile(r'\\([nt\\"]|[0-9a-fA-F]{2})')
-_WRONG_ESCAPE = re.compile(
-    r'(?:[^\\]|\\[nt\\"]|\\[0-9a-fA-F]{2})*+\\[^nt\\"]', re.DOTALL
-)
+_ANY_ESCAPE = re.compile(rf"{_ESCAPE.pattern}|\\.", re.DOTALL)
 _NAMED_ESCAPES = {"n": b"\n", "t": b"\t", "\\": b"\\", '"': b'"'}
 
 
 def wrong_escape(token: str) -> int | None:
-    """Where the first escape is that means nothing, if there is one."""
-    match = _WRONG_ESCAPE.match(token) if "\\" in token else None
-    return None if match is None else match.end() - 2
+    r"""Where the first escape is that means nothing, if there is one.
+
+    >>> wrong_escape(r'"\\\41\q"'), wrong_escape(r'"\\q\n"')
+    (6, None)
+    """
+    found = _ANY_ESCAPE.finditer(token)
+    return next((escape.start() for escape in found if escape[1] is None), None)
 
 
 def unquote(token: str) -> str:

@@ -151,7 +151,8 @@ def bit_mask(start: Value, width: Value, wrap: bool) -> Value:
     first, count = (v.astype("u8") for v in (start, width))
     if wrap:
         first, count = first & np.uint64(31), count & np.uint64(31)
-    first, count = np.minimum(first, 32), np.minimum(count, 32)
+    most = np.uint64(32)
+    first, count = np.minimum(first, most), np.minimum(count, most)
     ones_above = (_ONE << count) - _ONE
     return ((ones_above << first) & _LOW).astype("u4")
 

@@ -62,10 +62,13 @@ class GpuReport:
     def __str__(self) -> str:
         return self.text()
 
-    def json(self) -> str:
+    def record(self) -> dict[str, Any]:
         """The records for machines; docs/reading-the-report.md explains them."""
-        found = as_json(self.architecture, self.device.name, self.functions)
-        return json.dumps(found, indent=2)
+        return as_json(self.architecture, self.device.name, self.functions)
+
+    def json(self) -> str:
+        """The records as JSON."""
+        return json.dumps(self.record(), indent=2)
 
     def html(self) -> str:
         """One page without external resources, with `explain`'s pictures."""
@@ -178,7 +181,8 @@ def device_of(arch: str, name: str = "") -> GpuDevice:
     return found
 
 
-def _transfer(planned: PlannedTransfer) -> TransferRow:
+def transfer_row(planned: PlannedTransfer) -> TransferRow:
+    """A planned transfer as reports and records have it."""
     place = file_location(planned.location) if planned.location else None
     return TransferRow(
         planned.operation,
@@ -226,7 +230,7 @@ class _Reporting:
             )
             for launch in emulated.launched.values()
         )
-        transfers = tuple(map(_transfer, function.executable().transfers))
+        transfers = tuple(map(transfer_row, function.executable().transfers))
         options = [replace(function.options, target=one) for one in ("cuda", "sim")]
         tuned = tuple(in_use(function.source, name, options))
         return FunctionReport(name, arguments.sizes, kernels, stopped, transfers, tuned)

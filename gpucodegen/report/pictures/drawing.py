@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from gpucodegen import errors
 from gpucodegen.ir.locations import file_location
 from gpucodegen.report import PICTURES
+from gpucodegen.report.facts import nest_tree
 from gpucodegen.report.kernels import MappedKernel
 from gpucodegen.report.kernels import Mapping as Mapped
 from gpucodegen.report.pictures.plane_builder import plane
@@ -18,7 +19,6 @@ from gpucodegen.report.pictures.svg import Element
 from gpucodegen.report.pictures.tree_picture import tree_picture
 from gpucodegen.report.sizes import Sizes
 from gpucodegen.report.subjects import Nest, Subject, location_of
-from gpucodegen.report.text import nest_tree
 from gpucodegen.tiling.model.scop import Loop
 
 PATIENCE = 8

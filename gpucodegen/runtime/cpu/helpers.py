@@ -14,6 +14,8 @@ from functools import cache
 from pathlib import Path
 from types import ModuleType
 
+from gpucodegen.runtime.machine.c_library import C_LIBRARY
+
 
 def address_of(symbol: str) -> int:
     """Where a symbol of this process or of a helper lies; 0 if nowhere."""
@@ -22,7 +24,7 @@ def address_of(symbol: str) -> int:
 
 def _in_process(symbol: str) -> int:
     try:
-        found = getattr(ctypes.CDLL(None), symbol)
+        found = getattr(ctypes.CDLL(C_LIBRARY), symbol)
     except AttributeError:
         return 0
     return ctypes.cast(found, ctypes.c_void_p).value or 0

@@ -16,6 +16,7 @@ from gpucodegen import errors
 from gpucodegen.intrinsics.framework.elements import element
 from gpucodegen.runtime.cpu import kernels
 from gpucodegen.runtime.host.spec import KernelSpec, Param
+from gpucodegen.runtime.machine.c_library import C_LIBRARY
 from gpucodegen.runtime.storage import machine_code
 
 WORDS = {"i1", "i8", "i16", "i32", "i64", "float", "double", "ptr"}
@@ -104,7 +105,7 @@ define i32 @"{name}"({taken}) {{
 
 def _unknown(module: Any) -> list[str]:
     """Symbols that neither the module nor the libraries of C have."""
-    libraries = [ctypes.CDLL(None)]
+    libraries = [ctypes.CDLL(C_LIBRARY)]
     mathematics = ctypes.util.find_library("m")
     if mathematics:
         libraries.append(ctypes.CDLL(mathematics))

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import importlib.util
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
 from functools import cache
+from typing import Any
 
 from gpucodegen import errors
 from gpucodegen.runtime.devices import choice
@@ -98,19 +100,44 @@ def require_cuda() -> None:
         raise errors.NoDevice(reason=reason, hint=hint)
 
 
-def describe() -> list[str]:
-    """Lines for ``gpucodegen doctor``."""
-    lines = [f"CPU         {cpu()}", f"threads     {_threads()}"]
-    lines += [f"GPU         {gpu}" for gpu in gpus()]
+def record() -> dict[str, Any]:
+    """What there is to run on.
+
+    ``missing``: what CUDA kernels lack, and the remedy; else None.  ``emulated``: the
+    device of the target sim; ``cuda``: that of cuda, where it is an emulated one.
+
+    >>> sorted(record())
+    ['cores', 'cpu', 'cuda', 'emulated', 'gpus', 'missing', 'quota', 'threads']
+    """
     missing = missing_for_cuda()
-    lines.append(f"target sim runs on {choice.current(choice.EMULATED)}")
-    if choice.kind() == choice.EMULATED:
-        lines.append(f"target cuda runs on {choice.current()} ({choice.VARIABLE})")
-    if missing is not None:
-        lines.append(f"GPU         none: {missing[0]}. {missing[1]}")
-    return lines
+    return {
+        "cpu": str(cpu()),
+        "threads": cpu().threads,
+        "cores": cores(),
+        "quota": quota() or None,
+        "gpus": [asdict(gpu) for gpu in gpus()],
+        "missing": missing and dict(zip(("what", "remedy"), missing, strict=True)),
+        "emulated": str(choice.current(choice.EMULATED)),
+        "cuda": str(choice.current()) if choice.kind() == choice.EMULATED else None,
+    }
 
 
-def _threads() -> str:
-    limit = f"a quota of {quota():g} processors" if quota() else "no quota"
-    return f"{cpu().threads} of {cores()} cores that this process may use, {limit}"
+def lines(found: dict[str, Any]) -> Iterator[str]:
+    """A record in words, for ``gpucodegen doctor``."""
+    yield f"CPU         {found['cpu']}"
+    yield f"threads     {_threads(found)}"
+    for gpu in found["gpus"]:
+        yield f"GPU         {Gpu(**gpu)}"
+    yield f"target sim runs on {found['emulated']}"
+    if found["cuda"] is not None:
+        yield f"target cuda runs on {found['cuda']} ({choice.VARIABLE})"
+    if found["missing"] is not None:
+        yield f"GPU         none: {'. '.join(found['missing'].values())}"
+
+
+def _threads(found: dict[str, Any]) -> str:
+    limit = "no quota"
+    if found["quota"]:
+        limit = f"a quota of {found['quota']:g} processors"
+    known, all_of_them = found["threads"], found["cores"]
+    return f"{known} of {all_of_them} cores that this process may use, {limit}"

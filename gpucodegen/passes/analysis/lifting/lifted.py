@@ -27,7 +27,7 @@ class Lifted:
     parameters: dict[str, Value]
     """Per parameter name, the value; extents of arguments are not in here."""
     extents: dict[str, tuple[Value, int]]
-    """Per parameter that stands for an extent, the buffer and its dimension."""
+    """Per parameter that stands for extents, the first such buffer, its dimension."""
     storages: dict[str, str]
     """Per array that may overlap others, the array of the scop that they all are."""
 
@@ -63,6 +63,15 @@ def lifted_scop(
         operations,
         env.buffers(shared),
         {name: value for value, name in env.parameters.items()},
-        {name: place for place, name in env.extents.items() if name.isidentifier()},
+        _first_places(env),
         shared,
     )
+
+
+def _first_places(env: Environment) -> dict[str, tuple[Value, int]]:
+    """Of buffers with one extent the first: it is there wherever any of them is."""
+    found: dict[str, tuple[Value, int]] = {}
+    for place, name in env.extents.items():
+        if name.isidentifier():
+            found.setdefault(name, place)
+    return found

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
-from itertools import pairwise
-from typing import TypeVar
+from collections.abc import Iterator, Sequence
 
-from gpucodegen.report.schedule_tree import Tree, Verdicts, effects, schedule_tree
-from gpucodegen.report.strides import element_bytes, walks
+from gpucodegen.report.facts import (
+    extents_needed,
+    fronts,
+    nest_tree,
+    suspects,
+    telling_bands,
+    tile_footprints,
+    tile_sizes,
+)
+from gpucodegen.report.strides import walks
 from gpucodegen.report.subjects import Nest, Subject, location_of
 from gpucodegen.report.wording import (
     Lines,
@@ -21,20 +26,10 @@ from gpucodegen.report.wording import (
     table,
 )
 from gpucodegen.tiling.machine.contraction import ContractionShape, OperandAccess
-from gpucodegen.tiling.model.isl_forms import set_text
-from gpucodegen.tiling.model.scop import Loop
 from gpucodegen.tiling.proof.bands import Band
-from gpucodegen.tiling.proof.bounds.bounds import Violation, needs
 from gpucodegen.tiling.proof.dependences import Dependence
 from gpucodegen.tiling.proof.loops import LoopKind, LoopVerdict
-from gpucodegen.tiling.proof.values.undefined import UndefinedRead
-from gpucodegen.tiling.schedule.footprint import footprints
-from gpucodegen.tiling.schedule.fronts import front
 
-Found = TypeVar("Found", Violation, UndefinedRead)
-
-TILE = 32
-"""Iterations per loop of the tile whose footprint is shown."""
 FEW = 3
 """Accesses that may be wrong are many or none."""
 
@@ -67,29 +62,10 @@ def _nest_sections(subject: Subject, nest: Nest, source: SourceLine) -> Lines:
     yield from section("elements moved per step of a loop", _walks(nest))
     yield from section(f"footprint of {_tile_name(nest)}", _footprints(nest))
     yield from section("schedule tree, as written", nest_tree(nest).lines())
-    yield from section("extents of arguments need", _needs(subject, nest))
-    yield from section("accesses not proven right", _suspects(subject, nest))
-
-
-def nest_tree(nest: Nest) -> Tree:
-    """The schedule tree of a nest as written."""
-    domains = {
-        instances.name: nest.model.solver.ask(
-            lambda i=instances: set_text(
-                i.values.range(), i.name, [loop.name for loop in i.loops]
-            ),
-            instances.name,
-        )
-        for instances in nest.statements
-    }
-    starts = {band.names[0]: band for band in nest.bands}
-    body = (nest.loop,)
-    verdicts = Verdicts(starts, lambda l: _at_once(nest, l), domains, effects(body))
-    return schedule_tree(body, verdicts)
-
-
-def _at_once(nest: Nest, loop: Loop) -> bool:
-    return nest.verdict(loop).kind is LoopKind.PARALLEL
+    needed = extents_needed(subject, nest)
+    yield from section("extents of arguments need", [needed] if needed else [])
+    found = suspects(subject, nest)
+    yield from section("accesses not proven right", _few(found))
 
 
 def _loops(nest: Nest, source: SourceLine) -> Lines:
@@ -120,10 +96,8 @@ def why_not(dependence: Dependence, source: SourceLine) -> Lines:
 
 
 def _bands(nest: Nest) -> Lines:
-    """Bands of several loops, and what ends a band too early."""
-    for band in nest.bands:
-        if len(band.names) > 1 or band.ended_by is not None:
-            yield _band(band)
+    for band in telling_bands(nest):
+        yield _band(band)
         if band.ended_by is not None:
             yield f"  ends there: {band.ended_by}"
 
@@ -137,24 +111,9 @@ def _band(band: Band) -> str:
 
 
 def _fronts(nest: Nest) -> Lines:
-    """Neighbouring loops that are not parallel, but have parallel fronts."""
-    for outer, inner in pairwise(_alone(nest.loop)):
-        kinds = {nest.verdict(outer).kind, nest.verdict(inner).kind}
-        if kinds != {LoopKind.SEQUENTIAL}:
-            continue
-        depth = len(nest.verdict(outer).outer)
-        factors = front(nest.model, nest.dependences, depth, depth + 1)
-        if factors is not None:
-            a, b = (f"{n}*" if n > 1 else "" for n in factors)
-            name = f"{a}{outer.name} + {b}{inner.name}"
-            yield f"iterations with one value of {name} may run at once"
-
-
-def _alone(loop: Loop) -> Iterator[Loop]:
-    """A loop and those that are nested in it with nothing beside them."""
-    yield loop
-    if len(loop.body) == 1 and isinstance(loop.body[0], Loop):
-        yield from _alone(loop.body[0])
+    for factors in fronts(nest):
+        terms = (f"{n}*{loop}" if n > 1 else loop for loop, n in factors.items())
+        yield f"iterations with one value of {' + '.join(terms)} may run at once"
 
 
 def _values(nest: Nest) -> Lines:
@@ -202,60 +161,20 @@ def _walks(nest: Nest) -> Lines:
     yield "0: reused; 1: neighbours, one transaction; else: one transaction per lane"
 
 
-def tile_sizes(nest: Nest) -> dict[str, int]:
-    """The tile whose footprint is shown: the loops of the longest band."""
-    longest = max(nest.bands, key=lambda band: len(band.loops))
-    return {loop.name: min(TILE, _trips(loop) or TILE) for loop in longest.loops}
-
-
-def _trips(loop: Loop) -> int | None:
-    """How often a loop runs, where its bounds are numbers."""
-    bounds = (*loop.lowers, *loop.uppers)
-    if len(bounds) != 2 or not all(bound.isdigit() for bound in bounds):
-        return None
-    return -(-(int(bounds[1]) - int(bounds[0])) // loop.step)
-
-
 def _tile_name(nest: Nest) -> str:
     sizes = tile_sizes(nest)
     return f"a tile of {box(list(sizes.values()))} iterations ({', '.join(sizes)})"
 
 
 def _footprints(nest: Nest) -> Lines:
-    """Boxes of the statements inside the tiled loops."""
-    sizes = tile_sizes(nest)
-    inside = tuple(
-        i for i in nest.statements if set(sizes) <= {loop.name for loop in i.loops}
-    )
-    built = replace(nest.model, everything=inside)
-    rows: list[tuple[str, str, str]] = []
-    for name in dict.fromkeys(a.array for i in inside for a in i.accesses):
-        array = built.array(name)
-        if array.register or not array.shape:
-            continue
-        each = element_bytes(nest.arrays[name])
-        for found in footprints(built, name, sizes):
-            total = None if found.cells is None else found.cells * each
-            rows.append((name, box(found.extent), size(total)))
+    rows = [
+        (found.array, box(found.extents), size(found.size))
+        for found in tile_footprints(nest)
+    ]
     yield from table(rows) if rows else ()
 
 
-def _of(nest: Nest, found: Iterable[Found]) -> list[Found]:
-    """Those that are about statements of a nest."""
-    mine = {instances.name for instances in nest.statements}
-    return [one for one in found if one.reference.instances.name in mine]
-
-
-def _needs(subject: Subject, nest: Nest) -> Lines:
-    """What keeps accesses inside that only extents decide about."""
-    if found := needs(nest.model, _of(nest, subject.violations)):
-        yield found
-
-
-def _suspects(subject: Subject, nest: Nest) -> Lines:
-    """Accesses that may leave their array, reads that may find nothing."""
-    outside = [v for v in _of(nest, subject.violations) if not v.needed]
-    found = [*outside, *_of(nest, subject.undefined)]
-    yield from map(str, found[:FEW])
+def _few(found: Sequence[str]) -> Lines:
+    yield from found[:FEW]
     if len(found) > FEW:
         yield f"and {len(found) - FEW} more"
