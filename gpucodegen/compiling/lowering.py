@@ -43,7 +43,7 @@ def lower(
     from gpucodegen.runtime.machine.processor import thread_count
 
     mapped = map_module(reachable(module, name), name, key, options, stages)
-    emission = find(key[0]).emission()
+    emission = replace(find(key[0]).emission(), arch=options.arch)
     with span("source", "emission"):
         emitted = emit_program(mapped, emission, options.outside, is_offered)
     fastmath = () if options.exact else CONTRACTED

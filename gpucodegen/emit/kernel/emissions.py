@@ -22,7 +22,7 @@ from gpucodegen.emit.tables.engines import (
     tensor_copies,
     warpgroups,
 )
-from gpucodegen.emit.tables.memory import memory, transfers, views
+from gpucodegen.emit.tables.memory import memory, thread_copies, transfers, views
 from gpucodegen.emit.tables.vectors import vectors
 from gpucodegen.ir.operation import Operation
 
@@ -32,7 +32,8 @@ class Emission:
     """What turns kernels into text.
 
     ``handlers`` maps the name of an operation to what writes it.  ``wide`` is the
-    spelling of kernels whose indices are data, where that is another one.
+    spelling of kernels whose indices are data, where that is another one.  ``arch``:
+    the architecture that kernels are for, "" where all devices shall run them.
 
     >>> CPU.spelling.face, sorted(CUDA.handlers.keys() - CPU.handlers.keys())[1]
     ('gpucodegen.intrinsics.cpu', 'gcg.grid_barrier')
@@ -41,6 +42,7 @@ class Emission:
     spelling: Spelling
     handlers: Handlers
     wide: Spelling | None = None
+    arch: str = ""
 
 
 def leave(e: Emitter, op: Operation) -> None:
@@ -72,7 +74,7 @@ CUDA = Emission(
     | gpu.HANDLERS
     | warps.HANDLERS
     | matrices.HANDLERS
-    | transfers.CUDA_HANDLERS
+    | thread_copies.HANDLERS
     | subgroups.HANDLERS
     | barriers.HANDLERS
     | tensor_copies.HANDLERS

@@ -11,6 +11,7 @@
 - `assembly`: PTX of a kernel
 - `face`: models of parameters and tiles
 - `memory`: shared, private, asynchronous copies
+- `bulk_copies`: rows that an engine copies
 - `matrices`: fragments in the lanes of a warp
 """
 
@@ -28,7 +29,14 @@ from numba.core.types import (
     int64,
 )
 
-from gpucodegen.intrinsics.cuda import grids, matrices, memory, threads, warps
+from gpucodegen.intrinsics.cuda import (
+    bulk_copies,
+    grids,
+    matrices,
+    memory,
+    threads,
+    warps,
+)
 from gpucodegen.intrinsics.cuda.face import FACE
 from gpucodegen.intrinsics.engines import (
     barriers,
@@ -55,6 +63,7 @@ OWN = (
     warps.factories(FACE)
     | grids.factories(FACE)
     | memory.own_factories(FACE)
+    | bulk_copies.factories(FACE)
     | matrices.factories(FACE)
     | barriers.factories(FACE)
     | subgroups.factories(FACE)

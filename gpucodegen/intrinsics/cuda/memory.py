@@ -6,6 +6,7 @@ groups complete in order, so a wait names how many may still be in flight.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cache, partial
 from typing import Any
 
@@ -164,14 +165,14 @@ def dma_start(
         *sides: Any,
     ) -> None:
         def move(e: Any) -> None:
-            source = _element_offset(low, src_off, e, *sides[:2])
-            target = _element_offset(low, dst_off, e, *sides[2:])
+            source = element_offset(low, src_off, e, *sides[:2])
+            target = element_offset(low, dst_off, e, *sides[2:])
             if is_free:
                 _start_copy(low, width, (dst, target), (src, source))
             else:
                 _copy_now(low, width, (dst, target), (src, source))
 
-        _cooperatively(low, count, step, move)
+        cooperatively(low, count, I32(step), move)
         if closes:
             _close_group(low)
 
@@ -203,14 +204,14 @@ def _start_copy(
     _assembly(low, text, f"r,l{',r' * len(sizes)},~{{memory}}", [*places, *sizes])
 
 
-def _element_offset(low: Lowering, offset: Any, e: Any, stride: Any, run: Any) -> Any:
+def element_offset(low: Lowering, offset: Any, e: Any, stride: Any, run: Any) -> Any:
     """``offset + e // run * stride + e % run``; run is positive."""
     builder = low.builder
     whole = builder.mul(builder.udiv(e, run), stride)
     return builder.add(offset, builder.add(whole, builder.urem(e, run)))
 
 
-def _thread_and_count(low: Lowering) -> tuple[Any, Any]:
+def thread_and_count(low: Lowering) -> tuple[Any, Any]:
     """The thread's number in its block, and the number of threads."""
     builder = low.builder
     x, y, z = (register(low, f"tid.{d}") for d in "xyz")
@@ -220,12 +221,21 @@ def _thread_and_count(low: Lowering) -> tuple[Any, Any]:
     return thread, builder.mul(builder.mul(nx, ny), nz)
 
 
-def _cooperatively(low: Lowering, count: Any, step: int, body: Any) -> None:
-    """Run ``body(e)`` for every ``step``-th ``e`` below ``count``, over threads."""
+def cooperatively(
+    low: Lowering, count: Any, step: Any, body: Callable[[Any], None], most: int = 0
+) -> None:
+    """Run ``body(e)`` for every ``step``-th ``e`` below ``count``, over threads.
+
+    ``most``: only so many of them take part, the first ones; 0 is all.
+    """
     builder = low.builder
-    thread, threads = _thread_and_count(low)
-    stride = ir.Constant(I32, step)
-    first = builder.mul(thread, stride)
+    thread, threads = thread_and_count(low)
+    first = builder.mul(thread, step)
+    if most:
+        few = builder.icmp_unsigned("<", threads, I32(most))
+        threads = builder.select(few, threads, I32(most))
+        takes_part = builder.icmp_unsigned("<", thread, I32(most))
+        first = builder.select(takes_part, first, count)
     entry = builder.block
     head, inside, done = (builder.append_basic_block(f"dma_{s}") for s in "hbd")
     builder.branch(head)
@@ -235,7 +245,7 @@ def _cooperatively(low: Lowering, count: Any, step: int, body: Any) -> None:
     builder.cbranch(builder.icmp_signed("<", e, count), inside, done)
     builder.position_at_end(inside)
     body(e)
-    following = builder.add(e, builder.mul(threads, stride))
+    following = builder.add(e, builder.mul(threads, step))
     e.add_incoming(following, builder.block)
     builder.branch(head)
     builder.position_at_end(done)

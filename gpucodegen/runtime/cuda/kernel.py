@@ -47,6 +47,14 @@ class CudaKernel:
                 f" {device.architecture}",
                 hint="Leave out arch= and plan=, or name this architecture",
             )
+        if cc < spec.since:
+            since = "sm_" + "".join(map(str, spec.since))
+            raise errors.LaunchFailed(
+                kernel=spec.name,
+                reason=f"it uses what devices have from {since} on, and {device} is"
+                f" sm_{cc[0]}{cc[1]}",
+                hint="Leave out arch=, or name this architecture",
+            )
         code = compile_ptx(spec, cc).encode()
         loaded = device.load(spec.name, code, cooperative=spec.cooperative)
         shared = spec.shared_bytes, 0

@@ -111,6 +111,20 @@ def has_warpgroups(architecture: str) -> bool:
     return unit is not None and unit.warpgroup is not None
 
 
+BULK_COPIES = (9, 0)
+"""The compute capability from which on engines copy rows."""
+
+
+def has_bulk_copies(architecture: str) -> bool:
+    """Whether engines copy rows between global and shared memory for few threads.
+
+    >>> [has_bulk_copies(name) for name in ("sm_90", "sm_100a", "sm_89", "")]
+    [True, True, False, False]
+    """
+    number = architecture.removeprefix("sm_").removesuffix("a") or "0"
+    return divmod(int(number), 10) >= BULK_COPIES
+
+
 def most_shared(compute_capability: tuple[int, int]) -> int:
     """Bytes of shared memory that a launch may ask for, static ones included.
 
