@@ -19,6 +19,7 @@ from gpucodegen.dialects.shared.transfers import (
     WAITS,
     ends_of,
     is_joined,
+    left_open,
     tag_of,
 )
 from gpucodegen.emit.tables.memory.addressing import SHARED_ALIGNMENT
@@ -171,15 +172,25 @@ class BulkPlan:
         return touched(memref) or buffer in map(self.uses.buffer, moved)
 
     def closes(self, start: Operation) -> list[str]:
-        """The groups that a start closes besides its own, if it has one.
+        """The groups that a start closes, but for the one of its own cp.async.
 
-        Waits count the closing starts of all kinds, so each closes a group of each.
+        Where waits count groups, they count the closing starts of all kinds, so each
+        closes a group of each kind, maybe an empty one.
         """
         if not self.settled or is_joined(start):
             return []
-        found = ["commit_stores"] if any(not is_load(op) for op in self.bulk) else []
-        others = len(self.bulk) < len(self._starts) and self.is_bulk(start)
-        return [*found, *(["close_group"] if others else [])]
+        stores = [op for op in self.bulk if not is_load(op)]
+        others = [op for op in self._starts if not self.is_bulk(op)]
+        found = ["commit_stores"] if self._is_closed_by(start, stores) else []
+        if self.is_bulk(start) and self._is_closed_by(start, others):
+            found.append("close_group")
+        return found
+
+    def _is_closed_by(self, start: Operation, kind: Sequence[Operation]) -> bool:
+        """Whether a start closes a group of copies of a kind."""
+        counted = any(left_open(op) for op in self.transfers if op.name in WAITS)
+        alone = not counted and not any(map(is_joined, kind))
+        return start in kind if alone else bool(kind)
 
     def ends_groups(self, wait: Operation) -> bool:
         """Whether a wait ends groups of cp.async: of its own, or joined to it."""

@@ -384,8 +384,13 @@ class MBarriers:
         return np.where(sources < 0, np.uint8(0), memory[sources])
 
     def _land(self) -> None:
-        """Let the oldest bulk copy arrive."""
-        copy = self.copies.pop(0)
+        """Let the oldest bulk copy arrive that somebody waits for, or else any.
+
+        So a copy that nobody waits for is still on its way when others have come.
+        """
+        asked = set(self.place[self.stalled].tolist())
+        awaited = (n for n, c in enumerate(self.copies) if c.barrier in asked)
+        copy = self.copies.pop(next(awaited, 0))
         data = self._data(copy.sources, copy.of_shared)
         self.accesses.shared[copy.target + copy.places] = data
         phase = self.phases[copy.barrier]
