@@ -47,8 +47,7 @@ def start(e: Emitter, op: Operation, move: Move) -> None:
     if not plan.settled:
         return
     if fence := plan.fence(op):
-        engine(e, fence)
-        _meet(e)
+        _fence(e, fence)
     places = [piece for end in range(2) for piece in move.place(e, end)]
     kind, tag = "bulk_store", tag_of(op)
     if is_load(op):
@@ -108,3 +107,14 @@ def _differ(one: AffineExpr, other: AffineExpr) -> bool:
 
 def _meet(e: Emitter) -> None:
     e.writer.line(f"{e.use('cuda')}.syncthreads()")
+
+
+def _fence(e: Emitter, name: str) -> None:
+    """Let all threads fence, then meet: at the barrier just before, or at a new one."""
+    lines, barrier = e.writer.lines, f"{e.use('cuda')}.syncthreads()"
+    stands_here = lines[-1].partition("  #")[0] == e.writer.indented(barrier)
+    engine(e, name)
+    if stands_here:
+        lines[-2:] = lines[:-3:-1]
+    else:
+        e.writer.line(barrier)

@@ -110,7 +110,7 @@ class BulkPlan:
     def _problem_of_cells(self, tag: Value) -> str:
         """Why the cells of a tag have no mbarriers."""
         if not 0 < cells_of(tag) <= CELLS:
-            return f"%{tag.name} has no fixed number of cells up to {CELLS}"
+            return f"%{tag.name} has more than {CELLS} cells, or no fixed number"
         tags = {tag_of(op).memref for op in self._starts}
         if sum(map(barrier_bytes, tags)) > self.spare:
             return "no shared memory is left for its mbarriers"

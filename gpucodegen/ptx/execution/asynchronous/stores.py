@@ -69,6 +69,8 @@ class BulkStores:
                 where = self.accesses.memory.nearest(place + BASE)
                 text = f"bulk store of {nbytes} bytes out of bounds ({where})"
                 self.batch.fault(faults.OUT_OF_BOUNDS, text, source.index, lane)
+            self.accesses.stretched("shared", source, lane, origin, nbytes)
+            self.accesses.stretched("global", target, lane, place, nbytes)
             each: Array = np.arange(int(nbytes))
             self._start(source, lane, origin, each, place + each)
 
