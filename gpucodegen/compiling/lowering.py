@@ -41,9 +41,10 @@ def lower(
     from gpucodegen.runtime.host.loader import CONTRACTED, kernel_spec
     from gpucodegen.runtime.host.spec import StatedLaunch
     from gpucodegen.runtime.machine.processor import thread_count
+    from gpucodegen.tiling.machine.gpu.devices import bulk_copies
 
     mapped = map_module(reachable(module, name), name, key, options, stages)
-    emission = replace(find(key[0]).emission(), arch=options.arch)
+    emission = replace(find(key[0]).emission(), bulk=bulk_copies(options.arch))
     with span("source", "emission"):
         emitted = emit_program(mapped, emission, options.outside, is_offered)
     fastmath = () if options.exact else CONTRACTED

@@ -229,7 +229,7 @@ def test_the_assembler_takes_them(cc: tuple[int, int]) -> None:
     program = gcg.compile(doubled(64), target="sim", arch="sm_90")
     twice(program, 12 * 64)
     (spec,) = program["f"].executable().kernels
-    assert spec.since == (9, 0)
+    assert spec.bulk
     code = disassemble(compile_cubin(spec, cc).code)
     for pattern in (r"UBLKCP\.S\.G", r"UBLKCP\.G\.S", r"SYNCS\.PHASECHK"):
         assert re.search(pattern, code), pattern

@@ -38,7 +38,6 @@ from gpucodegen.ir.affine.expressions import AffineExpr, Const
 from gpucodegen.ir.data.float_formats import NARROW
 from gpucodegen.ir.operation import Operation, Value
 from gpucodegen.ir.types import MemRefType
-from gpucodegen.tiling.machine.gpu.devices import BULK_COPIES
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +56,7 @@ class KernelSource:
 
     ``dynamic_shared``: its launches give the ``shared_bytes`` of a block.
     ``specific``: it uses what only devices of one architecture have.
-    ``since``: the least compute capability that has all that it uses.
+    ``bulk``: it uses bulk copies, which devices have from sm_90 on.
     """
 
     name: str
@@ -70,7 +69,7 @@ class KernelSource:
     resident: int | None = None
     dynamic_shared: bool = False
     specific: bool = False
-    since: tuple[int, int] = (0, 0)
+    bulk: bool = False
 
     @property
     def signature(self) -> tuple[tuple[str, str], ...]:
@@ -110,8 +109,9 @@ def emit_kernel(op: Operation, name: str, emission: Emission) -> EmittedKernel:
 
     With bulk copies it is written again when all of them are known.
     """
-    taken = shared_in(_body(op), {}) if emission.arch else 0
-    plan = BulkPlan.of(op, emission.arch, taken)
+    plan = BulkPlan()
+    if emission.bulk:
+        plan = BulkPlan.of(op, emission.bulk - shared_in(_body(op), {}))
     first = _written(op, name, emission, plan)
     return _written(op, name, emission, plan.second()) if plan.bulk else first
 
@@ -163,7 +163,7 @@ def _written(
         resident_blocks(op),
         is_dynamic,
         any(inner.name.startswith(_SPECIFIC) for o in body for inner in o.walk()),
-        BULK_COPIES if plan.bulk else (0, 0),
+        bool(plan.bulk),
     )
     transfers_ = tuple(emitter.transfers)
     return EmittedKernel(source, tuple(extras), spelling, transfers_, emitter.reports)

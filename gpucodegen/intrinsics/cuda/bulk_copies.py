@@ -22,11 +22,11 @@ from gpucodegen.intrinsics.cuda.memory import (
     element_offset,
     thread_and_count,
 )
+from gpucodegen.intrinsics.cuda.warps import WARP
 from gpucodegen.intrinsics.engines.barriers import until_over
 from gpucodegen.intrinsics.engines.instructions import instruction
 from gpucodegen.intrinsics.framework.elements import element
 from gpucodegen.intrinsics.framework.lowering import I32, Face, Lowering, signature
-from gpucodegen.tiling.machine.gpu.limits import WARP
 
 _INIT = "mbarrier.init.shared::cta.b64 [$0], 1; fence.mbarrier_init.release.cluster;"
 _EXPECT = "mbarrier.expect_tx.relaxed.cta.shared::cta.b64 [$0], $1;"

@@ -27,7 +27,6 @@ from gpucodegen.emit.tables.memory.buffer_uses import BufferUses
 from gpucodegen.ir.affine.expressions import AffineExpr
 from gpucodegen.ir.operation import Operation, Value
 from gpucodegen.ir.types import MemRefType
-from gpucodegen.tiling.machine.gpu.devices import MULTIPROCESSORS, has_bulk_copies
 
 CELLS = 32
 """Cells of a tag: the parities of their phases are bits of one number."""
@@ -61,20 +60,16 @@ class BulkPlan:
     """The cells waited for since threads met, as the second text is written."""
 
     @staticmethod
-    def of(kernel: Operation, arch: str, taken: int) -> BulkPlan:
-        """What is known before the first text.
-
-        ``taken``: bytes of shared memory that the kernel has without barriers.
-        """
+    def of(kernel: Operation, spare: int) -> BulkPlan:
+        """What is known before the first text, on a device with bulk copies."""
         every = list(kernel.walk())
         transfers = tuple(op for op in every if op.name in TRANSFERS)
-        if not transfers or not has_bulk_copies(arch):
+        if not transfers:
             return BulkPlan()
         users: dict[Value, list[Operation]] = {}
         for op in every:
             for value in op.operands:
                 users.setdefault(value, []).append(op)
-        spare = MULTIPROCESSORS[arch].block_shared - taken
         return BulkPlan(transfers, BufferUses.of(kernel), users, spare)
 
     def second(self) -> BulkPlan:
