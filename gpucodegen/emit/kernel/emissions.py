@@ -32,8 +32,8 @@ class Emission:
     """What turns kernels into text.
 
     ``handlers`` maps the name of an operation to what writes it.  ``wide`` is the
-    spelling of kernels whose indices are data, where that is another one.  ``bulk``: bytes
-    of shared memory that a block has where engines copy rows, 0 where they do not.
+    spelling of kernels whose indices are data, where that is another one.  ``bulk``:
+    bytes of shared memory of a block where engines copy rows, 0 where they do not.
 
     >>> CPU.spelling.face, sorted(CUDA.handlers.keys() - CPU.handlers.keys())[1]
     ('gpucodegen.intrinsics.cpu', 'gcg.grid_barrier')
