@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from gpucodegen.compiling.artifact import Artifact
     from gpucodegen.dialects.builtin import Module
     from gpucodegen.emit.program import GlobalConstant
-    from gpucodegen.emit.tables.memory.copy_plan import PlannedTransfer
+    from gpucodegen.emit.tables.transfers.copy_plan import PlannedTransfer
     from gpucodegen.ir.types import Type
     from gpucodegen.options import Options
     from gpucodegen.passes.framework.base import ModulePass

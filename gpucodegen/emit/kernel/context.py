@@ -19,10 +19,10 @@ from gpucodegen.emit.kernel.reports import Reports
 from gpucodegen.emit.kernel.spelling import Spelling
 from gpucodegen.emit.kernel.variables import Sharing, is_inlined, uses_of
 from gpucodegen.emit.tables.memory.addressing import Descriptor
-from gpucodegen.emit.tables.memory.bulk_plan import BulkPlan
-from gpucodegen.emit.tables.memory.copy_plan import PlannedTransfer
 from gpucodegen.emit.tables.memory.offsets import Offsets
 from gpucodegen.emit.tables.memory.prefetches import Prefetches
+from gpucodegen.emit.tables.transfers.bulk_plan import BulkPlan
+from gpucodegen.emit.tables.transfers.copy_plan import PlannedTransfer
 from gpucodegen.emit.text.expressions import HELPERS, affine_text
 from gpucodegen.emit.text.fragments import Text, call, number
 from gpucodegen.emit.text.header import Argument, Header

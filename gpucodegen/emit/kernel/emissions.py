@@ -22,7 +22,8 @@ from gpucodegen.emit.tables.engines import (
     tensor_copies,
     warpgroups,
 )
-from gpucodegen.emit.tables.memory import memory, thread_copies, transfers, views
+from gpucodegen.emit.tables.memory import memory, views
+from gpucodegen.emit.tables.transfers import thread_copies, transfers
 from gpucodegen.emit.tables.vectors import vectors
 from gpucodegen.ir.operation import Operation
 

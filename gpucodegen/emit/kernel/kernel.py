@@ -22,16 +22,16 @@ from gpucodegen.emit.tables.arithmetic import complexes, scalars
 from gpucodegen.emit.tables.control.cfg import emit_blocks
 from gpucodegen.emit.tables.engines.tensor_copies import alignments
 from gpucodegen.emit.tables.engines.warpgroups import PREFIX as WARPGROUPS
-from gpucodegen.emit.tables.memory import bulk, transfers
 from gpucodegen.emit.tables.memory.addressing import (
     FAR,
     Descriptor,
     sizes_of,
     strides_of,
 )
-from gpucodegen.emit.tables.memory.bulk_plan import BulkPlan
-from gpucodegen.emit.tables.memory.copy_plan import PlannedTransfer
 from gpucodegen.emit.tables.memory.memory import shared_in, stored_dtype
+from gpucodegen.emit.tables.transfers import bulk, transfers
+from gpucodegen.emit.tables.transfers.bulk_plan import BulkPlan
+from gpucodegen.emit.tables.transfers.copy_plan import PlannedTransfer
 from gpucodegen.emit.text.header import Header
 from gpucodegen.emit.text.names import PythonNames
 from gpucodegen.ir.affine.expressions import AffineExpr, Const

@@ -10,8 +10,7 @@
 - `unrolling`: how often loops are repeated
 - `assembly`: PTX of a kernel
 - `face`: models of parameters and tiles
-- `memory`: shared, private, asynchronous copies
-- `bulk_copies`: rows that an engine copies
+- `memory`: shared, private, and copies between memories
 - `matrices`: fragments in the lanes of a warp
 """
 
@@ -30,7 +29,6 @@ from numba.core.types import (
 )
 
 from gpucodegen.intrinsics.cuda import (
-    bulk_copies,
     grids,
     matrices,
     memory,
@@ -63,7 +61,6 @@ OWN = (
     warps.factories(FACE)
     | grids.factories(FACE)
     | memory.own_factories(FACE)
-    | bulk_copies.factories(FACE)
     | matrices.factories(FACE)
     | barriers.factories(FACE)
     | subgroups.factories(FACE)

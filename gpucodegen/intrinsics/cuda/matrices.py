@@ -14,7 +14,8 @@ from typing import Any
 from llvmlite import ir
 from numba.core import types
 
-from gpucodegen.intrinsics.cuda.memory import SHARED, address
+from gpucodegen.intrinsics.cuda.memory.buffers import SHARED
+from gpucodegen.intrinsics.cuda.memory.copies import address
 from gpucodegen.intrinsics.engines.architectures import since
 from gpucodegen.intrinsics.framework.elements import element
 from gpucodegen.intrinsics.framework.lowering import (

@@ -23,7 +23,7 @@ from gpucodegen.dialects.shared.transfers import (
     tag_of,
 )
 from gpucodegen.emit.tables.memory.addressing import SHARED_ALIGNMENT
-from gpucodegen.emit.tables.memory.buffer_uses import BufferUses
+from gpucodegen.emit.tables.transfers.buffer_uses import BufferUses
 from gpucodegen.ir.affine.expressions import AffineExpr
 from gpucodegen.ir.operation import Operation, Value
 from gpucodegen.ir.types import MemRefType

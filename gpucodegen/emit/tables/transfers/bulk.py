@@ -16,9 +16,9 @@ from __future__ import annotations
 from gpucodegen.dialects.shared.transfers import ends_of, left_open, tag_of
 from gpucodegen.emit.kernel.context import Emitter
 from gpucodegen.emit.tables.engines.barriers import engine
-from gpucodegen.emit.tables.memory.bulk_plan import cells_of, is_load
 from gpucodegen.emit.tables.memory.memory import buffer_of, shared_array
-from gpucodegen.emit.tables.memory.moves import Move, indices_of
+from gpucodegen.emit.tables.transfers.bulk_plan import cells_of, is_load
+from gpucodegen.emit.tables.transfers.moves import Move, indices_of
 from gpucodegen.emit.text.fragments import Text, call
 from gpucodegen.ir.affine.expressions import AffineExpr, Const
 from gpucodegen.ir.operation import Operation

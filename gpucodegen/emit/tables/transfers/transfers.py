@@ -15,10 +15,10 @@ from gpucodegen.dialects.shared.transfers import (
 )
 from gpucodegen.emit.kernel.context import Emitter, Handler
 from gpucodegen.emit.kernel.kinds import stored_bytes
-from gpucodegen.emit.tables.memory import bulk
-from gpucodegen.emit.tables.memory.copy_plan import PlannedTransfer
 from gpucodegen.emit.tables.memory.memory import buffer_of
-from gpucodegen.emit.tables.memory.moves import Move, indices_of
+from gpucodegen.emit.tables.transfers import bulk
+from gpucodegen.emit.tables.transfers.copy_plan import PlannedTransfer
+from gpucodegen.emit.tables.transfers.moves import Move, indices_of
 from gpucodegen.emit.text.fragments import call
 from gpucodegen.ir.operation import Operation, Value
 from gpucodegen.ir.types import element_type

@@ -9,14 +9,13 @@ PTX ISA, "cp.async.bulk" and "mbarrier".
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cache, partial
 from typing import Any
 
 from numba.core import types
 
-from gpucodegen.intrinsics.cuda.memory import (
+from gpucodegen.intrinsics.cuda.memory.buffers import SHARED
+from gpucodegen.intrinsics.cuda.memory.copies import (
     GLOBAL,
-    SHARED,
     address,
     cooperatively,
     element_offset,
@@ -36,11 +35,6 @@ _LOAD = (
     " [$0], [$1], $2, [$3];"
 )
 _STORE = "cp.async.bulk.global.shared::cta.bulk_group [$0], [$1], $2;"
-
-
-def factories(face: Face) -> dict[str, Any]:
-    """By name; the same request gives the same intrinsic."""
-    return {name: cache(partial(make, face)) for name, make in MADE.items()}
 
 
 def barriers(face: Face, count: int) -> Any:
@@ -65,9 +59,9 @@ def load(face: Face, name: str) -> Any:
     """``bulk_load(src, src_off, dst, dst_off, p, i, count, row, src_stride, ..)``.
 
     ``count`` elements in rows of ``row`` go from global to shared memory, and the ith
-    mbarrier counts their bytes.  Stride and run of both sides are those of a
-    `gpucodegen.intrinsics.cuda.memory.dma_start`.  Rows are dealt to the lanes of the
-    first warp; the first one expects the bytes of all.
+    mbarrier counts their bytes.  Stride and run of both sides are as for
+    `gpucodegen.intrinsics.cuda.memory.copies.dma_start`.  Rows are dealt to the lanes
+    of the first warp; the first one expects the bytes of all.
     """
 
     def lower(
