@@ -10,7 +10,7 @@
 - `unrolling`: how often loops are repeated
 - `assembly`: PTX of a kernel
 - `face`: models of parameters and tiles
-- `memory`: shared, private, and copies between memories
+- `memory`: shared, private, asynchronous copies
 - `matrices`: fragments in the lanes of a warp
 """
 
@@ -38,6 +38,7 @@ from gpucodegen.intrinsics.cuda import (
 from gpucodegen.intrinsics.cuda.face import FACE
 from gpucodegen.intrinsics.engines import (
     barriers,
+    bulk_copies,
     subgroups,
     tensor_copies,
     warpgroups,
@@ -63,6 +64,7 @@ OWN = (
     | memory.own_factories(FACE)
     | matrices.factories(FACE)
     | barriers.factories(FACE)
+    | bulk_copies.factories(FACE)
     | subgroups.factories(FACE)
     | tensor_copies.factories(FACE)
     | warpgroups.factories(FACE)

@@ -9,24 +9,27 @@ PTX ISA, "cp.async.bulk" and "mbarrier".
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache, partial
 from typing import Any
 
 from numba.core import types
 
-from gpucodegen.intrinsics.cuda.memory.buffers import SHARED
-from gpucodegen.intrinsics.cuda.memory.copies import (
-    GLOBAL,
-    address,
+from gpucodegen.intrinsics.engines.barriers import until_over
+from gpucodegen.intrinsics.engines.dealing import (
     cooperatively,
     element_offset,
     thread_and_count,
 )
-from gpucodegen.intrinsics.cuda.warps import WARP
-from gpucodegen.intrinsics.engines.barriers import until_over
-from gpucodegen.intrinsics.engines.instructions import instruction
+from gpucodegen.intrinsics.engines.instructions import (
+    GLOBAL,
+    SHARED,
+    in_space,
+    instruction,
+)
 from gpucodegen.intrinsics.framework.elements import element
 from gpucodegen.intrinsics.framework.lowering import I32, Face, Lowering, signature
 
+WARP = 32
 _INIT = "mbarrier.init.shared::cta.b64 [$0], 1; fence.mbarrier_init.release.cluster;"
 _EXPECT = "mbarrier.expect_tx.relaxed.cta.shared::cta.b64 [$0], $1;"
 _ARRIVE = "mbarrier.arrive.shared::cta.b64 _, [$0];"
@@ -37,6 +40,11 @@ _LOAD = (
 _STORE = "cp.async.bulk.global.shared::cta.bulk_group [$0], [$1], $2;"
 
 
+def factories(face: Face) -> dict[str, Any]:
+    """By name; the same request gives the same intrinsic."""
+    return {name: cache(partial(make, face)) for name, make in MADE.items()}
+
+
 def barriers(face: Face, count: int) -> Any:
     """``bulk_barriers(p)``: that many mbarriers, each for one thread's arrivals.
 
@@ -45,7 +53,7 @@ def barriers(face: Face, count: int) -> Any:
 
     def lower(low: Lowering, pointer: Any) -> None:
         def init(e: Any) -> None:
-            instruction(low, _INIT, (address(low, pointer, e, SHARED),))
+            instruction(low, _INIT, (in_space(low, pointer, e, SHARED),))
 
         cooperatively(low, I32(count), I32(1), init)
 
@@ -60,8 +68,8 @@ def load(face: Face, name: str) -> Any:
 
     ``count`` elements in rows of ``row`` go from global to shared memory, and the ith
     mbarrier counts their bytes.  Stride and run of both sides are as for
-    `gpucodegen.intrinsics.cuda.memory.copies.dma_start`.  Rows are dealt to the lanes
-    of the first warp; the first one expects the bytes of all.
+    `gpucodegen.intrinsics.cuda.memory.dma_start`.  Rows are dealt to the lanes of the
+    first warp; the first one expects the bytes of all.
     """
 
     def lower(
@@ -75,14 +83,14 @@ def load(face: Face, name: str) -> Any:
         *sizes: Any,
     ) -> None:
         builder, size = low.builder, I32(element(name).size)
-        place = address(low, barrier, which, SHARED)
+        place = in_space(low, barrier, which, SHARED)
         with builder.if_then(_is_first(low)):
             instruction(low, _EXPECT, (place, builder.mul(sizes[0], size)))
 
         def move(source: Any, target: Any, nbytes: Any) -> None:
             to, of = (
-                address(low, dst, target, SHARED),
-                address(low, src, source, GLOBAL),
+                in_space(low, dst, target, SHARED),
+                in_space(low, src, source, GLOBAL),
             )
             instruction(low, _LOAD, (to, of, nbytes, place))
 
@@ -103,8 +111,8 @@ def store(face: Face, name: str) -> Any:
     ) -> None:
         def move(source: Any, target: Any, nbytes: Any) -> None:
             to, of = (
-                address(low, dst, target, GLOBAL),
-                address(low, src, source, SHARED),
+                in_space(low, dst, target, GLOBAL),
+                in_space(low, src, source, SHARED),
             )
             instruction(low, _STORE, (to, of, nbytes))
 
@@ -121,7 +129,7 @@ def wait(face: Face) -> Any:
 
     def lower(low: Lowering, pointer: Any, which: Any, phases: Any) -> Any:
         builder = low.builder
-        place = address(low, pointer, which, SHARED)
+        place = in_space(low, pointer, which, SHARED)
         with builder.if_then(_is_first(low)):
             instruction(low, _ARRIVE, (place,))
         parity = builder.and_(builder.lshr(phases, which), I32(1))

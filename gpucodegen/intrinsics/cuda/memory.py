@@ -1,4 +1,4 @@
-"""Copies by the threads of a block, at once or by ``cp.async``.
+"""Memory of CUDA kernels: shared by a block, private to a thread, asynchronous.
 
 cp.async moves 4, 8 or 16 bytes from global to shared memory without a register; its
 groups complete in order, so a wait names how many may still be in flight.
@@ -6,35 +6,105 @@ groups complete in order, so a wait names how many may still be in flight.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from functools import cache, partial
 from typing import Any
 
 from llvmlite import ir
 from numba.core import types
 
-from gpucodegen.intrinsics.cuda.memory.buffers import SHARED
-from gpucodegen.intrinsics.cuda.threads import register
+from gpucodegen import errors
+from gpucodegen.intrinsics.engines.dealing import cooperatively, element_offset
+from gpucodegen.intrinsics.engines.instructions import GLOBAL, SHARED, in_space
 from gpucodegen.intrinsics.framework.elements import element
 from gpucodegen.intrinsics.framework.lowering import (
     I32,
-    I64,
     Face,
     Lowering,
     signature,
 )
+from gpucodegen.intrinsics.tiles.memory import memory_scalar
 
-GLOBAL = 1
-"""The address space of PTX."""
+ALIGNMENT = 16
 WORD = 4
 """Bytes of the words of wide accesses."""
+DYNAMIC = "dynamic_shared"
+"""The memory of a block whose size a launch gives."""
 
 
-def address(low: Lowering, p: Any, i: Any, space: int) -> Any:
-    """Where an element lies in a space, as PTX says it."""
-    place = low.builder.gep(p, [i])
-    typed = ir.PointerType(place.type.pointee, addrspace=space)
-    in_space = low.builder.addrspacecast(place, typed)
-    return low.builder.ptrtoint(in_space, I32 if space == SHARED else I64)
+def factories(face: Face) -> dict[str, Any]:
+    """By name; the same request gives the same intrinsic."""
+    return {name: cache(partial(make, face)) for name, make in MADE.items()}
+
+
+def own_factories(face: Face) -> dict[str, Any]:
+    """Those that the CPU has no counterpart of."""
+    return {name: cache(partial(make, face)) for name, make in OWN.items()}
+
+
+def pointer(name: str) -> Any:
+    """The Numba type of a pointer to elements."""
+    return types.CPointer(getattr(types, element(name).pointee))
+
+
+def shared(face: Face, n: int, name: str, alignment: int = ALIGNMENT) -> Any:
+    """``shared()``: ``n`` elements of the block's shared memory, one array per call."""
+
+    def lower(low: Lowering) -> Any:
+        module = low.builder.module
+        ty = ir.ArrayType(memory_scalar(name), n)
+        unique = module.get_unique_name("shared")
+        array = ir.GlobalVariable(module, ty, unique, addrspace=SHARED)
+        array.linkage = "internal"
+        array.initializer = ir.Constant(ty, ir.Undefined)
+        array.align = alignment
+        generic = low.builder.addrspacecast(array, ty.as_pointer())
+        return low.builder.bitcast(generic, low.value_type(low.signature.return_type))
+
+    return face.define(f"shared_{n}_{name}", 0, lambda: signature(pointer(name)), lower)
+
+
+def dynamic_shared(
+    face: Face, offset: int, name: str, alignment: int = ALIGNMENT
+) -> Any:
+    """``dynamic_shared()``: elements from a byte of what each launch gives a block."""
+
+    def lower(low: Lowering) -> Any:
+        module = low.builder.module
+        array = module.globals.get(DYNAMIC)
+        if array is None:
+            ty = ir.ArrayType(ir.IntType(8), 0)
+            array = ir.GlobalVariable(module, ty, DYNAMIC, addrspace=SHARED)
+            array.linkage = "external"
+            array.align = alignment
+        array.align = max(array.align, alignment)
+        start = low.builder.gep(array, [I32(0), I32(offset)])
+        generic = low.builder.addrspacecast(start, ir.IntType(8).as_pointer())
+        return low.builder.bitcast(generic, low.value_type(low.signature.return_type))
+
+    hint = f"dynamic_shared_{offset}_{name}"
+    return face.define(hint, 0, lambda: signature(pointer(name)), lower)
+
+
+def local(face: Face, n: int, name: str) -> Any:
+    """``local()``: ``n`` elements private to the thread."""
+
+    def lower(low: Lowering) -> Any:
+        ty = ir.ArrayType(memory_scalar(name), n)
+        with low.builder.goto_entry_block():
+            slot = low.builder.alloca(ty)
+        slot.align = ALIGNMENT
+        return low.builder.bitcast(slot, low.value_type(low.signature.return_type))
+
+    return face.define(f"local_{n}_{name}", 0, lambda: signature(pointer(name)), lower)
+
+
+def heap(face: Face, name: str) -> Any:
+    """A GPU kernel allocates no memory while it runs."""
+    del face, name
+    raise errors.UnsupportedOperation(operation="memref.alloc", target="cuda")
+
+
+# Asynchronous copies.
 
 
 def _assembly(low: Lowering, text: str, constraints: str, args: list[Any]) -> None:
@@ -117,56 +187,9 @@ def _start_copy(
     caching = "cg" if width == 16 else "ca"
     less = ", $2" if real else ""
     text = f"cp.async.{caching}.shared.global [$0], [$1], {width}{less};"
-    places = [address(low, *target, SHARED), address(low, *source, GLOBAL)]
+    places = [in_space(low, *target, SHARED), in_space(low, *source, GLOBAL)]
     sizes = [low.builder.trunc(n, I32) if n.type != I32 else n for n in real]
     _assembly(low, text, f"r,l{',r' * len(sizes)},~{{memory}}", [*places, *sizes])
-
-
-def element_offset(low: Lowering, offset: Any, e: Any, stride: Any, run: Any) -> Any:
-    """``offset + e // run * stride + e % run``; run is positive."""
-    builder = low.builder
-    whole = builder.mul(builder.udiv(e, run), stride)
-    return builder.add(offset, builder.add(whole, builder.urem(e, run)))
-
-
-def thread_and_count(low: Lowering) -> tuple[Any, Any]:
-    """The thread's number in its block, and the number of threads."""
-    builder = low.builder
-    x, y, z = (register(low, f"tid.{d}") for d in "xyz")
-    nx, ny, nz = (register(low, f"ntid.{d}") for d in "xyz")
-    row = builder.add(builder.mul(z, ny), y)
-    thread = builder.add(builder.mul(row, nx), x)
-    return thread, builder.mul(builder.mul(nx, ny), nz)
-
-
-def cooperatively(
-    low: Lowering, count: Any, step: Any, body: Callable[[Any], None], most: int = 0
-) -> None:
-    """Run ``body(e)`` for every ``step``-th ``e`` below ``count``, over threads.
-
-    ``most``: only so many of them take part, the first ones; 0 is all.
-    """
-    builder = low.builder
-    thread, threads = thread_and_count(low)
-    first = builder.mul(thread, step)
-    if most:
-        few = builder.icmp_unsigned("<", threads, I32(most))
-        threads = builder.select(few, threads, I32(most))
-        takes_part = builder.icmp_unsigned("<", thread, I32(most))
-        first = builder.select(takes_part, first, count)
-    entry = builder.block
-    head, inside, done = (builder.append_basic_block(f"dma_{s}") for s in "hbd")
-    builder.branch(head)
-    builder.position_at_end(head)
-    e = builder.phi(I32)
-    e.add_incoming(first, entry)
-    builder.cbranch(builder.icmp_signed("<", e, count), inside, done)
-    builder.position_at_end(inside)
-    body(e)
-    following = builder.add(e, builder.mul(threads, step))
-    e.add_incoming(following, builder.block)
-    builder.branch(head)
-    builder.position_at_end(done)
 
 
 def dma_wait(face: Face, name: str, pending: int = 0) -> Any:
@@ -229,9 +252,17 @@ def _wait_groups(low: Lowering, pending: int) -> None:
     _assembly(low, f"cp.async.wait_group {pending};", "~{memory}", [])
 
 
-MADE = {"dma_start": dma_start, "dma_wait": dma_wait}
+MADE = {
+    "dma_start": dma_start,
+    "dma_wait": dma_wait,
+    "heap": heap,
+    "heap_free": heap,
+    "local": local,
+    "shared": shared,
+}
 OWN = {
     "async_copy": async_copy,
     "close_group": close_group,
+    "dynamic_shared": dynamic_shared,
     "wait_groups": wait_groups,
 }
