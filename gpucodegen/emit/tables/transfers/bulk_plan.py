@@ -125,8 +125,9 @@ class BulkPlan:
         return [op for op in self.transfers if op.name in STARTS]
 
     def is_bulk(self, start: Operation) -> bool:
-        """Whether a start is a bulk copy."""
-        return self.plans[id(start)].mechanism == BULK.name
+        """Whether a start is a bulk copy; one that is never written is none."""
+        plan = self.plans.get(id(start))
+        return plan is not None and plan.mechanism == BULK.name
 
     @property
     def bulk(self) -> list[Operation]:
