@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from gpucodegen.checking import Checked
     from gpucodegen.dialects.builtin import Module
-    from gpucodegen.emit.tables.memory.copy_plan import PlannedTransfer
+    from gpucodegen.emit.tables.transfers.copy_plan import PlannedTransfer
 
 
 class Program:

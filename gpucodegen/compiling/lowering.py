@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from gpucodegen.compiling.artifact import Artifact
     from gpucodegen.dialects.builtin import Module
     from gpucodegen.emit.program import GlobalConstant
-    from gpucodegen.emit.tables.memory.copy_plan import PlannedTransfer
+    from gpucodegen.emit.tables.transfers.copy_plan import PlannedTransfer
     from gpucodegen.ir.types import Type
     from gpucodegen.options import Options
     from gpucodegen.passes.framework.base import ModulePass
@@ -41,9 +41,10 @@ def lower(
     from gpucodegen.runtime.host.loader import CONTRACTED, kernel_spec
     from gpucodegen.runtime.host.spec import StatedLaunch
     from gpucodegen.runtime.machine.processor import thread_count
+    from gpucodegen.tiling.machine.gpu.devices import bulk_copies
 
     mapped = map_module(reachable(module, name), name, key, options, stages)
-    emission = find(key[0]).emission()
+    emission = replace(find(key[0]).emission(), bulk=bulk_copies(options.arch))
     with span("source", "emission"):
         emitted = emit_program(mapped, emission, options.outside, is_offered)
     fastmath = () if options.exact else CONTRACTED

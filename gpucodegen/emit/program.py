@@ -22,12 +22,11 @@ from gpucodegen.emit.kernel.kernel import (
     EmittedKernel,
     KernelSource,
     emit_kernel,
-    with_sources,
-    written_in,
 )
 from gpucodegen.emit.kernel.kinds import dtype
 from gpucodegen.emit.kernel.spelling import HOST
-from gpucodegen.emit.tables.memory.copy_plan import PlannedTransfer
+from gpucodegen.emit.kernel.writes import with_sources, written_in
+from gpucodegen.emit.tables.transfers.copy_plan import PlannedTransfer
 from gpucodegen.emit.tables.vectors.types import numbers_in
 from gpucodegen.emit.text.header import Header
 from gpucodegen.emit.text.names import PythonNames

@@ -14,6 +14,7 @@ import pytest
 import gpucodegen as gcg
 from gpucodegen import ptx
 from gpucodegen.runtime.devices import emulated_cupy as xp
+from tests.programs.bulk_texts import USES, doubled
 from tests.programs.own_tiles import OwnTiles
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
@@ -74,6 +75,7 @@ class Program:
     kind: str
     answer: Callable[..., np.ndarray]
     plan: Mapping[str, int] = field(default_factory=dict[str, int])
+    arch: str = ""
 
     def arguments(self) -> list[np.ndarray]:
         rng = np.random.default_rng(0)
@@ -151,6 +153,30 @@ PROGRAMS = {
         "f2",
         lambda a, b, c: c + a @ b,
     ),
+    "bulk dma matmul": Program(
+        (EXAMPLES / "dma_matmul.mlir").read_text("utf-8"),
+        "dma_matmul",
+        [(32, 48), (48, 32), (32, 32)],
+        "f4",
+        lambda a, b, c: c + a @ b,
+        arch="sm_90",
+    ),
+    "bulk there and back": Program(
+        doubled(64, blocks=2, trips=3),
+        "f",
+        [(384,)] * 2,
+        "f4",
+        lambda x, _: x + x,
+        arch="sm_90",
+    ),
+    "bulk rows changed in place": Program(
+        USES["changed in place"],
+        "f",
+        [(64, 32), (8, 32)],
+        "f4",
+        lambda x, _: 2 * x.reshape(8, 8, 32).sum(1),
+        arch="sm_90",
+    ),
 }
 
 
@@ -193,7 +219,9 @@ class Recorded:
 def recorded(name: str) -> Recorded:
     """The only launch of a program, as the program makes it on the emulated device."""
     program = PROGRAMS[name]
-    compiled = gcg.compile(program.text, target="cuda", plan=program.plan)
+    compiled = gcg.compile(
+        program.text, target="cuda", plan=program.plan, arch=program.arch
+    )
     call = compiled[program.entry]
     arrays = [xp.asarray(a) for a in program.arguments()]
     seen: list[tuple[ptx.Module, str, Any, Any, bytes]] = []

@@ -1,9 +1,10 @@
 """Which copies the hardware makes on its own, and in pieces of how many bytes.
 
 Comes in: the memories on both sides, the bytes of an element, what divides addresses
-and lengths.  Goes out: a `CopyPlan`.  `KINDS` is the table: the first kind that goes
-between these memories, and has a width that fits, is taken.  Both transfers that
-programs write and the stagings of products ask here.
+and lengths, and on devices with bulk copies what is known of rows.  Goes out: a
+`CopyPlan`.  `KINDS` is the table: the first kind that goes between these memories, and
+has a width that fits, is taken.  Both transfers that programs write and the stagings of
+products ask here.
 """
 
 from __future__ import annotations
@@ -17,18 +18,21 @@ from math import gcd
 class CopyKind:
     """One way to copy: between which memories, and the bytes of its pieces.
 
-    ``ends``: source and target; None stands for any.  ``widths``: widest first.
+    ``ends``: sources and targets; none stand for any.  ``widths``: widest first.
     ``free``: no register holds the pieces, and the thread goes on at once.
+    ``row``: bytes of the shortest rows that an engine copies as a whole, in pieces as
+    above; 0: threads copy the pieces.
     """
 
     name: str
-    ends: tuple[str, str] | None
+    ends: frozenset[tuple[str, str]]
     widths: tuple[int, ...]
     free: bool
+    row: int = 0
 
     def goes(self, spaces: tuple[str, str]) -> bool:
         """Whether it goes from one memory to another."""
-        return self.ends is None or self.ends == spaces
+        return not self.ends or spaces in self.ends
 
     def widest(self, element: int, common: int) -> int:
         """The widest piece of whole elements that divides a number of bytes, or 0.
@@ -40,11 +44,43 @@ class CopyKind:
         return next(fitting, 0)
 
 
-ASYNCHRONOUS = CopyKind("cp.async", ("global", "shared"), (16, 8, 4), free=True)
-LOOP = CopyKind("copy", None, (16, 8, 4, 2, 1), free=False)
-KINDS = (ASYNCHRONOUS, LOOP)
-"""Best first.  Bulk copies and tensor maps (sm_90) are not among them."""
+_IN, _OUT = ("global", "shared"), ("shared", "global")
+LEAST_ROW = 64
+"""Bytes of the shortest rows for a bulk copy each: an assumption, not measured.
+
+The machine code of sm_90 starts those of a warp one after the other, by 8 instructions
+each, where cp.async takes an instruction and its addresses for 512 bytes of each warp.
+"""
+BULK = CopyKind("cp.async.bulk", frozenset({_IN, _OUT}), (16,), True, LEAST_ROW)
+ASYNCHRONOUS = CopyKind("cp.async", frozenset({_IN}), (16, 8, 4), free=True)
+LOOP = CopyKind("copy", frozenset(), (16, 8, 4, 2, 1), free=False)
+KINDS = (BULK, ASYNCHRONOUS, LOOP)
+"""Best first.  Bulk copies need sm_90.  Boxes of tensor maps are not among them."""
 WIDEST = 16
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """What a bulk copy needs to know of a transfer.
+
+    ``length``: bytes of each row, 0 where that is no known number.  ``refusal``: why
+    the transfer can be none, whatever its rows; "" for nothing.
+    """
+
+    length: int
+    refusal: str = ""
+
+    @property
+    def problem(self) -> str:
+        """Why the transfer is no bulk copy, if its addresses and lengths allow it.
+
+        >>> Rows(64).problem, Rows(32).problem
+        ('', 'rows of 32 bytes are shorter than 64')
+        """
+        if self.refusal or not self.length:
+            return self.refusal or "the length of its rows is no known number"
+        short = f"rows of {self.length} bytes are shorter than {LEAST_ROW}"
+        return short if self.length < LEAST_ROW else ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,12 +100,14 @@ def plan_copy(
     spaces: tuple[str, str],
     multiples: Mapping[str, int],
     exact: Collection[str] = (),
+    rows: Rows | None = None,
 ) -> CopyPlan:
     """The plan of a transfer on a GPU.
 
     ``size``: bytes of an element.  ``spaces``: of source and target.  ``multiples``:
     for each address and length, a number of bytes that surely divides it; 0 for zero.
-    ``exact``: which of them are that number itself.
+    ``exact``: which of them are that number itself.  ``rows``: None on devices without
+    bulk copies.
 
     >>> both = {"source": 16, "target": 48, "count": 1024}
     >>> plan_copy(4, ("global", "shared"), both).reason
@@ -81,12 +119,21 @@ def plan_copy(
     'the stride is 132 bytes, no multiple of 16'
     >>> plan_copy(4, ("shared", "global"), both).reason
     'cp.async goes from global to shared memory only, not from shared to global'
+    >>> plan = plan_copy(4, ("shared", "global"), both, rows=Rows(1024))
+    >>> plan.mechanism, plan.width, plan.reason
+    ('cp.async.bulk', 1024, 'every address and length is a multiple of 16 bytes')
+    >>> plan_copy(4, ("global", "shared"), both, rows=Rows(32)).reason
+    'no bulk copy: rows of 32 bytes are shorter than 64'
     """
     common = gcd(*multiples.values())
-    kinds = [(kind, kind.widest(size, common)) for kind in KINDS if kind.goes(spaces)]
+    problem = "" if rows is None else rows.problem
+    usable = [k for k in KINDS if not k.row or (rows is not None and not problem)]
+    kinds = [(kind, kind.widest(size, common)) for kind in usable if kind.goes(spaces)]
     kind, width = next((k, n) for k, n in [*kinds, (LOOP, size)] if n)
     reasons: list[str] = []
-    if not ASYNCHRONOUS.goes(spaces):
+    if problem and BULK.goes(spaces) and BULK.widest(size, common):
+        reasons.append(f"no bulk copy: {problem}")
+    elif not kind.row and not ASYNCHRONOUS.goes(spaces):
         from_, to = spaces
         reasons.append(
             f"cp.async goes from global to shared memory only, not from {from_} to {to}"
@@ -95,7 +142,8 @@ def plan_copy(
         reasons.append(_narrow(multiples, exact))
     elif not reasons:
         reasons.append(f"every address and length is a multiple of {WIDEST} bytes")
-    return CopyPlan(kind.name, width, "; ".join(reasons))
+    piece = rows.length if kind.row and rows else width
+    return CopyPlan(kind.name, piece, "; ".join(reasons))
 
 
 def _narrow(multiples: Mapping[str, int], exact: Collection[str]) -> str:

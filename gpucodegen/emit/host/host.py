@@ -27,8 +27,8 @@ from gpucodegen.emit.kernel.spelling import HOST
 from gpucodegen.emit.tables.arithmetic import casts, complexes, index_math, scalars
 from gpucodegen.emit.tables.control import affine_loops, cfg, scf_loops
 from gpucodegen.emit.tables.control.cfg import emit_blocks
-from gpucodegen.emit.tables.memory import transfers
-from gpucodegen.emit.tables.memory.copy_plan import PlannedTransfer
+from gpucodegen.emit.tables.transfers import transfers
+from gpucodegen.emit.tables.transfers.copy_plan import PlannedTransfer
 from gpucodegen.emit.text.fragments import Text, call, number
 from gpucodegen.emit.text.header import Header, literal
 from gpucodegen.emit.text.names import PythonNames

@@ -19,7 +19,8 @@ from gpucodegen.emit.kernel.context import Emitter, Handler
 from gpucodegen.emit.kernel.kinds import is_index
 from gpucodegen.emit.tables.memory.addressing import strides_of
 from gpucodegen.emit.tables.memory.memory import memref_type, nothing, stored_dtype
-from gpucodegen.emit.tables.memory.transfers import indices_of, noted
+from gpucodegen.emit.tables.transfers.moves import indices_of
+from gpucodegen.emit.tables.transfers.transfers import noted
 from gpucodegen.emit.text.fragments import Text, call, number
 from gpucodegen.emit.text.header import literal
 from gpucodegen.ir.affine.expressions import AffineExpr, Const

@@ -6,6 +6,7 @@
 - `reports`: words for accesses that were left out
 - `variables`: which values share a Python variable
 - `index_widths`: whether indices need 64 bits
+- `writes`: which memrefs are written to
 - `context`: the state of emission
 - `kernel`: one function
 """

@@ -19,9 +19,10 @@ from gpucodegen.emit.kernel.reports import Reports
 from gpucodegen.emit.kernel.spelling import Spelling
 from gpucodegen.emit.kernel.variables import Sharing, is_inlined, uses_of
 from gpucodegen.emit.tables.memory.addressing import Descriptor
-from gpucodegen.emit.tables.memory.copy_plan import PlannedTransfer
 from gpucodegen.emit.tables.memory.offsets import Offsets
 from gpucodegen.emit.tables.memory.prefetches import Prefetches
+from gpucodegen.emit.tables.transfers.bulk_plan import BulkPlan
+from gpucodegen.emit.tables.transfers.copy_plan import PlannedTransfer
 from gpucodegen.emit.text.expressions import HELPERS, affine_text
 from gpucodegen.emit.text.fragments import Text, call, number
 from gpucodegen.emit.text.header import Argument, Header
@@ -84,6 +85,7 @@ class Facts:
     pointers that the kernel makes itself.
     ``alignments``: what must divide the addresses of some buffers in shared memory, and
     ``spans`` are those of the swizzles by which descriptors of matrices are laid out.
+    ``bulk``: which transfers an engine makes.
     """
 
     tags: Mapping[Value, str] = field(default_factory=dict[Value, str])
@@ -95,6 +97,7 @@ class Facts:
     heap: set[str] = field(default_factory=set[str])
     alignments: Mapping[Value, int] = field(default_factory=dict[Value, int])
     spans: dict[Value, int] = field(default_factory=dict[Value, int])
+    bulk: BulkPlan = field(default_factory=BulkPlan)
 
 
 @dataclass(slots=True)

@@ -22,7 +22,8 @@ from gpucodegen.emit.tables.engines import (
     tensor_copies,
     warpgroups,
 )
-from gpucodegen.emit.tables.memory import memory, transfers, views
+from gpucodegen.emit.tables.memory import memory, views
+from gpucodegen.emit.tables.transfers import thread_copies, transfers
 from gpucodegen.emit.tables.vectors import vectors
 from gpucodegen.ir.operation import Operation
 
@@ -32,7 +33,8 @@ class Emission:
     """What turns kernels into text.
 
     ``handlers`` maps the name of an operation to what writes it.  ``wide`` is the
-    spelling of kernels whose indices are data, where that is another one.
+    spelling of kernels whose indices are data, where that is another one.  ``bulk``:
+    bytes of shared memory of a block where engines copy rows, 0 where they do not.
 
     >>> CPU.spelling.face, sorted(CUDA.handlers.keys() - CPU.handlers.keys())[1]
     ('gpucodegen.intrinsics.cpu', 'gcg.grid_barrier')
@@ -41,6 +43,7 @@ class Emission:
     spelling: Spelling
     handlers: Handlers
     wide: Spelling | None = None
+    bulk: int = 0
 
 
 def leave(e: Emitter, op: Operation) -> None:
@@ -72,7 +75,7 @@ CUDA = Emission(
     | gpu.HANDLERS
     | warps.HANDLERS
     | matrices.HANDLERS
-    | transfers.CUDA_HANDLERS
+    | thread_copies.HANDLERS
     | subgroups.HANDLERS
     | barriers.HANDLERS
     | tensor_copies.HANDLERS

@@ -6,33 +6,33 @@ not fix become extra integers after the arguments.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from gpucodegen.dialects.func import Function
 from gpucodegen.dialects.gcg.tile_products import TileProductNote, notes_of
 from gpucodegen.dialects.gpu import known_block, resident_blocks
-from gpucodegen.dialects.nvgpu.copies import COPY
 from gpucodegen.dialects.nvgpu.types import is_tensor_map
-from gpucodegen.dialects.shared.transfers import STARTS, ends_of
 from gpucodegen.emit.kernel.context import Emitter, Facts
 from gpucodegen.emit.kernel.emissions import Emission
 from gpucodegen.emit.kernel.index_widths import needs_words
 from gpucodegen.emit.kernel.reports import Reports
 from gpucodegen.emit.kernel.spelling import DECLARED_SHARED, Spelling
+from gpucodegen.emit.kernel.writes import written_in
 from gpucodegen.emit.tables.arithmetic import complexes, scalars
 from gpucodegen.emit.tables.control.cfg import emit_blocks
 from gpucodegen.emit.tables.engines.tensor_copies import alignments
 from gpucodegen.emit.tables.engines.warpgroups import PREFIX as WARPGROUPS
-from gpucodegen.emit.tables.memory import transfers
 from gpucodegen.emit.tables.memory.addressing import (
     FAR,
     Descriptor,
     sizes_of,
     strides_of,
 )
-from gpucodegen.emit.tables.memory.copy_plan import PlannedTransfer
 from gpucodegen.emit.tables.memory.memory import shared_in, stored_dtype
+from gpucodegen.emit.tables.transfers import bulk, transfers
+from gpucodegen.emit.tables.transfers.bulk_plan import BulkPlan
+from gpucodegen.emit.tables.transfers.copy_plan import PlannedTransfer
 from gpucodegen.emit.text.header import Header
 from gpucodegen.emit.text.names import PythonNames
 from gpucodegen.ir.affine.expressions import AffineExpr, Const
@@ -57,6 +57,7 @@ class KernelSource:
 
     ``dynamic_shared``: its launches give the ``shared_bytes`` of a block.
     ``specific``: it uses what only devices of one architecture have.
+    ``bulk``: it uses bulk copies, which devices have from sm_90 on.
     """
 
     name: str
@@ -69,6 +70,7 @@ class KernelSource:
     resident: int | None = None
     dynamic_shared: bool = False
     specific: bool = False
+    bulk: bool = False
 
     @property
     def signature(self) -> tuple[tuple[str, str], ...]:
@@ -104,10 +106,27 @@ class EmittedKernel:
 
 
 def emit_kernel(op: Operation, name: str, emission: Emission) -> EmittedKernel:
-    """The source of a ``func.func`` or ``gpu.func`` kernel."""
+    """The source of a ``func.func`` or ``gpu.func`` kernel.
+
+    With bulk copies it is written again when all of them are known.
+    """
+    plan = BulkPlan()
+    if emission.bulk:
+        plan = BulkPlan.of(op, emission.bulk - shared_in(_body(op), {}))
+    first = _written(op, name, emission, plan)
+    return _written(op, name, emission, plan.second()) if plan.bulk else first
+
+
+def _body(op: Operation) -> list[Operation]:
+    return [inner for block in Function(op).blocks for inner in block.operations]
+
+
+def _written(
+    op: Operation, name: str, emission: Emission, plan: BulkPlan
+) -> EmittedKernel:
+    """A kernel whose bulk copies are as planned."""
     function = Function(op)
-    blocks = function.blocks
-    body = [op for block in blocks for op in block.operations]
+    blocks, body = function.blocks, _body(op)
     names = PythonNames()
     names.reserve(PLAIN_NAMES)
     names.reserve([name])
@@ -117,13 +136,17 @@ def emit_kernel(op: Operation, name: str, emission: Emission) -> EmittedKernel:
     header = Header(spelling.face, names)
     emitter = Emitter(spelling, emission.handlers, names, header)
     aligned = alignments(body) if spelling.in_blocks else {}
-    is_dynamic = spelling.in_blocks and shared_in(body, aligned) > DECLARED_SHARED
+    shared = shared_in(body, aligned) + plan.shared_bytes
+    is_dynamic = spelling.in_blocks and shared > DECLARED_SHARED
     tags, groups = transfers.tags_in(body), transfers.in_flight(body)
-    emitter.facts = Facts(tags, groups, block_of(op), is_dynamic, alignments=aligned)
+    emitter.facts = Facts(
+        tags, groups, block_of(op), is_dynamic, alignments=aligned, bulk=plan
+    )
     emitter.begin(blocks)
     parameters = _Parameters(emitter, function.arguments, written_in(body))
     parameters.declare(op)
     with emitter.writer.block("def"):
+        bulk.prologue(emitter)
         emit_blocks(emitter, blocks)
     params, extras = parameters.needed()
     if emitter.reports.words:
@@ -141,6 +164,7 @@ def emit_kernel(op: Operation, name: str, emission: Emission) -> EmittedKernel:
         resident_blocks(op),
         is_dynamic,
         any(inner.name.startswith(_SPECIFIC) for o in body for inner in o.walk()),
+        bool(plan.bulk),
     )
     transfers_ = (*emitter.transfers, *map(_product, notes_of(op)))
     return EmittedKernel(source, tuple(extras), spelling, transfers_, emitter.reports)
@@ -178,56 +202,6 @@ def block_of(op: Operation) -> tuple[int, int, int] | None:
 
 _SPECIFIC = (WARPGROUPS, "nvvm.setmaxregister")
 """How the names of operations begin that only devices of one architecture have."""
-_STORES = {
-    "affine.store": 1,
-    "memref.store": 1,
-    "affine.vector_store": 1,
-    "vector.store": 1,
-    "vector.transfer_write": 1,
-    "vector.maskedstore": 0,
-    "memref.atomic_rmw": 1,
-    "memref.generic_atomic_rmw": 0,
-    "memref.copy": 1,
-    "memref.dma_wait": 0,
-    "affine.dma_wait": 0,
-    "gcg.grid_barrier": 0,
-    COPY: 0,
-    "gpu.subgroup_mma_store_matrix": 1,
-    "nvgpu.warpgroup.mma.store": 1,
-}
-"""The operand that an operation writes to."""
-
-
-def written_in(operations: Sequence[Operation]) -> set[Value]:
-    """Memrefs that the operations write to, directly or through a view."""
-    written: set[Value] = set()
-    for root in operations:
-        for op in root.walk():
-            if op.name in _STORES:
-                written.add(op.operands[_STORES[op.name]])
-            elif op.name in STARTS:
-                _, target, tag = ends_of(op)
-                written.update((target.memref, tag.memref))
-    return with_sources(operations, written)
-
-
-def with_sources(operations: Iterable[Operation], values: set[Value]) -> set[Value]:
-    """The memrefs, and those that they are views of."""
-    source = {
-        result: op.operands[0]
-        for root in operations
-        for op in root.walk()
-        if op.dialect == "memref" and op.operands
-        for result in op.results
-    }
-    found: set[Value] = set()
-    work = list(values)
-    while work:
-        value = work.pop()
-        found.add(value)
-        if value in source:
-            work.append(source[value])
-    return found
 
 
 @dataclass(slots=True)

@@ -51,7 +51,11 @@ class SourceWriter:
         origin = place(self.location)
         comment = f"  # {origin}" if origin and origin != self._marked else ""
         self._marked = origin
-        self.lines.append(f"{_INDENT * self.depth}{code}{comment}")
+        self.lines.append(f"{self.indented(code)}{comment}")
+
+    def indented(self, code: str) -> str:
+        """A line at the current depth."""
+        return f"{_INDENT * self.depth}{code}"
 
     def insert(self, position: int, depth: int, code: str) -> None:
         """Put a line before an earlier one."""

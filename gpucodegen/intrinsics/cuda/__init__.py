@@ -28,10 +28,17 @@ from numba.core.types import (
     int64,
 )
 
-from gpucodegen.intrinsics.cuda import grids, matrices, memory, threads, warps
+from gpucodegen.intrinsics.cuda import (
+    grids,
+    matrices,
+    memory,
+    threads,
+    warps,
+)
 from gpucodegen.intrinsics.cuda.face import FACE
 from gpucodegen.intrinsics.engines import (
     barriers,
+    bulk_copies,
     subgroups,
     tensor_copies,
     warpgroups,
@@ -57,6 +64,7 @@ OWN = (
     | memory.own_factories(FACE)
     | matrices.factories(FACE)
     | barriers.factories(FACE)
+    | bulk_copies.factories(FACE)
     | subgroups.factories(FACE)
     | tensor_copies.factories(FACE)
     | warpgroups.factories(FACE)

@@ -14,8 +14,8 @@ from typing import Any
 from llvmlite import ir
 from numba.core import types
 
-from gpucodegen.intrinsics.cuda.memory import SHARED, address
 from gpucodegen.intrinsics.engines.architectures import since
+from gpucodegen.intrinsics.engines.instructions import SHARED, in_space
 from gpucodegen.intrinsics.framework.elements import element
 from gpucodegen.intrinsics.framework.lowering import (
     I8,
@@ -62,7 +62,7 @@ def ldmatrix(face: Face, tiles: int, name: str, transpose: bool = False) -> Any:
     text = f"{form} {{{targets}}}, [${tiles}];"
 
     def lower(low: Lowering, p: Any, i: Any) -> Any:
-        place = address(low, p, i, SHARED)
+        place = in_space(low, p, i, SHARED)
         words = _instruction(low, text, [I32] * tiles, [place], reads=True)
         return low.from_elements(
             ty, [x for w in words for x in _unpacked(low, w, name)]

@@ -13,19 +13,16 @@ from llvmlite import ir
 from numba.core import types
 
 from gpucodegen import errors
-from gpucodegen.intrinsics.cuda.threads import register
+from gpucodegen.intrinsics.engines.dealing import cooperatively, element_offset
+from gpucodegen.intrinsics.engines.instructions import GLOBAL, SHARED, in_space
 from gpucodegen.intrinsics.framework.elements import element
 from gpucodegen.intrinsics.framework.lowering import (
     I32,
-    I64,
     Face,
     Lowering,
     signature,
 )
 from gpucodegen.intrinsics.tiles.memory import memory_scalar
-
-SHARED, GLOBAL = 3, 1
-"""Address spaces of PTX."""
 
 ALIGNMENT = 16
 WORD = 4
@@ -110,14 +107,6 @@ def heap(face: Face, name: str) -> Any:
 # Asynchronous copies.
 
 
-def address(low: Lowering, p: Any, i: Any, space: int) -> Any:
-    """Where an element lies in a space, as PTX says it."""
-    place = low.builder.gep(p, [i])
-    typed = ir.PointerType(place.type.pointee, addrspace=space)
-    in_space = low.builder.addrspacecast(place, typed)
-    return low.builder.ptrtoint(in_space, I32 if space == SHARED else I64)
-
-
 def _assembly(low: Lowering, text: str, constraints: str, args: list[Any]) -> None:
     function = ir.FunctionType(ir.VoidType(), [arg.type for arg in args])
     code = ir.InlineAsm(function, text, constraints, side_effect=True)
@@ -164,14 +153,14 @@ def dma_start(
         *sides: Any,
     ) -> None:
         def move(e: Any) -> None:
-            source = _element_offset(low, src_off, e, *sides[:2])
-            target = _element_offset(low, dst_off, e, *sides[2:])
+            source = element_offset(low, src_off, e, *sides[:2])
+            target = element_offset(low, dst_off, e, *sides[2:])
             if is_free:
                 _start_copy(low, width, (dst, target), (src, source))
             else:
                 _copy_now(low, width, (dst, target), (src, source))
 
-        _cooperatively(low, count, step, move)
+        cooperatively(low, count, I32(step), move)
         if closes:
             _close_group(low)
 
@@ -198,47 +187,9 @@ def _start_copy(
     caching = "cg" if width == 16 else "ca"
     less = ", $2" if real else ""
     text = f"cp.async.{caching}.shared.global [$0], [$1], {width}{less};"
-    places = [address(low, *target, SHARED), address(low, *source, GLOBAL)]
+    places = [in_space(low, *target, SHARED), in_space(low, *source, GLOBAL)]
     sizes = [low.builder.trunc(n, I32) if n.type != I32 else n for n in real]
     _assembly(low, text, f"r,l{',r' * len(sizes)},~{{memory}}", [*places, *sizes])
-
-
-def _element_offset(low: Lowering, offset: Any, e: Any, stride: Any, run: Any) -> Any:
-    """``offset + e // run * stride + e % run``; run is positive."""
-    builder = low.builder
-    whole = builder.mul(builder.udiv(e, run), stride)
-    return builder.add(offset, builder.add(whole, builder.urem(e, run)))
-
-
-def _thread_and_count(low: Lowering) -> tuple[Any, Any]:
-    """The thread's number in its block, and the number of threads."""
-    builder = low.builder
-    x, y, z = (register(low, f"tid.{d}") for d in "xyz")
-    nx, ny, nz = (register(low, f"ntid.{d}") for d in "xyz")
-    row = builder.add(builder.mul(z, ny), y)
-    thread = builder.add(builder.mul(row, nx), x)
-    return thread, builder.mul(builder.mul(nx, ny), nz)
-
-
-def _cooperatively(low: Lowering, count: Any, step: int, body: Any) -> None:
-    """Run ``body(e)`` for every ``step``-th ``e`` below ``count``, over threads."""
-    builder = low.builder
-    thread, threads = _thread_and_count(low)
-    stride = ir.Constant(I32, step)
-    first = builder.mul(thread, stride)
-    entry = builder.block
-    head, inside, done = (builder.append_basic_block(f"dma_{s}") for s in "hbd")
-    builder.branch(head)
-    builder.position_at_end(head)
-    e = builder.phi(I32)
-    e.add_incoming(first, entry)
-    builder.cbranch(builder.icmp_signed("<", e, count), inside, done)
-    builder.position_at_end(inside)
-    body(e)
-    following = builder.add(e, builder.mul(threads, stride))
-    e.add_incoming(following, builder.block)
-    builder.branch(head)
-    builder.position_at_end(done)
 
 
 def dma_wait(face: Face, name: str, pending: int = 0) -> Any:

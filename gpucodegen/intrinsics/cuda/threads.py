@@ -15,6 +15,7 @@ from numba.core.extending import models, typeof_impl
 from numba.core.typing import templates
 
 from gpucodegen.intrinsics.cuda.target import CODE, MODELS, TYPES
+from gpucodegen.intrinsics.engines.instructions import register
 from gpucodegen.intrinsics.framework.counting import MOST_THREADS
 from gpucodegen.intrinsics.framework.lowering import (
     I32,
@@ -47,11 +48,6 @@ def face(face: Face) -> ModuleType:
     for name, special in REGISTERS.items():
         vars(module)[name] = _triple(face, name, special)
     return module
-
-
-def register(low: Lowering, special: str) -> Any:
-    """What a special register holds: ``tid.x``."""
-    return low.call(f"llvm.nvvm.read.ptx.sreg.{special}", I32, ())
 
 
 def _triple(face: Face, name: str, special: str) -> Any:

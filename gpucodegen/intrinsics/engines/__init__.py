@@ -6,6 +6,8 @@
 - `subgroups`: matrices of a warp
 - `warpgroups`: products by four warps
 - `barriers`: mbarriers, fences
+- `dealing`: work dealt to the threads of a block
+- `bulk_copies`: rows of memory
 - `tensor_copies`: boxes of tensors
 """
 

@@ -132,25 +132,30 @@ def wait(face: Face) -> Any:
 
     ``ticks``: nanoseconds that one try may sleep.
     """
-    text = _ASKED.format("try_wait.parity", "[$1], $2, $3")
 
     def lower(
         low: Lowering, pointer: Any, number: Any, parity: Any, ticks: Any
     ) -> None:
-        builder = low.builder
         place = in_space(low, pointer, number, SHARED)
-        args = place, builder.zext(parity, I32), _word(low, ticks)
-        again, done = (builder.append_basic_block(f"mbarrier_{s}") for s in "wd")
-        builder.branch(again)
-        builder.position_at_end(again)
-        (over,) = instruction(low, text, args, (I32,))
-        builder.cbranch(builder.trunc(over, I1), done, again)
-        builder.position_at_end(done)
+        until_over(low, place, low.builder.zext(parity, I32), _word(low, ticks))
 
     def typing_rule(pointer: Any, number: Any, _parity: Any, ticks: Any) -> Any:
         return signature(types.void, pointer, number, types.boolean, ticks)
 
     return face.define("mbarrier_wait", 4, typing_rule, lower)
+
+
+def until_over(low: Lowering, place: Any, parity: Any, *ticks: Any) -> None:
+    """Ask until a phase of a parity of the barrier at a place is over."""
+    builder = low.builder
+    operands = "".join(f", ${2 + n}" for n in range(1 + len(ticks)))
+    text = _ASKED.format("try_wait.parity", f"[$1]{operands}")
+    again, done = (builder.append_basic_block(f"mbarrier_{s}") for s in "wd")
+    builder.branch(again)
+    builder.position_at_end(again)
+    (over,) = instruction(low, text, (place, parity, *ticks), (I32,))
+    builder.cbranch(builder.trunc(over, I1), done, again)
+    builder.position_at_end(done)
 
 
 def _word(low: Lowering, number: Any) -> Any:

@@ -50,3 +50,8 @@ def in_space(low: Lowering, pointer: Any, offset: Any, space: int) -> Any:
     typed = ir.PointerType(place.type.pointee, addrspace=space)
     narrow = low.builder.addrspacecast(place, typed)
     return low.builder.ptrtoint(narrow, I32 if space == SHARED else I64)
+
+
+def register(low: Lowering, special: str) -> Any:
+    """What a special register holds: ``tid.x``."""
+    return low.call(f"llvm.nvvm.read.ptx.sreg.{special}", I32, ())

@@ -65,8 +65,8 @@ def site_costs(
     for key in sorted(counters.traffic, key=lambda key: key[1]):
         space, index = key
         traffic, offset = counters.traffic[key], counters.places[key]
-        request = texts.get(key)
         x = entry.instructions[index]
+        request = None if "bulk" in x.modifiers else texts.get(key)
         width = request.site.width if request else counters.widths[key]
         array = naming.array(space, offset, entry, dynamic)
         held = tiles.get(array, "")
@@ -98,6 +98,8 @@ def _tiles(counters: Counters, naming: Naming, dynamic: int) -> dict[str, str]:
             origin |= dict.fromkeys(_names(x.operands[0]), source)
         elif x.opcode in ("mov", "cvt") and x.operands[1] in origin:
             origin[x.operands[0]] = origin[x.operands[1]]
+        elif "bulk_group" in x.modifiers:
+            continue
         elif to_shared is not None and x.opcode in ("st", "cp"):
             target = naming.array("shared", to_shared, entry, dynamic)
             held = [origin[n] for n in _names(x.operands[-1]) if n in origin]

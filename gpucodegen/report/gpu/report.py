@@ -15,7 +15,7 @@ from gpucodegen.api import read_module
 from gpucodegen.calls.function import Function
 from gpucodegen.compiling.stored import in_use
 from gpucodegen.dialects.builtin import Module
-from gpucodegen.emit.tables.memory.copy_plan import PlannedTransfer
+from gpucodegen.emit.tables.transfers.copy_plan import PlannedTransfer
 from gpucodegen.ir.locations import file_location
 from gpucodegen.program import Program
 from gpucodegen.report.gpu import tables, text

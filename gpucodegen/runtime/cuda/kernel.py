@@ -14,7 +14,7 @@ from gpucodegen.runtime.cuda.compilation import compile_ptx
 from gpucodegen.runtime.devices.arguments import ArgumentLayout
 from gpucodegen.runtime.devices.protocol import Device, Triple
 from gpucodegen.runtime.host.spec import KernelSpec
-from gpucodegen.tiling.machine.gpu.devices import has_warpgroups
+from gpucodegen.tiling.machine.gpu.devices import BULK_COPIES, has_warpgroups
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +46,13 @@ class CudaKernel:
                 reason=f"it uses what sm_90a alone has, and {device} is"
                 f" {device.architecture}",
                 hint="Leave out arch= and plan=, or name this architecture",
+            )
+        if spec.bulk and cc < BULK_COPIES:
+            raise errors.LaunchFailed(
+                kernel=spec.name,
+                reason=f"it uses what devices have from sm_90 on, and {device} is"
+                f" sm_{cc[0]}{cc[1]}",
+                hint="Leave out arch=, or name this architecture",
             )
         code = compile_ptx(spec, cc).encode()
         loaded = device.load(spec.name, code, cooperative=spec.cooperative)

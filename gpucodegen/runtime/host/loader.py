@@ -103,4 +103,5 @@ def kernel_spec(
         kernel.cooperative,
         kernel.dynamic_shared,
         kernel.specific,
+        kernel.bulk,
     )

@@ -32,6 +32,7 @@ class KernelSpec:
     not declare.
     ``cooperative``: its blocks wait for each other, so all of them run at once.
     ``specific``: it is compiled for the features of one architecture, as sm_90a is.
+    ``bulk``: it uses bulk copies, which GPUs have from sm_90 on.
     ``fastmath`` holds LLVM flags; "contract" allows fused multiply-add.
     """
 
@@ -47,6 +48,7 @@ class KernelSpec:
     cooperative: bool = False
     dynamic_shared: bool = False
     specific: bool = False
+    bulk: bool = False
 
     @property
     def signature(self) -> tuple[tuple[str, str], ...]:

@@ -28,7 +28,7 @@ RECORDS: dict[str, str] = {
     "KernelSpec": "gpucodegen.runtime.host.spec",
     "Param": "gpucodegen.runtime.host.spec",
     "Parameter": "gpucodegen.runtime.host.parameters",
-    "PlannedTransfer": "gpucodegen.emit.tables.memory.copy_plan",
+    "PlannedTransfer": "gpucodegen.emit.tables.transfers.copy_plan",
     "StatedLaunch": "gpucodegen.runtime.host.spec",
     "Sym": "gpucodegen.ir.affine.expressions",
 }

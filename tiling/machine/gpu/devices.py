@@ -111,6 +111,21 @@ def has_warpgroups(architecture: str) -> bool:
     return unit is not None and unit.warpgroup is not None
 
 
+BULK_COPIES = (9, 0)
+"""The compute capability from which on engines copy rows for few threads."""
+
+
+def bulk_copies(architecture: str) -> int:
+    """Bytes of shared memory that a block has where engines copy rows, else 0.
+
+    >>> [bulk_copies(name) // 1024 for name in ("sm_90", "sm_100a", "sm_89", "")]
+    [227, 227, 0, 0]
+    """
+    number = architecture.removeprefix("sm_").removesuffix("a") or "0"
+    capability = divmod(int(number), 10)
+    return most_shared(capability) if capability >= BULK_COPIES else 0
+
+
 def most_shared(compute_capability: tuple[int, int]) -> int:
     """Bytes of shared memory that a launch may ask for, static ones included.
 

@@ -16,6 +16,8 @@ from gpucodegen.ir.types import MemRefType, Shape
 ZERO = Const(0)
 FAR = 8
 """Strides above it are too long for LLVM to load the elements between as well."""
+SHARED_ALIGNMENT = 16
+"""Bytes that divide the address of every array in shared memory."""
 Unknown = Callable[[str, int], AffineExpr]
 """Makes the parameter of a dynamic ``("dim" | "stride", dimension)``."""
 

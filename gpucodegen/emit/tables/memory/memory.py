@@ -13,6 +13,7 @@ from gpucodegen.emit.kernel.kinds import COMPLEX, dtype, stored_bytes
 from gpucodegen.emit.tables.control.loops import counted
 from gpucodegen.emit.tables.control.structured import declare
 from gpucodegen.emit.tables.memory.addressing import (
+    SHARED_ALIGNMENT,
     Descriptor,
     row_major,
     static_elements,
@@ -45,9 +46,6 @@ def memref_type(op: Operation, value: Value, e: Emitter) -> MemRefType:
         raise e.refusal(op, "Cast the buffer to a ranked memref")
     return value.type
 
-
-SHARED_ALIGNMENT = 16
-"""Bytes that divide the address of every array in shared memory."""
 
 CONVERTED = NARROW | {"i1"}
 """Elements whose values differ from their bits in memory."""

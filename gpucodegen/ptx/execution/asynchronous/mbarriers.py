@@ -1,9 +1,9 @@
 """``mbarrier``: barriers in shared memory, and the bulk copies that they count.
 
-Lanes that poll a barrier go last.  When no others are left and nothing moves, one bulk
-copy lands; when none is left either, the kernel hangs, which is a `Fault`.  Copies land
-as late as that, so that a missing wait shows.  An arrival releases what a thread has
-done, and the wait that sees its phase end acquires it.
+Lanes that poll a barrier go last.  When no others are left and nothing moves, the bulk
+copies of one phase land; when there are none, the kernel hangs, which is a `Fault`.
+Copies land as late as that, so that a missing wait shows.  An arrival releases what a
+thread has done, and the wait that sees its phase end acquires it.
 """
 
 from __future__ import annotations
@@ -25,8 +25,9 @@ from gpucodegen.ptx.tensor_maps import TensorMap
 from gpucodegen.ptx.translation.sites import SHARED_START, Site
 from gpucodegen.ptx.types import Array, Mask, Value
 
-_PATIENCE = 8
-"""Turns of all polling groups in which nothing moves."""
+_ASKING, _PATIENCE = 2, 8
+"""Turns of all polling groups in which nothing moves, before copies land, or none can.
+"""
 _UNREADY = 0xFF
 _COUNT = 24
 """The bit of a state from which on it holds the number of its phase."""
@@ -263,6 +264,8 @@ class MBarriers:
                 self._check_source(target, lane, origin, nbytes)
                 start, mine = np.array([origin]), np.array([lane])
                 self.accesses.check("read", "global", source, mine, start, nbytes)
+                self.accesses.stretched("global", source, lane, origin, nbytes)
+            self.accesses.stretched("shared", target, lane, begin, nbytes)
             for to_place, at_place in self._aims(lane, begin, place, ranks):
                 copy = each, origin + each
                 self._start(target, lane, to_place, *copy, at_place, near)
@@ -384,11 +387,29 @@ class MBarriers:
         return np.where(sources < 0, np.uint8(0), memory[sources])
 
     def _land(self) -> None:
-        """Let the oldest bulk copy arrive."""
-        copy = self.copies.pop(0)
+        """Let the copies arrive that end one phase in each block, the oldest first.
+
+        They are those that somebody waits for, if there are any: so a copy that nobody
+        waits for is still on its way when others have come.
+        """
+        asked = set(self.place[self.stalled].tolist())
+        awaited = [c for c in self.copies if c.barrier in asked] or self.copies[:1]
+        size = self.accesses.block_bytes
+        first = {c.barrier // size: c.barrier for c in reversed(awaited)}
+        now = {place: self.phases[place].number for place in first.values()}
+        kept: list[BulkCopy] = []
+        for copy in self.copies:
+            phase = self.phases[copy.barrier]
+            if now.get(copy.barrier) == phase.number:
+                self._arrive(copy, phase)
+            else:
+                kept.append(copy)
+        self.copies = kept
+
+    def _arrive(self, copy: BulkCopy, phase: Phase) -> None:
+        """Let a bulk copy arrive."""
         data = self._data(copy.sources, copy.of_shared)
         self.accesses.shared[copy.target + copy.places] = data
-        phase = self.phases[copy.barrier]
         marks = self.accesses.marks.get("shared")
         if marks is not None:
             if (data != copy.before).any():
@@ -430,7 +451,8 @@ class MBarriers:
         self._turns[number] += 1
         self._idle += 1
         self._seen = self.progress
-        if self._idle > _PATIENCE * (len(groups.at) + 1):
+        patience = _ASKING if self.copies else _PATIENCE
+        if self._idle > patience * (len(groups.at) + 1):
             self._idle = 0
             if not self.copies:
                 self._hang()

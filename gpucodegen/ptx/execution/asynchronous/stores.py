@@ -1,11 +1,12 @@
 """Bulk copies from shared to global memory, which land when they are waited for.
 
-Until then the engine may read their sources at any time: they must not change.
+Until then the engine may read their sources at any time: they must not change.  Nor may
+anyone touch their destinations: a wait for their reads alone frees the sources only.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -20,7 +21,8 @@ from gpucodegen.ptx.types import Array, Mask, Value
 class BulkStore:
     """A store on its way: what each byte was, whence and whither it goes.
 
-    Targets count from the start of the arena; -1 stands for nowhere.
+    Targets count from the start of the arena; -1 stands for nowhere.  ``read``: the
+    engine has read the sources, which may change.
     """
 
     lane: int
@@ -29,6 +31,12 @@ class BulkStore:
     targets: Array
     before: Array
     site: Site
+    read: bool = False
+
+    @property
+    def cells(self) -> Array:
+        """The addresses that it changes."""
+        return self.targets[self.targets >= 0]
 
 
 class BulkStores:
@@ -61,6 +69,8 @@ class BulkStores:
                 where = self.accesses.memory.nearest(place + BASE)
                 text = f"bulk store of {nbytes} bytes out of bounds ({where})"
                 self.batch.fault(faults.OUT_OF_BOUNDS, text, source.index, lane)
+            self.accesses.stretched("shared", source, lane, origin, nbytes)
+            self.accesses.stretched("global", target, lane, place, nbytes)
             each: Array = np.arange(int(nbytes))
             self._start(source, lane, origin, each, place + each)
 
@@ -92,6 +102,9 @@ class BulkStores:
         pieces = np.unique(targets[targets >= 0] // site.width) * site.width
         lanes = np.full(len(pieces), lane)
         self.accesses.check("write", "global", site, lanes, pieces)
+        marks = self.accesses.marks.get("global")
+        if marks is not None:
+            marks.start_store(targets[targets >= 0])
         sources = origin + places
         before = self.accesses.shared[sources]
         group = int(self.group[lane])
@@ -101,28 +114,40 @@ class BulkStores:
         """Close the group of stores that these lanes have started."""
         self.group[... if mask is None else mask] += 1
 
-    def wait(self, newest: int, mask: Mask) -> None:
-        """Land the groups of these lanes but for the newest."""
+    def wait(self, newest: int, reads: bool, mask: Mask) -> None:
+        """Land the groups of these lanes but for the newest; or only read them."""
         kept: list[BulkStore] = []
         for store in self.pending:
             waits = mask is None or mask[store.lane]
-            if waits and store.group < self.group[store.lane] - newest:
-                self._land(store)
-            else:
+            if not waits or store.group >= self.group[store.lane] - newest:
                 kept.append(store)
+            elif reads:
+                kept.append(self._read(store))
+            else:
+                self._land(self._read(store))
         self.pending = kept
 
-    def _land(self, store: BulkStore) -> None:
+    def _read(self, store: BulkStore) -> BulkStore:
+        """The store behind its reads, all of which are as they were at the start."""
+        if store.read:
+            return store
         data = self.accesses.shared[store.sources]
         if self.accesses.marks and (data != store.before).any():
             text = "the source of a bulk store was overwritten before it was waited for"
             self.batch.fault(faults.IN_FLIGHT, text, store.site.index, store.lane)
+        return replace(store, before=data, read=True)
+
+    def _land(self, store: BulkStore) -> None:
         real = store.targets >= 0
-        self.accesses.memory.data[store.targets[real]] = data[real]
+        self.accesses.memory.data[store.targets[real]] = store.before[real]
+        marks = self.accesses.marks.get("global")
+        if marks is not None:
+            marks.land_store(store.cells, int(self.batch.clocks.marks[store.lane]))
 
     def check_end(self) -> None:
-        """Fault if threads end whose stores nobody has waited for."""
-        if self.pending:
-            store = self.pending[0]
-            text = "the kernel ends with a bulk store that was not waited for"
-            self.batch.fault(faults.IN_FLIGHT, text, store.site.index, store.lane)
+        """Land what was read; fault if threads end whose stores were not waited for."""
+        for store in self.pending:
+            if not store.read:
+                text = "the kernel ends with a bulk store that was not waited for"
+                self.batch.fault(faults.IN_FLIGHT, text, store.site.index, store.lane)
+            self._land(store)

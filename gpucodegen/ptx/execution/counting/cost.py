@@ -15,6 +15,8 @@ from gpucodegen.ptx.types import Array
 
 SECTOR_SHIFT = 5
 """A sector of 32 bytes as a power of two."""
+WAVEFRONT = 128
+"""Bytes that the banks of shared memory give at once."""
 _BANKS = 32
 _PHASES = {8: 2, 16: 4}
 """Of accesses of so many bytes."""

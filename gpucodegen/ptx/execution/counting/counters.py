@@ -17,6 +17,8 @@ from gpucodegen.ptx.types import FLOATS, WARP, Array, Mask
 
 _OPERATIONS = {"fma": 2, "mad": 2, "add": 1, "sub": 1, "mul": 1, "div": 1}
 _DIRECTIONS = {"ld": (READS,), "st": (WRITES,), "cp": (READS,), "ldu": (READS,)}
+WORD = 16
+"""Bytes of the pieces in which stretches of memory are looked at."""
 _MMA = re.compile(r"(wg)?mma\..*\bm(\d+)n(\d+)k(\d+)\b")
 
 
@@ -115,6 +117,23 @@ class Counters:
             known = self._known[key] = _cost(warps, space, width, lanes, offsets)
         self.traffic[space, index].add(known)
 
+    def stretch(
+        self, warps: Warps, space: str, index: int, lane: int, start: int, size: int
+    ) -> None:
+        """Count a stretch of memory that an engine reads or writes for a lane."""
+        self.places.setdefault((space, index), start)
+        self.widths[space, index] = size
+        last = start + size - 1
+        if space == "shared":
+            paid = ideal = -(-size // cost.WAVEFRONT)
+        else:
+            first = start >> cost.SECTOR_SHIFT
+            paid = (last >> cost.SECTOR_SHIFT) - first + 1
+            ideal = -(-size >> cost.SECTOR_SHIFT)
+            words = np.arange(start, last + 1, WORD)
+            self._touch(warps, index, WORD, np.full(len(words), lane), words)
+        self.traffic[space, index].add(Traffic(1, paid, ideal, size, paid))
+
     def _touch(
         self, warps: Warps, index: int, width: int, lanes: Array | None, offsets: Array
     ) -> None:
@@ -127,9 +146,10 @@ class Counters:
 
     def directions(self, index: int) -> tuple[str, ...]:
         """Whether an instruction reads or writes memory, or both."""
-        return _DIRECTIONS.get(
-            self.program.entry.instructions[index].opcode, (READS, WRITES)
-        )
+        instruction = self.program.entry.instructions[index]
+        if "bulk_group" in instruction.modifiers:
+            return (WRITES,)
+        return _DIRECTIONS.get(instruction.opcode, (READS, WRITES))
 
     def instructions(self, of: str = "warps") -> Counter[str]:
         """Executed instructions by name, counted by ``warps`` or by ``lanes``.

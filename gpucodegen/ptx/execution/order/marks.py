@@ -59,6 +59,8 @@ class Marks:
         self.writers, self.readers, self.atomics = writers, readers, atomics
         self.shift, self.shared = shift, shared
         self.published: Published = {}
+        self.stores = 0
+        """Bytes of bulk stores to here that have not landed."""
 
     def touched(self) -> tuple[Array, Array]:
         """Which cells were read, and which were written or changed."""
@@ -89,6 +91,8 @@ class Marks:
         writers = self.writers[touch.cells]
         if self.shared and writers.min() <= 0:
             return _unready(writers, "read")
+        if self.stores and writers.min() < 0:
+            return _under_way(writers, "read")
         clash = self._against_writers(clocks, touch, writers, "read of")
         if clash is None and self.atomics is not None and not strong:
             clash = self._against(clocks, touch, self.atomics, "read of", "changed")
@@ -99,8 +103,8 @@ class Marks:
     def write(self, clocks: Clocks, touch: Touch, strong: bool = False) -> Clash | None:
         """Note a write by lanes, or tell what is wrong with it."""
         writers = self.writers[touch.cells]
-        if self.shared and writers.min() < 0:
-            return _unready(np.minimum(writers, 0) * 2 + 1, "write")
+        if (self.shared or self.stores) and writers.min() < 0:
+            return _under_way(writers, "write")
         clash = self._against_writers(clocks, touch, writers, "write to")
         if clash is None:
             clash = self._against(clocks, touch, self.readers, "write to", "read")
@@ -169,7 +173,7 @@ class Marks:
         cells = np.arange(start >> self.shift, (start + size) >> self.shift)
         writers = self.writers[cells]
         if writers.min() < 0:
-            return _unready(np.minimum(writers, 0) * 2 + 1, "write")
+            return _under_way(writers, "write")
         touch = self._bulk(clocks, cells, lane)
         clash = self._against_writers(clocks, touch, writers, "copy to", proxy=True)
         if clash is None:
@@ -182,6 +186,16 @@ class Marks:
     def land_bulk(self, start: int, size: int, mark: int) -> None:
         """A stretch that has arrived, with the mark of the engine that brought it."""
         self.writers[start >> self.shift : (start + size) >> self.shift] = mark
+
+    def start_store(self, places: Array) -> None:
+        """Bytes to which a bulk store is on its way."""
+        self.stores += len(places)
+        self.writers[places >> self.shift] = IN_FLIGHT
+
+    def land_store(self, places: Array, mark: int) -> None:
+        """Bytes that a bulk store has reached, with the mark of who waited for it."""
+        self.stores -= len(places)
+        self.writers[places >> self.shift] = mark
 
     def _bulk(self, clocks: Clocks, cells: Array, lane: int) -> Touch:
         lanes = np.full(len(cells), lane)
@@ -241,6 +255,11 @@ class Marks:
         else:
             text = f"{space} race between blocks, {what} {whose} of block {block}"
         return Clash(faults.RACE, text, int(at[0]))
+
+
+def _under_way(writers: Array, what: str) -> Clash:
+    """The first cell that a copy has not reached; others may be as they are."""
+    return _unready(np.minimum(writers, 0) * 2 + 1, what)
 
 
 def _unready(writers: Array, what: str) -> Clash:

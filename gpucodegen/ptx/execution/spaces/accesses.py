@@ -321,6 +321,14 @@ class Accesses:
         if counters is not None and space not in ("local", "param"):
             counters.access(self.warps, space, site.index, site.width, lanes, offsets)
 
+    def stretched(
+        self, space: str, site: Site, lane: int, start: int, size: int
+    ) -> None:
+        """Count a stretch that an engine copies, if this launch is counted."""
+        if self.counters is not None and size:
+            stretch = space, site.index, lane, start, size
+            self.counters.stretch(self.warps, *stretch)
+
 
 def _shared_marks(program: EntryProgram, nbytes: int, clocks: Clocks) -> Marks:
     """Marks for the shared memory of a batch, none of which is touched yet."""

@@ -145,7 +145,8 @@ def _group(x: Instruction) -> list[Line]:
     """The end of a group of stores, or waiting for groups."""
     if x.modifiers[2] == "commit_group":
         return ["S.bulk_stores.commit(q)"]
-    return [f"S.bulk_stores.wait({int(x.operands[0])}, q)"]
+    reads = "read" in x.modifiers
+    return [f"S.bulk_stores.wait({int(x.operands[0])}, {reads}, q)"]
 
 
 def bulk_store(x: Instruction, o: OperandText) -> list[Line]:
