@@ -160,6 +160,7 @@ PROGRAMS = {
         "f4",
         lambda a, b, c: c + a @ b,
         arch="sm_90",
+        plan={"bulk.row": 64},
     ),
     "bulk there and back": Program(
         doubled(64, blocks=2, trips=3),
@@ -168,6 +169,7 @@ PROGRAMS = {
         "f4",
         lambda x, _: x + x,
         arch="sm_90",
+        plan={"bulk.row": 64},
     ),
     "bulk rows changed in place": Program(
         USES["changed in place"],
@@ -176,6 +178,7 @@ PROGRAMS = {
         "f4",
         lambda x, _: 2 * x.reshape(8, 8, 32).sum(1),
         arch="sm_90",
+        plan={"bulk.row": 64},
     ),
 }
 

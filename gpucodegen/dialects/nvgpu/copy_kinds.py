@@ -20,15 +20,14 @@ class CopyKind:
 
     ``ends``: sources and targets; none stand for any.  ``widths``: widest first.
     ``free``: no register holds the pieces, and the thread goes on at once.
-    ``row``: bytes of the shortest rows that an engine copies as a whole, in pieces as
-    above; 0: threads copy the pieces.
+    ``in_rows``: an engine copies rows as a whole, not threads the pieces.
     """
 
     name: str
     ends: frozenset[tuple[str, str]]
     widths: tuple[int, ...]
     free: bool
-    row: int = 0
+    in_rows: bool = False
 
     def goes(self, spaces: tuple[str, str]) -> bool:
         """Whether it goes from one memory to another."""
@@ -45,13 +44,13 @@ class CopyKind:
 
 
 _IN, _OUT = ("global", "shared"), ("shared", "global")
-LEAST_ROW = 64
-"""Bytes of the shortest rows for a bulk copy each: an assumption, not measured.
+LEAST_ROW = 1024
+"""Bytes of the shortest rows for a bulk copy each: an estimate, not measured.
 
 The machine code of sm_90 starts those of a warp one after the other, by 8 instructions
 each, where cp.async takes an instruction and its addresses for 512 bytes of each warp.
 """
-BULK = CopyKind("cp.async.bulk", frozenset({_IN, _OUT}), (16,), True, LEAST_ROW)
+BULK = CopyKind("cp.async.bulk", frozenset({_IN, _OUT}), (16,), True, in_rows=True)
 ASYNCHRONOUS = CopyKind("cp.async", frozenset({_IN}), (16, 8, 4), free=True)
 LOOP = CopyKind("copy", frozenset(), (16, 8, 4, 2, 1), free=False)
 KINDS = (BULK, ASYNCHRONOUS, LOOP)
@@ -64,23 +63,25 @@ class Rows:
     """What a bulk copy needs to know of a transfer.
 
     ``length``: bytes of each row, 0 where that is no known number.  ``refusal``: why
-    the transfer can be none, whatever its rows; "" for nothing.
+    the transfer can be none, whatever its rows; "" for nothing.  ``least``: bytes of
+    the shortest rows that are worth one.
     """
 
     length: int
     refusal: str = ""
+    least: int = LEAST_ROW
 
     @property
     def problem(self) -> str:
         """Why the transfer is no bulk copy, if its addresses and lengths allow it.
 
-        >>> Rows(64).problem, Rows(32).problem
-        ('', 'rows of 32 bytes are shorter than 64')
+        >>> Rows(64, least=64).problem, Rows(64).problem
+        ('', 'rows of 64 bytes are shorter than 1024')
         """
         if self.refusal or not self.length:
             return self.refusal or "the length of its rows is no known number"
-        short = f"rows of {self.length} bytes are shorter than {LEAST_ROW}"
-        return short if self.length < LEAST_ROW else ""
+        short = f"rows of {self.length} bytes are shorter than {self.least}"
+        return short if self.length < self.least else ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,17 +124,17 @@ def plan_copy(
     >>> plan.mechanism, plan.width, plan.reason
     ('cp.async.bulk', 1024, 'every address and length is a multiple of 16 bytes')
     >>> plan_copy(4, ("global", "shared"), both, rows=Rows(32)).reason
-    'no bulk copy: rows of 32 bytes are shorter than 64'
+    'no bulk copy: rows of 32 bytes are shorter than 1024'
     """
     common = gcd(*multiples.values())
     problem = "" if rows is None else rows.problem
-    usable = [k for k in KINDS if not k.row or (rows is not None and not problem)]
+    usable = [k for k in KINDS if not k.in_rows or (rows is not None and not problem)]
     kinds = [(kind, kind.widest(size, common)) for kind in usable if kind.goes(spaces)]
     kind, width = next((k, n) for k, n in [*kinds, (LOOP, size)] if n)
     reasons: list[str] = []
     if problem and BULK.goes(spaces) and BULK.widest(size, common):
         reasons.append(f"no bulk copy: {problem}")
-    elif not kind.row and not ASYNCHRONOUS.goes(spaces):
+    elif not kind.in_rows and not ASYNCHRONOUS.goes(spaces):
         from_, to = spaces
         reasons.append(
             f"cp.async goes from global to shared memory only, not from {from_} to {to}"
@@ -142,7 +143,7 @@ def plan_copy(
         reasons.append(_narrow(multiples, exact))
     elif not reasons:
         reasons.append(f"every address and length is a multiple of {WIDEST} bytes")
-    piece = rows.length if kind.row and rows else width
+    piece = rows.length if kind.in_rows and rows else width
     return CopyPlan(kind.name, piece, "; ".join(reasons))
 
 

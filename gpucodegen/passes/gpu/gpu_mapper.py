@@ -22,7 +22,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from gpucodegen.dialects.gcg.bulk_rows import ON_OFFER, with_rows
 from gpucodegen.dialects.shared.allocations import ALLOCATIONS
+from gpucodegen.dialects.shared.transfers import STARTS
 from gpucodegen.ir.attributes import IntegerAttr
 from gpucodegen.ir.operation import Operation, Value
 from gpucodegen.passes.analysis.lifting import Surroundings
@@ -54,7 +56,7 @@ from gpucodegen.passes.gpu.launches.gpu_launch import (
     vector_boxes,
 )
 from gpucodegen.passes.prepare.affine.dead_code import has_no_effect
-from gpucodegen.tiling.machine.gpu.devices import GpuDevice
+from gpucodegen.tiling.machine.gpu.devices import GpuDevice, bulk_copies
 from gpucodegen.tiling.machine.gpu.products.candidates import Candidate
 from gpucodegen.tiling.machine.gpu.products.plan import planned_for
 from gpucodegen.tiling.machine.gpu.teams import StepTeam
@@ -217,8 +219,17 @@ class GpuMapper:
             self.surroundings.aliases.groups,
             self.loads,
         )
-        self.kernels.append(function)
+        self.kernels.append(self._with_rows(function))
         return host
+
+    def _with_rows(self, kernel: Operation) -> Operation:
+        """A kernel that says which rows are bulk copies, if it has transfers."""
+        if not bulk_copies(self.arch) or not any(
+            o.name in STARTS for o in kernel.walk()
+        ):
+            return kernel
+        choose = self.plans.of("bulk")
+        return with_rows(kernel, choose(ON_OFFER, lambda rows: rows.cost))
 
 
 def _needs_host(op: Operation) -> bool:

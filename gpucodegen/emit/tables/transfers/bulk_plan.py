@@ -10,7 +10,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import prod
 
-from gpucodegen.dialects.nvgpu.copy_kinds import BULK, CopyPlan
+from gpucodegen.dialects.gcg.bulk_rows import least_row
+from gpucodegen.dialects.nvgpu.copy_kinds import BULK, LEAST_ROW, CopyPlan
 from gpucodegen.dialects.nvgpu.types import BARRIER_BYTES
 from gpucodegen.dialects.shared.memory_spaces import is_shared
 from gpucodegen.dialects.shared.transfers import (
@@ -38,8 +39,9 @@ class BulkPlan:
 
     ``transfers`` are its starts and waits; none without bulk copies.  ``users``: the
     operations that have a value.  ``spare``: bytes of shared memory that barriers may
-    take.  ``plans``: of starts by their identity; in the first text they are noted, and
-    known in the second, which is ``settled``.
+    take.  ``least``: bytes of the shortest rows that are bulk copies.  ``plans``: of
+    starts by their identity; in the first text they are noted, and known in the second,
+    which is ``settled``.
     """
 
     transfers: tuple[Operation, ...] = ()
@@ -48,6 +50,7 @@ class BulkPlan:
         default_factory=dict[Value, Sequence[Operation]]
     )
     spare: int = 0
+    least: int = LEAST_ROW
     plans: dict[int, CopyPlan] = field(default_factory=dict[int, CopyPlan])
     settled: bool = False
     cells: dict[Value, tuple[str, str]] = field(
@@ -70,7 +73,8 @@ class BulkPlan:
         for op in every:
             for value in op.operands:
                 users.setdefault(value, []).append(op)
-        return BulkPlan(transfers, BufferUses.of(kernel), users, spare)
+        uses = BufferUses.of(kernel)
+        return BulkPlan(transfers, uses, users, spare, least_row(kernel))
 
     def second(self) -> BulkPlan:
         """What is known when the plans of all starts are."""

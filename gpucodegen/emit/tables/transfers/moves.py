@@ -87,7 +87,11 @@ class Move:
         lengths = self._lengths()
         multiples |= {name: e.divisor(expr) * size for name, expr in lengths}
         exact = {name for name, expr in lengths if isinstance(expr, Const)}
-        rows = None if refusal is None else Rows(self.row_bytes(), refusal)
+        rows = (
+            None
+            if refusal is None
+            else Rows(self.row_bytes(), refusal, e.facts.bulk.least)
+        )
         return plan_copy(size, self.spaces, multiples, exact, rows)
 
     def _lengths(self) -> list[tuple[str, AffineExpr]]:
