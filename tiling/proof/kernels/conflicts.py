@@ -23,6 +23,7 @@ from gpucodegen.tiling.proof.kernels.ordering import (
     everything,
     fenced,
     nothing,
+    proxied,
     same,
     waits_alone,
 )
@@ -205,6 +206,12 @@ class GroupPair:
         if a.grouped:
             return after.subtract(arrived(self.model, a, b, self.fences))
         return after.subtract(self.transfers.completed(a, b, self.fences))
+
+    def unseen(self, conflict: Map) -> Map:
+        """{ x -> y in conflict : B =, S(x) < S(y), no proxy fence between }."""
+        a, b = self.first.head, self.second.head
+        after = earlier(self._same(conflict, Role.BLOCK), a, b)
+        return after.subtract(proxied(self.model, a, b, self.fences))
 
     def _within_a_phase(self) -> Map:
         """{ x -> y : B =, S(x) <= S(y), no barrier between }, of any threads.

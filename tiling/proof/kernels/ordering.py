@@ -13,7 +13,7 @@ from functools import reduce
 
 from gpucodegen.tiling.model.isl import IN, OUT, Map, Set
 from gpucodegen.tiling.model.relations import Instances, Model, common_loops
-from gpucodegen.tiling.model.scop import Barrier, Role, Wait
+from gpucodegen.tiling.model.scop import Barrier, ProxyFence, Role, Wait
 from gpucodegen.tiling.proof.kernels.lanes import ALL_LANES, same_warp
 
 
@@ -62,6 +62,20 @@ def fenced(
     """
     through = (_fenced(model, a, f, b) for f in fences if meets(f))
     return reduce(Map.union, through, nothing(a, b))
+
+
+def proxied(
+    model: Model, a: Instances, b: Instances, fences: Sequence[Instances]
+) -> Map:
+    """{ x -> y : a proxy fence is on the path from x to y, in the thread of one }."""
+    found = nothing(a, b)
+    for f in (f for f in fences if isinstance(f.node, ProxyFence)):
+        before, after = own(a, f), own(f, b)
+        met = [f for f in fences if not waits_alone(f)]
+        there = before.apply_range(after.union(fenced(model, f, b, met)))
+        here = fenced(model, a, f, met).intersect_range(f.domain)
+        found = found.union(there).union(here.apply_range(after))
+    return found
 
 
 def meets(instances: Instances) -> bool:

@@ -20,7 +20,7 @@ from gpucodegen.ptx.types import Array, Mask, Value
 class BulkStore:
     """A store on its way: what each byte was, whence and whither it goes.
 
-    Targets count from the start of the arena; -1 stands for nowhere.
+    Targets count from the start of the arena.
     """
 
     lane: int
@@ -88,14 +88,15 @@ class BulkStores:
     def _start(
         self, site: Site, lane: int, origin: int, places: Array, targets: Array
     ) -> None:
-        self.mbarriers.check_shared_source(site, lane, origin, len(places))
-        pieces = np.unique(targets[targets >= 0] // site.width) * site.width
+        used, aims = places[targets >= 0], targets[targets >= 0]
+        self.mbarriers.check_shared_source(site, lane, origin, len(places), used)
+        pieces = np.unique(aims // site.width) * site.width
         lanes = np.full(len(pieces), lane)
         self.accesses.check("write", "global", site, lanes, pieces)
-        sources = origin + places
+        sources = origin + used
         before = self.accesses.shared[sources]
         group = int(self.group[lane])
-        self.pending.append(BulkStore(lane, group, sources, targets, before, site))
+        self.pending.append(BulkStore(lane, group, sources, aims, before, site))
 
     def commit(self, mask: Mask) -> None:
         """Close the group of stores that these lanes have started."""
@@ -117,8 +118,7 @@ class BulkStores:
         if self.accesses.marks and (data != store.before).any():
             text = "the source of a bulk store was overwritten before it was waited for"
             self.batch.fault(faults.IN_FLIGHT, text, store.site.index, store.lane)
-        real = store.targets >= 0
-        self.accesses.memory.data[store.targets[real]] = data[real]
+        self.accesses.memory.data[store.targets] = data
 
     def check_end(self) -> None:
         """Fault if threads end whose stores nobody has waited for."""
