@@ -83,6 +83,27 @@ def meets(instances: Instances) -> bool:
     return isinstance(instances.node, Barrier | Wait)
 
 
+def nearest(
+    a: Instances, b: Instances, fences: Sequence[Instances]
+) -> list[Instances]:
+    """The fences without the meetings that others of their kind stand nearer to.
+
+    That is behind a, and before b: what some meeting orders, one of these orders mostly.
+    """
+    met: dict[object, list[Instances]] = {}
+    for fence in filter(meets, fences):
+        node, kind = fence.node, ()
+        if isinstance(node, Barrier):
+            kind = node.lanes, node.of_grid, node.orders
+        met.setdefault(kind, []).append(fence)
+    kept = {fence.order for fence in fences if not meets(fence)}
+    for group in met.values():
+        orders = [fence.order for fence in group]
+        kept.add(min((n for n in orders if n > a.order), default=orders[0]))
+        kept.add(max((n for n in orders if n < b.order), default=orders[-1]))
+    return [fence for fence in fences if fence.order in kept]
+
+
 def waits_alone(instances: Instances) -> bool:
     """Whether it ends what the statement before it does, and orders nothing else."""
     return isinstance(instances.node, Barrier) and not instances.node.orders

@@ -255,13 +255,22 @@ def _broken_rules(pair: GroupPair, array: str, *, symmetric: bool) -> Iterator[R
     for rule in rules:
         reason, broken, counts = _RULES[rule]
         fenced = replace(pair, fences=[f for f in fences if counts(f)])
-        less = (replace(fenced, detail=detail) for detail in _SUPERSETS)
+        near = replace(fenced, fences=pair.nearest(fenced.fences))
+        less = (
+            replace(few, detail=detail)
+            for few in (near, fenced)
+            for detail in _supersets(pair)
+        )
         if not any(p.proven(partial(_breaking, p, broken, array)) for p in less):
             query = partial(_breaking, fenced, broken, array)
             yield from _unproven(fenced, rule, reason, query)
 
 
-_SUPERSETS = (Detail.ROUGH, Detail.HULL, Detail.UNGUARDED)
+def _supersets(pair: GroupPair) -> tuple[Detail, ...]:
+    """What is asked first.  Conditions tell which thread starts copies that arrive."""
+    if pair.first.head.arrives or pair.second.head.arrives:
+        return (Detail.HULL,)
+    return Detail.ROUGH, Detail.UNGUARDED, Detail.HULL
 
 
 def _breaking(
