@@ -270,7 +270,7 @@ def _supersets(pair: GroupPair) -> tuple[Detail, ...]:
     """What is asked first.  Conditions tell which thread starts copies that arrive."""
     if pair.first.head.arrives or pair.second.head.arrives:
         return (Detail.HULL,)
-    return Detail.ROUGH, Detail.UNGUARDED, Detail.HULL
+    return Detail.ROUGH, Detail.HULL, Detail.UNGUARDED
 
 
 def _breaking(

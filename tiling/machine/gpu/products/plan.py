@@ -44,7 +44,7 @@ from gpucodegen.tiling.machine.gpu.products.product_work import (
 from gpucodegen.tiling.machine.gpu.products.warpgroups import (
     WarpgroupCounts,
     has_bands,
-    has_room,
+    may_split,
     warpgroup_tiles,
 )
 from gpucodegen.tiling.machine.menu import Choose, least
@@ -115,23 +115,20 @@ def _priced(
     known, forms = device or DEFAULT, forms and len(products) == 1
     for plan in _tiles(product, device, warpgroups=warpgroups, forms=forms):
         for parts in splits:
-            if parts == 1 or _may_split(plan, parts, product, known):
-                plans.append(replace(plan, splits=parts))
+            split = replace(plan, splits=parts)
+            if _may_split(split, product, known):
+                plans.append(split)
     return {
         plan: geometric_mean(clocks_of(plan, each, known) for each in products)
         for plan in plans
     }
 
 
-def _may_split(
-    plan: Candidate, parts: int, product: Product, device: GpuDevice
-) -> bool:
-    """Whether parts of the terms are long enough, and there is room for their sums."""
-    if isinstance(plan, WarpgroupTiles):
-        split = replace(plan, splits=parts)
-        if not has_room(split, seen(plan, product), device):
-            return False
-    return product.terms >= 8 * parts * plan.depth
+def _may_split(plan: Candidate, product: Product, device: GpuDevice) -> bool:
+    """Whether parts of the terms are long enough for a plan that may split them."""
+    is_long = plan.splits == 1 or product.terms >= 8 * plan.splits * plan.depth
+    is_whole = not isinstance(plan, WarpgroupTiles)
+    return is_long and (is_whole or may_split(plan, seen(plan, product), device))
 
 
 def with_copies(

@@ -193,9 +193,8 @@ def _forms(
     """
     count = WarpgroupCounts(plan, product).tiles
     all_run = ceil(count / (device.processors * plan.resident))
-    turns = [n for n in sorted({1, *TURNS, all_run}) if n <= count]
     for tensor_stores in (False, True) if product.stores else (False,):
-        for n in turns:
+        for n in sorted({1, *TURNS, all_run}):
             if tensor_stores or n > 1:
                 yield replace(plan, tensor_stores=tensor_stores, turns=n)
 
@@ -214,3 +213,9 @@ def has_room(plan: WarpgroupTiles, product: Product, device: GpuDevice) -> bool:
 def has_bands(plan: WarpgroupTiles, product: Product) -> bool:
     """Whether its tiles are in bands of one height, where blocks count on it."""
     return plan.turns == 1 or WarpgroupCounts(plan, product).down % plan.group == 0
+
+
+def may_split(plan: WarpgroupTiles, product: Product, device: GpuDevice) -> bool:
+    """Whether a block has a tile for each turn, and there is room for sums of parts."""
+    counts = WarpgroupCounts(plan, product)
+    return plan.turns <= counts.tiles and has_room(plan, product, device)
