@@ -300,12 +300,15 @@ def least_depth(plan: Candidate, product: Product) -> int:
 def clocks_of(plan: Candidate, product: Product, device: GpuDevice) -> float:
     """Clocks of the launches of a plan."""
     moved = memory(plan, seen(plan, product), device)
-    work = replace(counts_of(plan, product).work(), memory=moved)
+    counts = counts_of(plan, product)
+    work = replace(counts.work(), memory=moved)
     works = [(plan.resident, work)]
     if plan.splits > 1:
         works.append((device.multiprocessor.blocks, partial_sums(product, plan.splits)))
     in_turn = IN_TURN.get(type(plan), ())
-    return sum(busy(estimate(device, held, work), in_turn) for held, work in works)
+    idle = counts.idle(device) if isinstance(counts, WarpgroupCounts) else 0.0
+    clocks = (busy(estimate(device, held, work), in_turn) for held, work in works)
+    return idle + sum(clocks)
 
 
 def busy(found: Estimate, in_turn: Sequence[Unit] = ()) -> float:

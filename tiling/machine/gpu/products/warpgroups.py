@@ -11,8 +11,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from math import ceil, prod
 
-from gpucodegen.tiling.machine.gpu.devices import SECTOR, GpuDevice
-from gpucodegen.tiling.machine.gpu.estimate import LATENCY_L2, Work
+from gpucodegen.tiling.machine.gpu.devices import SCHEDULERS, SECTOR, GpuDevice
+from gpucodegen.tiling.machine.gpu.estimate import LATENCY_L2, LATENCY_MEMORY, Work, busiest
 from gpucodegen.tiling.machine.gpu.limits import WARP, WARPGROUP
 from gpucodegen.tiling.machine.gpu.occupancy import SYSTEM_SHARED
 from gpucodegen.tiling.machine.gpu.products.candidates import (
@@ -36,6 +36,8 @@ BARRIERS = 16
 """Bytes of the mbarriers of a stage."""
 TRIP = 40
 """Instructions of a consumer's warp for a stage, as compiled."""
+STORED = 4
+"""Instructions for a sum on its way to the result, as compiled."""
 BASE_REGISTERS = 44
 """Registers besides sums: addresses and what is on its way."""
 LEFT, TAKEN = 40, 232
@@ -154,6 +156,25 @@ class WarpgroupCounts:
             waits=1 + plan.turns * (1 + trips * (1 - hidden)),
             barriers=1,
         )
+
+    def idle(self, device: GpuDevice) -> float:
+        """Clocks in which a multiprocessor multiplies nothing: where one block is alone.
+
+        A block waits for its first stage, and all its warps store at once.  Blocks of
+        several tiles wait once.
+
+        >>> from gpucodegen.tiling.machine.gpu.devices import DEVICES
+        >>> plan = WarpgroupTiles(128, 256, 64, 2)
+        >>> wanted = Product(4096, 4096, 4096, element=2)
+        >>> ways = plan, replace(plan, turns=4)
+        >>> [WarpgroupCounts(way, wanted).idle(DEVICES["H100"]) for way in ways]
+        [6016.0, 4576.0]
+        """
+        plan, blocks = self.plan, busiest(self.blocks, device.processors)
+        if plan.resident > 1:
+            return 0.0
+        sums = plan.tile_rows * plan.tile_columns // WARP
+        return blocks * (LATENCY_MEMORY + plan.turns * sums * STORED / SCHEDULERS)
 
     def _memory(self) -> float:
         product = self.product
