@@ -134,7 +134,7 @@ def test_results_that_no_tensor_copy_stores() -> None:
     """Rows of 66 elements are not multiples of 16 bytes apart."""
     text = product_text((64, 66, 64), "nt", "f16", "f32")
     program = gcg.compile(text, target="sim", plan={**SMALL, **STORES}, tuned=False)
-    with pytest.raises(errors.InvalidPassOption, match=r"product\.tensor_stores=2"):
+    with pytest.raises(errors.InvalidPassOption, match=r"product\.tensor_stores': 2"):
         program.stages("f")
 
 
@@ -211,7 +211,12 @@ REFUSED = [
     ("no group", "nvvm.cp.async.bulk.commit.group", "", "boxes"),
     ("no arrival at empty", "nvgpu.mbarrier.arrive %empty", "", "reads sa"),
     ("a phase flipped", "floordiv 2) mod 2)", "floordiv 2 + 1) mod 2)", "reads s"),
-    ("the ring begins anew", "(d0, d1) -> ((d0 * 3 + d1)", "(d0, d1) -> ((d1)", "take turns"),
+    (
+        "the ring begins anew",
+        "(d0, d1) -> ((d0 * 3 + d1)",
+        "(d0, d1) -> ((d1)",
+        "take turns",
+    ),
 ]
 """What is done to the module, and what the proof says."""
 

@@ -83,12 +83,10 @@ def meets(instances: Instances) -> bool:
     return isinstance(instances.node, Barrier | Wait)
 
 
-def nearest(
-    a: Instances, b: Instances, fences: Sequence[Instances]
-) -> list[Instances]:
+def nearest(a: Instances, b: Instances, fences: Sequence[Instances]) -> list[Instances]:
     """The fences without the meetings that others of their kind stand nearer to.
 
-    That is behind a, and before b: what some meeting orders, one of these orders mostly.
+    That is behind a, and before b: what some meeting orders, one of these mostly does.
     """
     met: dict[object, list[Instances]] = {}
     for fence in filter(meets, fences):

@@ -71,7 +71,7 @@ def planned(
     features kernels use, "" if none.  ``warpgroups``: those of warpgroups are on
     offer in any case, also of boxes that overlap, as windows do: no GPU was asked yet
     whether its driver has tensor maps of such strides.  ``forms``: and so are forms of
-    them that no GPU has run yet.
+    them that no GPU has run yet, which have to be asked for.
     """
     products = products_of(contraction, groups, definitions)
     narrow = products[0].fragments

@@ -128,10 +128,13 @@ class _Lowering:
         consumers = plan.consumers * WARPGROUP
         warps = consumers // WARP
 
+        def load(i: Builder, where: Place, before: Index) -> None:
+            self._produce(i, ring, tiles, where, before)
+
         def copy(i: Builder) -> None:
             for tensor_map in self.maps:
                 i.add("nvgpu.tma.fence.descriptor", (tensor_map,))
-            turns.each(i, lambda n, *tile: self._produce(n, ring, tiles, *tile))
+            turns.each(i, load)
 
         def produce(i: Builder) -> None:
             self._registers(i, "decrease", LEFT)

@@ -31,8 +31,6 @@ from gpucodegen.tiling.machine.gpu.products.plan import device_for
 from gpucodegen.tiling.machine.gpu.products.product_work import Product
 from gpucodegen.tiling.machine.gpu.products.words import PACKED, four_bytes, words_pay
 
-FORMS = ("product.turns", "product.tensor_stores")
-"""What a caller may ask of kernels of warpgroups that the model does not choose."""
 NOTHING_MADE: Definitions = MappingProxyType({})
 
 
@@ -129,7 +127,7 @@ class _Lowering:
             *(found, groups, self.plan, definitions, plans.of("product")),
             arch=self.mapper.arch,
             warpgroups=bool(plans.wanted.get("product.consumers")),
-            forms=any(map(plans.wanted.get, FORMS)),
+            forms=plans.keeps,
         )
         if chosen.splits > 1:
             return _split(self.whole, chosen, self.mapper)

@@ -12,7 +12,12 @@ from dataclasses import dataclass, replace
 from math import ceil, prod
 
 from gpucodegen.tiling.machine.gpu.devices import SCHEDULERS, SECTOR, GpuDevice
-from gpucodegen.tiling.machine.gpu.estimate import LATENCY_L2, LATENCY_MEMORY, Work, busiest
+from gpucodegen.tiling.machine.gpu.estimate import (
+    LATENCY_L2,
+    LATENCY_MEMORY,
+    Work,
+    busiest,
+)
 from gpucodegen.tiling.machine.gpu.limits import WARP, WARPGROUP
 from gpucodegen.tiling.machine.gpu.occupancy import SYSTEM_SHARED
 from gpucodegen.tiling.machine.gpu.products.candidates import (
@@ -158,7 +163,7 @@ class WarpgroupCounts:
         )
 
     def idle(self, device: GpuDevice) -> float:
-        """Clocks in which a multiprocessor multiplies nothing: where one block is alone.
+        """Clocks in which a multiprocessor multiplies nothing, if one block is alone.
 
         A block waits for its first stage, and all its warps store at once.  Blocks of
         several tiles wait once.
