@@ -6,6 +6,7 @@ No GPU has run these forms: the emulated device and the proof have.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,7 @@ import gpucodegen as gcg
 from gpucodegen import errors
 from gpucodegen.intrinsics.cuda import assembly
 from gpucodegen.passes.checks.kernels import VerifyKernels
+from gpucodegen.tiling.machine.gpu.products import plan as plans
 from tests.programs.test_device_products import windows
 from tests.programs.test_tensor_cores import LAYER, product_text, text_of
 from tests.programs.test_warpgroup_convolutions import CASES as IMAGES
@@ -88,6 +90,30 @@ def test_all_layouts_and_ragged_extents(
     program.f(*given, c)
     np.testing.assert_array_equal(c, want)
     assert has_form(program, plan)
+
+
+@pytest.mark.slow
+def test_turns_go_through_bands_of_tiles(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Which the model has where the cache does not hold both factors."""
+
+    def in_bands(plan: Any, *_: object) -> Any:
+        return replace(plan, group=2)
+
+    monkeypatch.setattr(plans, "ordered", in_bands)
+    monkeypatch.setenv("GPUCODEGEN_CACHE_DIR", str(tmp_path))
+    plans._priced.cache_clear()
+    m, n, k = shape = 256, 192, 72
+    a, b = (RNG.integers(-2, 3, size).astype("f2") for size in ((m, k), (k, n)))
+    c = np.zeros((m, n), "f4")
+    plan = {**SMALL, **STORES, **turns(4)}
+    program = compiled(product_text(shape, "nn", "f16", "f32"), plan, verify=True)
+    program.f(a, b, c)
+    plans._priced.cache_clear()
+    np.testing.assert_array_equal(c, a.astype("f8") @ b)
+    assert has_form(program, plan)
+    assert "((d0 floordiv 6) * 2 + (d0 mod 6) mod 2)>(%tile)" in text_of(program)
 
 
 @pytest.mark.parametrize("several", [1, 2])

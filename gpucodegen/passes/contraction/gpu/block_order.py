@@ -55,7 +55,9 @@ def numbered(b: Builder, groups: Groups, plan: Candidate, number: Index) -> Plac
     """The tile of a number; bands of tiles are all of one height."""
     down, across = map(_number, _tiles(groups, plan))
     assert down % plan.group == 0, "each number has a tile"
-    image, within = divided(number, down * across)
+    image, within = ZERO, number
+    if groups.batch:
+        image, within = divided(number, down * across)
     y, x = (
         Index.of(b.index(at, f"b{d}"))
         for at, d in zip(tile_of(within, across, plan.group), "yx", strict=True)

@@ -30,7 +30,7 @@ from gpucodegen.ir.types import (
     element_type,
 )
 from gpucodegen.passes.contraction.fragments.factors import type_of
-from gpucodegen.passes.contraction.gpu.axes import Groups, Positions, extent, unflatten
+from gpucodegen.passes.contraction.gpu.axes import Groups, extent
 from gpucodegen.passes.contraction.gpu.block_order import Place
 from gpucodegen.passes.contraction.gpu.result_tile import Cells
 from gpucodegen.passes.contraction.recognition.recognize import Contraction
@@ -44,6 +44,7 @@ from gpucodegen.passes.contraction.warpgroups.boxes import LINE
 from gpucodegen.passes.contraction.warpgroups.result import WarpSlices, room_of_slices
 from gpucodegen.passes.contraction.warpgroups.result_boxes import ResultBoxes
 from gpucodegen.passes.contraction.warpgroups.ring import Ring, Stage, Tile
+from gpucodegen.passes.contraction.warpgroups.terms import Terms
 from gpucodegen.passes.contraction.warpgroups.tiled import Tiled, in_boxes
 from gpucodegen.passes.contraction.warpgroups.turns import Turns, grid_of
 from gpucodegen.passes.framework.builder import Builder
@@ -109,6 +110,11 @@ class _Lowering:
     def groups(self) -> Groups:
         """Its axes."""
         return self.tiled.groups
+
+    @property
+    def terms(self) -> Terms:
+        """The blocks of terms of a tile."""
+        return Terms(self.groups.reduction, self.plan.depth)
 
     @property
     def element(self) -> Type:
@@ -192,28 +198,9 @@ class _Lowering:
             }
             b.add("nvvm.setmaxregister", attributes=attributes)
 
-    @property
-    def _blocks(self) -> Index:
-        """Blocks of terms."""
-        return extent(self.groups.reduction[:-1]) * self._inner_blocks
-
-    @property
-    def _inner_blocks(self) -> Index:
-        """Blocks of terms along the last axis of the reduction."""
-        return self.groups.reduction[-1].size.ceildiv(self.plan.depth)
-
-    def _terms(self, block: Index) -> Positions:
-        """Where the axes of the reduction stand at the first term of a block."""
-        *outer, inner = self.groups.reduction
-        if not outer:
-            return {inner.iv: block * self.plan.depth}
-        each = self._inner_blocks
-        place = block % each * self.plan.depth
-        return {inner.iv: place} | unflatten(block // each, outer)
-
     def _step(self, before: Index, block: Value) -> Index:
         """Blocks of terms before one, those of so many tiles before this one too."""
-        return before * self._blocks + block
+        return before * self.terms.blocks + block
 
     def _produce(
         self,
@@ -230,7 +217,7 @@ class _Lowering:
         def block(i: Builder, number: Value) -> None:
             stage = ring.at(i, self._step(before, number))
             ring.acquire(i, stage, bytes_)
-            at = where.batch | self._terms(Index.of(number))
+            at = where.batch | self.terms.at(Index.of(number))
             for tile, tensor_map, first in zip(tiles, self.maps, firsts, strict=True):
                 lines, boxes = 0, tile.boxes
                 for corner in boxes.starts(first, at):
@@ -238,7 +225,7 @@ class _Lowering:
                     ring.load(i, stage, tensor_map, target, corner)
                     lines += boxes.lines
 
-        b.loop(0, self._blocks, block, hint="block")
+        b.loop(0, self.terms.blocks, block, hint="block")
 
     def _consume(
         self,
@@ -273,7 +260,7 @@ class _Lowering:
             i.guard([ZERO - thread % WARP], lambda n: ring.release(n, stage))
             return [total]
 
-        (total,) = b.carried_loop(0, self._blocks, [zeros], block, hint="block")
+        (total,) = b.carried_loop(0, self.terms.blocks, [zeros], block, hint="block")
         return total
 
     def _factor(
