@@ -244,7 +244,15 @@ REFUSED = [
         "take turns",
     ),
 ]
-"""What is done to the module, and what the proof says."""
+ROW = "(d0, d1) -> (d0 * 64 + (d1 floordiv 32) * 16)>(%by, %t)"
+REFUSED += [
+    ("tiles at one place", ROW, ROW.replace("d0 * 64 + ", ""), "c"),
+    ("tiles that overlap", ROW, ROW.replace("d0 * 64", "d0 * 32"), "c"),
+]
+"""What is done to the module, and what the proof says.
+
+It knows that the map of the result describes what the kernel reads, too.
+"""
 
 
 @pytest.mark.slow

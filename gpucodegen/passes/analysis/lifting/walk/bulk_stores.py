@@ -1,7 +1,7 @@
 """Tensor copies from shared memory, the groups that they belong to, and fences.
 
-What a tensor map describes is an array of its own, taken to be no other buffer of the
-kernel; its type says how large a box is.
+A tensor map describes a buffer that the kernel is given, too, or an array of its own,
+which is taken to be no other buffer; its type says how large a box is.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from dataclasses import replace
 from gpucodegen.dialects.nvgpu.types import fields, held, is_tensor_map
 from gpucodegen.ir.operation import Operation, Value
 from gpucodegen.ir.segments import operand_segments
+from gpucodegen.passes.analysis.lifting.buffers.described import Described
 from gpucodegen.passes.analysis.lifting.environment import Environment
 from gpucodegen.passes.analysis.lifting.values.accesses import READ, WRITE, all_cells
 from gpucodegen.tiling.model.scop import Access, Array, GroupWait, Statement
@@ -26,10 +27,12 @@ def is_known(op: Operation) -> bool:
     return not predicate and len(_box(tensor_map)) == len(corner)
 
 
-def store(op: Operation, env: Environment, name: str) -> Statement:
+def store(op: Operation, env: Environment, maps: Described, name: str) -> Statement:
     """The statement of a store, which belongs to a group of its thread."""
     (source,), (tensor_map,), corner, _ = operand_segments(op, 4)
-    moved = all_cells(env, op, source, READ), _stored(op, env, tensor_map, corner)
+    array = _array(env, tensor_map, maps.get(tensor_map), len(corner))
+    there = _stored(op, env, array, tensor_map, corner)
+    moved = all_cells(env, op, source, READ), there
     return Statement(name, moved, loc=op.location, grouped=True, bulk=True)
 
 
@@ -44,14 +47,27 @@ def _box(tensor_map: Value) -> tuple[int, ...]:
     return held(fields(tensor_map.type).get("tensor", "")).shape
 
 
-def _stored(
-    op: Operation, env: Environment, tensor_map: Value, corner: tuple[Value, ...]
-) -> Access:
-    """The cells of a box; coordinates are those of the last dimension first."""
+def _array(
+    env: Environment, tensor_map: Value, buffer: Value | None, rank: int
+) -> Array:
+    """The array that a map describes, which has as many dimensions."""
+    found = None if buffer is None else env.array(env.root(buffer))
+    if found is not None and len(found.shape) == rank:
+        return found
     if tensor_map not in env.arrays:
         name = env.names.fresh(tensor_map.name, "map")
-        env.arrays[tensor_map] = Array(name, (None,) * len(corner))
-    array = env.arrays[tensor_map]
+        env.arrays[tensor_map] = Array(name, (None,) * rank)
+    return env.arrays[tensor_map]
+
+
+def _stored(
+    op: Operation,
+    env: Environment,
+    array: Array,
+    tensor_map: Value,
+    corner: tuple[Value, ...],
+) -> Access:
+    """The cells of a box; coordinates are those of the last dimension first."""
     texts, span = list[str | None](), list[tuple[str, str | None]]()
     for coordinate, extent in zip(corner[::-1], _box(tensor_map), strict=True):
         place, text = env.names.fresh("along"), env.text(coordinate)

@@ -203,7 +203,7 @@ class Lifter(Walk):
     def bulk_store(self, op: Operation, nodes: Nodes) -> None:
         """The start of a tensor copy from shared memory."""
         name = f"S{len(self.operations)}"
-        statement = bulk_stores.store(op, self.env, name)
+        statement = bulk_stores.store(op, self.env, self.surroundings.maps, name)
         self.operations[name] = (op,) * len(statement.accesses)
         nodes.append(statement)
 
