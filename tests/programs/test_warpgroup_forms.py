@@ -244,7 +244,7 @@ REFUSED = [
         "take turns",
     ),
 ]
-ROW = "(d0, d1) -> (d0 * 64 + (d1 floordiv 32) * 16)>(%by, %t)"
+ROW = "(d0, d1) -> (d0 * 64 + (d1 floordiv 32) * 16)>(%tile, %t)"
 REFUSED += [
     ("tiles at one place", ROW, ROW.replace("d0 * 64 + ", ""), "c"),
     ("tiles that overlap", ROW, ROW.replace("d0 * 64", "d0 * 32"), "c"),

@@ -17,9 +17,9 @@ Required are
                   no barrier b with S(x) < S(b) < S(y) } = {}
     transfers:  { x -> y in conflict : x starts a copy, B(x) = B(y), S(x) < S(y),
                   no wait w on the tag of x with S(x) < S(w) < S(y) } = {}
-    proxy:      { x -> y in conflict : y starts a copy of an engine, x is none,
-                  B(x) = B(y), S(x) < S(y), no proxy fence f with S(x) < S(f) < S(y)
-                  in the thread of one of them } = {}
+    proxy:      { x -> y in conflict on memory of the block : y starts a copy of an
+                  engine, x is none, S(x) < S(y), no proxy fence f with
+                  S(x) < S(f) < S(y) in the thread of one of them } = {}
     overlap:    { x -> x : x starts a copy that reads and writes one cell } = {}
     tags:       as transfers, for x -> y that start copies on one cell of a tag array
     unfinished: every copy is followed by a wait on its tag
@@ -243,9 +243,9 @@ def _broken_rules(pair: GroupPair, array: str, *, symmetric: bool) -> Iterator[R
     rules = ["transfers" if pair.first.copies else "threads"]
     if pair.first.head.grouped or pair.first.head.arrives:
         rules.insert(0, "threads")
-    if pair.second.head.bulk and not pair.first.copies:
-        rules.append("proxy")
     is_shared = _per_block(pair, array)
+    if pair.second.head.bulk and not pair.first.copies and is_shared:
+        rules.append("proxy")
     if not is_shared and any(map(of_grid, pair.model.everything)):
         rules.insert(0, "grid")
     elif symmetric and not is_shared:
