@@ -60,6 +60,15 @@ def room_of_boxes(b: Builder, plan: WarpgroupTiles, boxes: ResultBoxes) -> Value
     return b.allocate("memref.alloca", ty, "boxes")
 
 
+def see_map(b: Builder, thread: Index, tensor_map: Value) -> None:
+    """Have the lane of each warp that starts copies see what the host wrote there."""
+
+    def see(i: Builder) -> None:
+        i.add("nvgpu.tma.fence.descriptor", (tensor_map,))
+
+    b.guard([ZERO - thread % WARP], see)
+
+
 def await_reads(b: Builder, thread: Index) -> None:
     """Until the copies that a lane of each warp has started have read their boxes."""
 

@@ -39,6 +39,7 @@ from gpucodegen.passes.contraction.warpgroups.boxed_result import (
     WarpBoxes,
     await_reads,
     room_of_boxes,
+    see_map,
 )
 from gpucodegen.passes.contraction.warpgroups.boxes import LINE
 from gpucodegen.passes.contraction.warpgroups.result import WarpSlices, room_of_slices
@@ -154,6 +155,8 @@ class _Lowering:
 
         def consume(i: Builder) -> None:
             self._registers(i, "increase", TAKEN)
+            if self.target is not None:
+                see_map(i, thread, self.target[1])
             turns.each(i, multiply)
             if self.target is not None:
                 await_reads(i, thread)
