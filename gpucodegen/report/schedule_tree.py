@@ -27,6 +27,7 @@ from gpucodegen.tiling.model.scop import (
     If,
     Loop,
     Node,
+    ProxyFence,
     Role,
     Statement,
     Wait,
@@ -188,6 +189,8 @@ def _node(node: Node, verdicts: Verdicts) -> tuple[Tree, ...]:
             return (Tree(NodeKind.MARK, "close a group of copies"),)
         case GroupWait(pending):
             return (Tree(NodeKind.MARK, f"wait for all groups but {pending}"),)
+        case ProxyFence():
+            return (Tree(NodeKind.MARK, "fence before copies of engines"),)
         case If():
             return _below((node,), verdicts)
 

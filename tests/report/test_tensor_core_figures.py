@@ -116,6 +116,33 @@ def test_machine_code_of_warpgroups(kind: str) -> None:
     assert stages >= 4
 
 
+@pytest.mark.sass
+@pytest.mark.slow
+@pytest.mark.parametrize("turns", [1, 4])
+@pytest.mark.parametrize("result", ["f16", "f32"])
+def test_machine_code_of_tensor_stores(result: str, turns: int) -> None:
+    """Tensor copies store all of the result; nothing spills, no stage is lost.
+
+    A box has 128 bytes of 16 rows: four or eight are as wide as the tile.
+    """
+    text = product(SIDE, SIDE, SIDE, "f16", result)
+    asked = {"consumers": 2, "tile_columns": 256, "tensor_stores": 2, "turns": turns}
+    plan = {f"product.{name}": number for name, number in asked.items()}
+    program = gcg.compile(text, target="sim", plan=plan, verify=False)
+    (kernel,) = program["f"].executable().kernels
+    cubin = compile_cubin(kernel, (9, 0))
+    code = disassemble(cubin.code)
+    assert not re.search("C75(10|11|15)|warning", cubin.log)
+    assert (cubin.spills, cubin.registers) == (0, 168)
+    assert set(re.findall(r"HGMMA\.(\S+)", code)) == {"64x256x16.F32"}
+    size = {"f16": 2, "f32": 4}[result]
+    assert code.count("UTMASTG.2D") == 256 * size // 128
+    assert not re.search(r"\b(LDL|STL|STG|LDS|LDGSTS)\b", code)
+    assert "UTMALDG.2D" in code
+    ring = kernel.shared_bytes - 8 * 16 * 512
+    assert ring // ((128 + 256) * 128) == 3
+
+
 THREE_STAGES = {
     "product.tile_rows": 128,
     "product.tile_columns": 128,

@@ -25,7 +25,7 @@ from gpucodegen.tiling.model.scop import (
     write,
 )
 from gpucodegen.tiling.proof.kernels.lanes import ALL_LANES
-from gpucodegen.tiling.proof.kernels.races import Race, races
+from gpucodegen.tiling.proof.kernels.races import PROOF, Race, races
 from gpucodegen.tiling.proof.kernels.turns import NotModelledError
 
 UPDATE = {"atomic": "mbarrier"}
@@ -35,7 +35,8 @@ UPDATE = {"atomic": "mbarrier"}
 class Ring:
     """Two warps read what the first thread of a third one copies, ``steps`` times.
 
-    ``drop``: parts that are left out.
+    ``tiles``: and all of it again for each of so many; ``before``: the steps of those
+    before one.  ``drop``: parts that are left out.
     """
 
     stages: int = 2
@@ -48,6 +49,8 @@ class Ring:
     behind: str = "k"
     stage: str = ""
     ready: int = 0
+    tiles: int = 0
+    before: str = "9"
     drop: str = ""
 
     def turn(self, name: str, array: str, at: str, phase: Phase) -> Statement:
@@ -60,11 +63,21 @@ class Ring:
     def scop(self) -> Scop:
         s = self.stages
 
+        def step(k: str) -> str:
+            return f"{self.before}*{tile_of[k[0]]} + {k}" if self.tiles else k
+
         def stage(k: str) -> str:
-            return self.stage or f"({k}) mod {s}"
+            return self.stage or f"({step(k)}) mod {s}"
 
         def odd(k: str, value: int) -> str:
-            return f"(floor(({k})/{s})) mod 2 = {value}"
+            return f"(floor(({step(k)})/{s})) mod 2 = {value}"
+
+        tile_of = {"p": "q", "k": "m"}
+
+        def around(k: str, body: tuple[Node, ...]) -> tuple[Node, ...]:
+            """The loops of a role."""
+            tiles = [Loop(tile_of[k], "0", str(self.tiles))] if self.tiles else []
+            return nest([*tiles, Loop(k, "0", self.steps)], self.kept(body))
 
         inits = tuple(
             self.turn(f"init {n}", n, "i", Phase(Turn.INIT, count))
@@ -113,11 +126,11 @@ class Ring:
             Barrier(),
             If(
                 ("t < 64",),
-                nest([Loop("k", "0", self.steps)], self.kept(consume)),
+                around("k", consume),
                 (
                     If(
                         ("t = 64",),
-                        nest([Loop("p", "0", self.steps)], self.kept(produce)),
+                        around("p", produce),
                     ),
                 ),
             ),
@@ -130,7 +143,8 @@ class Ring:
             Array(name, shape, ("b",))
             for name, shape in (("full", (s,)), ("empty", (s,)), ("s", (s, 32)))
         )
-        return Scop(arrays=arrays, body=nest(loops, self.kept(body)))
+        known = ("N",) if self.steps == "N" else ()
+        return Scop(known, arrays=arrays, body=nest(loops, self.kept(body)))
 
     def kept(self, nodes: tuple[Node, ...]) -> tuple[Node, ...]:
         """Nodes without what is dropped."""
@@ -144,7 +158,7 @@ class Ring:
 
     @property
     def races(self) -> tuple[Race, ...]:
-        return races(model(self.scop))
+        return races(model(self.scop, PROOF))
 
 
 @pytest.mark.sampled(3)
@@ -153,11 +167,16 @@ def test_rings_of_all_sizes_are_proven(stages: int) -> None:
     assert Ring(stages).races == ()
 
 
+@pytest.mark.sampled(2)
+@pytest.mark.parametrize("stages", [1, 2, 3, 4, 5, 6, 7])
+def test_a_ring_that_turns_on_over_tiles_is_proven(stages: int) -> None:
+    """No number of stages but 1 and 3 divides the steps of a tile."""
+    assert Ring(stages, tiles=4).races == ()
+
+
 def test_a_ring_is_proven_for_any_number_of_steps() -> None:
     ring = Ring(3)
-    scop = replace(
-        replace(ring, steps="N").scop, parameters=("N",), context=("N >= 1",)
-    )
+    scop = replace(replace(ring, steps="N").scop, context=("N >= 1",))
     assert races(model(scop)) == ()
 
 
@@ -177,6 +196,11 @@ SPOILT: list[tuple[str, dict[str, Any], str]] = [
     ("a barrier without init", {"ready": 1}, "is not initialised"),
     ("another stage released", {"behind": "k + 1"}, ""),
     ("one stage for all", {"stage": "0"}, ""),
+    ("tiles: begins anew at each", {"tiles": 4, "before": "0"}, ""),
+    ("tiles: skips a step between", {"tiles": 4, "before": "10"}, ""),
+    ("tiles: phase flipped", {"tiles": 4, "full_odd": 0}, "no barrier orders"),
+    ("tiles: no arrival", {"tiles": 4, "drop": "release"}, "does not end"),
+    ("tiles: unknown steps", {"tiles": 4, "steps": "N"}, ""),
 ]
 
 

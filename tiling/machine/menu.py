@@ -25,8 +25,13 @@ class Choose(Protocol):
 
 
 def least(plans: Iterable[P], cost: Callable[[P], Any], /) -> P:
-    """The plan of least cost, the first of several."""
-    return min(plans, key=cost)
+    """The plan of least cost, the first of several; none that no machine has run."""
+    return min(plans, key=lambda plan: (is_unseen(plan), cost(plan)))
+
+
+def is_unseen(plan: object) -> bool:
+    """Whether a plan says that no machine has run its kind, so that one has to ask."""
+    return getattr(plan, "unseen", False)
 
 
 def point_of(kind: str, plan: object) -> Point:
@@ -70,6 +75,7 @@ class Menu:
     """The plans on offer for one kernel, with their estimated clocks.
 
     ``family``: what else kernels have in common whose plans compare, in words.
+    ``unseen``: which of them no machine has run; none if it is empty.
 
     >>> menu = Menu(({"a": 1, "b": 1}, {"a": 2, "b": 2}), (9.0, 5.0))
     >>> menu.nearest({}), menu.nearest({"a": 1}), menu.nearest({"a": 1, "b": 2})
@@ -81,6 +87,7 @@ class Menu:
     points: tuple[Point, ...]
     clocks: tuple[float, ...]
     family: str = ""
+    unseen: tuple[bool, ...] = ()
 
     @property
     def names(self) -> frozenset[str]:
@@ -93,9 +100,13 @@ class Menu:
         return {name: n for name, n in point.items() if n and name in names}
 
     def nearest(self, point: Point) -> int:
-        """The number of the plan that differs least from a point; the cheapest one."""
-        asked = self.asked(point)
-        return _nearest(self.points, asked, self.clocks.__getitem__)
+        """The number of the plan that differs least from a point; the cheapest one.
+
+        Of plans that differ as much, those that machines have run come first.
+        """
+        unseen = self.unseen or (False,) * len(self.points)
+        costs = list(zip(unseen, self.clocks, strict=True))
+        return _nearest(self.points, self.asked(point), costs.__getitem__)
 
     def has(self, point: Point) -> bool:
         """Whether a plan has all that a point asks for."""
@@ -149,13 +160,15 @@ class Menus:
             if not asked and not self.keeps:
                 return least(plans, cost)
             listed = list(plans)
-            costs = list(map(cost, listed))
+            costs, unseen = list(map(cost, listed)), tuple(map(is_unseen, listed))
             points = [point_of(kind, plan) for plan in listed]
-            number = _nearest(points, asked, costs.__getitem__)
+            order = list(zip(unseen, costs, strict=True))
+            number = _nearest(points, asked, order.__getitem__)
             if not _apart(points[number], asked):
                 self.met |= asked.keys()
             if any(points):
-                self.kept.append(Menu(tuple(points), tuple(map(_clocks, costs))))
+                clocks = tuple(map(_clocks, costs))
+                self.kept.append(Menu(tuple(points), clocks, unseen=unseen))
             return listed[number]
 
         return choose

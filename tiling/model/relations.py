@@ -42,6 +42,7 @@ from gpucodegen.tiling.model.scop import (
     Leaf,
     Loop,
     Phase,
+    ProxyFence,
     Scop,
     Statement,
     Turn,
@@ -87,11 +88,18 @@ class Instances:
                 return "wait"
             case Commit():
                 return "commit"
+            case ProxyFence():
+                return "fence"
 
     @property
     def grouped(self) -> bool:
         """Whether it starts a copy that belongs to a group of its thread."""
         return isinstance(self.node, Statement) and self.node.grouped
+
+    @property
+    def bulk(self) -> bool:
+        """Whether an engine makes the copy that it starts."""
+        return isinstance(self.node, Statement) and self.node.bulk
 
     @property
     def phase(self) -> Phase | None:

@@ -177,6 +177,8 @@ class Statement:
     happen at any moment until the `Wait` on the same tag.  One that is ``grouped``
     starts a copy of its thread alone, which may last until a `GroupWait` ends it.  The
     group of one that is ``joined`` is closed by the next start in the same loops.
+    ``bulk``: the copy is an engine's, with groups of their own; it sees what threads
+    have written behind a `ProxyFence` only.
     ``phase``: it belongs to an mbarrier; a copy lasts until its phase is over.
     """
 
@@ -187,6 +189,7 @@ class Statement:
     loc: object = None
     grouped: bool = False
     joined: bool = False
+    bulk: bool = False
     phase: Phase | None = None
 
 
@@ -225,16 +228,32 @@ class Wait:
 
 @dataclass(frozen=True, slots=True)
 class Commit:
-    """A thread closes the group of copies that it has started since the last one."""
+    """A thread closes the group of copies that it has started since the last one.
+
+    ``bulk``: of those of engines.
+    """
 
     loc: object = None
+    bulk: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class GroupWait:
-    """A thread waits for its closed groups of copies but for the newest ``pending``."""
+    """A thread waits for its closed groups of copies but for the newest ``pending``.
+
+    ``bulk``: of those of engines; ``reads``: until these have read what they copy.
+    """
 
     pending: int = 0
+    loc: object = None
+    bulk: bool = False
+    reads: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ProxyFence:
+    """Engines that copy see what a thread wrote before, if they are started behind."""
+
     loc: object = None
 
 
@@ -282,7 +301,7 @@ class If:
     loc: object = None
 
 
-Leaf: TypeAlias = Statement | Barrier | Wait | Commit | GroupWait
+Leaf: TypeAlias = Statement | Barrier | Wait | Commit | GroupWait | ProxyFence
 Node: TypeAlias = Loop | If | Leaf
 
 

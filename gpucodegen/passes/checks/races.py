@@ -23,7 +23,7 @@ from gpucodegen.passes.analysis.lifting import (
     lift_function,
     lift_operations,
 )
-from gpucodegen.passes.analysis.lifting.walk import mbarriers
+from gpucodegen.passes.analysis.lifting.walk import bulk_stores, mbarriers
 from gpucodegen.passes.checks.transfer_pairs import unpaired
 from gpucodegen.tiling.model.relations import model
 from gpucodegen.tiling.model.scop import statements
@@ -80,6 +80,7 @@ _ENGINES = ("nvgpu.mbarrier.", "nvgpu.tma.async.", "nvgpu.warpgroup.")
 _MODELLED = frozenset(
     {
         *(mbarriers.CREATE, mbarriers.LOAD, mbarriers.MULTIPLY),
+        bulk_stores.STORE,
         *mbarriers.PARTS,
         "nvgpu.warpgroup.generate.descriptor",
         "nvgpu.warpgroup.mma.init.accumulator",
@@ -101,6 +102,8 @@ def _is_modelled(op: Operation, groups: set[Value]) -> bool:
     if op.name == mbarriers.LOAD:
         _, (barriers,), *_, mask, predicate = operand_segments(op, 7)
         return barriers in groups and not (mask or predicate)
+    if op.name == bulk_stores.STORE:
+        return bulk_stores.is_known(op)
     if op.name in mbarriers.PARTS:
         plain = op.name == mbarriers.WAIT or op.operands[-1].type != I1
         return plain and op.operands[0] in groups
@@ -158,6 +161,7 @@ def _race_error(race: Race, lifted: Lifted, op: Operation) -> errors.CompileErro
 
 _KINDS: dict[str, type[errors.CompileError]] = {
     "divergence": errors.ThreadsApart,
+    "proxy": errors.TransferOvertaken,
     "tags": errors.TransferOvertaken,
     "transfers": errors.TransferOvertaken,
 }

@@ -22,7 +22,9 @@ from gpucodegen.tiling.proof.kernels.ordering import (
     earlier,
     everything,
     fenced,
+    nearest,
     nothing,
+    proxied,
     same,
     waits_alone,
 )
@@ -39,6 +41,11 @@ class StatementGroup:
 
     head: Instances
     references: tuple[Reference, ...]
+    found: dict[tuple[str, _Class, Detail], Map | None] = field(
+        default_factory=dict[tuple[str, "_Class", "Detail"], "Map | None"],
+        compare=False,
+    )
+    """What `touching` found."""
 
     @property
     def copies(self) -> bool:
@@ -66,6 +73,14 @@ class StatementGroup:
         self, model: Model, array: str, kind: _Class, detail: Detail
     ) -> Map | None:
         """{ instance -> cell } of all accesses of this class, or a superset."""
+        key = array, kind, detail
+        if key not in self.found:
+            self.found[key] = self._touching(model, *key)
+        return self.found[key]
+
+    def _touching(
+        self, model: Model, array: str, kind: _Class, detail: Detail
+    ) -> Map | None:
         found = [
             reference
             for reference in self.references
@@ -175,6 +190,10 @@ class GroupPair:
                     found = found.union(mine.apply_range(theirs.reverse()))
         return found
 
+    def nearest(self, fences: Sequence[Instances]) -> list[Instances]:
+        """The fences that suffice for most proofs: there are many between groups."""
+        return nearest(self.first.head, self.second.head, fences)
+
     def across_blocks(self, conflict: Map) -> Map:
         """{ x -> y in conflict : B(x) != B(y) }."""
         return conflict.subtract(self._same(conflict, Role.BLOCK))
@@ -192,9 +211,18 @@ class GroupPair:
         return far.subtract(self._same(far, Role.BLOCK))
 
     def unordered_threads(self, conflict: Map) -> Map:
-        """{ x -> y in conflict : B =, T !=, S(x) <= S(y), no barrier between }."""
-        near = conflict.intersect(self._within_a_phase())
-        return near.subtract(self._same(near, Role.THREAD))
+        """{ x -> y in conflict : B =, T !=, S(x) <= S(y), no barrier between }.
+
+        Nothing but mbarriers orders what a copy does that arrives there.
+        """
+        a, b = self.first.head, self.second.head
+        by_mbarriers = self._by_mbarriers()
+        if by_mbarriers.is_empty() and not a.arrives:
+            near = conflict.intersect(self._within_a_phase())
+            return near.subtract(self._same(near, Role.THREAD))
+        near = earlier(self._same(conflict, Role.BLOCK), a, b, or_same=True)
+        near = near.subtract(self._same(near, Role.THREAD)).subtract(by_mbarriers)
+        return near if a.arrives else near.intersect(self._within_a_phase())
 
     def in_flight(self, conflict: Map) -> Map:
         """{ x -> y in conflict : B =, S(x) < S(y), no wait for x between }."""
@@ -206,6 +234,12 @@ class GroupPair:
             return after.subtract(arrived(self.model, a, b, self.fences))
         return after.subtract(self.transfers.completed(a, b, self.fences))
 
+    def unseen(self, conflict: Map) -> Map:
+        """{ x -> y in conflict : B =, S(x) < S(y), no proxy fence between }."""
+        a, b = self.first.head, self.second.head
+        after = earlier(self._same(conflict, Role.BLOCK), a, b)
+        return after.subtract(proxied(self.model, a, b, self.fences))
+
     def _within_a_phase(self) -> Map:
         """{ x -> y : B =, S(x) <= S(y), no barrier between }, of any threads.
 
@@ -216,9 +250,7 @@ class GroupPair:
             a, b = self.first.head, self.second.head
             inside = self._same(everything(a, b), Role.BLOCK)
             ordered = earlier(inside, a, b, or_same=True)
-            passed = self._by_mbarriers()
-            if not a.arrives:
-                passed = passed.union(fenced(self.model, a, b, self.fences))
+            passed = fenced(self.model, a, b, self.fences)
             self.phases[counted] = ordered.subtract(passed).coalesce()
         return self.phases[counted]
 

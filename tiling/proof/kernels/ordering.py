@@ -13,7 +13,7 @@ from functools import reduce
 
 from gpucodegen.tiling.model.isl import IN, OUT, Map, Set
 from gpucodegen.tiling.model.relations import Instances, Model, common_loops
-from gpucodegen.tiling.model.scop import Barrier, Role, Wait
+from gpucodegen.tiling.model.scop import Barrier, ProxyFence, Role, Wait
 from gpucodegen.tiling.proof.kernels.lanes import ALL_LANES, same_warp
 
 
@@ -64,9 +64,42 @@ def fenced(
     return reduce(Map.union, through, nothing(a, b))
 
 
+def proxied(
+    model: Model, a: Instances, b: Instances, fences: Sequence[Instances]
+) -> Map:
+    """{ x -> y : a proxy fence is on the path from x to y, in the thread of one }."""
+    found = nothing(a, b)
+    for f in (f for f in fences if isinstance(f.node, ProxyFence)):
+        before, after = own(a, f), own(f, b)
+        met = [f for f in fences if not waits_alone(f)]
+        there = before.apply_range(after.union(fenced(model, f, b, met)))
+        here = fenced(model, a, f, met).intersect_range(f.domain)
+        found = found.union(there).union(here.apply_range(after))
+    return found
+
+
 def meets(instances: Instances) -> bool:
     """Whether threads come together there."""
     return isinstance(instances.node, Barrier | Wait)
+
+
+def nearest(a: Instances, b: Instances, fences: Sequence[Instances]) -> list[Instances]:
+    """The fences without the meetings that others of their kind stand nearer to.
+
+    That is behind a, and before b: what some meeting orders, one of these mostly does.
+    """
+    met: dict[object, list[Instances]] = {}
+    for fence in filter(meets, fences):
+        node, kind = fence.node, ()
+        if isinstance(node, Barrier):
+            kind = node.lanes, node.of_grid, node.orders
+        met.setdefault(kind, []).append(fence)
+    kept = {fence.order for fence in fences if not meets(fence)}
+    for group in met.values():
+        orders = [fence.order for fence in group]
+        kept.add(min((n for n in orders if n > a.order), default=orders[0]))
+        kept.add(max((n for n in orders if n < b.order), default=orders[-1]))
+    return [fence for fence in fences if fence.order in kept]
 
 
 def waits_alone(instances: Instances) -> bool:

@@ -17,6 +17,9 @@ Required are
                   no barrier b with S(x) < S(b) < S(y) } = {}
     transfers:  { x -> y in conflict : x starts a copy, B(x) = B(y), S(x) < S(y),
                   no wait w on the tag of x with S(x) < S(w) < S(y) } = {}
+    proxy:      { x -> y in conflict on memory of the block : y starts a copy of an
+                  engine, x is none, S(x) < S(y), no proxy fence f with
+                  S(x) < S(f) < S(y) in the thread of one of them } = {}
     overlap:    { x -> x : x starts a copy that reads and writes one cell } = {}
     tags:       as transfers, for x -> y that start copies on one cell of a tag array
     unfinished: every copy is followed by a wait on its tag
@@ -48,7 +51,7 @@ from itertools import product
 from gpucodegen.tiling.model.isl import Limits, Map
 from gpucodegen.tiling.model.places import Doubt
 from gpucodegen.tiling.model.relations import Instances, Model
-from gpucodegen.tiling.model.scop import Barrier, Role, Statement, Wait
+from gpucodegen.tiling.model.scop import Barrier, GroupWait, Role, Statement, Wait
 from gpucodegen.tiling.proof.kernels.commit_groups import abandoned
 from gpucodegen.tiling.proof.kernels.conflicts import (
     Detail,
@@ -148,12 +151,14 @@ def _is_sure(fence: Instances, first: StatementGroup, second: StatementGroup) ->
     """Whether a fence between executions of two groups is certainly passed.
 
     It is unless an unknown condition is around it and around neither group; one inside
-    of a sequential loop may differ from iteration to iteration.
+    of a sequential loop may differ from iteration to iteration.  What a thread does for
+    itself has to be around the first group.
     """
     fixed = sum(loop.role is not Role.SEQUENTIAL for loop in fence.loops)
+    is_common = meets(fence)
+    around = [*first.head.doubts, *(second.head.doubts if is_common else ())]
     return all(
-        not doubt.uniform
-        or (doubt.depth <= fixed and doubt in (*first.head.doubts, *second.head.doubts))
+        (is_common and not doubt.uniform) or (doubt.depth <= fixed and doubt in around)
         for doubt in fence.doubts
     )
 
@@ -198,7 +203,12 @@ def _per_block(pair: GroupPair, array: str) -> bool:
 
 
 def _orders(fence: Instances, memory: str) -> bool:
-    """Whether a barrier or wait orders accesses to the memory of blocks, or global."""
+    """Whether a barrier or wait orders accesses to the memory of blocks, or global.
+
+    Engines write to global memory: to have read is not to have written.
+    """
+    if isinstance(fence.node, GroupWait) and fence.node.reads:
+        return memory == "shared"
     return not isinstance(fence.node, Barrier) or memory in fence.node.orders
 
 
@@ -220,6 +230,11 @@ _RULES = {
         GroupPair.in_flight,
         _any,
     ),
+    "proxy": (
+        "no proxy fence orders a copy of an engine behind a write",
+        GroupPair.unseen,
+        _any,
+    ),
 }
 """What is said, the set that has to be empty, the fences that count."""
 
@@ -229,6 +244,8 @@ def _broken_rules(pair: GroupPair, array: str, *, symmetric: bool) -> Iterator[R
     if pair.first.head.grouped or pair.first.head.arrives:
         rules.insert(0, "threads")
     is_shared = _per_block(pair, array)
+    if pair.second.head.bulk and not pair.first.copies and is_shared:
+        rules.append("proxy")
     if not is_shared and any(map(of_grid, pair.model.everything)):
         rules.insert(0, "grid")
     elif symmetric and not is_shared:
@@ -238,13 +255,22 @@ def _broken_rules(pair: GroupPair, array: str, *, symmetric: bool) -> Iterator[R
     for rule in rules:
         reason, broken, counts = _RULES[rule]
         fenced = replace(pair, fences=[f for f in fences if counts(f)])
-        less = (replace(fenced, detail=detail) for detail in _SUPERSETS)
+        near = replace(fenced, fences=pair.nearest(fenced.fences))
+        less = (
+            replace(few, detail=detail)
+            for few in (near, fenced)
+            for detail in _supersets(pair)
+        )
         if not any(p.proven(partial(_breaking, p, broken, array)) for p in less):
             query = partial(_breaking, fenced, broken, array)
             yield from _unproven(fenced, rule, reason, query)
 
 
-_SUPERSETS = (Detail.ROUGH, Detail.HULL, Detail.UNGUARDED)
+def _supersets(pair: GroupPair) -> tuple[Detail, ...]:
+    """What is asked first.  Conditions tell which thread starts copies that arrive."""
+    if pair.first.head.arrives or pair.second.head.arrives:
+        return (Detail.HULL,)
+    return Detail.ROUGH, Detail.HULL, Detail.UNGUARDED
 
 
 def _breaking(

@@ -3,8 +3,8 @@
 An mbarrier counts phases 0, 1, ...; one ends when its arrivals have come, and the bytes
 that these expect.  For an arrival, a copy or a wait x on barrier c let the rank r(x) be
 the number of those before it of its kind and thread on c.  The rank is guessed as
-``floor(k / S)``, k the trip of the loop around and S the number of barriers, and
-checked: with N = { x -> y : one thread, one barrier, S(x) < S(y) }
+``floor(k / S)``, k the trips before it, of all loops around, and S the number of
+barriers, and checked: with N = { x -> y : one thread, one barrier, S(x) < S(y) }
 
     x -> y in N has r(x) < r(y),   and   y with r(y) > 0 has an x with r(x) = r(y) - 1.
 
@@ -108,9 +108,10 @@ class Turns:
         sequential = dimensions(x, Role.SEQUENTIAL)
         (count,) = self.model.array(x.accesses[0].array).shape
         names = [f"__x{d}" for d in range(len(x.loops))]
-        if len(sequential) > 1 or not isinstance(count, int):
-            raise NotModelledError("mbarriers in several loops")
-        rank = f"floor({names[sequential[0]]}/{count})" if sequential else "0"
+        trips = _trips_before(x, sequential, names)
+        if trips is None or not isinstance(count, int):
+            raise NotModelledError("mbarriers in loops of unknown extents")
+        rank = f"floor(({trips})/{count})"
         text = f"{header(self.model.scop)} {{ [{', '.join(names)}] -> [{rank}] }}"
         found = self.model.solver.map(text).intersect_domain(x.domain)
         after = own(x, x).intersect_domain(x.domain).intersect(_same(x, x))
@@ -220,6 +221,21 @@ class Turns:
 
     def _equal(self, one: Set, other: Set) -> bool:
         return self._holds(lambda: one.is_equal(other))
+
+
+def _trips_before(
+    x: Instances, sequential: Sequence[int], names: Sequence[str]
+) -> str | None:
+    """How many iterations there are before one; None unless inner loops are known."""
+    terms, each = list[str](), 1
+    for d in reversed(sequential):
+        if each == 0:
+            return None
+        terms.append(f"{each}*{names[d]}")
+        lowers, uppers = x.loops[d].lowers, x.loops[d].uppers
+        is_known = lowers == ("0",) and len(uppers) == 1 and uppers[0].isdecimal()
+        each *= -(-int(uppers[0]) // x.loops[d].step) if is_known else 0
+    return " + ".join(terms) or "0"
 
 
 def _same(a: Instances, b: Instances) -> Map:

@@ -7,11 +7,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from gpucodegen.dialects.builtin import Module, symbol_name
-from gpucodegen.ir.operation import Operation
+from gpucodegen.ir.operation import Operation, Value
 from gpucodegen.passes.analysis.lifting.buffers.aliases import (
     Aliases,
     defined_functions,
 )
+from gpucodegen.passes.analysis.lifting.buffers.described import Described, described
 
 FUNCTIONS = frozenset({"func.func", "gpu.func"})
 
@@ -21,11 +22,13 @@ class Surroundings:
     """A module seen from inside one of its functions.
 
     ``functions`` by name: a call of any other may touch all that it gets.  ``aliases``
-    of all functions: which of their memrefs may overlap.
+    of all functions: which of their memrefs may overlap.  ``maps``: what the tensor
+    maps that kernels are given describe, if that is known.
     """
 
     functions: Mapping[str, Operation] = field(default_factory=dict[str, Operation])
     aliases: Aliases = field(default_factory=Aliases)
+    maps: Described = field(default_factory=dict[Value, Value])
 
     @staticmethod
     def of(module: Module) -> Surroundings:
@@ -39,6 +42,7 @@ class Surroundings:
                 if op.name == "func.func" and count[symbol_name(op)] == 1
             },
             Aliases.of(functions, defined_functions(functions)),
+            described(module.walk()),
         )
 
     def without_aliases(self) -> Surroundings:

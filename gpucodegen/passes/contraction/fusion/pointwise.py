@@ -88,10 +88,17 @@ class Pointwise:
 
     def store(self, b: Builder, tile: Tile, place: Operand, value: Value) -> None:
         """Run from ``value`` at a place, and store what is kept."""
+        kept = self.kept(b, tile, place, value)
+        for target, result in zip(self.stored, kept, strict=True):
+            tile.write(b, target, result)
+
+    def kept(
+        self, b: Builder, tile: Tile, place: Operand, value: Value
+    ) -> tuple[Value, ...]:
+        """What a run from ``value`` at a place leaves where it is kept."""
         cells = _Cells(b, tile, {place: value}, spans={value: tuple(tile.extents)})
         cells.run(self.steps)
-        for target in self.stored:
-            tile.write(b, target, cells.whole(cells.held[target]))
+        return tuple(cells.whole(cells.held[target]) for target in self.stored)
 
 
 def computed(b: Builder, tile: Tile, steps: Sequence[Step]) -> Value:

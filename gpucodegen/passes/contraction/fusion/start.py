@@ -15,6 +15,7 @@ from gpucodegen.ir.operation import Operation, Value
 from gpucodegen.ir.types import Type, element_type
 from gpucodegen.passes.contraction.cpu.ranges import Positions, Range
 from gpucodegen.passes.contraction.fusion.pointwise import Tile
+from gpucodegen.passes.contraction.recognition.operands import Operand
 from gpucodegen.passes.contraction.recognition.recognize import Contraction
 from gpucodegen.passes.framework.builder import Builder
 from gpucodegen.passes.framework.indexing import Index
@@ -118,6 +119,22 @@ def finished(
         for axis in contraction.reduction
     ]
     b.guard(conditions, lambda i: epilogue.store(i, tile, result, total), store)
+
+
+def kept_at(contraction: Contraction) -> Operand | None:
+    """The only place where finished sums leave anything; None if there are several."""
+    if contraction.epilogue is None:
+        return contraction.result
+    stored = contraction.epilogue.stored
+    return stored[0] if len(stored) == 1 else None
+
+
+def outcome(b: Builder, contraction: Contraction, tile: Tile, total: Value) -> Value:
+    """What finished sums become at the only place where they leave anything."""
+    if contraction.epilogue is None:
+        return total
+    (kept,) = contraction.epilogue.kept(b, tile, contraction.result, total)
+    return kept
 
 
 def in_element(b: Builder, element: Type, value: Value, conversion: str) -> Value:

@@ -2,7 +2,8 @@
 
 Comes in: the groups of axes and a plan.  Goes out: the extents of the grid, and for a
 block its tile and the positions of the batch.  Blocks in bands of tiles are counted in
-one dimension; they have no tile below the last row of tiles.
+one dimension; they have no tile below the last row of tiles.  Blocks that compute
+several tiles take these by their numbers.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from gpucodegen.passes.contraction.gpu.axes import (
     unflatten,
 )
 from gpucodegen.passes.framework.builder import Builder
-from gpucodegen.passes.framework.indexing import ZERO, Index
+from gpucodegen.passes.framework.indexing import ZERO, Index, divided
 from gpucodegen.passes.gpu.launches.gpu_launch import thread_index
 from gpucodegen.tiling.machine.gpu.products.block_order import blocks_of, tile_of
 from gpucodegen.tiling.machine.gpu.products.candidates import Candidate
@@ -42,6 +43,29 @@ def grid(groups: Groups, plan: Candidate) -> tuple[Index, Index, Index]:
         return across, down, extent(groups.batch)
     bands = blocks_of(_number(down), _number(across), plan.group)
     return Index.of(bands), Index.of(1), extent(groups.batch)
+
+
+def tiles(groups: Groups, plan: Candidate) -> int:
+    """Tiles of the whole result; all extents are known."""
+    down, across = _tiles(groups, plan)
+    return _number(down) * _number(across) * _number(extent(groups.batch))
+
+
+def numbered(b: Builder, groups: Groups, plan: Candidate, number: Index) -> Place:
+    """The tile of a number; bands of tiles are all of one height."""
+    down, across = map(_number, _tiles(groups, plan))
+    assert down % plan.group == 0, "each number has a tile"
+    image, within = ZERO, number
+    if groups.batch:
+        image, within = divided(number, down * across)
+    y, x = (
+        Index.of(b.index(at, f"b{d}"))
+        for at, d in zip(tile_of(within, across, plan.group), "yx", strict=True)
+    )
+    batch: Positions = {}
+    if groups.batch:
+        batch = unflatten(Index.of(b.index(image, "bz")), groups.batch)
+    return Place(y * plan.tile_rows, x * plan.tile_columns, batch)
 
 
 def _tiles(groups: Groups, plan: Candidate) -> tuple[Index, Index]:

@@ -23,7 +23,7 @@ from gpucodegen.passes.contraction.gpu.axes import Groups, extent
 from gpucodegen.passes.contraction.gpu.staging import can_be_direct, contiguity
 from gpucodegen.passes.contraction.gpu.views import side_by_side
 from gpucodegen.passes.contraction.recognition.recognize import Contraction
-from gpucodegen.passes.contraction.warpgroups.kernel import in_boxes
+from gpucodegen.passes.contraction.warpgroups.tiled import in_boxes
 from gpucodegen.passes.framework.builder import Builder
 from gpucodegen.passes.framework.nests import Axis
 from gpucodegen.passes.gpu.facts.vector_width import Definitions
@@ -62,6 +62,7 @@ def planned(
     *,
     arch: str = "",
     warpgroups: bool = False,
+    forms: bool = False,
 ) -> Candidate:
     """The plan of a contraction's kernel; ``plan``: what the caller has chosen.
 
@@ -69,7 +70,8 @@ def planned(
     none of what tensor copies do not bring.  ``arch``: the architecture whose own
     features kernels use, "" if none.  ``warpgroups``: those of warpgroups are on
     offer in any case, also of boxes that overlap, as windows do: no GPU was asked yet
-    whether its driver has tensor maps of such strides.
+    whether its driver has tensor maps of such strides.  ``forms``: and so are forms of
+    them that no GPU has run yet, which have to be asked for.
     """
     products = products_of(contraction, groups, definitions)
     narrow = products[0].fragments
@@ -86,6 +88,7 @@ def planned(
             device=device_for(arch),
             choose=choose,
             warpgroups=warpgroups or (has_warpgroups(arch) and is_usual),
+            forms=forms,
         )
     else:
         chosen = with_copies(plan, products[0])
@@ -111,6 +114,7 @@ def products_of(
         fewer = replace(
             fewer,
             boxes=tiled is not None,
+            stores=tiled is not None and tiled.result is not None,
             overlapping=overlapping,
             row_axes=rows,
             term_axes=terms,

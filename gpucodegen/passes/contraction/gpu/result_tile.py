@@ -7,14 +7,19 @@ columns of a quad that lie side by side in one row.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from gpucodegen.ir.attributes import DenseArrayAttr
 from gpucodegen.ir.operation import Value
 from gpucodegen.ir.types import I64, FloatType, VectorType, element_type
 from gpucodegen.passes.contraction.fusion.pointwise import Tile
-from gpucodegen.passes.contraction.fusion.start import finished, in_element, started
+from gpucodegen.passes.contraction.fusion.start import (
+    finished,
+    in_element,
+    outcome,
+    started,
+)
 from gpucodegen.passes.contraction.gpu.axes import Groups, Positions, extent, unflatten
 from gpucodegen.passes.contraction.gpu.block_order import Place
 from gpucodegen.passes.contraction.gpu.multiply import Quads
@@ -22,6 +27,9 @@ from gpucodegen.passes.contraction.recognition.recognize import Contraction
 from gpucodegen.passes.framework.builder import Builder
 from gpucodegen.passes.framework.indexing import Index, replace_values
 from gpucodegen.tiling.machine.gpu.products.candidates import Candidate
+
+Write = Callable[[Builder, int, Value], None]
+"""Takes what is written of a piece: from which of its elements on, and the values."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,22 +105,37 @@ class Cells:
         return b.choose(whole, together, nothing if self._are_whole else apart)
 
     def stored(
-        self, b: Builder, piece: Piece, row: Value, start: Value | None = None
+        self,
+        b: Builder,
+        piece: Piece,
+        row: Value,
+        start: Value | None = None,
+        write: Write | None = None,
     ) -> None:
-        """Write the finished sums of a piece; ``start``: what they start from."""
+        """Write the finished sums of a piece; ``start``: what they start from.
+
+        ``write``: where what becomes of them goes, if not to the result.
+        """
         whole, single = self._limits(piece)
 
+        def end(
+            i: Builder, cells: Tile, sums: Value, first: Value | None, offset: int
+        ) -> None:
+            found = self._ended(i, sums, first or self._begun_last(i, cells))
+            if write is None:
+                finished(i, self.contraction, cells, found)
+            else:
+                write(i, offset, outcome(i, self.contraction, cells, found))
+
         def together(i: Builder) -> None:
-            self._ended(i, self._cells(piece), row, start)
+            end(i, self._cells(piece), row, start, 0)
 
         def apart(i: Builder) -> None:
             for offset, limits in enumerate(single):
                 cell, element = self._cell(piece, offset), i.element(row, offset)
                 first = start and i.element(start, offset)
-                i.guard(
-                    limits,
-                    lambda n, c=cell, e=element, f=first: self._ended(n, c, e, f),
-                )
+                given = cell, element, first, offset
+                i.guard(limits, lambda n, g=given: end(n, *g))
 
         if not self._side_by_side:
             apart(b)
@@ -131,16 +154,18 @@ class Cells:
         value = started(b, self.contraction, cells)
         return in_element(b, self.contraction.element, value, "arith.extf")
 
-    def _ended(self, b: Builder, cells: Tile, sums: Value, start: Value | None) -> None:
-        """What becomes of finished sums, in the type of the result."""
-        if self.adds_last:
+    def _begun_last(self, b: Builder, cells: Tile) -> Value | None:
+        """What is added to the sums of some cells behind the loop, if anything is."""
+        return self._begun(b, cells) if self.adds_last else None
+
+    def _ended(self, b: Builder, sums: Value, start: Value | None) -> Value:
+        """Sums and what they start from, in the type of the result."""
+        if start is not None:
             is_float = isinstance(self.contraction.element, FloatType)
             name = "arith.addf" if is_float else "arith.addi"
-            first = start or self._begun(b, cells)
-            (sums,) = b.add(name, (first, sums), [sums.type], hint="total")
+            (sums,) = b.add(name, (start, sums), [sums.type], hint="total")
         element = element_type(self.contraction.result.memref.type)
-        found = in_element(b, element, sums, "arith.truncf")
-        finished(b, self.contraction, cells, found)
+        return in_element(b, element, sums, "arith.truncf")
 
     def _limits(self, piece: Piece) -> tuple[list[Index], list[list[Index]]]:
         """What is >= 0 where C has the whole piece, and where it has each element."""

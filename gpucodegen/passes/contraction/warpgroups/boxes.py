@@ -16,10 +16,8 @@ from dataclasses import dataclass
 from gpucodegen.dialects.memref.layouts import strided_form
 from gpucodegen.ir.operation import Value
 from gpucodegen.ir.types import (
-    INDEX,
     DialectType,
     MemRefType,
-    UnrankedMemRefType,
     element_bytes,
     element_type,
 )
@@ -27,6 +25,12 @@ from gpucodegen.passes.contraction.gpu.axes import Positions, unflatten
 from gpucodegen.passes.contraction.gpu.staging import contiguity
 from gpucodegen.passes.contraction.recognition.operands import Operand
 from gpucodegen.passes.contraction.recognition.windows import unrolled
+from gpucodegen.passes.contraction.warpgroups.tensor_maps import (
+    MOST_RANK,
+    is_mappable,
+    make_map,
+    map_type,
+)
 from gpucodegen.passes.framework.builder import Builder
 from gpucodegen.passes.framework.indexing import Index
 from gpucodegen.passes.framework.nests import Axis
@@ -38,8 +42,6 @@ ELEMENT = 2
 """Bytes of an element."""
 LINE = SPAN // ELEMENT
 """Elements of a line of a box."""
-MOST_RANK = 5
-"""Dimensions that a tensor map has at most."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +72,8 @@ class Boxes:
         Blocks of terms are of the last axis of the ``reduction``.
         """
         is_element = operand.is_of_one and not operand.steps
-        if not is_element or not _is_mappable(operand):
+        is_narrow = element_bytes(element_type(operand.memref.type)) == ELEMENT
+        if not (is_element and is_narrow and is_mappable(operand.memref.type)):
             return None
         by_position, width = contiguity(operand, axes, reduction, definitions)
         term, is_line = reduction[-1], len(axes) == 1
@@ -105,25 +108,15 @@ class Boxes:
     def map_type(self) -> DialectType:
         """The tensor map: what a copy moves, and how it lies in shared memory."""
         element = element_type(self.operand.memref.type)
-        return DialectType(
-            "nvgpu.tensormap.descriptor<tensor ="
-            f" memref<{self.lines}x{LINE}x{element}, 3>, swizzle = swizzle_{SPAN}b,"
-            " l2promo = none, oob = zero, interleave = none>"
-        )
+        return map_type((self.lines, LINE), element)
 
     def make_map(self, b: Builder) -> Value:
-        """``nvgpu.tma.create.descriptor``, on the host."""
-        operand = self.operand
-        ty = UnrankedMemRefType(element_type(operand.memref.type))
-        (array,) = b.add("memref.cast", (operand.memref,), [ty])
-        extents = [1] * len(operand.indices)
+        """The tensor map, made on the host."""
+        extents = [1] * len(self.operand.indices)
         for axis, extent in {**self._positions, self.term: LINE}.items():
-            (dimension,) = operand.dimensions_of(axis)
+            (dimension,) = self.operand.dimensions_of(axis)
             extents[dimension] = extent
-        box = [b.constant(extent, INDEX) for extent in extents]
-        name = "nvgpu.tma.create.descriptor"
-        (made,) = b.add(name, (array, *box), [self.map_type], hint="map")
-        return made
+        return make_map(b, self.operand.memref, extents, self.map_type)
 
     @property
     def _positions(self) -> dict[Axis, int]:
@@ -173,17 +166,6 @@ def _alone(operand: Operand, axes: Sequence[Axis]) -> list[int] | None:
     pairs = zip(dimensions, axes, strict=True)
     steps = {operand.coefficient(dimension, axis) for dimension, axis in pairs}
     return dimensions if steps == {1} else None
-
-
-def _is_mappable(operand: Operand) -> bool:
-    """Whether strides are multiples of 16 bytes, the last one 1."""
-    ty = operand.memref.type
-    form = strided_form(ty) if isinstance(ty, MemRefType) else None
-    if form is None or not 1 < len(form.strides) <= MOST_RANK:
-        return False
-    *others, last = form.strides
-    in_words = all(s and s > 0 and s * ELEMENT % WIDEST == 0 for s in others)
-    return last == 1 and in_words and element_bytes(element_type(ty)) == ELEMENT
 
 
 def _ends(operand: Operand, dimension: int, term: Axis) -> bool:

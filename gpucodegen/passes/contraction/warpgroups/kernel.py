@@ -1,21 +1,23 @@
 """A contraction by warpgroups: one copies, the others multiply.
 
     barriers of the ring; all threads meet
-    the last warpgroup, one thread of it, for each block of terms:
-      wait until the stage is empty; expect its bytes; start the copies of its boxes
-    each other one, for each block of terms:
-      wait until the stage is full
-      sums += its rows of one factor by the other one; wait for these products
-      each warp: the stage is empty
-    C tile += sums, with what is fused behind
+    for each tile of the block:
+      the last warpgroup, one thread of it, for each block of terms:
+        wait until the stage is empty; expect its bytes; start the copies of its boxes
+      each other one, for each block of terms:
+        wait until the stage is full
+        sums += its rows of one factor by the other one; wait for these products
+        each warp: the stage is empty
+      C tile += sums, with what is fused behind
 
-The ring is what orders the roles: they meet nowhere else.
+The ring is what orders the roles: they meet nowhere else.  So copies of the next tile
+are under way while the sums of this one are stored.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from math import gcd
 
 from gpucodegen.ir.attributes import Attribute, IntegerAttr, OpaqueAttr, UnitAttr
@@ -27,19 +29,25 @@ from gpucodegen.ir.types import (
     element_bytes,
     element_type,
 )
-from gpucodegen.passes.contraction.fragments.factors import on_tensor_cores, type_of
-from gpucodegen.passes.contraction.gpu.axes import Groups, Positions, extent, unflatten
-from gpucodegen.passes.contraction.gpu.block_order import Place, grid, place
+from gpucodegen.passes.contraction.fragments.factors import type_of
+from gpucodegen.passes.contraction.gpu.axes import Groups, extent
+from gpucodegen.passes.contraction.gpu.block_order import Place
 from gpucodegen.passes.contraction.gpu.result_tile import Cells
 from gpucodegen.passes.contraction.recognition.recognize import Contraction
-from gpucodegen.passes.contraction.warpgroups.boxes import (
-    LINE,
-    Boxes,
-    in_few_dimensions,
+from gpucodegen.passes.contraction.warpgroups.boxed_result import (
+    PAIR,
+    WarpBoxes,
+    await_reads,
+    room_of_boxes,
+    see_map,
 )
-from gpucodegen.passes.contraction.warpgroups.rectangles import in_rectangles
-from gpucodegen.passes.contraction.warpgroups.result import WarpSlices
+from gpucodegen.passes.contraction.warpgroups.boxes import LINE
+from gpucodegen.passes.contraction.warpgroups.result import WarpSlices, room_of_slices
+from gpucodegen.passes.contraction.warpgroups.result_boxes import ResultBoxes
 from gpucodegen.passes.contraction.warpgroups.ring import Ring, Stage, Tile
+from gpucodegen.passes.contraction.warpgroups.terms import Terms
+from gpucodegen.passes.contraction.warpgroups.tiled import Tiled, in_boxes
+from gpucodegen.passes.contraction.warpgroups.turns import Turns, grid_of
 from gpucodegen.passes.framework.builder import Builder
 from gpucodegen.passes.framework.indexing import ZERO, Index
 from gpucodegen.passes.gpu.facts.vector_width import Definitions
@@ -58,64 +66,6 @@ from gpucodegen.tiling.machine.gpu.products.warpgroups import (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Tiled:
-    """A contraction in tiles of rows, and the boxes of both factors."""
-
-    contraction: Contraction
-    groups: Groups
-    boxes: tuple[Boxes, Boxes]
-
-
-def in_boxes(
-    contraction: Contraction,
-    groups: Groups,
-    definitions: Definitions,
-    tile: tuple[int, int] = (LINE, LINE),
-    b: Builder | None = None,
-) -> Tiled | None:
-    """The contraction, its factors in boxes; None where copies cannot bring them.
-
-    ``tile``: rows and columns of the result that a block computes.  ``b`` gets the
-    views that they are boxes of.  The last axis of the reduction is that of the terms
-    of a block.
-    """
-    narrow = on_tensor_cores(contraction)
-    if narrow is None or len(groups.columns) > 1:
-        return None
-    for term in reversed(groups.reduction):
-        others = (axis for axis in groups.reduction if axis is not term)
-        over = replace(groups, reduction=(*others, term))
-        inner = Builder(contraction.location)
-        found = _in_boxes(inner, narrow, over, definitions, tile)
-        if found is not None:
-            (b or inner).operations += inner.operations
-            return found
-    return None
-
-
-def _in_boxes(
-    b: Builder,
-    narrow: Contraction,
-    groups: Groups,
-    definitions: Definitions,
-    tile: tuple[int, int],
-) -> Tiled | None:
-    """With blocks of terms of the last axis of the reduction."""
-    *outer, term = groups.reduction
-    lines, others = (*groups.rows, term), (*groups.batch, *outer)
-    left = in_few_dimensions(b, narrow.left, lines, others)
-    tiles = in_rectangles(replace(narrow, left=left), groups, tile[0])
-    if tiles is None:
-        return None
-    found, groups = tiles
-    made = {value: op for op in b.operations for value in op.results}
-    terms = groups.reduction, {**definitions, **made}
-    left = Boxes.of(found.left, groups.rows, *terms, tile[0])
-    right = Boxes.of(found.right, groups.columns, *terms, tile[1])
-    return Tiled(found, groups, (left, right)) if left and right else None
-
-
 def lower(
     b: Builder,
     contraction: Contraction,
@@ -130,14 +80,14 @@ def lower(
     tile = plan.tile_rows, plan.tile_columns
     tiled = in_boxes(contraction, groups, definitions, tile, b)
     assert tiled is not None, "plans of warpgroups are of factors in boxes"
+    stores = tiled.result if plan.tensor_stores else None
     host = Builder(contraction.location, list(b.operations))
     left, right = (each.make_map(host) for each in tiled.boxes)
-    found, groups, boxes = tiled.contraction, tiled.groups, tiled.boxes
-    element = type_of(found.left)
-    _Lowering(found, groups, plan, boxes, (left, right), element).build(b)
+    target = None if stores is None else (stores, stores.make_map(host))
+    _Lowering(tiled, plan, (left, right), target).build(b)
     body = KernelBody(
         tuple(b.operations),
-        grid(groups, plan),
+        grid_of(tiled.groups, plan),
         (plan.threads, 1, 1),
         plan.resident,
     )
@@ -146,50 +96,101 @@ def lower(
 
 @dataclass(frozen=True, slots=True)
 class _Lowering:
-    contraction: Contraction
-    groups: Groups
+    tiled: Tiled
     plan: WarpgroupTiles
-    boxes: tuple[Boxes, Boxes]
     maps: tuple[Value, Value]
-    element: Type
+    target: tuple[ResultBoxes, Value] | None
+    """The boxes by which the result is stored, and their map."""
+
+    @property
+    def contraction(self) -> Contraction:
+        """What is computed."""
+        return self.tiled.contraction
+
+    @property
+    def groups(self) -> Groups:
+        """Its axes."""
+        return self.tiled.groups
+
+    @property
+    def terms(self) -> Terms:
+        """The blocks of terms of a tile."""
+        return Terms(self.groups.reduction, self.plan.depth)
+
+    @property
+    def element(self) -> Type:
+        """The elements of both factors."""
+        return type_of(self.contraction.left)
 
     def build(self, b: Builder) -> None:
         plan = self.plan
         thread = Index.of(thread_index(b, "thread_id", "x", "t"))
-        where = place(b, self.groups, plan)
-        cells = self._cells(where)
+        turns = Turns.of(b, self.groups, plan)
         tiles = [
             Tile.of(b, boxes, self.element, plan.stages, hint)
-            for boxes, hint in zip(self.boxes, ("sa", "sb"), strict=True)
+            for boxes, hint in zip(self.tiled.boxes, ("sa", "sb"), strict=True)
         ]
-        slices = WarpSlices.of(b, cells, plan, thread)
+        result = self._result(b, thread, again=turns.are_several)
         ring = Ring.of(b, plan.stages)
         consumers = plan.consumers * WARPGROUP
         warps = consumers // WARP
 
+        def load(i: Builder, where: Place, before: Index) -> None:
+            self._produce(i, ring, tiles, where, before)
+
+        def copy(i: Builder) -> None:
+            for tensor_map in self.maps:
+                i.add("nvgpu.tma.fence.descriptor", (tensor_map,))
+            turns.each(i, load)
+
         def produce(i: Builder) -> None:
             self._registers(i, "decrease", LEFT)
-            one = [Index.of(consumers) - thread]
-            i.guard(one, lambda n: self._produce(n, ring, tiles, where))
+            i.guard([Index.of(consumers) - thread], copy)
+
+        def multiply(i: Builder, where: Place, before: Index) -> None:
+            own = result(where)
+            started = own.started(i)
+            total = self._consume(i, ring, tiles, thread, before)
+            own.store(i, total, started)
 
         def consume(i: Builder) -> None:
             self._registers(i, "increase", TAKEN)
-            started = slices.started(i)
-            total = self._consume(i, ring, tiles, thread)
-            slices.store(i, total, started)
+            if self.target is not None:
+                see_map(i, thread, self.target[1])
+            turns.each(i, multiply)
+            if self.target is not None:
+                await_reads(i, thread)
 
         def whole(i: Builder) -> None:
             i.guard([ZERO - thread], lambda n: ring.init(n, warps))
             i.add("gpu.barrier")
             i.guard([Index.of(consumers - 1) - thread], consume, produce)
 
-        b.guard([extent(self.groups.reduction) - 1, *where.exists], whole)
+        b.guard([extent(self.groups.reduction) - 1, *turns.exists], whole)
 
-    def _cells(self, where: Place) -> Cells:
-        plan, c = self.plan, self.contraction
+    def _result(
+        self, b: Builder, thread: Index, *, again: bool
+    ) -> Callable[[Place], WarpSlices | WarpBoxes]:
+        """How the sums of a tile become the result, through new shared memory."""
+        plan, c, groups = self.plan, self.contraction, self.groups
+        if self.target is not None:
+            boxes, tensor_map = self.target
+            memory = room_of_boxes(b, plan, boxes)
+
+            def by_boxes(where: Place) -> WarpBoxes:
+                cells = Cells(c, groups, plan, where, PAIR, adds_last=True)
+                return WarpBoxes(cells, plan, memory, thread, again, boxes, tensor_map)
+
+            return by_boxes
+        room = room_of_slices(b, plan, c.element)
         size = element_bytes(element_type(c.result.memref.type)) or 1
         width = gcd(WIDEST // size, plan.tile_columns)
-        return Cells(c, self.groups, plan, where, width, adds_last=True)
+
+        def by_slices(where: Place) -> WarpSlices:
+            cells = Cells(c, groups, plan, where, width, adds_last=True)
+            return WarpSlices(cells, plan, room, thread, again)
+
+        return by_slices
 
     def _registers(self, b: Builder, action: str, count: int) -> None:
         """Leave registers to other warpgroups, or take what they left."""
@@ -200,38 +201,26 @@ class _Lowering:
             }
             b.add("nvvm.setmaxregister", attributes=attributes)
 
-    @property
-    def _blocks(self) -> Index:
-        """Blocks of terms."""
-        return extent(self.groups.reduction[:-1]) * self._inner_blocks
-
-    @property
-    def _inner_blocks(self) -> Index:
-        """Blocks of terms along the last axis of the reduction."""
-        return self.groups.reduction[-1].size.ceildiv(self.plan.depth)
-
-    def _terms(self, block: Index) -> Positions:
-        """Where the axes of the reduction stand at the first term of a block."""
-        *outer, inner = self.groups.reduction
-        if not outer:
-            return {inner.iv: block * self.plan.depth}
-        each = self._inner_blocks
-        place = block % each * self.plan.depth
-        return {inner.iv: place} | unflatten(block // each, outer)
+    def _step(self, before: Index, block: Value) -> Index:
+        """Blocks of terms before one, those of so many tiles before this one too."""
+        return before * self.terms.blocks + block
 
     def _produce(
-        self, b: Builder, ring: Ring, tiles: Sequence[Tile], where: Place
+        self,
+        b: Builder,
+        ring: Ring,
+        tiles: Sequence[Tile],
+        where: Place,
+        before: Index,
     ) -> None:
-        """Copy the boxes of all blocks of terms, by one thread."""
+        """Copy the boxes of all blocks of terms of a tile, by one thread."""
         bytes_ = (self.plan.tile_rows + self.plan.tile_columns) * SPAN
         firsts = where.row, where.column
-        for tensor_map in self.maps:
-            b.add("nvgpu.tma.fence.descriptor", (tensor_map,))
 
         def block(i: Builder, number: Value) -> None:
-            stage = ring.at(i, Index.of(number))
+            stage = ring.at(i, self._step(before, number))
             ring.acquire(i, stage, bytes_)
-            at = where.batch | self._terms(Index.of(number))
+            at = where.batch | self.terms.at(Index.of(number))
             for tile, tensor_map, first in zip(tiles, self.maps, firsts, strict=True):
                 lines, boxes = 0, tile.boxes
                 for corner in boxes.starts(first, at):
@@ -239,10 +228,15 @@ class _Lowering:
                     ring.load(i, stage, tensor_map, target, corner)
                     lines += boxes.lines
 
-        b.loop(0, self._blocks, block, hint="block")
+        b.loop(0, self.terms.blocks, block, hint="block")
 
     def _consume(
-        self, b: Builder, ring: Ring, tiles: Sequence[Tile], thread: Index
+        self,
+        b: Builder,
+        ring: Ring,
+        tiles: Sequence[Tile],
+        thread: Index,
+        before: Index,
     ) -> Value:
         """The sums of a warpgroup."""
         group = Index.of(b.index(thread // WARPGROUP, "group"))
@@ -254,7 +248,7 @@ class _Lowering:
         (zeros,) = b.add("nvgpu.warpgroup.mma.init.accumulator", (), [ty], hint="sum")
 
         def block(i: Builder, number: Value, sums: Sequence[Value]) -> list[Value]:
-            stage = ring.at(i, Index.of(number))
+            stage = ring.at(i, self._step(before, number))
             ring.await_(i, stage)
             left = self._factor(i, tiles[0], 0, stage, group * LINE, WARPGROUP_ROWS)
             right = self._factor(i, tiles[1], 1, stage, ZERO, columns)
@@ -269,7 +263,7 @@ class _Lowering:
             i.guard([ZERO - thread % WARP], lambda n: ring.release(n, stage))
             return [total]
 
-        (total,) = b.carried_loop(0, self._blocks, [zeros], block, hint="block")
+        (total,) = b.carried_loop(0, self.terms.blocks, [zeros], block, hint="block")
         return total
 
     def _factor(

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from gpucodegen.ir.attributes import DenseArrayAttr, IntegerAttr, OpaqueAttr
 from gpucodegen.ir.operation import Value
-from gpucodegen.ir.types import I64, MemRefType, VectorType
+from gpucodegen.ir.types import I64, MemRefType, Type, VectorType
 from gpucodegen.passes.contraction.gpu.result_tile import Cells, Piece
 from gpucodegen.passes.framework.builder import Builder
 from gpucodegen.passes.framework.indexing import ZERO, Index
@@ -30,6 +30,13 @@ MEET = {"scope": OpaqueAttr("#gpu.barrier_scope<subgroup>")}
 """What makes a barrier one of a warp."""
 
 
+def room_of_slices(b: Builder, plan: WarpgroupTiles, element: Type) -> Value:
+    """New shared memory, eight rows for each warp."""
+    warps = plan.consumers * WARPGROUP // WARP
+    shape = warps * OCTET, gap_of(_columns(plan))
+    return b.allocate("memref.alloca", MemRefType(shape, element, None, SHARED), "sums")
+
+
 @dataclass(frozen=True, slots=True)
 class WarpSlices:
     """The slices of all warps that multiply, each one's own."""
@@ -38,15 +45,8 @@ class WarpSlices:
     plan: WarpgroupTiles
     memory: Value
     thread: Index
-
-    @staticmethod
-    def of(b: Builder, cells: Cells, plan: WarpgroupTiles, thread: Index) -> WarpSlices:
-        """New shared memory, eight rows for each warp."""
-        warps = plan.consumers * WARPGROUP // WARP
-        shape = warps * OCTET, gap_of(_columns(plan))
-        ty = MemRefType(shape, cells.contraction.element, None, SHARED)
-        memory = b.allocate("memref.alloca", ty, "sums")
-        return WarpSlices(cells, plan, memory, thread)
+    is_again: bool
+    """Whether there may be tiles before this one."""
 
     @property
     def warp(self) -> Index:
@@ -77,7 +77,7 @@ class WarpSlices:
             is_last = number + 1 == len(self._slices)
             following = [] if is_last else self.started(b, number + 1)
             self._take(b, number, started)
-            if not is_last:
+            if not is_last or self.is_again:
                 b.add("gpu.barrier", attributes=MEET)
             started = following
 

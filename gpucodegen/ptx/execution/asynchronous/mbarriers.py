@@ -282,16 +282,21 @@ class MBarriers:
         ways = [(first + r) * size for r in range(clusters.size) if bits >> r & 1]
         return [(target + way, barrier + way) for way in ways]
 
-    def check_shared_source(self, site: Site, lane: int, start: int, size: int) -> None:
-        """Fault if the async proxy must not read a stretch of shared memory."""
+    def check_shared_source(
+        self, site: Site, lane: int, start: int, size: int, used: Array | None = None
+    ) -> None:
+        """Fault if the async proxy must not read a stretch of shared memory.
+
+        ``used``: the bytes of it that go anywhere, if not all do.
+        """
         accesses = self.accesses
         if size & 15 or start + size > accesses.end_of(start):
             text = f"bulk copy of {size} bytes from shared memory, or beyond it"
             self.batch.fault(faults.OUT_OF_BOUNDS, text, site.index, lane)
         marks = accesses.marks.get("shared")
         if marks is not None:
-            offsets = np.arange(start, start + size)
-            clash = marks.read_by_engine(self.clocks, offsets, lane)
+            offsets = np.arange(size) if used is None else used
+            clash = marks.read_by_engine(self.clocks, start + offsets, lane)
             if clash is not None:
                 self.batch.fault(clash.kind, clash.message, site.index, lane)
 

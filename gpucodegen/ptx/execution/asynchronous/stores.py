@@ -21,8 +21,8 @@ from gpucodegen.ptx.types import Array, Mask, Value
 class BulkStore:
     """A store on its way: what each byte was, whence and whither it goes.
 
-    Targets count from the start of the arena; -1 stands for nowhere.  ``read``: the
-    engine has read the sources, which may change.
+    Targets count from the start of the arena.  ``read``: the engine has read the
+    sources, which may change.
     """
 
     lane: int
@@ -32,11 +32,6 @@ class BulkStore:
     before: Array
     site: Site
     read: bool = False
-
-    @property
-    def cells(self) -> Array:
-        """The addresses that it changes."""
-        return self.targets[self.targets >= 0]
 
 
 class BulkStores:
@@ -98,17 +93,18 @@ class BulkStores:
     def _start(
         self, site: Site, lane: int, origin: int, places: Array, targets: Array
     ) -> None:
-        self.mbarriers.check_shared_source(site, lane, origin, len(places))
-        pieces = np.unique(targets[targets >= 0] // site.width) * site.width
+        used, aims = places[targets >= 0], targets[targets >= 0]
+        self.mbarriers.check_shared_source(site, lane, origin, len(places), used)
+        pieces = np.unique(aims // site.width) * site.width
         lanes = np.full(len(pieces), lane)
         self.accesses.check("write", "global", site, lanes, pieces)
         marks = self.accesses.marks.get("global")
         if marks is not None:
-            marks.start_store(targets[targets >= 0])
-        sources = origin + places
+            marks.start_store(aims)
+        sources = origin + used
         before = self.accesses.shared[sources]
         group = int(self.group[lane])
-        self.pending.append(BulkStore(lane, group, sources, targets, before, site))
+        self.pending.append(BulkStore(lane, group, sources, aims, before, site))
 
     def commit(self, mask: Mask) -> None:
         """Close the group of stores that these lanes have started."""
@@ -138,11 +134,10 @@ class BulkStores:
         return replace(store, before=data, read=True)
 
     def _land(self, store: BulkStore) -> None:
-        real = store.targets >= 0
-        self.accesses.memory.data[store.targets[real]] = store.before[real]
+        self.accesses.memory.data[store.targets] = store.before
         marks = self.accesses.marks.get("global")
         if marks is not None:
-            marks.land_store(store.cells, int(self.batch.clocks.marks[store.lane]))
+            marks.land_store(store.targets, int(self.batch.clocks.marks[store.lane]))
 
     def check_end(self) -> None:
         """Land what was read; fault if threads end whose stores were not waited for."""

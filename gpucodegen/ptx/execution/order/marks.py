@@ -154,7 +154,7 @@ class Marks:
         """What is wrong with the async proxy's reading bytes in behalf of a lane."""
         cells = np.unique(offsets >> self.shift)
         writers = self.writers[cells]
-        if writers.min() <= 0:
+        if writers.min(initial=1) <= 0:
             return _unready(writers, "read")
         touch = self._bulk(clocks, cells, lane)
         return self._against_writers(clocks, touch, writers, "read of", proxy=True)

@@ -78,6 +78,9 @@ class WarpgroupTiles:
     Each consumer keeps `WARPGROUP_ROWS` rows of the tile in registers.  Both factors
     come by tensor copies to a ring of ``stages``, whose mbarriers order who writes and
     who reads.  Devices of sm_90 alone have such kernels.
+    ``turns``: tiles of the result that a block computes at most, one after the other;
+    copies of the next one begin while the sums of one are stored.  ``tensor_stores``:
+    the result goes through boxes in shared memory, which tensor copies store.
     """
 
     tile_rows: int
@@ -89,11 +92,18 @@ class WarpgroupTiles:
     group: int = 1
     direct: tuple[bool, bool] = (True, True)
     stages: int = 4
+    turns: int = 1
+    tensor_stores: bool = False
 
     @property
     def threads(self) -> int:
         """Threads of a block."""
         return WARPGROUP * (self.consumers + 1)
+
+    @property
+    def unseen(self) -> bool:
+        """Whether it has a form that no GPU has run."""
+        return self.turns > 1 or self.tensor_stores
 
 
 Candidate: TypeAlias = SharedTiles | WarpTiles | WarpgroupTiles
@@ -157,5 +167,7 @@ WARPGROUPS: tuple[WarpgroupTiles, ...] = tuple(
 """Of those on whole warpgroups; ``depth`` counts elements of 16 bits."""
 MOST_STAGES = 8
 """Stages of a ring beyond which more hide nothing."""
+TURNS = (2, 4)
+"""Tiles of a block that are tried besides as many as keep all blocks running."""
 SPLITS = (1, 2, 3, 4, 6, 8)
 """Numbers of blocks that may share the terms of a tile."""

@@ -43,6 +43,8 @@ from gpucodegen.tiling.machine.gpu.products.product_work import (
 )
 from gpucodegen.tiling.machine.gpu.products.warpgroups import (
     WarpgroupCounts,
+    has_bands,
+    may_split,
     warpgroup_tiles,
 )
 from gpucodegen.tiling.machine.menu import Choose, least
@@ -74,12 +76,14 @@ def plan_contraction(
     device: GpuDevice | None = None,
     choose: Choose = least,
     warpgroups: bool = False,
+    forms: bool = False,
 ) -> Candidate:
     """The kernel of a contraction; ``splits``: numbers of blocks that may share terms.
 
     ``device``: whose facts count, and whose shared memory a block may have.  Without
     one the facts are those of `DEFAULT`, and every device has the shared memory.
-    ``warpgroups``: plans that devices of sm_90 alone have are among them.
+    ``warpgroups``: plans that devices of sm_90 alone have are among them.  ``forms``:
+    and so are forms of these that no device was measured with.
 
     Several products are one whose extents are not known.  Its kernel is the one of
     least clocks, in the geometric mean over them.
@@ -93,7 +97,8 @@ def plan_contraction(
     >>> (open_.tile_rows, open_.tile_columns)
     (64, 64)
     """
-    clocks = _priced(*products, splits=splits, device=device, warpgroups=warpgroups)
+    offered = {"warpgroups": warpgroups, "forms": forms}
+    clocks = _priced(*products, splits=splits, device=device, **offered)
     return choose(clocks, clocks.__getitem__)
 
 
@@ -103,18 +108,27 @@ def _priced(
     splits: tuple[int, ...],
     device: GpuDevice | None,
     warpgroups: bool,
+    forms: bool = False,
 ) -> Mapping[Candidate, float]:
     """All plans, and their clocks."""
     product, plans = products[0], list[Candidate]()
-    known = device or DEFAULT
-    for plan in _tiles(product, device, warpgroups=warpgroups):
+    known, forms = device or DEFAULT, forms and len(products) == 1
+    for plan in _tiles(product, device, warpgroups=warpgroups, forms=forms):
         for parts in splits:
-            if parts == 1 or product.terms >= 8 * parts * plan.depth:
-                plans.append(replace(plan, splits=parts))
+            split = replace(plan, splits=parts)
+            if _may_split(split, product, known):
+                plans.append(split)
     return {
         plan: geometric_mean(clocks_of(plan, each, known) for each in products)
         for plan in plans
     }
+
+
+def _may_split(plan: Candidate, product: Product, device: GpuDevice) -> bool:
+    """Whether parts of the terms are long enough for a plan that may split them."""
+    is_long = plan.splits == 1 or product.terms >= 8 * plan.splits * plan.depth
+    is_whole = not isinstance(plan, WarpgroupTiles)
+    return is_long and (is_whole or may_split(plan, seen(plan, product), device))
 
 
 def with_copies(
@@ -225,14 +239,18 @@ def ordered(plan: Candidate, product: Product, device: GpuDevice) -> Candidate:
     [1, 16]
     """
     groups = GROUPS if product.plain else GROUPS[:1]
-    plans = [replace(plan, group=group) for group in groups]
+    plans = [
+        way
+        for way in (replace(plan, group=group) for group in groups)
+        if not isinstance(way, WarpgroupTiles) or has_bands(way, seen(way, product))
+    ]
     best = min(plans, key=lambda each: memory(each, product, device))
     saved = 1 - clocks_of(best, product, device) / clocks_of(plans[0], product, device)
     return best if saved > BANDS else plans[0]
 
 
 def _tiles(
-    product: Product, device: GpuDevice | None, *, warpgroups: bool
+    product: Product, device: GpuDevice | None, *, warpgroups: bool, forms: bool
 ) -> Iterator[Candidate]:
     """Plans of all kinds that fit the device, none of whose sums are split."""
     known = device or DEFAULT
@@ -242,7 +260,7 @@ def _tiles(
         if found:
             yield ordered(found, product, known)
     if warpgroups and product.fragments is not None:
-        for found in warpgroup_tiles(product.fragments, known):
+        for found in warpgroup_tiles(product.fragments, known, forms=forms):
             yield ordered(found, product, known)
 
 
@@ -291,12 +309,15 @@ def least_depth(plan: Candidate, product: Product) -> int:
 def clocks_of(plan: Candidate, product: Product, device: GpuDevice) -> float:
     """Clocks of the launches of a plan."""
     moved = memory(plan, seen(plan, product), device)
-    work = replace(counts_of(plan, product).work(), memory=moved)
+    counts = counts_of(plan, product)
+    work = replace(counts.work(), memory=moved)
     works = [(plan.resident, work)]
     if plan.splits > 1:
         works.append((device.multiprocessor.blocks, partial_sums(product, plan.splits)))
     in_turn = IN_TURN.get(type(plan), ())
-    return sum(busy(estimate(device, held, work), in_turn) for held, work in works)
+    idle = counts.idle(device) if isinstance(counts, WarpgroupCounts) else 0.0
+    clocks = (busy(estimate(device, held, work), in_turn) for held, work in works)
+    return idle + sum(clocks)
 
 
 def busy(found: Estimate, in_turn: Sequence[Unit] = ()) -> float:

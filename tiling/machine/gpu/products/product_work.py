@@ -53,8 +53,9 @@ class Product:
     read.  ``integer``: elements are integers, or words of narrow ones.
     ``fragments``: the product as tensor cores compute it, if they do; there, ``result``
     has the bytes of an element of the result, ``passes`` says how many products of
-    tensor cores make one, and ``boxes`` whether tensor copies can bring both factors,
-    whose lines are ``overlapping`` where windows show elements several times.
+    tensor cores make one, ``boxes`` whether tensor copies can bring both factors,
+    whose lines are ``overlapping`` where windows show elements several times, and
+    ``stores`` whether they can store the result.
     ``row_axes``, ``term_axes``: extents of what counts rows and terms, if known.
     ``read``: elements of the factors' arrays, if known; windows use some several times.
     """
@@ -73,6 +74,7 @@ class Product:
     result: int = 4
     passes: int = 1
     boxes: bool = False
+    stores: bool = False
     overlapping: bool = False
     row_axes: tuple[int, ...] = ()
     term_axes: tuple[int, ...] = ()

@@ -11,28 +11,38 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from math import ceil, prod
 
-from gpucodegen.tiling.machine.gpu.devices import SECTOR, GpuDevice
-from gpucodegen.tiling.machine.gpu.estimate import LATENCY_L2, Work
+from gpucodegen.tiling.machine.gpu.devices import SCHEDULERS, SECTOR, GpuDevice
+from gpucodegen.tiling.machine.gpu.estimate import (
+    LATENCY_L2,
+    LATENCY_MEMORY,
+    Work,
+    busiest,
+)
 from gpucodegen.tiling.machine.gpu.limits import WARP, WARPGROUP
 from gpucodegen.tiling.machine.gpu.occupancy import SYSTEM_SHARED
 from gpucodegen.tiling.machine.gpu.products.candidates import (
     MOST_STAGES,
     SPAN,
+    TURNS,
     WARPGROUP_ROWS,
     WARPGROUPS,
     WarpgroupTiles,
 )
 from gpucodegen.tiling.machine.gpu.products.copies import OCTET
-from gpucodegen.tiling.machine.gpu.products.fragments import SLICE, gap_of
+from gpucodegen.tiling.machine.gpu.products.fragments import ROWS, SLICE, gap_of
 from gpucodegen.tiling.machine.gpu.products.product_work import Product
 from gpucodegen.tiling.machine.gpu.products.rectangles import rectangle, tiles_of
 
 SLICE_COLUMNS = 128
 """Columns of a tile that are on their way to the result at once."""
+PART = 512
+"""Bytes of a row of a tile that are on their way through boxes at once."""
 BARRIERS = 16
 """Bytes of the mbarriers of a stage."""
 TRIP = 40
 """Instructions of a consumer's warp for a stage, as compiled."""
+STORED = 4
+"""Instructions for a sum on its way to the result, as compiled."""
 BASE_REGISTERS = 44
 """Registers besides sums: addresses and what is on its way."""
 LEFT, TAKEN = 40, 232
@@ -42,6 +52,15 @@ Three warpgroups start with 168 each: ``40 + 2 * 232 = 3 * 168``.
 """
 SHARED_RATE = 128
 """Bytes that shared memory moves in a turn."""
+
+
+def boxed_columns(plan: WarpgroupTiles, size: int) -> int:
+    """Columns of a tile that go through boxes at once, of elements of so many bytes.
+
+    >>> [boxed_columns(WarpgroupTiles(128, 256, 64, 2), size) for size in (2, 4)]
+    [256, 128]
+    """
+    return min(plan.tile_columns, PART // size)
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,12 +78,23 @@ class WarpgroupCounts:
 
     @property
     def shared(self) -> int:
-        """Bytes of shared memory of a block: stages, and a slice of the sums."""
+        """Bytes of shared memory of a block: stages, and a part of the result."""
         plan = self.plan
         each = (plan.tile_rows + plan.tile_columns) * SPAN + BARRIERS
         warps = plan.consumers * WARPGROUP // WARP
-        lead = gap_of(min(SLICE_COLUMNS, plan.tile_columns))
-        return plan.stages * each + warps * OCTET * lead * SLICE
+        return plan.stages * each + warps * self._on_its_way
+
+    @property
+    def _on_its_way(self) -> int:
+        """Bytes of a warp's part of the result: boxes, or a slice of the sums.
+
+        The results of parts of the terms are sums.
+        """
+        plan = self.plan
+        size = self.product.result if plan.splits == 1 else SLICE
+        if plan.tensor_stores:
+            return ROWS * boxed_columns(plan, size) * size
+        return OCTET * gap_of(min(SLICE_COLUMNS, plan.tile_columns)) * SLICE
 
     @property
     def registers(self) -> int:
@@ -86,11 +116,21 @@ class WarpgroupCounts:
     @property
     def blocks(self) -> int:
         """Blocks of the grid."""
+        return ceil(self.tiles / self.plan.turns)
+
+    @property
+    def down(self) -> int:
+        """Tiles one below the other, of all images."""
         plan, product = self.plan, self.product
         rows = product.row_axes or (product.rows,)
-        down = tiles_of(rows, rectangle(rows, plan.tile_rows))
+        return tiles_of(rows, rectangle(rows, plan.tile_rows))
+
+    @property
+    def tiles(self) -> int:
+        """Tiles of the result."""
+        plan, product = self.plan, self.product
         across = ceil(product.columns / plan.tile_columns)
-        return down * across * product.batch * plan.splits
+        return self.down * across * product.batch * plan.splits
 
     @property
     def _trips(self) -> int:
@@ -99,28 +139,47 @@ class WarpgroupCounts:
         return prod(outer) * ceil(inner / self.plan.splits / self.plan.depth)
 
     def work(self) -> Work:
-        """All that the launch does."""
+        """All that the launch does, as if each block had a tile in every turn."""
         plan, product = self.plan, self.product
-        trips = self._trips
+        trips, tiles = self._trips, self.blocks * plan.turns
         cells = plan.tile_rows * plan.tile_columns
         stage = (plan.tile_rows + plan.tile_columns) * SPAN
         read = plan.consumers * (WARPGROUP_ROWS + plan.tile_columns) * SPAN
-        warps = self.blocks * plan.consumers * WARPGROUP // WARP
+        warps = tiles * plan.consumers * WARPGROUP // WARP
         stored = cells // WARP
-        sectors = (stage * trips + 2 * cells * product.result) / SECTOR * self.blocks
+        sectors = (stage * trips + 2 * cells * product.result) / SECTOR * tiles
         hidden = min(1.0, TRIP * (plan.stages - 1) / LATENCY_L2)
         return Work(
             self.blocks,
             plan.threads,
             warps * (trips * TRIP + stored),
-            warpgroup=self.blocks * cells * plan.depth * trips,
-            wavefronts=self.blocks * trips * (stage + read) / SHARED_RATE,
+            warpgroup=tiles * cells * plan.depth * trips,
+            wavefronts=tiles * trips * (stage + read) / SHARED_RATE,
             sectors=sectors,
             block_sectors=sectors,
             memory=self._memory(),
-            waits=2 + trips * (1 - hidden),
+            waits=1 + plan.turns * (1 + trips * (1 - hidden)),
             barriers=1,
         )
+
+    def idle(self, device: GpuDevice) -> float:
+        """Clocks in which a multiprocessor multiplies nothing, if one block is alone.
+
+        A block waits for its first stage, and all its warps store at once.  Blocks of
+        several tiles wait once.
+
+        >>> from gpucodegen.tiling.machine.gpu.devices import DEVICES
+        >>> plan = WarpgroupTiles(128, 256, 64, 2)
+        >>> wanted = Product(4096, 4096, 4096, element=2)
+        >>> ways = plan, replace(plan, turns=4)
+        >>> [WarpgroupCounts(way, wanted).idle(DEVICES["H100"]) for way in ways]
+        [6016.0, 4576.0]
+        """
+        plan, blocks = self.plan, busiest(self.blocks, device.processors)
+        if plan.resident > 1:
+            return 0.0
+        sums = plan.tile_rows * plan.tile_columns // WARP
+        return blocks * (LATENCY_MEMORY + plan.turns * sums * STORED / SCHEDULERS)
 
     def _memory(self) -> float:
         product = self.product
@@ -129,28 +188,60 @@ class WarpgroupCounts:
         return product.batch * (factors + results)
 
 
-def warpgroup_tiles(product: Product, device: GpuDevice) -> Iterator[WarpgroupTiles]:
+def warpgroup_tiles(
+    product: Product, device: GpuDevice, *, forms: bool = False
+) -> Iterator[WarpgroupTiles]:
     """The plans of warpgroups that a device has, those of most stages first.
 
     None where factors are no boxes of 16-bit elements, or the device is no sm_90.
+    ``forms``: blocks of several tiles, and tensor copies that store the result, too.
     """
     unit = device.multiprocessor
     if not product.boxes or unit.warpgroup is None:
         return
     for tiles in WARPGROUPS:
         for resident in (1, 2):
-            room = min(unit.block_shared, unit.shared // resident - SYSTEM_SHARED)
             stages = range(2, MOST_STAGES + 1)
             ways = [replace(tiles, stages=n, resident=resident) for n in stages]
-            fits = [way for way in ways if _fits(way, product, room)]
+            fits = [way for way in ways if has_room(way, product, device)]
             yield from reversed(fits)
+            for way in reversed(ways) if forms else ():
+                kinds = _forms(way, product, device)
+                yield from (kind for kind in kinds if has_room(kind, product, device))
 
 
-def _fits(plan: WarpgroupTiles, product: Product, room: int) -> bool:
+def _forms(
+    plan: WarpgroupTiles, product: Product, device: GpuDevice
+) -> Iterator[WarpgroupTiles]:
+    """A plan with other ways to store the result, and with other numbers of turns.
+
+    Among these is the least with which all blocks run at once.
+    """
+    count = WarpgroupCounts(plan, product).tiles
+    all_run = ceil(count / (device.processors * plan.resident))
+    for tensor_stores in (False, True) if product.stores else (False,):
+        for n in sorted({1, *TURNS, all_run}):
+            if tensor_stores or n > 1:
+                yield replace(plan, tensor_stores=tensor_stores, turns=n)
+
+
+def has_room(plan: WarpgroupTiles, product: Product, device: GpuDevice) -> bool:
     """Whether so many blocks have the registers and the shared memory that they need.
 
     Tiles begin where the swizzle's pattern does.
     """
-    counts = WarpgroupCounts(plan, product)
+    unit, counts = device.multiprocessor, WarpgroupCounts(plan, product)
+    room = min(unit.block_shared, unit.shared // plan.resident - SYSTEM_SHARED)
     registers = counts.registers * plan.threads * plan.resident
     return counts.shared <= room and registers <= 1 << 16
+
+
+def has_bands(plan: WarpgroupTiles, product: Product) -> bool:
+    """Whether its tiles are in bands of one height, where blocks count on it."""
+    return plan.turns == 1 or WarpgroupCounts(plan, product).down % plan.group == 0
+
+
+def may_split(plan: WarpgroupTiles, product: Product, device: GpuDevice) -> bool:
+    """Whether a block has a tile for each turn, and there is room for sums of parts."""
+    counts = WarpgroupCounts(plan, product)
+    return plan.turns <= counts.tiles and has_room(plan, product, device)

@@ -1,3 +1,8 @@
-"""Which buffer a memref shows, and which ones leave a region."""
+"""Which buffer a memref shows, and which ones leave a region.
+
+- `aliases`: memrefs that may overlap
+- `escapes`: buffers that leave a region
+- `described`: what tensor maps are made of
+"""
 
 from __future__ import annotations

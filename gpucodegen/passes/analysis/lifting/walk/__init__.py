@@ -8,6 +8,7 @@
 - `grid`: blocks and threads
 - `transfers`: asynchronous copies
 - `mbarriers`: phases, and copies that arrive at them
+- `bulk_stores`: copies of engines from shared memory, their groups and fences
 - `calls`: what a callee reads and writes
 - `walker`: which of these an operation is for
 """

@@ -28,7 +28,12 @@ from gpucodegen.passes.analysis.lifting.values.accesses import (
 )
 from gpucodegen.passes.analysis.lifting.values.expressions import map_texts
 from gpucodegen.passes.analysis.lifting.values.index_values import index_text
-from gpucodegen.passes.analysis.lifting.walk import mbarriers, structure, transfers
+from gpucodegen.passes.analysis.lifting.walk import (
+    bulk_stores,
+    mbarriers,
+    structure,
+    transfers,
+)
 from gpucodegen.passes.analysis.lifting.walk.calls import accesses_of_call
 from gpucodegen.passes.analysis.lifting.walk.grid import gpu_launch, within_grid
 from gpucodegen.passes.analysis.lifting.walk.reductions import (
@@ -42,6 +47,7 @@ from gpucodegen.tiling.model.scop import (
     Commit,
     GroupWait,
     Node,
+    ProxyFence,
     Tag,
     Wait,
 )
@@ -194,6 +200,25 @@ class Lifter(Walk):
         """The wait for the groups of a thread."""
         nodes.append(GroupWait(pending_groups(op), op.location))
 
+    def bulk_store(self, op: Operation, nodes: Nodes) -> None:
+        """The start of a tensor copy from shared memory."""
+        name = f"S{len(self.operations)}"
+        statement = bulk_stores.store(op, self.env, self.surroundings.maps, name)
+        self.operations[name] = (op,) * len(statement.accesses)
+        nodes.append(statement)
+
+    def bulk_commit(self, op: Operation, nodes: Nodes) -> None:
+        """The end of a group of such copies."""
+        nodes.append(Commit(op.location, bulk=True))
+
+    def bulk_wait(self, op: Operation, nodes: Nodes) -> None:
+        """The wait for such groups."""
+        nodes.append(bulk_stores.wait(op))
+
+    def proxy_fence(self, op: Operation, nodes: Nodes) -> None:
+        """What copies of engines see what a thread wrote by."""
+        nodes.append(ProxyFence(op.location))
+
     def meet(self, op: Operation, nodes: Nodes) -> None:
         """Threads of a block or lanes of a warp come together."""
         found = meeting(op, self._number)
@@ -318,6 +343,10 @@ _HANDLERS: dict[str, Callable[[Lifter, Operation, Nodes], None]] = {
     **dict.fromkeys((*mbarriers.PARTS, mbarriers.LOAD), Lifter.turn),
     mbarriers.CREATE: Lifter.barriers,
     mbarriers.MULTIPLY: Lifter.multiply,
+    bulk_stores.STORE: Lifter.bulk_store,
+    bulk_stores.COMMIT: Lifter.bulk_commit,
+    bulk_stores.WAIT: Lifter.bulk_wait,
+    bulk_stores.FENCE: Lifter.proxy_fence,
     "gpu.launch": gpu_launch,
     "vector.create_mask": Lifter.mask,
     "func.call": Lifter.call,
