@@ -121,8 +121,8 @@ class _Factor:
         stage = block % self.stages
         self.staging.put(b, self.chunks, values, self.tile, stage)
 
-    def start(self, b: Builder, block: Index) -> None:
-        self.staging.start(b, self.chunks, block, self.tile, block % self.stages)
+    def start(self, b: Builder, block: Index, stage: Index) -> None:
+        self.staging.start(b, self.chunks, block, self.tile, stage)
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,28 +165,33 @@ class _Lowering:
         spans = [range(*ends) for ends in pairwise(ends)]
         further = plan.stages - 2
 
-        def start(i: Builder, block: Index) -> Value:
+        def start(i: Builder, block: Index, stage: Index, *, exists: bool) -> Value:
             def started(n: Builder) -> None:
                 for factor in direct:
-                    factor.start(n, block)
+                    factor.start(n, block, stage)
 
-            i.guard([blocks - 1 - block] if further else [], started)
+            i.guard([] if exists else [blocks - 1 - block], started)
             i.operations.append(group := copies.create_group(plan.stages, i.location))
             return group.result
 
         def multiply(
-            i: Builder, block: Index, first: Index, count: int, sums: Sums
+            i: Builder, stage: Index, first: Index, count: int, sums: Sums
         ) -> Sums:
             both = factors[0].tile, factors[1].tile
-            return parts.multiplied(i, both, block % plan.stages, first, count, sums)
+            return parts.multiplied(i, both, stage, first, count, sums)
 
-        def step(i: Builder, number: Value, sums: Sums) -> Sums:
-            block = Index.of(number)
-            group = start(i, block + further) if direct else None
+        def step(
+            i: Builder, block: Index, before: Index, sums: Sums, *, exists: bool
+        ) -> Sums:
+            """Block of terms after the one in stage ``before``, which is multiplied."""
+            group = None
+            if direct:
+                free = (before + plan.stages - 1) % plan.stages
+                group = start(i, block + further, free, exists=exists)
             for factor, part in zip_longest(pieces, spans):
                 values = factor.fetch(i, block) if factor else []
                 first = Index.of(part.start)
-                sums = multiply(i, block - 1, first, len(part), sums)
+                sums = multiply(i, before, first, len(part), sums)
                 if factor:
                     factor.put(i, values, block)
             if group:
@@ -194,21 +199,47 @@ class _Lowering:
             i.add("gpu.barrier")
             return sums
 
+        def steps(i: Builder, sums: Sums) -> Sums:
+            """All blocks of terms but the first one."""
+
+            def one(n: Builder, number: Value, held: Sums) -> Sums:
+                block = Index.of(number)
+                before = (block - 1) % plan.stages
+                return step(n, block, before, held, exists=not further)
+
+            if not (isinstance(plan, WarpTiles) and all(plan.direct)):
+                return i.carried_loop(1, blocks, sums, one, hint="block")
+            rounds = (blocks - 1 - further) // plan.stages
+
+            def whole_round(n: Builder, number: Value, held: Sums) -> Sums:
+                for stage in range(plan.stages):
+                    block = number_of(number) + stage + 1
+                    held = step(n, block, Index.of(stage), held, exists=True)
+                return held
+
+            def number_of(number: Value) -> Index:
+                return Index.of(number) * plan.stages
+
+            sums = i.carried_loop(0, rounds, sums, whole_round, hint="round")
+            rest = rounds * plan.stages
+            return i.carried_loop(rest + 1, blocks, sums, one, hint="block")
+
         each = max(parts.grain, gcd(plan.depth, LAST))
 
         def last(i: Builder, first: Value, sums: Sums) -> Sums:
-            return multiply(i, blocks - 1, Index.of(first), each, sums)
+            stage = (blocks - 1) % plan.stages
+            return multiply(i, stage, Index.of(first), each, sums)
 
         def whole(i: Builder) -> None:
             sums: Sums = result.load(i)
             first = Index.of(0)
             for block in range(1, further + 1):
-                start(i, Index.of(block))
+                start(i, Index.of(block), Index.of(block), exists=False)
             for factor in factors:
                 values = factor.fetch(i, first, ragged=is_ragged)
                 factor.put(i, values, first)
             i.add("gpu.barrier")
-            sums = i.carried_loop(1, blocks, sums, step, hint="block")
+            sums = steps(i, sums)
             sums = i.carried_loop(0, plan.depth, sums, last, step=each, hint="k0")
             result.store(i, sums)
 
