@@ -262,8 +262,9 @@ def dma_wait(face: Face, name: str, pending: int = 0) -> Any:
 
 
 def async_copy(face: Face, width: int, padded: bool = False) -> Any:
-    """``async_copy(src, src_off, dst, dst_off[, real])``: one cp.async of some bytes.
+    """``async_copy(src, off, more, dst, dst_off[, real])``: one cp.async of some bytes.
 
+    It begins ``off + more`` elements behind ``src``.
     ``padded``: only ``real`` bytes come from the source, and zeros behind them.
     """
 
@@ -271,11 +272,12 @@ def async_copy(face: Face, width: int, padded: bool = False) -> Any:
         return signature(types.void, *arguments)
 
     def lower(
-        low: Lowering, src: Any, src_off: Any, dst: Any, dst_off: Any, *real: Any
+        low: Lowering, src: Any, off: Any, more: Any, dst: Any, place: Any, *real: Any
     ) -> None:
-        _start_copy(low, width, (dst, dst_off), (src, src_off), *real)
+        near = low.builder.gep(src, [off])
+        _start_copy(low, width, (dst, place), (near, more), *real)
 
-    return face.define(f"async_copy_{width}", 4 + padded, typing_rule, lower)
+    return face.define(f"async_copy_{width}", 5 + padded, typing_rule, lower)
 
 
 def close_group(face: Face) -> Any:

@@ -28,6 +28,7 @@ from gpucodegen.emit.kernel.kinds import stored_bytes
 from gpucodegen.emit.tables.memory.addressing import Descriptor, row_major
 from gpucodegen.emit.tables.memory.copy_plan import PlannedTransfer
 from gpucodegen.emit.tables.memory.memory import buffer_of
+from gpucodegen.ir.affine.expressions import AffineExpr, Const, Dim, leaves, linear_form
 from gpucodegen.emit.text.fragments import Text, call
 from gpucodegen.ir.affine.expressions import AffineExpr, Const
 from gpucodegen.ir.operation import Operation, Value
@@ -181,19 +182,41 @@ def copy(e: Emitter, op: Operation) -> None:
     ends = (view.source, view.source_indices), (view.target, view.target_indices)
     buffers = [buffer_of(e, op, memref) for memref, _ in ends]
     size = stored_bytes(buffers[0].dtype)
-    places = [
-        piece
+    (source, target) = (
+        buffer.at([e.index(v) for v in indices])
         for buffer, (_, indices) in zip(buffers, ends, strict=True)
-        for piece in (
-            Text(buffer.pointer),
-            e.offset(buffer.at([e.index(v) for v in indices])),
-        )
+    )
+    first, more = _apart(source)
+    places = [
+        Text(buffers[0].pointer),
+        e.offset(first),
+        e.offset(more),
+        Text(buffers[1].pointer),
+        e.offset(target),
     ]
     real = [] if view.given is None else [_index(e, e.index(view.given) * size)]
     width = view.count * size
     hint = f"async_copy_{width}{'_padded' if real else ''}"
     function = e.make(hint, "async_copy", width, *[True for _ in real])
     e.writer.line(str(call(function, *places, *real)))
+
+
+def _apart(offset: AffineExpr) -> tuple[AffineExpr, AffineExpr]:
+    """An offset as what the last of its variables adds, and what is left, first.
+
+    Copies in a loop that is repeated differ by a constant then, which is part of their
+    addresses: each is the sum of a common one and of few bytes.
+    """
+    last = max((d.position for d in leaves(offset) if isinstance(d, Dim)), default=-1)
+    terms, constant = linear_form(offset)
+    first, more = Const(0), Const(max(0, constant))
+    first += min(0, constant)
+    for term, factor in terms.items():
+        if Dim(last) in leaves(term):
+            more += term * factor
+        else:
+            first += term * factor
+    return first, more
 
 
 def close(e: Emitter, op: Operation) -> None:
