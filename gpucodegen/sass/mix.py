@@ -21,7 +21,10 @@ KINDS: tuple[tuple[str, str], ...] = (
     ("LDGSTS", r"LDGSTS|UTMA\w*|UBLKCP"),
     ("local", r"LDL|STL"),
     ("barrier", r"BAR|SYNCS|\w*DEPBAR|WARPGROUP|WARPSYNC|BSYNC|BSSY|MEMBAR"),
-    ("integer", r"U?(I(?!G?MMA)\w*|LEA|SHF|LOP3?|PRMT|SEL|VIADD\w*|BREV|FLO|POPC|SGXT|BMSK)"),
+    (
+        "integer",
+        r"U?(I(?!G?MMA)\w*|LEA|SHF|LOP3?|PRMT|SEL|VIADD\w*|BREV|FLO|POPC|SGXT|BMSK)",
+    ),
     ("compare", r"U?(ISETP|FSETP|DSETP|PLOP3|FSEL|FMNMX|VIMNMX)"),
     ("move", r"U?MOV|CS2R|S2U?R|R2UR|R2P|P2R|U?LDC|SHFL|VOTE\w*"),
     ("branch", r"BRA|EXIT|CALL|RET|JMP|NOP|BREAK|WARPEXIT|YIELD|NANOSLEEP"),

@@ -2,8 +2,10 @@
 
 Left alone, it stops at a size that suits processors with few registers.  A body is
 repeated until it has `PRODUCTS` of floats, so that few of its instructions count and
-compare.  Loops around such a loop stay loops.  Loops of single sums, and those that
-call functions, wait for other threads or hold assembly, stay as they are.
+compare.  Loops around such a loop stay loops.  So do those that multiply fragments of
+matrices and wait for other threads: repeated, they load fragments ahead of their turn,
+for which there are no registers.  Loops of single sums, and others that call functions,
+wait for other threads or hold assembly, are left to LLVM.
 """
 
 from __future__ import annotations
@@ -22,6 +24,7 @@ PRODUCTS = 1024
 MOST = 16
 """Repetitions."""
 _FUSED = ("llvm.fma.", "llvm.fmuladd.")
+_MMA, _BARRIER = "mma.sync", "llvm.nvvm.barrier"
 _PLAIN = (*_FUSED, "llvm.assume", "llvm.nvvm.read.ptx.sreg.")
 
 
@@ -40,6 +43,8 @@ def unroll(function: Any) -> None:
     heads = {head for _, head in edges}
     for tail, head in edges:
         body = _body(function, tail, head)
+        if _multiplies_and_waits(body):
+            _ask(function.module, tail, "llvm.loop.unroll.disable")
         work = _products(body)
         if work < FEWEST:
             continue
@@ -95,6 +100,17 @@ def _body(function: Any, tail: Any, head: Any) -> set[Any]:
         body.update(new)
         left += new
     return body
+
+
+def _multiplies_and_waits(body: set[Any]) -> bool:
+    """Whether a loop has products of fragments and a barrier."""
+    called = [
+        getattr(x.callee, "asm", getattr(x.callee, "name", ""))
+        for block in body
+        for x in block.instructions
+        if x.opname == "call"
+    ]
+    return all(any(name.startswith(one) for name in called) for one in (_MMA, _BARRIER))
 
 
 def _products(body: set[Any]) -> int:

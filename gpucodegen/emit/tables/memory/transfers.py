@@ -28,9 +28,8 @@ from gpucodegen.emit.kernel.kinds import stored_bytes
 from gpucodegen.emit.tables.memory.addressing import Descriptor, row_major
 from gpucodegen.emit.tables.memory.copy_plan import PlannedTransfer
 from gpucodegen.emit.tables.memory.memory import buffer_of
-from gpucodegen.ir.affine.expressions import AffineExpr, Const, Dim, leaves, linear_form
 from gpucodegen.emit.text.fragments import Text, call
-from gpucodegen.ir.affine.expressions import AffineExpr, Const
+from gpucodegen.ir.affine.expressions import AffineExpr, Const, Dim, leaves, linear_form
 from gpucodegen.ir.operation import Operation, Value
 from gpucodegen.ir.types import element_type
 
