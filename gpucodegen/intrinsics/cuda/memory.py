@@ -262,9 +262,9 @@ def dma_wait(face: Face, name: str, pending: int = 0) -> Any:
 
 
 def async_copy(face: Face, width: int, padded: bool = False) -> Any:
-    """``async_copy(src, off, more, dst, dst_off[, real])``: one cp.async of some bytes.
+    """``async_copy(src, a, b, c, dst, dst_off[, real])``: one cp.async of some bytes.
 
-    It begins ``off + more`` elements behind ``src``.
+    It begins ``a + b + c`` elements behind ``src``, each of which fits 32 bits.
     ``padded``: only ``real`` bytes come from the source, and zeros behind them.
     """
 
@@ -272,12 +272,12 @@ def async_copy(face: Face, width: int, padded: bool = False) -> Any:
         return signature(types.void, *arguments)
 
     def lower(
-        low: Lowering, src: Any, off: Any, more: Any, dst: Any, place: Any, *real: Any
+        low: Lowering, src: Any, a: Any, b: Any, c: Any, dst: Any, at: Any, *real: Any
     ) -> None:
-        near = low.builder.gep(src, [off])
-        _start_copy(low, width, (dst, place), (near, more), *real)
+        near = low.builder.gep(low.builder.gep(src, [a]), [b])
+        _start_copy(low, width, (dst, at), (near, c), *real)
 
-    return face.define(f"async_copy_{width}", 5 + padded, typing_rule, lower)
+    return face.define(f"async_copy_{width}", 6 + padded, typing_rule, lower)
 
 
 def close_group(face: Face) -> Any:

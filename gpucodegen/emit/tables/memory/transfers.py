@@ -28,7 +28,7 @@ from gpucodegen.emit.kernel.kinds import stored_bytes
 from gpucodegen.emit.tables.memory.addressing import Descriptor, row_major
 from gpucodegen.emit.tables.memory.copy_plan import PlannedTransfer
 from gpucodegen.emit.tables.memory.memory import buffer_of
-from gpucodegen.emit.text.fragments import Text, call
+from gpucodegen.emit.text.fragments import Text, call, number
 from gpucodegen.ir.affine.expressions import AffineExpr, Const, Dim, leaves, linear_form
 from gpucodegen.ir.operation import Operation, Value
 from gpucodegen.ir.types import element_type
@@ -185,11 +185,12 @@ def copy(e: Emitter, op: Operation) -> None:
         buffer.at([e.index(v) for v in indices])
         for buffer, (_, indices) in zip(buffers, ends, strict=True)
     )
-    first, more = _apart(source)
+    first, more, constant = _apart(source)
     places = [
         Text(buffers[0].pointer),
         e.offset(first),
         e.offset(more),
+        number(constant),
         Text(buffers[1].pointer),
         e.offset(target),
     ]
@@ -200,22 +201,19 @@ def copy(e: Emitter, op: Operation) -> None:
     e.writer.line(str(call(function, *places, *real)))
 
 
-def _apart(offset: AffineExpr) -> tuple[AffineExpr, AffineExpr]:
-    """An offset as what the last of its variables adds, and what is left, first.
+def _apart(offset: AffineExpr) -> tuple[AffineExpr, AffineExpr, int]:
+    """An offset as what is left, what the last of its variables adds, and a constant.
 
-    Copies in a loop that is repeated differ by a constant then, which is part of their
-    addresses: each is the sum of a common one and of few bytes.
+    Copies in a loop that is repeated differ by constants then, and those of blocks of
+    terms that follow one another too: what they have in common is computed once, and
+    few bytes are part of an address.
     """
-    last = max((d.position for d in leaves(offset) if isinstance(d, Dim)), default=-1)
+    positions = [leaf.position for leaf in leaves(offset) if isinstance(leaf, Dim)]
     terms, constant = linear_form(offset)
-    first, more = Const(0), Const(max(0, constant))
-    first += min(0, constant)
+    parts: list[AffineExpr] = [Const(min(0, constant)), Const(0)]
     for term, factor in terms.items():
-        if Dim(last) in leaves(term):
-            more += term * factor
-        else:
-            first += term * factor
-    return first, more
+        parts[Dim(max(positions)) in leaves(term)] += term * factor
+    return parts[0], parts[1], max(0, constant)
 
 
 def close(e: Emitter, op: Operation) -> None:

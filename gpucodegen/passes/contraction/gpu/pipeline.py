@@ -128,22 +128,31 @@ class Pipeline:
         return self.plan.stages - 2
 
     def _in_rounds(self, b: Builder, sums: Sums) -> Sums:
-        """Blocks by as many as there are stages; those that are left are fewest."""
+        """Blocks by as many as there are stages, and those that are left.
+
+        Where several axes are walked, a round starts the copies of blocks from a
+        multiple of the stages on: those of a line that these divide lie side by side.
+        """
         stages = self.plan.stages
-        rounds = (self._blocks - 1 - self._further) // stages
+        head = 1 if len(self.walk.axes) > 1 else 0
+        rounds = (self._blocks - 1 - self._further - head) // stages
 
         def whole(i: Builder, number: Value, held: Sums) -> Sums:
-            for stage in range(stages):
-                block = Index.of(number) * stages + stage
-                held = self._step(i, block + 1, Index.of(stage), held, is_sure=True)
+            for n in range(head, head + stages):
+                block = Index.of(number) * stages + n
+                stage = Index.of(n % stages)
+                held = self._step(i, block + 1, stage, held, is_sure=True)
             return held
 
-        def left(i: Builder, number: Value, held: Sums) -> Sums:
+        def alone(i: Builder, number: Value, held: Sums) -> Sums:
             block = Index.of(number)
             return self._step(i, block + 1, block % stages, held)
 
+        if head:
+            sums = b.carried_loop(0, head, sums, alone, hint="block")
         sums = b.carried_loop(0, rounds, sums, whole, hint="round")
-        return b.carried_loop(rounds * stages, self._blocks, sums, left, hint="block")
+        left = [rounds * stages + head, Index.of(head)]
+        return b.carried_loop(left, self._blocks, sums, alone, hint="block")
 
     def _one_by_one(self, b: Builder, sums: Sums) -> Sums:
         """The last block is multiplied behind the loop, without a barrier."""
