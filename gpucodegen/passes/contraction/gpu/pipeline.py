@@ -50,6 +50,9 @@ LAST = 4
 
 It stays a loop: compilers move what is left of straight code into the guards of stores.
 """
+FEWEST = 2
+"""Blocks that are left at least: of one, compilers make straight code, and load the
+fragments of all of it ahead of their turn, for which there are no registers."""
 Sums = Sequence[Value]
 
 
@@ -135,7 +138,8 @@ class Pipeline:
         """
         stages = self.plan.stages
         head = 1 if len(self.walk.axes) > 1 else 0
-        rounds = (self._blocks - 1 - self._further - head) // stages
+        behind = max(FEWEST, 1 + self._further)
+        rounds = (self._blocks - behind - head) // stages
 
         def whole(i: Builder, number: Value, held: Sums) -> Sums:
             for n in range(head, head + stages):
