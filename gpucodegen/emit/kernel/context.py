@@ -84,6 +84,7 @@ class Facts:
     pointers that the kernel makes itself.
     ``alignments``: what must divide the addresses of some buffers in shared memory, and
     ``spans`` are those of the swizzles by which descriptors of matrices are laid out.
+    ``codes``: variables of fragments that hold codes, not numbers.
     """
 
     tags: Mapping[Value, str] = field(default_factory=dict[Value, str])
@@ -95,6 +96,7 @@ class Facts:
     heap: set[str] = field(default_factory=set[str])
     alignments: Mapping[Value, int] = field(default_factory=dict[Value, int])
     spans: dict[Value, int] = field(default_factory=dict[Value, int])
+    codes: dict[Value, Text] = field(default_factory=dict[Value, Text])
 
 
 @dataclass(slots=True)

@@ -111,6 +111,15 @@ def has_warpgroups(architecture: str) -> bool:
     return unit is not None and unit.warpgroup is not None
 
 
+def multiplies_octets(architecture: str) -> bool:
+    """Whether devices of an architecture convert or multiply floats of 8 bits.
+
+    >>> [multiplies_octets(name) for name in ("sm_89", "sm_100a", "sm_87", "")]
+    [True, True, False, False]
+    """
+    return int(architecture.strip("sm_a") or 0) >= OCTETS
+
+
 def most_shared(compute_capability: tuple[int, int]) -> int:
     """Bytes of shared memory that a launch may ask for, static ones included.
 
@@ -133,6 +142,10 @@ def portable_shared() -> int:
     99
     """
     return min(unit.block_shared for unit in MULTIPROCESSORS.values())
+
+
+OCTETS = 89
+"""The first architecture with instructions for floats of 8 bits."""
 
 
 @dataclass(frozen=True, slots=True)
