@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from gpucodegen.ir.bases import Attribute, Type
+from gpucodegen.ir.data.float_formats import SMALL
 
 DYNAMIC: None = None
 Shape = tuple[int | None, ...]
@@ -196,10 +197,14 @@ def element_bytes(ty: Type) -> int | None:
 
     >>> element_bytes(FloatType("bf16")), element_bytes(I1), element_bytes(NoneType())
     (2, 1, None)
+    >>> element_bytes(FloatType("f8E5M2")), element_bytes(FloatType("f4E2M1FN"))
+    (1, 1)
     """
     if isinstance(ty, IntegerType):
         return max(1, ty.width // 8)
     if isinstance(ty, IndexType):
         return 8
+    if isinstance(ty, FloatType) and ty.name in SMALL:
+        return 1
     bits = ty.name.strip("bf") if isinstance(ty, FloatType) else ""
     return int(bits) // 8 if bits.isdigit() else None
