@@ -15,8 +15,15 @@ from gpucodegen.runtime.devices import emulated_device
 
 RNG = np.random.default_rng(5)
 OCTETS = {"f8E4M3FN": "e4m3", "f8E5M2": "e5m2"}
-SIZES = {"f16": 2, "bf16": 2, "f32": 4, "f64": 8, "i8": 1, "i32": 4}
-SIZES |= dict.fromkeys(OCTETS, 1)
+SIZES = {
+    "f16": 2,
+    "bf16": 2,
+    "f32": 4,
+    "f64": 8,
+    "i8": 1,
+    "i32": 4,
+    **dict.fromkeys(OCTETS, 1),
+}
 CASES = [
     ("f16", "f32", (16, 8, 16)),
     ("f16", "f16", (16, 8, 16)),
