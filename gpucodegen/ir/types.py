@@ -8,7 +8,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from gpucodegen.ir.bases import Attribute, Type
-from gpucodegen.ir.data.float_formats import SMALL
 
 DYNAMIC: None = None
 Shape = tuple[int | None, ...]
@@ -192,6 +191,10 @@ def element_type(ty: Type) -> Type:
     return ty.element if isinstance(ty, AnyShaped) else ty
 
 
+SMALL = "f4E", "f6E", "f8E"
+"""How names of floats begin of which each takes a byte."""
+
+
 def element_bytes(ty: Type) -> int | None:
     """Bytes that an element of a buffer takes; None if its type has no fixed size.
 
@@ -204,7 +207,7 @@ def element_bytes(ty: Type) -> int | None:
         return max(1, ty.width // 8)
     if isinstance(ty, IndexType):
         return 8
-    if isinstance(ty, FloatType) and ty.name in SMALL:
+    if isinstance(ty, FloatType) and ty.name.startswith(SMALL):
         return 1
     bits = ty.name.strip("bf") if isinstance(ty, FloatType) else ""
     return int(bits) // 8 if bits.isdigit() else None

@@ -14,6 +14,11 @@ from gpucodegen.ir.types import I32, INDEX, DialectType
 TOKEN = DialectType("nvgpu.device.async.token")
 
 COPY = "nvgpu.device_async_copy"
+APART = "gcg.apart"
+"""An attribute of copies that are one of many in straight code.
+
+What the last variable adds to an address, and a constant, are added to the others last.
+"""
 COMMIT = "nvgpu.device_async_create_group"
 WAIT = "nvgpu.device_async_wait"
 

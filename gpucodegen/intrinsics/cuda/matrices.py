@@ -14,8 +14,8 @@ from typing import Any
 from llvmlite import ir
 from numba.core import types
 
-from gpucodegen.intrinsics.cuda import octets
 from gpucodegen.intrinsics.cuda.memory import SHARED, address
+from gpucodegen.intrinsics.engines import octets
 from gpucodegen.intrinsics.engines.architectures import since
 from gpucodegen.intrinsics.framework.elements import element
 from gpucodegen.intrinsics.framework.lowering import (

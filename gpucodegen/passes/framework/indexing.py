@@ -95,7 +95,7 @@ def divided(index: Index, divisor: int) -> tuple[Index, Index]:
     >>> [str(part.expr) for part in divided(y * 64 + t, 8)]
     ['d0 * 8 + d1 floordiv 8', 'd0 mod 8']
     >>> [str(part.expr) for part in divided(y * 4 + 6, 8)]
-    ['(d0 + 1) floordiv 2', '(d0 + 1) mod 2 * 4 + 2']
+    ['(d0 + 1) floordiv 2', '((d0 + 1) mod 2) * 4 + 2']
     """
     terms, constant = linear_form(index.expr)
     quotient, rest = map(to_expr, divmod(constant, divisor))

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from math import gcd
 
 from gpucodegen.dialects.nvgpu.copies import (
+    APART,
     COMMIT,
     COPY,
     WAIT,
@@ -185,7 +186,8 @@ def copy(e: Emitter, op: Operation) -> None:
         buffer.at([e.index(v) for v in indices])
         for buffer, (_, indices) in zip(buffers, ends, strict=True)
     )
-    first, more, constant = _apart(source)
+    is_apart = APART in op.attributes
+    first, more, constant = _apart(source) if is_apart else (source, Const(0), 0)
     places = [
         Text(buffers[0].pointer),
         e.offset(first),

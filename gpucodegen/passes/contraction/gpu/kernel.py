@@ -143,8 +143,9 @@ class _Lowering:
 
     def _in_loops(self, side: Staging) -> Staging:
         """With copies in loops where they are many: of fragments, and turned ones."""
-        is_many = isinstance(self.plan, WarpTiles) or side.copy.is_turned
-        return replace(side, in_loops=is_many)
+        is_of_warps = isinstance(self.plan, WarpTiles)
+        is_many = is_of_warps or side.copy.is_turned
+        return replace(side, in_loops=is_many, apart=is_of_warps)
 
     def _side(
         self,

@@ -14,6 +14,7 @@ from math import gcd
 
 from gpucodegen.dialects.nvgpu import copies
 from gpucodegen.dialects.nvgpu.copy_kinds import ASYNCHRONOUS
+from gpucodegen.ir.attributes import UnitAttr
 from gpucodegen.ir.operation import Value
 from gpucodegen.ir.types import (
     MemRefType,
@@ -88,7 +89,8 @@ class Staging:
 
     ``in_loops``: the hardware's copies of a thread are written as a loop.  A proof has
     fewer of them to compare, and the compiler repeats them; written out, what their
-    addresses have in common is computed once.
+    addresses have in common is computed once.  ``apart``: several blocks of terms are
+    copied in straight code, so what their addresses have in common is said apart.
     """
 
     operand: Operand
@@ -99,6 +101,7 @@ class Staging:
     copy: TileCopy
     element: Type
     in_loops: bool = False
+    apart: bool = False
 
     def allocate(self, b: Builder, stages: int, hint: str) -> Value:
         """The stages in shared memory: ``[stage]``, then as the copy says."""
@@ -229,7 +232,10 @@ class Staging:
 
     def _started(self, b: Builder, source: End, target: End) -> None:
         start, place = ([ref, *map(b.index, at)] for ref, at in (source, target))
-        b.operations.append(copies.copy(start, place, self.copy.width, b.location))
+        made = copies.copy(start, place, self.copy.width, b.location)
+        if self.apart:
+            made.attributes[copies.APART] = UnitAttr()
+        b.operations.append(made)
 
     def put(
         self,
