@@ -192,8 +192,10 @@ class Pipeline:
         pieces = self._pieces
         group = None
         if any(self.plan.direct):
-            free = (before + self.plan.stages - 1) % self.plan.stages
-            group = self._start(b, block + self._further, free, is_sure=is_sure)
+            coming = block + self._further
+            is_told = before.constant is not None
+            free = (before - 1 if is_told else coming) % self.plan.stages
+            group = self._start(b, coming, free, is_sure=is_sure)
         for factor, part in zip_longest(pieces, self._spans(max(1, len(pieces)))):
             values = factor.fetch(b, block) if factor else []
             first = Index.of(part.start)
