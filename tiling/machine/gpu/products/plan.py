@@ -55,7 +55,7 @@ SHARPNESS = 8
 """How near the soft maximum is to the largest; an assumption."""
 BANDS = 1 / 300
 """Share of a loop's instructions that bands of tiles add, as compiled for f64."""
-UNEVEN = 1 / 20
+UNEVEN = 1 / 10
 """Share of time that finding the line of each block of terms takes: an assumption.
 
 A loop of a convolution of 64 channels has 1/8 more instructions then, as compiled.
