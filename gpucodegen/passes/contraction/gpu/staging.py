@@ -14,7 +14,6 @@ from math import gcd
 
 from gpucodegen.dialects.nvgpu import copies
 from gpucodegen.dialects.nvgpu.copy_kinds import ASYNCHRONOUS
-from gpucodegen.ir.attributes import UnitAttr
 from gpucodegen.ir.operation import Value
 from gpucodegen.ir.types import (
     MemRefType,
@@ -232,9 +231,8 @@ class Staging:
 
     def _started(self, b: Builder, source: End, target: End) -> None:
         start, place = ([ref, *map(b.index, at)] for ref, at in (source, target))
-        made = copies.copy(start, place, self.copy.width, b.location)
-        if self.apart:
-            made.attributes[copies.APART] = UnitAttr()
+        width = self.copy.width
+        made = copies.copy(start, place, width, b.location, apart=self.apart)
         b.operations.append(made)
 
     def put(
