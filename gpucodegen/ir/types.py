@@ -191,15 +191,23 @@ def element_type(ty: Type) -> Type:
     return ty.element if isinstance(ty, AnyShaped) else ty
 
 
+SMALL = "f4E", "f6E", "f8E"
+"""How names of floats begin of which each takes a byte."""
+
+
 def element_bytes(ty: Type) -> int | None:
     """Bytes that an element of a buffer takes; None if its type has no fixed size.
 
     >>> element_bytes(FloatType("bf16")), element_bytes(I1), element_bytes(NoneType())
     (2, 1, None)
+    >>> element_bytes(FloatType("f8E5M2")), element_bytes(FloatType("f4E2M1FN"))
+    (1, 1)
     """
     if isinstance(ty, IntegerType):
         return max(1, ty.width // 8)
     if isinstance(ty, IndexType):
         return 8
+    if isinstance(ty, FloatType) and ty.name.startswith(SMALL):
+        return 1
     bits = ty.name.strip("bf") if isinstance(ty, FloatType) else ""
     return int(bits) // 8 if bits.isdigit() else None

@@ -9,9 +9,21 @@ import pytest
 
 import gpucodegen as gcg
 from gpucodegen import errors
+from gpucodegen.ptx.numerics.codes import encoded
+from gpucodegen.runtime.cuda.compilation import compile_ptx
+from gpucodegen.runtime.devices import emulated_device
 
 RNG = np.random.default_rng(5)
-SIZES = {"f16": 2, "bf16": 2, "f32": 4, "f64": 8, "i8": 1, "i32": 4}
+OCTETS = {"f8E4M3FN": "e4m3", "f8E5M2": "e5m2"}
+SIZES = {
+    "f16": 2,
+    "bf16": 2,
+    "f32": 4,
+    "f64": 8,
+    "i8": 1,
+    "i32": 4,
+    **dict.fromkeys(OCTETS, 1),
+}
 CASES = [
     ("f16", "f32", (16, 8, 16)),
     ("f16", "f16", (16, 8, 16)),
@@ -25,6 +37,7 @@ CASES = [
     ("i8", "i32", (16, 8, 32)),
     ("i8", "i32", (16, 8, 16)),
     ("i8", "i32", (8, 8, 16)),
+    *((kind, "f32", (16, 8, 32)) for kind in OCTETS),
 ]
 
 
@@ -122,6 +135,8 @@ def codes(numbers: Any, kind: str) -> Any:
     """Numbers as arrays hold them; a bf16 is the upper half of a float32."""
     if kind == "bf16":
         return (numbers.astype("f4").view("u4") >> 16).astype("u2")
+    if kind in OCTETS:
+        return encoded(numbers, OCTETS[kind]).astype("u1")
     return numbers.astype(f"{kind[0]}{SIZES[kind]}")
 
 
@@ -139,6 +154,44 @@ def test_a_warp_multiplies_fragments(
     call = gcg.compile(program(kind, sums, shape), target=target).f
     call(codes(a, kind), codes(b, kind), given)
     np.testing.assert_array_equal(given, a @ b.T + c)
+
+
+@pytest.mark.parametrize("capability", [(8, 9), (9, 0), (12, 0)])
+@pytest.mark.parametrize("kind", OCTETS)
+@pytest.mark.sampled(3)
+def test_devices_multiply_floats_of_8_bits_each_in_its_way(
+    kind: str, capability: tuple[int, int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What sm_90 has no instruction for becomes f16; sums stay f32 by either."""
+    m, n, k = shape = (16, 8, 32)
+    numbers = RNG.integers(-8, 8, (m + n, k)) / 8
+    numbers[0, 0], numbers[m] = np.nan, numbers[m] + (numbers[m] == 0)
+    a, b = numbers[:m], numbers[m:]
+    given = np.full((m, n), 1 + 2.0**-16, "f4")
+    monkeypatch.setattr(emulated_device.current(), "compute_capability", capability)
+    call = gcg.compile(program(kind, "f32", shape), target="sim")
+    call.f(codes(a, kind), codes(b, kind), given)
+    want = (a @ b.T + (1 + 2.0**-16)).astype("f4")
+    np.testing.assert_array_equal(given, want)
+    (kernel,) = call["f"].executable().kernels
+    text = compile_ptx(kernel, capability)
+    is_native = capability != (9, 0)
+    assert (f"m16n8k32.row.col.f32.{OCTETS[kind]}" in text) == is_native
+    assert text.count(f"cvt.rn.f16x2.{OCTETS[kind]}x2") == (0 if is_native else 12)
+
+
+def test_fragments_of_codes_are_for_products_alone() -> None:
+    text = program("f8E5M2", "f32", (16, 8, 32))
+    text = text.replace(
+        "gpu.terminator",
+        """%used = vector.extract %x[0, 0] : f8E5M2 from vector<4x4xf8E5M2>
+      %wide = arith.extf %used : f8E5M2 to f32
+      affine.store %wide, %c[%t floordiv 4, %t mod 4 * 2] : memref<16x8xf32>
+      gpu.terminator""",
+    )
+    arrays = [np.zeros(shape, "u1") for shape in ((16, 32), (8, 32))]
+    with pytest.raises(errors.UnsupportedType, match="f8E5M2"):
+        gcg.compile(text, target="sim").f(*arrays, np.zeros((16, 8), "f4"))
 
 
 @pytest.mark.parametrize("kind", ["f16", "bf16"])

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import gpucodegen as gcg
+from gpucodegen.ptx.numerics.codes import decoded, encoded
 from gpucodegen.runtime.cuda.compilation import compile_ptx
 from gpucodegen.runtime.devices import emulated_device
 
@@ -332,3 +333,47 @@ def test_small_floats_are_numbers_of_f16():
     program.f(*codes, c)
     np.testing.assert_array_equal(c, a @ b)
     assert on_tensor_cores(program)
+
+
+OCTETS = {"f8E4M3FN": "e4m3", "f8E5M2": "e5m2"}
+
+
+@pytest.mark.parametrize("arch", ["sm_89", "sm_90", ""])
+@pytest.mark.parametrize("kind", OCTETS)
+@pytest.mark.sampled(3)
+def test_sums_of_octets_are_near_those_of_float64(kind: str, arch: str) -> None:
+    """Each of K terms rounds a sum in f32 once, as it does where they become f16."""
+    m, n, k = shape = 40, 24, 264
+    drawn = RNG.integers(0, 256, (m + n, k)).astype("u1")
+    numbers = decoded(drawn, OCTETS[kind])
+    drawn[~np.isfinite(numbers) | (abs(numbers) > 64)] = 0x38
+    a, b = np.split(decoded(drawn, OCTETS[kind]), [m])
+    c = np.zeros((m, n), "f4")
+    text = product_text(shape, "nt", kind, "f32")
+    program = gcg.compile(text, target="sim", arch=arch, plan=BY_WARPS)
+    program.f(drawn[:m], drawn[m:], c)
+    bound = (k + 1) * EPSILON["f32"] * (abs(a) @ abs(b).T)
+    assert (abs(c - a @ b.T) <= bound).all()
+    assert ("mmaShape = [16, 8, 32]" in text_of(program)) == bool(arch)
+
+
+@pytest.mark.parametrize(
+    ("kinds", "layout"), [(("f8E4M3FN", "f8E5M2"), "nt"), (("f8E5M2", "f8E5M2"), "nn")]
+)
+@pytest.mark.slow
+def test_octets_that_do_not_fit_become_f16(kinds: tuple[str, str], layout: str) -> None:
+    """Of two types, or with terms that lie apart."""
+    m, n, k = shape = 16, 32, 48
+    a, b = RNG.integers(-4, 4, (m, k)), RNG.integers(-4, 4, (n, k))
+    left, right = (
+        encoded(x.astype("f8"), OCTETS[kind]).astype("u1")
+        for x, kind in zip((a, b), kinds, strict=True)
+    )
+    right = right if layout == "nt" else np.ascontiguousarray(right.T)
+    text = product_text(shape, layout, kinds[0], "f32")
+    text = text.replace(f"memref<32x48x{kinds[0]}>", f"memref<32x48x{kinds[1]}>")
+    c = np.zeros((m, n), "f4")
+    program = gcg.compile(text, target="sim", arch="sm_90", plan=BY_WARPS)
+    program.f(left, right, c)
+    np.testing.assert_array_equal(c, a @ b.T)
+    assert "mmaShape = [16, 8, 16]" in text_of(program)

@@ -11,10 +11,11 @@ import pytest
 import gpucodegen as gcg
 from gpucodegen.report.gpu.model import KernelReport
 from gpucodegen.report.gpu.report import report
-from gpucodegen.runtime.cuda.compilation import compile_cubin
+from gpucodegen.runtime.cuda.compilation import compile_cubin, compile_ptx
 from gpucodegen.runtime.cuda.tools import disassemble
+from gpucodegen.runtime.host.spec import KernelSpec
 from gpucodegen.sass.listing import listings
-from gpucodegen.sass.mix import main_loop
+from gpucodegen.sass.mix import main_loop, mix, share
 from gpucodegen.tiling.machine.gpu.devices import DEVICES
 from gpucodegen.tiling.machine.gpu.products.candidates import (
     DOUBLES,
@@ -159,11 +160,111 @@ THREE_STAGES = {
 @pytest.mark.slow
 def test_machine_code_of_large_products(kind: str, architecture: str) -> None:
     """A few terms of each sum, with a plan for many: the loop is the same."""
-    text = product(SIDE, SIDE, 128, kind, "f32")
+    text = product(SIDE, SIDE, 512, kind, "f32")
     options = {"arch": architecture.removesuffix("a"), "plan": THREE_STAGES}
     (function,) = report(text, arch=architecture, options=options).functions
     (kernel,) = function.kernels
     check(kernel)
+
+
+NARROW = [
+    ("i8", "i32", "sm_80", "IMMA.16832.S8.S8", 64),
+    ("i8", "i32", "sm_90", "IMMA.16832.S8.S8", 64),
+    ("f32", "f32", "sm_80", "HMMA.1688.F32.TF32", 16),
+    ("f32", "f32", "sm_90", "HMMA.1688.F32.TF32", 16),
+    ("f8E4M3FN", "f32", "sm_90", "HMMA.16816.F32", 64),
+    ("f8E5M2", "f32", "sm_90", "HMMA.16816.F32", 64),
+    ("f8E4M3FN", "f32", "sm_89", "QMMA.16832.F32.E4M3.E4M3", 64),
+    ("f8E5M2", "f32", "sm_89", "QMMA.16832.F32.E5M2.E5M2", 64),
+]
+"""Elements of factors and sums, the widest products of an architecture, and a depth.
+
+sm_90 has no product of floats of 8 bits for one warp: they become f16 in registers.
+"""
+
+
+@pytest.mark.sass
+@pytest.mark.parametrize(("kind", "sums", "arch", "shape", "depth"), NARROW)
+@pytest.mark.slow
+def test_machine_code_of_other_elements(
+    kind: str, sums: str, arch: str, shape: str, depth: int
+) -> None:
+    """As those of f16, where both factors lie along the terms."""
+    result = f"{SIDE}x{SIDE}x{kind}>", f"{SIDE}x{SIDE}x{sums}>"
+    text = oriented(SIDE, SIDE, SIDE, kind, right="jk")
+    for start in ("%C: memref<", "%C : memref<"):
+        text = text.replace(start + result[0], start + result[1])
+    plan = {**THREE_STAGES, "product.depth": depth}
+    program = gcg.compile(text, target="sim", arch=arch, precision="tf32", plan=plan)
+    (kernel,) = program["f"].executable().kernels
+    names = main_names(kernel, arch, may_spill=arch == "sm_89")
+    kinds = {n for n in names if re.match("[HIQ]MMA", n)}
+    assert kinds == {shape}
+    assert names["LDSM.16.M88.4"] * (1 if kind == "f32" else 4) <= names[shape]
+    pending = re.findall(r"cp\.async\.wait_group (\d+)", compile_ptx(kernel, (9, 0)))
+    assert set(pending) == {"1"}
+
+
+WINDOWS = [
+    (64, 58, 64, 3, "hwcf"),
+    (128, 30, 128, 3, "fhwc"),
+    (256, 16, 256, 3, "fhwc"),
+    (512, 9, 512, 3, "fhwc"),
+    (1024, 14, 256, 1, "fhwc"),
+]
+"""Channels, pixels of a side with a border, filters, and their side and layout."""
+
+
+@pytest.mark.sass
+@pytest.mark.parametrize(("channels", "side", "filters", "window", "layout"), WINDOWS)
+@pytest.mark.slow
+def test_machine_code_of_convolutions(
+    channels: int, side: int, filters: int, window: int, layout: str
+) -> None:
+    """The loop of a product: one instruction in seven computes integers at most."""
+    extents = {"f": filters, "h": window, "w": window, "c": channels}
+    shapes = (
+        f"32x{side}x{side}x{channels}",
+        "x".join(str(extents[axis]) for axis in layout),
+        f"32x{side - window + 1}x{side - window + 1}x{filters}",
+    )
+    image, kernels, result = (
+        f"memref<{shape}x{kind}>"
+        for shape, kind in zip(shapes, ("f16", "f16", "f32"), strict=True)
+    )
+    text = f"""func.func @f(%I: {image}, %F: {kernels}, %O: {result}) {{
+      linalg.conv_2d_nhwc_{layout} ins(%I, %F : {image}, {kernels}) outs(%O : {result})
+      return
+    }}"""
+    program = gcg.compile(text, target="sim", arch="sm_90")
+    (kernel,) = program["f"].executable().kernels
+    names = main_names(kernel, "sm_90")
+    products = names["HMMA.16816.F32"]
+    loads = sum(n for name, n in names.items() if name.startswith("LDSM"))
+    assert products >= 2 * loads > 0
+    assert names["LDGSTS.E.BYPASS.128"] > 0
+
+
+def main_names(
+    kernel: KernelSpec, arch: str, *, may_spill: bool = False
+) -> Counter[str]:
+    """Instructions of the loop; nothing goes through registers on its way.
+
+    ``may_spill``: sums of f32 beside those of sm_89's instructions have no room.
+    """
+    number = int(arch.removeprefix("sm_"))
+    cubin = compile_cubin(kernel, divmod(number, 10))
+    loop = main_loop(listings(disassemble(cubin.code))[cubin.name])
+    names = Counter(x.name for x in loop)
+    kinds = mix(loop)
+    assert may_spill or cubin.spills == 0
+    assert not {"LDG", "STS", "STG"} & set(kinds)
+    assert {name for name in names if name.startswith("LDGSTS")} == {
+        "LDGSTS.E.BYPASS.128"
+    }
+    if not may_spill and not any("TF32" in name for name in names):
+        assert share(kinds, "integer") <= 0.15
+    return names
 
 
 DOUBLE_LAYOUTS = {"nn": ("ik", "kj"), "tt": ("ki", "jk")}
@@ -214,6 +315,7 @@ def check(kernel: KernelReport) -> None:
     assert code.kinds["MMA"] >= 4 * code.kinds["LDS"]
     assert code.kinds["LDGSTS"] > 0
     assert kernel.launch.spill_stores == 0
+    assert code.kinds["integer"] <= 0.15 * sum(code.kinds.values())
     for row in kernel.accesses:
         assert row.executed <= row.ideal
         assert row.width == 16 or (row.space, row.direction) == ("shared", "store")

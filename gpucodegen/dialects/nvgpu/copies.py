@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from gpucodegen.ir.attributes import IntegerAttr
+from gpucodegen.ir.attributes import Attribute, IntegerAttr, UnitAttr
 from gpucodegen.ir.locations import UNKNOWN, Location
 from gpucodegen.ir.operation import Operation, Value
 from gpucodegen.ir.segments import OPERAND_SEGMENTS, operand_segments, segment_counts
@@ -14,6 +14,11 @@ from gpucodegen.ir.types import I32, INDEX, DialectType
 TOKEN = DialectType("nvgpu.device.async.token")
 
 COPY = "nvgpu.device_async_copy"
+APART = "gcg.apart"
+"""An attribute of copies that are one of many in straight code.
+
+What the last variable adds to an address, and a constant, are added to the others last.
+"""
 COMMIT = "nvgpu.device_async_create_group"
 WAIT = "nvgpu.device_async_wait"
 
@@ -72,10 +77,19 @@ def copy(
     target: Sequence[Value],
     count: int,
     location: Location = UNKNOWN,
+    *,
+    apart: bool = False,
 ) -> Operation:
-    """``nvgpu.device_async_copy``; each end is a memref followed by its indices."""
+    """``nvgpu.device_async_copy``; each end is a memref followed by its indices.
+
+    ``apart``: it has the attribute `APART`.
+    """
     sizes = segment_counts(1, len(target) - 1, 1, len(source) - 1, 0)
-    attributes = {"dstElements": IntegerAttr(count, INDEX), OPERAND_SEGMENTS: sizes}
+    attributes: dict[str, Attribute] = {
+        "dstElements": IntegerAttr(count, INDEX),
+        OPERAND_SEGMENTS: sizes,
+        **({APART: UnitAttr()} if apart else {}),
+    }
     results = (Value(TOKEN, "copy", location),)
     operands = (*target, *source)
     return Operation(COPY, operands, results, attributes, location=location)

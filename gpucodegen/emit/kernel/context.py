@@ -86,6 +86,7 @@ class Facts:
     ``alignments``: what must divide the addresses of some buffers in shared memory, and
     ``spans`` are those of the swizzles by which descriptors of matrices are laid out.
     ``bulk``: which transfers an engine makes.
+    ``codes``: variables of fragments that hold codes, not numbers.
     """
 
     tags: Mapping[Value, str] = field(default_factory=dict[Value, str])
@@ -98,6 +99,7 @@ class Facts:
     alignments: Mapping[Value, int] = field(default_factory=dict[Value, int])
     spans: dict[Value, int] = field(default_factory=dict[Value, int])
     bulk: BulkPlan = field(default_factory=BulkPlan)
+    codes: dict[Value, Text] = field(default_factory=dict[Value, Text])
 
 
 @dataclass(slots=True)

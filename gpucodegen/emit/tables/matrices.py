@@ -16,7 +16,13 @@ from gpucodegen.emit.tables.vectors.types import (
 )
 from gpucodegen.emit.text.fragments import Text, call
 from gpucodegen.ir.attributes import IntegerAttr
-from gpucodegen.ir.operation import Operation
+from gpucodegen.ir.operation import Operation, Value
+
+CODES = {"f8E4M3FN": "i8", "f8E5M2": "i8"}
+"""Floats whose fragments hold codes, by what holds them.
+
+Other vectors hold narrow floats as f32, which no instruction makes of these for free.
+"""
 
 
 def load(e: Emitter, op: Operation) -> None:
@@ -24,12 +30,31 @@ def load(e: Emitter, op: Operation) -> None:
     source, *indices = op.operands
     buffer, ty = buffer_of(e, op, source), vector_type(e, op, op.result)
     tiles, kind = ty.shape[0], vector_dtype(e, op, ty)
+    held = CODES.get(kind, kind)
     flag = op.attributes.get("transpose")
     is_turned = isinstance(flag, IntegerAttr) and bool(flag.value)
-    hint = f"ldmatrix_x{tiles}{'_trans' if is_turned else ''}_{kind}"
-    made = e.make(hint, "ldmatrix", tiles, kind, is_turned)
+    hint = f"ldmatrix_x{tiles}{'_trans' if is_turned else ''}_{held}"
+    made = e.make(hint, "ldmatrix", tiles, held, is_turned)
     place = e.offset(buffer.at([e.index(v) for v in indices]))
-    e.define(op.result, call(made, Text(buffer.pointer), place))
+    _define(e, op, call(made, Text(buffer.pointer), place), kind)
+
+
+def _define(e: Emitter, op: Operation, text: Text, kind: str) -> None:
+    """A fragment; one of codes is no vector of numbers, and only products take it."""
+    if kind not in CODES:
+        e.define(op.result, text)
+        return
+    name = e.names.fresh("codes")
+    e.writer.line(f"{name} = {text}")
+    e.facts.codes[op.result] = Text(name)
+
+
+def _factor(e: Emitter, op: Operation, value: Value, kind: str) -> Text:
+    if kind not in CODES:
+        return e.typed(value)
+    if value not in e.facts.codes:
+        raise e.refusal(op, "Load fragments of 8-bit floats by nvgpu.ldmatrix")
+    return e.facts.codes[value]
 
 
 def multiply(e: Emitter, op: Operation) -> None:
@@ -45,7 +70,9 @@ def multiply(e: Emitter, op: Operation) -> None:
     rows = tuple(shape_of(ty)[0] for ty in types)
     hint = f"mma_sync_m{m}n{n}k{k}_{kind}_{sums}"
     made = e.make(hint, "mma_sync", (m, n, k), kind, sums, rows)
-    e.define(op.result, call(made, *map(e.typed, op.operands)))
+    *factors, total = op.operands
+    given = [_factor(e, op, value, kind) for value in factors]
+    e.define(op.result, call(made, *given, e.typed(total)))
 
 
 def _advice(kind: str, known: Sequence[Shape]) -> str:
@@ -64,9 +91,10 @@ def some_rows(e: Emitter, op: Operation) -> None:
     if len(first) != 1 or integers(op, "strides") != (1,) or len(ty.shape) != 2:
         raise e.refusal(op, "Take rows that follow one another")
     kind = vector_dtype(e, op, ty)
-    hint = f"rows_{first[0]}_{suffix(ty.shape, kind)}"
-    made = e.make(hint, "some_rows", source.shape, kind, first[0], sizes[0])
-    e.define(op.result, call(made, e.typed(op.operands[0])))
+    held = CODES.get(kind, kind)
+    hint = f"rows_{first[0]}_{suffix(ty.shape, held)}"
+    made = e.make(hint, "some_rows", source.shape, held, first[0], sizes[0])
+    _define(e, op, call(made, _factor(e, op, op.operands[0], kind)), kind)
 
 
 HANDLERS: dict[str, Handler] = {

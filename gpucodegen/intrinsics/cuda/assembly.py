@@ -31,7 +31,13 @@ ARCHITECTURES = {
     "sm_120a": 87,
 }
 """The oldest version of PTX that knows each: 80 is 8.0, that of CUDA 12.0."""
-LATER = {"fence.proxy.tensormap": 83}
+LATER = {
+    "fence.proxy.tensormap": 83,
+    ".e4m3.e4m3.": 84,
+    ".e5m2.e5m2.": 84,
+    "x2.e4m3x2": 81,
+    "x2.e5m2x2": 81,
+}
 """Instructions that came later; LLVM does not know those that it only passes on."""
 _VERSION = re.compile(r"^\.version (\d+)\.(\d+)$", re.MULTILINE)
 _EMPTY_SECTION = "\t.section\t.debug_macinfo\t{\t}\n"

@@ -14,6 +14,7 @@ from typing import Any
 from llvmlite import ir
 from numba.core import types
 
+from gpucodegen.intrinsics.engines import octets
 from gpucodegen.intrinsics.engines.architectures import since
 from gpucodegen.intrinsics.engines.instructions import SHARED, in_space
 from gpucodegen.intrinsics.framework.elements import element
@@ -35,11 +36,12 @@ PTX_TYPES = {
     "f16": "f16",
     "f32": "tf32",
     "f64": "f64",
-    "f8E4M3FN": "e4m3",
-    "f8E5M2": "e5m2",
     "i8": "s8",
 }
-"""What PTX calls elements of the factors.  Of an f32 it reads the bits of a tf32."""
+"""What PTX calls elements of the factors.  Of an f32 it reads the bits of a tf32.
+
+Fragments of floats of 8 bits hold codes: `octets`.
+"""
 SUMS = {"f16": "f16", "f32": "f32", "f64": "f64", "i32": "s32"}
 """What PTX calls elements of the sums."""
 
@@ -87,15 +89,23 @@ def mma_sync(
     elements of one register.  Before sm_90 no instruction multiplies 16 rows of f64.
     """
     m, n, k = shape
-    across = max(1, REGISTER // _bits(kind))
-    left, right = (tile_or_scalar((count, across), kind) for count in counts[:2])
+    held = "i8" if kind in octets.PTX_TYPES else kind
+    across = max(1, REGISTER // _bits(held))
+    left, right = (tile_or_scalar((count, across), held) for count in counts[:2])
     ty = tile_or_scalar((counts[2], 2), sums)
 
     def lower(low: Lowering, a: Any, b: Any, c: Any) -> Any:
         rows, columns, before = (
             _registers(low, *fragment)
-            for fragment in ((left, a, kind), (right, b, kind), (ty, c, sums))
+            for fragment in ((left, a, held), (right, b, held), (ty, c, sums))
         )
+        if held != kind:
+            instruction = partial(_instruction, low)
+            given = rows, columns, before
+            name = octets.PTX_TYPES[kind]
+            return low.from_elements(
+                ty, octets.multiplied(low, instruction, name, given)
+            )
         multiplied = partial(_multiplied, low, factor=kind, sums=sums)
 
         def whole() -> list[Any]:
@@ -127,15 +137,8 @@ def _multiplied(
 ) -> list[Any]:
     """One instruction, on the registers of all three fragments."""
     (m, n, k), kind, total = shape, PTX_TYPES[factor], SUMS[sums]
-    form = f"mma.sync.aligned.m{m}n{n}k{k}.row.col.{total}.{kind}.{kind}.{total}"
-    number, lists = 0, list[str]()
-    for group in (given[2], *given):
-        names = [f"${number + i}" for i in range(len(group))]
-        lists.append(f"{{{', '.join(names)}}}")
-        number += len(group)
-    values = [value for group in given for value in group]
-    text = f"{form} {', '.join(lists)};"
-    return _instruction(low, text, [value.type for value in given[2]], values)
+    form = f"m{m}n{n}k{k}.row.col.{total}.{kind}.{kind}.{total}"
+    return octets.product(partial(_instruction, low), form, given)
 
 
 def some_rows(

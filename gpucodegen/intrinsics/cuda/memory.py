@@ -213,8 +213,9 @@ def dma_wait(face: Face, name: str, pending: int = 0) -> Any:
 
 
 def async_copy(face: Face, width: int, padded: bool = False) -> Any:
-    """``async_copy(src, src_off, dst, dst_off[, real])``: one cp.async of some bytes.
+    """``async_copy(src, a, b, c, dst, dst_off[, real])``: one cp.async of some bytes.
 
+    It begins ``a + b + c`` elements behind ``src``, each of which fits 32 bits.
     ``padded``: only ``real`` bytes come from the source, and zeros behind them.
     """
 
@@ -222,11 +223,12 @@ def async_copy(face: Face, width: int, padded: bool = False) -> Any:
         return signature(types.void, *arguments)
 
     def lower(
-        low: Lowering, src: Any, src_off: Any, dst: Any, dst_off: Any, *real: Any
+        low: Lowering, src: Any, a: Any, b: Any, c: Any, dst: Any, at: Any, *real: Any
     ) -> None:
-        _start_copy(low, width, (dst, dst_off), (src, src_off), *real)
+        near = low.builder.gep(low.builder.gep(src, [a]), [b])
+        _start_copy(low, width, (dst, at), (near, c), *real)
 
-    return face.define(f"async_copy_{width}", 4 + padded, typing_rule, lower)
+    return face.define(f"async_copy_{width}", 6 + padded, typing_rule, lower)
 
 
 def close_group(face: Face) -> Any:

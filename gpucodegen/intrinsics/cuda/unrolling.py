@@ -2,8 +2,14 @@
 
 Left alone, it stops at a size that suits processors with few registers.  A body is
 repeated until it has `PRODUCTS` of floats, so that few of its instructions count and
-compare.  Loops around such a loop stay loops.  Loops of single sums, and those that
-call functions, wait for other threads or hold assembly, stay as they are.
+compare.  Loops around such a loop stay loops.
+
+Innermost loops that multiply fragments of matrices become straight code.  Those around
+them that wait for other threads stay loops: repeated, they load fragments ahead of
+their turn, for which there are no registers.
+
+Loops of single sums, and others that call functions, wait for other threads or hold
+assembly, are left to LLVM.
 """
 
 from __future__ import annotations
@@ -22,6 +28,7 @@ PRODUCTS = 1024
 MOST = 16
 """Repetitions."""
 _FUSED = ("llvm.fma.", "llvm.fmuladd.")
+_MMA, _BARRIER = "mma.sync", "llvm.nvvm.barrier"
 _PLAIN = (*_FUSED, "llvm.assume", "llvm.nvvm.read.ptx.sreg.")
 
 
@@ -40,6 +47,13 @@ def unroll(function: Any) -> None:
     heads = {head for _, head in edges}
     for tail, head in edges:
         body = _body(function, tail, head)
+        called = list(_called(body))
+        if any(name.startswith(_MMA) for name in called):
+            waits = any(name.startswith(_BARRIER) for name in called)
+            if waits:
+                _ask(function.module, tail, "llvm.loop.unroll.disable")
+            elif not heads & (body - {head}):
+                _ask(function.module, tail, "llvm.loop.unroll.full")
         work = _products(body)
         if work < FEWEST:
             continue
@@ -95,6 +109,14 @@ def _body(function: Any, tail: Any, head: Any) -> set[Any]:
         body.update(new)
         left += new
     return body
+
+
+def _called(body: set[Any]) -> Iterator[str]:
+    """Names of the functions, and texts of the assembly, that a loop calls."""
+    for block in body:
+        for x in block.instructions:
+            if x.opname == "call":
+                yield getattr(x.callee, "asm", getattr(x.callee, "name", ""))
 
 
 def _products(body: set[Any]) -> int:

@@ -4,6 +4,7 @@
 - `architectures`: what later devices do in another way
 - `fragments`: how lanes hold matrices
 - `subgroups`: matrices of a warp
+- `octets`: products of floats of 8 bits
 - `warpgroups`: products by four warps
 - `barriers`: mbarriers, fences
 - `dealing`: work dealt to the threads of a block

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from math import gcd
 
 from gpucodegen.ir.affine.evaluation import substitute
 from gpucodegen.ir.affine.expressions import (
@@ -84,7 +85,8 @@ def divided(index: Index, divisor: int) -> tuple[Index, Index]:
     """The quotient and the remainder of a division.
 
     Terms that the divisor divides are of the quotient alone.  What is left is the
-    remainder if remainders in it show that it is less.
+    remainder if remainders in it show that it is less.  Else what all factors in it and
+    the divisor have in common is divided first.
 
     >>> from gpucodegen.ir.types import INDEX
     >>> y, t = (Index.of(Value(INDEX, name)) for name in "yt")
@@ -92,19 +94,26 @@ def divided(index: Index, divisor: int) -> tuple[Index, Index]:
     ['d0 * 8 + 8', '(d0 mod 32) floordiv 8 + 1']
     >>> [str(part.expr) for part in divided(y * 64 + t, 8)]
     ['d0 * 8 + d1 floordiv 8', 'd0 mod 8']
+    >>> [str(part.expr) for part in divided(y * 4 + 6, 8)]
+    ['(d0 + 1) floordiv 2', '((d0 + 1) mod 2) * 4 + 2']
     """
     terms, constant = linear_form(index.expr)
     quotient, rest = map(to_expr, divmod(constant, divisor))
     most: int | None = constant % divisor
+    common = divisor
     for term, factor in terms.items():
         if factor % divisor == 0:
             quotient += term * (factor // divisor)
             continue
+        common = gcd(common, factor)
         rest += term * factor
         largest = _largest(term) if factor > 0 else None
         most = None if most is None or largest is None else most + factor * largest
     if most is None or most >= divisor:
-        quotient, rest = quotient + rest // divisor, rest % divisor
+        over = constant % common
+        units = (rest - over) // common
+        within = divisor // common
+        quotient, rest = quotient + units // within, units % within * common + over
     return compact(Index(quotient, index.values)), compact(Index(rest, index.values))
 
 

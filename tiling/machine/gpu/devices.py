@@ -111,6 +111,19 @@ def has_warpgroups(architecture: str) -> bool:
     return unit is not None and unit.warpgroup is not None
 
 
+def capability_of(architecture: str) -> tuple[int, int]:
+    """The compute capability that an architecture names; that of "" is (0, 0).
+
+    >>> [capability_of(name) for name in ("sm_90a", "sm_120", "")]
+    [(9, 0), (12, 0), (0, 0)]
+    """
+    number = architecture.removeprefix("sm_").removesuffix("a") or "0"
+    major, minor = divmod(int(number), 10)
+    return major, minor
+
+
+OCTETS = (8, 9)
+"""The first architecture with instructions for floats of 8 bits."""
 BULK_COPIES = (9, 0)
 """The compute capability from which on engines copy rows for few threads."""
 
@@ -121,9 +134,17 @@ def bulk_copies(architecture: str) -> int:
     >>> [bulk_copies(name) // 1024 for name in ("sm_90", "sm_100a", "sm_89", "")]
     [227, 227, 0, 0]
     """
-    number = architecture.removeprefix("sm_").removesuffix("a") or "0"
-    capability = divmod(int(number), 10)
+    capability = capability_of(architecture)
     return most_shared(capability) if capability >= BULK_COPIES else 0
+
+
+def multiplies_octets(architecture: str) -> bool:
+    """Whether devices of an architecture convert or multiply floats of 8 bits.
+
+    >>> [multiplies_octets(name) for name in ("sm_89", "sm_100a", "sm_87", "")]
+    [True, True, False, False]
+    """
+    return capability_of(architecture) >= OCTETS
 
 
 def most_shared(compute_capability: tuple[int, int]) -> int:

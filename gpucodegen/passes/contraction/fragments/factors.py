@@ -24,9 +24,12 @@ from gpucodegen.ir.types import (
 )
 from gpucodegen.passes.contraction.recognition.operands import Operand
 from gpucodegen.passes.contraction.recognition.recognize import Contraction
+from gpucodegen.tiling.machine.gpu.devices import multiplies_octets
 
 PASSES = {"tf32": 1, "3xtf32": 3}
 """Products of tf32 for one of f32, by the precision that is asked for."""
+OCTETS = FloatType("f8E4M3FN"), FloatType("f8E5M2")
+"""Floats of 8 bits that some devices multiply as they are."""
 EXACT_IN_F16 = frozenset({"f8E4M3FN", "f8E5M2", "f8E4M3", "f8E3M4"})
 """Floats of 8 bits whose numbers all are numbers of f16."""
 
@@ -34,6 +37,7 @@ EXACT_IN_F16 = frozenset({"f8E4M3FN", "f8E5M2", "f8E4M3", "f8E3M4"})
 def on_tensor_cores(contraction: Contraction) -> Contraction | None:
     """The contraction with factors as fragments hold them, if there are such.
 
+    Floats of 8 bits become f16 where the architecture has no instruction for them.
     ``element`` stays the type of the sums.
     """
     is_free = contraction.reassociable or contraction.element == I32
@@ -41,13 +45,22 @@ def on_tensor_cores(contraction: Contraction) -> Contraction | None:
         return None
     factors = contraction.left, contraction.right
     found = [_narrowed(factor, contraction.element) for factor in factors]
-    for kind in (F16, BF16, I8):
+    for kind in (*_octets(contraction), F16, BF16, I8):
         left, right = (each and _held_as(each, kind) for each in found)
         if left is not None and right is not None:
             return replace(contraction, left=left, right=right)
     types = {contraction.element, *map(type_of, factors)}
     is_asked = types == {F32} and contraction.precision in PASSES
     return contraction if types == {F64} or is_asked else None
+
+
+def _octets(contraction: Contraction) -> tuple[Type, ...]:
+    """Types of 8 bits that stay what they are: both factors lie along the terms."""
+    is_along = all(
+        factor.coefficient(len(factor.indices) - 1, contraction.reduction[-1]) == 1
+        for factor in (contraction.left, contraction.right)
+    )
+    return OCTETS if is_along and multiplies_octets(contraction.arch) else ()
 
 
 def type_of(factor: Operand) -> Type:

@@ -18,13 +18,13 @@ HALF = 0x1000
 """Half of the last bit that a tf32 has, among the bits of an f32."""
 KEPT = -0x2000
 """The bits that it has."""
-SIGNLESS, LAST = 0x7FFFFFFF, 0x7F7FF000
-"""All bits but the sign; the first magnitude that would be rounded to infinity."""
+BEYOND = float.fromhex("0x1.ffep127")
+"""The first magnitude that would be rounded to infinity."""
 
 
 def tf32_parts(b: Builder, value: Value, count: int) -> list[Value]:
     """One or two tf32 numbers for each f32 of a vector, the large ones first."""
-    first, fits = _rounded(b, value)
+    first, fits = _rounded(b, value, is_exact=count > 1)
     if count == 1:
         return [first]
     ty = value.type
@@ -34,8 +34,13 @@ def tf32_parts(b: Builder, value: Value, count: int) -> list[Value]:
     return [first, _rounded(b, left)[0]]
 
 
-def _rounded(b: Builder, value: Value) -> tuple[Value, Value]:
-    """The numbers rounded, and which of them were."""
+def _rounded(
+    b: Builder, value: Value, *, is_exact: bool = False
+) -> tuple[Value, Value]:
+    """The numbers rounded, and which of them were.
+
+    ``is_exact``: without the bits that tensor cores do not read.
+    """
     ty = value.type
     assert isinstance(ty, VectorType)
     words, bits = VectorType(ty.shape, I32), VectorType(ty.shape, I1)
@@ -44,15 +49,16 @@ def _rounded(b: Builder, value: Value) -> tuple[Value, Value]:
         return b.add(name, (left, b.constant(number, words)), [words], hint="code")[0]
 
     (code,) = b.add("arith.bitcast", (value,), [words], hint="code")
-    magnitude = integer("arith.andi", code, SIGNLESS)
+    (magnitude,) = b.add("math.absf", (value,), [ty], hint="magnitude")
     below = {"predicate": IntegerAttr(BELOW, I64)}
-    limit = b.constant(LAST, words)
-    (fits,) = b.add("arith.cmpi", (magnitude, limit), [bits], below, hint="fits")
-    near = integer("arith.andi", integer("arith.addi", code, HALF), KEPT)
+    limit = b.constant(BEYOND, ty)
+    (fits,) = b.add("arith.cmpf", (magnitude, limit), [bits], below, hint="fits")
+    near = integer("arith.addi", code, HALF)
+    near = integer("arith.andi", near, KEPT) if is_exact else near
     (kept,) = b.add("arith.select", (fits, near, code), [words], hint="code")
     (rounded,) = b.add("arith.bitcast", (kept,), [ty], hint="tf32")
     return rounded, fits
 
 
-BELOW = 6
-"""``ult`` among the predicates of ``arith.cmpi``."""
+BELOW = 4
+"""``olt`` among the predicates of ``arith.cmpf``: it holds of no NaN."""

@@ -11,6 +11,7 @@
 - `multiply`: products of what shared memory holds
 - `result_tile`: what one thread holds in registers, read and stored in pieces
 - `problem`: what the plan of a kernel depends on
+- `pipeline`: blocks of terms on their way and multiplied
 - `kernel`: the loop that puts them together
 """
 

@@ -1,26 +1,8 @@
 """A contraction as a GPU kernel: shared-memory tiles, a register tile per thread.
 
     sums = C tile of the thread
-    stage 0 = the first block of terms; barrier
-    for the other blocks of terms:
-      read the block from global memory into registers
-      sums += products of the stage before
-      store the block to the other stage; barrier
-    sums += products of the last stage
+    sums += products of all blocks of terms (`pipeline`)
     C tile = sums
-
-The first block of terms is the ragged one: it begins before the first term, with zeros,
-so no other block needs a guard.  A stage is
-stored while the other one is read: one barrier for each block is enough.
-
-A factor that goes past the registers is copied by the hardware instead, a group of
-copies for each block of terms.  With S stages, S - 2 later groups may be under way when
-the threads meet:
-
-    for the other blocks of terms:
-      start the copies of the block S - 2 further on, if there is one; close their group
-      sums += products of the stage before
-      wait for all groups but S - 2; barrier
 
 Several row, column or reduction axes are walked as one flattened index (implicit GEMM),
 so a convolution is the same kernel as a matrix product.
@@ -28,13 +10,9 @@ so a convolution is the same kernel as a matrix product.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise, zip_longest
 from math import gcd
 
-from gpucodegen.dialects.nvgpu import copies
-from gpucodegen.ir.operation import Value
 from gpucodegen.ir.types import Type, element_bytes, element_type
 from gpucodegen.passes.contraction.fragments.factors import (
     PASSES,
@@ -47,8 +25,9 @@ from gpucodegen.passes.contraction.gpu.axes import Groups, extent
 from gpucodegen.passes.contraction.gpu.block_order import Place, grid, place
 from gpucodegen.passes.contraction.gpu.held import Stages
 from gpucodegen.passes.contraction.gpu.multiply import Quads
+from gpucodegen.passes.contraction.gpu.pipeline import Factor, Pipeline
 from gpucodegen.passes.contraction.gpu.result_tile import Cells, ResultTile, starts_last
-from gpucodegen.passes.contraction.gpu.staging import Chunk, Staging, contiguity
+from gpucodegen.passes.contraction.gpu.staging import Staging, contiguity
 from gpucodegen.passes.contraction.gpu.views import side_by_side, with_flat_result
 from gpucodegen.passes.contraction.gpu.walk import Walk
 from gpucodegen.passes.contraction.recognition.operands import Operand
@@ -60,7 +39,6 @@ from gpucodegen.passes.gpu.facts.vector_width import Definitions
 from gpucodegen.passes.gpu.launches.gpu_launch import KernelBody, thread_index
 from gpucodegen.tiling.machine.gpu.limits import WIDEST
 from gpucodegen.tiling.machine.gpu.products.candidates import (
-    STAGED,
     SharedTiles,
     WarpTiles,
 )
@@ -70,13 +48,6 @@ from gpucodegen.tiling.machine.gpu.products.copies import (
     tile_copy,
 )
 from gpucodegen.tiling.machine.gpu.products.lanes import LaneMap
-
-LAST = 4
-"""Terms of the last block that are multiplied at once.
-
-It stays a loop: compilers move what is left of straight code into the guards of stores.
-"""
-Sums = Sequence[Value]
 
 
 def lower(
@@ -100,33 +71,6 @@ def lower(
 
 
 @dataclass(frozen=True, slots=True)
-class _Factor:
-    """A factor, its stages in shared memory, and the chunks of this thread."""
-
-    staging: Staging
-    tile: Value
-    chunks: Sequence[Chunk]
-    stages: int
-    is_direct: bool
-
-    def cut(self, most: int) -> list[_Factor]:
-        """The factor by chunks that hold so many elements together at most."""
-        each = max(1, most // self.staging.copy.width)
-        starts = range(0, len(self.chunks), each)
-        return [replace(self, chunks=self.chunks[n : n + each]) for n in starts]
-
-    def fetch(self, b: Builder, block: Index, *, ragged: bool = False) -> list[Value]:
-        return self.staging.fetch(b, self.chunks, block, ragged=ragged)
-
-    def put(self, b: Builder, values: Sequence[Value], block: Index) -> None:
-        stage = block % self.stages
-        self.staging.put(b, self.chunks, values, self.tile, stage)
-
-    def start(self, b: Builder, block: Index) -> None:
-        self.staging.start(b, self.chunks, block, self.tile, block % self.stages)
-
-
-@dataclass(frozen=True, slots=True)
 class _Lowering:
     contraction: Contraction
     groups: Groups
@@ -139,79 +83,17 @@ class _Lowering:
         where = place(b, self.groups, plan)
         sides = self._sides(b, where)
         parts, result = self._parts(b, thread, where, sides)
-        walk = Walk(self.groups.reduction, plan.depth)
-        blocks, is_ragged = walk.blocks, walk.before.constant != 0
-        factors = [
-            _Factor(
-                side,
-                side.allocate(b, plan.stages, hint),
-                side.chunks(b, thread),
-                plan.stages,
-                is_direct,
-            )
+        factors = tuple(
+            Factor.of(b, side, thread, plan.stages, hint, is_direct=is_direct)
             for side, hint, is_direct in zip(
                 sides, ("sa", "sb"), plan.direct, strict=True
             )
-        ]
-        direct = [factor for factor in factors if factor.is_direct]
-        pieces = [
-            piece
-            for factor in factors
-            if not factor.is_direct
-            for piece in factor.cut(STAGED * parts.grain)
-        ]
-        count = max(1, len(pieces))
-        grains = plan.depth // parts.grain
-        ends = [grains * n // count * parts.grain for n in range(count + 1)]
-        spans = [range(*ends) for ends in pairwise(ends)]
-        further = plan.stages - 2
-
-        def start(i: Builder, block: Index) -> Value:
-            def started(n: Builder) -> None:
-                for factor in direct:
-                    factor.start(n, block)
-
-            i.guard([blocks - 1 - block] if further else [], started)
-            i.operations.append(group := copies.create_group(plan.stages, i.location))
-            return group.result
-
-        def multiply(
-            i: Builder, block: Index, first: Index, count: int, sums: Sums
-        ) -> Sums:
-            both = factors[0].tile, factors[1].tile
-            return parts.multiplied(i, both, block % plan.stages, first, count, sums)
-
-        def step(i: Builder, number: Value, sums: Sums) -> Sums:
-            block = Index.of(number)
-            group = start(i, block + further) if direct else None
-            for factor, part in zip_longest(pieces, spans):
-                values = factor.fetch(i, block) if factor else []
-                first = Index.of(part.start)
-                sums = multiply(i, block - 1, first, len(part), sums)
-                if factor:
-                    factor.put(i, values, block)
-            if group:
-                i.operations.append(copies.wait(group, further, i.location))
-            i.add("gpu.barrier")
-            return sums
-
-        each = max(parts.grain, gcd(plan.depth, LAST))
-
-        def last(i: Builder, first: Value, sums: Sums) -> Sums:
-            return multiply(i, blocks - 1, Index.of(first), each, sums)
+        )
+        walk = Walk(self.groups.reduction, plan.depth)
+        pipeline = Pipeline(plan, parts, factors, walk)
 
         def whole(i: Builder) -> None:
-            sums: Sums = result.load(i)
-            first = Index.of(0)
-            for block in range(1, further + 1):
-                start(i, Index.of(block))
-            for factor in factors:
-                values = factor.fetch(i, first, ragged=is_ragged)
-                factor.put(i, values, first)
-            i.add("gpu.barrier")
-            sums = i.carried_loop(1, blocks, sums, step, hint="block")
-            sums = i.carried_loop(0, plan.depth, sums, last, step=each, hint="k0")
-            result.store(i, sums)
+            result.store(i, pipeline.summed(i, result.load(i)))
 
         b.guard([extent(self.groups.reduction) - 1, *where.exists], whole)
 
@@ -260,8 +142,9 @@ class _Lowering:
 
     def _in_loops(self, side: Staging) -> Staging:
         """With copies in loops where they are many: of fragments, and turned ones."""
-        is_many = isinstance(self.plan, WarpTiles) or side.copy.is_turned
-        return replace(side, in_loops=is_many)
+        is_of_warps = isinstance(self.plan, WarpTiles)
+        is_many = is_of_warps or side.copy.is_turned
+        return replace(side, in_loops=is_many, apart=is_of_warps)
 
     def _side(
         self,

@@ -150,6 +150,7 @@ def _facts(
     is_single = of_fragments and held == F32
     sides = (contraction.left, groups.rows), (contraction.right, groups.columns)
     moved: list[tuple[bool, int]] = []
+    lines: list[int] = []
     direct: list[bool] = []
     size = element_bytes(held) or 4
     sums = contraction.element
@@ -161,6 +162,8 @@ def _facts(
             viewed, axes, reduction, {**definitions, **made}
         )
         moved.append((along_depth, width))
+        line = extent(reduction[-1:]).constant if len(reduction) > 1 else None
+        lines.append(line or 0)
         turned = along_depth != (of_fragments and by_position(along_depth, size))
         moves = copied_width(width, turned=turned, is_direct=True)
         is_word = size == WORD and not of_fragments and _is_of_matrices(groups)
@@ -178,6 +181,7 @@ def _facts(
         passes=PASSES[contraction.precision] if is_single else 1,
         result=element_bytes(element_type(contraction.result.memref.type)) or 4,
         read=_read(contraction),
+        lines=(lines[0], lines[1]),
     )
 
 

@@ -88,7 +88,8 @@ class Staging:
 
     ``in_loops``: the hardware's copies of a thread are written as a loop.  A proof has
     fewer of them to compare, and the compiler repeats them; written out, what their
-    addresses have in common is computed once.
+    addresses have in common is computed once.  ``apart``: several blocks of terms are
+    copied in straight code, so what their addresses have in common is said apart.
     """
 
     operand: Operand
@@ -99,6 +100,7 @@ class Staging:
     copy: TileCopy
     element: Type
     in_loops: bool = False
+    apart: bool = False
 
     def allocate(self, b: Builder, stages: int, hint: str) -> Value:
         """The stages in shared memory: ``[stage]``, then as the copy says."""
@@ -229,7 +231,9 @@ class Staging:
 
     def _started(self, b: Builder, source: End, target: End) -> None:
         start, place = ([ref, *map(b.index, at)] for ref, at in (source, target))
-        b.operations.append(copies.copy(start, place, self.copy.width, b.location))
+        width = self.copy.width
+        made = copies.copy(start, place, width, b.location, apart=self.apart)
+        b.operations.append(made)
 
     def put(
         self,

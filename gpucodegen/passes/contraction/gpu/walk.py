@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from gpucodegen.passes.contraction.gpu.axes import Positions, extent, unflatten
-from gpucodegen.passes.framework.indexing import Index
+from gpucodegen.passes.framework.indexing import Index, divided
 from gpucodegen.passes.framework.nests import Axis
 from gpucodegen.tiling.machine.gpu.products.steps import steps_of
 
@@ -52,5 +52,5 @@ class Walk:
             return inner | {axis.iv: block * step + within - missing}
         each = extent((axis,)) // step
         assert each.constant is not None
-        place = block % each.constant * step + within
-        return inner | {axis.iv: place} | unflatten(block // each, outer)
+        lines, place = divided(block, each.constant)
+        return inner | {axis.iv: place * step + within} | unflatten(lines, outer)

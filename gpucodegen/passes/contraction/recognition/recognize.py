@@ -42,6 +42,7 @@ class Contraction:
     ``scale``: what products are multiplied by, each before it is added.
     ``words``: elements of the factors are words of such integers.
     ``precision``: of products of f32 on tensor cores; "ieee" is f32 without them.
+    ``arch``: the architecture whose own features kernels use, "" if none.
 
     ``rows``: axes of result and left; ``columns``: axes of result and right;
     ``batch``: axes of all three; ``reduction``: axes not in the result.
@@ -71,6 +72,7 @@ class Contraction:
     scale: Value | None = None
     words: Parts | None = None
     precision: str = "ieee"
+    arch: str = ""
 
     @property
     def vector(self) -> Axis | None:

@@ -63,7 +63,8 @@ def contraction_launches(
     where the kernels cannot do what is fused with the contraction.
     """
     is_free = contraction.reassociable or mapper.order.relaxed
-    contraction = replace(contraction, reassociable=is_free, precision=mapper.precision)
+    wishes = {"precision": mapper.precision, "arch": mapper.arch}
+    contraction = replace(contraction, reassociable=is_free, **wishes)
     plain = _Lowering.of(contraction, plan, mapper)
     if plain is None or contraction.element != I32:
         return plain and plain.launches()

@@ -106,6 +106,16 @@ class FragmentCounts:
         return sums + down * 4 + across * 2 + BASE_REGISTERS
 
     @property
+    def is_uneven(self) -> bool:
+        """Whether each block of terms has to be told where its line is.
+
+        Else those of a round, as many as there are stages, are told at once.
+        """
+        plan = self.plan
+        rounds = plan.depth * plan.stages if all(plan.direct) else plan.depth
+        return any(line % rounds for line in self.product.lines)
+
+    @property
     def _words(self) -> int:
         """Registers of a sum."""
         return 2 if self.product.element == DOUBLE else 1

@@ -57,6 +57,11 @@ SHARPNESS = 8
 """How near the soft maximum is to the largest; an assumption."""
 BANDS = 1 / 300
 """Share of a loop's instructions that bands of tiles add, as compiled for f64."""
+UNEVEN = 1 / 10
+"""Share of time that finding the line of each block of terms takes: an assumption.
+
+A loop of a convolution of 64 channels has 1/8 more instructions then, as compiled.
+"""
 IN_TURN: Mapping[type[Candidate], tuple[Unit, ...]] = {
     WarpTiles: (Unit.SHARED, Unit.TENSOR, Unit.LATENCY)
 }
@@ -311,13 +316,14 @@ def clocks_of(plan: Candidate, product: Product, device: GpuDevice) -> float:
     moved = memory(plan, seen(plan, product), device)
     counts = counts_of(plan, product)
     work = replace(counts.work(), memory=moved)
+    longer = UNEVEN if isinstance(counts, FragmentCounts) and counts.is_uneven else 0
     works = [(plan.resident, work)]
     if plan.splits > 1:
         works.append((device.multiprocessor.blocks, partial_sums(product, plan.splits)))
     in_turn = IN_TURN.get(type(plan), ())
     idle = counts.idle(device) if isinstance(counts, WarpgroupCounts) else 0.0
-    clocks = (busy(estimate(device, held, work), in_turn) for held, work in works)
-    return idle + sum(clocks)
+    clocks = sum(busy(estimate(device, held, work), in_turn) for held, work in works)
+    return idle + clocks * (1 + longer)
 
 
 def busy(found: Estimate, in_turn: Sequence[Unit] = ()) -> float:

@@ -58,6 +58,7 @@ class Product:
     ``stores`` whether they can store the result.
     ``row_axes``, ``term_axes``: extents of what counts rows and terms, if known.
     ``read``: elements of the factors' arrays, if known; windows use some several times.
+    ``lines``: terms of each factor that lie in a line, 0 where all of them do.
     """
 
     rows: int
@@ -79,6 +80,7 @@ class Product:
     row_axes: tuple[int, ...] = ()
     term_axes: tuple[int, ...] = ()
     read: int | None = None
+    lines: tuple[int, int] = (0, 0)
 
 
 @dataclass(frozen=True, slots=True)
