@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from gpucodegen import errors
 from gpucodegen.api import compile as compile_source
 from gpucodegen.compiling.stored import call_of
+from gpucodegen.compiling.targets import registry
 from gpucodegen.compiling.winners import (
     SHAPES,
     TUNED_OPTIONS,
@@ -164,7 +165,7 @@ class Task:
 
         They pay where several points are compiled for the host.
         """
-        is_timed = self.machine and self.about["target"] == "cpu"
+        is_timed = self.machine and registry.find(self.about["target"]).repeats_calls
         return min(workers, processors()) if is_timed and trials >= MANY else 1
 
     def crewed(self, timing: Timing, crew: int) -> Crew | None:

@@ -59,7 +59,7 @@ def machine(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 def tuned(shape: tuple[int, int, int], trials: int = 20) -> TuneResult:
     m, n, k = shape
     arrays = (np.zeros(s, "f4") for s in ((m, k), (k, n), (m, n)))
-    return gcg.tune(PRODUCT, "f", *arrays, trials=trials)
+    return gcg.tune(PRODUCT, "f", *arrays, trials=trials, budget="1h")
 
 
 def test_later_calls_are_ranked_better_and_the_result_says_so() -> None:

@@ -14,7 +14,7 @@ from gpucodegen.tiling import machine
 FOLDER = Path(machine.__file__).parent
 MOST = 29
 OTHERS = {
-    *("HELD", "WORD", "BYTE"),  # facts of processors
+    *("HELD", "WORD", "BYTE", "CACHE_LINE"),  # facts of processors
     "ALONGSIDE",  # a fact of a loop: the registers that it needs
     *(
         "STEPS",

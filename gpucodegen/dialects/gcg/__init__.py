@@ -2,6 +2,7 @@
 
 - `words`: parts of 32-bit words that a product multiplies
 - `alias_groups`: arguments that may overlap
+- `bulk_rows`: from which length on rows are bulk copies
 - `tile_products`: how a program's own products of tiles are computed
 - `operations`: the table
 """

@@ -129,8 +129,9 @@ def lines(found: dict[str, Any]) -> Iterator[str]:
     for gpu in found["gpus"]:
         yield f"GPU         {Gpu(**gpu)}"
     yield f"target sim runs on {found['emulated']}"
-    if found["cuda"] is not None:
-        yield f"target cuda runs on {found['cuda']} ({choice.VARIABLE})"
+    instead = found["cuda"]
+    if instead is not None:
+        yield f"target cuda runs on {instead} ({choice.VARIABLE})"
     if found["missing"] is not None:
         yield f"GPU         none: {'. '.join(found['missing'].values())}"
 

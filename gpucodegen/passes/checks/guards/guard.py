@@ -11,7 +11,8 @@ outermost place where the values that it needs are known:
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from gpucodegen.dialects.func import Function
@@ -48,7 +49,8 @@ def guarded(
     function: Operation, lifted: Lifted, built: Model, found: Found
 ) -> Operation:
     """The function with checks for the suspects that were found in its model."""
-    guarder, open_ = _Guarder(definitions(function)), _accessed(lifted, found)
+    guarder = _Guarder(definitions(function), _uses([function]))
+    open_ = _accessed(lifted, found)
     entry, *others = blocks = Function(function).blocks
     if others:
         made = [guarder.inside(block.operations, (), open_) for block in blocks]
@@ -118,6 +120,7 @@ class _Guarder:
     """``open_`` accesses are neither proven nor checked further out."""
 
     defined: Definitions
+    uses: Counter[Value]
 
     # -- the body of a function ------------------------------------------------------
 
@@ -220,10 +223,12 @@ class _Guarder:
         if last > first:
             load, store = level.operations[first], level.operations[last]
             body.append(in_same_place(load, store))
-        return [
-            *before,
-            *(wrapped(body, checks, _used(level, last)) if checks else body),
-        ]
+        if not checks:
+            return [*before, *body]
+        group = level.operations[first : last + 1]
+        own, made = _uses(group), (v for op in group for v in op.results)
+        used = {value for value in made if self.uses[value] > own[value]}
+        return [*before, *wrapped(body, checks, used)]
 
     def _checked(
         self, level: _Level, needs: _Needs, position: int
@@ -313,10 +318,9 @@ class _Guarder:
         ]
 
 
-def _used(level: _Level, last: int) -> set[Value]:
-    """What operations behind a position of a list use."""
-    later = level.operations[last + 1 :]
-    return {value for top in later for op in top.walk() for value in op.used}
+def _uses(operations: Iterable[Operation]) -> Counter[Value]:
+    """How often each value is used in operations, and in what is in them."""
+    return Counter(v for top in operations for op in top.walk() for v in op.used)
 
 
 def _in_front(

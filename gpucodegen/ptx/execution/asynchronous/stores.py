@@ -96,8 +96,9 @@ class BulkStores:
         used, aims = places[targets >= 0], targets[targets >= 0]
         self.mbarriers.check_shared_source(site, lane, origin, len(places), used)
         pieces = np.unique(aims // site.width) * site.width
-        lanes = np.full(len(pieces), lane)
-        self.accesses.check("write", "global", site, lanes, pieces)
+        if len(pieces):
+            lanes = np.full(len(pieces), lane)
+            self.accesses.check("write", "global", site, lanes, pieces)
         marks = self.accesses.marks.get("global")
         if marks is not None:
             marks.start_store(aims)
