@@ -18,9 +18,9 @@ def constraints(project: dict[str, object]) -> Iterator[str]:
     """A line for each package.
 
     >>> extras = {"dev": ["pyright[nodejs]>=1.1.400"]}
-    >>> given = {"dependencies": ["numpy>=2"], "optional-dependencies": extras}
+    >>> given = {"dependencies": ["numpy>=2.1"], "optional-dependencies": extras}
     >>> list(constraints(given))
-    ['numpy==2', 'pyright==1.1.400']
+    ['numpy==2.1', 'pyright==1.1.400']
     """
     extras = project["optional-dependencies"]
     needed = project["dependencies"]

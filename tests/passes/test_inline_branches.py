@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from lowering import apply, function, names
 
@@ -229,5 +229,6 @@ def region_answer(jumps: list[tuple[bool, int, int]], x: int) -> int:
 
 @settings(max_examples=20, database=None, derandomize=True, deadline=None)
 @given(regions(), st.integers(0, 9))
+@example([(False, 2, 0), (False, 2, 0), (False, 3, 1), (False, 4, 0)], 0)
 def test_regions_of_blocks_run(jumps: list[tuple[bool, int, int]], x: int):
     assert function(region_text(jumps))(x) == region_answer(jumps, x)

@@ -41,6 +41,7 @@ def accesses(function: Any) -> list[str]:
     return re.findall(r"(?:ld|st)\.global(?:\.nc)?(\S*)", text)
 
 
+@pytest.mark.figures
 @pytest.mark.parametrize(("ty", "n"), WHOLE)
 @pytest.mark.parametrize(
     ("body", "at"), [(PLAIN, " alignment = 16"), (PLAIN, ""), (AFFINE, "")]
@@ -54,6 +55,7 @@ def test_sixteen_bytes_are_one_access(body: str, at: str, ty: str, n: int) -> No
     assert all(re.fullmatch(ONE_ACCESS, width) for width in found)
 
 
+@pytest.mark.figures
 def test_narrower_alignment_makes_narrower_accesses() -> None:
     text = written(PLAIN, "f32", 4)
     function = gcg.compile(text, target="sim").f

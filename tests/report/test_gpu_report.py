@@ -36,6 +36,7 @@ def without_tools(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(module, "has_assembler", lambda: False)
 
 
+@pytest.mark.figures
 @pytest.mark.usefixtures("without_tools")
 def test_the_page_shows_what_is_printed(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]

@@ -88,6 +88,7 @@ def test_every_key_kernel_has_figures() -> None:
     assert set(FIGURES) == set(PROGRAMS)
 
 
+@pytest.mark.figures
 @pytest.mark.parametrize("name", PROGRAMS)
 @pytest.mark.sampled(18)
 def test_executed_figures(name: str) -> None:

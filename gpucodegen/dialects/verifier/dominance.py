@@ -8,14 +8,15 @@ checked.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from gpucodegen import errors
 from gpucodegen.dialects.framework import registry
 from gpucodegen.dialects.framework.definition import Trait
 from gpucodegen.dialects.framework.operands import defined_here, focus, shown
-from gpucodegen.ir.operation import Block, Label, Operation, Region, Value
+from gpucodegen.ir.control_flow import labelled, reverse_postorder, targets
+from gpucodegen.ir.operation import Block, Operation, Region, Value
 
 
 def check_dominance(root: Operation) -> None:
@@ -140,7 +141,7 @@ def dominator_tree(region: Region) -> dict[Block, list[Block]]:
 
     Cooper, Harvey and Kennedy, "A simple, fast dominance algorithm".
     """
-    order = _reverse_postorder(region)
+    order = reverse_postorder(region.blocks)
     number = {block: i for i, block in enumerate(order)}
     predecessors = _predecessors(region, number)
     dominator = {order[0]: order[0]}
@@ -172,41 +173,12 @@ def _intersect(
     return a
 
 
-def _targets(block: Block, labels: Mapping[Label, Block]) -> Iterable[Block]:
-    for op in block.operations[-1:]:
-        for successor in op.successors:
-            target = labels.get(successor.label)
-            if target is not None:
-                yield target
-
-
-def _labels(region: Region) -> dict[Label, Block]:
-    return {b.label: b for b in region.blocks if b.label is not None}
-
-
-def _reverse_postorder(region: Region) -> list[Block]:
-    labels = _labels(region)
-    seen: set[Block] = {region.blocks[0]}
-    postorder: list[Block] = []
-    stack = [(region.blocks[0], iter(_targets(region.blocks[0], labels)))]
-    while stack:
-        block, targets = stack[-1]
-        following = next((t for t in targets if t not in seen), None)
-        if following is None:
-            postorder.append(block)
-            stack.pop()
-        else:
-            seen.add(following)
-            stack.append((following, iter(_targets(following, labels))))
-    return postorder[::-1]
-
-
 def _predecessors(
     region: Region, reachable: Mapping[Block, int]
 ) -> dict[Block, list[Block]]:
-    labels = _labels(region)
+    labels = labelled(region.blocks)
     found: dict[Block, list[Block]] = {block: [] for block in region.blocks}
     for block in reachable:
-        for target in _targets(block, labels):
+        for target in targets(block, labels):
             found[target].append(block)
     return found

@@ -13,6 +13,7 @@ from gpucodegen.emit.kernel.context import Emitter, Handler
 from gpucodegen.emit.kernel.kinds import in_range
 from gpucodegen.emit.tables.control.structured import body_of, declare, texts
 from gpucodegen.emit.text.fragments import Precedence
+from gpucodegen.ir.control_flow import reverse_postorder
 from gpucodegen.ir.operation import Block, Operation, Successor
 
 
@@ -45,11 +46,12 @@ def leave_region(e: Emitter, op: Operation) -> None:
 
 
 def _emit_graph(e: Emitter, blocks: Sequence[Block]) -> None:
-    state = e.names.fresh("block")
-    e.branches = (state, {b.label: (n, b) for n, b in enumerate(blocks) if b.label})
+    state, ordered = e.names.fresh("block"), reverse_postorder(blocks)
+    e.branches = (state, {b.label: (n, b) for n, b in enumerate(ordered) if b.label})
     e.writer.line(f"{state} = 0")
     with e.writer.block("while True:"):
-        for number, block in enumerate(blocks):
+        for number, block in enumerate(ordered):
+            # A block is behind those that define its values.
             # Values cross from block to block, so their names stay in use.
             word = "elif" if number else "if"
             with e.writer.block(f"{word} {state} == {number}:"):
