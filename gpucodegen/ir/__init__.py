@@ -11,7 +11,6 @@ No knowledge of single operations lives here; that is ``gpucodegen.dialects``.
 - `locations`: where operations come from
 - `location_text`: locations as MLIR writes them
 - `operation`: operations, blocks, regions, values
-- `control_flow`: blocks in the order in which control reaches them
 - `segments`: groups of an operand list
 - `naming`: names of values and blocks in print
 - `recursion`: room for deep nesting

@@ -12,10 +12,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from gpucodegen import errors
+from gpucodegen.dialects.cf.order import labelled, reverse_postorder, targets
 from gpucodegen.dialects.framework import registry
 from gpucodegen.dialects.framework.definition import Trait
 from gpucodegen.dialects.framework.operands import defined_here, focus, shown
-from gpucodegen.ir.control_flow import labelled, reverse_postorder, targets
 from gpucodegen.ir.operation import Block, Operation, Region, Value
 
 

@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from gpucodegen.dialects import cf
+from gpucodegen.dialects.cf.order import reverse_postorder
 from gpucodegen.emit.kernel.context import Emitter, Handler
 from gpucodegen.emit.kernel.kinds import in_range
 from gpucodegen.emit.tables.control.structured import body_of, declare, texts
 from gpucodegen.emit.text.fragments import Precedence
-from gpucodegen.ir.control_flow import reverse_postorder
 from gpucodegen.ir.operation import Block, Operation, Successor
 
 
