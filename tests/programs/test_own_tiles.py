@@ -344,3 +344,58 @@ def test_machine_code(architecture: tuple[int, int]) -> None:
         for n in re.findall(r"memref<(\d)x64x32xf16, 2>", OwnTiles((64, 64, 32)).text)
     ]
     assert min(slots) >= 2
+
+
+AWAITED_INSIDE = """
+func.func @f(%A: memref<32x64xf32>, %B: memref<64x32xf32>, %C: memref<64x32xf32>,
+    %D: memref<64x32xf32>) {
+  %c0 = arith.constant 0 : index
+  %n = arith.constant 1024 : index
+  %na = arith.constant 512 : index
+  %ra = arith.constant 16 : index
+  %sa = arith.constant 64 : index
+  affine.for %g = 0 to 64 step 32 {
+  %a = memref.alloc() : memref<32x16xf32, 2>
+  %b = memref.alloc() : memref<16x32xf32, 2>
+  %c = memref.alloc() : memref<32x32xf32, 2>
+  %tag = memref.alloc() : memref<1xi32>
+  %tagc = memref.alloc() : memref<1xi32>
+  memref.dma_start %C[%g, %c0], %c[%c0, %c0], %n, %tagc[%c0]
+        : memref<64x32xf32>, memref<32x32xf32, 2>, memref<1xi32>
+  affine.for %k = 0 to 64 step 16 {
+    memref.dma_start %A[%c0, %k], %a[%c0, %c0], %na, %tag[%c0], %sa, %ra
+        : memref<32x64xf32>, memref<32x16xf32, 2>, memref<1xi32>
+    memref.dma_wait %tag[%c0], %na : memref<1xi32>
+    memref.dma_start %B[%k, %c0], %b[%c0, %c0], %na, %tag[%c0]
+        : memref<64x32xf32>, memref<16x32xf32, 2>, memref<1xi32>
+    memref.dma_wait %tag[%c0], %na : memref<1xi32>
+    affine.if affine_set<(d0) : (d0 == 0)>(%k) {
+      memref.dma_wait %tagc[%c0], %n : memref<1xi32>
+    }
+    affine.for %i = 0 to 32 { affine.for %j = 0 to 32 { affine.for %kk = 0 to 16 {
+      %x = affine.load %a[%i, %kk] : memref<32x16xf32, 2>
+      %y = affine.load %b[%kk, %j] : memref<16x32xf32, 2>
+      %z = affine.load %c[%i, %j] : memref<32x32xf32, 2>
+      %p = arith.mulf %x, %y : f32
+      %s = arith.addf %z, %p : f32
+      affine.store %s, %c[%i, %j] : memref<32x32xf32, 2>
+    } } }
+  }
+  affine.for %i = 0 to 32 { affine.for %j = 0 to 32 {
+      %z = affine.load %c[%i, %j] : memref<32x32xf32, 2>
+      affine.store %z, %D[%g + %i, %j] : memref<64x32xf32>
+  } }
+  }
+  return
+}
+"""
+
+
+def test_sums_whose_start_is_awaited_in_the_loop_are_read_there() -> None:
+    program = gcg.compile(AWAITED_INSIDE, target="sim")
+    rng = np.random.default_rng(0)
+    shapes = (32, 64), (64, 32), (64, 32)
+    a, b, c = (rng.integers(-3, 4, shape).astype("f4") for shape in shapes)
+    d = np.zeros((64, 32), "f4")
+    program.f(a, b, c, d)
+    np.testing.assert_array_equal(d, c + np.tile(a @ b, (2, 1)))

@@ -217,3 +217,45 @@ def test_the_same_index_may_be_computed_twice() -> None:
     program.f(*given_)
     np.testing.assert_array_equal(given_[-1], expected)
     assert "partial" in program.source("f")
+
+
+def test_cells_that_are_indices_are_updated_by_one_thread_of_a_gpu() -> None:
+    """No atomic operation has their type."""
+    source = text("addi", "i64", updates=300)
+    source = source.replace("memref<9xi64>", "memref<9xindex>")
+    source = source.replace("memref<300xi64>", "memref<300xindex>")
+    source = source.replace("%term : i64", "%term : index")
+    keys, terms, cells = made("i64", 300)
+    expected = wanted("addi", keys, terms, cells)
+    gcg.compile(source, target="sim").f(keys, terms, cells)
+    np.testing.assert_array_equal(cells, expected)
+
+
+ELSEWHERE = """
+func.func @f(%c: memref<8xi32>, %k: memref<99xindex>, %a: memref<99xi32>, %x: i32) {
+  %five = arith.constant 5 : index
+  affine.for %i = 0 to 99 {
+    %at = affine.load %k[%i] : memref<99xindex>
+    %now = memref.load %c[%at] : memref<8xi32>
+    %next = arith.addi %now, %x : i32
+    %near = arith.remui %i, %five : index
+    %far = arith.addi %near, %five : index
+    memref.store %next, %c[%at] : memref<8xi32>
+    %place = arith.subi %far, %five : index
+    memref.store %x, %a[%place] : memref<99xi32>
+  }
+  return
+}"""
+
+
+def test_what_an_update_does_not_decide_goes_on() -> None:
+    """Values made between its load and its store are used behind it, too."""
+    program = gcg.compile(ELSEWHERE, target="cpu", threads=2)
+    around = np.full(110, 7, "i4")
+    keys = np.zeros(99, "i8")
+    keys[50] = 1000
+    cells = np.zeros(8, "i4")
+    with pytest.raises(errors.AccessOutOfBounds):
+        program.f(cells, keys, around[10:109], 1)
+    assert cells.tolist() == [98, 0, 0, 0, 0, 0, 0, 0]
+    assert around.tolist() == [*[7] * 10, *[1] * 5, *[7] * 95]

@@ -156,3 +156,65 @@ def test_a_store_that_is_spoilt(old: str, new: str, told: str) -> None:
     x = np.ones((60, 64), "f4")
     with pytest.raises(errors.LaunchFailed, match=told):
         gcg.compile(mutated(tile_by_store(), old, new), target="sim").f(x, x.copy())
+
+
+TWO_MAPS = """
+!box = !nvgpu.tensormap.descriptor<tensor = memref<32x32xf32, 3>, swizzle = none,
+    l2promo = none, oob = zero, interleave = none>
+func.func @f(%a: memref<64x64xf32>, %b: memref<64x64xf32>) {{
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c2 = arith.constant 2 : index
+  %c32 = arith.constant 32 : index
+  %n = arith.constant 64 : index
+  %ub = memref.cast %b : memref<64x64xf32> to memref<*xf32>
+  %view = memref.reinterpret_cast %b to offset: [0], sizes: [64, 64], strides: [64, 1]
+      : memref<64x64xf32> to memref<64x64xf32, strided<[64, 1]>>
+  %uv = memref.cast %view
+      : memref<64x64xf32, strided<[64, 1]>> to memref<*xf32>
+  %mb = nvgpu.tma.create.descriptor %ub box[%c32, %c32]
+      : memref<*xf32> -> !box
+  %mc = nvgpu.tma.create.descriptor %{of} box[%c32, %c32]
+      : memref<*xf32> -> !box
+  gpu.launch blocks(%bx, %by, %bz) in (%gx = %c2, %gy = %c2, %gz = %c1)
+             threads(%tx, %ty, %tz) in (%ex = %n, %ey = %c1, %ez = %c1)
+             workgroup(%s : memref<32x32xf32, 3>) {{
+    %first = arith.cmpi eq, %tx, %c0 : index
+    %x = arith.muli %bx, %c32 : index
+    %y = arith.muli %by, %c32 : index
+    %column = arith.remui %tx, %c32 : index
+    %row = arith.divui %tx, %c32 : index
+    %bi = arith.addi %x, %by : index
+    %b32 = arith.index_cast %bi : index to i32
+    %v = arith.sitofp %b32 : i32 to f32
+    scf.for %i = %row to %c32 step %c2 {{
+      memref.store %v, %s[%i, %column] : memref<32x32xf32, 3>
+    }}
+    nvvm.fence.proxy {{kind = #nvvm.proxy_kind<async.shared>,
+        space = #nvvm.shared_space<cta>}}
+    gpu.barrier
+    scf.if %first {{
+      nvgpu.tma.async.store %s to %mb[%x, %y] : memref<32x32xf32, 3> -> !box
+      nvgpu.tma.async.store %s to %mc[{corner}] : memref<32x32xf32, 3> -> !box
+      nvvm.cp.async.bulk.commit.group
+      nvvm.cp.async.bulk.wait_group 0
+    }}
+    gpu.terminator
+  }}
+  return
+}}
+"""
+
+
+@pytest.mark.parametrize("corner", ["%x, %y", "%y, %x"])
+def test_maps_of_one_buffer_are_one_array(corner: str) -> None:
+    """Blocks that store boxes by both write the same cells, in no order."""
+    text = TWO_MAPS.format(of="ub", corner=corner)
+    with pytest.raises(errors.CompileError, match=r"of b is still|race on b"):
+        gcg.compile(text, target="sim", arch="sm_90")["f"].executable()
+
+
+def test_maps_of_views_are_not_known() -> None:
+    text = TWO_MAPS.format(of="uv", corner="%y, %x")
+    with pytest.warns(errors.KernelUnproven, match=r"tma\.async\.store"):
+        gcg.compile(text, target="sim", arch="sm_90")["f"].executable()

@@ -205,11 +205,14 @@ class _Guarder:
         return made
 
     def _is_one(self, update: Sequence[Operation], needs: _Needs) -> bool:
-        """Whether what its load needs decides of all of an update."""
+        """Whether what its load needs decides of an update, and of nothing else."""
         load, *others, _ = update
-        is_checked = load in needs.within or load in needs.before
-        return is_checked and all(
-            may_be_left_out(op) and op not in needs.before for op in others
+        own = _uses(update)
+        made = (value for op in others for value in op.results)
+        return (
+            (load in needs.within or load in needs.before)
+            and needs.before.keys().isdisjoint(others)
+            and all(self.uses[value] == own[value] for value in made)
         )
 
     def _left_out(

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from gpucodegen.dialects.gcg.tile_products import TileProductNote
+from gpucodegen.dialects.shared.transfers import STARTS, WAITS, ends_of
 from gpucodegen.ir.operation import Operation
 from gpucodegen.passes.analysis.queries import NestAnalysis
 from gpucodegen.passes.analysis.work import Middles
@@ -83,10 +84,20 @@ def running(
         loops = product.loops(analysis)
         if made.reads_first and loops and not surely_runs(loops[0]):
             loops = loops[1:]
+        while made.reads_first and loops and _awaits_others(loops[0]):
+            loops = loops[1:]
         made.loops = loops if kept.isdisjoint(loops) else ()
         kept.update(made.loops)
         found[product.nest] = made
     return found
+
+
+def _awaits_others(loop: Operation) -> bool:
+    """Whether a loop waits for transfers that began before it, of the sums maybe."""
+    inside = list(loop.walk())
+    tags = {ends_of(op)[-1].memref for op in inside if op.name in STARTS}
+    waits = (op for op in inside if op.name in WAITS)
+    return any(ends_of(op)[0].memref not in tags for op in waits)
 
 
 def noted(

@@ -47,6 +47,8 @@ class AtomicUpdates(ModulePass):
         def parallel(
             op: Operation, found: Sequence[Scatter], context: Sequence[Operation]
         ) -> list[Operation] | None:
+            if not all(map(_is_instruction, found)):
+                return None
             nest = _perfect(with_atomics(op, found))
             while nest and _iterations(nest) >= self.min_iterations:
                 new = _declared(nest)
@@ -62,6 +64,11 @@ def with_atomics(op: Operation, found: Sequence[Scatter]) -> Operation:
     """An operation with these updates as atomic ones, as far as there are such."""
     pairs = (pair for one in found if one.combiner.atomic for pair in _atomic(one))
     return replaced(op, dict(pairs))
+
+
+def _is_instruction(one: Scatter) -> bool:
+    """Whether an atomic operation has the combination and the type."""
+    return bool(one.combiner.atomic) and one.combiner.takes(one.load.result.type)
 
 
 def _atomic(one: Scatter) -> list[tuple[Operation, list[Operation]]]:

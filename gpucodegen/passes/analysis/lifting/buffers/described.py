@@ -2,6 +2,8 @@
 
 A host makes a map of a buffer and launches a kernel with both.  Where all launches of a
 kernel agree, the map's parameter describes the buffer's: one array, seen in two ways.
+Maps of a buffer that the kernel is not given describe one array, too; not so where the
+buffer is a view, or the kernel is given a view of it.
 """
 
 from __future__ import annotations
@@ -11,11 +13,12 @@ from collections.abc import Iterable, Mapping
 from gpucodegen.dialects.builtin import symbol_name
 from gpucodegen.dialects.func import Function
 from gpucodegen.dialects.gpu import LaunchFunc
+from gpucodegen.dialects.shared.allocations import ALLOCATIONS
 from gpucodegen.ir.operation import Operation, Value
 
 CREATE = "nvgpu.tma.create.descriptor"
 Described = Mapping[Value, Value]
-"""Buffers by the parameters that are tensor maps of them."""
+"""Buffers by the parameters that are tensor maps of them: parameters, or the host's."""
 
 
 def described(operations: Iterable[Operation]) -> Described:
@@ -48,7 +51,24 @@ def _pairs(
     for parameter, value in given:
         maker = made.get(value)
         if maker is not None and maker.name == CREATE:
-            source = maker.operands[0]
-            while source in made and made[source].name == "memref.cast":
-                source = made[source].operands[0]
-            yield parameter, buffers.get(source)
+            yield parameter, _buffer(maker.operands[0], buffers, made)
+
+
+def _buffer(
+    source: Value, given: Mapping[Value, Value], made: Mapping[Value, Operation]
+) -> Value | None:
+    """What a map is made of: a parameter, a buffer of the host, or not known."""
+    while source in made and made[source].name == "memref.cast":
+        source = made[source].operands[0]
+    if source in given:
+        return given[source]
+    is_whole = source not in made or made[source].name in ALLOCATIONS
+    is_seen = any(_base(value, made) is source for value in given)
+    return source if is_whole and not is_seen else None
+
+
+def _base(value: Value, made: Mapping[Value, Operation]) -> Value:
+    """The buffer that views begin with."""
+    while value in made and made[value].dialect == "memref" and made[value].operands:
+        value = made[value].operands[0]
+    return value

@@ -1,7 +1,7 @@
 """Tensor copies from shared memory, the groups that they belong to, and fences.
 
-A tensor map describes a buffer that the kernel is given, too, or an array of its own,
-which is taken to be no other buffer; its type says how large a box is.
+A tensor map describes a buffer that the kernel is given, too, or one of the host's; its
+type says how large a box is.
 """
 
 from __future__ import annotations
@@ -21,10 +21,11 @@ COMMIT = "nvvm.cp.async.bulk.commit.group"
 WAIT = "nvvm.cp.async.bulk.wait_group"
 
 
-def is_known(op: Operation) -> bool:
-    """Whether a store is one of a whole box, without a condition."""
+def is_known(op: Operation, maps: Described) -> bool:
+    """Whether a store is one of a whole box of a known buffer, without a condition."""
     _, (tensor_map,), corner, predicate = operand_segments(op, 4)
-    return not predicate and len(_box(tensor_map)) == len(corner)
+    is_whole = not predicate and len(_box(tensor_map)) == len(corner)
+    return is_whole and tensor_map in maps
 
 
 def store(op: Operation, env: Environment, maps: Described, name: str) -> Statement:
