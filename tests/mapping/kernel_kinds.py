@@ -289,7 +289,7 @@ KINDS = {
     "product of fragments": Kind(
         matmul(32, 32, 96).replace("xf32", "xf16"),
         arrays((32, 96), (96, 32), (32, 32), kind="f2"),
-        {BARRIER: 5, STAGE: 3, COMMIT: 2, WAIT: 1},
+        {BARRIER: 8, STAGE: 3, COMMIT: 5, WAIT: 4},
         mapping={"tile": (32, 32, 16, 16, 16), "stages": 3, "fragments": True},
     ),
     "transfers and fragments": Kind(

@@ -71,7 +71,7 @@ def test_layouts(place: str, cell: str, is_free: bool) -> None:
     program["f"](a, b, result)
     assert (of_result(result) == c + a.astype("f8") @ b.astype("f8")).all()
     (code,) = program.assembly("f").values()
-    assert code.count("mma.sync") == (8 if is_free else 0)
+    assert code.count("mma.sync") == (4 if is_free else 0)
     turned = cell == "turned"  # then the tile is the factor of the columns
     if is_free and not turned:
-        assert code.count("ldmatrix") == (8 if in_rows else 4)
+        assert code.count("ldmatrix") == (4 if in_rows else 2)

@@ -146,7 +146,8 @@ def test_turns_go_through_a_batch() -> None:
 @pytest.mark.slow
 def test_boxes_of_pixels(name: str) -> None:
     form, case = IMAGES[name]
-    plan = {**form, **STORES, **turns(2)}
+    narrow = {"product.tile_columns": 64}
+    plan = {**form, **narrow, **STORES, **turns(2)}
     x, w = integers(*case[0]), integers(*case[1])
     want = windows(NHWC, x, w, *case[2:]) + 1
     program = compiled(convolution(case), plan)
