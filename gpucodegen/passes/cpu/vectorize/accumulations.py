@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 from gpucodegen.dialects import affine
 from gpucodegen.dialects.shared.combiners import COMBINERS, Combiner, of_operator
@@ -24,6 +25,20 @@ ROUNDED = frozenset(row.operator for row in COMBINERS.values() if row.is_ordered
 """Operators whose result depends on the order."""
 
 
+class Combining(Protocol):
+    """What combines terms in some order."""
+
+    @property
+    def kind(self) -> Combiner:
+        """By which operation."""
+        ...
+
+    @property
+    def reassociable(self) -> bool:
+        """Whether the program allows any order."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class Order:
     """What a program allows: ``relaxed`` any order of sums, ``exact`` only its own."""
@@ -31,11 +46,11 @@ class Order:
     relaxed: bool = False
     exact: bool = False
 
-    def frees(self, accumulation: Accumulation) -> bool:
+    def frees(self, terms: Combining) -> bool:
         """Whether the terms of a total may come in any order."""
         if self.exact:
-            return not accumulation.kind.is_ordered
-        return accumulation.reassociable or self.relaxed
+            return not terms.kind.is_ordered
+        return terms.reassociable or self.relaxed
 
     def is_free(self, verdict: LoopVerdict) -> bool:
         """Whether accumulations alone order the iterations, and any order will do."""

@@ -21,10 +21,11 @@ from gpucodegen.ir.types import I64
 from gpucodegen.passes.analysis.lifting import Surroundings
 from gpucodegen.passes.checks.races import runs_in_parallel
 from gpucodegen.passes.cpu.parallel_loops import to_parallel
+from gpucodegen.passes.cpu.vectorize.accumulations import Order
 from gpucodegen.passes.framework.base import ModulePass
 from gpucodegen.passes.framework.builder import Builder
 from gpucodegen.passes.framework.nests import axis_of, inner_operations
-from gpucodegen.passes.loops.scatter.scatters import Order, Scatter, in_loops
+from gpucodegen.passes.loops.scatter.scatters import Scatter, in_loops
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,20 +63,20 @@ class AtomicUpdates(ModulePass):
 
 def with_atomics(op: Operation, found: Sequence[Scatter]) -> Operation:
     """An operation with these updates as atomic ones, as far as there are such."""
-    pairs = (pair for one in found if one.combiner.atomic for pair in _atomic(one))
+    pairs = (pair for one in found if one.kind.atomic for pair in _atomic(one))
     return replaced(op, dict(pairs))
 
 
 def _is_instruction(one: Scatter) -> bool:
     """Whether an atomic operation has the combination and the type."""
-    return bool(one.combiner.atomic) and one.combiner.takes(one.load.result.type)
+    return bool(one.kind.atomic) and one.kind.takes(one.load.result.type)
 
 
 def _atomic(one: Scatter) -> list[tuple[Operation, list[Operation]]]:
     """What takes the place of the three operations of an update."""
     b = Builder(one.store.location)
     term = one.term(b)
-    kind = IntegerAttr(ATOMIC_KINDS.index(one.combiner.atomic), I64)
+    kind = IntegerAttr(ATOMIC_KINDS.index(one.kind.atomic), I64)
     b.add(
         "memref.atomic_rmw",
         (term, one.buffer, *one.indices),

@@ -26,12 +26,13 @@ from gpucodegen.passes.analysis.lifting import Surroundings
 from gpucodegen.passes.analysis.work import expected_work
 from gpucodegen.passes.checks.races import runs_in_parallel
 from gpucodegen.passes.cpu.parallel_loops import LOOP_OPERATION, to_parallel
+from gpucodegen.passes.cpu.vectorize.accumulations import Order
 from gpucodegen.passes.framework.base import ModulePass
 from gpucodegen.passes.framework.builder import Builder
 from gpucodegen.passes.framework.indexing import Index
 from gpucodegen.passes.framework.nests import Axis, axis_of, inner_operations
 from gpucodegen.passes.loops.scatter.atomic_updates import with_atomics
-from gpucodegen.passes.loops.scatter.scatters import Order, Scatter, in_loops
+from gpucodegen.passes.loops.scatter.scatters import Scatter, in_loops
 from gpucodegen.tiling.machine.model import CACHE_LINE, Machine
 
 
@@ -96,8 +97,8 @@ class _Cells:
     def of(op: Operation, found: Sequence[Scatter]) -> _Cells | None:
         """None where a number of cells is not known, or a buffer is of the loop."""
         inside = {v for inner in op.walk() if inner is not op for v in inner.results}
-        combiners = {one.buffer: one.combiner for one in found}
-        kinds = {(one.buffer, one.combiner.name) for one in found}
+        combiners = {one.buffer: one.kind for one in found}
+        kinds = {(one.buffer, one.kind.name) for one in found}
         is_known = all(
             isinstance(buffer.type, MemRefType)
             and None not in buffer.type.shape

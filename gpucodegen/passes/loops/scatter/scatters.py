@@ -17,6 +17,7 @@ from gpucodegen.passes.analysis.lifting.walk.reductions import (
     ACCUMULATOR_FIRST,
     Combinations,
 )
+from gpucodegen.passes.cpu.vectorize.accumulations import Order
 from gpucodegen.passes.framework.builder import Builder
 from gpucodegen.passes.framework.functions import (
     definitions,
@@ -28,27 +29,14 @@ from gpucodegen.passes.loops.cells.updates import updates
 
 
 @dataclass(frozen=True, slots=True)
-class Order:
-    """What a program allows: ``relaxed`` any order of sums, ``exact`` only its own."""
-
-    relaxed: bool = False
-    exact: bool = False
-
-    def frees(self, combiner: Combiner, *, reassociable: bool) -> bool:
-        """Whether terms may be combined in any order."""
-        if self.exact:
-            return not combiner.is_ordered
-        return reassociable or self.relaxed or not combiner.is_ordered
-
-
-@dataclass(frozen=True, slots=True)
 class Scatter:
     """An update: ``load``, ``combine`` and ``store`` of one cell of a buffer."""
 
     load: Operation
     combine: Operation
     store: Operation
-    combiner: Combiner
+    kind: Combiner
+    reassociable: bool
 
     @property
     def buffer(self) -> Value:
@@ -66,7 +54,7 @@ class Scatter:
         value = second if first is self.load.result else first
         if self.combine.name not in ACCUMULATOR_FIRST:
             return value
-        if self.combiner.is_float:
+        if self.kind.is_float:
             return b.add("arith.negf", (value,), [value.type])[0]
         zero = b.constant(0, value.type)
         return b.add("arith.subi", (zero, value), [value.type])[0]
@@ -114,7 +102,7 @@ def scatters(op: Operation, order: Order) -> list[Scatter]:
     ...   }
     ...   return
     ... }''')
-    >>> [s.combiner.name for s in scatters(module.functions["histogram"], Order())]
+    >>> [s.kind.name for s in scatters(module.functions["histogram"], Order())]
     ['arith.addi']
     """
     made, used = definitions(op), users(op)
@@ -150,5 +138,5 @@ def _scatter(
     combiner = of_operator(found.operator, value.type)
     if combiner is None or len(combine.operands) != 2:
         return None
-    free = order.frees(combiner, reassociable=found.reassociable)
-    return Scatter(load, combine, store, combiner) if free else None
+    made = Scatter(load, combine, store, combiner, found.reassociable)
+    return made if order.frees(made) else None
