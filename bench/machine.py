@@ -6,7 +6,6 @@ import os
 import platform
 import re
 from datetime import UTC, datetime
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
@@ -61,13 +60,10 @@ def caches() -> dict[str, str]:
 
 def versions() -> dict[str, str]:
     """Installed packages that matter, with their versions."""
-    found: dict[str, str] = {}
-    for package in PACKAGES:
-        try:
-            found[package] = version(package)
-        except PackageNotFoundError:
-            continue
-    return found
+    from gpucodegen.commands.about.doctor import found_version
+
+    found = {package: found_version(package) for package in PACKAGES}
+    return {package: number for package, number in found.items() if number}
 
 
 def facts() -> dict[str, Any]:

@@ -11,7 +11,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from importlib import import_module
 
-from gpucodegen import errors
+from gpucodegen import __version__, errors
 from gpucodegen.commands.inputs import debugging
 from gpucodegen.debugging import terminal
 
@@ -90,7 +90,7 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="gpucodegen", description="MLIR text in, proven tiled kernels out."
     )
-    parser.add_argument("--version", action="version", version=_version())
+    parser.add_argument("--version", action="version", version=__version__)
     return parser
 
 
@@ -104,12 +104,6 @@ def _with_commands(
         module.configure(command)
         command.set_defaults(handler=module.run, parsers=commands.choices)
     return commands.choices
-
-
-def _version() -> str:
-    from importlib.metadata import version
-
-    return version("gpucodegen")
 
 
 if __name__ == "__main__":

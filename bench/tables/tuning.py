@@ -249,10 +249,11 @@ def main(workers):
     if hasattr(os, "sched_setaffinity"):
         os.sched_setaffinity(0, range(os.cpu_count()))
     ends = []
-    with LocalCluster(workers, threads_per_worker=1, dashboard_address=":0") as cluster:
+    with LocalCluster(n_workers=workers, threads_per_worker=1,
+                      dashboard_address=":0") as cluster:
         with Client(cluster) as client:
             a, b = np.ones((2, 700, 700), "f4")
-            points = [(r, c) for r in (1, 2, 3, 4, 5) for c in (16, 32, 48)]
+            points = [(r, c) for r in range(1, 7) for c in (8, 16, 24, 32, 48)]
             gcg.tune(
                 sys.argv[2], "f", a, b, np.zeros_like(a), candidates=points,
                 executor=client.get_executor(), workers=workers, threads=1,

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from gpucodegen import errors
+from gpucodegen import __version__, errors
 from gpucodegen.calls.function import Function
 from gpucodegen.emit.text.names import PythonNames
 from gpucodegen.export import example, files, support, texts, variants
@@ -184,7 +184,7 @@ class _Writer:
         said = {
             "package": self.package,
             "support": self.support,
-            "version": texts.own_version(),
+            "version": __version__,
             "target": {"cpu": "CPUs", "cuda": "NVIDIA's GPUs"}[self.kind],
         }
         requires = texts.REQUIRES[self.kind]

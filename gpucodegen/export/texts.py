@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from importlib.metadata import PackageNotFoundError, distribution, version
+from importlib.metadata import PackageNotFoundError, distribution
 
 SUPPORT = "_gpucodegen"
 """The package in it that holds what travels along."""
@@ -134,14 +134,6 @@ def package_init(package: str, names: Sequence[str]) -> str:
     imports = "\n".join(f"from {package}.functions.{n} import {n}" for n in names)
     doc = '"""Kernels that gpucodegen generated."""'
     return f"{doc}\n\n{imports}\n\n__all__ = {[*names]!r}\n"
-
-
-def own_version() -> str:
-    """The version of this package; empty where it is not installed."""
-    try:
-        return version("gpucodegen")
-    except PackageNotFoundError:
-        return ""
 
 
 def licence() -> str:

@@ -7,11 +7,12 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from gpucodegen import __version__
 from gpucodegen.compiling.winners import MEASURED, Scope
 from gpucodegen.options import Options
 
-PACKAGES = "gpucodegen", "llvmlite", "numba", "numpy"
-"""Whose versions people are told."""
+PACKAGES = "llvmlite", "numba", "numpy"
+"""Whose versions people are told, beside this one's."""
 
 if TYPE_CHECKING:
     from gpucodegen.program import Program
@@ -115,7 +116,10 @@ class Subject:
             "threads": self.options.threads,
             "processor": host_name(),
             "machine": platform.node(),
-            "versions": {name: version(name) for name in PACKAGES},
+            "versions": {
+                "gpucodegen": __version__,
+                **{name: version(name) for name in PACKAGES},
+            },
         }
 
 

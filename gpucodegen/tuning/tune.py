@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from gpucodegen import errors
@@ -96,13 +97,16 @@ def tune(
     task = Task.of(source, name, arguments, asked, options)
     most = max(limits.trials, 1 + len(candidates or ()))
     tried = limits.trials if candidates is None else len(candidates)
-    width = task.crew(workers, tried) if executor is None else workers
-    order = Order.of(task.found, task.holes, candidates, sampler, most, width)
+    width = workers if executor else task.crew(workers, tried)
+    listed = most if executor else width
+    order = Order.of(task.found, task.holes, candidates, sampler, most, width, listed)
     patience = task.patience(timeout) if isolate else 0.0
     timing, note = task.timing(patience)
-    crew = task.crewed(timing, width) if executor is None else None
+    crew = None if executor else task.crewed(timing, width)
     try:
-        measure = crew.trials if crew else _measure(task, timing, executor, patience)
+        alone = crew.trials if crew else partial(map, timing.trial)
+        hired = executor and by_executor(executor, task.pickled, patience, workers)
+        measure = hired or alone
         made = _searched(task, order, measure, Effort(most, limits.seconds), observe)
         finalists, trouble = _decided(task, made, timing)
         told = note, trouble, order.note, timing.told()
@@ -132,15 +136,6 @@ def _check(**limits: float) -> None:
         if not value > 0:
             hint = "Pass a number above 0"
             raise errors.InvalidOption(name=name, value=value, hint=hint)
-
-
-def _measure(
-    task: Task, timing: Timing, executor: Executor | None, timeout: float
-) -> MeasureAll:
-    """Trials one after another, or as an executor has them done."""
-    if executor is None:
-        return lambda points: map(timing.trial, points)
-    return by_executor(executor, task.pickled, timeout)
 
 
 def _searched(

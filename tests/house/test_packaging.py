@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+import gpucodegen as gcg
 from tests.house.readme import ROOT, TESTS, TEXT
 
 BESIDE_THE_PACKAGE = {
@@ -108,11 +109,10 @@ def test_an_index_shows_the_readme_without_links_into_the_repository(
 
 
 def test_the_changelog_begins_with_the_version_of_the_package() -> None:
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
     text = (ROOT / "CHANGELOG.md").read_text("utf-8")
     unreleased, latest, *_ = re.findall(r"^## (.*)$", text, re.MULTILINE)
     assert unreleased == "Unreleased"
-    assert re.fullmatch(rf"{project['version']} - \d{{4}}-\d\d-\d\d", latest)
+    assert re.fullmatch(rf"{gcg.__version__} - \d{{4}}-\d\d-\d\d", latest)
 
 
 def test_sdist_holds_no_links_and_no_stray_package(sdist: Path) -> None:
@@ -145,7 +145,7 @@ def test_installed_wheel_runs_the_main_job(wheel: Path, tmp_path: Path) -> None:
 def test_the_citation_has_the_version_of_the_package() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
     lines = (ROOT / "CITATION.cff").read_text("utf-8").splitlines()
-    assert f"version: {project['version']}" in lines
+    assert f"version: {gcg.__version__}" in lines
     assert f"license: {project['license']}" in lines
 
 

@@ -8,7 +8,7 @@ import sqlite3
 import subprocess
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import closing
 from math import inf, nan
 from pathlib import Path
@@ -233,7 +233,8 @@ def test_the_best_of_neighbours_that_are_tried_together_is_moved_to():
     space = Space(dict.fromkeys("ijk", SIZES))
     groups: list[int] = []
 
-    def measure(points: Sequence[Point]) -> list[Trial]:
+    def measure(asked: Iterable[Point]) -> list[Trial]:
+        points = list(asked)
         groups.append(len(points))
         return [Trial(p, Status.OK, bowl(p)) for p in reversed(points)]
 

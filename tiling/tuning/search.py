@@ -25,8 +25,11 @@ from gpucodegen.tiling.tuning.trials import (
 
 Measure: TypeAlias = Callable[[Point], float]
 """Seconds of a point; an exception for one that cannot run."""
-MeasureAll: TypeAlias = Callable[[Sequence[Point]], Iterable[Trial]]
-"""The trials of some points, each as soon as it is known, in any order."""
+MeasureAll: TypeAlias = Callable[[Iterable[Point]], Iterable[Trial]]
+"""The trials of some points, each as soon as it is known, in any order.
+
+A point is taken when its trial is about to begin, and may be taken no more after that.
+"""
 
 
 def one_by_one(measure: Measure) -> MeasureAll:
@@ -36,7 +39,7 @@ def one_by_one(measure: Measure) -> MeasureAll:
     [0.5]
     """
 
-    def all_of(points: Sequence[Point]) -> Iterator[Trial]:
+    def all_of(points: Iterable[Point]) -> Iterator[Trial]:
         for point in points:
             try:
                 yield Trial(point, Status.OK, measure(point))
@@ -103,10 +106,24 @@ class Search:
         return Outcome(tuple(self.trials.values()))
 
     def _try(self, points: Sequence[Point]) -> None:
-        """Find out about points: known, refused, recalled or measured now."""
-        mine: list[Point] = []
+        """Find out about points; the claims of those left undone are given back."""
+        left: dict[Identity, Point] = {}
+        try:
+            for trial in self.measure(self._claimed(points, left)):
+                self.memory.remember(trial)
+                del left[identity(trial.point)]
+                self._note(trial)
+        finally:
+            for point in left.values():
+                self.memory.release(point)
+
+    def _claimed(
+        self, points: Sequence[Point], left: dict[Identity, Point]
+    ) -> Iterator[Point]:
+        """Those to be measured now, added to ``left``; others are known or refused."""
         for point in points:
-            if identity(point) in self.trials:
+            name = identity(point)
+            if name in self.trials or name in left:
                 continue
             known = self._refused(point) or self.memory.recall(point)
             if known is not None:
@@ -114,20 +131,8 @@ class Search:
                 self._note(known)
             elif self._may_measure() and self.memory.claim(point):
                 self.spent += 1
-                mine.append(point)
-        self._measure(mine)
-
-    def _measure(self, points: Sequence[Point]) -> None:
-        """Measure claimed points; the claims of those left undone are given back."""
-        left = {identity(point): point for point in points}
-        try:
-            for trial in self.measure(points):
-                self.memory.remember(trial)
-                del left[identity(trial.point)]
-                self._note(trial)
-        finally:
-            for point in left.values():
-                self.memory.release(point)
+                left[name] = point
+                yield point
 
     def _may_measure(self) -> bool:
         return self.spent < self.budget and not self.is_late()

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
-from gpucodegen import errors
+from gpucodegen import __version__, errors
 from gpucodegen.commands.about import cache
 from gpucodegen.commands.inputs import add_json_option
 from gpucodegen.compiling.targets import find, names
@@ -63,6 +63,8 @@ def _set() -> dict[str, str]:
 
 def found_version(name: str) -> str:
     """The installed version of a package; empty if there is none."""
+    if name == "gpucodegen":
+        return __version__
     for candidate in ALIASES.get(name, (name,)):
         try:
             return version(candidate)

@@ -41,8 +41,12 @@ class Order:
         sampler: Any,
         trials: int,
         width: int,
+        listed: int,
     ) -> Order:
         """The order of at most so many trials, ``width`` of them at a time.
+
+        ``listed``: as many points of a list are asked for at a time, for what a trial
+        says does not change it.
 
         ``candidates`` and the points of a pipeline, if they are few, are tried as they
         come; so are the plans of a GPU's kernels, in the order of the model.  All else
@@ -53,11 +57,11 @@ class Order:
         space = found.space
         if points is not None:
             space = Space(found.knob.values, found.objection)
-            rest = strategies.given(points, width=width)
+            rest = strategies.given(points, width=listed)
         elif sampler is not None:
             rest = strategies.sampled(space, ranked[:1], sampler, width=width)
         elif found.knob.option == "plan":
-            rest = strategies.given(ranked, width=width)
+            rest = strategies.given(ranked, width=listed)
         else:
             rest = strategies.local_search(
                 space, ranked, width=width, model=found.clocks

@@ -8,7 +8,7 @@ finds it.
 from __future__ import annotations
 
 import pickle
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -56,8 +56,9 @@ class Crew:
             raise
         return crew
 
-    def trials(self, points: Sequence[Point]) -> Iterator[Trial]:
+    def trials(self, asked: Iterable[Point]) -> Iterator[Trial]:
         """The trials of some points, which are compiled before any is measured."""
+        points = list(asked)
         problems = self._prepared(points) if len(points) > 1 else [None] * len(points)
         for point, problem in zip(points, problems, strict=True):
             yield self.timer.trial(point) if problem is None else failed(point, problem)
