@@ -295,7 +295,9 @@ import sys, numpy as np, gpucodegen as gcg
 from distributed import Client, LocalCluster
 
 def main():
-    with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster:
+    with LocalCluster(
+        n_workers=2, threads_per_worker=1, dashboard_address=None
+    ) as cluster:
         with Client(cluster) as client:
             result = gcg.tune(
                 sys.argv[1], "add", np.zeros((64, 48)), 1.0, trials=6,

@@ -36,6 +36,7 @@ from gpucodegen.tiling.proof.witness import Witness, find_witness
 class StatementGroup:
     """Statements in the same loops with no barrier, wait or copy between them.
 
+    Or copies of the groups of a thread, one after the other with nothing between them.
     What orders one of them orders all, so they are asked about together.
     """
 
@@ -49,7 +50,7 @@ class StatementGroup:
 
     @property
     def copies(self) -> bool:
-        """Whether this is the start of a copy, which is always alone in its group."""
+        """Whether these start copies; one with a tag, or that arrives, is alone."""
         return self.head.copies
 
     @property
@@ -77,6 +78,15 @@ class StatementGroup:
         if key not in self.found:
             self.found[key] = self._touching(model, *key)
         return self.found[key]
+
+    def written(self, array: str) -> list[Map]:
+        """{ instance -> cell } that each statement writes of an array."""
+        found: dict[int, Map] = {}
+        for reference in self.references:
+            if reference.access.array == array and _class(reference.access) == WRITES:
+                order, cells = reference.instances.order, reference.relation
+                found[order] = found[order].union(cells) if order in found else cells
+        return list(found.values())
 
     def _touching(
         self, model: Model, array: str, kind: _Class, detail: Detail
@@ -122,6 +132,7 @@ def _sorted(group: StatementGroup) -> list[_Class]:
     return sorted(group.classes, key=lambda kind: (kind[0].value, kind[1]))
 
 
+WRITES = (AccessKind.WRITE, "")
 _Class = tuple[AccessKind, str]
 """Reads or writes, and how they combine if they are atomic."""
 
@@ -139,12 +150,11 @@ def _compatible(one: _Class, other: _Class) -> bool:
 def groups_of(model: Model) -> list[StatementGroup]:
     """The statements in text order, those that nothing tells apart together."""
     grouped: dict[object, list[Instances]] = {}
-    segment = 0
+    segment, kind = 0, (False, False)
     for instances, following in zip_longest(model.everything, model.everything[1:]):
-        alone = instances.copies or instances.phase is not None
-        alone = alone or (following is not None and waits_alone(following))
-        ends = alone or not isinstance(instances.node, Statement)
-        segment += ends
+        before, kind = kind, (instances.grouped, instances.bulk)
+        ends = _is_alone(instances, following)
+        segment += ends or kind != before
         if isinstance(instances.node, Statement):
             loops = tuple(loop.name for loop in instances.loops)
             grouped.setdefault((segment, loops), []).append(instances)
@@ -156,6 +166,15 @@ def groups_of(model: Model) -> list[StatementGroup]:
         )
         for members in grouped.values()
     ]
+
+
+def _is_alone(instances: Instances, following: Instances | None) -> bool:
+    """Whether it orders others, or something orders it and nothing beside it."""
+    if not isinstance(instances.node, Statement) or instances.phase is not None:
+        return True
+    if instances.copies and not instances.grouped:
+        return True
+    return following is not None and waits_alone(following)
 
 
 @dataclass(frozen=True, slots=True)
@@ -275,6 +294,19 @@ class GroupPair:
         if read is None or written is None:
             return nothing(self.first.head, self.first.head)
         pairs = read.apply_range(written.reverse())
+        return pairs.intersect(Map.identity(pairs.get_space()))
+
+    def written_twice(self, array: str) -> Map:
+        """{ x -> x : two statements of the first group write one cell }."""
+        seen = twice = None
+        for statement in self.first.written(array):
+            if seen is not None:
+                both = seen.intersect(statement)
+                twice = both if twice is None else twice.union(both)
+            seen = statement if seen is None else seen.union(statement)
+        if twice is None:
+            return nothing(self.first.head, self.first.head)
+        pairs = twice.apply_range(twice.reverse())
         return pairs.intersect(Map.identity(pairs.get_space()))
 
     def one_tag(self) -> Map:

@@ -187,6 +187,12 @@ def _overlapping(pair: GroupPair) -> Iterator[Race]:
             "a copy writes cells that it reads",
             lambda a=array: pair.overlap(a),
         )
+        yield from _unproven(
+            pair,
+            "transfers",
+            "two copies of one group write one cell",
+            lambda a=array: pair.written_twice(a),
+        )
 
 
 def _private(model: Model, pair: GroupPair, array: str) -> bool:
