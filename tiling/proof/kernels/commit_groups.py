@@ -12,6 +12,7 @@ barrier after that wait.  Copies of engines have groups of their own.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 from functools import reduce
 
 from gpucodegen.tiling.model.isl import Map
@@ -23,17 +24,43 @@ from gpucodegen.tiling.proof.kernels.ordering import (
     own,
 )
 
+Key = tuple[int, int, tuple[int, ...]]
 
-def arrived(
-    model: Model, a: Instances, b: Instances, fences: Sequence[Instances]
-) -> Map:
-    """{ x -> y : x has arrived when y, of any thread of its block, is executed }."""
-    found = nothing(a, b)
-    for wait in _waits(a, fences):
-        ended = _ended(a, wait, fences)
-        seen = own(wait, b).union(fenced(model, wait, b, fences))
-        found = found.union(ended.apply_range(seen))
-    return found
+
+@dataclass(slots=True)
+class CommitGroups:
+    """The copies of a kernel in groups; what arrives, and where, is found once.
+
+    ``ended`` and ``seen``: by places in the program, those of the fences included.
+    """
+
+    model: Model
+    ended: dict[Key, Map] = field(default_factory=dict[Key, Map], init=False)
+    seen: dict[Key, Map] = field(default_factory=dict[Key, Map], init=False)
+
+    def arrived(self, a: Instances, b: Instances, fences: Sequence[Instances]) -> Map:
+        """{ x -> y : x has arrived when y, of any thread of its block, is executed }."""
+        key = a.order, b.order, _orders(fences)
+        if key not in self.seen:
+            self.seen[key] = self._arrived(a, b, fences)
+        return self.seen[key]
+
+    def _arrived(self, a: Instances, b: Instances, fences: Sequence[Instances]) -> Map:
+        found = nothing(a, b)
+        for wait in _waits(a, fences):
+            seen = own(wait, b).union(fenced(self.model, wait, b, fences))
+            found = found.union(self._ended(a, wait, fences).apply_range(seen))
+        return found
+
+    def _ended(self, a: Instances, w: Instances, fences: Sequence[Instances]) -> Map:
+        key = a.order, w.order, _orders(_commits(a, fences))
+        if key not in self.ended:
+            self.ended[key] = _ended(a, w, fences)
+        return self.ended[key]
+
+
+def _orders(fences: Sequence[Instances]) -> tuple[int, ...]:
+    return tuple(fence.order for fence in fences)
 
 
 def abandoned(a: Instances, fences: Sequence[Instances]) -> Map:
@@ -48,6 +75,12 @@ def _waits(a: Instances, fences: Sequence[Instances]) -> list[Instances]:
     return [wait for wait in waits if _is_bulk(wait) == a.bulk]
 
 
+def _commits(a: Instances, fences: Sequence[Instances]) -> list[Instances]:
+    """Those that close groups of the kind of a copy."""
+    commits = (fence for fence in fences if isinstance(fence.node, Commit))
+    return [commit for commit in commits if _is_bulk(commit) == a.bulk]
+
+
 def _is_bulk(fence: Instances) -> bool:
     return isinstance(fence.node, Commit | GroupWait) and fence.node.bulk
 
@@ -55,11 +88,7 @@ def _is_bulk(fence: Instances) -> bool:
 def _ended(a: Instances, wait: Instances, fences: Sequence[Instances]) -> Map:
     """{ x -> w : of one thread, more commits between than w leaves open }."""
     assert isinstance(wait.node, GroupWait)
-    commits = [
-        fence
-        for fence in fences
-        if isinstance(fence.node, Commit) and _is_bulk(fence) == a.bulk
-    ]
+    commits = _commits(a, fences)
     chains = [own(a, commit) for commit in commits]
     for _ in range(wait.node.pending):
         chains = [_extended(a, chains, commits, commit) for commit in commits]

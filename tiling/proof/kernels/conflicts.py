@@ -16,7 +16,7 @@ from itertools import product, zip_longest
 from gpucodegen.tiling.model.isl import Map
 from gpucodegen.tiling.model.relations import Instances, Model, Reference
 from gpucodegen.tiling.model.scop import Access, AccessKind, Role, Statement
-from gpucodegen.tiling.proof.kernels.commit_groups import arrived
+from gpucodegen.tiling.proof.kernels.commit_groups import CommitGroups
 from gpucodegen.tiling.proof.kernels.mbarriers import Mbarriers
 from gpucodegen.tiling.proof.kernels.ordering import (
     earlier,
@@ -190,6 +190,7 @@ class GroupPair:
     second: StatementGroup
     fences: Sequence[Instances]
     transfers: Transfers
+    commits: CommitGroups
     mbarriers: Mbarriers
     detail: Detail = Detail.EXACT
     phases: dict[tuple[int, ...], Map] = field(
@@ -250,7 +251,7 @@ class GroupPair:
         if a.arrives:
             return after.subtract(self._by_mbarriers())
         if a.grouped:
-            return after.subtract(arrived(self.model, a, b, self.fences))
+            return after.subtract(self.commits.arrived(a, b, self.fences))
         return after.subtract(self.transfers.completed(a, b, self.fences))
 
     def unseen(self, conflict: Map) -> Map:

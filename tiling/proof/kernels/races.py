@@ -52,7 +52,7 @@ from gpucodegen.tiling.model.isl import Limits, Map
 from gpucodegen.tiling.model.places import Doubt
 from gpucodegen.tiling.model.relations import Instances, Model
 from gpucodegen.tiling.model.scop import Barrier, GroupWait, Role, Statement, Wait
-from gpucodegen.tiling.proof.kernels.commit_groups import abandoned
+from gpucodegen.tiling.proof.kernels.commit_groups import CommitGroups, abandoned
 from gpucodegen.tiling.proof.kernels.conflicts import (
     Detail,
     GroupPair,
@@ -122,6 +122,7 @@ PROOF = Limits(2_000_000, 128_000_000)
 
 def _conflicting(model: Model) -> Iterator[Race]:
     groups, transfers = groups_of(model), Transfers(model)
+    commits = CommitGroups(model)
     fences = [
         in_context(model, i)
         for i in model.everything
@@ -132,7 +133,7 @@ def _conflicting(model: Model) -> Iterator[Race]:
         yield _event_race(model, "phases", fault.reason, fault.instances, fault.bad)
     for (i, first), (j, second) in product(enumerate(groups), enumerate(groups)):
         sure = [fence for fence in fences if _is_sure(fence, first, second)]
-        pair = GroupPair(model, first, second, sure, transfers, mbarriers)
+        pair = GroupPair(model, first, second, sure, transfers, commits, mbarriers)
         for array in sorted(first.arrays & second.arrays):
             if not _private(model, pair, array):
                 yield from _broken_rules(pair, array, symmetric=i <= j)
