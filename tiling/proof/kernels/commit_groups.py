@@ -39,7 +39,7 @@ class CommitGroups:
     seen: dict[Key, Map] = field(default_factory=dict[Key, Map], init=False)
 
     def arrived(self, a: Instances, b: Instances, fences: Sequence[Instances]) -> Map:
-        """{ x -> y : x has arrived when y, of any thread of the block, is executed }."""
+        """{ x -> y : x has arrived when y, of any thread of a block, is executed }."""
         key = a.order, b.order, _orders(fences)
         if key not in self.seen:
             self.seen[key] = self._arrived(a, b, fences)
