@@ -131,14 +131,15 @@ def _used_here(e: HostEmitter, function: Function) -> set[Value]:
 def _tags(e: HostEmitter, function: Function) -> set[Value]:
     """Memrefs that transfers here or in a launched kernel use as tags."""
     operations = [op for block in function.blocks for op in block.operations]
-    tags = set(transfers.tags_in(operations))
-    for root in operations:
-        for op in root.walk():
-            kernel = _kernel_of(e, op)
-            if kernel is not None:
-                passed = _launch_arguments(op)
-                tags.update(passed[i] for i in kernel.tag_arguments if i < len(passed))
-    return tags
+    every = [op for root in operations for op in root.walk()]
+    tags = transfers.tags_in(operations)
+    for op in every:
+        kernel = _kernel_of(e, op)
+        if kernel is not None:
+            passed = _launch_arguments(op)
+            own = (passed[i] for i in kernel.tag_arguments if i < len(passed))
+            tags.update(dict.fromkeys(own, "f32"))
+    return set(transfers.seen_through(tags, every))
 
 
 # -- calls -----------------------------------------------------------------------------

@@ -38,7 +38,7 @@ class BufferUses:
         plain = BufferUses(made, arguments, frozenset(), frozenset())
         written, touched = set[Value | None](), set[Value | None]()
         for op in every:
-            if op.name in TRANSFERS or op.name in _SILENT or _is_view(op):
+            if op.name in TRANSFERS or op.name in _SILENT or is_view(op):
                 continue
             memrefs = [v for v in op.operands if isinstance(v.type, MemRefType)]
             touched.update(map(plain.buffer, memrefs))
@@ -49,7 +49,7 @@ class BufferUses:
 
     def buffer(self, memref: Value) -> Value | None:
         """The buffer that a memref is, or is a view of; None if that is not known."""
-        while memref in self.made and _is_view(self.made[memref]):
+        while memref in self.made and is_view(self.made[memref]):
             memref = self.made[memref].operands[0]
         maker = self.made.get(memref)
         is_named = maker.name in _NAMED if maker else memref in self.arguments
@@ -64,7 +64,7 @@ class BufferUses:
         return bool({None, self.buffer(memref)} & self.touched)
 
 
-def _is_view(op: Operation) -> bool:
+def is_view(op: Operation) -> bool:
     """Whether the results of an operation are on the memory of its first operand."""
     if op.dialect != "memref" or not op.results or not op.operands:
         return False

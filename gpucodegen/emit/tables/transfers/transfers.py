@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from gpucodegen.dialects.nvgpu.copy_kinds import BULK, LOOP, CopyPlan
 from gpucodegen.dialects.shared.transfers import (
@@ -17,6 +17,7 @@ from gpucodegen.emit.kernel.context import Emitter, Handler
 from gpucodegen.emit.kernel.kinds import stored_bytes
 from gpucodegen.emit.tables.memory.memory import buffer_of
 from gpucodegen.emit.tables.transfers import bulk
+from gpucodegen.emit.tables.transfers.buffer_uses import is_view
 from gpucodegen.emit.tables.transfers.copy_plan import PlannedTransfer
 from gpucodegen.emit.tables.transfers.moves import Move, indices_of
 from gpucodegen.emit.text.fragments import call
@@ -25,16 +26,33 @@ from gpucodegen.ir.types import element_type
 
 
 def tags_in(operations: Iterable[Operation]) -> dict[Value, str]:
-    """The tag memrefs of transfers, with the dtype that is transferred."""
+    """The tag memrefs of transfers, with the dtype that is transferred.
+
+    What a tag is a view of is one as well.
+    """
+    every = [op for root in operations for op in root.walk()]
     tags: dict[Value, str] = {}
-    for root in operations:
-        for op in root.walk():
-            if op.name in STARTS:
-                source, _, tag = ends_of(op)
-                tags[tag.memref] = str(element_type(source.memref.type))
-            elif op.name in WAITS:
-                tags.setdefault(ends_of(op)[0].memref, "f32")
-    return tags
+    for op in every:
+        if op.name in STARTS:
+            source, _, tag = ends_of(op)
+            tags[tag.memref] = str(element_type(source.memref.type))
+        elif op.name in WAITS:
+            tags.setdefault(ends_of(op)[0].memref, "f32")
+    return seen_through(tags, every)
+
+
+def seen_through(
+    tags: Mapping[Value, str], operations: Iterable[Operation]
+) -> dict[Value, str]:
+    """Tags, and what those that are views are views of."""
+    made = {op.results[0]: op.operands[0] for op in operations if is_view(op)}
+    found = dict(tags)
+    for tag, dtype in tags.items():
+        base = tag
+        while base in made:
+            base = made[base]
+            found.setdefault(base, dtype)
+    return found
 
 
 def in_flight(operations: Iterable[Operation]) -> dict[Value, int]:

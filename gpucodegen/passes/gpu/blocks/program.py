@@ -23,6 +23,7 @@ from gpucodegen.ir.operation import (
 )
 from gpucodegen.ir.types import MemRefType, element_bytes
 from gpucodegen.passes.analysis.lifting import Surroundings
+from gpucodegen.passes.analysis.lifting.values.views import VIEWS
 from gpucodegen.passes.analysis.queries import NestAnalysis, analyse
 from gpucodegen.passes.contraction.in_blocks.forms import Allowed, tile_products
 from gpucodegen.passes.framework.builder import Builder
@@ -143,28 +144,45 @@ def shared_bytes(buffers: Sequence[Operation]) -> int:
 def with_buffers_first(
     operations: Sequence[Operation],
 ) -> tuple[list[Operation], list[Operation]]:
-    """The buffers of a program as memory of the block, and the program without them."""
-    tags = {
-        tag_of(inner).memref
-        for op in operations
-        for inner in op.walk()
-        if inner.name in TRANSFERS
-    }
+    """The buffers of a program as memory of the block, and the program without them.
+
+    Views of a buffer are in its memory.
+    """
+    every = [inner for op in operations for inner in op.walk()]
+    tags = _tags(every)
     buffers: list[Operation] = []
     renamed: dict[Value, Value] = {}
 
-    def taken(op: Operation) -> list[Operation] | None:
-        if op.name == "memref.dealloc":
-            return []
-        if op.name not in ALLOCATIONS:
-            return None
-        old = op.results[0]
+    def renew(old: Value) -> Value:
         ty = old.type
         if isinstance(ty, MemRefType) and old not in tags:
             ty = replace(ty, memory_space=SHARED)
         renamed[old] = old.renewed(ty)
-        buffers.append(op.with_(name="memref.alloca", results=(renamed[old],)))
-        return []
+        return renamed[old]
+
+    def taken(op: Operation) -> list[Operation] | None:
+        if op.name == "memref.dealloc":
+            return []
+        if op.name in ALLOCATIONS:
+            new = renew(op.results[0])
+            buffers.append(op.with_(name="memref.alloca", results=(new,)))
+            return []
+        if op.name in _STAYING and op.operands[0] in renamed:
+            return [op.with_(results=(renew(op.results[0]),))]
+        return None
 
     rest = [found for op in operations for found in rewrite_bottom_up(op, taken)]
     return buffers, [substitute_values(op, renamed) for op in rest]
+
+
+_STAYING = VIEWS - {"memref.memory_space_cast", "memref.extract_strided_metadata"}
+"""Views whose types have the memory space of what they see."""
+
+
+def _tags(operations: Sequence[Operation]) -> set[Value]:
+    """The tags of transfers, and what those that are views are views of."""
+    tags = {tag_of(op).memref for op in operations if op.name in TRANSFERS}
+    for op in reversed(operations):
+        if op.name in VIEWS and op.results[0] in tags:
+            tags.add(op.operands[0])
+    return tags
