@@ -24,7 +24,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-__version__ = "0.2.0"
+from gpucodegen.debugging.version import __version__
 
 if TYPE_CHECKING:
     from gpucodegen import kernels

@@ -11,9 +11,10 @@ import sys
 from collections.abc import Mapping, Sequence
 from importlib import import_module
 
-from gpucodegen import __version__, errors
+from gpucodegen import errors
 from gpucodegen.commands.inputs import debugging
 from gpucodegen.debugging import terminal
+from gpucodegen.debugging.version import __version__
 
 COMMANDS: dict[str, str] = {
     "opt": "parse, run passes, print MLIR",

@@ -5,6 +5,7 @@
 - `notebook`: what notebooks show
 - `terminal`: colours, and that work goes on
 - `settings`: every setting: its variable, its option and its flag
+- `version`: the number of this release
 """
 
 from __future__ import annotations

@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from gpucodegen import __version__
 from gpucodegen.compiling.winners import MEASURED, Scope
+from gpucodegen.debugging.version import __version__
 from gpucodegen.options import Options
 
 PACKAGES = "llvmlite", "numba", "numpy"

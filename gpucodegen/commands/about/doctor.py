@@ -10,11 +10,12 @@ from collections.abc import Iterator
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
-from gpucodegen import __version__, errors
+from gpucodegen import errors
 from gpucodegen.commands.about import cache
 from gpucodegen.commands.inputs import add_json_option
 from gpucodegen.compiling.targets import find, names
 from gpucodegen.debugging.settings import SETTINGS
+from gpucodegen.debugging.version import __version__
 from gpucodegen.runtime.devices import inventory
 
 PACKAGES: tuple[tuple[str, str], ...] = (
