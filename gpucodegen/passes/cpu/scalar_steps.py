@@ -1,13 +1,15 @@
 """Scalar operations between nests: a kernel runs them on its way.
 
 A step loads or stores one element, or computes a floating-point number out of what the
-kernel made.  In the host program each of them costs as much as a short row.
+kernel made.  In the host program each of them costs as much as a short row.  So does a
+start of a transfer, or a wait for one: those of a tag are proven together.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
+from gpucodegen.dialects.shared.transfers import TRANSFERS
 from gpucodegen.ir.operation import Operation, Value
 from gpucodegen.ir.types import FloatType, MemRefType, Type, element_type
 from gpucodegen.passes.cpu.vectorize.operations import lane_bits
@@ -15,6 +17,7 @@ from gpucodegen.passes.prepare.affine.dead_code import has_no_effect
 
 LOADS = frozenset({"affine.load", "memref.load"})
 STORES = frozenset({"affine.store", "memref.store"})
+EFFECTS = STORES | TRANSFERS
 
 
 def is_step(op: Operation, made: Collection[Value] = ()) -> bool:
@@ -26,6 +29,8 @@ def is_step(op: Operation, made: Collection[Value] = ()) -> bool:
     >>> is_step(root, [x]), is_step(root)
     (True, False)
     """
+    if op.name in TRANSFERS:
+        return True
     if op.name in LOADS | STORES:
         buffer = op.operands[op.name in STORES].type
         return isinstance(buffer, MemRefType) and _is_number(element_type(buffer))
@@ -53,7 +58,7 @@ def steps_before(
     taken: list[Operation] = []
     used: set[Value] = set()
     for op in reversed(operations):
-        if op.name in LOADS | STORES and is_step(op) and used.isdisjoint(op.results):
+        if op.name in LOADS | EFFECTS and is_step(op) and used.isdisjoint(op.results):
             taken.append(op)
         elif op in stays:
             used.update(op.operands)
@@ -65,7 +70,7 @@ def steps_before(
 def steps_behind(
     kernel: Sequence[Operation], operations: Sequence[Operation]
 ) -> Sequence[Operation]:
-    """The first operations of a list, up to the last store of what the kernel makes.
+    """The first operations of a list, up to the last that leaves something in memory.
 
     Those after a kernel are steps, and then others.  A number that the host stored
     would come to it through a buffer of its own.
@@ -73,8 +78,9 @@ def steps_behind(
     made = {value for op in kernel for value in op.results}
     count = 0
     for position, op in enumerate(operations):
-        if made.isdisjoint(op.operands) or not is_step(op, made):
+        depends = op.name in TRANSFERS or not made.isdisjoint(op.operands)
+        if not depends or not is_step(op, made):
             continue
         made.update(op.results)
-        count = position + 1 if op.name in STORES else count
+        count = position + 1 if op.name in EFFECTS else count
     return operations[:count]
