@@ -26,7 +26,7 @@ class Effort:
         return lambda: time.monotonic() >= end
 
 
-EFFORTS = {"quick": Effort(12, 60.0), "full": Effort(400)}
+EFFORTS = {"quick": Effort(24, 60.0), "full": Effort(400)}
 
 
 def effort_of(effort: str, trials: int | None, budget: float | str | None) -> Effort:
@@ -35,7 +35,7 @@ def effort_of(effort: str, trials: int | None, budget: float | str | None) -> Ef
     Raises InvalidOption.
 
     >>> effort_of("quick", None, None)
-    Effort(trials=12, seconds=60.0)
+    Effort(trials=24, seconds=60.0)
     >>> effort_of("full", None, "5m"), effort_of("quick", 30, None)
     (Effort(trials=400, seconds=300.0), Effort(trials=30, seconds=inf))
     """

@@ -60,7 +60,7 @@ def tune(
 ) -> TuneResult:
     """Search tile sizes for one function called with these arguments.
 
-    ``effort``: "quick" times 12 schedules in at most a minute, "full" 400.  ``trials``
+    ``effort``: "quick" times 24 schedules in at most a minute, "full" 400.  ``trials``
     and ``budget`` (seconds, or "5m") set other limits; the default schedule is always
     timed, first.  Trials that an earlier tuning stored count, and are not made again.
     ``candidates`` are tile sizes to try instead of searching, or fields of plans by
