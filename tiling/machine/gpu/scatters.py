@@ -137,6 +137,31 @@ def plan_scatter(
     return choose(plans, lambda plan: clocks(plan, problem, device))
 
 
+def comparison(
+    plan: ScatterPlan, problem: ScatterLoop, room: int, device: GpuDevice
+) -> str:
+    """What a plan is estimated to take, and what the other form would, in words.
+
+    >>> from gpucodegen.tiling.machine.gpu.devices import DEVICES
+    >>> many = ScatterLoop(1 << 20, (Cells(1 << 20, 4),))
+    >>> comparison(IN_GLOBAL, many, 99 << 10, DEVICES["H100"])
+    '1048576 cells are more than the 101376 bytes of a block hold'
+    """
+    cells = sum(each.count for each in problem.cells)
+    if sum(each.count * each.bytes for each in problem.cells) > room:
+        return f"{cells} cells are more than the {room} bytes of a block hold"
+    head = f"{problem.iterations} iterations, {cells} cells"
+    in_global = _microseconds(IN_GLOBAL, problem, device)
+    if not plan.owns:
+        return f"{head}: {in_global} (estimated)"
+    own = _microseconds(plan, problem, device)
+    return f"{head}: {own} in place of {in_global} in global memory (estimated)"
+
+
+def _microseconds(plan: ScatterPlan, problem: ScatterLoop, device: GpuDevice) -> str:
+    return f"{clocks(plan, problem, device) / device.clock / 1000:.1f} us"
+
+
 def candidates(
     problem: ScatterLoop, room: int, device: GpuDevice
 ) -> Iterator[ScatterPlan]:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from math import prod
 
 from gpucodegen.dialects.arith import compare
+from gpucodegen.dialects.gcg.update_notes import with_note
 from gpucodegen.dialects.shared.combiners import Combiner
 from gpucodegen.ir.operation import Operation, Region, Value, single_block
 from gpucodegen.ir.types import INDEX, MemRefType, element_type
@@ -16,6 +17,7 @@ from gpucodegen.passes.gpu.kinds.scatters.problem import extents
 from gpucodegen.passes.gpu.launches.gpu_launch import SHARED
 from gpucodegen.passes.loops.scatter.atomic_updates import update
 from gpucodegen.passes.prepare.vectors.boxes import when
+from gpucodegen.tiling.machine.gpu.limits import WARP
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,10 +75,11 @@ class OwnCells:
         b.add("scf.if", (holds,), (), {}, branches)
         return b.operations
 
-    def send(self, b: Builder, thread: Value, threads: int) -> None:
+    def send(self, b: Builder, thread: Value, threads: int, reason: str) -> None:
         """Combine the copies of each cell, and update that of the buffer.
 
-        Integers that would change nothing are not sent.
+        Integers that would change nothing are not sent.  ``reason``: why blocks have
+        such cells, as the update tells.
         """
 
         def one(i: Builder, at: Sequence[Value]) -> None:
@@ -88,19 +91,30 @@ class OwnCells:
                 i.operations.append(differs)
                 changes += differs.results
             word = self.kind.atomic
-            when(i, changes, lambda j: update(j, word, total, self.buffer, at))
+            sent = i.nested(lambda j: update(j, word, total, self.buffer, at))
+            noted = [with_note(op, self._where, reason) for op in sent]
+            when(i, changes, lambda j: j.operations.extend(noted))
 
         self._each(b, extents(self.buffer), (thread, threads), one)
 
+    @property
+    def _where(self) -> str:
+        more = f", {self.copies} copies" if self.copies > 1 else ""
+        return f"each block has cells of its own{more}"
+
     def _total(self, b: Builder, at: Sequence[Value], thread: Value) -> Value:
-        """All copies of a cell combined; neighbours begin at other ones, in other banks."""
+        """All copies of a cell combined.
+
+        Neighbours whose cells begin in one bank begin with other copies.
+        """
+        first = Index.of(thread) // (WARP // self.copies)
 
         def more(i: Builder, number: Value, now: Sequence[Value]) -> Sequence[Value]:
-            copy = (Index.of(number) + thread) % self.copies
+            copy = (first + number) % self.copies
             term = i.load(self.own, [*at, copy])
             return i.add(self.kind.name, (*now, term), [term.type])
 
-        start = b.load(self.own, [*at, Index.of(thread) % self.copies])
+        start = b.load(self.own, [*at, first % self.copies])
         return b.carried_loop(1, self.copies, [start], more, hint="copy")[0]
 
     def _neutral(self, b: Builder) -> Value:

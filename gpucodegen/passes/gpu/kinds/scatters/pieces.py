@@ -1,14 +1,13 @@
-"""All iterations of a sweep in pieces, which fewer blocks walk than there are pieces."""
+"""All iterations of a sweep in pieces, of which each block walks several."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from math import prod
 
 from gpucodegen.ir.operation import Value, clone
 from gpucodegen.passes.framework.builder import Builder
 from gpucodegen.passes.framework.indexing import Index
+from gpucodegen.passes.gpu.facts.mapped_loops import trip_count
 from gpucodegen.passes.gpu.sweeps.groups import Grouped
 from gpucodegen.passes.gpu.sweeps.sweep import Rows, Sweep, moved
 from gpucodegen.tiling.machine.gpu.scatters import ScatterPlan
@@ -16,14 +15,10 @@ from gpucodegen.tiling.machine.gpu.scatters import ScatterPlan
 
 @dataclass(frozen=True, slots=True)
 class Pieces:
-    """Groups of neighbours along x, row after row; a piece has some for each thread.
-
-    ``counts``: iterations of each loop, that along x last.
-    """
+    """Groups of neighbours along x, row after row; a piece has some for each thread."""
 
     sweep: Sweep
     plan: ScatterPlan
-    counts: Sequence[int]
 
     def walk(self, b: Builder, thread: Value, block: Value, blocks: int) -> None:
         """The pieces of a block; groups that are not full go one by one."""
@@ -45,7 +40,7 @@ class Pieces:
                 lambda few: self._singly(few, start),
             )
 
-        pieces = -(-self._groups // (plan.threads * plan.groups))
+        pieces = self._groups.ceildiv(plan.threads * plan.groups)
         b.loop(block, pieces, piece, step=blocks, hint="piece")
 
     @property
@@ -54,14 +49,14 @@ class Pieces:
         return self.sweep.first(self.plan.width)
 
     @property
-    def _per_row(self) -> int:
-        """Groups of a row."""
-        return -(-(self.counts[-1] - self._first) // self.plan.width)
+    def _per_row(self) -> Index:
+        """Groups of a row: a number, if there are several rows."""
+        return (trip_count(self.sweep.loop) - self._first).ceildiv(self.plan.width)
 
     @property
-    def _groups(self) -> int:
+    def _groups(self) -> Index:
         """Of all rows."""
-        return prod(self.counts[:-1]) * self._per_row
+        return Rows(self.sweep.rows).count * self._per_row
 
     def _places(
         self, b: Builder, group: Index, lane: Value | None = None
@@ -72,7 +67,7 @@ class Pieces:
         """
         loop, rows = self.sweep.loop, self.sweep.rows
         places: dict[Value, Value] = {}
-        limits, column = [group * -1 + (self._groups - 1)], group
+        limits, column = [self._groups - 1 - group], group
         if rows:
             number = Index.of(b.index(group // self._per_row, "row"))
             column = group - number * self._per_row

@@ -1,6 +1,6 @@
 """Loops whose iterations do nothing but update cells, by updates in any order.
 
-Nobody reads the old values, and the extents of all buffers and loops are known.  Blocks
+Nobody reads the old values, and the extents of the updated buffers are known.  Blocks
 with their own cells make sums of sums, so the order of float sums must be free.
 """
 
@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from math import prod
 
 from gpucodegen.dialects.shared.combiners import OF_ATOMICS, Combiner, atomic_kind
@@ -17,7 +16,13 @@ from gpucodegen.ir.types import MemRefType, element_bytes, element_type
 from gpucodegen.passes.framework.nests import inner_operations
 from gpucodegen.passes.gpu.facts.mapped_loops import parallel_chain, trip_count
 from gpucodegen.passes.gpu.kinds.nest import Nest
-from gpucodegen.passes.gpu.sweeps.sweep import DEEPEST, Sweep, sweeps
+from gpucodegen.passes.gpu.sweeps.sweep import (
+    DEEPEST,
+    Rows,
+    Sweep,
+    iterations,
+    sweeps,
+)
 from gpucodegen.passes.loops.scatter.atomic_updates import UPDATE
 from gpucodegen.passes.prepare.affine.dead_code import has_no_effect
 from gpucodegen.tiling.machine.gpu.scatters import Cells, ScatterLoop, is_native
@@ -41,16 +46,10 @@ class Updates:
     sweep: Sweep
     kinds: Mapping[Value, Combiner]
 
-    @cached_property
-    def counts(self) -> tuple[int, ...]:
-        """Iterations of each loop, that along x last."""
-        loops = [*reversed(self.sweep.rows), self.sweep.loop]
-        return tuple(trip_count(loop).constant or 0 for loop in loops)
-
     @property
     def iterations(self) -> int:
-        """Of all loops together."""
-        return prod(self.counts)
+        """Of all loops together, or what is taken for that."""
+        return prod(map(iterations, (*self.sweep.rows, self.sweep.loop)))
 
     @property
     def loop(self) -> ScatterLoop:
@@ -87,17 +86,35 @@ def extents(buffer: Value) -> tuple[int, ...]:
     return tuple(e or 0 for e in ty.shape) if isinstance(ty, MemRefType) else ()
 
 
-def updates_of(nest: Nest) -> Updates | None:
-    """The nest, if it does nothing but such updates."""
+def updates_of(nest: Nest) -> Updates | str | None:
+    """The nest, if it does nothing but such updates; else why not.
+
+    None of a nest that is not parallel, or without updates.
+    """
     sweep = _sweep(nest) if _updates([nest.op]) else None
     if sweep is None:
         return None
-    loops = (*sweep.rows, sweep.loop)
-    if any(trip_count(loop).constant is None for loop in loops):
-        return None
-    kinds = _kinds(sweep.body, relaxed=nest.mapper.order.relaxed)
-    inside = {v for op in nest.op.walk() for v in op.results}
-    return Updates(sweep, kinds) if kinds and inside.isdisjoint(kinds) else None
+    if not is_counted(sweep):
+        return "how many iterations inner loops have is not known"
+    inner = [o for op in sweep.body for o in op.walk()]
+    known = _Body(
+        frozenset(v for op in inner for v in op.used),
+        frozenset(v for op in nest.op.walk() for v in op.results),
+        nest.mapper.order.relaxed,
+    )
+    kinds: dict[Value, Combiner] = {}
+    for op in inner:
+        objection = known.objection(op, kinds)
+        if objection:
+            return objection
+    return Updates(sweep, kinds)
+
+
+def is_counted(sweep: Sweep) -> bool:
+    """Whether the number of a group of neighbours tells which iterations it has."""
+    rows = Rows(sweep.rows)
+    is_known = trip_count(sweep.loop).constant is not None
+    return not rows.loops or (is_known and rows.is_counted)
 
 
 def _updates(operations: Sequence[Operation]) -> list[Operation]:
@@ -116,23 +133,30 @@ def _sweep(nest: Nest) -> Sweep | None:
     return Sweep(len(chain) - 1, tuple(chain), body, nest.definitions)
 
 
-def _kinds(body: Sequence[Operation], *, relaxed: bool) -> Mapping[Value, Combiner]:
-    """How each buffer is updated; nothing if that is not all that happens."""
-    inner = [o for op in body for o in op.walk()]
-    used = {value for op in inner for value in op.used}
-    kinds: dict[Value, Combiner] = {}
-    for op in inner:
+@dataclass(frozen=True, slots=True)
+class _Body:
+    """Values that iterations use, and make; ``relaxed``: any order of float sums."""
+
+    used: frozenset[Value]
+    made: frozenset[Value]
+    relaxed: bool
+
+    def objection(self, op: Operation, kinds: dict[Value, Combiner]) -> str:
+        """Why an operation keeps blocks from having cells; updates add to ``kinds``."""
         if op.name != UPDATE:
-            if op.name in _HARMLESS or has_no_effect(op):
-                continue
-            return {}
-        kind = OF_ATOMICS.get(atomic_kind(op))
-        if kind is None or op.result in used or not _has_cells(op.operands[1]):
-            return {}
-        is_alike = kinds.setdefault(op.operands[1], kind) is kind
-        if not is_alike or (kind.is_ordered and not relaxed):
-            return {}
-    return kinds
+            is_harmless = op.name in _HARMLESS or has_no_effect(op)
+            return "" if is_harmless else f"iterations do {op.name}, too"
+        buffer, kind = op.operands[1], OF_ATOMICS.get(atomic_kind(op))
+        if kind is None:
+            return "the last one of some values stays"
+        reasons = {
+            "an old value is used": op.result in self.used,
+            "the number of cells is not known": not _has_cells(buffer),
+            "an iteration makes the cells": buffer in self.made,
+            "cells are updated in several ways": kinds.setdefault(buffer, kind) != kind,
+            "the order of sums is not free": kind.is_ordered and not self.relaxed,
+        }
+        return next((reason for reason, holds in reasons.items() if holds), "")
 
 
 def _has_cells(buffer: Value) -> bool:
