@@ -29,7 +29,7 @@ from gpucodegen.tiling.machine.gpu.scatters import (
 from tests.programs.test_scatter import KINDS, ROWS, made, text, wanted
 
 OWN = {"scatter.owns": 2}
-SHARED, APART = {**OWN, "scatter.copies": 1}, {"scatter.owns": 1}
+APART = {"scatter.owns": 1}
 H100 = DEVICES["H100"]
 
 
@@ -55,44 +55,36 @@ def test_blocks_have_cells_of_their_own(op: str, ty: str, copies: int) -> None:
 
 POINTS = st.fixed_dictionaries(
     {
-        "scatter.owns": st.sampled_from([1, 2]),
-        "scatter.copies": st.sampled_from([0, 1, 2, 8, 32]),
+        "scatter.owns": st.just(2),
+        "scatter.copies": st.sampled_from([0, 1, 8, 32]),
         "scatter.threads": st.sampled_from([0, 256, 1024]),
-        "scatter.groups": st.sampled_from([0, 1, 4]),
-        "scatter.width": st.sampled_from([0, 1, 2]),
+        "scatter.groups": st.sampled_from([0, 1, 2]),
     }
 )
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=5, deadline=None)
 @given(
     rows=st.integers(2, 9),
     columns=st.integers(4, 70),
     step=st.integers(1, 3),
-    point=POINTS,
+    point=st.one_of(st.just(APART), POINTS),
 )
 def test_two_buffers_of_a_nest_of_rows(
     rows: int, columns: int, step: int, point: Mapping[str, int]
 ) -> None:
-    """By whatever plan is nearest to a point."""
     rng = np.random.default_rng(rows * columns)
     keys = rng.integers(0, 5, (rows, columns)).astype("i4")
     cells, all_ = np.zeros((rows, 7, 5), "i8"), np.zeros(5, "i8")
     source = ROWS.format(rows=rows, columns=columns, step=step)
-    plan = {name: n for name, n in point.items() if n and name == "scatter.owns"}
-    nearest = {**point, **plan} if point["scatter.owns"] == 2 else plan
-    try:
-        program = gcg.compile(source, target="sim", plan=nearest)
-        program.f(keys, cells, all_)
-    except errors.InvalidPassOption:
-        program = gcg.compile(source, target="sim", plan=plan)
-        program.f(keys, cells, all_)
+    program = gcg.compile(source, target="sim", plan=point)
+    program.f(keys, cells, all_)
     used = keys[:, ::step]
     counts = np.stack([np.bincount(row, minlength=5) for row in used])
     np.testing.assert_array_equal(cells[:, 2], counts)
     assert cells.sum() == used.size
     np.testing.assert_array_equal(all_, -counts.sum(axis=0))
-    assert ("own" in program.source("f")) == (plan == OWN)
+    assert ("own" in program.source("f")) == (point["scatter.owns"] == 2)
 
 
 CHOSEN = """
@@ -141,7 +133,9 @@ def test_a_cell_that_there_is_not_is_told_as_without_own_ones(key: int) -> None:
     for plan in (OWN, APART):
         keys, terms, cells = made("i32", 3000)
         keys[1234] = key
-        program = gcg.compile(text("addi", "i32", updates=3000), target="sim", plan=plan)
+        program = gcg.compile(
+            text("addi", "i32", updates=3000), target="sim", plan=plan
+        )
         with pytest.raises(errors.KernelOutOfBounds, match="global access") as caught:
             program.f(keys, terms, cells)
         (byte,) = re.findall(r"\(byte (-?\d+) of", str(caught.value))
@@ -216,9 +210,7 @@ def histogram(cells: int, updates: int = 1 << 24) -> ScatterLoop:
 @pytest.mark.parametrize("device", DEVICES)
 def test_few_cells_are_those_of_blocks_and_many_are_not(device: str) -> None:
     on, room = DEVICES[device], 99 << 10
-    owners = [
-        plan_scatter(histogram(1 << n), room, device=on).owns for n in range(21)
-    ]
+    owners = [plan_scatter(histogram(1 << n), room, device=on).owns for n in range(21)]
     assert owners == sorted(owners, reverse=True)
     assert owners[8]
     assert owners[12]
