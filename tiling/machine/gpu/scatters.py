@@ -126,7 +126,7 @@ def plan_scatter(
     >>> from gpucodegen.tiling.machine.gpu.devices import DEVICES
     >>> h100, room = DEVICES["H100"], 99 << 10
     >>> few, many = (
-    ...     ScatterLoop(1 << 24, (Cells(n, 4),), widths=(1, 2, 4)) for n in (256, 1 << 20)
+    ...     ScatterLoop(1 << 24, (Cells(n, 4),)) for n in (256, 1 << 20)
     ... )
     >>> plan_scatter(few, room, device=h100).owns
     True
@@ -215,7 +215,7 @@ def turns(cells: Cells, copies: int) -> float:
     """Turns that shared memory takes for a warp's update of random cells, about.
 
     The lanes of one copy throw their updates at its banks, and the bank that most of
-    them hit decides: ``n / m + sqrt(2 n / m log m)`` of ``n`` at ``m``, but all at most.
+    them hit decides: ``n / m + sqrt(2 n / m log m)`` of ``n`` at ``m``, at most all.
 
     >>> [round(turns(Cells(256, 4), copies), 1) for copies in (1, 8, 32)]
     [3.6, 2.7, 1.0]
