@@ -162,5 +162,6 @@ class _Body:
 def _has_cells(buffer: Value) -> bool:
     """Whether a buffer is in global memory, with a number of cells that is known."""
     ty = buffer.type
-    is_global = isinstance(ty, MemRefType) and ty.memory_space is None
-    return is_global and None not in ty.shape and 0 not in ty.shape
+    if not isinstance(ty, MemRefType) or ty.memory_space is not None:
+        return False
+    return None not in ty.shape and 0 not in ty.shape
