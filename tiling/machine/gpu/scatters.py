@@ -64,7 +64,7 @@ class Cells:
 def is_native(operation: str, bytes_: int) -> bool:
     """Whether shared memory combines so by one instruction, for cells of some bytes.
 
-    Those of 32 bits, as machine code of ``ptxas`` for sm_80, sm_86, sm_90 and sm_100 shows.
+    Those of 32 bits, as ``ptxas`` shows for sm_80, sm_86, sm_90 and sm_100.
 
     >>> is_native("addi", 4), is_native("addi", 8), is_native("addf", 4)
     (True, False, False)
