@@ -165,13 +165,17 @@ def _microseconds(plan: ScatterPlan, problem: ScatterLoop, device: GpuDevice) ->
 def candidates(
     problem: ScatterLoop, room: int, device: GpuDevice
 ) -> Iterator[ScatterPlan]:
-    """Plans of blocks with their own cells, where these fit."""
+    """Plans of blocks with their own cells, where these fit.
+
+    The copies of a cell fill whole words: narrow cells are swapped with their word.
+    """
     for width, groups, threads, resident, copies in product(
         problem.widths, GROUPS, THREADS, RESIDENT, COPIES
     ):
         plan = ScatterPlan(True, copies, threads, resident, groups, width)
         is_long = width * groups * problem.operations > LONGEST
-        fits = shared_bytes(plan, problem) <= room
+        is_whole = all(copies * cells.bytes >= REGISTER for cells in problem.cells)
+        fits = is_whole and shared_bytes(plan, problem) <= room
         if fits and not is_long and _held(plan, problem, device) >= resident:
             yield plan
 
