@@ -67,8 +67,8 @@ POINTS = st.fixed_dictionaries(
 
 @settings(max_examples=5, deadline=None)
 @given(
-    rows=st.integers(2, 9),
-    columns=st.integers(4, 70),
+    rows=st.integers(4, 9),
+    columns=st.integers(32, 70),
     step=st.integers(1, 3),
     point=st.one_of(st.just(APART), POINTS),
 )
