@@ -58,9 +58,9 @@ def test_blocks_have_cells_of_their_own(op: str, ty: str, copies: int) -> None:
 POINTS = st.fixed_dictionaries(
     {
         "scatter.owns": st.just(2),
-        "scatter.copies": st.sampled_from([0, 1, 8, 32]),
-        "scatter.threads": st.sampled_from([0, 256, 1024]),
-        "scatter.groups": st.sampled_from([0, 1, 2]),
+        "scatter.copies": st.sampled_from([1, 8, 32]),
+        "scatter.threads": st.sampled_from([256, 1024]),
+        "scatter.groups": st.sampled_from([1, 2]),
     }
 )
 
