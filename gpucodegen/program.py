@@ -108,7 +108,7 @@ class Program:
 
         Made by the code generator as it writes the kernel, in order of the text; then,
         for each kernel, how it multiplies the tiles that the program has brought to
-        shared memory.
+        shared memory, and where its atomic updates meet.
 
         >>> import gpucodegen as gcg
         >>> program = gcg.compile('''

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from bench.gpu.kernel import GpuKernel, Kind
-from bench.gpu.memory_bound import reductions, streams
+from bench.gpu.memory_bound import histograms, reductions, streams
 from bench.gpu.products import convolutions, narrow_products, products
 from bench.row import Work
 from examples.catalogue import PROGRAMS
@@ -78,6 +78,7 @@ KERNELS: dict[str, GpuKernel] = {
         *narrow_products(),
         *convolutions(),
         *reductions(),
+        *histograms(),
         *streams(),
         *_sequential(),
     )

@@ -132,3 +132,25 @@ def reductions() -> Iterator[GpuKernel]:
         ("torch layernorm",),
         lambda s: {"m": s["M"], "n": s["N"]},
     )
+
+
+def histograms() -> Iterator[GpuKernel]:
+    """Counts of random keys: integers that lie beside each other, and few cells."""
+
+    def arguments(rng: np.random.Generator, size: Size) -> Arguments:
+        keys = rng.integers(0, size["M"], size["N"])
+        return keys.astype("i4"), np.zeros(size["M"], "i4")
+
+    yield GpuKernel(
+        "histogram",
+        Kind.REDUCTION,
+        texts.histogram,
+        arguments,
+        lambda k, c: {1: c + np.bincount(k, minlength=len(c)).astype("i4")},
+        lambda s: Work(s["N"], 4 * s["N"]),
+        {"M": 256, "N": 1 << 24},
+        {"M": 9, "N": 1003},
+        ("CuPy bincount", "copy"),
+        limit=Limit.COPY,
+        tolerance=0,
+    )

@@ -142,6 +142,9 @@ PEERS: Mapping[str, GpuPeer] = {
     "CuPy row sum": _cupy_peer(lambda cp: lambda x, s: cp.sum(x, 1, out=s)),
     "CuPy column sum": _cupy_peer(lambda cp: lambda x, s: cp.sum(x, 0, out=s)),
     "CuPy full sum": _cupy_peer(lambda cp: lambda x, s: cp.sum(x, out=s[0])),
+    "CuPy bincount": _cupy_peer(
+        lambda cp: lambda k, c: cp.bincount(k, minlength=c.size)
+    ),
     "CuPy argmax": _cupy_peer(lambda cp: lambda x, _: cp.argmax(x, 1)),
     "torch softmax": _torch_peer(lambda torch: lambda x, y: torch.softmax(x, 1, out=y)),
     "torch layernorm": _torch_peer(

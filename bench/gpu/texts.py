@@ -163,6 +163,22 @@ def _sum(m: int, n: int, place: str, shape: Shape) -> str:
 }}"""
 
 
+def histogram(size: Size) -> str:
+    """How often each of ``M`` numbers is among ``N`` keys."""
+    keys, counts = memref((size["N"],), "i32"), memref((size["M"],), "i32")
+    return f"""func.func @f(%k: {keys}, %c: {counts}) {{
+  %one = arith.constant 1 : i32
+  affine.for %i = 0 to {size["N"]} {{
+    %key = affine.load %k[%i] : {keys}
+    %at = arith.index_cast %key : i32 to index
+    %now = memref.load %c[%at] : {counts}
+    %next = arith.addi %now, %one : i32
+    memref.store %next, %c[%at] : {counts}
+  }}
+  return
+}}"""
+
+
 def argmax(size: Size) -> str:
     """The place of the first largest element of each row."""
     m, n = size["M"], size["N"]

@@ -19,6 +19,7 @@ from gpucodegen.compiling.lowering import Stages, map_module
 from gpucodegen.compiling.targets import find
 from gpucodegen.dialects.builtin import Module, symbol_name
 from gpucodegen.dialects.func import Function
+from gpucodegen.dialects.gcg.update_notes import notes_of
 from gpucodegen.ir.locations import FileLoc, file_location
 from gpucodegen.ir.operation import Operation
 from gpucodegen.ir.types import MemRefType, Type, VectorType
@@ -87,6 +88,7 @@ class MappedKernel:
     """A mapped kernel. ``grid`` and ``block`` are x, y, z and empty on the CPU.
 
     ``objection``: why it could not be proven free of races; empty when it was.
+    ``updates``: where atomic updates of cells meet, and why.
     """
 
     name: str
@@ -97,6 +99,7 @@ class MappedKernel:
     shares: tuple[WorkShare, ...]
     tree: Tree
     objection: str
+    updates: tuple[str, ...]
     places: frozenset[FileLoc]
 
     @property
@@ -186,6 +189,7 @@ def _kernel(op: Operation, surroundings: Surroundings) -> MappedKernel:
         tuple(_shares(built, lifted)),
         _tree(lifted),
         _objection(op, surroundings),
+        tuple(map(str, notes_of([op]))),
         frozenset(_places(lifted)),
     )
 

@@ -117,6 +117,17 @@ COPY = """func.func @f(%a: memref<64x64xf32>, %b: memref<64x64xf32>) {
   linalg.copy ins(%a : memref<64x64xf32>) outs(%b : memref<64x64xf32>)
   return
 }"""
+COUNTS = """func.func @f(%keys: memref<3000xi32>, %counts: memref<9xi32>) {
+  %one = arith.constant 1 : i32
+  affine.for %i = 0 to 3000 {
+    %key = affine.load %keys[%i] : memref<3000xi32>
+    %at = arith.index_cast %key : i32 to index
+    %now = memref.load %counts[%at] : memref<9xi32>
+    %next = arith.addi %now, %one : i32
+    memref.store %next, %counts[%at] : memref<9xi32>
+  }
+  return
+}"""
 REPEATED = """
 gpu.module @m {
   gpu.func @k(%a: memref<64xf32>, %b: memref<3xf32>) kernel
@@ -197,6 +208,11 @@ LINE = STENCILS["jacobi_1d"]
 def factors() -> list[Any]:
     n = 20
     return [np.random.default_rng(0).random((n, n)) + 4 * np.eye(n)]
+
+
+def keys() -> list[Any]:
+    chosen = np.random.default_rng(0).integers(0, 9, 3000)
+    return [chosen.astype("i4"), np.zeros(9, "i4")]
 
 
 def line() -> list[Any]:
@@ -306,6 +322,9 @@ KINDS = {
         options={"plan": {"product.direct": 3}},
     ),
     "transpose": Kind(TRANSPOSE, arrays((40, 72), (72, 40)), {BARRIER: 1}),
+    "cells of blocks": Kind(
+        COUNTS, keys, {BARRIER: 2}, options={"plan": {"scatter.owns": 2}}
+    ),
     "stream": Kind(COPY, arrays((64, 64), (64, 64)), {}),
     "time tiles": Kind(LINE.mlir("f32"), line, {BARRIER: 3}, entry=LINE.name),
     "steps of a block": Kind(

@@ -48,6 +48,7 @@ TOTAL: Bounds = {
 }
 """One number is stored at the end: nothing is beside it.  What the blocks leave before
 that is a sector each, as many as there would be of wider stores by fewer rows."""
+HISTOGRAM: Bounds = {"loads": 0.99, "spills": 0, "blocks": 132, "kernels": 1}
 SOLVER: Bounds = {"launches": 200, "blocks": 132}
 
 GOALS: Mapping[str, Bounds] = {
@@ -65,6 +66,7 @@ GOALS: Mapping[str, Bounds] = {
     **dict.fromkeys(("row sum", "argmax"), MEMORY),
     "column sum": {**MEMORY, "kernels": 2},
     "full sum": TOTAL,
+    "histogram": HISTOGRAM,
     **dict.fromkeys(("softmax", "layernorm", "relu f32", "relu f16"), MEMORY),
     **dict.fromkeys(("copy", "transpose", "axpy"), MEMORY),
     "jacobi 4096": {"launches": 4},

@@ -6,10 +6,11 @@ not fix become extra integers after the arguments.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from gpucodegen.dialects.func import Function
+from gpucodegen.dialects.gcg import update_notes
 from gpucodegen.dialects.gcg.tile_products import TileProductNote, notes_of
 from gpucodegen.dialects.gpu import known_block, resident_blocks
 from gpucodegen.dialects.nvgpu.types import is_tensor_map
@@ -166,8 +167,15 @@ def _written(
         any(inner.name.startswith(_SPECIFIC) for o in body for inner in o.walk()),
         bool(plan.bulk),
     )
-    transfers_ = (*emitter.transfers, *map(_product, notes_of(op)))
+    transfers_ = (*emitter.transfers, *map(_product, notes_of(op)), *_updates(op))
     return EmittedKernel(source, tuple(extras), spelling, transfers_, emitter.reports)
+
+
+def _updates(op: Operation) -> Iterator[PlannedTransfer]:
+    """Where the updates of cells meet."""
+    for note in update_notes.notes_of([op]):
+        what, how = f"%{note.buffer}", (note.where, note.reason)
+        yield PlannedTransfer(ATOMIC, what, *how, location=note.location)
 
 
 def _product(note: TileProductNote) -> PlannedTransfer:
@@ -176,6 +184,7 @@ def _product(note: TileProductNote) -> PlannedTransfer:
     return PlannedTransfer("affine.for", note.what, *how, location=note.location)
 
 
+ATOMIC = "memref.atomic_rmw"
 PLAIN_NAMES = frozenset(
     {name.partition(".")[2] for name in scalars.HANDLERS}
     | set(scalars.CONSTRUCTORS.values())

@@ -34,6 +34,9 @@ from gpucodegen.intrinsics.scalars.narrow import bits_type, narrow, widen
 from gpucodegen.intrinsics.tiles import memory
 from gpucodegen.ir.data.float_formats import NARROW
 
+SPACES = {"": 0, "shared": 3}
+"""Address spaces as PTX names them, and their numbers in LLVM; "" is all of memory."""
+
 
 @dataclass(frozen=True, slots=True)
 class _Coding:
@@ -120,15 +123,31 @@ class Word:
         return builder.extract_value(outcome, 0), builder.extract_value(outcome, 1)
 
 
-def word_of(face: Face, low: Lowering, name: str, p: Any, i: Any) -> Word:
-    """The word of the ``i``-th element."""
-    builder, coding = low.builder, _Coding(low, name)
+def place_in(low: Lowering, p: Any, i: Any, space: str) -> Any:
+    """The address of the ``i``-th element, as one of an address space.
+
+    Atomic instructions of two spaces stay two; those of generic addresses may become
+    one, which then has to find out where the address lies.
+    """
     place = memory.address(low, p, i)
+    if not space:
+        return place
+    typed = ir.PointerType(place.type.pointee, SPACES[space])
+    return low.builder.addrspacecast(place, typed)
+
+
+def word_of(
+    face: Face, low: Lowering, name: str, p: Any, i: Any, space: str = ""
+) -> Word:
+    """The word of the ``i``-th element, which lies in an address space."""
+    builder, coding = low.builder, _Coding(low, name)
+    place = place_in(low, p, i, space)
     if coding.type.width >= face.atomic_bits:
-        return Word(coding, builder.bitcast(place, ir.PointerType(coding.type)))
+        typed = ir.PointerType(coding.type, SPACES[space])
+        return Word(coding, builder.bitcast(place, typed))
     address = builder.ptrtoint(place, I64)
     start = builder.and_(address, ir.Constant(I64, -4))
-    cell = builder.inttoptr(start, ir.PointerType(I32))
+    cell = builder.inttoptr(start, ir.PointerType(I32, SPACES[space]))
     part = builder.trunc(builder.and_(address, ir.Constant(I64, 3)), I32)
     return Word(coding, cell, builder.shl(part, ir.Constant(I32, 3)))
 

@@ -15,8 +15,7 @@ from gpucodegen.intrinsics.framework.lowering import (
     signature,
 )
 from gpucodegen.intrinsics.scalars.elementwise import ELEMENTWISE
-from gpucodegen.intrinsics.tiles import memory
-from gpucodegen.intrinsics.tiles.atomic_words import Word, word_of
+from gpucodegen.intrinsics.tiles.atomic_words import Word, place_in, word_of
 
 DIRECT = {
     "addi": "add",
@@ -34,15 +33,18 @@ EXCHANGED = "assign"
 """What takes the new value over, whatever was there."""
 
 
-def atomic(face: Face, operation: str, name: str) -> Any:
-    """``atomic(p, i, x)``: combine ``x`` into an element, return the old value."""
+def atomic(face: Face, operation: str, name: str, space: str = "") -> Any:
+    """``atomic(p, i, x)``: combine ``x`` into an element, return the old value.
+
+    ``space``: the address space in which the element lies, as PTX names it.
+    """
     dtype = carrier(name)
 
     def typing_rule(p: Any, i: Any, _x: Any) -> Any:
         return signature(dtype, p, i, dtype) if is_pointer(p) else None
 
     def lower(low: Lowering, p: Any, i: Any, x: Any) -> Any:
-        word = word_of(face, low, name, p, i)
+        word = word_of(face, low, name, p, i, space)
         if word.shift is not None:
             return _swap_loop(word, x, operation)
         if operation in DIRECT and name != "i1":
@@ -52,23 +54,24 @@ def atomic(face: Face, operation: str, name: str) -> Any:
             old = low.builder.atomic_rmw("xchg", word.cell, new, "monotonic")
             return word.value(old)
         if operation == "addf" and face.is_gpu:
-            return _hardware_sum(low, memory.address(low, p, i), x)
+            return _hardware_sum(low, place_in(low, p, i, space), x, space)
         return _swap_loop(word, x, operation)
 
-    return face.define(f"atomic_{operation}_{name}", 3, typing_rule, lower)
+    hint = "_".join(filter(None, ("atomic", operation, name, space)))
+    return face.define(hint, 3, typing_rule, lower)
 
 
 def _combined(low: Lowering, old: Any, x: Any, operation: str) -> Any:
     return x if operation == EXCHANGED else ELEMENTWISE[operation][1](low, old, x)
 
 
-def _hardware_sum(low: Lowering, place: Any, x: Any) -> Any:
+def _hardware_sum(low: Lowering, place: Any, x: Any, space: str) -> Any:
     """``atom.add`` of floats; ptxas makes it ``red`` where the old value is unused."""
     address = low.builder.ptrtoint(place, I64)
     kind, register = ("f32", "f") if str(x.type) == "float" else ("f64", "d")
     return low.builder.asm(
         ir.FunctionType(x.type, [I64, x.type]),
-        f"atom.add.{kind} $0, [$1], $2;",
+        f"{'.'.join(filter(None, ('atom', space, 'add', kind)))} $0, [$1], $2;",
         f"={register},l,{register},~{{memory}}",
         [address, x],
         side_effect=True,

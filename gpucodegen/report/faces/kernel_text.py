@@ -39,6 +39,7 @@ def _kernel(kernel: MappedKernel) -> Lines:
     yield from section(
         f"the first {one} touches", table([_share(s) for s in kernel.shares])
     )
+    yield from kernel.updates
     objection = kernel.objection
     yield f"races: {f'not excluded: {objection}' if objection else 'proven absent'}"
     yield from section("schedule tree, as mapped", kernel.tree.lines())

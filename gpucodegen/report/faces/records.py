@@ -188,6 +188,7 @@ def _kernel(kernel: MappedKernel) -> Record:
         "shares": [_share(share) for share in kernel.shares],
         "free_of_races": not kernel.objection,
         "objection": kernel.objection or None,
+        "updates": list(kernel.updates),
         "tree": _tree(kernel.tree),
     }
 

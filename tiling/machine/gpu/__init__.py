@@ -7,11 +7,11 @@
 - `products`: plans of contractions
 - `own_tiles`: products of tiles that a program has chosen
 - `reductions`: teams of threads for rows, and parts of long rows
+- `scatters`: where updates of cells that data choose meet
 - `streams`: elementwise sweeps over memory
 - `transposes`: tiles turned around in shared memory
 - `teams`: threads that walk sequential loops together
-- `time_problem`: a stencil in numbers, and tiles of it
-- `time_tiles`: which tiles, and how many steps in one launch
+- `in_time`: time loops around stencils, several steps in a launch
 """
 
 from __future__ import annotations

@@ -106,7 +106,10 @@ def atomic(e: Emitter, op: Operation) -> None:
     buffer, indices = access(e, op, 1)
     kind = atomic_kind(op)
     combine = OF_ATOMICS[kind].operation if kind in OF_ATOMICS else "assign"
-    made = e.make(f"atomic_{kind}_{buffer.dtype}", "atomic", combine, buffer.dtype)
+    name, details = f"atomic_{kind}_{buffer.dtype}", (combine, buffer.dtype)
+    if buffer.pointer in e.facts.shared:
+        name, details = f"{name}_shared", (*details, "shared")
+    made = e.make(name, "atomic", *details)
     offset = e.offset(buffer.at(indices))
     text = call(made, buffer.pointer, offset, e.text(op.operands[0]))
     if e.uses.get(op.result):

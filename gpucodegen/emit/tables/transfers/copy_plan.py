@@ -13,13 +13,14 @@ from gpucodegen.ir.locations import Location, file_location
 
 @dataclass(frozen=True, slots=True)
 class PlannedTransfer:
-    """How a ``dma_start``, a ``dma_wait`` or a product of tiles is carried out.
+    """How a ``dma_start``, a ``dma_wait``, a product of tiles or an update is done.
 
     ``what``: the buffers, or the tag.  ``mechanism``: ``cp.async``, ``copy``, or
     ``wait_group`` for a wait that hardware copies may need; for a product, what
-    multiplies, such as ``mma.sync m16n8k16``.  ``width``: bytes of each
-    access.  ``groups``: how many groups of transfers may be under way when a start has
-    closed its own, or when a wait is over; 0 where none can be.
+    multiplies, such as ``mma.sync m16n8k16``; for atomic updates, where they meet.
+    ``width``: bytes of each access.  ``groups``: how many groups of transfers may be
+    under way when a start has closed its own, or when a wait is over; 0 where none can
+    be.
     """
 
     operation: str

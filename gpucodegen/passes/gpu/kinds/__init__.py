@@ -4,6 +4,7 @@
 - `contractions`: products and convolutions, with the nests around them
 - `block_programs`: nests that use fast memory or asynchronous copies
 - `reductions`: rows, columns and whole arrays, and chains of a row
+- `scatters`: updates of cells that data choose, in cells of each block first
 - `streams`: elementwise nests, 16 bytes an access
 - `transposes`: tiles turned around in shared memory
 - `lane_teams`: parallel loops around programs of steps, a team for each iteration
@@ -27,6 +28,7 @@ from gpucodegen.passes.gpu.kinds.host_loops import host_loop
 from gpucodegen.passes.gpu.kinds.lane_teams import lane_teams
 from gpucodegen.passes.gpu.kinds.nest import Nest
 from gpucodegen.passes.gpu.kinds.reductions.kind import reductions_of
+from gpucodegen.passes.gpu.kinds.scatters.kind import scatters_of
 from gpucodegen.passes.gpu.kinds.stepped import stepped
 from gpucodegen.passes.gpu.kinds.streams import streams_of
 from gpucodegen.passes.gpu.kinds.thread_mapping import threads_of
@@ -38,6 +40,7 @@ Kind = Callable[[Nest], list[Operation] | None]
 
 KINDS: tuple[Kind, ...] = (
     block_program_of,
+    scatters_of,
     reductions_of,
     transposes_of,
     streams_of,

@@ -16,7 +16,7 @@ from typing import ClassVar
 from gpucodegen.dialects.builtin import Module
 from gpucodegen.dialects.shared.combiners import ATOMIC_KINDS
 from gpucodegen.ir.attributes import IntegerAttr
-from gpucodegen.ir.operation import Operation, replaced
+from gpucodegen.ir.operation import Operation, Value, replaced
 from gpucodegen.ir.types import I64
 from gpucodegen.passes.analysis.lifting import Surroundings
 from gpucodegen.passes.checks.races import runs_in_parallel
@@ -26,6 +26,8 @@ from gpucodegen.passes.framework.base import ModulePass
 from gpucodegen.passes.framework.builder import Builder
 from gpucodegen.passes.framework.nests import axis_of, inner_operations
 from gpucodegen.passes.loops.scatter.scatters import Scatter, in_loops
+
+UPDATE = "memref.atomic_rmw"
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +69,14 @@ def with_atomics(op: Operation, found: Sequence[Scatter]) -> Operation:
     return replaced(op, dict(pairs))
 
 
+def update(
+    b: Builder, word: str, term: Value, buffer: Value, at: Sequence[Value]
+) -> None:
+    """An atomic update of a cell; ``word`` says how it combines."""
+    kind = {"kind": IntegerAttr(ATOMIC_KINDS.index(word), I64)}
+    b.add(UPDATE, (term, buffer, *at), [term.type], kind)
+
+
 def _is_instruction(one: Scatter) -> bool:
     """Whether an atomic operation has the combination and the type."""
     return bool(one.kind.atomic) and one.kind.takes(one.load.result.type)
@@ -75,14 +85,7 @@ def _is_instruction(one: Scatter) -> bool:
 def _atomic(one: Scatter) -> list[tuple[Operation, list[Operation]]]:
     """What takes the place of the three operations of an update."""
     b = Builder(one.store.location)
-    term = one.term(b)
-    kind = IntegerAttr(ATOMIC_KINDS.index(one.kind.atomic), I64)
-    b.add(
-        "memref.atomic_rmw",
-        (term, one.buffer, *one.indices),
-        [term.type],
-        {"kind": kind},
-    )
+    update(b, one.kind.atomic, one.term(b), one.buffer, one.indices)
     return [(one.load, []), (one.combine, []), (one.store, b.operations)]
 
 

@@ -32,10 +32,7 @@ from gpucodegen.tiling.machine.gpu.estimate import (
     Work,
     estimate,
 )
-from gpucodegen.tiling.machine.gpu.limits import STATIC_SHARED, WARP
-from gpucodegen.tiling.machine.gpu.occupancy import occupancy
-from gpucodegen.tiling.machine.gpu.products.plan import DEFAULT
-from gpucodegen.tiling.machine.gpu.time_problem import (
+from gpucodegen.tiling.machine.gpu.in_time.problem import (
     THREADS,
     WORD,
     SweepWork,
@@ -44,6 +41,9 @@ from gpucodegen.tiling.machine.gpu.time_problem import (
     ceil_div,
     tiles_of,
 )
+from gpucodegen.tiling.machine.gpu.limits import STATIC_SHARED, WARP
+from gpucodegen.tiling.machine.gpu.occupancy import occupancy
+from gpucodegen.tiling.machine.gpu.products.plan import DEFAULT
 from gpucodegen.tiling.machine.menu import Choose, least
 
 WORTH = 0.9
@@ -73,7 +73,7 @@ def plan_time_tiles(
 ) -> TimeTiles | None:
     """The tiles of least cost, or None.
 
-    >>> from gpucodegen.tiling.machine.gpu.time_problem import jacobi_1d
+    >>> from gpucodegen.tiling.machine.gpu.in_time.problem import jacobi_1d
     >>> plan_time_tiles(jacobi_1d(1 << 22, 100)).steps > 4
     True
     >>> plan_time_tiles(jacobi_1d(1 << 22, 1)) is None
