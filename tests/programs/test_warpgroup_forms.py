@@ -1,7 +1,4 @@
-"""Kernels of warpgroups with results stored by tensor copies, and blocks of many tiles.
-
-No GPU has run these forms: the emulated device and the proof have.
-"""
+"""Kernels of warpgroups whose results tensor copies store, and blocks of many tiles."""
 
 from __future__ import annotations
 
@@ -165,11 +162,29 @@ def test_results_that_no_tensor_copy_stores() -> None:
         program.stages("f")
 
 
-def test_the_model_chooses_what_was_measured() -> None:
-    """These forms are for those who ask, as in `tests/tiling/test_measured_plans`."""
-    text = product_text((4096, 4096, 4096), "nn", "f16", "f32")
-    program = gcg.compile(text, target="sim", plan=WIDE, verify=False)
-    assert has_form(program, {**SLICES, **turns(1)})
+@pytest.mark.parametrize("sums", ["f16", "f32"])
+@pytest.mark.parametrize(
+    ("side", "form"),
+    [(4096, {**SLICES, **turns(4)}), (2048, {**STORES, **turns(1)})],
+)
+def test_the_model_chooses(side: int, form: dict[str, int], sums: str) -> None:
+    """Several tiles a block where there are several for each multiprocessor.
+
+    Of a block of one tile, tensor copies store the result.  On an H100 it was so
+    (`tests/tiling/test_measured_plans`).
+    """
+    text = product_text((side, side, side), "nn", "f16", sums)
+    program = gcg.compile(text, target="sim", arch="sm_90a", verify=False)
+    assert has_form(program, form)
+
+
+@pytest.mark.filterwarnings("ignore::gpucodegen.errors.PossiblyOutOfBounds")
+def test_extents_of_a_call_leave_one_tile_to_a_block() -> None:
+    text = product_text((4000, 4096, 4096), "nn", "f16", "f32").replace("4000x", "?x")
+    program = gcg.compile(text, target="sim", arch="sm_90a", verify=False)
+    found = text_of(program)
+    assert "nvgpu.warpgroup.mma" in found
+    assert "affine.for %turn" not in found
 
 
 @pytest.mark.parametrize("form", [{**STORES, **turns(1)}, {**STORES, **turns(4)}])

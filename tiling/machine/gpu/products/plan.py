@@ -81,17 +81,15 @@ def plan_contraction(
     device: GpuDevice | None = None,
     choose: Choose = least,
     warpgroups: bool = False,
-    forms: bool = False,
 ) -> Candidate:
     """The kernel of a contraction; ``splits``: numbers of blocks that may share terms.
 
     ``device``: whose facts count, and whose shared memory a block may have.  Without
     one the facts are those of `DEFAULT`, and every device has the shared memory.
-    ``warpgroups``: plans that devices of sm_90 alone have are among them.  ``forms``:
-    and so are forms of these that no device was measured with.
+    ``warpgroups``: plans that devices of sm_90 alone have are among them.
 
     Several products are one whose extents are not known.  Its kernel is the one of
-    least clocks, in the geometric mean over them.
+    least clocks, in the geometric mean over them.  Its blocks have one tile each.
 
     >>> plans = [plan_contraction(Product(n, n, n)) for n in (256, 1024, 4096)]
     >>> [(plan.tile_rows, plan.tile_columns) for plan in plans]
@@ -102,8 +100,7 @@ def plan_contraction(
     >>> (open_.tile_rows, open_.tile_columns)
     (64, 64)
     """
-    offered = {"warpgroups": warpgroups, "forms": forms}
-    clocks = _priced(*products, splits=splits, device=device, **offered)
+    clocks = _priced(*products, splits=splits, device=device, warpgroups=warpgroups)
     return choose(clocks, clocks.__getitem__)
 
 
@@ -113,12 +110,11 @@ def _priced(
     splits: tuple[int, ...],
     device: GpuDevice | None,
     warpgroups: bool,
-    forms: bool = False,
 ) -> Mapping[Candidate, float]:
     """All plans, and their clocks."""
     product, plans = products[0], list[Candidate]()
-    known, forms = device or DEFAULT, forms and len(products) == 1
-    for plan in _tiles(product, device, warpgroups=warpgroups, forms=forms):
+    known, are_known = device or DEFAULT, len(products) == 1
+    for plan in _tiles(product, device, warpgroups=warpgroups, turns=are_known):
         for parts in splits:
             split = replace(plan, splits=parts)
             if _may_split(split, product, known):
@@ -255,7 +251,7 @@ def ordered(plan: Candidate, product: Product, device: GpuDevice) -> Candidate:
 
 
 def _tiles(
-    product: Product, device: GpuDevice | None, *, warpgroups: bool, forms: bool
+    product: Product, device: GpuDevice | None, *, warpgroups: bool, turns: bool
 ) -> Iterator[Candidate]:
     """Plans of all kinds that fit the device, none of whose sums are split."""
     known = device or DEFAULT
@@ -265,7 +261,7 @@ def _tiles(
         if found:
             yield ordered(found, product, known)
     if warpgroups and product.fragments is not None:
-        for found in warpgroup_tiles(product.fragments, known, forms=forms):
+        for found in warpgroup_tiles(product.fragments, known, turns=turns):
             yield ordered(found, product, known)
 
 
@@ -321,9 +317,18 @@ def clocks_of(plan: Candidate, product: Product, device: GpuDevice) -> float:
     if plan.splits > 1:
         works.append((device.multiprocessor.blocks, partial_sums(product, plan.splits)))
     in_turn = IN_TURN.get(type(plan), ())
-    idle = counts.idle(device) if isinstance(counts, WarpgroupCounts) else 0.0
-    clocks = sum(busy(estimate(device, held, work), in_turn) for held, work in works)
+    idle, ring = 0.0, 0.0
+    if isinstance(counts, WarpgroupCounts):
+        idle, ring = counts.idle(device), counts.starved(device)
+    founds = [_at_least(ring, estimate(device, held, work)) for held, work in works]
+    clocks = sum(busy(found, in_turn) for found in founds)
     return idle + clocks * (1 + longer)
+
+
+def _at_least(waiting: float, found: Estimate) -> Estimate:
+    """An estimate with no fewer clocks of latency than these."""
+    latency = max(waiting, found.clocks.get(Unit.LATENCY, 0.0))
+    return Estimate({**found.clocks, Unit.LATENCY: latency})
 
 
 def busy(found: Estimate, in_turn: Sequence[Unit] = ()) -> float:
