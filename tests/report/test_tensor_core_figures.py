@@ -63,14 +63,14 @@ def test_no_bank_conflicts(plan: WarpTiles, along_depth: bool, element: int) -> 
 
 
 def test_large_products_go_to_tensor_cores_past_the_registers() -> None:
-    """Estimates, on an H100: at least 0.35 of the library; 0.42 was measured."""
+    """Estimates, on an H100: at least 0.42 of the library; 0.5 was measured."""
     device, wanted = DEVICES["H100"], of_halves(SIDE)
     plan = plan_contraction(wanted)
     assert isinstance(plan, WarpTiles)
     assert plan.direct == (True, True)
     clocks = clocks_of(plan, wanted, device)
     peak = 2 * 2048 * device.processors
-    assert 2 * SIDE**3 / clocks / peak / device.library["f16"] > 0.35
+    assert 2 * SIDE**3 / clocks / peak / device.library["f16"] > 0.42
 
 
 def test_warpgroups_come_near_the_library() -> None:
@@ -153,7 +153,7 @@ THREE_STAGES = {
     "product.warp_rows": 64,
     "product.stages": 3,
 }
-"""Of all plans of 4096 terms that an H100 timed, as fast as any by `mma.sync`."""
+"""Of the tiles by `mma.sync` that an H100 timed, with 128 columns, the fastest."""
 
 
 @pytest.mark.sass

@@ -53,23 +53,25 @@ DEFAULT = DEVICES["H100"]
 """What kernels are planned for."""
 WARPS = 24
 """Warps of a multiprocessor beyond which more are not worth fewer registers."""
-SHARPNESS = 8
-"""How near the soft maximum is to the largest; an assumption."""
+SHARPNESS, BLUNTNESS = 8, 2
+"""How near the soft maximum is to the largest; an assumption, and as measured.
+
+The blunt one is of units that hold each other up (`CONTENDING`).
+"""
 BANDS = 1 / 300
 """Share of a loop's instructions that bands of tiles add, as compiled for f64."""
+BLUNTNESS = 2
 UNEVEN = 1 / 10
 """Share of time that finding the line of each block of terms takes: an assumption.
 
 A loop of a convolution of 64 channels has 1/8 more instructions then, as compiled.
 """
-IN_TURN: Mapping[type[Candidate], tuple[Unit, ...]] = {
-    WarpTiles: (Unit.SHARED, Unit.TENSOR, Unit.LATENCY)
-}
-"""What a kind of kernel does in turn: `mma.sync` waits for fragments, these for copies.
+CONTENDING = Unit.SHARED, Unit.TENSOR, Unit.L2
+"""What hold each other up in kernels of `mma.sync`: fragments, products and copies.
 
-As if they did: ten plans of a product of f16 on an H100 took 0.9 to 1.13 times the sum
-of the three, and one each of i8, tf32 and a convolution 0.9 to 1.25 times.  Other
-devices and elements are assumed to be alike.
+Their clocks as the legs of a right angle: 18 plans of a product of f16 on an H100 took
+0.89 to 1.1 times that, one each of i8 and tf32 1.13 to 1.2 times.  Products of f64 take
+tensor cores so long that these alone count, as measured.
 """
 USUAL = (256, 1024, 4096)
 """What an extent that is not known may be: a plan must serve small ones and large."""
@@ -316,13 +318,18 @@ def clocks_of(plan: Candidate, product: Product, device: GpuDevice) -> float:
     works = [(plan.resident, work)]
     if plan.splits > 1:
         works.append((device.multiprocessor.blocks, partial_sums(product, plan.splits)))
-    in_turn = IN_TURN.get(type(plan), ())
+    contending = CONTENDING if contends(counts) else ()
     idle, ring = 0.0, 0.0
-    if isinstance(counts, WarpgroupCounts):
+    if not isinstance(counts, Counts):
         idle, ring = counts.idle(device), counts.starved(device)
     founds = [_at_least(ring, estimate(device, held, work)) for held, work in works]
-    clocks = sum(busy(found, in_turn) for found in founds)
+    clocks = sum(busy(found, contending) for found in founds)
     return idle + clocks * (1 + longer)
+
+
+def contends(counts: Counts | FragmentCounts | WarpgroupCounts) -> bool:
+    """Whether what a kernel does is of `CONTENDING` units."""
+    return isinstance(counts, FragmentCounts) and not counts.is_double
 
 
 def _at_least(waiting: float, found: Estimate) -> Estimate:
@@ -331,15 +338,20 @@ def _at_least(waiting: float, found: Estimate) -> Estimate:
     return Estimate({**found.clocks, Unit.LATENCY: latency})
 
 
-def busy(found: Estimate, in_turn: Sequence[Unit] = ()) -> float:
+def busy(found: Estimate, contending: Sequence[Unit] = ()) -> float:
     """A soft maximum of the units' clocks: two that are busy hold each other up.
 
-    ``in_turn``: units of which one waits for the other, which count as one.
+    ``contending``: units that do so more than others, which count as one.
 
     >>> work = Estimate({Unit.ISSUE: 90.0, Unit.FMA: 90.0})
     >>> round(busy(work)), round(busy(work, (Unit.ISSUE, Unit.FMA)))
-    (98, 180)
+    (98, 127)
     """
-    alone = [clocks for unit, clocks in found.clocks.items() if unit not in in_turn]
-    together = sum(found.clocks.get(unit, 0.0) for unit in in_turn)
-    return sum(each**SHARPNESS for each in (*alone, together)) ** (1 / SHARPNESS)
+    alone = [clocks for unit, clocks in found.clocks.items() if unit not in contending]
+    several = [found.clocks.get(unit, 0.0) for unit in contending]
+    return _soft([*alone, _soft(several, BLUNTNESS)], SHARPNESS)
+
+
+def _soft(clocks: Sequence[float], sharpness: int) -> float:
+    """A soft maximum; 0 of nothing."""
+    return sum(each**sharpness for each in clocks) ** (1 / sharpness)
