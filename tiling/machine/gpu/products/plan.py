@@ -83,12 +83,14 @@ def plan_contraction(
     device: GpuDevice | None = None,
     choose: Choose = least,
     warpgroups: bool = False,
+    bands: bool = False,
 ) -> Candidate:
     """The kernel of a contraction; ``splits``: numbers of blocks that may share terms.
 
     ``device``: whose facts count, and whose shared memory a block may have.  Without
     one the facts are those of `DEFAULT`, and every device has the shared memory.
-    ``warpgroups``: plans that devices of sm_90 alone have are among them.
+    ``warpgroups``: plans that devices of sm_90 alone have are among them.  ``bands``:
+    and so is every order of tiles of each plan, not only that of least clocks.
 
     Several products are one whose extents are not known.  Its kernel is the one of
     least clocks, in the geometric mean over them.  Its blocks have one tile each.
@@ -102,7 +104,8 @@ def plan_contraction(
     >>> (open_.tile_rows, open_.tile_columns)
     (64, 64)
     """
-    clocks = _priced(*products, splits=splits, device=device, warpgroups=warpgroups)
+    offered = {"warpgroups": warpgroups, "bands": bands}
+    clocks = _priced(*products, splits=splits, device=device, **offered)
     return choose(clocks, clocks.__getitem__)
 
 
@@ -112,15 +115,16 @@ def _priced(
     splits: tuple[int, ...],
     device: GpuDevice | None,
     warpgroups: bool,
+    bands: bool = False,
 ) -> Mapping[Candidate, float]:
     """All plans, and their clocks."""
     product, plans = products[0], list[Candidate]()
     known, are_known = device or DEFAULT, len(products) == 1
-    for plan in _tiles(product, device, warpgroups=warpgroups, turns=are_known):
-        for parts in splits:
-            split = replace(plan, splits=parts)
-            if _may_split(split, product, known):
-                plans.append(split)
+    for tiles in _tiles(product, device, warpgroups=warpgroups, turns=are_known):
+        best = (ordered(tiles, product, known),)
+        for plan in orders_of(tiles, product) if bands else best:
+            ways = (replace(plan, splits=parts) for parts in splits)
+            plans += [way for way in ways if _may_split(way, product, known)]
     return {
         plan: geometric_mean(clocks_of(plan, each, known) for each in products)
         for plan in plans
@@ -241,15 +245,24 @@ def ordered(plan: Candidate, product: Product, device: GpuDevice) -> Candidate:
     >>> [ordered(plan, product, DEVICES[name]).group for name in ("H100", "RTX 4090")]
     [1, 16]
     """
-    groups = GROUPS if product.plain else GROUPS[:1]
-    plans = [
-        way
-        for way in (replace(plan, group=group) for group in groups)
-        if not isinstance(way, WarpgroupTiles) or has_bands(way, seen(way, product))
-    ]
+    plans = orders_of(plan, product)
     best = min(plans, key=lambda each: memory(each, product, device))
     saved = 1 - clocks_of(best, product, device) / clocks_of(plans[0], product, device)
     return best if saved > BANDS else plans[0]
+
+
+def orders_of(plan: Candidate, product: Product) -> list[Candidate]:
+    """The plan in whole rows of tiles, and in bands of all heights that it may have.
+
+    >>> [way.group for way in orders_of(CANDIDATES[-2], Product(4096, 4096, 4096))]
+    [1, 2, 4, 8, 16]
+    """
+    ways = (replace(plan, group=n) for n in (GROUPS if product.plain else GROUPS[:1]))
+    return [
+        way
+        for way in ways
+        if not isinstance(way, WarpgroupTiles) or has_bands(way, seen(way, product))
+    ]
 
 
 def _tiles(
@@ -261,10 +274,9 @@ def _tiles(
     for plan in (way for tiles in kinds for way in staged(tiles, product)):
         found = fitted(plan, product, device=device)
         if found:
-            yield ordered(found, product, known)
+            yield found
     if warpgroups and product.fragments is not None:
-        for found in warpgroup_tiles(product.fragments, known, turns=turns):
-            yield ordered(found, product, known)
+        yield from warpgroup_tiles(product.fragments, known, turns=turns)
 
 
 def _warp_tiles(product: Product, device: GpuDevice) -> Iterator[WarpTiles]:
