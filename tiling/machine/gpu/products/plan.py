@@ -60,7 +60,6 @@ The blunt one is of units that hold each other up (`CONTENDING`).
 """
 BANDS = 1 / 300
 """Share of a loop's instructions that bands of tiles add, as compiled for f64."""
-BLUNTNESS = 2
 UNEVEN = 1 / 10
 """Share of time that finding the line of each block of terms takes: an assumption.
 
