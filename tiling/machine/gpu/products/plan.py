@@ -69,8 +69,8 @@ CONTENDING = Unit.SHARED, Unit.TENSOR, Unit.L2
 """What hold each other up in kernels of `mma.sync`: fragments, products and copies.
 
 Their clocks as the legs of a right angle: 18 plans of a product of f16 on an H100 took
-0.89 to 1.1 times that, one each of i8 and tf32 1.13 to 1.2 times.  Products of f64 take
-tensor cores so long that these alone count, as measured.
+0.89 to 1.1 times that, one each of i8 and tf32 1.13 to 1.2, two convolutions 1.28.
+Products of f64 take tensor cores so long that these alone count, as measured.
 """
 USUAL = (256, 1024, 4096)
 """What an extent that is not known may be: a plan must serve small ones and large."""
@@ -120,8 +120,10 @@ def _priced(
     product, plans = products[0], list[Candidate]()
     known, are_known = device or DEFAULT, len(products) == 1
     for tiles in _tiles(product, device, warpgroups=warpgroups, turns=are_known):
-        best = (ordered(tiles, product, known),)
-        for plan in orders_of(tiles, product) if bands else best:
+        orders = (
+            orders_of(tiles, product) if bands else [ordered(tiles, product, known)]
+        )
+        for plan in orders:
             ways = (replace(plan, splits=parts) for parts in splits)
             plans += [way for way in ways if _may_split(way, product, known)]
     return {
@@ -326,16 +328,16 @@ def clocks_of(plan: Candidate, product: Product, device: GpuDevice) -> float:
     counts = counts_of(plan, product)
     work = replace(counts.work(), memory=moved)
     longer = UNEVEN if isinstance(counts, FragmentCounts) and counts.is_uneven else 0
-    works = [(plan.resident, work)]
-    if plan.splits > 1:
-        works.append((device.multiprocessor.blocks, partial_sums(product, plan.splits)))
     contending = CONTENDING if contends(counts) else ()
     idle, ring = 0.0, 0.0
     if not isinstance(counts, Counts):
         idle, ring = counts.idle(device), counts.starved(device)
-    founds = [_at_least(ring, estimate(device, held, work)) for held, work in works]
-    clocks = sum(busy(found, contending) for found in founds)
-    return idle + clocks * (1 + longer)
+    found = _at_least(ring, estimate(device, plan.resident, work))
+    clocks = idle + busy(found, contending) * (1 + longer)
+    if plan.splits > 1:
+        sums = partial_sums(product, plan.splits)
+        clocks += busy(estimate(device, device.multiprocessor.blocks, sums))
+    return clocks
 
 
 def contends(counts: Counts | FragmentCounts | WarpgroupCounts) -> bool:
