@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -33,9 +34,10 @@ SIDE = 4096
 
 
 def of_halves(side: int) -> Product:
-    fragments = Product(
-        *(side, side, side), element=2, widths=(8, 8), direct=(True, True), boxes=True
-    )
+    sides = side, side, side
+    halves: dict[str, Any] = {"element": 2, "widths": (8, 8), "result": 2}
+    direct = (True, True)
+    fragments = Product(*sides, **halves, direct=direct, boxes=True, stores=True)
     return Product(side, side, side, widths=(8, 8), fragments=fragments)
 
 
@@ -61,18 +63,18 @@ def test_no_bank_conflicts(plan: WarpTiles, along_depth: bool, element: int) -> 
 
 
 def test_large_products_go_to_tensor_cores_past_the_registers() -> None:
-    """Estimates, on an H100: at least 0.35 of the library; 0.42 was measured."""
+    """Estimates, on an H100: at least 0.42 of the library; 0.5 was measured."""
     device, wanted = DEVICES["H100"], of_halves(SIDE)
     plan = plan_contraction(wanted)
     assert isinstance(plan, WarpTiles)
     assert plan.direct == (True, True)
     clocks = clocks_of(plan, wanted, device)
     peak = 2 * 2048 * device.processors
-    assert 2 * SIDE**3 / clocks / peak / device.library["f16"] > 0.35
+    assert 2 * SIDE**3 / clocks / peak / device.library["f16"] > 0.42
 
 
 def test_warpgroups_come_near_the_library() -> None:
-    """Estimates, on an H100: 0.85 of what its library was measured to reach."""
+    """Estimates, on an H100: 0.9 of its library; 0.93 was measured."""
     device, wanted = DEVICES["H100"], of_halves(SIDE)
     plan = plan_contraction(wanted, warpgroups=True)
     assert isinstance(plan, WarpgroupTiles)
@@ -80,7 +82,7 @@ def test_warpgroups_come_near_the_library() -> None:
     assert plan.stages >= 4
     clocks = clocks_of(plan, wanted, device)
     peak = 2 * 2048 * device.processors
-    assert 2 * SIDE**3 / clocks / peak > 0.85 * device.library["f16"]
+    assert 2 * SIDE**3 / clocks / peak > 0.9 * device.library["f16"]
     assert clocks < clocks_of(plan_contraction(wanted), wanted, device)
 
 
@@ -151,7 +153,7 @@ THREE_STAGES = {
     "product.warp_rows": 64,
     "product.stages": 3,
 }
-"""Of all plans of 4096 terms that an H100 timed, as fast as any by `mma.sync`."""
+"""Of the tiles by `mma.sync` that an H100 timed, with 128 columns, the fastest."""
 
 
 @pytest.mark.sass

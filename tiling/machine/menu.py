@@ -25,13 +25,8 @@ class Choose(Protocol):
 
 
 def least(plans: Iterable[P], cost: Callable[[P], Any], /) -> P:
-    """The plan of least cost, the first of several; none that no machine has run."""
-    return min(plans, key=lambda plan: (is_unseen(plan), cost(plan)))
-
-
-def is_unseen(plan: object) -> bool:
-    """Whether a plan says that no machine has run its kind, so that one has to ask."""
-    return getattr(plan, "unseen", False)
+    """The plan of least cost, the first of several."""
+    return min(plans, key=cost)
 
 
 def point_of(kind: str, plan: object) -> Point:
@@ -75,7 +70,6 @@ class Menu:
     """The plans on offer for one kernel, with their estimated clocks.
 
     ``family``: what else kernels have in common whose plans compare, in words.
-    ``unseen``: which of them no machine has run; none if it is empty.
 
     >>> menu = Menu(({"a": 1, "b": 1}, {"a": 2, "b": 2}), (9.0, 5.0))
     >>> menu.nearest({}), menu.nearest({"a": 1}), menu.nearest({"a": 1, "b": 2})
@@ -87,7 +81,6 @@ class Menu:
     points: tuple[Point, ...]
     clocks: tuple[float, ...]
     family: str = ""
-    unseen: tuple[bool, ...] = ()
 
     @property
     def names(self) -> frozenset[str]:
@@ -100,13 +93,8 @@ class Menu:
         return {name: n for name, n in point.items() if n and name in names}
 
     def nearest(self, point: Point) -> int:
-        """The number of the plan that differs least from a point; the cheapest one.
-
-        Of plans that differ as much, those that machines have run come first.
-        """
-        unseen = self.unseen or (False,) * len(self.points)
-        costs = list(zip(unseen, self.clocks, strict=True))
-        return _nearest(self.points, self.asked(point), costs.__getitem__)
+        """The number of the plan that differs least from a point; the cheapest one."""
+        return _nearest(self.points, self.asked(point), self.clocks.__getitem__)
 
     def has(self, point: Point) -> bool:
         """Whether a plan has all that a point asks for."""
@@ -160,15 +148,14 @@ class Menus:
             if not asked and not self.keeps:
                 return least(plans, cost)
             listed = list(plans)
-            costs, unseen = list(map(cost, listed)), tuple(map(is_unseen, listed))
+            costs = list(map(cost, listed))
             points = [point_of(kind, plan) for plan in listed]
-            order = list(zip(unseen, costs, strict=True))
-            number = _nearest(points, asked, order.__getitem__)
+            number = _nearest(points, asked, costs.__getitem__)
             if not _apart(points[number], asked):
                 self.met |= asked.keys()
             if any(points):
                 clocks = tuple(map(_clocks, costs))
-                self.kept.append(Menu(tuple(points), clocks, unseen=unseen))
+                self.kept.append(Menu(tuple(points), clocks))
             return listed[number]
 
         return choose

@@ -62,7 +62,7 @@ def planned(
     *,
     arch: str = "",
     warpgroups: bool = False,
-    forms: bool = False,
+    bands: bool = False,
 ) -> Candidate:
     """The plan of a contraction's kernel; ``plan``: what the caller has chosen.
 
@@ -70,8 +70,8 @@ def planned(
     none of what tensor copies do not bring.  ``arch``: the architecture whose own
     features kernels use, "" if none.  ``warpgroups``: those of warpgroups are on
     offer in any case, also of boxes that overlap, as windows do: no GPU was asked yet
-    whether its driver has tensor maps of such strides.  ``forms``: and so are forms of
-    them that no GPU has run yet, which have to be asked for.
+    whether its driver has tensor maps of such strides.  ``bands``: every order of tiles
+    is on offer, not only the one that the estimate prefers.
     """
     products = products_of(contraction, groups, definitions)
     narrow = products[0].fragments
@@ -88,7 +88,7 @@ def planned(
             device=device_for(arch),
             choose=choose,
             warpgroups=warpgroups or (has_warpgroups(arch) and is_usual),
-            forms=forms,
+            bands=bands,
         )
     else:
         chosen = with_copies(plan, products[0])

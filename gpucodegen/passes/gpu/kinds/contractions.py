@@ -128,7 +128,7 @@ class _Lowering:
             *(found, groups, self.plan, definitions, plans.of("product")),
             arch=self.mapper.arch,
             warpgroups=bool(plans.wanted.get("product.consumers")),
-            forms=plans.keeps,
+            bands=bool(plans.wanted.get("product.group")),
         )
         if chosen.splits > 1:
             return _split(self.whole, chosen, self.mapper)

@@ -100,11 +100,6 @@ class WarpgroupTiles:
         """Threads of a block."""
         return WARPGROUP * (self.consumers + 1)
 
-    @property
-    def unseen(self) -> bool:
-        """Whether it has a form that no GPU has run."""
-        return self.turns > 1 or self.tensor_stores
-
 
 Candidate: TypeAlias = SharedTiles | WarpTiles | WarpgroupTiles
 """A kernel of a contraction."""

@@ -12,8 +12,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import ceil, prod
 
-from gpucodegen.tiling.machine.gpu.devices import SECTOR
-from gpucodegen.tiling.machine.gpu.estimate import LATENCY_L2, Work
+from gpucodegen.tiling.machine.gpu.devices import LINE, SECTOR, GpuDevice
+from gpucodegen.tiling.machine.gpu.estimate import BUSY_LATENCY, Work, busiest
 from gpucodegen.tiling.machine.gpu.limits import WARP, WIDEST
 from gpucodegen.tiling.machine.gpu.products.candidates import WarpTiles
 from gpucodegen.tiling.machine.gpu.products.copies import (
@@ -116,9 +116,14 @@ class FragmentCounts:
         return any(line % rounds for line in self.product.lines)
 
     @property
+    def is_double(self) -> bool:
+        """Whether products are of f64."""
+        return self.product.element == DOUBLE
+
+    @property
     def _words(self) -> int:
         """Registers of a sum."""
-        return 2 if self.product.element == DOUBLE else 1
+        return 2 if self.is_double else 1
 
     @property
     def _fragments(self) -> tuple[int, int]:
@@ -136,7 +141,7 @@ class FragmentCounts:
     def work(self) -> Work:
         """All that the launch does."""
         plan, product = self.plan, self.product
-        trips = ceil(product.terms / plan.splits / plan.depth)
+        trips = self._trips
         warps = self.blocks * ceil(plan.threads / WARP)
         steps = plan.depth // terms_of(product.element)
         down, across = self._fragments
@@ -146,27 +151,72 @@ class FragmentCounts:
         copied, stored = self._copies()
         each = products * product.passes + loads + copied + OTHERS
         cells = plan.tile_rows * plan.tile_columns
-        moved = (plan.tile_rows + plan.tile_columns) * plan.depth * trips
-        bytes_ = moved * product.element + 2 * cells * product.result
+        bytes_ = self._stage * trips + 2 * cells * product.result
         sectors = self.blocks * bytes_ / SECTOR
-        hidden = min(1.0, each * (plan.stages - 1) / LATENCY_L2)
         return Work(
             self.blocks,
             plan.threads,
             warps * trips * each,
-            wavefronts=warps * trips * (4 * tiles + stored),
+            wavefronts=warps * trips * (4 * tiles + stored)
+            + self.blocks * trips * self._lines(),
             sectors=sectors,
             block_sectors=sectors,
             memory=self._memory(),
-            waits=2 + trips * (1 - hidden),
+            waits=2,
             barriers=2 * trips,
             **self._arithmetic(cells * plan.depth * trips),
+        )
+
+    def starved(self, device: GpuDevice) -> float:
+        """Clocks if nothing but the stages held a block up.
+
+        The next one is asked for as a block begins one of them.  All but one may be on
+        their way, each with the latency of busy memory and its share of the L2 cache.
+        """
+        way = self._stage * device.processors / device.l2_rate
+        arrival = way + BUSY_LATENCY * device.clock
+        trips = self._rounds(device) * self._trips
+        return trips * arrival / (self.plan.stages - 1)
+
+    def idle(self, device: GpuDevice) -> float:
+        """Clocks in which nothing is multiplied: for first stages and for last results.
+
+        Blocks that a multiprocessor holds begin together.  The results of the last ones
+        are read and written when there is nothing else to do.
+        """
+        product, rounds = self.product, self._rounds(device)
+        results = 2 * product.batch * product.rows * product.columns * product.result
+        last = results / rounds / device.copy_bandwidth
+        return (rounds * BUSY_LATENCY + last) * device.clock
+
+    def _rounds(self, device: GpuDevice) -> int:
+        """How often a multiprocessor begins as many blocks as it holds."""
+        return ceil(busiest(self.blocks, device.processors) / self.plan.resident)
+
+    @property
+    def _trips(self) -> int:
+        """Blocks of terms of a block of the grid."""
+        return ceil(self.product.terms / self.plan.splits / self.plan.depth)
+
+    @property
+    def _stage(self) -> int:
+        """Bytes of both factors' tiles."""
+        plan = self.plan
+        elements = (plan.tile_rows + plan.tile_columns) * plan.depth
+        return elements * self.product.element
+
+    def _lines(self) -> float:
+        """Lines that a block's copies of both tiles pass the L1 cache in."""
+        size = self.product.element
+        return sum(
+            copy.touched(LINE, size, width * size)
+            for copy, width in zip(self.copies, self.product.widths, strict=True)
         )
 
     def _arithmetic(self, terms: int) -> dict[str, float]:
         """What tensor cores multiply for the terms of all sums of a block."""
         product = self.product
-        if product.element == DOUBLE:
+        if self.is_double:
             return {"double_tensor": self.blocks * terms}
         halves = self.blocks * terms * product.element / 2
         return {"tensor": halves * product.passes}

@@ -53,8 +53,11 @@ DEFAULT = DEVICES["H100"]
 """What kernels are planned for."""
 WARPS = 24
 """Warps of a multiprocessor beyond which more are not worth fewer registers."""
-SHARPNESS = 8
-"""How near the soft maximum is to the largest; an assumption."""
+SHARPNESS, BLUNTNESS = 8, 2
+"""How near the soft maximum is to the largest; an assumption, and as measured.
+
+The blunt one is of units that hold each other up (`CONTENDING`).
+"""
 BANDS = 1 / 300
 """Share of a loop's instructions that bands of tiles add, as compiled for f64."""
 UNEVEN = 1 / 10
@@ -62,14 +65,12 @@ UNEVEN = 1 / 10
 
 A loop of a convolution of 64 channels has 1/8 more instructions then, as compiled.
 """
-IN_TURN: Mapping[type[Candidate], tuple[Unit, ...]] = {
-    WarpTiles: (Unit.SHARED, Unit.TENSOR, Unit.LATENCY)
-}
-"""What a kind of kernel does in turn: `mma.sync` waits for fragments, these for copies.
+CONTENDING = Unit.SHARED, Unit.TENSOR, Unit.L2
+"""What hold each other up in kernels of `mma.sync`: fragments, products and copies.
 
-As if they did: ten plans of a product of f16 on an H100 took 0.9 to 1.13 times the sum
-of the three, and one each of i8, tf32 and a convolution 0.9 to 1.25 times.  Other
-devices and elements are assumed to be alike.
+Their clocks as the legs of a right angle: 18 plans of a product of f16 on an H100 took
+0.89 to 1.1 times that, one each of i8 and tf32 1.13 to 1.2, two convolutions 1.28.
+Products of f64 take tensor cores so long that these alone count, as measured.
 """
 USUAL = (256, 1024, 4096)
 """What an extent that is not known may be: a plan must serve small ones and large."""
@@ -81,17 +82,17 @@ def plan_contraction(
     device: GpuDevice | None = None,
     choose: Choose = least,
     warpgroups: bool = False,
-    forms: bool = False,
+    bands: bool = False,
 ) -> Candidate:
     """The kernel of a contraction; ``splits``: numbers of blocks that may share terms.
 
     ``device``: whose facts count, and whose shared memory a block may have.  Without
     one the facts are those of `DEFAULT`, and every device has the shared memory.
-    ``warpgroups``: plans that devices of sm_90 alone have are among them.  ``forms``:
-    and so are forms of these that no device was measured with.
+    ``warpgroups``: plans that devices of sm_90 alone have are among them.  ``bands``:
+    and so is every order of tiles of each plan, not only that of least clocks.
 
     Several products are one whose extents are not known.  Its kernel is the one of
-    least clocks, in the geometric mean over them.
+    least clocks, in the geometric mean over them.  Its blocks have one tile each.
 
     >>> plans = [plan_contraction(Product(n, n, n)) for n in (256, 1024, 4096)]
     >>> [(plan.tile_rows, plan.tile_columns) for plan in plans]
@@ -102,7 +103,7 @@ def plan_contraction(
     >>> (open_.tile_rows, open_.tile_columns)
     (64, 64)
     """
-    offered = {"warpgroups": warpgroups, "forms": forms}
+    offered = {"warpgroups": warpgroups, "bands": bands}
     clocks = _priced(*products, splits=splits, device=device, **offered)
     return choose(clocks, clocks.__getitem__)
 
@@ -113,16 +114,18 @@ def _priced(
     splits: tuple[int, ...],
     device: GpuDevice | None,
     warpgroups: bool,
-    forms: bool = False,
+    bands: bool = False,
 ) -> Mapping[Candidate, float]:
     """All plans, and their clocks."""
     product, plans = products[0], list[Candidate]()
-    known, forms = device or DEFAULT, forms and len(products) == 1
-    for plan in _tiles(product, device, warpgroups=warpgroups, forms=forms):
-        for parts in splits:
-            split = replace(plan, splits=parts)
-            if _may_split(split, product, known):
-                plans.append(split)
+    known, are_known = device or DEFAULT, len(products) == 1
+    for tiles in _tiles(product, device, warpgroups=warpgroups, turns=are_known):
+        orders = (
+            orders_of(tiles, product) if bands else [ordered(tiles, product, known)]
+        )
+        for plan in orders:
+            ways = (replace(plan, splits=parts) for parts in splits)
+            plans += [way for way in ways if _may_split(way, product, known)]
     return {
         plan: geometric_mean(clocks_of(plan, each, known) for each in products)
         for plan in plans
@@ -243,19 +246,28 @@ def ordered(plan: Candidate, product: Product, device: GpuDevice) -> Candidate:
     >>> [ordered(plan, product, DEVICES[name]).group for name in ("H100", "RTX 4090")]
     [1, 16]
     """
-    groups = GROUPS if product.plain else GROUPS[:1]
-    plans = [
-        way
-        for way in (replace(plan, group=group) for group in groups)
-        if not isinstance(way, WarpgroupTiles) or has_bands(way, seen(way, product))
-    ]
+    plans = orders_of(plan, product)
     best = min(plans, key=lambda each: memory(each, product, device))
     saved = 1 - clocks_of(best, product, device) / clocks_of(plans[0], product, device)
     return best if saved > BANDS else plans[0]
 
 
+def orders_of(plan: Candidate, product: Product) -> list[Candidate]:
+    """The plan in whole rows of tiles, and in bands of all heights that it may have.
+
+    >>> [way.group for way in orders_of(CANDIDATES[-2], Product(4096, 4096, 4096))]
+    [1, 2, 4, 8, 16]
+    """
+    ways = (replace(plan, group=n) for n in (GROUPS if product.plain else GROUPS[:1]))
+    return [
+        way
+        for way in ways
+        if not isinstance(way, WarpgroupTiles) or has_bands(way, seen(way, product))
+    ]
+
+
 def _tiles(
-    product: Product, device: GpuDevice | None, *, warpgroups: bool, forms: bool
+    product: Product, device: GpuDevice | None, *, warpgroups: bool, turns: bool
 ) -> Iterator[Candidate]:
     """Plans of all kinds that fit the device, none of whose sums are split."""
     known = device or DEFAULT
@@ -263,10 +275,9 @@ def _tiles(
     for plan in (way for tiles in kinds for way in staged(tiles, product)):
         found = fitted(plan, product, device=device)
         if found:
-            yield ordered(found, product, known)
+            yield found
     if warpgroups and product.fragments is not None:
-        for found in warpgroup_tiles(product.fragments, known, forms=forms):
-            yield ordered(found, product, known)
+        yield from warpgroup_tiles(product.fragments, known, turns=turns)
 
 
 def _warp_tiles(product: Product, device: GpuDevice) -> Iterator[WarpTiles]:
@@ -317,24 +328,43 @@ def clocks_of(plan: Candidate, product: Product, device: GpuDevice) -> float:
     counts = counts_of(plan, product)
     work = replace(counts.work(), memory=moved)
     longer = UNEVEN if isinstance(counts, FragmentCounts) and counts.is_uneven else 0
-    works = [(plan.resident, work)]
+    contending = CONTENDING if contends(counts) else ()
+    idle, ring = 0.0, 0.0
+    if not isinstance(counts, Counts):
+        idle, ring = counts.idle(device), counts.starved(device)
+    found = _at_least(ring, estimate(device, plan.resident, work))
+    clocks = idle + busy(found, contending) * (1 + longer)
     if plan.splits > 1:
-        works.append((device.multiprocessor.blocks, partial_sums(product, plan.splits)))
-    in_turn = IN_TURN.get(type(plan), ())
-    idle = counts.idle(device) if isinstance(counts, WarpgroupCounts) else 0.0
-    clocks = sum(busy(estimate(device, held, work), in_turn) for held, work in works)
-    return idle + clocks * (1 + longer)
+        sums = partial_sums(product, plan.splits)
+        clocks += busy(estimate(device, device.multiprocessor.blocks, sums))
+    return clocks
 
 
-def busy(found: Estimate, in_turn: Sequence[Unit] = ()) -> float:
+def contends(counts: Counts | FragmentCounts | WarpgroupCounts) -> bool:
+    """Whether what a kernel does is of `CONTENDING` units."""
+    return isinstance(counts, FragmentCounts) and not counts.is_double
+
+
+def _at_least(waiting: float, found: Estimate) -> Estimate:
+    """An estimate with no fewer clocks of latency than these."""
+    latency = max(waiting, found.clocks.get(Unit.LATENCY, 0.0))
+    return Estimate({**found.clocks, Unit.LATENCY: latency})
+
+
+def busy(found: Estimate, contending: Sequence[Unit] = ()) -> float:
     """A soft maximum of the units' clocks: two that are busy hold each other up.
 
-    ``in_turn``: units of which one waits for the other, which count as one.
+    ``contending``: units that do so more than others, which count as one.
 
     >>> work = Estimate({Unit.ISSUE: 90.0, Unit.FMA: 90.0})
     >>> round(busy(work)), round(busy(work, (Unit.ISSUE, Unit.FMA)))
-    (98, 180)
+    (98, 127)
     """
-    alone = [clocks for unit, clocks in found.clocks.items() if unit not in in_turn]
-    together = sum(found.clocks.get(unit, 0.0) for unit in in_turn)
-    return sum(each**SHARPNESS for each in (*alone, together)) ** (1 / SHARPNESS)
+    alone = [clocks for unit, clocks in found.clocks.items() if unit not in contending]
+    several = [found.clocks.get(unit, 0.0) for unit in contending]
+    return _soft([*alone, _soft(several, BLUNTNESS)], SHARPNESS)
+
+
+def _soft(clocks: Sequence[float], sharpness: int) -> float:
+    """A soft maximum; 0 of nothing."""
+    return sum(each**sharpness for each in clocks) ** (1 / sharpness)

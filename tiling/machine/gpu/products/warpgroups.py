@@ -13,7 +13,7 @@ from math import ceil, prod
 
 from gpucodegen.tiling.machine.gpu.devices import SCHEDULERS, SECTOR, GpuDevice
 from gpucodegen.tiling.machine.gpu.estimate import (
-    LATENCY_L2,
+    BUSY_LATENCY,
     LATENCY_MEMORY,
     Work,
     busiest,
@@ -80,9 +80,13 @@ class WarpgroupCounts:
     def shared(self) -> int:
         """Bytes of shared memory of a block: stages, and a part of the result."""
         plan = self.plan
-        each = (plan.tile_rows + plan.tile_columns) * SPAN + BARRIERS
         warps = plan.consumers * WARPGROUP // WARP
-        return plan.stages * each + warps * self._on_its_way
+        return plan.stages * (self._stage + BARRIERS) + warps * self._on_its_way
+
+    @property
+    def _stage(self) -> int:
+        """Bytes of both boxes of a stage."""
+        return (self.plan.tile_rows + self.plan.tile_columns) * SPAN
 
     @property
     def _on_its_way(self) -> int:
@@ -90,11 +94,15 @@ class WarpgroupCounts:
 
         The results of parts of the terms are sums.
         """
-        plan = self.plan
-        size = self.product.result if plan.splits == 1 else SLICE
+        plan, size = self.plan, self._result
         if plan.tensor_stores:
             return ROWS * boxed_columns(plan, size) * size
         return OCTET * gap_of(min(SLICE_COLUMNS, plan.tile_columns)) * SLICE
+
+    @property
+    def _result(self) -> int:
+        """Bytes of an element of what the kernel stores."""
+        return self.product.result if self.plan.splits == 1 else SLICE
 
     @property
     def registers(self) -> int:
@@ -143,12 +151,11 @@ class WarpgroupCounts:
         plan, product = self.plan, self.product
         trips, tiles = self._trips, self.blocks * plan.turns
         cells = plan.tile_rows * plan.tile_columns
-        stage = (plan.tile_rows + plan.tile_columns) * SPAN
+        stage = self._stage
         read = plan.consumers * (WARPGROUP_ROWS + plan.tile_columns) * SPAN
         warps = tiles * plan.consumers * WARPGROUP // WARP
         stored = cells // WARP
         sectors = (stage * trips + 2 * cells * product.result) / SECTOR * tiles
-        hidden = min(1.0, TRIP * (plan.stages - 1) / LATENCY_L2)
         return Work(
             self.blocks,
             plan.threads,
@@ -158,28 +165,62 @@ class WarpgroupCounts:
             sectors=sectors,
             block_sectors=sectors,
             memory=self._memory(),
-            waits=1 + plan.turns * (1 + trips * (1 - hidden)),
+            waits=1 + plan.turns,
             barriers=1,
         )
+
+    def starved(self, device: GpuDevice) -> float:
+        """Clocks if nothing but the ring held a block up.
+
+        A stage is multiplied and then copied again, which takes its way from the L2
+        cache and the latency of busy memory; so many stages do that at once.
+        """
+        plan, unit = self.plan, device.multiprocessor
+        cells = plan.tile_rows * plan.tile_columns
+        multiplied = cells * plan.depth / (unit.warpgroup or unit.fma)
+        copied = self._stage / unit.l2_rate + BUSY_LATENCY * device.clock
+        rounds = ceil(busiest(self.blocks, device.processors) / plan.resident)
+        trips = rounds * plan.turns * self._trips
+        return trips * (multiplied + copied) / plan.stages
 
     def idle(self, device: GpuDevice) -> float:
         """Clocks in which a multiprocessor multiplies nothing, if one block is alone.
 
-        A block waits for its first stage, and all its warps store at once.  Blocks of
-        several tiles wait once.
+        A block waits for its first stage, and all its warps store at once.  If it has
+        another tile behind one, copies to its ring are under way meanwhile, as many as
+        there are stages: the L2 cache gives that to the block before it multiplies.
+        Sums that tensor copies still write then take their share of it.
 
         >>> from gpucodegen.tiling.machine.gpu.devices import DEVICES
         >>> plan = WarpgroupTiles(128, 256, 64, 2)
-        >>> wanted = Product(4096, 4096, 4096, element=2)
+        >>> wanted = Product(4096, 4096, 4096, element=2, result=2)
         >>> ways = plan, replace(plan, turns=4)
-        >>> [WarpgroupCounts(way, wanted).idle(DEVICES["H100"]) for way in ways]
-        [6016.0, 4576.0]
+        >>> [round(WarpgroupCounts(way, wanted).idle(DEVICES["H100"])) for way in ways]
+        [35032, 18557]
         """
         plan, blocks = self.plan, busiest(self.blocks, device.processors)
         if plan.resident > 1:
             return 0.0
-        sums = plan.tile_rows * plan.tile_columns // WARP
-        return blocks * (LATENCY_MEMORY + plan.turns * sums * STORED / SCHEDULERS)
+        stored, behind = self._stored(device)
+        ring = plan.stages * self._stage * device.processors / device.l2_rate
+        ahead = (plan.turns - 1) * max(0.0, min(stored, ring) - behind)
+        return blocks * (LATENCY_MEMORY + plan.turns * stored - ahead)
+
+    def _stored(self, device: GpuDevice) -> tuple[float, float]:
+        """Clocks in which warps store a tile, and those of what is written behind them.
+
+        All multiprocessors read at that time what the sums are added to, and then
+        write.  Tensor copies write while warps go on, but parts of a tile that share
+        boxes wait for each other.
+        """
+        plan = self.plan
+        cells = plan.tile_rows * plan.tile_columns
+        moved = cells * self._result * min(self.blocks, device.processors)
+        parts = plan.tile_columns // boxed_columns(plan, self._result)
+        behind = moved / device.l2_rate / parts if plan.tensor_stores else 0.0
+        read = moved * device.clock / device.copy_bandwidth
+        awaited = moved / device.l2_rate - behind
+        return read + awaited + cells // WARP * STORED / SCHEDULERS, behind
 
     def _memory(self) -> float:
         product = self.product
@@ -189,40 +230,37 @@ class WarpgroupCounts:
 
 
 def warpgroup_tiles(
-    product: Product, device: GpuDevice, *, forms: bool = False
+    product: Product, device: GpuDevice, *, turns: bool = True
 ) -> Iterator[WarpgroupTiles]:
     """The plans of warpgroups that a device has, those of most stages first.
 
     None where factors are no boxes of 16-bit elements, or the device is no sm_90.
-    ``forms``: blocks of several tiles, and tensor copies that store the result, too.
+    ``turns``: blocks of several tiles are among them.
     """
     unit = device.multiprocessor
     if not product.boxes or unit.warpgroup is None:
         return
     for tiles in WARPGROUPS:
         for resident in (1, 2):
-            stages = range(2, MOST_STAGES + 1)
-            ways = [replace(tiles, stages=n, resident=resident) for n in stages]
-            fits = [way for way in ways if has_room(way, product, device)]
-            yield from reversed(fits)
-            for way in reversed(ways) if forms else ():
-                kinds = _forms(way, product, device)
-                yield from (kind for kind in kinds if has_room(kind, product, device))
+            for stages in range(MOST_STAGES, 1, -1):
+                plan = replace(tiles, stages=stages, resident=resident)
+                forms = _forms(plan, product, device, turns=turns)
+                yield from (way for way in forms if has_room(way, product, device))
 
 
 def _forms(
-    plan: WarpgroupTiles, product: Product, device: GpuDevice
+    plan: WarpgroupTiles, product: Product, device: GpuDevice, *, turns: bool
 ) -> Iterator[WarpgroupTiles]:
-    """A plan with other ways to store the result, and with other numbers of turns.
+    """A plan with all ways to store the result, and with all numbers of turns.
 
     Among these is the least with which all blocks run at once.
     """
-    count = WarpgroupCounts(plan, product).tiles
-    all_run = ceil(count / (device.processors * plan.resident))
+    tiles = WarpgroupCounts(plan, product).tiles
+    all_run = ceil(tiles / (device.processors * plan.resident))
+    counts = {1, *TURNS, all_run} if turns else {1}
     for tensor_stores in (False, True) if product.stores else (False,):
-        for n in sorted({1, *TURNS, all_run}):
-            if tensor_stores or n > 1:
-                yield replace(plan, tensor_stores=tensor_stores, turns=n)
+        for n in sorted(counts):
+            yield replace(plan, tensor_stores=tensor_stores, turns=n)
 
 
 def has_room(plan: WarpgroupTiles, product: Product, device: GpuDevice) -> bool:
