@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shutil
 import subprocess
-import time
 from collections.abc import Callable
 from importlib import import_module
 from typing import Any, Protocol
@@ -16,6 +15,7 @@ from gpucodegen.tiling.machine.gpu.devices import (
     devices_of,
     own_architecture,
 )
+from gpucodegen.tuning.measuring.device_clock import DeviceClock
 
 ASKED = (
     "name",
@@ -27,19 +27,6 @@ ASKED = (
     "temperature.gpu",
 )
 """What the vendor's tool is asked about a GPU."""
-
-
-HOLD = r"""
-extern "C" __global__ void hold(long long nanoseconds) {
-    long long now, end;
-    asm volatile("mov.u64 %0, %globaltimer;" : "=l"(now));
-    for (end = now + nanoseconds; now < end;)
-        asm volatile("mov.u64 %0, %globaltimer;" : "=l"(now));
-}
-"""
-"""A kernel that keeps the device waiting while the host queues what is timed."""
-SHORTEST, LONGEST = 1e-4, 0.05
-"""Seconds that it waits at least and at most."""
 
 
 class Target(Protocol):
@@ -85,8 +72,7 @@ class Gpu:
         capability = properties["major"], properties["minor"]
         self.architecture = own_architecture(capability)
         self.model = model_of(self.name, self.architecture)
-        self.hold = self.cupy.RawKernel(HOLD, "hold")
-        self.held = SHORTEST
+        self.events = DeviceClock(self.cupy)
 
     def put(self, value: Any) -> Any:
         """An argument with its array, if it is one, on the device."""
@@ -97,25 +83,8 @@ class Gpu:
         return self.cupy.asnumpy(value) if hasattr(value, "device") else value
 
     def clock(self, call: Callable[[], object]) -> float:
-        """Seconds of the device between two events around a call.
-
-        The device is held until the host has queued the call, so that what the host
-        takes does not count.  A call that waits for the device is timed as it is.
-        """
-        while True:
-            start, end = self.cupy.cuda.Event(), self.cupy.cuda.Event()
-            self.hold((1,), (1,), (int(self.held * 1e9),))
-            start.record()
-            before = time.perf_counter()
-            call()
-            taken = time.perf_counter() - before
-            end.record()
-            end.synchronize()
-            if taken < self.held or self.held >= LONGEST:
-                break
-            self.held = min(2 * taken, LONGEST)
-        self.held = min(max(2 * taken, SHORTEST), LONGEST)
-        return self.cupy.cuda.get_elapsed_time(start, end) / 1e3
+        """Seconds of the device in a call; what the host takes does not count."""
+        return self.events(call)
 
     def host_clock(self, call: Callable[[], object]) -> float:
         """Seconds of the host in a call, which finds the device idle."""

@@ -23,7 +23,8 @@ from gpucodegen.tiling.tuning.correction import Correction
 from gpucodegen.tiling.tuning.records.lessons import keep, taught
 from gpucodegen.tuning.choices.holes import Holes
 from gpucodegen.tuning.choices.schedules import Schedules, schedules
-from gpucodegen.tuning.forecasts.basis import is_emulated, on_host, predicted_for
+from gpucodegen.tuning.forecasts.basis import is_emulated, predicted_for
+from gpucodegen.tuning.measuring.arguments import on_host
 from gpucodegen.tuning.measuring.contained import Contained
 from gpucodegen.tuning.measuring.crew import Compiling, Crew
 from gpucodegen.tuning.subject import Subject

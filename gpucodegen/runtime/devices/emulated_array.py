@@ -151,6 +151,14 @@ class EmulatedArray:
         strides = tuple(step * self.itemsize for step in row_major(shape))
         return self._with(self.data.ptr, shape, strides)
 
+    def copy(self, order: str = "C") -> EmulatedArray:
+        """The elements in memory of their own: row by row, or as here for ``"K"``."""
+        if order == "K" and self.flags.f_contiguous:
+            return self.T.copy().T
+        made = self.device.empty(self.shape, self.dtype)
+        made[...] = self
+        return made
+
     def view(self, dtype: Any) -> EmulatedArray:
         """The same bits as another type of that size."""
         kind = np.dtype(dtype)

@@ -11,7 +11,6 @@ from gpucodegen.compiling.targets import Target, registry
 from gpucodegen.compiling.winners import is_cuda
 from gpucodegen.report.gpu.report import ARCHITECTURE, device_of
 from gpucodegen.runtime.devices import choice, inventory
-from gpucodegen.runtime.devices.emulated_array import EmulatedArray
 
 
 def predicted_for(target: str, arch: str, arguments: Sequence[Any]) -> str:
@@ -48,8 +47,3 @@ def _chosen(target: str, arguments: Sequence[Any]) -> Target:
     name = os.environ.get("GPUCODEGEN_TARGET") or target
     on_device = (hasattr(a, "__cuda_array_interface__") for a in arguments)
     return registry.chosen(name, on_device)
-
-
-def on_host(argument: Any) -> Any:
-    """An array of the emulated device as one of NumPy; all else as it is."""
-    return argument.get() if isinstance(argument, EmulatedArray) else argument

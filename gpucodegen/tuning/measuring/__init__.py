@@ -3,6 +3,7 @@
 - `arguments`: those of a call, as copies that lie alike
 - `rotation`: many such copies, so that no call finds its own in a cache
 - `clocks`: of the host, and of a device
+- `device_clock`: that one, which keeps the host ahead
 - `contest`: schedules timed in turn
 - `agreement`: whether they leave the same numbers
 - `contained`: a contest in a process of its own

@@ -12,6 +12,7 @@ from gpucodegen.checking import PLACES
 from gpucodegen.interp.values.elements import numbers
 from gpucodegen.ir.data.float_formats import FORMATS
 from gpucodegen.ir.types import ComplexType, FloatType, Type, element_type
+from gpucodegen.tuning.measuring.arguments import on_host
 
 SAMPLE = 1 << 14
 """Numbers of an array that are decoded one by one."""
@@ -51,7 +52,7 @@ def difference(
 
 def _numbers(value: Any, ty: Type) -> np.ndarray:
     """An array as NumPy computes with it."""
-    array, element = np.asarray(value), element_type(ty)
+    array, element = np.asarray(on_host(value)), element_type(ty)
     if array.dtype.kind != "u" or not isinstance(element, FloatType):
         return array
     codes = array.reshape(-1)[:: max(1, array.size // SAMPLE)]

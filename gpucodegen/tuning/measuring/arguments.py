@@ -67,7 +67,19 @@ def copied(argument: Any) -> Any:
     """
     if isinstance(argument, np.ndarray):
         return PlainArray.of(cast("np.ndarray", argument)).array()
+    if hasattr(argument, "__cuda_array_interface__"):
+        return argument.copy(order="K")  # rows or columns; no gaps between them
     return argument.copy() if hasattr(argument, "__setitem__") else argument
+
+
+def on_host(argument: Any) -> Any:
+    """An array of a device as one of NumPy; all else as it is.
+
+    >>> on_host(3), on_host(np.ones(2)).tolist()
+    (3, [1.0, 1.0])
+    """
+    is_there = hasattr(argument, "__cuda_array_interface__")
+    return argument.get() if is_there else argument
 
 
 def real(arguments: Sequence[Any]) -> tuple[Any, ...]:

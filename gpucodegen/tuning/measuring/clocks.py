@@ -1,8 +1,8 @@
 """What times calls, and how much memory makes their arguments' caches forget them.
 
 Comes in: the arguments of a call.  On the host the wall clock runs, and arguments are
-rotated past the last cache; arrays of CuPy are timed by events of its current stream,
-and rotated past twice the L2 cache of its device.
+rotated past the last cache; arrays of CuPy are timed by events of its current stream
+while the host is ahead, and rotated past twice the L2 cache of its device.
 """
 
 from __future__ import annotations
@@ -12,6 +12,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
+
+from gpucodegen.tuning.measuring.device_clock import DeviceClock
 
 Clock = Callable[[Callable[[], object]], float]
 """Runs a call once and tells the seconds it takes."""
@@ -37,7 +39,7 @@ class Watch:
         if any(type(one).__module__.startswith("cupy") for one in arguments):
             cupy = import_module("cupy")
             properties = cupy.cuda.runtime.getDeviceProperties(cupy.cuda.Device().id)
-            return Watch(_events(cupy), 2 * int(properties["l2CacheSize"]))
+            return Watch(DeviceClock(cupy), 2 * int(properties["l2CacheSize"]))
         if find(target).has_own_memory:  # each call copies them there
             return Watch(wall, 0)
         caches = cpu().caches
@@ -49,17 +51,3 @@ def wall(call: Callable[[], object]) -> float:
     start = time.perf_counter()
     call()
     return time.perf_counter() - start
-
-
-def _events(cupy: Any) -> Clock:
-    """Seconds between two events around a call, on the current stream."""
-
-    def clock(call: Callable[[], object]) -> float:
-        start, end = cupy.cuda.Event(), cupy.cuda.Event()
-        start.record()
-        call()
-        end.record()
-        end.synchronize()
-        return cupy.cuda.get_elapsed_time(start, end) / 1e3
-
-    return clock

@@ -153,6 +153,7 @@ class FragmentCounts:
         cells = plan.tile_rows * plan.tile_columns
         bytes_ = self._stage * trips + 2 * cells * product.result
         sectors = self.blocks * bytes_ / SECTOR
+        tensor, doubles = self._arithmetic(cells * plan.depth * trips)
         return Work(
             self.blocks,
             plan.threads,
@@ -164,7 +165,8 @@ class FragmentCounts:
             memory=self._memory(),
             waits=2,
             barriers=2 * trips,
-            **self._arithmetic(cells * plan.depth * trips),
+            tensor=tensor,
+            double_tensor=doubles,
         )
 
     def starved(self, device: GpuDevice) -> float:
@@ -213,13 +215,12 @@ class FragmentCounts:
             for copy, width in zip(self.copies, self.product.widths, strict=True)
         )
 
-    def _arithmetic(self, terms: int) -> dict[str, float]:
-        """What tensor cores multiply for the terms of all sums of a block."""
+    def _arithmetic(self, terms: int) -> tuple[float, float]:
+        """What tensor cores multiply for all sums: numbers of 16 bits, and doubles."""
         product = self.product
         if self.is_double:
-            return {"double_tensor": self.blocks * terms}
-        halves = self.blocks * terms * product.element / 2
-        return {"tensor": halves * product.passes}
+            return 0.0, float(self.blocks * terms)
+        return self.blocks * terms * product.element / 2 * product.passes, 0.0
 
     def _copies(self) -> tuple[int, int]:
         """Instructions of a warp for the copies of a block of terms, and wavefronts."""

@@ -1,0 +1,121 @@
+"""Schedules timed on arrays of a device, which NumPy cannot read where they are."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import numpy as np
+import pytest
+
+import gpucodegen as gcg
+from gpucodegen.runtime.devices import emulated_cupy
+from gpucodegen.tiling.tuning.trials import Status
+from gpucodegen.tuning.measuring import device_clock
+from gpucodegen.tuning.measuring.agreement import difference
+from gpucodegen.tuning.measuring.arguments import copied
+from gpucodegen.tuning.measuring.contest import Contest
+from gpucodegen.tuning.measuring.device_clock import LONGEST, SHORTEST, DeviceClock
+
+PRODUCT = """
+func.func @f(%a: memref<64x64xf32>, %b: memref<64x64xf32>, %c: memref<64x64xf32>) {
+  linalg.matmul ins(%a, %b : memref<64x64xf32>, memref<64x64xf32>)
+                outs(%c : memref<64x64xf32>)
+  return
+}"""
+
+
+def arrays() -> list[Any]:
+    given = np.random.default_rng(0).standard_normal((3, 64, 64)).astype("f4")
+    return list(map(emulated_cupy.asarray, given))
+
+
+def test_another_schedule_is_compared_with_the_default() -> None:
+    program = gcg.compile(PRODUCT, target="sim")
+    contest = Contest.of(program, "f", arrays())
+    points = {}, {"product.tile_rows": 32}
+    trials = [contest.trial(point) for point in points]
+    assert [(t.status, t.reason) for t in trials] == [(Status.OK, "")] * 2
+
+
+def test_one_that_leaves_other_numbers_is_wrong(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def spoilt(*given: Any) -> None:
+        given[2][...] = given[0]
+
+    contest = Contest.of(gcg.compile(PRODUCT, target="sim"), "f", arrays())
+    assert contest.trial({}).status is Status.OK
+    monkeypatch.setattr(Contest, "_compiled", lambda *_: spoilt)
+    assert contest.trial({"product.tile_rows": 32}).status is Status.WRONG
+
+
+def test_copies_lie_by_columns_where_the_arguments_do() -> None:
+    given = np.arange(12, dtype="f4").reshape(3, 4)
+    columns = copied(emulated_cupy.asarray(given).T)
+    assert columns.strides == (4, 16)
+    np.testing.assert_array_equal(columns.get(), given.T)
+
+
+def test_arrays_of_a_device_are_compared() -> None:
+    (f32,) = gcg.compile(PRODUCT, target="sim").f.view.type.inputs[:1]
+    ones = np.ones((64, 64), "f4")
+    other = ones.copy()
+    other[3, 5] = 2
+    pair = [[emulated_cupy.asarray(ones)], [emulated_cupy.asarray(other)]]
+    assert difference(*pair, [f32]) == "value 0 is 1.0 at [3, 5], not 2.0"
+    assert difference(pair[0], pair[0], [f32]) == ""
+
+
+class Device:
+    """What `DeviceClock` needs of CuPy; keeps what is asked of the device, in order."""
+
+    def __init__(self) -> None:
+        self.queue: list[object] = []
+        self.cuda = self
+
+    def RawKernel(self, text: str, name: str) -> Any:  # noqa: N802
+        assert f"void {name}(" in text
+        return lambda *given: self.queue.append(given[-1][0] / 1e9)
+
+    def Event(self) -> Any:  # noqa: N802
+        device = self
+
+        class Event:
+            def record(self) -> None:
+                device.queue.append(self)
+
+            def synchronize(self) -> None:
+                pass
+
+        return Event()
+
+    def get_elapsed_time(self, start: Any, end: Any) -> float:
+        """Milliseconds, one for each thing that is asked between two events."""
+        return self.queue.index(end) - self.queue.index(start) - 1.0
+
+
+def test_the_device_waits_until_the_host_has_asked_for_all() -> None:
+    device = Device()
+    clock = DeviceClock(device)
+
+    def calls() -> None:
+        time.sleep(2e-3)
+        device.queue += ["kernel"] * 3
+
+    assert clock(calls) == pytest.approx(3e-3)
+    first, *_, last = (one for one in device.queue if isinstance(one, float))
+    assert first == pytest.approx(SHORTEST)
+    assert 2e-3 < last <= LONGEST
+    before = len(device.queue)
+    assert clock(calls) == pytest.approx(3e-3)
+    assert isinstance(device.queue[before], float)
+
+
+def test_calls_that_wait_for_the_device_are_timed_as_they_are(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(device_clock, "LONGEST", 1e-3)
+    device = Device()
+    assert DeviceClock(device)(lambda: time.sleep(2e-3)) == 0
+    assert len(device.queue) < 30
