@@ -34,7 +34,7 @@ from tests.programs.bulk_texts import (
 BULK = "cp.async.bulk"
 RNG = np.random.default_rng(23)
 SHORT = {"bulk.row": 64}
-"""Rows of 64 bytes are bulk copies, too; by default the shortest have 1024."""
+"""Rows of 64 bytes are bulk copies, too; by default hardly any are."""
 NUMBERS = {"f16": "f2", "f32": "f4", "f64": "f8"}
 
 
@@ -227,10 +227,18 @@ def test_short_rows_say_so() -> None:
 
 
 @pytest.mark.parametrize(("width", "mechanism"), [(256, BULK), (252, "cp.async")])
-def test_long_rows_are_worth_it(width: int, mechanism: str) -> None:
-    program = gcg.compile(doubled(width), target="sim", arch="sm_90")
+def test_a_plan_says_from_which_length_on(width: int, mechanism: str) -> None:
+    plan = {"bulk.row": 1024}
+    program = gcg.compile(doubled(width), target="sim", arch="sm_90", plan=plan)
     twice(program, 12 * width)
     assert mechanisms(program)["%x to %fast"] == mechanism
+
+
+def test_nobody_has_them_unasked() -> None:
+    program = gcg.compile(doubled(1024), target="sim", arch="sm_90")
+    twice(program, 12 * 1024)
+    assert mechanisms(program)["%x to %fast"] == "cp.async"
+    assert "shorter than 16384" in reason(program)
 
 
 def test_a_device_without_them_refuses() -> None:
@@ -255,7 +263,8 @@ def test_the_assembler_takes_them(cc: tuple[int, int]) -> None:
 
 
 def test_the_report_counts_what_they_move() -> None:
-    (function,) = report(doubled(256), arch="sm_90").functions
+    asked = {"plan": SHORT}
+    (function,) = report(doubled(256), arch="sm_90", options=asked).functions
     rows: dict[Any, Any] = {(r.space, r.array): r for r in function.kernels[0].accesses}
     for array in "xy":
         row = rows["global", array]
