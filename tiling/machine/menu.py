@@ -75,7 +75,8 @@ class Menu:
     """The plans on offer for one kernel, with their estimated clocks.
 
     ``family``: what else kernels have in common whose plans compare, in words.
-    ``unseen``: which of them no machine has run; none if it is empty.
+    ``unseen``: which of them no machine has run; none if it is empty.  ``untiled``: of
+    tiles of a time loop, the plan that has none; tile sizes are taken to have it, too.
 
     >>> menu = Menu(({"a": 1, "b": 1}, {"a": 2, "b": 2}), (9.0, 5.0))
     >>> menu.nearest({}), menu.nearest({"a": 1}), menu.nearest({"a": 1, "b": 2})
@@ -88,11 +89,12 @@ class Menu:
     clocks: tuple[float, ...]
     family: str = ""
     unseen: tuple[bool, ...] = ()
+    untiled: Point = field(default_factory=dict[str, int])
 
     @property
     def names(self) -> frozenset[str]:
         """What may be asked for."""
-        return frozenset(name for point in self.points for name in point)
+        return frozenset[str]().union(*self.points)
 
     def asked(self, point: Point) -> Point:
         """The part of a point that is about these plans."""
@@ -116,7 +118,7 @@ class Menu:
 
 def _apart(plan: Point, asked: Point) -> int:
     """How many of the numbers that are asked for a plan does not have."""
-    return sum(plan.get(name) != number for name, number in asked.items())
+    return len(asked.items() - plan.items())
 
 
 def _nearest(plans: Sequence[Point], asked: Point, cost: Callable[[int], Any]) -> int:

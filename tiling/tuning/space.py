@@ -31,6 +31,15 @@ def no_objection(point: Point) -> Objection | None:
     del point
 
 
+def is_tile(name: str) -> bool:
+    """Whether a size is one of the tile of a nest.
+
+    >>> is_tile("tile12"), is_tile("product.tile_rows")
+    (True, False)
+    """
+    return name.startswith("tile") and name[4:].isdigit()
+
+
 def shown(point: Point) -> str:
     """A point as a line shows it.
 
