@@ -93,7 +93,6 @@ def test_a_plan_is_an_option_of_the_pass_that_maps() -> None:
 
 REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     "value": ({"stream.width": 3}, "It may be 1, 2, 4"),
-    "name": ({"stream.widht": 4}, "stream.width"),
     "together": ({"stream.width": 1, "stream.columns": 2}, "It may be|together"),
 }
 

@@ -15,8 +15,7 @@ import gpucodegen as gcg
 from gpucodegen import errors
 from gpucodegen.compiling.winners import tuning_identity, with_point
 from gpucodegen.options import Options
-from gpucodegen.passes.loops.order.asked import is_asked
-from gpucodegen.tiling.tuning.space import REGISTER_TILE
+from gpucodegen.tiling.tuning.space import REGISTER_TILE, is_tile
 from gpucodegen.tiling.tuning.trials import Status
 from gpucodegen.tuning.choices.schedules import schedules
 from gpucodegen.tuning.measuring.contained import Contained
@@ -131,7 +130,7 @@ def faster(sizes: tuple[int, ...]) -> Clock:
     """A point of these sizes takes half the time of all others."""
 
     def clock(point: Point) -> float:
-        names = [name for name in point if not is_asked(name)]
+        names = [n for n in point if is_tile(n) or n in REGISTER_TILE]
         given = tuple(point[name] for name in names)
         asks = sum(point.values()) - sum(given)
         return 0.5 if given == sizes and not asks else 1.0

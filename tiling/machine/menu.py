@@ -70,6 +70,23 @@ def _numbers(name: str, value: object) -> dict[str, int]:
             return {}
 
 
+def fields_of(kind: str, plan: type) -> list[str]:
+    """The names that `point_of` has for plans of a type, a 0 for the place in a tuple.
+
+    >>> from gpucodegen.tiling.machine.loops.time_cost import TimeTiles
+    >>> fields_of("time0", TimeTiles), fields_of("parts", int)
+    (['time0.tiled', 'time0.steps', 'time0.width0'], ['parts'])
+    """
+    if not is_dataclass(plan):
+        return [kind]
+    ends = {one.name: _END.get(str(one.type).partition(",")[0]) for one in fields(plan)}
+    return [f"{kind}.{name}{end}" for name, end in ends.items() if end is not None]
+
+
+_END = {"int": "", "bool": "", "tuple[bool": "", "tuple[int": "0"}
+"""What follows the name of a field, by the beginning of its type."""
+
+
 @dataclass(frozen=True, slots=True)
 class Menu:
     """The plans on offer for one kernel, with their estimated clocks.

@@ -149,10 +149,10 @@ def _by_one_field(menu: Menu) -> dict[int, Point]:
     >>> _by_one_field(Menu(plans, (7.0, 8.0, 9.0)))
     {0: {'a': 1}, 1: {'a': 2}, 2: {'b': 4}}
     """
+    every = dict.fromkeys(pair for point in menu.points for pair in point.items())
     found: dict[int, Point] = {}
-    for point in menu.points:
-        for name, size in point.items():
-            found.setdefault(menu.nearest({name: size}), {name: size})
+    for name, size in every:
+        found.setdefault(menu.nearest({name: size}), {name: size})
     return found
 
 

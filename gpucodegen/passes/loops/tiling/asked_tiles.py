@@ -14,7 +14,8 @@ from dataclasses import dataclass, field
 from itertools import count
 from typing import Any, TypeVar
 
-from gpucodegen.tiling.machine.menu import Choose, Menus, least
+from gpucodegen.tiling.machine.loops.time_cost import TimeTiles
+from gpucodegen.tiling.machine.menu import Choose, Menus, fields_of, least
 
 P = TypeVar("P")
 KIND = "time"
@@ -28,6 +29,15 @@ def is_of_time_tiles(name: str) -> bool:
     [True, False, False]
     """
     return _NAME.fullmatch(name) is not None
+
+
+def time_tile_fields() -> list[str]:
+    """Those fields, with 0 for every number.
+
+    >>> time_tile_fields()
+    ['time0.tiled', 'time0.steps', 'time0.width0']
+    """
+    return fields_of(f"{KIND}0", TimeTiles)
 
 
 @dataclass(slots=True)
