@@ -44,8 +44,8 @@ class Target:
     ``require``: raises NoDevice where this machine cannot run the target.
     ``architecture``: of the device that a call with such buffers and numbers runs on;
     without any, of the current one.
-    ``plan_fields``: names that the option ``plan`` may have for its passes, in which a 0
-    stands for any number; what no target has is refused.
+    ``plan_fields``: names that the option ``plan`` may have for its passes, in which
+    a 0 stands for any number; what no target has is refused.
 
     ``runs_launches``: hardware threads carry out ``gpu.launch``; elsewhere it becomes
     loops.
