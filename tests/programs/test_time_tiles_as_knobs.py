@@ -132,7 +132,7 @@ def test_what_the_planner_compares_is_on_offer() -> None:
     }
     assert values(STENCILS["plane"].schedules(threads=2)) == {
         "time0.tiled": {0, 1, 2},
-        "time0.steps": {0, 1, 2, 3},
+        "time0.steps": {0, 1, 2},
         "time0.width0": {0, 32},
         "time0.width1": {0, WIDTH - 2},
     }
@@ -193,7 +193,7 @@ def test_the_tiles_that_are_asked_for_are_made() -> None:
 @pytest.mark.parametrize(
     ("plan", "remedy"),
     [
-        ({"time0.steps": 5}, "It may be '1', '2', '3', '4', '6' or '8'"),
+        ({"time0.steps": 5}, "It may be 1, 2, 3, 4, 6, 8"),
         ({"time0.steps": 8, "time0.width0": 16}, "together"),
         ({"time1.steps": 4}, "time0.steps"),
         ({"time0.width1": 64}, "time0.width0"),
@@ -214,8 +214,10 @@ def test_options_that_leave_no_time_tiles_are_refused(options: dict[str, Any]) -
 
 
 def test_tiles_that_are_asked_for_and_not_proven_are_an_error(
-    monkeypatch: pytest.MonkeyPatch,
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
+    monkeypatch.setenv("GPUCODEGEN_CACHE_DIR", str(tmp_path))  # nothing is compiled yet
+
     def undecided(*_: object) -> None:
         raise errors.RaceFound(buffer="%A", witness="not decided within the limit")
 
@@ -250,20 +252,20 @@ def test_the_model_ranks_what_is_tried_and_the_default_comes_once() -> None:
     assert any(is_of_time_tiles(name) for name, n in last.items() if n)
     chosen = {**found.default, "time0.tiled": 1}
     assert found.space.objection(chosen) == "the compiler chooses it by itself"
-    tiles = {**found.default, "time0.steps": 4, "tile0": 8}
-    assert "without tile_sizes" in str(found.space.objection(tiles))
+    other = STENCILS["plane"].schedules(threads=2)
+    tiles = {**other.default, "time0.steps": 2, "tile0": 8}
+    assert "without tile_sizes" in str(other.space.objection(tiles))
 
 
 def test_tuning_tries_time_tiles() -> None:
-    stencil = STENCILS["plane"]
-    found = gcg.tune(stencil.text, "f", *stencil.arguments(), trials=6, threads=2)
+    given = STENCILS["line"].arguments()
+    found = gcg.tune(LINE, "f", *given, trials=5, threads=2)
     tried = [
         trial
         for trial in found.trials
         if any(n for name, n in trial.point.items() if is_of_time_tiles(name))
     ]
-    assert len(tried) >= 3
-    assert {trial.status for trial in tried} <= {Status.OK, Status.ILLEGAL}
+    assert [trial.status for trial in tried] == [Status.OK] * 4
 
 
 def test_a_winner_is_used_in_a_new_process(
@@ -307,5 +309,3 @@ def test_a_winner_is_used_in_a_new_process(
     a, b = np.random.default_rng(0).random((2, LENGTH))
     line(a, b)
     assert done.stdout.split("\n")[0] == f"{wish} {a.sum().hex()}"
-    told = str(gcg.explain(LINE))
-    assert "time0.steps=4" in told

@@ -71,7 +71,7 @@ class Knob:
         return self._chosen_anyway(asked)
 
     def _chosen_anyway(self, asked: Point) -> Objection | None:
-        """Why a point that asks for tiles of time loops only is the default, or None."""
+        """Why a point that asks only for time tiles is the default, or None."""
         menus = [menu for menu in self.menus if menu.untiled]
         names = {name for menu in menus for name in menu.names}
         if not asked or not asked.keys() <= names:
@@ -214,7 +214,8 @@ def loop_knob(menu: Menu) -> Knob:
     are meant.
 
     >>> points = {"tiled": 1}, {"tiled": 2, "steps": 4}, {"tiled": 2, "steps": 6}
-    >>> loop_knob(Menu((*points, {"tiled": 2, "steps": 8}), (7.0, 9.0, 8.0, 8.5))).values
+    >>> points = (*points, {"tiled": 2, "steps": 8})
+    >>> loop_knob(Menu(points, (7.0, 9.0, 8.0, 8.5))).values
     {'steps': (4, 0, 8, 6), 'tiled': (0, 2, 1)}
     """
     chosen = menu.points[menu.nearest({})]
