@@ -119,7 +119,8 @@ def _as_plan(
     sizes, threads = chosen.sizes, machine.threads
     while len(sizes) > 2 and sizes[-1] >= sweep.extents[len(sizes) - 2]:
         sizes = sizes[:-1]
-    return TimePlan(sizes, threads, least_steps(sizes[0], threads) if parallel else 0)
+    least = least_steps(chosen.steps, threads) if parallel else 0
+    return TimePlan(sizes, threads, least)
 
 
 def _last_long_enough(tiles: TimeTiles, sweep: Sweep, machine: Machine) -> bool:
