@@ -187,7 +187,7 @@ def test_the_tiles_that_are_asked_for_are_made() -> None:
     assert "%t_tile" in tiled
     assert tiled != mapped("line", steps=4, width0=16) != mapped("line", steps=2)
     assert mapped("plane", tiled=1).count("affine.for") == 3
-    assert mapped("plane", tiled=2) == mapped("plane")
+    assert mapped("plane", tiled=2) == mapped("plane") == mapped("plane", steps=0)
 
 
 @pytest.mark.parametrize(

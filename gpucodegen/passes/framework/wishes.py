@@ -13,9 +13,10 @@ from gpucodegen.tiling.machine.menu import Menu, Menus
 
 
 def wanted(name: str, plan: Sequence[int | str], *, keeps: bool) -> Menus:
-    """What a pass of this name is asked for.  Raises InvalidPassOption.
+    """What a pass of this name is asked for; 0 asks nothing.  Raises InvalidPassOption.
 
-    >>> wanted("map-gpu", ("stream.width", 4), keeps=False).wanted
+    >>> plan = "stream.width", 4, "stream.rows", 0
+    >>> wanted("map-gpu", plan, keeps=False).wanted
     {'stream.width': 4}
     """
     names, numbers = plan[::2], plan[1::2]
@@ -25,7 +26,8 @@ def wanted(name: str, plan: Sequence[int | str], *, keeps: bool) -> Menus:
             problem=f"option 'plan' cannot be {list(plan)}",
             hint="Give names and numbers in turn: plan=[stream.width,4]",
         )
-    return Menus(dict(zip(map(str, names), map(int, numbers), strict=True)), keeps)
+    pairs = zip(map(str, names), map(int, numbers), strict=True)
+    return Menus({field: number for field, number in pairs if number}, keeps)
 
 
 def not_on_offer(name: str, menus: Menus, owner: str) -> errors.InvalidPassOption:
