@@ -80,6 +80,21 @@ class Knob:
             return None
         return "the compiler chooses it by itself"
 
+    def schedule(self, point: Point) -> Identity:
+        """What a point is compiled to: its tiles of time loops, all else as it asks.
+
+        >>> plans = {"tiled": 1}, {"tiled": 2, "steps": 4}, {"tiled": 2, "steps": 6}
+        >>> knob = loop_knob(Menu(plans, (7.0, 9.0, 8.0)))
+        >>> knob.schedule({"tiled": 2}) == knob.schedule({"steps": 6})
+        True
+        """
+        found = dict(point)
+        for menu in self.menus:
+            if menu.untiled:
+                found |= dict.fromkeys(menu.names, 0)
+                found |= menu.points[menu.nearest(point)]
+        return identity(found)
+
     def clocks(self, point: Point) -> float | None:
         """What the model expects of a point, to be compared with that of others.
 

@@ -56,7 +56,7 @@ class Schedules:
         def objection(point: Point) -> object | None:
             return self.knob.objection(point) or self.objection(point)
 
-        return Space(self.knob.values, objection)
+        return Space(self.knob.values, objection, self.knob.schedule)
 
     def objection(self, point: Point) -> str | None:
         """Why a point is not tried: the caller does not want it, or it is illegal."""
