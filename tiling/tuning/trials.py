@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import Protocol
 
 from gpucodegen.tiling.tuning.space import Identity, Point, identity
-
 
 
 class Status(Enum):
