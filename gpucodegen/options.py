@@ -36,7 +36,8 @@ class Options:
     zeros leave the choice to the machine model.
     ``plan``: fields of the plans of GPU kernels by their names, as in
     ``{"stream.width": 4}``; what is left out is chosen by the model of the device.  On
-    the CPU orders of loops and fusions of nests, as in ``{"order0": 21}``.
+    the CPU orders of loops, fusions of nests and tiles of time loops, as in
+    ``{"order0": 21}`` or ``{"time0.steps": 8}``.  A name that no target has is refused.
     ``arch``: the architecture of the GPU whose own features kernels use, as "sm_90a".
     "" is that of the GPU that a call runs on; kernels for the emulated device then use
     what all have.

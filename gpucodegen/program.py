@@ -33,6 +33,7 @@ class Program:
         """Wrap a text or a module without errors; nothing is compiled yet."""
         if registry.check(options.target) != registry.AUTO:
             registry.find(options.target).sanitizes(options)
+        registry.check_plan(options.plan)
         self._source = source
         self.options = options
         self._functions: dict[str, Function] = {}

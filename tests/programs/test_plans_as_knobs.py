@@ -9,6 +9,7 @@ import pytest
 
 import gpucodegen as gcg
 from gpucodegen import errors
+from gpucodegen.compiling.targets.registry import check_plan
 from gpucodegen.passes.framework.base import run_pipeline
 from gpucodegen.passes.framework.pipeline_text import parse_pipeline
 from gpucodegen.tiling.machine.gpu.products.candidates import CANDIDATES
@@ -40,6 +41,7 @@ def test_each_kind_of_kernel_reports_the_fields_of_its_plans(name: str) -> None:
     assert knob.option == "plan"
     assert {field.partition(".")[0] for field in knob.values} == KINDS[name]
     assert all(0 in values for values in knob.values.values())
+    check_plan((field, 1) for field in knob.values)
 
 
 def test_the_candidates_of_the_planner_are_the_space() -> None:
@@ -93,7 +95,6 @@ def test_a_plan_is_an_option_of_the_pass_that_maps() -> None:
 
 REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     "value": ({"stream.width": 3}, "It may be 1, 2, 4"),
-    "name": ({"stream.widht": 4}, "stream.width"),
     "together": ({"stream.width": 1, "stream.columns": 2}, "It may be|together"),
 }
 
@@ -105,6 +106,31 @@ def test_a_plan_that_is_not_on_offer_is_an_error(case: str) -> None:
     made = gcg.compile(program.text, target="sim", plan=plan)
     with pytest.raises(errors.InvalidPassOption, match=remedy):
         made.f(*program.arguments())
+
+
+@pytest.mark.parametrize("target", ["cpu", "sim", "auto"])
+@pytest.mark.parametrize(
+    ("name", "near"),
+    [
+        ("stream.widht", "stream.width"),
+        ("tiem0", "time0.tiled"),
+        ("time0.stesp", "time0.steps"),
+        ("ordre3", "order0"),
+        ("qqq", "Fields are those of bulk"),
+    ],
+)
+def test_a_name_that_no_target_has_is_refused_with_near_ones(
+    name: str, near: str, target: str
+) -> None:
+    with pytest.raises(errors.InvalidOption, match=near):
+        gcg.compile(PROGRAMS["relu"].text, target=target, plan={name: 2})
+
+
+def test_the_cpu_allows_plans_of_a_gpu() -> None:
+    program = PROGRAMS["relu"]
+    given = program.arguments()
+    gcg.compile(program.text, target="cpu", plan={"stream.width": 2}).f(*given)
+    np.testing.assert_allclose(given[-1], program.expected())
 
 
 @pytest.mark.parametrize("plan", [{"stream.width": -1}, {"stream.width": "4"}, 7])

@@ -65,11 +65,30 @@ def _numbers(name: str, value: object) -> dict[str, int]:
             return {}
 
 
+def fields_of(kind: str, plan: type) -> list[str]:
+    """The names that `point_of` has for plans of a type, a 0 for the place in a tuple.
+
+    >>> from gpucodegen.tiling.machine.loops.time_cost import TimeTiles
+    >>> fields_of("time0", TimeTiles), fields_of("parts", int)
+    (['time0.tiled', 'time0.steps', 'time0.width0'], ['parts'])
+    """
+    if not is_dataclass(plan):
+        return [kind]
+    ends = {one.name: _END.get(str(one.type).partition(",")[0]) for one in fields(plan)}
+    return [f"{kind}.{name}{end}" for name, end in ends.items() if end is not None]
+
+
+_END = {"int": "", "bool": "", "tuple[bool": "", "tuple[int": "0"}
+"""What follows the name of a field, by the beginning of its type."""
+
+
 @dataclass(frozen=True, slots=True)
 class Menu:
     """The plans on offer for one kernel, with their estimated clocks.
 
     ``family``: what else kernels have in common whose plans compare, in words.
+    ``untiled``: of tiles of a time loop, the plan that has none; tile sizes are taken
+    to have it, too.
 
     >>> menu = Menu(({"a": 1, "b": 1}, {"a": 2, "b": 2}), (9.0, 5.0))
     >>> menu.nearest({}), menu.nearest({"a": 1}), menu.nearest({"a": 1, "b": 2})
@@ -81,11 +100,12 @@ class Menu:
     points: tuple[Point, ...]
     clocks: tuple[float, ...]
     family: str = ""
+    untiled: Point = field(default_factory=dict[str, int])
 
     @property
     def names(self) -> frozenset[str]:
         """What may be asked for."""
-        return frozenset(name for point in self.points for name in point)
+        return frozenset[str]().union(*self.points)
 
     def asked(self, point: Point) -> Point:
         """The part of a point that is about these plans."""
@@ -104,7 +124,7 @@ class Menu:
 
 def _apart(plan: Point, asked: Point) -> int:
     """How many of the numbers that are asked for a plan does not have."""
-    return sum(plan.get(name) != number for name, number in asked.items())
+    return len(asked.items() - plan.items())
 
 
 def _nearest(plans: Sequence[Point], asked: Point, cost: Callable[[int], Any]) -> int:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import prod
 
 from gpucodegen.tiling.machine.menu import Menu
@@ -17,7 +17,7 @@ from gpucodegen.tiling.machine.model import Machine
 from gpucodegen.tiling.machine.products.candidates import Tiling
 from gpucodegen.tiling.machine.products.problem import Problem
 from gpucodegen.tiling.machine.products.register_tile import candidates, tile_cycles
-from gpucodegen.tiling.tuning.space import REGISTER_TILE, Objection, Point
+from gpucodegen.tiling.tuning.space import REGISTER_TILE, Objection, Point, is_tile
 from gpucodegen.tiling.tuning.trials import Identity, identity
 
 K_BLOCKS = (64, 128, 256, 512, 1024)
@@ -66,7 +66,34 @@ class Knob:
             for name, size in asked.items()
             if name not in met and (name in on_menus or name not in self.values)
         ]
-        return f"no plan of the compiler has {' and '.join(unmet)}" if unmet else None
+        if unmet:
+            return f"no plan of the compiler has {' and '.join(unmet)}"
+        return self._chosen_anyway(asked)
+
+    def _chosen_anyway(self, asked: Point) -> Objection | None:
+        """Why a point that asks only for time tiles is the default, or None."""
+        menus = [menu for menu in self.menus if menu.untiled]
+        names = {name for menu in menus for name in menu.names}
+        if not asked or not asked.keys() <= names:
+            return None
+        if any(menu.nearest(asked) != menu.nearest({}) for menu in menus):
+            return None
+        return "the compiler chooses it by itself"
+
+    def schedule(self, point: Point) -> Identity:
+        """What a point is compiled to: its tiles of time loops, all else as it asks.
+
+        >>> plans = {"tiled": 1}, {"tiled": 2, "steps": 4}, {"tiled": 2, "steps": 6}
+        >>> knob = loop_knob(Menu(plans, (7.0, 9.0, 8.0)))
+        >>> knob.schedule({"tiled": 2}) == knob.schedule({"steps": 6})
+        True
+        """
+        found = dict(point)
+        for menu in self.menus:
+            if menu.untiled:
+                found |= dict.fromkeys(menu.names, 0)
+                found |= menu.points[menu.nearest(point)]
+        return identity(found)
 
     def clocks(self, point: Point) -> float | None:
         """What the model expects of a point, to be compared with that of others.
@@ -75,7 +102,7 @@ class Knob:
         """
         if not self.menus:
             return None
-        return sum(menu.clocks[menu.nearest(point)] for menu in self.menus)
+        return sum(menu.clocks[_nearest(menu, point)] for menu in self.menus)
 
     def features(self, point: Point) -> dict[str, float]:
         """What a point chooses, by name: its plans, each by its share of the clocks.
@@ -85,7 +112,7 @@ class Knob:
         >>> knob.features({"rows": 0, "k_block": 64})
         {'f32: rows=6': 1.0, 'k_block=64': 1.0}
         """
-        plans = [(menu, menu.nearest(point)) for menu in self.menus]
+        plans = [(menu, _nearest(menu, point)) for menu in self.menus]
         total = sum(menu.clocks[n] for menu, n in plans) or 1.0
         on_menus = {name for menu in self.menus for name in menu.names}
         found: defaultdict[str, float] = defaultdict(float)
@@ -108,9 +135,9 @@ class Knob:
         """
         found: dict[Identity, tuple[float, Point]] = {}
         for menu in self.menus:
-            best = menu.nearest({})
+            best, short = menu.nearest({}), _by_one_field(menu) if menu.untiled else {}
             for n, clocks in enumerate(menu.clocks):
-                point = self._point(menu.points[n])
+                point = self._point(short.get(n, menu.points[n]))
                 if n != best and any(point.values()):
                     more = clocks - menu.clocks[best]
                     found.setdefault(identity(point), (more, point))
@@ -122,6 +149,26 @@ class Knob:
         """A plan's values; what no value stands for is the compiler's choice anyway."""
         every = self.values.items()
         return {name: n if (n := plan.get(name, 0)) in v else 0 for name, v in every}
+
+
+def _nearest(menu: Menu, point: Point) -> int:
+    """The number of the plan that a point has, which may ask for tile sizes instead."""
+    is_tiled = menu.untiled and any(n and is_tile(name) for name, n in point.items())
+    return menu.nearest(menu.untiled if is_tiled else point)
+
+
+def _by_one_field(menu: Menu) -> dict[int, Point]:
+    """The plans that one field tells apart, by their numbers.
+
+    >>> plans = {"a": 1, "b": 2}, {"a": 2, "b": 2}, {"a": 2, "b": 4}
+    >>> _by_one_field(Menu(plans, (7.0, 8.0, 9.0)))
+    {0: {'a': 1}, 1: {'a': 2}, 2: {'b': 4}}
+    """
+    every = dict.fromkeys(pair for point in menu.points for pair in point.items())
+    found: dict[int, Point] = {}
+    for name, size in every:
+        found.setdefault(menu.nearest({name: size}), {name: size})
+    return found
 
 
 NOTHING = Knob("", {}, {})
@@ -172,6 +219,29 @@ def menu_knob(menu: Menu) -> Knob:
         for name in sorted(menu.names)
     }
     return Knob("plan", values, {}, (menu,))
+
+
+def loop_knob(menu: Menu) -> Knob:
+    """The tiles of a time loop on the CPU, or none.
+
+    The compiler's choice, 0, stands next to what is most like it, so that a search
+    begins there; its own values come last.  Where it makes no tiles, the cheapest ones
+    are meant.
+
+    >>> points = {"tiled": 1}, {"tiled": 2, "steps": 4}, {"tiled": 2, "steps": 6}
+    >>> points = (*points, {"tiled": 2, "steps": 8})
+    >>> loop_knob(Menu(points, (7.0, 9.0, 8.0, 8.5))).values
+    {'steps': (4, 0, 8, 6), 'tiled': (0, 2, 1)}
+    """
+    chosen = menu.points[menu.nearest({})]
+    values: dict[str, tuple[int, ...]] = {}
+    for name in sorted(menu.names):
+        having = [n for n, point in enumerate(menu.points) if name in point]
+        cheapest = menu.points[min(having, key=menu.clocks.__getitem__)]
+        own = chosen.get(name) or cheapest[name]
+        values[name] = (*_around(own, {menu.points[n][name] for n in having}), own)
+    plain = min(menu.points, key=len)
+    return Knob(LOOPS, values, {}, (replace(menu, untiled=plain),))
 
 
 def _around(chosen: int, sizes: set[int]) -> tuple[int, ...]:

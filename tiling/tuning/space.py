@@ -6,7 +6,7 @@ random members. A point is a plain mapping from dimension to value.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 from math import prod
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 Point: TypeAlias = Mapping[str, int]
 Objection: TypeAlias = object
+Identity: TypeAlias = tuple[tuple[str, int], ...]
 
 REGISTER_TILE = ("rows", "columns", "k_block")
 """Sizes of a contraction on the CPU: of the result in registers, and of the steps."""
@@ -29,6 +30,24 @@ def no_objection(point: Point) -> Objection | None:
     True
     """
     del point
+
+
+def identity(point: Mapping[str, int]) -> Identity:
+    """A point as a key.
+
+    >>> identity({"j": 8, "i": 4})
+    (('i', 4), ('j', 8))
+    """
+    return tuple(sorted(point.items()))
+
+
+def is_tile(name: str) -> bool:
+    """Whether a size is one of the tile of a nest.
+
+    >>> is_tile("tile12"), is_tile("product.tile_rows")
+    (True, False)
+    """
+    return name.startswith("tile") and name[4:].isdigit()
 
 
 def shown(point: Point) -> str:
@@ -45,6 +64,7 @@ class Space:
     """All combinations of the dimensions' values to which ``objection`` gives None.
 
     ``objection`` tells why a point is illegal: a text, a `Refusal`, anything printable.
+    ``schedule``: a key of what a point compiles to, where several may be the same.
 
     >>> space = Space({"i": (8, 16, 32), "j": (16, 32)})
     >>> space.size
@@ -55,6 +75,7 @@ class Space:
 
     dimensions: Mapping[str, Sequence[int]]
     objection: Callable[[Point], Objection | None] = no_objection
+    schedule: Callable[[Point], Hashable] = identity
 
     @property
     def size(self) -> int:

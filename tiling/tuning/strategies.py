@@ -8,6 +8,7 @@ further idea.
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterator, Sequence
+from dataclasses import dataclass, field
 from itertools import islice
 from random import Random
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -61,25 +62,39 @@ def local_search(
     The starts are the seeds, then random legal points.  Neighbours are tried in the
     order of what a ``model`` expects of them, those of which it expects the same in
     random order; ``width`` at the same time, and the best that improves is moved to.
+    Of points that are one schedule, the first is tried.
     """
     random = Random(seed)  # noqa: S311  (repeatable, not secret)
-    known: set[Identity] = set()
-    for start in _starts(space, seeds, random, known):
-        (here,) = yield _noted([start], known)
+    seen = _Seen(space)
+    for start in _starts(space, seeds, random, seen):
+        (here,) = yield seen.first_of([start])
         while here is not None and here.seconds is not None:
             neighbours = list(space.neighbours(here.point))
             random.shuffle(neighbours)
             if model is not None:
                 neighbours.sort(key=lambda point: model(point) or 0.0)
-            here = yield from _better(here.seconds, neighbours, known, width)
+            here = yield from _better(here.seconds, neighbours, seen, width)
+
+
+@dataclass(frozen=True, slots=True)
+class _Seen:
+    """The first point of each schedule that was asked for."""
+
+    space: Space
+    points: dict[object, Point] = field(default_factory=dict[object, "Point"])
+
+    def first_of(self, points: Sequence[Point]) -> list[Point]:
+        """These points, or earlier ones that are the same schedules."""
+        found = self.points
+        return [found.setdefault(self.space.schedule(p), p) for p in points]
 
 
 def _better(
-    seconds: float, neighbours: Sequence[Point], known: set[Identity], width: int
+    seconds: float, neighbours: Sequence[Point], seen: _Seen, width: int
 ) -> Generator[Sequence[Point], Sequence[Trial | None], Trial | None]:
     rest = iter(neighbours)
     while group := list(islice(rest, width)):
-        trials = yield _noted(group, known)
+        trials = yield seen.first_of(group)
         timed = [(t.seconds, n) for n, t in enumerate(trials) if t and t.seconds]
         if timed and min(timed)[0] < seconds:
             return trials[min(timed)[1]]
@@ -87,7 +102,7 @@ def _better(
 
 
 def _starts(
-    space: Space, seeds: Sequence[Point], random: Random, known: set[Identity]
+    space: Space, seeds: Sequence[Point], random: Random, seen: _Seen
 ) -> Iterator[Point]:
     """All seeds, then random legal points until too many in a row are known."""
     yield from seeds
@@ -96,7 +111,7 @@ def _starts(
         point = space.sample(random)
         if point is None:
             return
-        repeated = repeated + 1 if identity(point) in known else 0
+        repeated = repeated + 1 if space.schedule(point) in seen.points else 0
         yield point
 
 

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import Protocol, TypeAlias
+from typing import Protocol
 
-from gpucodegen.tiling.tuning.space import Point
-
-Identity: TypeAlias = tuple[tuple[str, int], ...]
+from gpucodegen.tiling.tuning.space import Identity, Point, identity
 
 
 class Status(Enum):
@@ -132,12 +129,3 @@ class Notebook:
         trial = self.recall(point)
         if trial is not None and trial.seconds is None:
             del self.trials[identity(point)]
-
-
-def identity(point: Mapping[str, int]) -> Identity:
-    """A point as a key.
-
-    >>> identity({"j": 8, "i": 4})
-    (('i', 4), ('j', 8))
-    """
-    return tuple(sorted(point.items()))

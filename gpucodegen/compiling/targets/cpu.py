@@ -43,12 +43,21 @@ def assembly(spec: KernelSpec) -> str:
     return text_of(spec)
 
 
+def plan_fields() -> Sequence[str]:
+    """Orders, fusions and time tiles."""
+    from gpucodegen.passes.loops.order.asked import FIELDS
+    from gpucodegen.passes.loops.tiling.asked_tiles import time_tile_fields
+
+    return (*FIELDS, *time_tile_fields())
+
+
 CPU = Target(
     "cpu",
     passes,
     emission,
     engine,
     assembly,
+    plan_fields=plan_fields,
     guards_accesses=True,
     repeats_calls=True,
 )

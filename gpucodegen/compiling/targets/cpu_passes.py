@@ -16,6 +16,7 @@ from gpucodegen.passes.loops.iterations.coalesce import Coalesce
 from gpucodegen.passes.loops.order.asked import is_asked
 from gpucodegen.passes.loops.order.improve_locality import ImproveLocality
 from gpucodegen.passes.loops.scatter.partial_updates import PartialUpdates
+from gpucodegen.passes.loops.tiling.asked_tiles import is_of_time_tiles
 from gpucodegen.passes.loops.tiling.tile import Tile
 from gpucodegen.passes.loops.tiling.wavefront import Wavefront
 from gpucodegen.passes.prepare.affine.mem2reg import Mem2Reg
@@ -69,9 +70,21 @@ def _order(options: Options, threads: int) -> list[ModulePass]:
 
 def _time_tiles(options: Options, host: Cpu, threads: int) -> list[ModulePass]:
     """Wavefronts of tiles over time loops, unless the caller chose tiles."""
+    plan = [pair for pair in options.plan if is_of_time_tiles(pair[0])]
+    if plan and (options.tile_sizes or not options.time_tiles):
+        hint = "Ask for time tiles without tile_sizes and time_tiles=False"
+        raise errors.InvalidOption(name="plan", value=dict(plan), hint=hint)
     if not options.time_tiles or options.tile_sizes:
         return []
-    return [Wavefront((), 0, threads, host.caches.second, host.caches.shared)]
+    return [
+        Wavefront(
+            threads=threads,
+            cache=host.caches.second,
+            shared=host.caches.shared,
+            plan=tuple(item for pair in plan for item in pair),
+            strict=not options.tuned,
+        )
+    ]
 
 
 def _register_tiles(options: Options, host: Cpu, threads: int) -> ModulePass:

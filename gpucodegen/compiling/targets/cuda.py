@@ -65,6 +65,13 @@ def architecture(values: Sequence[Any]) -> str:
     return "" if gpu is None else own_architecture(gpu.compute_capability)
 
 
+def plan_fields() -> Sequence[str]:
+    """Those of the plans of kernels."""
+    from gpucodegen.passes.gpu.plan_fields import plan_fields as of_kernels
+
+    return of_kernels()
+
+
 CUDA = Target(
     "cuda",
     passes,
@@ -73,6 +80,7 @@ CUDA = Target(
     assembly,
     require,
     architecture,
+    plan_fields,
     runs_launches=True,
     has_own_memory=True,
     repeats_calls=True,

@@ -21,6 +21,11 @@ def always() -> None:
     """Nothing is needed."""
 
 
+def none() -> Sequence[str]:
+    """No plan is chosen."""
+    return ()
+
+
 def unknown(values: Sequence[Any]) -> str:
     """No architecture: kernels use what all devices of the target have."""
     del values
@@ -39,6 +44,8 @@ class Target:
     ``require``: raises NoDevice where this machine cannot run the target.
     ``architecture``: of the device that a call with such buffers and numbers runs on;
     without any, of the current one.
+    ``plan_fields``: names that the option ``plan`` may have for its passes, in which
+    a 0 stands for any number; what no target has is refused.
 
     ``runs_launches``: hardware threads carry out ``gpu.launch``; elsewhere it becomes
     loops.
@@ -66,6 +73,7 @@ class Target:
     assembly: Callable[[KernelSpec], str]
     require: Callable[[], None] = always
     architecture: Callable[[Sequence[Any]], str] = unknown
+    plan_fields: Callable[[], Sequence[str]] = none
     runs_launches: bool = False
     guards_accesses: bool = False
     has_own_memory: bool = False

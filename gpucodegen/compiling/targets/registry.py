@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 
 from gpucodegen import errors
@@ -66,6 +67,26 @@ def check(name: str) -> str:
     if name not in choices():
         raise _unknown(name)
     return name
+
+
+def check_plan(plan: Iterable[tuple[str, int]]) -> None:
+    """Raise InvalidOption for a field of a plan that no target has.
+
+    What another target has is allowed: a program may run on several.
+
+    >>> check_plan([("stream.width", 4), ("order12", 21)])
+    """
+    pairs = dict(plan)
+    if not pairs:
+        return
+    known = {name for one in _KNOWN.values() for name in one.plan_fields()}
+    for name in pairs:
+        alike = re.sub(r"\d+", "0", name)
+        if alike not in known:
+            kinds = ", ".join(sorted({field.partition(".")[0] for field in known}))
+            otherwise = f"Fields are those of {kinds}; `gpucodegen tune` lists them"
+            hint = errors.did_you_mean(alike, known, otherwise, cutoff=0.5)
+            raise errors.InvalidOption(name="plan", value=pairs, hint=hint.rstrip("?."))
 
 
 def chosen(name: str, on_device: Iterable[bool]) -> Target:

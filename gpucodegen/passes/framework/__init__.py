@@ -11,6 +11,7 @@
 - `operation_list`: an open list of operations
 - `builder`: operations of kernels
 - `vector_builder`: operations on vectors
+- `wishes`: plans that a pass is asked for
 """
 
 from __future__ import annotations

@@ -11,6 +11,7 @@
 - `collectives`: reductions among threads as shuffles
 - `expose_parallelism`: nests in the order that a GPU finishes soonest
 - `map_gpu`: all nests of every function
+- `plan_fields`: the names of what may be asked of their plans
 """
 
 from __future__ import annotations

@@ -19,6 +19,7 @@ from gpucodegen.passes.framework.functions import (
     users,
     with_blocks,
 )
+from gpucodegen.passes.framework.wishes import not_on_offer, wanted
 from gpucodegen.passes.gpu.gpu_mapper import GpuMapper
 from gpucodegen.passes.gpu.launches.gpu_launch import CONTAINER, gpu_module
 from gpucodegen.passes.prepare.affine.dead_code import without_dead_code
@@ -29,7 +30,7 @@ from gpucodegen.tiling.machine.gpu.products.candidates import (
     WarpTiles,
 )
 from gpucodegen.tiling.machine.gpu.teams import StepTeam
-from gpucodegen.tiling.machine.menu import Menu, Menus
+from gpucodegen.tiling.machine.menu import Menus
 from gpucodegen.tiling.tuning.knobs import Knob, menu_knob
 
 
@@ -77,7 +78,7 @@ class MapGpu(ModulePass):
         menus = self._wanted(keeps=self.strict and bool(self.plan))
         made = self._mapped(module, menus)
         if self.strict and menus.unmet:
-            raise _not_on_offer(menus)
+            raise not_on_offer(self.name, menus, "kernel of the program has a plan")
         return made
 
     def knobs(self, module: Module) -> Sequence[Knob]:
@@ -87,14 +88,7 @@ class MapGpu(ModulePass):
         return list(map(menu_knob, menus.kept))
 
     def _wanted(self, *, keeps: bool) -> Menus:
-        names, numbers = self.plan[::2], self.plan[1::2]
-        if len(names) != len(numbers) or not all(isinstance(n, int) for n in numbers):
-            raise errors.InvalidPassOption(
-                name=self.name,
-                problem=f"option 'plan' cannot be {list(self.plan)}",
-                hint="Give names and numbers in turn: plan=[stream.width,4]",
-            )
-        return Menus(dict(zip(map(str, names), map(int, numbers), strict=True)), keeps)
+        return wanted(self.name, self.plan, keeps=keeps)
 
     def _mapped(self, module: Module, menus: Menus) -> Module:
         """The module of kernels, whose plans are of the menus.
@@ -132,28 +126,6 @@ class MapGpu(ModulePass):
         if not kernels:
             return mapped
         return Module(mapped.operation.with_attribute(CONTAINER, UnitAttr()))
-
-
-def _not_on_offer(menus: Menus) -> errors.InvalidPassOption:
-    """The error for what no kernel has, with what there is instead."""
-    name, number = next(iter(menus.unmet.items()))
-    known = {n for menu in menus.kept for n in menu.names}
-    values = sorted({v for menu in menus.kept for v in _values(menu, name)})
-    instead = f"It may be {errors.one_of(list(map(str, values)))}"
-    if number in values:
-        instead = f"No plan has it together with all else in {dict(menus.wanted)}"
-    elif not values:
-        fields = ", ".join(sorted(known)) or "none"
-        instead = errors.did_you_mean(name, sorted(known), f"Fields: {fields}")
-    return errors.InvalidPassOption(
-        name=MapGpu.name,
-        problem=f"no kernel of the program has a plan with {name}={number}",
-        hint=instead.rstrip("?."),
-    )
-
-
-def _values(menu: Menu, name: str) -> set[int]:
-    return {point[name] for point in menu.points if name in point}
 
 
 def _tiles(

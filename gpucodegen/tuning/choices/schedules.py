@@ -8,35 +8,27 @@ point.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from operator import index, itemgetter
 from typing import TYPE_CHECKING, Any
 from warnings import catch_warnings, simplefilter
 
 from gpucodegen import errors
 from gpucodegen.compiling.targets.registry import find
-from gpucodegen.compiling.winners import Point, with_point
-from gpucodegen.options import Options
+from gpucodegen.compiling.winners import Point
 from gpucodegen.passes.loops.order.asked import is_asked
+from gpucodegen.passes.loops.tiling.asked_tiles import is_of_time_tiles
 from gpucodegen.runtime.host.parameters import alignments, specialized
 from gpucodegen.tiling.tuning.correction import Correction
+from gpucodegen.tuning.choices.legality import Legality, Passes
 
 if TYPE_CHECKING:
-    from gpucodegen.compiling.lowering import Key
     from gpucodegen.dialects.builtin import Module
-    from gpucodegen.passes.framework.base import ModulePass
     from gpucodegen.program import Program
     from gpucodegen.tiling.tuning.knobs import Knob
     from gpucodegen.tiling.tuning.space import Space
 
 
-ORDERING = "tile", "improve-locality"
-"""Passes that carry out tile sizes, or orders and fusions of loops."""
-REFUSALS = (
-    errors.IllegalTransformation,
-    errors.InvalidOption,
-    errors.InvalidPassOption,
-)
 PRUNED = 2.0
 """Times the default's clocks by the model beyond which a schedule is not tried."""
 
@@ -64,7 +56,7 @@ class Schedules:
         def objection(point: Point) -> object | None:
             return self.knob.objection(point) or self.objection(point)
 
-        return Space(self.knob.values, objection)
+        return Space(self.knob.values, objection, self.knob.schedule)
 
     def objection(self, point: Point) -> str | None:
         """Why a point is not tried: the caller does not want it, or it is illegal."""
@@ -106,7 +98,7 @@ class Schedules:
         names = list(self.knob.values)
         try:
             if not isinstance(sizes, Mapping):
-                names = [name for name in names if not is_asked(name)]
+                names = [name for name in names if not _is_of_a_plan(name)]
                 extra = [f"tile{depth}" for depth in range(len(names), len(sizes))]
                 names += [] if self.knob.option == "register_tile" else extra
                 sizes = dict(zip(names[: len(sizes)], sizes, strict=True))
@@ -120,6 +112,11 @@ class Schedules:
         return {**self.default, **given}
 
 
+def _is_of_a_plan(name: str) -> bool:
+    """Whether a value of the CPU stands beside tile sizes."""
+    return is_asked(name) or is_of_time_tiles(name)
+
+
 def schedules(program: Program, name: str, arguments: Sequence[Any]) -> Schedules:
     """What can be tuned in a function called with these arguments."""
     from gpucodegen.tiling.tuning.knobs import joined
@@ -131,26 +128,12 @@ def schedules(program: Program, name: str, arguments: Sequence[Any]) -> Schedule
         raise errors.InvalidOption(name="target", value=target, hint=hint)
     types = specialized(function.view.type.inputs, known)
     options = find(target).settled(function.options)
-    mapping = _Mapping((target, types, alignments(known)), options)
+    mapping = Passes((target, types, alignments(known)), options)
     with catch_warnings():
         simplefilter("ignore")  # compiling tells them
         module = mapping.front(program.module, name)
-        tiled = replace(options, tile_sizes=(1,))
-        before_tiling = mapping.before(module, tiled)
-        found = [*mapping.knobs(module), *mapping.ordering(tiled).knobs(before_tiling)]
-    before_order: list[Module] = []
-
-    def refusal(point: Point) -> str | None:
-        asked = with_point(options, point)
-        if asked.tile_sizes:
-            return mapping.refusal(before_tiling, asked)
-        if not any(is_asked(field) for field, _ in asked.plan):
-            return None
-        if not before_order:
-            before_order.append(mapping.before(module, asked))
-        return mapping.refusal(before_order[0], asked)
-
-    return Schedules(joined(found), refusal)
+        found = mapping.knobs(module)
+    return Schedules(joined(found), Legality(mapping, module).refusal)
 
 
 def affine_nests(program: Program, name: str, arguments: Sequence[Any]) -> Module:
@@ -159,64 +142,7 @@ def affine_nests(program: Program, name: str, arguments: Sequence[Any]) -> Modul
     target, known = function.key_for(tuple(arguments))
     types = specialized(function.view.type.inputs, known)
     options = find(target).settled(function.options)
-    mapping = _Mapping((target, types, alignments(known)), options)
+    mapping = Passes((target, types, alignments(known)), options)
     with catch_warnings():
         simplefilter("ignore")  # compiling tells them
         return mapping.front(program.module, name)
-
-
-@dataclass(frozen=True, slots=True)
-class _Mapping:
-    """The passes that compile a function for a target and argument types."""
-
-    key: Key
-    options: Options
-
-    def front(self, module: Module, name: str) -> Module:
-        """The affine nests of a function."""
-        from gpucodegen.compiling.pipeline import front_passes
-        from gpucodegen.passes.framework.base import run_pipeline
-        from gpucodegen.passes.framework.reachable import reachable
-
-        _, types, aligned = self.key
-        passes = front_passes(name, types, self.options.handlers, alignments=aligned)
-        return run_pipeline(reachable(module, name), passes, verify=False)
-
-    def passes(self, options: Options) -> list[ModulePass]:
-        """Those that map the nests."""
-        from gpucodegen.compiling.pipeline import mapping_passes
-
-        return mapping_passes(self.key[0], replace(options, verify=False))
-
-    def knobs(self, module: Module) -> list[Knob]:
-        """What the passes report of the nests that they map in ways of their own."""
-        found: list[Knob] = []
-        for pass_ in self.passes(replace(self.options, tile_sizes=())):
-            found += pass_.knobs(module)
-            module = pass_.apply(module)
-        return found
-
-    def before(self, module: Module, options: Options) -> Module:
-        """The nests as the pass sees them that tiles or orders them."""
-        from gpucodegen.passes.framework.base import run_pipeline
-
-        passes = self.passes(options)
-        return run_pipeline(module, passes[: _ordering(passes)], verify=False)
-
-    def ordering(self, options: Options) -> ModulePass:
-        """The pass that tiles or orders them."""
-        passes = self.passes(options)
-        return passes[_ordering(passes)]
-
-    def refusal(self, module: Module, options: Options) -> str | None:
-        """Why compiling with such tiles, orders or fusions fails, or None."""
-        try:
-            self.ordering(options).apply(module)
-        except REFUSALS as refused:
-            return refused.message
-        return None
-
-
-def _ordering(passes: Sequence[ModulePass]) -> int:
-    """The number of the pass that carries out tile sizes, orders and fusions."""
-    return next(n for n, one in enumerate(passes) if one.name in ORDERING)

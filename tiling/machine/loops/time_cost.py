@@ -31,6 +31,27 @@ class TimePlan:
 
 
 @dataclass(frozen=True, slots=True)
+class TimeTiles:
+    """What may be chosen for a time loop: tiles, or none.
+
+    ``steps`` of time in a tile, and its ``width`` along each axis of space.
+    """
+
+    tiled: bool
+    steps: int = 0
+    width: tuple[int, ...] = ()
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """Those of every loop, the time loop's first."""
+        return (self.steps, *self.width)
+
+
+PLAIN = TimeTiles(tiled=False)
+"""Each step sweeps over all cells."""
+
+
+@dataclass(frozen=True, slots=True)
 class Sweep:
     """A time loop around space: extents of the space, and its skew by each of them.
 

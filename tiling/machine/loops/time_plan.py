@@ -1,25 +1,31 @@
 """Which time loops to tile on a CPU, and into tiles of which sizes.
 
 Comes in: a `UnitNest`, its `SkewedBand` and the machine. Goes out: a plan for
-`wavefront`, or None where the loops had better stay as they are. Sizes are searched
-with `time_cost`.
+`wavefront`, or None where the loops had better stay as they are. What `time_cost` tells
+of the candidates decides, or whoever is given the choice among them.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import product
-from math import inf, prod
+from math import prod
+from statistics import fmean
 
+from gpucodegen.tiling.machine.facts import MEMORY
 from gpucodegen.tiling.machine.loops.time_cost import (
+    PLAIN,
+    USUAL_STEPS,
     Sweep,
     TimePlan,
+    TimeTiles,
     least_steps,
     time_cost,
     untiled_cost,
 )
 from gpucodegen.tiling.machine.loops.vector_plan import MOST_ACCESSES
+from gpucodegen.tiling.machine.menu import Choose, least
 from gpucodegen.tiling.machine.model import Level, Machine
 from gpucodegen.tiling.proof.loops import LoopKind, loop_verdicts
 from gpucodegen.tiling.schedule.schedule import UnitNest
@@ -41,55 +47,92 @@ those of the cells that are read."""
 
 
 def plan_time_tiles(
-    nest: UnitNest, band: SkewedBand, element_bytes: Mapping[str, int], machine: Machine
+    nest: UnitNest,
+    band: SkewedBand,
+    element_bytes: Mapping[str, int],
+    machine: Machine,
+    choose: Choose = least,
 ) -> TimePlan | None:
     """Sizes for a nest; ``element_bytes`` per array.
 
     A nest with parallel loops is tiled if its sweeps do not fit the caches and reach
     their neighbours, so that waves of tiles reuse what they load; one without is tiled
-    for its parallelism alone.
+    for its parallelism alone.  ``choose`` may take other tiles, or none; it is not
+    asked where no tiles are possible, or where the steps of a nest with parallel loops
+    do not reach their neighbours.
     """
-    steps, *extents = _extents(nest)
-    if not extents or None in extents:
-        return None
+    sweep = _sweep(nest, band, element_bytes)
     inner = loop_verdicts(nest.model, nest.dependences)[1:]
     parallel = any(verdict.kind is LoopKind.PARALLEL for verdict in inner)
-    known = tuple(extent for extent in extents if extent is not None)
-    bytes_per_point = _bytes_per_point(nest, element_bytes, len(extents))
-    slopes = tuple(row[0] for row in band.factors[1:])
-    sweep = Sweep(known, slopes, bytes_per_point, steps)
-    reuse = band.skewed and not machine.fits(
-        prod(known) * bytes_per_point // machine.threads, Level.SECOND
-    )
-    if parallel and (not reuse or _computes_long(nest)):
+    if sweep is None or (parallel and not band.skewed):
+        return None
+    pays = not parallel or (_outgrows(sweep, machine) and not _computes_long(nest))
+    if choose is least and not pays:
         return None
     rows = DIAGONAL_ROWS if runs_diagonally(nest) else WIDTHS
-    limit = WORTH * untiled_cost(sweep, machine) if parallel else inf
-    sizes = _best(sweep, machine, rows, limit)
-    if sizes is None:
+    tiles = [
+        tiles
+        for tiles in _candidates(sweep, machine, rows)
+        if not parallel or _last_long_enough(tiles, sweep, machine)
+    ]
+    if not tiles:
         return None
-    least = least_steps(sizes[0], machine.threads)
-    return TimePlan(sizes, machine.threads, least if parallel else 0)
+    costs = _costs(sweep, machine, tiles, parallel=parallel, pays=pays)
+    chosen = choose(costs, costs.__getitem__)
+    return _as_plan(chosen, sweep, machine, parallel=parallel)
 
 
-def _best(
-    sweep: Sweep, machine: Machine, rows: tuple[int, ...], limit: float
-) -> tuple[int, ...] | None:
-    """The cheapest sizes below a limit, without those that cut nothing at the end."""
-    best: tuple[int, ...] | None = None
-    for sizes in _candidates(sweep, machine, rows):
-        cost = time_cost(sweep, sizes, machine)
-        if cost < limit:
-            best, limit = sizes, cost
-    while best and len(best) > 2 and best[-1] >= sweep.extents[len(best) - 2]:
-        best = best[:-1]
-    return best
+def _costs(
+    sweep: Sweep,
+    machine: Machine,
+    tiles: Sequence[TimeTiles],
+    *,
+    parallel: bool,
+    pays: bool,
+) -> dict[TimeTiles, float]:
+    """Cache lines that a thread moves in the time of each choice, the default's least.
+
+    Where plain loops stay although the model expects more of tiles, all tiles are taken
+    to be dearer than it says, by the same factor.  Plain loops of which none is
+    parallel run on one thread.
+    """
+    whole = prod(sweep.extents) * (sweep.steps or fmean(USUAL_STEPS)) / MEMORY.line
+    tiled = {one: whole * time_cost(sweep, one.sizes, machine) for one in tiles}
+    best, plain = min(tiled.values()), whole * untiled_cost(sweep, machine)
+    if not parallel:
+        return {**tiled, PLAIN: max(machine.threads * plain, best)}
+    if pays:
+        return {PLAIN: plain, **{one: cost / WORTH for one, cost in tiled.items()}}
+    dearer = max(1 / WORTH, plain / best)
+    return {
+        PLAIN: plain,
+        **{one: max(plain, dearer * cost) for one, cost in tiled.items()},
+    }
+
+
+def _as_plan(
+    chosen: TimeTiles, sweep: Sweep, machine: Machine, *, parallel: bool
+) -> TimePlan | None:
+    """Sizes without those that cut nothing at the end."""
+    if not chosen.tiled:
+        return None
+    sizes, threads = chosen.sizes, machine.threads
+    while len(sizes) > 2 and sizes[-1] >= sweep.extents[len(sizes) - 2]:
+        sizes = sizes[:-1]
+    least = least_steps(chosen.steps, threads) if parallel else 0
+    return TimePlan(sizes, threads, least)
+
+
+def _last_long_enough(tiles: TimeTiles, sweep: Sweep, machine: Machine) -> bool:
+    """Whether a time loop of known duration gives every chain a tile."""
+    least = least_steps(tiles.steps, machine.threads)
+    return sweep.steps is None or sweep.steps >= least
 
 
 def _candidates(
     sweep: Sweep, machine: Machine, rows: tuple[int, ...]
-) -> Iterator[tuple[int, ...]]:
-    """Sizes of every loop that fit the cache and give each thread a tile.
+) -> Iterator[TimeTiles]:
+    """Tiles that fit the cache, of which there is one for each thread.
 
     At most three loops are cut: the proofs about more take too long.
     """
@@ -100,12 +143,32 @@ def _candidates(
         [w for w in (ROW_WIDTHS if at == last else WIDTHS) if w < extent] + [extent]
         for at, extent in enumerate(others)
     ]
-    for sizes in product(steps, rows, *cuts):
-        if sum(w < extent for w, extent in zip(sizes[2:], others, strict=True)) > 1:
+    for time, row, *width in product(steps, rows, *cuts):
+        if sum(w < extent for w, extent in zip(width, others, strict=True)) > 1:
             continue
-        chained = (sizes[1] + sweep.slopes[0] * sizes[0]) * machine.threads <= first
-        if chained and machine.fits(sweep.footprint(sizes), Level.SECOND):
-            yield sizes
+        tiles = TimeTiles(tiled=True, steps=time, width=(row, *width))
+        chained = (row + sweep.slopes[0] * time) * machine.threads <= first
+        if chained and machine.fits(sweep.footprint(tiles.sizes), Level.SECOND):
+            yield tiles
+
+
+def _sweep(
+    nest: UnitNest, band: SkewedBand, element_bytes: Mapping[str, int]
+) -> Sweep | None:
+    """The time loop around its space; None where an extent of space is unknown."""
+    steps, *extents = _extents(nest)
+    known = tuple(extent for extent in extents if extent is not None)
+    if not extents or len(known) < len(extents):
+        return None
+    bytes_per_point = _bytes_per_point(nest, element_bytes, len(extents))
+    slopes = tuple(row[0] for row in band.factors[1:])
+    return Sweep(known, slopes, bytes_per_point, steps)
+
+
+def _outgrows(sweep: Sweep, machine: Machine) -> bool:
+    """Whether the sweep of a thread does not stay in its cache until the next one."""
+    own = prod(sweep.extents) * sweep.bytes_per_point // machine.threads
+    return not machine.fits(own, Level.SECOND)
 
 
 def _extents(nest: UnitNest) -> list[int | None]:

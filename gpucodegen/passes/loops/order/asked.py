@@ -18,6 +18,8 @@ APART, TOGETHER = 1, 2
 FEW = 3
 """Loops that may come in any order; of more, one goes innermost or outermost."""
 _NAME = re.compile(r"(order|fusion)(\d+)")
+FIELDS = "order0", "fusion0"
+"""What may be asked for, with 0 for the number of a nest."""
 Order = tuple[int, ...]
 """Positions of loops in a nest, the one that runs outermost first."""
 

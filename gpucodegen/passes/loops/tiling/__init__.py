@@ -3,6 +3,7 @@
 - `tiled_nest`: tiles of a perfect nest
 - `tile`: one band
 - `tile_bands`: all bands
+- `asked_tiles`: what a caller asks of time loops
 - `wavefront`: a time loop and the space in it
 """
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import ClassVar
 
 from gpucodegen.dialects import affine
@@ -16,20 +17,25 @@ from gpucodegen.passes.checks.races import runs_in_parallel
 from gpucodegen.passes.framework.base import ModulePass
 from gpucodegen.passes.framework.builder import Builder
 from gpucodegen.passes.framework.indexing import Index, from_map
+from gpucodegen.passes.framework.wishes import not_on_offer, wanted
+from gpucodegen.passes.loops.framework import legality
 from gpucodegen.passes.loops.restructuring.apply import (
     reorder_nests,
     reordered,
     rewrite_nests,
 )
 from gpucodegen.passes.loops.restructuring.pieces import Movable
+from gpucodegen.passes.loops.tiling.asked_tiles import TimeLoops
 from gpucodegen.tiling.machine.loops.time_cost import TimePlan
 from gpucodegen.tiling.machine.loops.time_plan import plan_time_tiles
+from gpucodegen.tiling.machine.menu import Choose, Menus
 from gpucodegen.tiling.machine.model import Machine
 from gpucodegen.tiling.proof.legality import Refusal
 from gpucodegen.tiling.proof.loops import LoopKind, loop_verdicts
 from gpucodegen.tiling.schedule.schedule import Schedule
 from gpucodegen.tiling.schedule.skew import find_band
 from gpucodegen.tiling.schedule.wavefront import wavefront
+from gpucodegen.tiling.tuning.knobs import Knob, loop_knob
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +47,9 @@ class Wavefront(ModulePass):
     Without sizes they are chosen for ``threads`` threads with ``cache`` bytes each and
     ``shared`` bytes for all of them, and only where that pays; a nest of unknown
     duration keeps its loops beside the tiles, for few time steps.
+    ``plan``: what is asked for in the place of that choice (`asked_tiles`), as names
+    and numbers in turn: ``plan=[time0.steps,8]``.  ``strict``: it is an error if the
+    loops cannot have it; else they get what differs least.
     """
 
     name: ClassVar[str] = "wavefront"
@@ -49,12 +58,28 @@ class Wavefront(ModulePass):
     threads: int = 2
     cache: int = 1 << 20
     shared: int = 0
+    plan: tuple[int | str, ...] = ()
+    strict: bool = True
 
     def apply(self, module: Module) -> Module:
-        """Tile; sizes that are given and illegal raise IllegalTransformation."""
+        """Tile; what is asked for and is not legal raises IllegalTransformation.
+
+        Raises InvalidPassOption for a plan that no time loop can have.
+        """
         if self.sizes:
             return reorder_nests(module, "time tiling", self._given)
-        return rewrite_nests(module, self._chosen)
+        menus = wanted(self.name, self.plan, keeps=self.strict and bool(self.plan))
+        made = self._tiled(module, TimeLoops(menus))
+        if self.strict and menus.unmet:
+            raise not_on_offer(self.name, menus, "time loop of the program has tiles")
+        return made
+
+    def knobs(self, module: Module) -> Sequence[Knob]:
+        """The tiles that each time loop may have, or none."""
+        menus = Menus(keeps=True)
+        if not self.sizes:
+            self._tiled(module, TimeLoops(menus))
+        return list(map(loop_knob, menus.kept))
 
     def _given(self, source: Movable) -> Schedule | Refusal | None:
         if _is_parallel(source):
@@ -64,14 +89,22 @@ class Wavefront(ModulePass):
             return band
         return wavefront(source.nest, band, self.sizes, self.chains)
 
+    def _tiled(self, module: Module, loops: TimeLoops) -> Module:
+        return rewrite_nests(module, partial(self._chosen, loops))
+
     def _chosen(
-        self, op: Operation, context: Sequence[Operation], surroundings: Surroundings
+        self,
+        loops: TimeLoops,
+        op: Operation,
+        context: Sequence[Operation],
+        surroundings: Surroundings,
     ) -> list[Operation]:
         """The tiled nest where it pays and is proven, else the nest itself."""
         plans: list[TimePlan] = []
+        loop = loops.next()
 
         def plan(source: Movable) -> Schedule | Refusal | None:
-            found = None if _is_parallel(source) else self._plan(source)
+            found = None if _is_parallel(source) else self._plan(source, loop.choice)
             if found is None or isinstance(found, Refusal):
                 return found
             schedule, chosen = found
@@ -81,18 +114,24 @@ class Wavefront(ModulePass):
         if _depth(op) > DEEPEST:
             return [op]
         made = reordered(op, context, surroundings, plan)
-        if isinstance(made, Refusal) or not plans:
-            return [op]
-        if not runs_in_parallel(made, context, surroundings):
-            return [op]
-        return _if_long_enough(op, made, plans[0].least_steps)
+        refusal = made if isinstance(made, Refusal) else None
+        if plans and not isinstance(made, Refusal):
+            if runs_in_parallel(made, context, surroundings):
+                return _if_long_enough(op, made, plans[0].least_steps)
+            refusal = Refusal("nothing proves its tiles free of races")
+        if self.strict and loop.is_asked:
+            legality.demand(refusal, op, "time tiling of the loops")
+        return [op]
 
-    def _plan(self, source: Movable) -> tuple[Schedule, TimePlan] | Refusal | None:
+    def _plan(
+        self, source: Movable, choose: Choose
+    ) -> tuple[Schedule, TimePlan] | Refusal | None:
         band = find_band(source.nest)
         if isinstance(band, Refusal):
             return band
         machine = Machine(self.threads, second=self.cache, shared=self.shared)
-        plan = plan_time_tiles(source.nest, band, _element_bytes(source), machine)
+        sizes = _element_bytes(source)
+        plan = plan_time_tiles(source.nest, band, sizes, machine, choose)
         if plan is None:
             return None
         schedule = wavefront(source.nest, band, plan.sizes, plan.chains)
