@@ -69,9 +69,8 @@ def planned(
     Tiles of warps are no plan of what tensor cores do not compute, those of warpgroups
     none of what tensor copies do not bring.  ``arch``: the architecture whose own
     features kernels use, "" if none.  ``warpgroups``: those of warpgroups are on
-    offer in any case, also of boxes that overlap, as windows do: no GPU was asked yet
-    whether its driver has tensor maps of such strides.  ``bands``: every order of tiles
-    is on offer, not only the one that the estimate prefers.
+    offer in any case.  ``bands``: every order of tiles is on offer, not only the one
+    that the estimate prefers.
     """
     products = products_of(contraction, groups, definitions)
     narrow = products[0].fragments
@@ -79,7 +78,6 @@ def planned(
         plan = None
     if isinstance(plan, WarpgroupTiles) and not (narrow and narrow.boxes):
         plan = None
-    is_usual = narrow is not None and not narrow.overlapping
     if plan is None:
         splits = tuple(_splits(contraction))
         chosen = plan_contraction(
@@ -87,7 +85,7 @@ def planned(
             splits=splits,
             device=device_for(arch),
             choose=choose,
-            warpgroups=warpgroups or (has_warpgroups(arch) and is_usual),
+            warpgroups=warpgroups or has_warpgroups(arch),
             bands=bands,
         )
     else:
@@ -110,12 +108,10 @@ def products_of(
         tiled = in_boxes(contraction, groups, definitions)
         terms = tiled.groups.reduction if tiled else ()
         rows, terms = map(_known, (groups.rows, terms))
-        overlapping = tiled is not None and any(box.overlaps for box in tiled.boxes)
         fewer = replace(
             fewer,
             boxes=tiled is not None,
             stores=tiled is not None and tiled.result is not None,
-            overlapping=overlapping,
             row_axes=rows,
             term_axes=terms,
         )

@@ -327,6 +327,9 @@ def clocks_of(plan: Candidate, product: Product, device: GpuDevice) -> float:
     moved = memory(plan, seen(plan, product), device)
     counts = counts_of(plan, product)
     work = replace(counts.work(), memory=moved)
+    if isinstance(counts, WarpgroupCounts):
+        sectors = work.block_sectors / counts.from_cache(device)
+        work = replace(work, block_sectors=sectors)
     longer = UNEVEN if isinstance(counts, FragmentCounts) and counts.is_uneven else 0
     contending = CONTENDING if contends(counts) else ()
     idle, ring = 0.0, 0.0
