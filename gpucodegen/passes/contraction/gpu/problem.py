@@ -7,6 +7,8 @@ from dataclasses import replace
 from math import prod
 
 from gpucodegen.dialects.memref.layouts import strided_form
+from gpucodegen.dialects.shared.allocations import ALLOCATIONS
+from gpucodegen.ir.operation import Value
 from gpucodegen.ir.types import (
     F32,
     IntegerType,
@@ -63,6 +65,7 @@ def planned(
     arch: str = "",
     warpgroups: bool = False,
     bands: bool = False,
+    views: bool = False,
 ) -> Candidate:
     """The plan of a contraction's kernel; ``plan``: what the caller has chosen.
 
@@ -70,9 +73,9 @@ def planned(
     none of what tensor copies do not bring.  ``arch``: the architecture whose own
     features kernels use, "" if none.  ``warpgroups``: those of warpgroups are on
     offer in any case.  ``bands``: every order of tiles is on offer, not only the one
-    that the estimate prefers.
+    that the estimate prefers.  ``views``: tensor copies may store to views.
     """
-    products = products_of(contraction, groups, definitions)
+    products = products_of(contraction, groups, definitions, views=views)
     narrow = products[0].fragments
     if isinstance(plan, WarpTiles) and narrow is None:
         plan = None
@@ -96,9 +99,17 @@ def planned(
 
 
 def products_of(
-    contraction: Contraction, groups: Groups, definitions: Definitions
+    contraction: Contraction,
+    groups: Groups,
+    definitions: Definitions,
+    *,
+    views: bool = False,
 ) -> list[Product]:
-    """The product, or those that it may be where extents are not known."""
+    """The product, or those that it may be where extents are not known.
+
+    Tensor copies store no result that is a view, unless ``views``: the proof does not
+    know what cells of the buffer such a copy writes.
+    """
     roles = groups.rows, groups.columns, groups.reduction, groups.batch
     sizes = [extent(axes).constant for axes in roles]
     narrow = on_tensor_cores(contraction)
@@ -111,7 +122,9 @@ def products_of(
         fewer = replace(
             fewer,
             boxes=tiled is not None,
-            stores=tiled is not None and tiled.result is not None,
+            stores=tiled is not None
+            and tiled.result is not None
+            and (views or is_whole(tiled.result.operand.memref, definitions)),
             row_axes=rows,
             term_axes=terms,
         )
@@ -121,6 +134,13 @@ def products_of(
         fragments = fewer and _of_extents(fewer, known)
         found.append(replace(_of_extents(facts, known), fragments=fragments))
     return found
+
+
+def is_whole(memref: Value, definitions: Definitions) -> bool:
+    """Whether it is a buffer, not a view of one."""
+    while (made := definitions.get(memref)) and made.name == "memref.cast":
+        memref = made.operands[0]
+    return made is None or made.name in ALLOCATIONS
 
 
 def _known(axes: Sequence[Axis]) -> tuple[int, ...]:
