@@ -262,7 +262,7 @@ def test_a_window_of_what_tensor_copies_store_is_not_proven():
 
 @pytest.mark.parametrize("images", [1, 2])
 def test_tensor_copies_store_no_view_unless_they_are_asked_to(images: int):
-    """The result of one image has a dimension less than its buffer; it is not proven."""
+    """That of one image has a dimension less than its buffer, which is not proven."""
     case = (images, 58, 58, 64), (3, 3, 64, 64), 1, 1
     text = convolution(case, "f16")
     free = gcg.compile(text, target="sim", arch="sm_90a", verify=False, tuned=False)
