@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import numpy as np
@@ -9,8 +10,9 @@ import pytest
 
 import gpucodegen as gcg
 from gpucodegen import errors
+from gpucodegen.passes.checks.kernels import VerifyKernels
 from tests.programs.test_device_products import typed, windows
-from tests.programs.test_tensor_cores import EPSILON
+from tests.programs.test_tensor_cores import EPSILON, text_of
 from tests.programs.test_warpgroup_products import (
     LARGE,
     SMALL,
@@ -18,6 +20,7 @@ from tests.programs.test_warpgroup_products import (
     by_warpgroups,
     compiled,
 )
+from tests.programs.test_warpgroups import mutated
 
 RNG = np.random.default_rng(13)
 NHWC = "conv_2d_nhwc_hwcf"
@@ -230,17 +233,52 @@ def test_what_follows_is_done_to_the_sums():
     assert len(program["f"].executable().kernels) == 1
 
 
+BOXED = {**SMALL, "product.tensor_stores": 2}
+
+
 @pytest.mark.parametrize(
-    ("plan", "case"),
+    ("plan", "case", "sums"),
     [
-        (TWICE, ((2, 9, 11, 24), (3, 3, 24, 72), 1, 1)),
-        (LARGE, ((32, 9, 9, 512), (3, 3, 512, 512), 1, 1)),
+        (TWICE, ((2, 9, 11, 24), (3, 3, 24, 72), 1, 1), "f32"),
+        (LARGE, ((32, 9, 9, 512), (3, 3, 512, 512), 1, 1), "f32"),
+        (BOXED, ((2, 10, 10, 64), (3, 3, 64, 64), 1, 1), "f16"),
     ],
 )
 @pytest.mark.slow
-def test_they_are_proven(plan: dict[str, int], case: Case):
+def test_they_are_proven(plan: dict[str, int], case: Case, sums: str):
     """No warning says otherwise."""
-    assert by_warpgroups(compiled(convolution(case), plan, verify=True))
+    assert by_warpgroups(compiled(convolution(case, sums), plan, verify=True))
+
+
+def test_a_window_of_what_tensor_copies_store_is_not_proven():
+    """Loads count as no reads, so their maps have to be of other memory."""
+    case = (2, 10, 10, 64), (3, 3, 64, 64), 1, 1
+    text = compiled(convolution(case, "f16"), BOXED).stages("f")[-1][1]
+    assert "nvgpu.tma.async.store" in text
+    read, *_, written = re.findall(r"memref\.cast (.*) to memref<\*xf16>", text)
+    with pytest.warns(errors.KernelUnproven, match=r"tma\.async\.load"):
+        VerifyKernels().apply(gcg.parse(mutated(text, read, written)))
+
+
+@pytest.mark.parametrize("images", [1, 2])
+def test_tensor_copies_store_no_view_unless_they_are_asked_to(images: int):
+    """That of one image has a dimension less than its buffer, which is not proven."""
+    case = (images, 58, 58, 64), (3, 3, 64, 64), 1, 1
+    text = convolution(case, "f16")
+    free = gcg.compile(text, target="sim", arch="sm_90a", verify=False, tuned=False)
+    asked = compiled(text, BOXED)
+    store = "nvgpu.tma.async.store"
+    assert by_warpgroups(free)
+    assert [store in text_of(each) for each in (free, asked)] == [images > 1, True]
+
+
+@pytest.mark.parametrize("arch", ["sm_90", "sm_90a"])
+def test_a_layer_has_them_where_the_architecture_has(arch: str):
+    """Nothing is asked for; the model chooses."""
+    layer = (32, 58, 58, 64), (3, 3, 64, 64), 1, 1
+    text = convolution(layer, "f16")
+    program = gcg.compile(text, target="sim", arch=arch, verify=False, tuned=False)
+    assert by_warpgroups(program) == (arch == "sm_90a")
 
 
 NEGATED = LOOPS.replace(

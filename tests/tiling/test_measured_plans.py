@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +11,8 @@ import pytest
 
 from bench import session
 from gpucodegen.tiling.machine.gpu.devices import DEVICES
-from gpucodegen.tiling.machine.gpu.products.plan import _priced, plan_contraction
+from gpucodegen.tiling.machine.gpu.products.candidates import WarpgroupTiles
+from gpucodegen.tiling.machine.gpu.products.plan import plan_contraction, priced
 from gpucodegen.tiling.machine.gpu.products.product_work import Product
 from gpucodegen.tiling.machine.menu import point_of
 from gpucodegen.tiling.tuning.ranks import rank_correlation
@@ -37,11 +38,29 @@ def product(element: str) -> Product:
     return Product(*sides, fragments=fragments, **halves)
 
 
-def estimated(element: str, wanted: Mapping[str, int]) -> float:
+def convolution(extents: Mapping[str, int]) -> Product:
+    """The rows are pixels; a line of terms is what lies side by side at a window's row.
+
+    ``extents``: images B, rows and columns of the result H, channels C and F, taps R.
+    """
+    b, h, c, f, r = (extents[name] for name in "BHCFR")
+    known: dict[str, Any] = {
+        "widths": (8, 8),
+        "plain": False,
+        "result": 2,
+        "read": b * (h + r - 1) ** 2 * c + r * r * c * f,
+        "lines": (r * c, 0),
+    }
+    axes: dict[str, Any] = {"row_axes": (b, h, h), "term_axes": (r, r * c)}
+    copies: dict[str, Any] = {"direct": (True, True), "boxes": True, "stores": True}
+    sides = b * h * h, f, r * r * c
+    fragments = Product(*sides, element=2, **copies, **axes, **known)
+    return Product(*sides, fragments=fragments, **known)
+
+
+def estimated(product: Product, wanted: Mapping[str, int]) -> float:
     """Clocks of the plan that fits: the cheapest, as the planner takes it."""
-    plans = _priced(
-        product(element), splits=(1,), device=DEVICES["H100"], warpgroups=True
-    )
+    plans = priced(product, splits=(1,), device=DEVICES["H100"], warpgroups=True)
     fitting = [
         clocks
         for plan, clocks in plans.items()
@@ -52,7 +71,7 @@ def estimated(element: str, wanted: Mapping[str, int]) -> float:
 
 PAIRS = [
     pytest.param(
-        estimated(row["element"], row["plan"]),
+        estimated(product(row["element"]), row["plan"]),
         row["best"] * 1e-6 * CLOCK,
         id=" ".join(map(str, (row["element"], *row["plan"].values()))),
     )
@@ -82,7 +101,7 @@ def rows_of(element: str, field: str) -> list[Mapping[str, Any]]:
 )
 def test_plans_are_ranked_as_measured(element: str, field: str) -> None:
     rows = rows_of(element, field)
-    clocks = [estimated(element, row["plan"]) for row in rows]
+    clocks = [estimated(product(element), row["plan"]) for row in rows]
     correlation = rank_correlation(clocks, [row["best"] for row in rows])
     assert correlation is not None
     assert correlation > 0.9
@@ -101,3 +120,66 @@ def test_the_choice_is_the_fastest_of_those_measured(element: str, field: str) -
     )
     fastest = min(rows_of(element, field), key=lambda row: row["best"])
     assert fastest["plan"].items() <= point_of("product", plan).items()
+
+
+LAYERS: Sequence[Mapping[str, Any]] = MEASURED["convolutions"]
+NAMES = [layer["row"] for layer in LAYERS]
+
+
+@pytest.mark.parametrize("layer", LAYERS, ids=NAMES)
+def test_estimates_of_convolutions(layer: Mapping[str, Any]) -> None:
+    """The kernels of `mma.sync` are those that an estimate is furthest from."""
+    image = convolution(layer["extents"])
+    for row in layer["plans"]:
+        ratio = row["best"] * 1e-6 * CLOCK / estimated(image, row["plan"])
+        furthest = 1.26 if "product.consumers" in row["plan"] else 1.3
+        assert 0.95 < ratio < furthest, row["plan"]
+
+
+@pytest.mark.parametrize("layer", LAYERS, ids=NAMES)
+def test_plans_of_convolutions_are_ranked_as_measured(layer: Mapping[str, Any]) -> None:
+    """All of them, of warpgroups and not."""
+    image = convolution(layer["extents"])
+    rows = sorted(layer["plans"], key=lambda row: row["best"])
+    clocks = [estimated(image, row["plan"]) for row in rows]
+    assert clocks == sorted(clocks)
+
+
+@pytest.mark.parametrize("layer", LAYERS, ids=NAMES)
+def test_the_choice_for_a_convolution(layer: Mapping[str, Any]) -> None:
+    """The fastest of those measured, with as few turns as let all blocks run at once.
+
+    The layer of 64 channels was measured with four turns, which leave some
+    multiprocessors twice the work of others.
+    """
+    image = convolution(layer["extents"])
+    plan = plan_contraction(image, device=DEVICES["H100"], warpgroups=True)
+    assert isinstance(plan, WarpgroupTiles)
+    fastest = min(layer["plans"], key=lambda row: row["best"])
+    turns = fastest["plan"]["product.turns"]
+    same = {**fastest["plan"], "product.turns": plan.turns}
+    assert same.items() <= point_of("product", plan).items()
+    assert plan.turns == 3 <= turns
+
+
+@pytest.mark.parametrize(
+    "extents",
+    [
+        {"B": 32, "H": 56, "C": 8, "F": 8, "R": 3},
+        {"B": 1, "H": 14, "C": 16, "F": 512, "R": 1},
+    ],
+    ids=["few channels", "few terms"],
+)
+def test_warpgroups_are_chosen_only_where_they_are_estimated_to_be_faster(
+    extents: Mapping[str, int],
+) -> None:
+    image = convolution(extents)
+    plans = {
+        way: plan_contraction(image, device=DEVICES["H100"], warpgroups=way)
+        for way in (False, True)
+    }
+    clocks = {
+        way: estimated(image, point_of("product", plan)) for way, plan in plans.items()
+    }
+    assert clocks[True] <= clocks[False]
+    assert not isinstance(plans[True], WarpgroupTiles)

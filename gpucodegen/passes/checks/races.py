@@ -23,7 +23,6 @@ from gpucodegen.passes.analysis.lifting import (
     lift_function,
     lift_operations,
 )
-from gpucodegen.passes.analysis.lifting.buffers.described import Described
 from gpucodegen.passes.analysis.lifting.walk import bulk_stores, mbarriers
 from gpucodegen.passes.checks.transfer_pairs import unpaired
 from gpucodegen.tiling.model.relations import model
@@ -39,7 +38,7 @@ def check_kernel(op: Operation, surroundings: Surroundings) -> None:
 
     Warns KernelUnproven of a kernel with operations that the proof does not model.
     """
-    strange = _unmodelled(op, surroundings.maps)
+    strange = _unmodelled(op, surroundings)
     if strange is not None:
         reason = f"it does not know how {strange.name} orders threads and copies"
         errors.tell(errors.KernelUnproven(strange.location, reason=reason))
@@ -55,7 +54,7 @@ def check_kernel(op: Operation, surroundings: Surroundings) -> None:
 def is_proven(op: Operation, surroundings: Surroundings) -> bool:
     """Whether `check_kernel` finds nothing, and no more than the proof models."""
     try:
-        return _unmodelled(op, surroundings.maps) is None and not any(
+        return _unmodelled(op, surroundings) is None and not any(
             _failures(op, surroundings)
         )
     except NotModelledError:
@@ -92,29 +91,33 @@ _MODELLED = frozenset(
 """Those of them whose order the proof knows."""
 
 
-def _unmodelled(op: Operation, maps: Described) -> Operation | None:
+def _unmodelled(op: Operation, around: Surroundings) -> Operation | None:
     """The first operation in a kernel whose order the proof does not know."""
     inside = list(op.walk()) if op.name == "gpu.func" else []
     groups = {o.result for o in inside if o.name == mbarriers.CREATE}
     stores = (o for o in inside if o.name == bulk_stores.STORE)
-    stored = {maps.get(operand_segments(o, 4)[1][0]) for o in stores}
+    stored = {operand_segments(o, 4)[1][0] for o in stores}
     engines = (o for o in inside if o.name.startswith(_ENGINES))
-    return next((o for o in engines if not _is_modelled(o, groups, maps, stored)), None)
+    known = (groups, around, stored)
+    return next((o for o in engines if not _is_modelled(o, *known)), None)
 
 
 def _is_modelled(
-    op: Operation, groups: set[Value], maps: Described, stored: set[Value | None]
+    op: Operation, groups: set[Value], around: Surroundings, stored: set[Value]
 ) -> bool:
     """Whether it is known, on barriers of the kernel, and done without a condition.
 
     A load counts as no read of its array, so no tensor store may go there.
+    ``stored``: the maps of these.
     """
     if op.name == mbarriers.LOAD:
         _, (barriers,), (tensor_map,), *_, mask, predicate = operand_segments(op, 7)
-        is_apart = not stored or (tensor_map in maps and maps[tensor_map] not in stored)
+        is_apart = all(
+            around.maps.are_apart(tensor_map, other, around.aliases) for other in stored
+        )
         return is_apart and barriers in groups and not (mask or predicate)
     if op.name == bulk_stores.STORE:
-        return bulk_stores.is_known(op, maps)
+        return bulk_stores.is_known(op, around.maps)
     if op.name in mbarriers.PARTS:
         plain = op.name == mbarriers.WAIT or op.operands[-1].type != I1
         return plain and op.operands[0] in groups

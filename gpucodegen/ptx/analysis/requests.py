@@ -73,8 +73,13 @@ def _request(
 def _address(
     states: States, site: Site, x: Instruction, registers: Registers
 ) -> Known | None:
-    """The register or variable of the operand in brackets; the site has its offset."""
+    """The register or variable of the operand in brackets; the site has its offset.
+
+    None of a box of a tensor map, whose place is coordinates.
+    """
     places = [text for text in x.operands if text.startswith("[")]
-    if len(places) > 1:  # a copy: its first place is in shared memory
-        places = places[:1] if site.space == "shared" else places[1:2]
+    plain = [text for text in places if "{" not in text]
+    if len(places) > 1:  # a copy: its first plain place is in shared memory
+        places = plain[:1] if site.space == "shared" else places[1:2]
+    places = [text for text in places if text in plain]
     return states.operand(address_parts(places[0])[0], registers) if places else None

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from gpucodegen.dialects.builtin import Module, symbol_name
-from gpucodegen.ir.operation import Operation, Value
+from gpucodegen.ir.operation import Operation
 from gpucodegen.passes.analysis.lifting.buffers.aliases import (
     Aliases,
     defined_functions,
@@ -28,7 +28,7 @@ class Surroundings:
 
     functions: Mapping[str, Operation] = field(default_factory=dict[str, Operation])
     aliases: Aliases = field(default_factory=Aliases)
-    maps: Described = field(default_factory=dict[Value, Value])
+    maps: Described = field(default_factory=Described)
 
     @staticmethod
     def of(module: Module) -> Surroundings:

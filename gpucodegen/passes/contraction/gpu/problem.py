@@ -7,6 +7,8 @@ from dataclasses import replace
 from math import prod
 
 from gpucodegen.dialects.memref.layouts import strided_form
+from gpucodegen.dialects.shared.allocations import ALLOCATIONS
+from gpucodegen.ir.operation import Value
 from gpucodegen.ir.types import (
     F32,
     IntegerType,
@@ -63,23 +65,22 @@ def planned(
     arch: str = "",
     warpgroups: bool = False,
     bands: bool = False,
+    views: bool = False,
 ) -> Candidate:
     """The plan of a contraction's kernel; ``plan``: what the caller has chosen.
 
     Tiles of warps are no plan of what tensor cores do not compute, those of warpgroups
     none of what tensor copies do not bring.  ``arch``: the architecture whose own
     features kernels use, "" if none.  ``warpgroups``: those of warpgroups are on
-    offer in any case, also of boxes that overlap, as windows do: no GPU was asked yet
-    whether its driver has tensor maps of such strides.  ``bands``: every order of tiles
-    is on offer, not only the one that the estimate prefers.
+    offer in any case.  ``bands``: every order of tiles is on offer, not only the one
+    that the estimate prefers.  ``views``: tensor copies may store to views.
     """
-    products = products_of(contraction, groups, definitions)
+    products = products_of(contraction, groups, definitions, views=views)
     narrow = products[0].fragments
     if isinstance(plan, WarpTiles) and narrow is None:
         plan = None
     if isinstance(plan, WarpgroupTiles) and not (narrow and narrow.boxes):
         plan = None
-    is_usual = narrow is not None and not narrow.overlapping
     if plan is None:
         splits = tuple(_splits(contraction))
         chosen = plan_contraction(
@@ -87,7 +88,7 @@ def planned(
             splits=splits,
             device=device_for(arch),
             choose=choose,
-            warpgroups=warpgroups or (has_warpgroups(arch) and is_usual),
+            warpgroups=warpgroups or has_warpgroups(arch),
             bands=bands,
         )
     else:
@@ -98,9 +99,17 @@ def planned(
 
 
 def products_of(
-    contraction: Contraction, groups: Groups, definitions: Definitions
+    contraction: Contraction,
+    groups: Groups,
+    definitions: Definitions,
+    *,
+    views: bool = False,
 ) -> list[Product]:
-    """The product, or those that it may be where extents are not known."""
+    """The product, or those that it may be where extents are not known.
+
+    Tensor copies store no result that is a view, unless ``views``: the proof does not
+    know what cells of the buffer such a copy writes.
+    """
     roles = groups.rows, groups.columns, groups.reduction, groups.batch
     sizes = [extent(axes).constant for axes in roles]
     narrow = on_tensor_cores(contraction)
@@ -110,12 +119,12 @@ def products_of(
         tiled = in_boxes(contraction, groups, definitions)
         terms = tiled.groups.reduction if tiled else ()
         rows, terms = map(_known, (groups.rows, terms))
-        overlapping = tiled is not None and any(box.overlaps for box in tiled.boxes)
         fewer = replace(
             fewer,
             boxes=tiled is not None,
-            stores=tiled is not None and tiled.result is not None,
-            overlapping=overlapping,
+            stores=tiled is not None
+            and tiled.result is not None
+            and (views or is_whole(tiled.result.operand.memref, definitions)),
             row_axes=rows,
             term_axes=terms,
         )
@@ -125,6 +134,13 @@ def products_of(
         fragments = fewer and _of_extents(fewer, known)
         found.append(replace(_of_extents(facts, known), fragments=fragments))
     return found
+
+
+def is_whole(memref: Value, definitions: Definitions) -> bool:
+    """Whether it is a buffer, not a view of one."""
+    while (made := definitions.get(memref)) and made.name == "memref.cast":
+        memref = made.operands[0]
+    return made is None or made.name in ALLOCATIONS
 
 
 def _known(axes: Sequence[Axis]) -> tuple[int, ...]:

@@ -85,21 +85,6 @@ class Boxes:
         return Boxes(operand, axes, term, size, by_position)
 
     @property
-    def overlaps(self) -> bool:
-        """Whether the array's dimensions may show an element several times."""
-        ty = self.operand.memref.type
-        form = strided_form(ty) if isinstance(ty, MemRefType) else None
-        assert isinstance(ty, MemRefType)
-        assert form is not None
-        steps = [(stride or 0, n) for n, stride in enumerate(form.strides)]
-        reach = 0
-        for stride, n in sorted(steps):
-            if stride <= reach:
-                return True
-            reach += stride * ((ty.shape[n] or 1) - 1)
-        return False
-
-    @property
     def lines(self) -> int:
         """Lines of a box."""
         return self.size if self.by_position else LINE

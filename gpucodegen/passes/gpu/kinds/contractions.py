@@ -129,6 +129,7 @@ class _Lowering:
             arch=self.mapper.arch,
             warpgroups=bool(plans.wanted.get("product.consumers")),
             bands=bool(plans.wanted.get("product.group")),
+            views=bool(plans.wanted.get("product.tensor_stores")),
         )
         if chosen.splits > 1:
             return _split(self.whole, chosen, self.mapper)

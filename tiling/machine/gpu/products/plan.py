@@ -104,12 +104,12 @@ def plan_contraction(
     (64, 64)
     """
     offered = {"warpgroups": warpgroups, "bands": bands}
-    clocks = _priced(*products, splits=splits, device=device, **offered)
+    clocks = priced(*products, splits=splits, device=device, **offered)
     return choose(clocks, clocks.__getitem__)
 
 
 @lru_cache(maxsize=256)
-def _priced(
+def priced(
     *products: Product,
     splits: tuple[int, ...],
     device: GpuDevice | None,
@@ -327,6 +327,9 @@ def clocks_of(plan: Candidate, product: Product, device: GpuDevice) -> float:
     moved = memory(plan, seen(plan, product), device)
     counts = counts_of(plan, product)
     work = replace(counts.work(), memory=moved)
+    if isinstance(counts, WarpgroupCounts):
+        sectors = work.block_sectors / counts.from_cache(device)
+        work = replace(work, block_sectors=sectors)
     longer = UNEVEN if isinstance(counts, FragmentCounts) and counts.is_uneven else 0
     contending = CONTENDING if contends(counts) else ()
     idle, ring = 0.0, 0.0

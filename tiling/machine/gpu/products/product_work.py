@@ -54,8 +54,7 @@ class Product:
     ``fragments``: the product as tensor cores compute it, if they do; there, ``result``
     has the bytes of an element of the result, ``passes`` says how many products of
     tensor cores make one, ``boxes`` whether tensor copies can bring both factors,
-    whose lines are ``overlapping`` where windows show elements several times, and
-    ``stores`` whether they can store the result.
+    and ``stores`` whether they can store the result.
     ``row_axes``, ``term_axes``: extents of what counts rows and terms, if known.
     ``read``: elements of the factors' arrays, if known; windows use some several times.
     ``lines``: terms of each factor that lie in a line, 0 where all of them do.
@@ -76,7 +75,6 @@ class Product:
     passes: int = 1
     boxes: bool = False
     stores: bool = False
-    overlapping: bool = False
     row_axes: tuple[int, ...] = ()
     term_axes: tuple[int, ...] = ()
     read: int | None = None

@@ -3,22 +3,58 @@
 A host makes a map of a buffer and launches a kernel with both.  Where all launches of a
 kernel agree, the map's parameter describes the buffer's: one array, seen in two ways.
 Maps of a buffer that the kernel is not given describe one array, too; not so where the
-buffer is a view, or the kernel is given a view of it.
+buffer is a view, or the kernel is given a view of it.  What a view shows cells of is
+known all the same: enough to tell that two maps have no memory in common.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from itertools import product
 
 from gpucodegen.dialects.builtin import symbol_name
 from gpucodegen.dialects.func import Function
 from gpucodegen.dialects.gpu import LaunchFunc
+from gpucodegen.dialects.nvgpu.types import is_tensor_map
 from gpucodegen.dialects.shared.allocations import ALLOCATIONS
 from gpucodegen.ir.operation import Operation, Value
+from gpucodegen.passes.analysis.lifting.buffers.aliases import Aliases
 
 CREATE = "nvgpu.tma.create.descriptor"
-Described = Mapping[Value, Value]
-"""Buffers by the parameters that are tensor maps of them: parameters, or the host's."""
+
+
+@dataclass(frozen=True, slots=True)
+class Described:
+    """What the parameters of kernels that are tensor maps describe.
+
+    ``arrays``: the buffer of each, a parameter or the host's, where it is known to be
+    one array.  ``sources``: memrefs of the host that each is made of, views or not, of
+    all launches; none of a map that the host was given.
+    """
+
+    arrays: Mapping[Value, Value] = field(default_factory=dict[Value, Value])
+    sources: Mapping[Value, frozenset[Value]] = field(
+        default_factory=dict[Value, frozenset[Value]]
+    )
+
+    def are_apart(self, one: Value, other: Value, aliases: Aliases) -> bool:
+        """Whether two maps are known to describe memory that does not overlap.
+
+        >>> from gpucodegen.ir.types import F32, MemRefType
+        >>> read, written, view, unknown = (
+        ...     Value(MemRefType((8,), F32), name) for name in "abvu"
+        ... )
+        >>> sources = {value: frozenset({value}) for value in (read, written, view)}
+        >>> maps, aliases = Described({}, sources), Aliases({view: frozenset({read})})
+        >>> [maps.are_apart(view, v, aliases) for v in (written, read, unknown)]
+        [True, False, False]
+        """
+        sides = self.sources.get(one), self.sources.get(other)
+        if not all(sides):
+            return False
+        pairs = product(*(side or () for side in sides))
+        return not any(aliases.may_overlap(*pair) for pair in pairs)
 
 
 def described(operations: Iterable[Operation]) -> Described:
@@ -32,26 +68,39 @@ def described(operations: Iterable[Operation]) -> Described:
             kernels.setdefault(symbol_name(op), []).append(op)
         elif op.name == "gpu.launch_func":
             launches.append(LaunchFunc(op))
-    found: dict[Value, set[Value | None]] = {}
+    arrays: dict[Value, set[Value | None]] = {}
+    sources: dict[Value, set[Value | None]] = {}
     for launch in launches:
         named = kernels.get(launch.kernel[-1] if launch.kernel else "", [])
         if len(named) == 1:
-            for parameter, buffer in _pairs(launch, named[0], made):
-                found.setdefault(parameter, set()).add(buffer)
-    agreed = {parameter: next(iter(each)) for parameter, each in found.items()}
-    return {p: b for p, b in agreed.items() if b is not None and len(found[p]) == 1}
+            for parameter, source, buffer in _maps(launch, named[0], made):
+                sources.setdefault(parameter, set()).add(source)
+                arrays.setdefault(parameter, set()).add(buffer)
+    known = {parameter: _known(each) for parameter, each in sources.items()}
+    agreed = {parameter: _known(each) for parameter, each in arrays.items()}
+    alike = {p: next(iter(each)) for p, each in agreed.items() if len(each) == 1}
+    return Described(alike, known)
 
 
-def _pairs(
+def _known(found: Iterable[Value | None]) -> frozenset[Value]:
+    """All that was found; nothing if some of it is not known."""
+    known = frozenset(value for value in found if value is not None)
+    return frozenset() if None in found else known
+
+
+def _maps(
     launch: LaunchFunc, kernel: Operation, made: Mapping[Value, Operation]
-) -> Iterable[tuple[Value, Value | None]]:
-    """The maps among a kernel's parameters, and the buffers that they are made of."""
+) -> Iterable[tuple[Value, Value | None, Value | None]]:
+    """The maps among a kernel's parameters, what they are made of, and the buffers."""
     given = list(zip(Function(kernel).arguments, launch.arguments, strict=False))
     buffers = {value: parameter for parameter, value in given}
     for parameter, value in given:
         maker = made.get(value)
         if maker is not None and maker.name == CREATE:
-            yield parameter, _buffer(maker.operands[0], buffers, made)
+            source = maker.operands[0]
+            yield parameter, source, _buffer(source, buffers, made)
+        elif is_tensor_map(parameter.type):
+            yield parameter, None, None
 
 
 def _buffer(

@@ -234,12 +234,22 @@ def _subview(op: Operation, env: Environment, definitions: Definitions) -> View:
 def _kept_dimensions(
     sizes: tuple[int | float, ...], result: Value
 ) -> tuple[int, ...] | None:
-    """Source dimensions that the result keeps: unit ones may have been dropped."""
-    rank = result.type.rank if isinstance(result.type, MemRefType) else 0
-    if rank == len(sizes):
-        return tuple(range(rank))
-    kept = tuple(d for d, size in enumerate(sizes) if size != 1)
-    return kept if len(kept) == rank else None
+    """Source dimensions that the result keeps: unit ones may have been dropped.
+
+    Which of several unit dimensions is no matter, as each is at its offset either way.
+
+    >>> from gpucodegen.ir.types import F32, MemRefType
+    >>> box = Value(MemRefType((1, 2, 64), F32))
+    >>> _kept_dimensions((1, 1, 2, 64), box), _kept_dimensions((1, 2, 2, 64), box)
+    ((0, 2, 3), None)
+    """
+    shape = result.type.shape if isinstance(result.type, MemRefType) else ()
+    kept: list[int] = []
+    for d, size in enumerate(sizes):
+        is_one_more = len(kept) < len(shape) and shape[len(kept)] == 1
+        if size != 1 or is_one_more:
+            kept.append(d)
+    return tuple(kept) if len(kept) == len(shape) else None
 
 
 def _transposed(op: Operation, env: Environment, definitions: Definitions) -> View:

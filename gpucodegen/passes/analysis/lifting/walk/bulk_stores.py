@@ -25,13 +25,13 @@ def is_known(op: Operation, maps: Described) -> bool:
     """Whether a store is one of a whole box of a known buffer, without a condition."""
     _, (tensor_map,), corner, predicate = operand_segments(op, 4)
     is_whole = not predicate and len(_box(tensor_map)) == len(corner)
-    return is_whole and tensor_map in maps
+    return is_whole and tensor_map in maps.arrays
 
 
 def store(op: Operation, env: Environment, maps: Described, name: str) -> Statement:
     """The statement of a store, which belongs to a group of its thread."""
     (source,), (tensor_map,), corner, _ = operand_segments(op, 4)
-    array = _array(env, tensor_map, maps.get(tensor_map), len(corner))
+    array = _array(env, tensor_map, maps.arrays.get(tensor_map), len(corner))
     there = _stored(op, env, array, tensor_map, corner)
     moved = all_cells(env, op, source, READ), there
     return Statement(name, moved, loc=op.location, grouped=True, bulk=True)
