@@ -21,9 +21,9 @@ from gpucodegen.runtime.devices import inventory
 from gpucodegen.runtime.devices.emulated_device import EmulatedDevice
 from gpucodegen.runtime.devices.inventory import Gpu
 
-HALVES = """func.func @f(%a: memref<64x64xf16>, %b: memref<64x64xf16>,
+HALVES = """func.func @f(%a: memref<64x1024xf16>, %b: memref<1024x64xf16>,
     %c: memref<64x64xf32>) {
-  linalg.matmul ins(%a, %b : memref<64x64xf16>, memref<64x64xf16>)
+  linalg.matmul ins(%a, %b : memref<64x1024xf16>, memref<1024x64xf16>)
                 outs(%c : memref<64x64xf32>)
   return
 }"""
@@ -32,7 +32,7 @@ RNG = np.random.default_rng(5)
 
 
 def factors() -> tuple[Any, Any, Any]:
-    a, b = (RNG.integers(-4, 4, (64, 64)).astype("f2") for _ in range(2))
+    a, b = (RNG.integers(-4, 4, s).astype("f2") for s in ((64, 1024), (1024, 64)))
     return a, b, np.zeros((64, 64), "f4")
 
 
@@ -119,7 +119,7 @@ def test_calls_with_tensor_maps_are_plans_and_graphs() -> None:
         np.testing.assert_array_equal(given[2].get(), 3 * (a.astype("f8") @ b))
     launch = function.executable().artifact.launch
     assert launch is not None
-    assert [argument for argument, *_ in launch.maps] == [0, 1]
+    assert [argument for argument, *_ in launch.maps] == [0, 1, 2]
 
 
 def test_files_say_what_they_are_for(tmp_path: Any) -> None:

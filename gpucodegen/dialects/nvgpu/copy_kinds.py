@@ -121,11 +121,11 @@ def plan_copy(
     'the stride is 132 bytes, no multiple of 16'
     >>> plan_copy(4, ("shared", "global"), both).reason
     'cp.async goes from global to shared memory only, not from shared to global'
-    >>> plan = plan_copy(4, ("shared", "global"), both, rows=Rows(1024))
+    >>> plan = plan_copy(4, ("shared", "global"), both, rows=Rows(1024, least=64))
     >>> plan.mechanism, plan.width, plan.reason
     ('cp.async.bulk', 1024, 'every address and length is a multiple of 16 bytes')
     >>> plan_copy(4, ("global", "shared"), both, rows=Rows(32)).reason
-    'no bulk copy: rows of 32 bytes are shorter than 1024'
+    'no bulk copy: rows of 32 bytes are shorter than 16384'
     """
     common = gcd(*multiples.values())
     problem = "" if rows is None else rows.problem

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from math import ceil, prod
 
 from gpucodegen.tiling.machine.gpu.devices import LINE, SECTOR, GpuDevice
-from gpucodegen.tiling.machine.gpu.estimate import BUSY_LATENCY, Work, busiest
+from gpucodegen.tiling.machine.gpu.estimate import BUSY_LATENCY, Work
 from gpucodegen.tiling.machine.gpu.limits import WARP, WIDEST
 from gpucodegen.tiling.machine.gpu.products.candidates import WarpTiles
 from gpucodegen.tiling.machine.gpu.products.copies import (
@@ -26,6 +26,8 @@ from gpucodegen.tiling.machine.gpu.products.product_work import (
     GROUP,
     OTHERS,
     Product,
+    begun_and_ended,
+    rounds_of,
 )
 
 ROWS, COLUMNS = 16, 8
@@ -181,19 +183,12 @@ class FragmentCounts:
         return trips * arrival / (self.plan.stages - 1)
 
     def idle(self, device: GpuDevice) -> float:
-        """Clocks in which nothing is multiplied: for first stages and for last results.
-
-        Blocks that a multiprocessor holds begin together.  The results of the last ones
-        are read and written when there is nothing else to do.
-        """
-        product, rounds = self.product, self._rounds(device)
-        results = 2 * product.batch * product.rows * product.columns * product.result
-        last = results / rounds / device.copy_bandwidth
-        return (rounds * BUSY_LATENCY + last) * device.clock
+        """Clocks in which nothing is multiplied."""
+        return begun_and_ended(self.product, self._rounds(device), device)
 
     def _rounds(self, device: GpuDevice) -> int:
         """How often a multiprocessor begins as many blocks as it holds."""
-        return ceil(busiest(self.blocks, device.processors) / self.plan.resident)
+        return rounds_of(self.blocks, self.plan.resident, device)
 
     @property
     def _trips(self) -> int:

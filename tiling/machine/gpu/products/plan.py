@@ -332,11 +332,9 @@ def clocks_of(plan: Candidate, product: Product, device: GpuDevice) -> float:
         work = replace(work, block_sectors=sectors)
     longer = UNEVEN if isinstance(counts, FragmentCounts) and counts.is_uneven else 0
     contending = CONTENDING if contends(counts) else ()
-    idle, ring = 0.0, 0.0
-    if not isinstance(counts, Counts):
-        idle, ring = counts.idle(device), counts.starved(device)
+    ring = 0.0 if isinstance(counts, Counts) else counts.starved(device)
     found = _at_least(ring, estimate(device, plan.resident, work))
-    clocks = idle + busy(found, contending) * (1 + longer)
+    clocks = counts.idle(device) + busy(found, contending) * (1 + longer)
     if plan.splits > 1:
         sums = partial_sums(product, plan.splits)
         clocks += busy(estimate(device, device.multiprocessor.blocks, sums))

@@ -9,8 +9,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import ceil, exp
 
-from gpucodegen.tiling.machine.gpu.devices import LINE, SCHEDULERS, SECTOR
-from gpucodegen.tiling.machine.gpu.estimate import LATENCY_MEMORY, Work
+from gpucodegen.tiling.machine.gpu.devices import LINE, SCHEDULERS, SECTOR, GpuDevice
+from gpucodegen.tiling.machine.gpu.estimate import (
+    BUSY_LATENCY,
+    LATENCY_MEMORY,
+    Work,
+    busiest,
+)
 from gpucodegen.tiling.machine.gpu.limits import WARP, WIDEST
 from gpucodegen.tiling.machine.gpu.products.banks import wavefronts
 from gpucodegen.tiling.machine.gpu.products.candidates import STAGED, SharedTiles
@@ -81,6 +86,22 @@ class Product:
     lines: tuple[int, int] = (0, 0)
 
 
+def rounds_of(blocks: int, resident: int, device: GpuDevice) -> int:
+    """How often a multiprocessor begins as many blocks as it holds."""
+    return ceil(busiest(blocks, device.processors) / resident)
+
+
+def begun_and_ended(product: Product, rounds: int, device: GpuDevice) -> float:
+    """Clocks in which nothing is multiplied: for first stages and for last results.
+
+    Blocks that a multiprocessor holds begin together.  The results of the last ones are
+    read and written when there is nothing else to do.
+    """
+    results = 2 * product.batch * product.rows * product.columns * product.result
+    last = results / rounds / device.copy_bandwidth
+    return (rounds * BUSY_LATENCY + last) * device.clock
+
+
 @dataclass(frozen=True, slots=True)
 class Counts:
     """A plan for a problem."""
@@ -130,6 +151,16 @@ class Counts:
         down = ceil(product.rows / plan.tile_rows)
         across = ceil(product.columns / plan.tile_columns)
         return down * across * product.batch * plan.splits
+
+    def idle(self, device: GpuDevice) -> float:
+        """Clocks in which nothing is multiplied, beside plans of tensor cores.
+
+        Among themselves plans of threads are compared without them.
+        """
+        if self.product.fragments is None:
+            return 0.0
+        rounds = rounds_of(self.blocks, self.plan.resident, device)
+        return begun_and_ended(self.product, rounds, device)
 
     def work(self) -> Work:
         """All that the launch does.
