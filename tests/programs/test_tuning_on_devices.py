@@ -44,9 +44,13 @@ def test_one_that_leaves_other_numbers_is_wrong(
     def spoilt(*given: Any) -> None:
         given[2][...] = given[0]
 
+    def compiled(contest: Contest, point: Any) -> Any:
+        del contest, point
+        return spoilt
+
     contest = Contest.of(gcg.compile(PRODUCT, target="sim"), "f", arrays())
     assert contest.trial({}).status is Status.OK
-    monkeypatch.setattr(Contest, "_compiled", lambda *_: spoilt)
+    monkeypatch.setattr(Contest, "_compiled", compiled)
     assert contest.trial({"product.tile_rows": 32}).status is Status.WRONG
 
 
@@ -62,9 +66,9 @@ def test_arrays_of_a_device_are_compared() -> None:
     ones = np.ones((64, 64), "f4")
     other = ones.copy()
     other[3, 5] = 2
-    pair = [[emulated_cupy.asarray(ones)], [emulated_cupy.asarray(other)]]
-    assert difference(*pair, [f32]) == "value 0 is 1.0 at [3, 5], not 2.0"
-    assert difference(pair[0], pair[0], [f32]) == ""
+    one, two = [emulated_cupy.asarray(ones)], [emulated_cupy.asarray(other)]
+    assert difference(one, two, [f32]) == "value 0 is 1.0 at [3, 5], not 2.0"
+    assert difference(one, one, [f32]) == ""
 
 
 class Device:
@@ -76,7 +80,12 @@ class Device:
 
     def RawKernel(self, text: str, name: str) -> Any:  # noqa: N802
         assert f"void {name}(" in text
-        return lambda *given: self.queue.append(given[-1][0] / 1e9)
+
+        def hold(grid: Any, block: Any, given: Any) -> None:
+            assert grid == block == (1,)
+            self.queue.append(given[0] / 1e9)
+
+        return hold
 
     def Event(self) -> Any:  # noqa: N802
         device = self
