@@ -33,7 +33,7 @@ def arrays() -> list[Any]:
 def test_another_schedule_is_compared_with_the_default() -> None:
     program = gcg.compile(PRODUCT, target="sim")
     contest = Contest.of(program, "f", arrays())
-    points = {}, {"product.tile_rows": 32}
+    points: list[dict[str, int]] = [{}, {"product.tile_rows": 32}]
     trials = [contest.trial(point) for point in points]
     assert [(t.status, t.reason) for t in trials] == [(Status.OK, "")] * 2
 
