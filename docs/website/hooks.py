@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import runpy
 import sys
-import tomllib
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -58,8 +58,8 @@ def on_page_markdown(markdown: str, page: Page, **_: Any) -> str:
 
 
 def _version() -> str:
-    text = (ROOT / "pyproject.toml").read_text("utf-8")
-    return str(tomllib.loads(text)["project"]["version"])
+    place = ROOT / "gpucodegen" / "debugging" / "version.py"
+    return str(runpy.run_path(str(place))["__version__"])
 
 
 @cache

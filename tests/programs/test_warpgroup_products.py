@@ -215,7 +215,7 @@ def mapped() -> str:
 REFUSED = [
     ("no arrival at empty", "nvgpu.mbarrier.arrive %empty", "", "reads sa"),
     ("full: phase flipped", "floordiv 2) mod 2)", "floordiv 2 + 1) mod 2)", "reads s"),
-    ("a copy dropped", "nvgpu.tma.async.load %map[", "", "bytes arrive where"),
+    ("a copy dropped", "nvgpu.tma.async.load %map_0[", "", "bytes arrive where"),
 ]
 """What is done to the module, and what the proof says; `test_mbarriers` has more."""
 
