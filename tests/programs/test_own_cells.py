@@ -65,7 +65,7 @@ POINTS = st.fixed_dictionaries(
 )
 
 
-@settings(max_examples=5, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(
     rows=st.integers(4, 9),
     columns=st.integers(32, 70),
