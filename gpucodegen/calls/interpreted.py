@@ -15,7 +15,7 @@ import numpy as np
 
 from gpucodegen import errors
 from gpucodegen.calls.signature import Signature
-from gpucodegen.interp.memory.memref import allocated
+from gpucodegen.interp.memory.memref import zeros
 from gpucodegen.interp.values.buffers import Box, MemRef, contiguous
 from gpucodegen.interp.values.elements import canonical, element, is_array
 from gpucodegen.ir.attributes import AffineMapAttr, StridedLayoutAttr
@@ -169,7 +169,7 @@ def _buffer(array: Any, ty: MemRefType, parameter: Parameter) -> MemRef:
         return replace(line, shape=shape, strides=contiguous(shape), box=box)
     made = memref_of(array, ty.element)
     if isinstance(ty.layout, AffineMapAttr) and not ty.layout.map.num_syms:
-        like = allocated(replace(ty, shape=made.shape), ())
+        like = zeros(replace(ty, shape=made.shape), ())
         return replace(like, memory=made.memory)
     is_strided = isinstance(ty.layout, StridedLayoutAttr)
     offset = (ty.layout.offset or 0) if is_strided else 0  # type: ignore[union-attr]
