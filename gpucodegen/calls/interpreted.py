@@ -39,11 +39,17 @@ if TYPE_CHECKING:
 
 
 def launcher(
-    module: Module, signature: Signature, options: Options, arguments: Sequence[Any]
+    module: Module,
+    signature: Signature,
+    options: Options,
+    arguments: Sequence[Any],
+    *,
+    arbitrary: bool = False,
 ) -> Callable[[], Any]:
     """A call, checked now; it runs when it is called.
 
     StableHLO and TOSA become linalg first: the interpreter knows MLIR's own dialects.
+    ``arbitrary``: fresh memory may be read, as `gpucodegen.interp.program` says.
     """
     from gpucodegen.compiling.pipeline import text_of_others
     from gpucodegen.compiling.targets.interp import INTERP
@@ -73,6 +79,7 @@ def launcher(
                 fresh,
                 options.outside,
                 refuses_nan=refuses_nan,
+                arbitrary=arbitrary,
             )
         except ValueError as problem:
             raise _read_only(signature, values) or problem from problem

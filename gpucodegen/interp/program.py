@@ -36,9 +36,7 @@ def interpret(
     (-56,)
     """
     machine = Machine(
-        Shared(
-            module, handlers or {}, refuses_nan=refuses_nan, arbitrary=arbitrary
-        )
+        Shared(module, handlers or {}, refuses_nan=refuses_nan, arbitrary=arbitrary)
     )
     function = module.functions[name]
     try:

@@ -83,7 +83,7 @@ def fresh(
     made = array.view(Fresh)
     if arbitrary:
         if array.dtype.kind == "b":
-            array.fill(True)  # noqa: FBT003
+            array.fill(True)
         elif array.dtype.kind != "O" and array.size:
             array.reshape(-1).view(np.uint8).fill(255)
         return made
