@@ -97,32 +97,20 @@ def checked(
     each_pass: bool = False,
 ) -> Checked:
     """A call of a function against the interpreter, as `gpucodegen.check` says."""
-    from gpucodegen.calls.interpreted import launcher
-
-    name, target, signature = function.name, function.options.target, function.signature
-    theirs = _copied(arguments)
-    call = launcher(function.source.module, signature, function.options, theirs)
-    results = several(call())
-    types = function.view.type
-    arrays = [n for n, argument in enumerate(theirs) if is_array(argument)]
-    expected = Outcome(
-        [signature.parameters[n].name for n in arrays]
-        + [f"result {n}" for n in range(len(results))],
-        [*(types.inputs[n] for n in arrays), *types.results],
-        [*(theirs[n] for n in arrays), *results],
-    )
+    name, target = function.name, function.options.target
+    expected = as_written(function, arguments)
     if INTERP.sanitizes(function.options):  # the expected results came so
         options = replace(function.options, sanitize=False)
         function = type(function)(function.source, name, options)
     ran: tuple[str, ...] = ()
     skipped: tuple[tuple[str, str], ...] = ()
     if each_pass:
-        ran, skipped = _after_each_pass(function, arguments, expected, places)
-
+        ran, skipped = check_passes(function, arguments, expected, places)
     ours = _copied(arguments)
-    made = several(function(*ours))
+    results = several(function(*ours))
+    arrays = [argument for argument in ours if is_array(argument)]
     try:
-        found = expected.compared([*(ours[n] for n in arrays), *made], places)
+        found = expected.compared([*arrays, *results], places)
     except Difference as difference:
         raise errors.ResultsDiffer(
             function=name, target=target, **difference.details
@@ -130,11 +118,30 @@ def checked(
     return Checked(name, target, *found, ran, skipped)
 
 
-def _after_each_pass(
+def as_written(function: Function, arguments: Sequence[Any]) -> Outcome:
+    """A call in the interpreter, which runs the module as it is written."""
+    from gpucodegen.calls.interpreted import launcher
+
+    signature, theirs = function.signature, _copied(arguments)
+    call = launcher(function.source.module, signature, function.options, theirs)
+    results = several(call())
+    types = function.view.type
+    arrays = [n for n, argument in enumerate(theirs) if is_array(argument)]
+    return Outcome(
+        [signature.parameters[n].name for n in arrays]
+        + [f"result {n}" for n in range(len(results))],
+        [*(types.inputs[n] for n in arrays), *types.results],
+        [*(theirs[n] for n in arrays), *results],
+    )
+
+
+def check_passes(
     function: Function, arguments: Sequence[Any], expected: Outcome, places: float
 ) -> tuple[tuple[str, ...], tuple[tuple[str, str], ...]]:
-    """The passes whose modules compute the same, and those that could not be run.
+    """The interpreter on the module after each pass that changes it.
 
+    Returns the passes after which it computes what is expected, and those after which
+    it cannot run the module, with the reason.
     Raises PassChangesResults, PassBreaksProgram.
     """
     executable, in_rows = function.compiled_for(tuple(_copied(arguments)))
