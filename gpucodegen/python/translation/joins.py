@@ -78,6 +78,13 @@ class ArrayJoin:
         return hash(self.leaf.roots)
 
 
+def narrowed(join: Join, before: Join) -> Join:
+    """A join of arrays that agrees upon extents only if it did ``before``."""
+    if isinstance(join, ArrayJoin) and isinstance(before, ArrayJoin):
+        return replace(join, agree=join.agree and before.agree)
+    return join
+
+
 @dataclass(frozen=True)
 class SameJoin:
     """What is the same on all ways: nothing is passed on."""
@@ -110,8 +117,9 @@ def joined_leaves(one: Bound, other: Bound) -> Join | None:
             return ArrayJoin(one, agree=True)
         if one.type != other.type or one.dtype != other.dtype:
             return None
+        apart = one.apart if one.apart == other.apart else None
         return ArrayJoin(
-            replace(one, roots=one.roots | other.roots),
+            replace(one, roots=one.roots | other.roots, apart=apart),
             same(one.extents, other.extents),
         )
     if isinstance(one, Scalar | View | Lazy) or one is not other:
