@@ -29,6 +29,8 @@ class Scalar:
     kind: Kind
     value: Value | None = None
     constant: Any = None
+    is_natural: bool = False
+    """Whether a computed integer is certainly zero or more."""
 
     def ssa(self, b: OperationList) -> Value:
         """Its value; a known number becomes ``arith.constant``."""
@@ -56,8 +58,30 @@ def known(value: Any) -> Scalar:
     return Scalar(type(value), constant=value)
 
 
+class NoRow(TypeError):
+    """A function that takes no numbers of these kinds."""
+
+
+class OutOfRange(NoRow):
+    """An integer of Python that a type of NumPy does not hold: NumPy refuses it."""
+
+
+def fits(number: int, kind: Kind) -> bool:
+    """Whether a type of NumPy holds an integer.
+
+    >>> fits(255, np.dtype("u1")), fits(-1, np.dtype("u1")), fits(300, np.dtype("f2"))
+    (True, False, True)
+    """
+    if is_python(kind) or kind.kind not in "iu":
+        return True
+    limits = np.iinfo(kind)
+    return bool(limits.min <= number <= limits.max)
+
+
 def convert(b: OperationList, scalar: Scalar, kind: Kind) -> Scalar:
     """The same number as another kind, as NumPy's ``astype`` makes it.
+
+    Raises OutOfRange where an integer of Python is known and does not fit.
 
     >>> b = OperationList()
     >>> print(convert(b, known(2), float).constant)
@@ -66,6 +90,8 @@ def convert(b: OperationList, scalar: Scalar, kind: Kind) -> Scalar:
     if equal(scalar.kind, kind):
         return scalar
     if scalar.value is None:
+        if scalar.kind is int and not fits(scalar.constant, kind):
+            raise OutOfRange
         return Scalar(kind, constant=_constant(scalar.constant, kind))
     before, after = category(scalar.kind), category(kind)
     value, source = scalar.value, scalar.value.type
