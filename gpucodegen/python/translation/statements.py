@@ -55,10 +55,12 @@ class Statements:
             try:
                 rule(self, node)
             except OutOfRange:
-                hint = "Use a wider type, or convert the array with .astype"
-                what = "an integer type of NumPy"
-                raise self.c.wrong(
-                    node, what, ["an integer that it does not hold"], hint
+                raise self.c.located(
+                    errors.WrongOperand,
+                    node,
+                    what="an integer type of NumPy",
+                    types="an integer that it does not hold",
+                    hint="Use a wider type, or convert the array with .astype",
                 ) from None
 
     # -- assignments -------------------------------------------------------------------

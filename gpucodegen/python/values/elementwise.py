@@ -471,7 +471,7 @@ def refuse_negative(b: OperationList, exponent: Scalar) -> None:
         return
     value = exponent.value
     is_natural = compared(b, "sge", value, b.constant(0, value.type))
-    said = {"msg": StringAttr("an integer to a negative power is no integer")}
+    said = {"msg": StringAttr("an integer to a negative power; make the base a float")}
     b.add("cf.assert", (is_natural,), (), said)
 
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from gpucodegen.dialects import arith
 from gpucodegen.ir.operation import Value
-from gpucodegen.ir.types import I1, I64, INDEX, FloatType, Type
+from gpucodegen.ir.types import I1, I32, I64, INDEX, FloatType, Type
 from gpucodegen.passes.framework.operation_list import OperationList
 from gpucodegen.python.values.types import (
     Kind,
@@ -103,10 +103,7 @@ def convert(b: OperationList, scalar: Scalar, kind: Kind) -> Scalar:
     if "f" not in before + after:
         return Scalar(kind, _as_integer(b, value, target, before))
     if before == "f" and after != "f":
-        inner = I64 if target == INDEX else target
-        name = "arith.fptoui" if after == "u" else "arith.fptosi"
-        (value,) = b.add(name, (value,), [inner])
-        return Scalar(kind, _as_integer(b, value, target, after))
+        return Scalar(kind, _truncated(b, value, target, after))
     if before == "f":
         return Scalar(kind, _as_float(b, value, target))
     if source == INDEX:
@@ -133,6 +130,23 @@ def _as_integer(b: OperationList, value: Value, target: Type, before: str) -> Va
         widths = [getattr(ty, "width", 64) for ty in (source, target)]
         name = f"arith.ext{sign}i" if widths[0] < widths[1] else "arith.trunci"
     return b.add(name, (value,), [target])[0]
+
+
+def _truncated(b: OperationList, value: Value, target: Type, after: str) -> Value:
+    """A float as an integer, where it does not fit as NumPy's machine code does it.
+
+    Narrow integers are the lowest bits of 32, and those without a sign of 64, so that
+    negative numbers wrap around.
+    """
+    width = getattr(target, "width", 64)
+    if after == "i" or width < 64:
+        inner = I32 if width < 32 or (width == 32 and after == "i") else I64
+        (whole,) = b.add("arith.fptosi", (value,), [inner])
+        return _as_integer(b, whole, target, "i")
+    (signed,) = b.add("arith.fptosi", (value,), [I64])
+    (unsigned,) = b.add("arith.fptoui", (value,), [I64])
+    is_negative = compared(b, "olt", value, b.constant(0, value.type))
+    return chosen(b, is_negative, signed, unsigned)
 
 
 def _as_float(b: OperationList, value: Value, target: Type) -> Value:
