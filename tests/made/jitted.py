@@ -21,7 +21,9 @@ import numpy as np
 import gpucodegen as gcg
 from gpucodegen import errors
 
-DTYPES = "bool int8 uint8 int16 int32 uint32 int64 uint64 float16 float32 float64".split()
+DTYPES = (
+    "bool int8 uint8 int16 int32 uint32 int64 uint64 float16 float32 float64".split()
+)
 SCALARS = ("int8", "uint8", "int32", "int64", "float32", "float64", "bool_")
 FLOATS = ("float16", "float32", "float64")
 BINARY = "+ - * / // % & | ^ << >> < <= > >= == !=".split()
@@ -83,7 +85,7 @@ class Function:
             self.random.shuffle(pair)
             return f"({pair[0]} {self.random.choice(BINARY)} {pair[1]})"
         if kind == 5:
-            power = self.pick("2", "3", "0.5", "2.0", "-1", "abs({0})".format(one))
+            power = self.pick("2", "3", "0.5", "2.0", "-1", f"abs({one})")
             return f"({one} ** {power})"
         if kind == 6:
             return f"{self.pick('-', '~', '+', '~', 'abs')}({one})"
@@ -92,12 +94,35 @@ class Function:
             return f"np.where({test} {self.pick('>', '<=', '!=')} 1, {one}, {other})"
         if kind == 8:
             other = self.pick(self.array(e, like, depth - 1), self.number(e, 1))
-            name = self.pick("minimum", "maximum", "fmin", "fmax", "fmod", "hypot",
-                             "logical_and", "logical_xor", "copysign", "remainder")
+            name = self.pick(
+                "minimum",
+                "maximum",
+                "fmin",
+                "fmax",
+                "fmod",
+                "hypot",
+                "logical_and",
+                "logical_xor",
+                "copysign",
+                "remainder",
+            )
             return f"np.{name}({one}, {other})"
         if kind == 9:
-            name = self.pick("sqrt", "floor", "ceil", "trunc", "rint", "sign", "square",
-                             "isnan", "isfinite", "isinf", "logical_not", "abs", "exp")
+            name = self.pick(
+                "sqrt",
+                "floor",
+                "ceil",
+                "trunc",
+                "rint",
+                "sign",
+                "square",
+                "isnan",
+                "isfinite",
+                "isinf",
+                "logical_not",
+                "abs",
+                "exp",
+            )
             return f"np.{name}({one})"
         if kind == 10:
             return f"np.where(abs({one}) < 99, {one}, 1).astype(np.{self.dtype()})"
@@ -114,10 +139,19 @@ class Function:
         vectors = [n for n, v in e.items() if is_array(v) and v.ndim == 1]
         if depth == 0 or self.random.random() < 0.2:
             place = self.pick("0", "-1", "2", "n % 4", "len(a) - 2")
-            return str(self.pick(
-                *scalars, "2", "3", "-1", "0.5", "True", "1", "300",
-                f"{self.random.choice(vectors)}[{place}]",
-            ))
+            return str(
+                self.pick(
+                    *scalars,
+                    "2",
+                    "3",
+                    "-1",
+                    "0.5",
+                    "True",
+                    "1",
+                    "300",
+                    f"{self.random.choice(vectors)}[{place}]",
+                )
+            )
         kind = self.random.randrange(10)
         one, other = self.number(e, depth - 1), self.number(e, depth - 1)
         if kind < 4:
@@ -140,8 +174,15 @@ class Function:
     def test(self, e: Environment) -> str:
         """A condition."""
         one, other = self.number(e, 1), self.number(e, 1)
-        form = self.pick("{0} > {1}", "not {0} <= {1}", "{0} < {1} < 3", "{0}",
-                         "~({0} > {1})", "{0} != {1} or {1} > 1", "{0} and {1} < 2")
+        form = self.pick(
+            "{0} > {1}",
+            "not {0} <= {1}",
+            "{0} < {1} < 3",
+            "{0}",
+            "~({0} > {1})",
+            "{0} != {1} or {1} > 1",
+            "{0} and {1} < 2",
+        )
         return str(form.format(one, other))
 
     # -- statements --------------------------------------------------------------------
@@ -322,3 +363,14 @@ def agree(found: Any, wanted: Any) -> bool:
     bound = max(TOLERANCES.get(d.dtype.name, 0) for d in (x, y))
     with np.errstate(all="ignore"):
         return bool(np.allclose(x.astype("f8"), y.astype("f8"), bound, bound, True))
+
+
+def failures(seed: int, targets: list[str]) -> list[str]:
+    """What `jit` computes wrongly of one function; refusals are none."""
+    program = made(seed)
+    found = {target: difference(program, target) for target in targets}
+    return [
+        f"jit {seed} on {target}: {text}"
+        for target, text in found.items()
+        if text and not text.startswith(REFUSED)
+    ]

@@ -12,7 +12,7 @@ from gpucodegen.python.translation.context import Bound, Context
 from gpucodegen.python.values import reductions
 from gpucodegen.python.values.arrays import Lazy, View, cast, mapped
 from gpucodegen.python.values.elementwise import apply, kinds_of
-from gpucodegen.python.values.scalars import Scalar, convert
+from gpucodegen.python.values.scalars import Scalar, convert, known
 
 HINT = "Write it with loops, indices, arithmetic and functions of NumPy and math"
 
@@ -74,13 +74,16 @@ def elementwise(
 def _power(c: Context, values: list[Any]) -> tuple[np.ufunc, list[Any]]:
     """``**`` with a known exponent.
 
-    An integer of Python to a negative power is a float, and NumPy computes an array to
-    the power of 0.5 as a root.
+    An integer of Python to a negative power is a float.  NumPy computes an array to the
+    power of 0.5 as a root, and bools to the power of 2 as squares, which are int8.
     """
     base, exponent = values
     if not isinstance(exponent, Scalar) or exponent.value is not None:
         return np.power, values
-    if isinstance(base, View | Lazy) and exponent.constant == 0.5:
+    is_array = isinstance(base, View | Lazy)
+    if is_array and base.dtype.kind == "b" and exponent == known(2):
+        return np.square, [base]
+    if is_array and exponent.constant == 0.5:
         kind = kinds_of(np.power, [base.dtype, exponent.kind])[1]
         return np.sqrt, [cast(base, kind)]
     kinds = [v.kind for v in values if isinstance(v, Scalar)]
