@@ -27,4 +27,5 @@ def main(count: int, first: int = 0, areas: tuple[str, ...] = NAMES) -> int:
 if __name__ == "__main__":
     numbers = [int(text) for text in sys.argv[1:] if text.isdigit()]
     named = tuple(text for text in sys.argv[1:] if not text.isdigit())
-    sys.exit(main(*numbers[:1], *(numbers[1:] or [0]), named or NAMES))
+    count, first = [*numbers, 0][:2]
+    sys.exit(main(count, first, named or NAMES))

@@ -222,7 +222,10 @@ class Function:
             return [f"{name}[{place}] {operator} {self.number(e, 2)}"]
         if kind == 6:
             other = self.random.choice(arrays)
-            return [f"{name}, {other} = {other}, {name}"]
+            form = self.pick(
+                "{0}, {1} = {1}, {0}", "{0} = {1}", "{0}, {1} = {1}, {0} + {0}"
+            )
+            return [form.format(name, other)]
         if kind == 7:
             scalars = [n for n, v in e.items() if not is_array(v)]
             operator = self.random.choice(AUGMENTED[:6])
@@ -230,7 +233,14 @@ class Function:
         if kind == 8:
             self.temporaries += 1
             temporary = f"t{self.temporaries}"
-            return [f"{temporary} = {name}[:]", f"{temporary} += {self.number(e, 1)}"]
+            part, rest = self.pick((":", ":"), ("1:", ":-1"), (":-1", "1:"))
+            update = self.pick(
+                f"{temporary} += {self.number(e, 1)}",
+                f"{temporary}[:] = {name}[{rest}]",
+                f"{temporary}[0] = {self.number(e, 1)}",
+                f"{name} = {temporary} * {temporary}",
+            )
+            return [f"{temporary} = {name}[{part}]", update]
         if kind in (9, 10):
             inner = self.statements(e, depth - 1, loops)
             lines = [f"if {self.test(e)}:", *indented(inner)]

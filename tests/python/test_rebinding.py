@@ -94,7 +94,22 @@ def extents(x: Any, y: Any, n: int):
     return x, y
 
 
+def layouts(x: Any, y: Any, n: int):
+    z = y
+    if n > 1:
+        z = x[1:]
+    z[0] = 7
+    for i in range(n - 2):
+        x, z = z * i, x[1::2]
+        z = z + 1
+    while n > 2:
+        z = z[1:]
+        n -= 2
+    return x, z
+
+
 FUNCTIONS = [
+    layouts,
     halved,
     counted,
     exchanged,
