@@ -121,7 +121,6 @@ class Function:
                 "isinf",
                 "logical_not",
                 "abs",
-                "exp",
             )
             return f"np.{name}({one})"
         if kind == 10:
