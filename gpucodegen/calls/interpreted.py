@@ -191,7 +191,10 @@ def memref_of(array: Any, ty: Type) -> MemRef:
     >>> m.shape, m.strides, m.start, m.load((1,))
     ((3,), (-2,), 4, 3.0)
     """
-    inner = element(ty).inner
+    stored = element(ty)
+    if array.dtype.kind == "u" and stored.dtype.kind == "i":
+        array = array.view(stored.dtype)  # signless: the same bits as signed numbers
+    inner = stored.inner
     rank = array.ndim - len(inner)
     unit = array.itemsize * prod(inner)
     shape = array.shape[:rank]
