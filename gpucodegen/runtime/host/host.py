@@ -252,6 +252,8 @@ class HostApi(Views):
         pairs = zip(names, map(int, values), strict=True)
         given = ", ".join(f"{name} = {value}" for name, value in pairs)
         where = FileLoc(*place) if place else UNKNOWN
+        if verb == "step":
+            raise errors.InvalidLoopStep(where, step=int(values[0]))
         if verb == "fit":
             raise errors.ShapesDisagree(where, problem=given)
         size = "" if extent < 0 else f" (extent {extent})"
