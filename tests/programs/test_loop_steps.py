@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import gpucodegen as gcg
+from gpucodegen import errors
 from gpucodegen.passes.framework.base import run_pipeline
 from gpucodegen.passes.framework.pipeline_text import parse_pipeline
 
@@ -79,7 +80,7 @@ def _expected(ty: str, word: str, bounds: tuple[int, int, int]) -> int | str:
 def _run(function: Any, *arguments: Any) -> Any:
     try:
         return function(*arguments)
-    except gcg.errors.InvalidLoopStep:
+    except errors.InvalidLoopStep:
         return STEP
 
 
@@ -109,7 +110,7 @@ def test_narrow_variables(target: str) -> None:
     program = gcg.compile(text, target=target)
     assert program.f(120, -1, 5) == _expected("i8", " unsigned", (120, -1, 5))
     assert program.g(120, 127, 5) == _expected("i8", "", (120, 127, 5))
-    with pytest.raises(gcg.errors.InvalidLoopStep, match="a loop has step -1") as info:
+    with pytest.raises(errors.InvalidLoopStep, match="a loop has step -1") as info:
         program.g(5, 0, -1)
     assert "scf.for" in str(info.value)
 
