@@ -15,9 +15,9 @@ from gpucodegen.ir.types import Type
 from gpucodegen.options import Options
 from gpucodegen.passes.checks.bounds import CheckBounds
 from gpucodegen.passes.checks.effects import CheckEffects
+from gpucodegen.passes.checks.guards.loop_steps import CheckLoopSteps
 from gpucodegen.passes.checks.kernels import VerifyKernels
 from gpucodegen.passes.checks.lifetimes import CheckLifetimes
-from gpucodegen.passes.checks.loop_steps import CheckLoopSteps
 from gpucodegen.passes.checks.memory_spaces import CheckMemorySpaces
 from gpucodegen.passes.checks.reads import CheckReads
 from gpucodegen.passes.checks.shapes import CheckShapes

@@ -16,7 +16,7 @@ PASSES: dict[str, str] = {
     "check-bounds": "checks.bounds:CheckBounds",
     "check-effects": "checks.effects:CheckEffects",
     "check-lifetimes": "checks.lifetimes:CheckLifetimes",
-    "check-loop-steps": "checks.loop_steps:CheckLoopSteps",
+    "check-loop-steps": "checks.guards.loop_steps:CheckLoopSteps",
     "check-memory-spaces": "checks.memory_spaces:CheckMemorySpaces",
     "check-reads": "checks.reads:CheckReads",
     "check-exchanges": "prepare.launches.exchanges:CheckExchanges",
