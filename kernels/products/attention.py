@@ -38,13 +38,14 @@ def scaled_dot_product_attention(
 
     ``query`` is (..., L, E), ``key`` (..., S, E) and ``value`` (..., S, V), with equal
     axes before.  ``attn_mask`` broadcasts to (..., L, S): bools say what takes part,
-    and floats are added; a row of which nothing is left is zero.  ``is_causal``: place i of L takes places up to i of S.
-    ``scale`` is by default one over the root of E.  All arrays but a mask of bools have
-    one dtype, a float; scores and sums of those of 16 bits and less are f32, and
-    rounded once; ``precision`` is as for `matmul`.  Up to 256 MiB of scores are kept in
-    memory, as two products and a softmax.  More are streamed, which is slower and takes
-    no memory for them: each row keeps its largest score and its sum, and takes one key
-    and one value after the other.  Errors: WrongDtype, ShapesDisagree.
+    and floats are added; a row of which nothing is left is zero.  ``is_causal``: place
+    i of L takes places up to i of S.  ``scale`` is by default one over the root of E.
+    All arrays but a mask of bools have one dtype, a float; scores and sums of those of
+    16 bits and less are f32, and rounded once; ``precision`` is as for `matmul`.  Up to
+    256 MiB of scores are kept in memory, as two products and a softmax.  More are
+    streamed, which is slower and takes no memory for them: each row keeps its largest
+    score and its sum, and takes one key and one value after the other.  Errors:
+    WrongDtype, ShapesDisagree.
 
     >>> import numpy as np
     >>> q, k, v = np.zeros((1, 2)), np.ones((2, 2)), np.array([[1.0, 2.0], [3.0, 4.0]])

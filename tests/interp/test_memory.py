@@ -320,7 +320,8 @@ RENUMBERED = {
     "reinterpret": (
         (
             "%v = memref.reinterpret_cast %a to offset: [1], sizes: [3, 5],"
-            " strides: [6, 1] : memref<4x6xf32> to memref<3x5xf32, strided<[6, 1], offset: 1>>"
+            " strides: [6, 1] : memref<4x6xf32>"
+            " to memref<3x5xf32, strided<[6, 1], offset: 1>>"
         ),
         "memref<3x5xf32, strided<[6, 1], offset: 1>>",
     ),
