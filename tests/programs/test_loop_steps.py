@@ -255,3 +255,21 @@ def test_only_signed_loops_become_affine() -> None:
     for source, is_raised in ((text, False), (text.replace(" unsigned", ""), True)):
         raised = run_pipeline(gcg.parse(source), parse_pipeline("raise-to-affine"))
         assert ("affine.for" in str(raised)) == is_raised
+
+
+def stepping(a: Any, start: Any, stop: Any, step: Any) -> None:
+    for i in range(start, stop, step):
+        a[i] += i + 1
+
+
+@pytest.mark.parametrize("target", ["cpu", "sim"])
+def test_ranges_of_python_count_down_and_refuse_zero(target: str) -> None:
+    f = gcg.jit(stepping, target=target)
+    for bounds in ((0, 5, 2), (7, -1, -3), (3, 3, 1), (0, 5, -1)):
+        a, expected = np.zeros((2, 8), "i8")
+        f(a, *bounds)
+        stepping(expected, *bounds)
+        assert np.array_equal(a, expected), bounds
+    a = np.zeros(8, "i8")
+    assert _run(f, a, 0, 5, 0) == STEP
+    assert not a.any()
