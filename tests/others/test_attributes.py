@@ -56,8 +56,8 @@ POOL = (
 ROWS = np.array([[NAN, 1, 2], [3, NAN, NAN], [NAN] * 3, [0, 5, 4]], "f4")
 CLAMP = "{{min_val = -1.0 : f32, max_val = 1.0 : f32, nan_mode = {0}}}"
 REDUCE = "%0 {{axis = 1 : i32, nan_mode = {0}}} : (!0) -> !r"
-POOL_OF_FOUR = POOL.format("0, 0, 0, 0", "2, 2", "MODE")
-POOL_OF_FOUR = POOL_OF_FOUR.replace("{", "{{").replace("}", "}}").replace("MODE", "{0}")
+_POOL = POOL.format("0, 0, 0, 0", "2, 2", "MODE")
+POOL_OF_FOUR = _POOL.replace("{", "{{").replace("}", "}}").replace("MODE", "{0}")
 COLUMN = "tensor<4x1xf32>"
 BY_MODE = [
     ("%r = tosa.maximum %0, %1 {{nan_mode = {0}}} : (!0, !1) -> !r", [X, Y],

@@ -264,7 +264,7 @@ def stepping(a: Any, start: Any, stop: Any, step: Any) -> None:
 
 @pytest.mark.parametrize("target", ["cpu", "sim"])
 def test_ranges_of_python_count_down_and_refuse_zero(target: str) -> None:
-    f = gcg.jit(stepping, target=target)
+    f = gcg.jit(target=target)(stepping)
     for bounds in ((0, 5, 2), (7, -1, -3), (3, 3, 1), (0, 5, -1)):
         a, expected = np.zeros((2, 8), "i8")
         f(a, *bounds)
