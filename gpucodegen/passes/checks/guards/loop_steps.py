@@ -28,7 +28,7 @@ from gpucodegen.ir.operation import (
     single_block,
 )
 from gpucodegen.ir.segments import operand_segments
-from gpucodegen.ir.types import I1
+from gpucodegen.ir.types import I1, INDEX
 from gpucodegen.passes.checks.guards.checks import STEP, Check, refusing, reporting
 from gpucodegen.passes.framework.base import ModulePass
 from gpucodegen.passes.framework.builder import Builder
@@ -75,8 +75,12 @@ class _Pending:
         computed = _computed([*used, self.step], defined)
         copies: ValueMap = {}
         made = [clone(op, copies) for op in [*computed, *b.operations]]
-        known = (("step", copies.get(self.step, self.step)),)
-        return made, Check(b.location, "", STEP, 0, known, copies[bad])
+        step, cast = copies.get(self.step, self.step), Builder(b.location)
+        if step.type != INDEX:
+            (step,) = cast.add("arith.index_cast", (step,), [INDEX])
+        known = (("step", step),)
+        check = Check(b.location, "", STEP, 0, known, copies[bad])
+        return [*made, *cast.operations], check
 
 
 def _computed(values: Iterable[Value], defined: Definitions) -> list[Operation]:
