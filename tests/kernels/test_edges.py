@@ -72,6 +72,7 @@ def test_the_place_of_the_largest_number() -> None:
         K.argmax(np.zeros(0, "f4"))
 
 
+@pytest.mark.slow
 def test_rows_that_are_not_finite() -> None:
     rows = [[INF, 0], [INF, INF], [-INF, -INF], [-INF, 0], [NAN, 0], [INF, -INF]]
     for dtype in ("f4", "f8"):
@@ -99,6 +100,7 @@ def attended(q: Any, k: Any, v: Any, mask: Any, is_causal: bool) -> np.ndarray:
     return np.where(total == 0, 0, powers / np.where(total == 0, 1, total)) @ v
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("streamed", [False, True])
 def test_rows_that_a_mask_leaves_empty(
     streamed: bool, monkeypatch: pytest.MonkeyPatch

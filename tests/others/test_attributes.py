@@ -17,7 +17,7 @@ from gpucodegen.passes.prepare.tosa import convert as tosa
 from gpucodegen.passes.prepare.tosa.attributes import TOSA
 from tests.targets import ALL
 
-TARGETS = ("interp", *ALL)
+TARGETS = ("interp", *(pytest.param(t, marks=pytest.mark.slow) for t in ALL))
 NAN = np.nan
 
 
