@@ -11,6 +11,7 @@ from typing import Any, Protocol
 from gpucodegen import errors
 from gpucodegen.ir.operation import Value, single_block
 from gpucodegen.ir.types import INDEX, MemRefType
+from gpucodegen.passes.framework.operation_list import OperationList
 from gpucodegen.python.translation.context import Bound, Context, leaves, rebuilt
 from gpucodegen.python.translation.expressions import condition, evaluate
 from gpucodegen.python.translation.joins import Carried, join, narrowed
@@ -48,6 +49,8 @@ def loop(s: Statements, node: ast.For) -> None:
     target = node.target.id if isinstance(node.target, ast.Name) else "i"
     counted = step.value is not None or step.constant < 0
     bounds = (start, stop, step)
+    if step.value is not None:
+        _refuse_zero(s, step)
     if counted:
         bounds = known(0), _trips(s, start, stop, step), known(1)
     operands = [bound.ssa(c.b) for bound in bounds]
@@ -89,6 +92,17 @@ def loop(s: Statements, node: ast.For) -> None:
         "scf.for", (*operands, *first), [v.type for v in arguments], {}, [region]
     )
     _left(s, node, own, results)
+
+
+def _refuse_zero(s: Statements, step: Scalar) -> None:
+    """An empty loop whose step is 0 where the range's is, and else 1."""
+    b = s.c.b
+    zero, one = (known(n).ssa(b) for n in (0, 1))
+    least = b.add("arith.minui", (step.ssa(b), one), [INDEX])
+    body = OperationList(b.location)
+    body.add("scf.yield")
+    region = single_block(body.operations, (Value(INDEX, "i", b.location),))
+    b.add("scf.for", (zero, one, *least), (), {}, [region])
 
 
 def _whole(s: Statements, node: ast.expr) -> Scalar:
