@@ -223,7 +223,7 @@ def _copied(arguments: Sequence[Any]) -> list[Any]:
         if not array.size:
             return array.copy()
         view = memref_of(array, I8)
-        return replace(view, memory=view.memory.copy()).array()
+        return replace(view, memory=view.memory.copy()).array().view(array.dtype)
 
     for argument in arguments:
         if id(argument) not in made:

@@ -243,7 +243,7 @@ def memref_of(array: Any, ty: Type) -> MemRef:
     ((3,), (-2,), 4, 3.0)
     """
     stored = element(ty)
-    if array.dtype.kind == "u" and stored.dtype.kind == "i":
+    if array.dtype.str[1:] == f"u{stored.dtype.itemsize}" and stored.dtype.kind == "i":
         array = array.view(stored.dtype)  # signless: the same bits as signed numbers
     inner = stored.inner
     rank = array.ndim - len(inner)
