@@ -1,6 +1,7 @@
 """Markers that depend on the machine: a GPU, the CUDA compiler without one, documents.
 
-Of many cases alike, ``sampled`` leaves a few to the quick run.
+Of many cases alike, ``sampled`` leaves a few to the quick run.  ``cases`` takes what
+``parametrize`` does, but runs the cases in a loop: one item of them, not hundreds.
 
 Random programs are the same in every run, so that only a change makes a test fail;
 ``--fuzz`` makes others.  ``--update-golden`` rewrites the files that hold what is
@@ -16,12 +17,16 @@ import os
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import nullcontext
+from dataclasses import dataclass
 from functools import cache
+from itertools import product
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import pytest
 from hypothesis import settings
+
+T = TypeVar("T")
 
 
 @cache
@@ -99,6 +104,104 @@ def pytest_configure(config: pytest.Config) -> None:
         os.environ |= PROCESSORS[name].variables
 
 
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Make one item, or ``parts`` of them, of all cases of a test marked ``cases``.
+
+    If the test is ``sampled(n)``, every nth case is in a quick item, the others in as
+    many slow ones.
+    """
+    marks = [*metafunc.definition.iter_markers("cases")]
+    if not marks:
+        return
+    names = [name for mark in marks for name in case_names(mark)]
+    sampled = metafunc.definition.get_closest_marker("sampled")
+    nth = sampled.args[0] if sampled else 1
+    parts = max(mark.kwargs.get("parts", 1) for mark in marks)
+    shares = [
+        pytest.param(
+            *[Share(nth, is_quick, number, parts)] * len(names),
+            marks=[] if is_quick else pytest.mark.slow,
+            id=("quick" if nth > 1 else "all") if is_quick else "slow",
+        )
+        for is_quick in (True, False)[: 1 + (nth > 1)]
+        for number in range(parts)
+    ]
+    metafunc.parametrize(names, shares)
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """Which cases of a test one of its items runs."""
+
+    nth: int
+    is_quick: bool
+    number: int
+    parts: int
+
+    def of(self, cases: list[T]) -> list[T]:
+        mine = [c for i, c in enumerate(cases) if (i % self.nth == 0) == self.is_quick]
+        return mine[self.number :: self.parts]
+
+
+def case_names(mark: pytest.Mark) -> list[str]:
+    names = mark.args[0]
+    return [n.strip() for n in names.split(",")] if isinstance(names, str) else [*names]
+
+
+def cases_of(mark: pytest.Mark) -> list[tuple[str, dict[str, Any]]]:
+    """Name and arguments of each case of a mark; a function makes its cases here."""
+    names, cases, told = case_names(mark), mark.args[1], mark.kwargs.get("ids")
+    found: list[tuple[str, dict[str, Any]]] = []
+    for number, case in enumerate(cases() if callable(cases) else cases):
+        is_param = hasattr(case, "marks") and hasattr(case, "values")
+        values = case.values if is_param else (case,) if len(names) == 1 else case
+        if callable(told):
+            name = "-".join(str(told(value)) for value in values)
+        else:
+            name = told[number] if told else (is_param and case.id) or ""
+        text = name or ", ".join(str(getattr(v, "__name__", v)) for v in values)
+        found.append((text, dict(zip(names, values, strict=True))))
+    return found
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
+    """Run a test marked ``cases`` once for each, and report all cases that fail.
+
+    The cases of an item share its fixtures.  A case that is skipped skips the item when
+    the others have run, so that a later run repeats it.
+    """
+    marks = [*pyfuncitem.iter_markers("cases")]
+    if not marks:
+        return None
+    every = list(product(*map(cases_of, reversed(marks))))
+    mine = pyfuncitem.funcargs[case_names(marks[0])[0]].of(every)
+    fixtures = {
+        name: pyfuncitem.funcargs[name]
+        for name in pyfuncitem._fixtureinfo.argnames
+    }
+    failed: list[tuple[str, BaseException]] = []
+    skipped: BaseException | None = None
+    for case in mine:
+        arguments = {name: value for _, one in case for name, value in one.items()}
+        try:
+            pyfuncitem.obj(**fixtures | arguments)
+        except pytest.skip.Exception as reason:
+            skipped = reason
+        except (Exception, pytest.fail.Exception) as error:  # noqa: BLE001
+            failed.append(("; ".join(name for name, _ in case), error))
+            error.add_note(f"Case: {failed[-1][0]}")
+    if failed:
+        told = "".join(f"\n  {' '.join(name.split())[:100]}" for name, _ in failed)
+        raise BaseExceptionGroup(
+            f"{len(failed)} of {len(mine)} cases failed:{told}\n",
+            [e for _, e in failed],
+        )
+    if skipped is not None:
+        raise skipped
+    return True
+
+
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(
     config: pytest.Config, items: list[pytest.Item]
@@ -121,7 +224,7 @@ def thin_out(items: list[pytest.Item]) -> None:
     places: Counter[str] = Counter()
     for item in items:
         mark = item.get_closest_marker("sampled")
-        if mark is None:
+        if mark is None or item.get_closest_marker("cases"):
             continue
         place = item.nodeid.partition("[")[0]
         is_long = any(word in item.name for word in mark.kwargs.get("long", ()))

@@ -112,6 +112,6 @@ def test_a_shell_completes_commands_and_options(
     assert done.stdout.splitlines() == ["explain export", "--target", ""]
 
 
-@pytest.mark.parametrize("name", [*PLACES])
+@pytest.mark.cases("name", [*PLACES])
 def test_commands_in_folders_are_commands(name: str) -> None:
     assert name in COMMANDS

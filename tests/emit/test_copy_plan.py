@@ -112,7 +112,7 @@ def compiled(name: str) -> tuple[gcg.Program, PlannedTransfer]:
     return program, start
 
 
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.cases("name", CASES, parts=2)
 def test_the_report_says_which_and_why(name: str) -> None:
     _, mechanism, width, reason = CASES[name]
     program, start = compiled(name)

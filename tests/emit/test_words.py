@@ -59,7 +59,7 @@ CASTS = [
 
 
 @pytest.mark.parametrize("target", TARGETS)
-@pytest.mark.parametrize("case", CASTS, ids=str)
+@pytest.mark.cases("case", CASTS, ids=str, parts=2)
 def test_bits_as_other_elements(case: tuple[int, str, int, str], target: str):
     old, before, new, after = case
     text = f"""func.func @f(%x: memref<{old}x{before}>, %y: memref<{new}x{after}>) {{

@@ -9,7 +9,7 @@ from gpucodegen import errors
 from gpucodegen.ir.attributes import AffineMapAttr
 
 
-@pytest.mark.parametrize(
+@pytest.mark.cases(
     ("written", "printed"),
     [
         ("() -> ()", "() -> ()"),
@@ -58,7 +58,7 @@ def test_sets(written: str, printed: str):
     assert attribute(written) == value == attribute(str(value))
 
 
-@pytest.mark.parametrize(
+@pytest.mark.cases(
     ("text", "code"),
     [
         ("affine_map<(d0) -> §d0>", "P001"),

@@ -53,7 +53,7 @@ def parse(text: str) -> tuple[Module, list[str]]:
     return module, [type(warning.message).__name__ for warning in caught]
 
 
-@pytest.mark.parametrize("chunk", VALID, ids=ids(VALID))
+@pytest.mark.cases("chunk", VALID, ids=ids(VALID), parts=4)
 def test_parses_and_prints(chunk: Chunk):
     module, warned = parse(chunk.text)
     printed = str(module)
@@ -63,7 +63,7 @@ def test_parses_and_prints(chunk: Chunk):
     assert set(chunk.all("~")) <= set(warned)
 
 
-@pytest.mark.parametrize("chunk", INVALID, ids=ids(INVALID))
+@pytest.mark.cases("chunk", INVALID, ids=ids(INVALID))
 def test_is_refused(chunk: Chunk):
     with pytest.raises(errors.Error) as caught:
         parse(chunk.text)
@@ -74,7 +74,7 @@ def test_is_refused(chunk: Chunk):
     assert found == (chunk.error, chunk.place), str(error)
 
 
-@pytest.mark.parametrize(("chunk", "claim", "target"), CLAIMS)
+@pytest.mark.cases(("chunk", "claim", "target"), CLAIMS, parts=8)
 @pytest.mark.sampled(7)
 def test_holds(chunk: Chunk, claim: str, target: str):
     assert holds(claim, parse(chunk.text)[0], target)

@@ -18,7 +18,7 @@ def test_titles_are_unique():
 
 
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize("chunk", CHUNKS, ids=lambda c: f"{c.file}:{c.title}")
+@pytest.mark.cases("chunk", CHUNKS, ids=lambda c: f"{c.file}:{c.title}", parts=2)
 def test_chunk_is_refused_where_it_is_wrong(chunk: Chunk):
     unregistered = chunk.code != errors.UnknownOperation.code
     with pytest.raises(errors.Error) as caught:

@@ -213,7 +213,7 @@ def test_alloc_view():
     assert len(alloc.dynamic_sizes) == len(alloc.symbols) == 1
 
 
-@pytest.mark.parametrize(
+@pytest.mark.cases(
     "name", sorted(n for n, e in linalg_named.NAMED.items() if "-" not in e.inputs)
 )
 def test_named_operations_generalize(name: str):
