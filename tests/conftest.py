@@ -177,8 +177,7 @@ def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
     every = list(product(*map(cases_of, reversed(marks))))
     mine = pyfuncitem.funcargs[case_names(marks[0])[0]].of(every)
     fixtures = {
-        name: pyfuncitem.funcargs[name]
-        for name in pyfuncitem._fixtureinfo.argnames
+        name: pyfuncitem.funcargs[name] for name in pyfuncitem._fixtureinfo.argnames
     }
     failed: list[tuple[str, BaseException]] = []
     skipped: BaseException | None = None
