@@ -108,15 +108,19 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """Make one item, or ``parts`` of them, of all cases of a test marked ``cases``.
 
     If the test is ``sampled(n)``, every nth case is in a quick item, the others in as
-    many slow ones.
+    many slow ones.  A property that is ``sampled(n)`` is a quick item with an nth of the
+    examples, and a slow one with all.
     """
     marks = [*metafunc.definition.iter_markers("cases")]
-    if not marks:
-        return
-    names = [name for mark in marks for name in case_names(mark)]
     sampled = metafunc.definition.get_closest_marker("sampled")
+    names = [name for mark in marks for name in case_names(mark)]
+    if sampled and is_property(metafunc.function):
+        names = ["share"]
+        metafunc.fixturenames += names
+    elif not marks:
+        return
     nth = sampled.args[0] if sampled else 1
-    parts = max(mark.kwargs.get("parts", 1) for mark in marks)
+    parts = max((mark.kwargs.get("parts", 1) for mark in marks), default=1)
     shares = [
         pytest.param(
             *[Share(nth, is_quick, number, parts)] * len(names),
@@ -127,6 +131,11 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         for number in range(parts)
     ]
     metafunc.parametrize(names, shares)
+
+
+def is_property(function: Any) -> bool:
+    """Whether Hypothesis makes the arguments."""
+    return getattr(function, "is_hypothesis_test", False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,6 +163,7 @@ def cases_of(mark: pytest.Mark) -> list[tuple[str, dict[str, Any]]]:
     found: list[tuple[str, dict[str, Any]]] = []
     for number, case in enumerate(cases() if callable(cases) else cases):
         is_param = hasattr(case, "marks") and hasattr(case, "values")
+        assert not is_param or not case.marks, "marks are for whole items"
         values = case.values if is_param else (case,) if len(names) == 1 else case
         if callable(told):
             name = "-".join(str(told(value)) for value in values)
@@ -173,6 +183,8 @@ def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
     """
     marks = [*pyfuncitem.iter_markers("cases")]
     if not marks:
+        if "share" in pyfuncitem.funcargs:
+            take_a_share_of_examples(pyfuncitem.obj, pyfuncitem.funcargs["share"])
         return None
     every = list(product(*map(cases_of, reversed(marks))))
     mine = pyfuncitem.funcargs[case_names(marks[0])[0]].of(every)
@@ -201,6 +213,17 @@ def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
     return True
 
 
+def take_a_share_of_examples(test: Any, share: Share) -> None:
+    """Set the number of examples of a property: all, or an nth where it is quick."""
+    if not hasattr(test, "all_examples"):
+        test.all_examples = test._hypothesis_internal_use_settings
+    count = test.all_examples.max_examples
+    test._hypothesis_internal_use_settings = settings(
+        test.all_examples,
+        max_examples=max(1, count // share.nth) if share.is_quick else count,
+    )
+
+
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(
     config: pytest.Config, items: list[pytest.Item]
@@ -223,13 +246,19 @@ def thin_out(items: list[pytest.Item]) -> None:
     places: Counter[str] = Counter()
     for item in items:
         mark = item.get_closest_marker("sampled")
-        if mark is None or item.get_closest_marker("cases"):
+        if mark is None or is_shared(item):
             continue
         place = item.nodeid.partition("[")[0]
         is_long = any(word in item.name for word in mark.kwargs.get("long", ()))
         if is_long or places[place] % mark.args[0]:
             item.add_marker(pytest.mark.slow)
         places[place] += 1
+
+
+def is_shared(item: pytest.Item) -> bool:
+    """Whether `pytest_generate_tests` has made quick and slow items of the test."""
+    has_cases = item.get_closest_marker("cases") is not None
+    return has_cases or is_property(getattr(item, "obj", None))
 
 
 def on_a_device(item: pytest.Item) -> bool:

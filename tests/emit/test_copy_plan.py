@@ -123,7 +123,7 @@ def test_the_report_says_which_and_why(name: str) -> None:
     assert [line.endswith(asked) for line in made] == [True]
 
 
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.cases("name", CASES)
 @pytest.mark.sampled(3)
 def test_what_is_reported_copies_the_cells(name: str) -> None:
     options = CASES[name][0]
@@ -150,7 +150,7 @@ def test_what_is_reported_copies_the_cells(name: str) -> None:
 
 
 @pytest.mark.sampled(3)
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.cases("name", CASES)
 def test_the_hardware_is_asked_for_what_is_reported(name: str) -> None:
     from gpucodegen.runtime.cuda.compilation import compile_ptx
 

@@ -141,7 +141,7 @@ SIGNED_ZEROS = """
 
 
 @pytest.mark.parametrize("target", TARGETS)
-@pytest.mark.parametrize(("element", "dtype"), [("f32", "f4"), ("f64", "f8")])
+@pytest.mark.cases(("element", "dtype"), [("f32", "f4"), ("f64", "f8")])
 def test_zeros_keep_their_sign(target: str, element: str, dtype: str):
     y = np.ones(18, dtype)
     run(f"%y: memref<18x{element}>", SIGNED_ZEROS.format(element=element), target, y)

@@ -71,7 +71,7 @@ CODE = re.compile(
 
 
 @pytest.mark.documents
-@pytest.mark.parametrize("name", DOCUMENTS)
+@pytest.mark.cases("name", DOCUMENTS)
 def test_pieces_are_those_of_the_documents(name: str):
     folder = Path(os.environ["GPUCODEGEN_DOCUMENTS"])
     lines = (folder / f"{name}.txt").read_text(encoding="utf-8").split("\n")

@@ -86,7 +86,7 @@ WRONG = {
 }
 
 
-@pytest.mark.parametrize("kernel", WRONG)
+@pytest.mark.cases("kernel", WRONG)
 def test_kernels_of_a_wrong_shape(kernel: str):
     with pytest.raises(WRONG[kernel]):
         parse_module(f"gpu.module @m {{\n  {kernel}\n}}")

@@ -31,7 +31,7 @@ def test_chunk_is_refused_where_it_is_wrong(chunk: Chunk):
     assert str(error).split("\n")[2] == " " * (chunk.column + 1) + "^"
 
 
-@pytest.mark.parametrize("path", sorted(FOLDER.glob("*.mlir")), ids=lambda p: p.name)
+@pytest.mark.cases("path", sorted(FOLDER.glob("*.mlir")), ids=lambda p: p.name)
 @pytest.mark.sampled(3)
 def test_command_line_reports_every_chunk(
     path: Path, capsys: pytest.CaptureFixture[str]

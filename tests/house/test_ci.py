@@ -180,7 +180,7 @@ def test_of_sampled_tests_every_nth_case_is_quick() -> None:
     assert quick == ["a[0]", "b[0]", "a[3]", "b[3]", "c[0]", "c[1]"]
 
 
-@pytest.mark.parametrize(
+@pytest.mark.cases(
     ("name", "target", "left_out"),
     [
         ("test_rows.py", "sim", True),

@@ -27,7 +27,7 @@ def test_a_stranger_can_follow_a_recipe(name: str, folder: Path) -> None:
     assert "python" in carry_out(PAGES[name].read_text("utf-8"), folder)
 
 
-@pytest.mark.parametrize("name", PAGES)
+@pytest.mark.cases("name", PAGES)
 def test_a_recipe_needs_few_places(name: str) -> None:
     text, _, _ = PAGES[name].read_text("utf-8").partition("\n## Run it\n")
     assert 1 <= len({step.path for step in steps(text)}) <= TOUCHED

@@ -62,7 +62,7 @@ REFUSED = {
 }
 
 
-@pytest.mark.parametrize("name", REFUSED)
+@pytest.mark.cases("name", REFUSED)
 def test_what_no_halo_is_deep_enough_for(program: gcg.Program, name: str) -> None:
     with pytest.raises(errors.NoStencil, match=REFUSED[name]):
         gcg.dask.reach(program[name])

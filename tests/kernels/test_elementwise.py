@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 import subprocess
 import sys
 from typing import Any
@@ -77,7 +78,7 @@ def test_expressions(text: str, shapes: Any, dtypes: Any, a: Any) -> None:
     compare(text, shapes, dtypes, a)
 
 
-@pytest.mark.parametrize(
+@pytest.mark.cases(
     ("text", "refusal"),
     [
         ("x.T", "Leave out Attribute"),
@@ -172,13 +173,10 @@ def test_the_table_has_every_function_and_the_page_names_it() -> None:
     assert [name for name in KERNELS if f"`{name}" not in page] == []
 
 
-def marked(name: str) -> Any:
-    """An operation, marked where it is like a function of PyTorch."""
-    is_torch = KERNELS[name].like.startswith("torch")
-    return pytest.param(name, marks=[pytest.mark.frameworks] * is_torch)
+LIKE_TORCH = {name for name in KERNELS if KERNELS[name].like.startswith("torch")}
 
 
-@pytest.mark.parametrize("name", [*map(marked, KERNELS)])
+@pytest.mark.cases("name", lambda: sorted({*KERNELS} - LIKE_TORCH))
 def test_the_functions_that_operations_are_like(name: str) -> None:
     library, _, path = KERNELS[name].like.partition(".")
     if not library:
@@ -192,6 +190,13 @@ def test_the_functions_that_operations_are_like(name: str) -> None:
             return  # matvec and vecdot came later
         found = getattr(found, part)
     assert callable(found)
+
+
+@pytest.mark.frameworks
+def test_functions_of_pytorch_that_operations_are_like() -> None:
+    torch: Any = pytest.importorskip("torch")
+    for name in LIKE_TORCH:
+        assert callable(operator.attrgetter(KERNELS[name].like[6:])(torch)), name
 
 
 def array_kinds() -> list[Array]:

@@ -91,7 +91,7 @@ def test_vectors(target: str) -> None:
     check(K.matmul(x, x), np.dot(wide(x), wide(x)), "f4")
 
 
-@pytest.mark.parametrize(
+@pytest.mark.cases(
     ("options", "refusal"),
     [
         ({"activation": "relux"}, "relu, sigmoid"),
@@ -131,7 +131,7 @@ def test_einsum(expression: str, dtype: str) -> None:
     check(K.einsum(expression, *given), right, dtype)
 
 
-@pytest.mark.parametrize(
+@pytest.mark.cases(
     ("expression", "refusal"),
     [
         ("ij,jk", "2 arrays"),

@@ -135,8 +135,8 @@ def test_padding_of_pools() -> None:
     check(K.max_pool2d(x, 3, target="sim", **options), right, "f4")
 
 
-@pytest.mark.parametrize("steps", [0, 1, 2, 5, 8])
-@pytest.mark.parametrize("shape", [(9, 8), (6, 5, 7), (11,), (2, 3), (0, 4)])
+@pytest.mark.cases("steps", [0, 1, 2, 5, 8])
+@pytest.mark.cases("shape", [(9, 8), (6, 5, 7), (11,), (2, 3), (0, 4)])
 @pytest.mark.sampled(5)
 def test_stencils(steps: int, shape: tuple[int, ...]) -> None:
     x = made(shape, "float32")
@@ -215,7 +215,7 @@ def test_places_outside() -> None:
         K.bincount(np.array([-1]), 3)
 
 
-@pytest.mark.parametrize(
+@pytest.mark.cases(
     ("call", "refusal"),
     [
         (lambda x, w: K.conv2d(x, w, groups=3), "divides 4"),

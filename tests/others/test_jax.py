@@ -44,7 +44,7 @@ def test_functions_of_jax(name: str):
 
 
 @pytest.mark.sampled(10)
-@pytest.mark.parametrize("name", list(CASES))
+@pytest.mark.cases("name", list(CASES), parts=3)
 def test_functions_of_jax_in_the_interpreter(name: str):
     check(name, "interp")
 

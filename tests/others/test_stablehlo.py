@@ -291,7 +291,7 @@ def test_functions_with_slices_and_loops_on_a_gpu(name: str):
 
 
 @pytest.mark.sampled(4)
-@pytest.mark.parametrize("path", sorted(TEXTS.glob("*.mlir")), ids=lambda p: p.stem)
+@pytest.mark.cases("path", sorted(TEXTS.glob("*.mlir")), ids=lambda p: p.stem)
 def test_print_and_parse(path: Path):
     """What is printed says the same, in the short forms or the generic one."""
     printed = str(gcg.parse(path.read_text()))
