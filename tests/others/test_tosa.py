@@ -470,8 +470,8 @@ BRANCHES = (
 )
 
 
-@pytest.mark.parametrize("condition", [True, False])
-@pytest.mark.parametrize("body", BRANCHES)
+@pytest.mark.cases("condition", [True, False])
+@pytest.mark.cases("body", BRANCHES)
 def test_branches(body: str, condition: bool):
     got = run(body, [A, B, np.array(condition)], typed(A))
     np.testing.assert_array_equal(got, A + B if condition else B)

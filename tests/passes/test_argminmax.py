@@ -152,7 +152,7 @@ def test_a_place_is_kept_in_lanes():
     assert "vector.reduction <minui>" in made(KEPT)
 
 
-@pytest.mark.parametrize(
+@pytest.mark.cases(
     ("body", "predicate"),
     [
         (KEPT, "ugt"),

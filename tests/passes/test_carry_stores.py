@@ -87,7 +87,7 @@ def test_two_recurrences_of_one_loop():
 SECOND = f"affine.store %v, %y[%i, 0] : {MATRIX}"
 
 
-@pytest.mark.parametrize(
+@pytest.mark.cases(
     "body",
     [
         scan(load="%j"),
@@ -125,7 +125,7 @@ def test_first_values_are_loaded_if_the_loop_runs(end: int):
     np.testing.assert_array_equal(y, want)
 
 
-@pytest.mark.parametrize("n", range(4))
+@pytest.mark.cases("n", range(4))
 def test_triangular_sums_that_pass_on_a_maximum(n: int):
     text = f"""func.func @f(%n: index, %x: {MATRIX}, %y: {MATRIX}) -> f32 {{
       %low = arith.constant -1.0 : f32

@@ -70,7 +70,7 @@ def test_every_element_is_reached_once(shape: Shape, data: st.DataObject):
     assert (z[:first] == -1).all()
 
 
-@pytest.mark.parametrize(
+@pytest.mark.cases(
     ("kept", "left"),
     [((0, 1, 2), 1), ((), 1), ((0,), 2), ((1,), 3), ((2,), 2), ((0, 1), 2)],
 )

@@ -140,7 +140,7 @@ STAYS = {
 }
 
 
-@pytest.mark.parametrize("body", STAYS.values(), ids=STAYS)
+@pytest.mark.cases("body", STAYS.values(), ids=STAYS)
 def test_what_stays_in_memory(body: str):
     assert contracted(body) == str(gcg.parse(HEAD + body + END))
 

@@ -153,7 +153,7 @@ LOAD = "%x = memref.load %A[{}] : memref<4x8xf32>"
 
 
 @pytest.mark.filterwarnings("ignore::gpucodegen.errors.PossiblyOutOfBounds")
-@pytest.mark.parametrize(
+@pytest.mark.cases(
     ("effects", "body"),
     [
         (ROW_READ, LOAD.format("%i, %j")),

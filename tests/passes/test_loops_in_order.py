@@ -119,7 +119,7 @@ def test_names_find_loops_and_copies_get_names_of_their_own():
     assert str(apply("peel{loop=0.1,function=f}", TRIANGLE)) == text
 
 
-@pytest.mark.parametrize(
+@pytest.mark.cases(
     ("passes", "message"),
     [
         (

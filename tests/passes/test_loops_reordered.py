@@ -126,7 +126,7 @@ def test_greedy_fusion_keeps_order(text: str, n: int):
     assert after.instances == before.instances
 
 
-@pytest.mark.parametrize("n", [-1, 0, 1, 5])
+@pytest.mark.cases("n", [-1, 0, 1, 5])
 def test_jamming_symbolic_ranges_keeps_order(n: int):
     text = """func.func @f(%A: memref<7xf64>, %B: memref<5x6xf64>, %C: memref<4xf64>,
     %n: index, %t: index) {

@@ -83,8 +83,8 @@ def test_min_and_max_are_exact(
         assert lowered(*point) == (min(values) if kind == "min" else max(values))
 
 
-@pytest.mark.parametrize("op", ["mod", "floordiv", "ceildiv"])
-@pytest.mark.parametrize("divisor", [Const(2), Const(7), Const(16), Sym(1)])
+@pytest.mark.cases("op", ["mod", "floordiv", "ceildiv"])
+@pytest.mark.cases("divisor", [Const(2), Const(7), Const(16), Sym(1)])
 def test_division_rounds_exactly(op: str, divisor: AffineExpr):
     text, map_ = _program("apply", [Binary(op, Dim(0), divisor)])
     lowered = function(apply(PASS, text))

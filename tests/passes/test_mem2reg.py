@@ -133,6 +133,6 @@ STAYS = {
 }
 
 
-@pytest.mark.parametrize("body", STAYS.values(), ids=STAYS)
+@pytest.mark.cases("body", STAYS.values(), ids=STAYS)
 def test_what_stays_in_memory(body: str):
     assert promoted(body) == str(gcg.parse(HEAD + body + END))

@@ -153,7 +153,7 @@ CARRIED = """func.func @f(%x: memref<64xf32>, %y: memref<64xf32>) {
 }"""
 
 
-@pytest.mark.parametrize(
+@pytest.mark.cases(
     ("text", "options", "reason"),
     [
         (stream(), "buffers=1", r"no wait completes a copy .*writes fast\[.*reads it"),

@@ -38,7 +38,7 @@ def order_of(text: str) -> list[str]:
     return [line.split()[1] for line in text.splitlines() if "affine.for" in line]
 
 
-@pytest.mark.parametrize(
+@pytest.mark.cases(
     ("order", "loops"),
     [
         ((2, 1, 0), ["%d1", "%d0", "%d2"]),

@@ -368,7 +368,7 @@ PLAIN_LOAD = """func.func @f(%A: memref<8xf32>, %B: memref<8xf32>, %x: index) {
 }"""
 
 
-@pytest.mark.parametrize(
+@pytest.mark.cases(
     ("text", "passes", "kind", "message"),
     [
         (

@@ -147,7 +147,7 @@ REFUSED = {
 }
 
 
-@pytest.mark.parametrize("passes", REFUSED)
+@pytest.mark.cases("passes", REFUSED)
 def test_refusals_name_loops_and_a_witness(passes: str):
     with pytest.raises(errors.IllegalTransformation) as refused:
         transformed(SEIDEL.mlir(), passes)

@@ -83,8 +83,8 @@ LINE = """func.func @f(%A: memref<?xf64>) {
 }"""
 
 
-@pytest.mark.parametrize("count", [0, 1, 7, 8, 4097, 40001])
-@pytest.mark.parametrize("specialize", [True, False])
+@pytest.mark.cases("count", [0, 1, 7, 8, 4097, 40001])
+@pytest.mark.cases("specialize", [True, False])
 @pytest.mark.sampled(3)
 def test_threads_take_blocks_of_a_line(count: int, specialize: bool):
     a = RNG.random(count)
@@ -136,7 +136,7 @@ STAYING = {
 }
 
 
-@pytest.mark.parametrize("reason", STAYING)
+@pytest.mark.cases("reason", STAYING)
 def test_what_stays(reason: str):
     text = STAYING[reason]
     assert str(vectorized(text)) == str(gcg.parse(text))

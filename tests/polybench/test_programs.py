@@ -42,7 +42,7 @@ def run(name: str, source: object, target: str, size: dict[str, int] | None) -> 
     kernel.run(gcg.compile(source, target=target)[kernel.entry], size)
 
 
-@pytest.mark.parametrize("name", KERNELS)
+@pytest.mark.cases("name", KERNELS)
 def test_text_parses_back(name: str) -> None:
     text = str(parsed(name))
     assert str(gcg.parse(text)) == text
@@ -64,7 +64,7 @@ def test_emulated_device(name: str) -> None:
     run(name, KERNELS[name].path, "sim", None)
 
 
-@pytest.mark.parametrize("name", KERNELS)
+@pytest.mark.cases("name", KERNELS, parts=2)
 def test_tiled_text_parses_back(name: str) -> None:
     text = str(tiled(name))
     assert str(gcg.parse(text)) == text

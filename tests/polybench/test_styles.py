@@ -42,8 +42,8 @@ def verdicts(name: str, text: str) -> object:
     return kinds, [band.names for band in bands(scop.body, found)]
 
 
-@pytest.mark.parametrize("style", SAME_VERDICTS, ids=lambda style: style.__name__)
-@pytest.mark.parametrize("name", KERNELS)
+@pytest.mark.cases("style", SAME_VERDICTS, ids=lambda style: style.__name__, parts=10)
+@pytest.mark.cases("name", KERNELS)
 def test_verdicts(name: str, style: Style) -> None:
     text = KERNELS[name].text
     assert verdicts(name, style(text)) == verdicts(name, text)
