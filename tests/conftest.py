@@ -15,7 +15,7 @@ from __future__ import annotations
 import importlib.util
 import os
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import cache
@@ -27,6 +27,8 @@ import pytest
 from hypothesis import settings
 
 T = TypeVar("T")
+Case = tuple[str, dict[str, Any]]
+"""The name that a failure shows, and the arguments."""
 
 
 @cache
@@ -107,9 +109,9 @@ def pytest_configure(config: pytest.Config) -> None:
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """Make one item, or ``parts`` of them, of all cases of a test marked ``cases``.
 
-    If the test is ``sampled(n)``, every nth case is in a quick item, the others in as
-    many slow ones.  A property that is ``sampled(n)`` is a quick item with an nth of the
-    examples, and a slow one with all.
+    If the test is ``sampled(n)``, every nth case is in a quick item, the others are in
+    as many slow ones.  A property that is ``sampled(n)`` becomes a quick item with an
+    nth of the examples and a slow one with all.
     """
     marks = [*metafunc.definition.iter_markers("cases")]
     sampled = metafunc.definition.get_closest_marker("sampled")
@@ -152,42 +154,48 @@ class Share:
         return mine[self.number :: self.parts]
 
 
-def case_names(mark: pytest.Mark) -> list[str]:
-    names = mark.args[0]
+def case_names(mark: Any) -> list[str]:
+    names: Any = mark.args[0]
     return [n.strip() for n in names.split(",")] if isinstance(names, str) else [*names]
 
 
-def cases_of(mark: pytest.Mark) -> list[tuple[str, dict[str, Any]]]:
-    """Name and arguments of each case of a mark; a function makes its cases here."""
-    names, cases, told = case_names(mark), mark.args[1], mark.kwargs.get("ids")
-    found: list[tuple[str, dict[str, Any]]] = []
-    for number, case in enumerate(cases() if callable(cases) else cases):
-        is_param = hasattr(case, "marks") and hasattr(case, "values")
-        assert not is_param or not case.marks, "marks are for whole items"
-        values = case.values if is_param else (case,) if len(names) == 1 else case
-        if callable(told):
-            name = "-".join(str(told(value)) for value in values)
-        else:
-            name = told[number] if told else (is_param and case.id) or ""
-        text = name or ", ".join(str(getattr(v, "__name__", v)) for v in values)
-        found.append((text, dict(zip(names, values, strict=True))))
+def cases_of(mark: Any) -> list[Case]:
+    """The cases of a mark; a function makes its cases here."""
+    names, ids = case_names(mark), mark.kwargs.get("ids")
+    made: Iterable[Any] = mark.args[1]() if callable(mark.args[1]) else mark.args[1]
+    found: list[Case] = []
+    for number, case in enumerate(made):
+        name, values = None, case
+        if isinstance(case, type(pytest.param())):
+            assert not case.marks, "marks are for whole items"
+            name, values = case.id, case.values
+        elif len(names) == 1:
+            values = (case,)
+        arguments: dict[str, Any] = dict(zip(names, values, strict=True))
+        if callable(ids):
+            name = "-".join(str(ids(value)) for value in arguments.values())
+        elif ids:
+            name = ids[number]
+        shown = (str(getattr(v, "__name__", v)) for v in arguments.values())
+        found.append((str(name or ", ".join(shown)), arguments))
     return found
 
 
 @pytest.hookimpl(tryfirst=True)
-def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
+def pytest_pyfunc_call(pyfuncitem: Any) -> bool | None:
     """Run a test marked ``cases`` once for each, and report all cases that fail.
 
     The cases of an item share its fixtures.  A case that is skipped skips the item when
     the others have run, so that a later run repeats it.
     """
-    marks = [*pyfuncitem.iter_markers("cases")]
+    marks: list[pytest.Mark] = [*pyfuncitem.iter_markers("cases")]
     if not marks:
         if "share" in pyfuncitem.funcargs:
             take_a_share_of_examples(pyfuncitem.obj, pyfuncitem.funcargs["share"])
         return None
-    every = list(product(*map(cases_of, reversed(marks))))
-    mine = pyfuncitem.funcargs[case_names(marks[0])[0]].of(every)
+    every: list[tuple[Case, ...]] = list(product(*map(cases_of, reversed(marks))))
+    share: Share = pyfuncitem.funcargs[case_names(marks[0])[0]]
+    mine = share.of(every)
     fixtures = {
         name: pyfuncitem.funcargs[name] for name in pyfuncitem._fixtureinfo.argnames
     }

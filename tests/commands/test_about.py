@@ -78,6 +78,7 @@ def test_arguments_may_follow_options(
         main(["emit", str(file), "another.mlir"])
 
 
+@pytest.mark.slow
 def test_repro_is_a_script_that_runs(tmp_path: Path) -> None:
     script = tmp_path / "repro.py"
     command = ["repro", MATMUL, "--sizes", "4", "--target", "interp"]

@@ -112,6 +112,7 @@ def compiled(name: str) -> tuple[gcg.Program, PlannedTransfer]:
     return program, start
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.cases("name", CASES, parts=2)
 def test_the_report_says_which_and_why(name: str) -> None:
     _, mechanism, width, reason = CASES[name]
@@ -186,6 +187,7 @@ def test_on_the_cpu_and_on_the_host_nothing_is_asynchronous() -> None:
     assert wait.what == "%t"
 
 
+@pytest.mark.slow
 def test_the_command_prints_it_behind_the_source() -> None:
     done = subprocess.run(
         [sys.executable, "-m", "gpucodegen", "emit", "-", "--target", "cuda"],

@@ -37,6 +37,7 @@ def test_text_is_as_agreed(name: str, request: pytest.FixtureRequest):
     assert text == golden.read_text("utf-8")
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.cases("name", SAMPLES)
 def test_every_text_is_python_of_plain_names(name: str):
     program = emitted(name)

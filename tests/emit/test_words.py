@@ -58,6 +58,7 @@ CASTS = [
 ]
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.cases("case", CASTS, ids=str, parts=2)
 def test_bits_as_other_elements(case: tuple[int, str, int, str], target: str):

@@ -27,6 +27,7 @@ def run_on_device(xp: Any, program: Program, size: Any) -> None:
     program.check(answer, back, None if result is None else xp.asnumpy(result))
 
 
+@pytest.mark.slow
 @pytest.mark.sampled(21)
 def test_small_arrays(program: Program, xp: Any) -> None:
     run_on_device(xp, program, program.small)

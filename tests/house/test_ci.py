@@ -133,6 +133,7 @@ def suite(folder: Path, *arguments: str) -> tuple[int, str]:
     return done.returncode, done.stdout + done.stderr
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "workers", ["-n0", pytest.param("-n2", marks=pytest.mark.slow)]
 )

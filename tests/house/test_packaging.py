@@ -63,6 +63,7 @@ def test_the_links_are_links() -> None:
         assert link.readlink() == Path("..") / name
 
 
+@pytest.mark.slow
 def test_wheel_holds_one_package(wheel: Path) -> None:
     with zipfile.ZipFile(wheel) as archive:
         tops = {name.partition("/")[0] for name in archive.namelist()}

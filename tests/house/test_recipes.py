@@ -21,6 +21,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return copied(tmp_path / "copy")
 
 
+@pytest.mark.slow
 @pytest.mark.sampled(4)
 @pytest.mark.parametrize("name", PAGES)
 def test_a_stranger_can_follow_a_recipe(name: str, folder: Path) -> None:

@@ -65,6 +65,7 @@ CASES = (
 )
 
 
+@pytest.mark.sampled(6)
 @settings(max_examples=5, deadline=None)
 @given(*CASES)
 def test_some_expressions(text: str, shapes: Any, dtypes: Any, a: Any) -> None:
@@ -117,6 +118,7 @@ def test_elements_move_as_they_are(dtype: str) -> None:
     np.testing.assert_array_equal(K.copy(x[::-1, 1:, ::2]), x[::-1, 1:, ::2])
 
 
+@pytest.mark.slow
 def test_narrow_floats_are_rounded_once() -> None:
     ml_dtypes = pytest.importorskip("ml_dtypes")
     x = (np.arange(64).reshape(8, 8) % 7).astype(ml_dtypes.bfloat16)
@@ -155,6 +157,7 @@ def test_jax_arrays() -> None:
         K.cumsum(x, 1, out=x)
 
 
+@pytest.mark.slow
 def test_libraries_are_not_imported() -> None:
     code = (
         "import numpy, sys; from gpucodegen import kernels as k; "

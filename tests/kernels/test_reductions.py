@@ -48,6 +48,7 @@ def one(name: str, case: tuple[Array, int, bool, bool]) -> None:
     reduced(name, x, axis=axes, keepdims=keepdims)
 
 
+@pytest.mark.slow
 @settings(max_examples=5, deadline=None)
 @given(st.sampled_from((*ROOMY, *ORDERED)), CASES)
 def test_some_reductions(name: str, case: Any) -> None:
@@ -75,6 +76,7 @@ def test_elements(name: str, dtype: str) -> None:
     reduced(name, made((3, 4), dtype), axis=1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("target", ["cpu", "sim"])
 @pytest.mark.parametrize("name", ["sum", "argmax"])
 @pytest.mark.sampled(2)
@@ -159,6 +161,7 @@ def test_running_sums(dtype: str) -> None:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dtype", FLOATS)
 @pytest.mark.sampled(3)
 def test_norms(dtype: str) -> None:

@@ -67,6 +67,7 @@ def layer(case: dict[str, Any]) -> None:
     check(getattr(K, f"conv{sides}d")(x, w, bias, **options), right, dtype)
 
 
+@pytest.mark.sampled(6)
 @settings(max_examples=3, deadline=None)
 @given(layers())
 def test_some_layers(case: Any) -> None:
@@ -80,6 +81,7 @@ def test_layers(case: Any) -> None:
     layer(case)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("steps", "gaps"), [(1, 1), (2, 1), (3, 2)])
 @pytest.mark.parametrize("groups", [1, 2])
 @pytest.mark.sampled(6)
@@ -99,6 +101,7 @@ def test_transposed_layers(steps: int, gaps: int, groups: int) -> None:
     check(turned, channels_first(right), "f4")
 
 
+@pytest.mark.slow
 def test_same_padding_has_as_many_places_as_the_image() -> None:
     x = made((1, 5, 6, 2), "float32")
     assert K.conv2d(x, made((3, 4, 2, 3), "float32"), padding="same").shape == (
@@ -110,6 +113,7 @@ def test_same_padding_has_as_many_places_as_the_image() -> None:
     assert K.max_pool2d(x, 3, strides=2, padding="same").shape == (1, 3, 3, 2)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dtype", ["float16", "float32", "int16", "uint8"])
 @pytest.mark.sampled(2)
 def test_pooling(dtype: str) -> None:
@@ -120,6 +124,7 @@ def test_pooling(dtype: str) -> None:
     check(K.avg_pool2d(x, (3, 2), strides=2), every.mean((-1, -2)), mean)
 
 
+@pytest.mark.slow
 def test_padding_of_pools() -> None:
     x = made((2, 7, 6, 3), "float32")
     pads = ((0, 0), (1, 1), (1, 1), (0, 0))
@@ -144,6 +149,7 @@ def test_stencils(steps: int, shape: tuple[int, ...]) -> None:
     check(K.stencil(x, weights, steps), formulas.relaxed(x, weights, steps), "f4")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("target", ["cpu", "sim"])
 def test_places(target: str) -> None:
     x, at = made((4, 5, 3), "float32"), np.array([[0, -1], [2, 1]], "i4")
@@ -188,6 +194,7 @@ def counted(x: Array) -> None:
 PLACED = st.tuples(formulas.arrays(), st.integers(0, 9), st.sampled_from([0, 1, 5]))
 
 
+@pytest.mark.sampled(3)
 @settings(max_examples=6, deadline=None)
 @given(PLACED)
 def test_some_places(case: tuple[Array, int, int]) -> None:

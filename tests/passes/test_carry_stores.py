@@ -41,6 +41,7 @@ def arrays() -> tuple[np.ndarray, np.ndarray]:
     return x, y
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("head", "step"), [("1 to 37", 1), ("3 to 36 step 2", 2)])
 def test_sums_along_rows_stay_the_same_bit_for_bit(head: str, step: int):
     text = rows(scan(load=f"%j - {step}"), head=head)
@@ -67,6 +68,7 @@ def test_backward_places_and_two_loads_are_carried():
     np.testing.assert_array_equal(y, want)
 
 
+@pytest.mark.slow
 def test_two_recurrences_of_one_loop():
     other = f"""%b = affine.load %z[%i, %j - 1] : {MATRIX}
                 %m = arith.mulf %b, %r : f32

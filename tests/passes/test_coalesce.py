@@ -53,6 +53,7 @@ def loops(module: object) -> int:
     return sum(name in {"affine.for", "affine.parallel"} for name in names(module))  # pyright: ignore[reportArgumentType]
 
 
+@pytest.mark.sampled(3)
 @settings(max_examples=6, deadline=None, phases=[Phase.generate])
 @given(EXTENTS, st.data())
 def test_every_element_is_reached_once(shape: Shape, data: st.DataObject):

@@ -25,6 +25,7 @@ BITCAST = """func.func @f(%A: memref<4x{old}>, %B: memref<4x{new}>) {{
 DTYPES = {"complex<f32>": "c8", "i64": "i8", "f64": "f8"}
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.cases("name", list(BITS), parts=2)
 def test_bits_of_complex_numbers(name: str, target: str):
@@ -45,6 +46,7 @@ FLUSHED = """func.func @f(%A: memref<8x{ty}>) {{
 }}"""
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("target", ["interp", *TARGETS])
 @pytest.mark.cases("ty", ["f32", "f64", "f16"], parts=2)
 def test_denormals_are_zeros_of_their_sign(ty: str, target: str):
@@ -185,6 +187,7 @@ UPDATED = """func.func @f(%A: memref<64x{ty}>, %S: memref<4x{ty}>) {{
 ELEMENTS = {"f32": "f4", "f64": "f8", "f16": "f2", "i8": "i1", "i16": "i2", "i64": "i8"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.cases("ty", list(ELEMENTS), parts=4)
 def test_no_update_of_a_launch_gets_lost(ty: str, target: str):

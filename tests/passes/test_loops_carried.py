@@ -131,6 +131,7 @@ DISTRIBUTED = {
 }
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.cases("case", DISTRIBUTED, parts=2)
 def test_distribution_keeps_what_is_carried(case: str):
     body, loops = DISTRIBUTED[case]
@@ -161,6 +162,7 @@ LAST = """%r = affine.for %i = 0 to 6 iter_args(%a = %c) -> (f64) {
         affine.store %r, %x[0] : $1"""
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.cases("text", [SUM, LARGEST], parts=2)
 @pytest.mark.cases(
     "passes",
@@ -257,6 +259,7 @@ JAMMED = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.cases("case", JAMMED)
 @pytest.mark.cases("factor", [2, 3])
 @pytest.mark.sampled(3)
@@ -310,11 +313,13 @@ SKEWED = {
 }
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("case", SKEWED)
 def test_skewing_nests_that_carry_values(case: str):
     same(function(SKEWED[case]), "skew")
 
 
+@pytest.mark.slow
 @pytest.mark.cases("passes", ["tile{sizes=[2,3]}", "tile{sizes=[4,4]}"])
 @pytest.mark.cases("text", [SUM, LARGEST])
 def test_tiling_reductions_that_two_loops_carry(passes: str, text: str):

@@ -34,6 +34,7 @@ def expected(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     return c
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::gpucodegen.errors.PossiblyOutOfBounds")
 @pytest.mark.parametrize(
     ("sizes", "target"),

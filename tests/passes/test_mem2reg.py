@@ -65,6 +65,7 @@ def bodies(draw: st.DrawFn) -> str:
     return first + block(3, (), ("%v",))
 
 
+@pytest.mark.sampled(8)
 @settings(max_examples=120, deadline=None)
 @given(body=bodies(), n=st.integers(0, 2))
 def test_results_are_the_same(body: str, n: int):

@@ -98,6 +98,7 @@ def _shown(heading: str) -> list[tuple[str, str]]:
     return [(row[0].strip("`"), row[2]) for row in _table(PIPELINES, heading)]
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     ("target", "heading"),
     [

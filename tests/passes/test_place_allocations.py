@@ -36,6 +36,7 @@ CASES = [
 ]
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("target", ["cpu", "sim"])
 @pytest.mark.cases(("address", "wanted"), CASES, parts=2)
 def test_memory_is_shared_where_ranges_meet(

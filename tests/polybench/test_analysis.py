@@ -70,6 +70,7 @@ def test_loop_kinds_equal_enumeration(name: str) -> None:
     assert found == expected_kinds(lifted(name), touches(name))
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.cases("name", KERNELS, parts=2)
 def test_permutable_bands_equal_enumeration(name: str) -> None:
     scop = lifted(name)
