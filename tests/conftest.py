@@ -1,7 +1,8 @@
 """Markers that depend on the machine: a GPU, the CUDA compiler without one, documents.
 
 Of many cases alike, ``sampled`` leaves a few to the quick run.  ``cases`` takes what
-``parametrize`` does, but runs the cases in a loop: one item of them, not hundreds.
+``parametrize`` does, but runs the cases in a loop: one item of them, not hundreds;
+``--case TEXT`` runs only those whose names contain it.
 
 Random programs are the same in every run, so that only a change makes a test fail;
 ``--fuzz`` makes others.  ``--update-golden`` rewrites the files that hold what is
@@ -81,6 +82,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     )
     parser.addoption(
         "--fuzz", action="store_true", help="make other random programs in each run"
+    )
+    parser.addoption(
+        "--case", metavar="TEXT", help="run only cases whose names contain this"
     )
     parser.addoption(
         "--processor", metavar="NAME", help="plan and compile for it: sse2, avx2-512k"
@@ -176,8 +180,8 @@ def cases_of(mark: Any) -> list[Case]:
             name = "-".join(str(ids(value)) for value in arguments.values())
         elif ids:
             name = ids[number]
-        shown = (str(getattr(v, "__name__", v)) for v in arguments.values())
-        found.append((str(name or ", ".join(shown)), arguments))
+        texts = (str(getattr(v, "__name__", v)) for v in arguments.values())
+        found.append((str(name or ", ".join(texts)), arguments))
     return found
 
 
@@ -195,7 +199,10 @@ def pytest_pyfunc_call(pyfuncitem: Any) -> bool | None:
         return None
     every: list[tuple[Case, ...]] = list(product(*map(cases_of, reversed(marks))))
     share: Share = pyfuncitem.funcargs[case_names(marks[0])[0]]
-    mine = share.of(every)
+    wanted = pyfuncitem.config.getoption("--case") or ""
+    mine = [case for case in share.of(every) if wanted in shown(case)]
+    if wanted and not mine:
+        pytest.skip(f"has no case {wanted!r}")
     fixtures = {
         name: pyfuncitem.funcargs[name] for name in pyfuncitem._fixtureinfo.argnames
     }
@@ -208,7 +215,7 @@ def pytest_pyfunc_call(pyfuncitem: Any) -> bool | None:
         except pytest.skip.Exception as reason:
             skipped = reason
         except (Exception, pytest.fail.Exception) as error:  # noqa: BLE001
-            failed.append(("; ".join(name for name, _ in case), error))
+            failed.append((shown(case), error))
             error.add_note(f"Case: {failed[-1][0]}")
     if failed:
         told = "".join(f"\n  {' '.join(name.split())[:100]}" for name, _ in failed)
@@ -219,6 +226,11 @@ def pytest_pyfunc_call(pyfuncitem: Any) -> bool | None:
     if skipped is not None:
         raise skipped
     return True
+
+
+def shown(case: tuple[Case, ...]) -> str:
+    """The name of a case: those of its parts, one for each mark."""
+    return "; ".join(name for name, _ in case)
 
 
 def take_a_share_of_examples(test: Any, share: Share) -> None:
