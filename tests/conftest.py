@@ -179,7 +179,7 @@ def cases_of(mark: Any) -> list[Case]:
         if callable(ids):
             name = "-".join(str(ids(value)) for value in arguments.values())
         elif ids:
-            name = ids[number]
+            name = [*ids][number]
         texts = (str(getattr(v, "__name__", v)) for v in arguments.values())
         found.append((str(name or ", ".join(texts)), arguments))
     return found

@@ -22,20 +22,9 @@ OPEN = [chunk for chunk in CHUNKS if chunk.open]
 VALID = [chunk for chunk in CLOSED if not chunk.error]
 INVALID = [chunk for chunk in CLOSED if chunk.error]
 
-
-QUICK = 8
-"""Of the claims that the interpreter repeats, every so many is quick."""
-
-
-def marks(number: int, target: str) -> list[pytest.MarkDecorator]:
-    return [pytest.mark.slow] * (target == "interp" and number % QUICK > 0)
-
-
 CLAIMS = [
-    pytest.param(
-        chunk, claim, target, id=f"{chunk.name}-{i}-{target}", marks=marks(n, target)
-    )
-    for n, chunk in enumerate(VALID)
+    pytest.param(chunk, claim, target, id=f"{chunk.name}-{i}-{target}")
+    for chunk in VALID
     for i, claim in enumerate(chunk.all("="))
     for target in targets(chunk, claim)
 ]
@@ -75,7 +64,7 @@ def test_is_refused(chunk: Chunk):
 
 
 @pytest.mark.cases(("chunk", "claim", "target"), CLAIMS, parts=8)
-@pytest.mark.sampled(7)
+@pytest.mark.sampled(14)
 def test_holds(chunk: Chunk, claim: str, target: str):
     assert holds(claim, parse(chunk.text)[0], target)
 
