@@ -55,6 +55,7 @@ def run(code: str) -> str:
     return done.stdout.strip()
 
 
+@pytest.mark.slow
 def test_a_long_kernel_ends_and_the_next_one_runs() -> None:
     code = """
 signal.signal(signal.SIGALRM, signal.default_int_handler)
@@ -70,6 +71,7 @@ print(set(x.tolist()))
     assert run(code) == "interrupted\n{3}"
 
 
+@pytest.mark.slow
 def test_a_handler_that_does_not_raise_runs_and_the_kernel_goes_on() -> None:
     """The kernel takes more and more steps until the signal comes while it runs."""
     code = """
@@ -88,6 +90,7 @@ print(len(seen), set((x - before).tolist()) == {n})
     assert run(code) == "1 True"
 
 
+@pytest.mark.slow
 def test_kernels_of_other_threads_go_on() -> None:
     """Ctrl-C is for the main thread, whose own kernel ends.
 

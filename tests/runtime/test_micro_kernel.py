@@ -78,6 +78,7 @@ def multiply_adds(instructions: list[str]) -> int:
     return sum("vfmadd" in line for line in instructions)
 
 
+@pytest.mark.slow
 @pytest.mark.figures
 @pytest.mark.parametrize("name", HOSTS)
 @pytest.mark.sampled(4)
