@@ -44,6 +44,7 @@ def is_specific(function: Function) -> bool:
     return any(spec.specific for spec in function.executable().kernels)
 
 
+@pytest.mark.slow
 def test_it_may_be_stated() -> None:
     function = compiled(arch="sm_90a")
     a, b, c = factors()
@@ -107,6 +108,7 @@ def test_it_is_part_of_every_key() -> None:
     assert len(keys) == 8
 
 
+@pytest.mark.slow
 def test_calls_with_tensor_maps_are_plans_and_graphs() -> None:
     """Maps are of arguments; other arrays get others, a bound call keeps its own."""
     function = compiled(plan=SMALL)

@@ -87,6 +87,7 @@ def numbers(dtype: str, *shape: int, seed: int = 3) -> Array:
     return (rng.normal(size=shape) + 1j * rng.normal(size=shape)).astype(dtype)
 
 
+@pytest.mark.slow
 @TARGETS
 @PARTS
 @pytest.mark.sampled(3)
@@ -209,6 +210,7 @@ def test_numbers_in_and_out(target: str):
     assert second.tolist() == [1 - 2j] * 3
 
 
+@pytest.mark.slow
 @TARGETS
 def test_structured_operations(target: str):
     run = gcg.compile(PROGRAM, target=target)

@@ -52,6 +52,7 @@ def update(bounds: str, steps: int = STEPS) -> str:
     }}"""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("domain", "threads"), [("lower", 1), *((name, 2) for name in DOMAINS)]
 )
@@ -70,6 +71,7 @@ def test_cells_of_the_domain_and_no_others(domain: str, threads: int):
     assert ("%panels = memref.alloc" in mapped) == (threads > 1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("filled", "threads"), [("lower", 1), ("lower", 2), ("band", 2)]
 )

@@ -13,6 +13,7 @@ def program(request: pytest.FixtureRequest) -> Program:
     return PROGRAMS[request.param]
 
 
+@pytest.mark.slow
 @pytest.mark.sampled(3)
 def test_cpu(program: Program) -> None:
     program.run(gcg.compile(program.path, target="cpu")[program.entry])
@@ -24,6 +25,7 @@ def test_cpu_at_the_measured_size(program: Program) -> None:
     program.run(call, program.large)
 
 
+@pytest.mark.slow
 @pytest.mark.sampled(7)
 def test_emulated_device(program: Program) -> None:
     program.run(gcg.compile(program.path, target="sim")[program.entry])
@@ -36,6 +38,7 @@ def test_one_program_serves_many_shapes() -> None:
         matmul.run(call, {"M": m, "N": n, "K": k})
 
 
+@pytest.mark.slow
 @pytest.mark.sampled(9)
 def test_every_stage_is_mlir_that_parses_back(program: Program) -> None:
     compiled = gcg.compile(program.path, target="cpu")
