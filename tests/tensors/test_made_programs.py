@@ -66,11 +66,13 @@ def test_kernels_compute_the_values(seed: int, target: str):
     check(made_program(seed, 6), target)
 
 
-@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.sampled(2)
+@pytest.mark.cases("seed", range(40), parts=2)
 def test_the_interpreter_computes_the_values(seed: int):
     check(made_program(seed, 6), "interp")
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("target", ["cpu", "sim"])
 def test_a_kernel_computes_the_values(target: str):
     check(made_program(3, 5), target)

@@ -72,7 +72,7 @@ def test_few_outliers_do_not_decide() -> None:
     assert ranks(fresh, Correction.of(tunings)) > ranks(fresh, Correction()) + 0.1
 
 
-@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.cases("seed", range(5))
 def test_noise_teaches_nothing_that_harms(seed: int) -> None:
     """Where calls have nothing in common, the model stays nearly as it is."""
     truth = wrong_about({})
@@ -142,7 +142,7 @@ def test_the_store_keeps_what_trials_teach(tmp_path: Path) -> None:
     assert len(taught(store, "here", besides="key 5")) == MOST_TUNINGS - 1
 
 
-@pytest.mark.parametrize("text", ["", "4", '{"i": "x"}', '{"i": NaN}', "[]"])
+@pytest.mark.cases("text", ["", "4", '{"i": "x"}', '{"i": NaN}', "[]"])
 def test_strange_rows_teach_nothing(text: str, tmp_path: Path) -> None:
     store = TuningStore(tmp_path / "t.sqlite")
     session = store.session("key")

@@ -81,7 +81,7 @@ def rows_of(element: str, field: str) -> list[Mapping[str, Any]]:
     return [row for row in of_element if f"product.{field}" in row["plan"]]
 
 
-@pytest.mark.parametrize(
+@pytest.mark.cases(
     ("element", "field"),
     [
         ("f16", "consumers"),
@@ -153,6 +153,7 @@ def test_the_choice_for_a_convolution(layer: Mapping[str, Any]) -> None:
     assert plan.turns == 3 <= turns
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     "extents",
     [
