@@ -194,8 +194,9 @@ def pytest_pyfunc_call(pyfuncitem: Any) -> bool | None:
     """
     marks: list[pytest.Mark] = [*pyfuncitem.iter_markers("cases")]
     if not marks:
-        if "share" in pyfuncitem.funcargs:
-            take_a_share_of_examples(pyfuncitem.obj, pyfuncitem.funcargs["share"])
+        if pyfuncitem.get_closest_marker("sampled") and is_property(pyfuncitem.obj):
+            share = pyfuncitem.callspec.params["share"]
+            take_a_share_of_examples(pyfuncitem.obj, share)
         return None
     every: list[tuple[Case, ...]] = list(product(*map(cases_of, reversed(marks))))
     share: Share = pyfuncitem.funcargs[case_names(marks[0])[0]]
