@@ -28,7 +28,6 @@ def run_on_device(xp: Any, program: Program, size: Any) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.sampled(21)
 def test_small_arrays(program: Program, xp: Any) -> None:
     run_on_device(xp, program, program.small)
 

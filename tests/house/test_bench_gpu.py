@@ -56,7 +56,6 @@ def device() -> Target:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", KERNELS)
-@pytest.mark.sampled(13)
 def test_kernels_are_right(name: str, device: Target) -> None:
     check(device, KERNELS[name], KERNELS[name].small)
 

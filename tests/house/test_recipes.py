@@ -22,7 +22,6 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.mark.slow
-@pytest.mark.sampled(4)
 @pytest.mark.parametrize("name", PAGES)
 def test_a_stranger_can_follow_a_recipe(name: str, folder: Path) -> None:
     assert "python" in carry_out(PAGES[name].read_text("utf-8"), folder)

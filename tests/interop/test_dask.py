@@ -115,7 +115,6 @@ def test_products_and_sums(program: gcg.Program) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.sampled(2)
 @pytest.mark.parametrize("layout", ["NHWC", "NCHW"])
 def test_convolutions(layout: str) -> None:
     random = np.random.default_rng(1).random

@@ -127,7 +127,6 @@ EXPRESSIONS: dict[str, tuple[tuple[int, ...], ...]] = {
 @pytest.mark.slow
 @pytest.mark.parametrize("expression", EXPRESSIONS)
 @pytest.mark.parametrize("dtype", ["float32", "int16", "complex128"])
-@pytest.mark.sampled(8)
 def test_einsum(expression: str, dtype: str) -> None:
     given = [made(s, dtype, n) for n, s in enumerate(EXPRESSIONS[expression])]
     right = exact(lambda *xs: np.einsum(expression, *xs), *given)
@@ -156,7 +155,6 @@ def test_extents_that_differ() -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("axes", [0, 1, 2, ([1, 2], [1, 0]), (2, 0)])
-@pytest.mark.sampled(2)
 def test_tensordot(axes: Any) -> None:
     a, b = made((2, 3, 4), "float64"), made((4, 3, 5), "float64", 1)
     if axes == 2:
@@ -202,7 +200,6 @@ def attended(q: Array, k: Array, v: Array, mask: Array | None) -> Array:
 @pytest.mark.parametrize("kind", ["plain", "causal", "bools", "numbers"])
 @pytest.mark.parametrize("most", [1 << 28, 0])
 @pytest.mark.parametrize("dtype", FLOATS)
-@pytest.mark.sampled(12)
 def test_attention(kind: str, most: int, dtype: str, monkeypatch: Any) -> None:
     monkeypatch.setattr(attention, "MOST_SCORES", most)
     attention.ATTENTION.known.clear()
@@ -232,7 +229,6 @@ def test_complex_elements_have_no_softmax() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("precision", ["ieee", "tf32", "3xtf32"])
 @pytest.mark.parametrize("target", ["cpu", "sim"])
-@pytest.mark.sampled(6)
 def test_precision_is_a_permission(target: str, precision: Any) -> None:
     """Rounded factors err by 2^-10 of each product at most, and a CPU rounds none."""
     rng = np.random.default_rng(3)

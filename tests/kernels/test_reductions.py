@@ -79,7 +79,6 @@ def test_elements(name: str, dtype: str) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("target", ["cpu", "sim"])
 @pytest.mark.parametrize("name", ["sum", "argmax"])
-@pytest.mark.sampled(2)
 def test_targets(name: str, target: str) -> None:
     x = made((4, 40), "float32")
     check(
@@ -163,7 +162,6 @@ def test_running_sums(dtype: str) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("dtype", FLOATS)
-@pytest.mark.sampled(3)
 def test_norms(dtype: str) -> None:
     x, w, b = made((3, 5, 7), dtype), made((7,), dtype, 1), made((7,), dtype, 2)
     norm = formulas.normed(x, (2,), 1e-5)

@@ -84,7 +84,6 @@ def test_layers(case: Any) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize(("steps", "gaps"), [(1, 1), (2, 1), (3, 2)])
 @pytest.mark.parametrize("groups", [1, 2])
-@pytest.mark.sampled(6)
 def test_transposed_layers(steps: int, gaps: int, groups: int) -> None:
     x, w = made((2, 4, 3, 4), "float32"), made((3, 2, 4, 2), "float32", 1)
     taken = 4 // groups
@@ -115,7 +114,6 @@ def test_same_padding_has_as_many_places_as_the_image() -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("dtype", ["float16", "float32", "int16", "uint8"])
-@pytest.mark.sampled(2)
 def test_pooling(dtype: str) -> None:
     x = made((2, 7, 6, 3), dtype)
     every = formulas.windows(wide(x), (3, 2), 2)

@@ -174,7 +174,6 @@ def convolved(x: Any, w: Any, bias: Any, pad: Any, stride: Any, dilation: Any) -
 
 
 @pytest.mark.slow
-@pytest.mark.sampled(4)
 @pytest.mark.parametrize("target", ["cpu", "sim"])
 @pytest.mark.parametrize(
     "pad", [(0, 0, 0, 0), pytest.param((1, 0, 2, 1), marks=NEEDS_PADS)]

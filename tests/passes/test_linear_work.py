@@ -165,7 +165,6 @@ def growth(work: Callable[[int], int], counts: Sequence[int] = COUNTS) -> float:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", NESTS)
-@pytest.mark.sampled(9)
 def test_work_is_linear_in_the_number_of_nests(name: str):
     calls(program(NESTS[name], 1), 2)
     found = {n: calls(program(NESTS[name], n), 2 * n) for n in COUNTS}

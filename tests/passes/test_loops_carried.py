@@ -262,7 +262,6 @@ JAMMED = {
 @pytest.mark.slow
 @pytest.mark.cases("case", JAMMED)
 @pytest.mark.cases("factor", [2, 3])
-@pytest.mark.sampled(3)
 def test_jamming_a_loop_that_carries_values(case: str, factor: int):
     same(function(JAMMED[case]), f"unroll-and-jam{{loop=i,factor={factor}}}")
 

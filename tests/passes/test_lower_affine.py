@@ -104,7 +104,6 @@ def program(request: pytest.FixtureRequest) -> Program:
 
 
 @pytest.mark.slow
-@pytest.mark.sampled(9)
 def test_examples_run_to_their_answers(program: Program):
     module = run_pipeline(
         gcg.parse(program.text, allow_unregistered=True),

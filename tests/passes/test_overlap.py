@@ -111,7 +111,6 @@ TILED = "tile{sizes=[4,4,4]},promote{transfers=dma},overlap-transfers"
 @pytest.mark.slow
 @pytest.mark.parametrize("sizes", [(8, 8, 12), (7, 6, 10)], ids=["full", "partial"])
 @pytest.mark.parametrize("stages", [2, 3])
-@pytest.mark.sampled(6)
 def test_a_promoted_matmul(sizes: tuple[int, int, int], stages: int) -> None:
     m, n, k = sizes
     text = MATMUL.format(m=m, n=n, k=k)

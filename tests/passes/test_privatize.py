@@ -101,7 +101,6 @@ LAST = """func.func @f(%A: memref<{n}x4xf32>, %B: memref<{n}x4xf32>, %t: memref<
 @pytest.mark.slow
 @pytest.mark.parametrize("target", ["cpu", "sim"])
 @pytest.mark.parametrize(("n", "step"), [(5, 1), (12, 5), (4, 3)])
-@pytest.mark.sampled(3)
 def test_the_last_iteration_leaves_its_values(n: int, step: int, target: str):
     text = LAST.format(n=n, step=step)
     assert kinds(text)[0] == "i parallel after privatisation"

@@ -259,7 +259,6 @@ def test_any_extents_and_tiles(
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::gpucodegen.errors.CodegenWarning")
 @pytest.mark.parametrize("passes", ["promote", "promote{transfers=dma}"])
-@pytest.mark.sampled(2)
 def test_one_kernel_for_all_sizes(passes: str) -> None:
     """The proof holds for any extents: the grid and all bounds are symbols."""
     module = apply(f"tile{{sizes=[4,3,5]}},{passes}", SymbolicMatmul.text(9, 7, 10))

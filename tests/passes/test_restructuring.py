@@ -56,7 +56,6 @@ def test_reordered_stencils_give_the_same_bits(name: str, passes: str):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", STENCILS)
-@pytest.mark.sampled(6)
 def test_wavefronts_on_threads_give_the_same_bits(name: str):
     stencil = STENCILS[name]
     assert_equal_bits(stencil, transformed(stencil.mlir(), PASSES[0]), "cpu")

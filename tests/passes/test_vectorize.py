@@ -88,7 +88,6 @@ LINE = """func.func @f(%A: memref<?xf64>) {
 @pytest.mark.slow
 @pytest.mark.cases("count", [0, 1, 7, 8, 4097, 40001])
 @pytest.mark.cases("specialize", [True, False])
-@pytest.mark.sampled(3)
 def test_threads_take_blocks_of_a_line(count: int, specialize: bool):
     a = RNG.random(count)
     want = np.sqrt(a)

@@ -51,7 +51,6 @@ def test_text_parses_back(name: str) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", KERNELS)
-@pytest.mark.sampled(9)
 def test_cpu(name: str) -> None:
     kernel = KERNELS[name]
     compiled = gcg.compile(kernel.path, target="cpu")
@@ -61,7 +60,6 @@ def test_cpu(name: str) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.sampled(5, long=("seidel-2d", "ludcmp"))
 @pytest.mark.parametrize("name", KERNELS)
 def test_emulated_device(name: str) -> None:
     run(name, KERNELS[name].path, "sim", None)
@@ -83,7 +81,6 @@ def test_tiled_on_the_emulated_device(name: str) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ON_THE_CPU)
-@pytest.mark.sampled(3)
 def test_tiled_on_the_cpu(name: str) -> None:
     run(name, tiled(name), "cpu", beyond_a_tile(KERNELS[name]))
 

@@ -90,7 +90,6 @@ def leading_sizes(name: str, arguments: tuple[Any, ...]) -> tuple[int, ...]:
     ids=lambda style: style.__name__,
 )
 @pytest.mark.parametrize("name", SAMPLE)
-@pytest.mark.sampled(15, long=("cholesky",))
 def test_results(name: str, style: Style) -> None:
     run(name, style(KERNELS[name].text), 1e-9)
 

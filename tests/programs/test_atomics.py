@@ -86,7 +86,6 @@ def whole_references(data: np.ndarray) -> list[Any]:
 @pytest.mark.slow
 @pytest.mark.parametrize("ty", ["i8", "i16", "i32", "i64"])
 @pytest.mark.parametrize("target", TARGETS)
-@pytest.mark.sampled(3)
 def test_integers_of_every_width(target: str, ty: str):
     """What lies beside the cells stays as it is."""
     bits = int(ty[1:])
@@ -103,7 +102,6 @@ def test_integers_of_every_width(target: str, ty: str):
 @pytest.mark.slow
 @pytest.mark.parametrize("ty", ["f16", "f32", "f64"])
 @pytest.mark.parametrize("target", TARGETS)
-@pytest.mark.sampled(3)
 def test_floats_of_every_width(target: str, ty: str):
     """Sums and products that are exact in every order."""
     data = (

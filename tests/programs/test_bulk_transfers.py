@@ -98,7 +98,6 @@ def test_uses_of_tags(name: str) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("stages", [0, 2, 3, 4])
-@pytest.mark.sampled(2)
 def test_promoted_products_in_stages(stages: int) -> None:
     passes = "tile{sizes=[16,16,16]},promote{transfers=dma}"
     passes += f",overlap-transfers{{stages={stages}}}" if stages else ""
@@ -124,7 +123,6 @@ SHAPES = [
 
 @pytest.mark.slow
 @pytest.mark.parametrize("case", SHAPES, ids=str)
-@pytest.mark.sampled(3)
 def test_shapes(case: tuple[int, int, int, str, str, dict[str, str]]) -> None:
     """What is ragged, odd or short goes as before, beside what does not."""
     m, n, k, sizes, kind, wanted = case
@@ -157,7 +155,6 @@ def multiplied(program: gcg.Program, m: int, n: int, k: int, kind: str) -> None:
         (7, "f16", "copy"),
     ],
 )
-@pytest.mark.sampled(2)
 def test_there_and_back(width: int, kind: str, mechanism: str) -> None:
     program = gcg.compile(
         doubled(width, t=kind), target="sim", arch="sm_90", plan=SHORT

@@ -90,7 +90,6 @@ def numbers(dtype: str, *shape: int, seed: int = 3) -> Array:
 @pytest.mark.slow
 @TARGETS
 @PARTS
-@pytest.mark.sampled(3)
 def test_operations(part: str, dtype: str, target: str):
     x, y = numbers(dtype, 60), numbers(dtype, 60, seed=4)
     x[:4] = [1, -2, 1e-5j, 1e-5]

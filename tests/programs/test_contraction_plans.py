@@ -63,7 +63,6 @@ SHAPES = {
 @pytest.mark.slow
 @pytest.mark.parametrize("threads", [1, 2])
 @pytest.mark.parametrize("shape", SHAPES.values(), ids=SHAPES)
-@pytest.mark.sampled(15)
 def test_products_are_exact(shape: tuple[int, int, int], threads: int):
     m, n, k = shape
     a, b = integers(m, k), integers(k, n)
@@ -107,7 +106,6 @@ FACTORS = {"rows": ("i, k", (13, 75)), "columns": ("k, i", (75, 13))}
 @pytest.mark.parametrize("right", FACTORS)
 @pytest.mark.parametrize("left", FACTORS)
 @pytest.mark.parametrize("columns", [1, 3, 40, 180])
-@pytest.mark.sampled(9)
 def test_transposed_factors(left: str, right: str, columns: int):
     (a_map, a_shape), (b_map, b_shape) = FACTORS[left], FACTORS[right]
     b_map, b_shape = (
@@ -206,7 +204,6 @@ def test_batched_inner_products(element: str, threads: int):
         (SSE2, "i32", False),
     ],
 )
-@pytest.mark.sampled(12)
 def test_columns_are_copied_for_each_product_of_a_batch(
     processor: Cpu, element: str, across: bool, threads: int
 ):
@@ -497,7 +494,6 @@ FILLS = {
 @pytest.mark.slow
 @pytest.mark.parametrize("k", [30, 1100])
 @pytest.mark.parametrize(("fill", "fused"), FILLS.values(), ids=FILLS)
-@pytest.mark.sampled(3)
 def test_sums_start_from_what_a_fill_stores(fill: str, fused: bool, k: int):
     program = started(fill, k)
     a, b = integers(20, k), integers(k, 70)
@@ -591,7 +587,6 @@ def test_threads_share_lines_where_panels_are_too_few():
 @pytest.mark.slow
 @pytest.mark.parametrize("threads", [1, 2, 3])
 @pytest.mark.parametrize("extents", [(1, 9, 15), (2, 6, 8), (7, 3, 6)])
-@pytest.mark.sampled(12)
 def test_images_whose_lines_threads_share(extents: tuple[int, int, int], threads: int):
     images, high, wide = extents
     x, w = integers(images, high + 2, wide + 2, 70), integers(3, 3, 70, 130)

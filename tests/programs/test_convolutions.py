@@ -133,7 +133,6 @@ def test_on_the_cpu(name: str, seed: int) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["conv_2d_nhwc_hwcf", "conv_2d_nchw_fchw"])
 @pytest.mark.parametrize("dtype", ["f64", "i32"])
-@pytest.mark.sampled(3)
 def test_other_elements(name: str, dtype: str) -> None:
     Problem.random(name, 3, dtype).check(fill=True, target="cpu")
 
@@ -142,7 +141,6 @@ def test_other_elements(name: str, dtype: str) -> None:
 @pytest.mark.parametrize("name", ["conv_2d_nhwc_hwcf", "conv_2d_nchw_fchw"])
 @pytest.mark.parametrize("size", [7, 14])
 @pytest.mark.parametrize("stride", [1, 2])
-@pytest.mark.sampled(6)
 def test_layers_on_two_threads(name: str, size: int, stride: int) -> None:
     extents = {"n": 1, "y": size, "x": size, "c": 48, "f": 80, "h": 3, "w": 3}
     problem = Problem(name, extents, (stride, stride), (1, 1))
@@ -166,7 +164,6 @@ def test_wide_strides(name: str) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", KINDS)
-@pytest.mark.sampled(6)
 def test_wide_images(name: str) -> None:
     extents = {
         "n": 1,
@@ -184,7 +181,6 @@ def test_wide_images(name: str) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", KINDS)
-@pytest.mark.sampled(5)
 def test_on_the_emulated_device(name: str) -> None:
     small = {"n": 1, "y": 3, "x": 4, "c": 3, "f": 5, "h": 2, "w": 2, "g": 2, "m": 2}
     Problem(name, small, (1, 2), (2, 1)).check(fill=True, target="sim")

@@ -72,7 +72,6 @@ def add() -> Any:
 
 
 @pytest.mark.slow
-@pytest.mark.sampled(2)
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_numpy_arguments_of_any_layout(layout: str, add: Any) -> None:
     view = LAYOUTS[layout](numbers(6, 7))

@@ -106,7 +106,6 @@ TYPES = {"f16": "f2", "f32": "f4", "f64": "f8", "i8": "i1", "i32": "i4"}
     ("factors", "result"),
     [("f16", "f16"), ("f16", "f32"), ("f64", "f64"), ("i8", "i32"), ("i32", "i32")],
 )
-@pytest.mark.sampled(6)
 def test_elements(factors: str, result: str):
     shapes = (33, 24), (24, 36), (33, 36)
     kinds = factors, factors, result

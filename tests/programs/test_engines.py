@@ -14,7 +14,6 @@ def program(request: pytest.FixtureRequest) -> Program:
 
 
 @pytest.mark.slow
-@pytest.mark.sampled(3)
 def test_cpu(program: Program) -> None:
     program.run(gcg.compile(program.path, target="cpu")[program.entry])
 
@@ -26,7 +25,6 @@ def test_cpu_at_the_measured_size(program: Program) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.sampled(7)
 def test_emulated_device(program: Program) -> None:
     program.run(gcg.compile(program.path, target="sim")[program.entry])
 
@@ -39,7 +37,6 @@ def test_one_program_serves_many_shapes() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.sampled(9)
 def test_every_stage_is_mlir_that_parses_back(program: Program) -> None:
     compiled = gcg.compile(program.path, target="cpu")
     program.run(compiled[program.entry])

@@ -156,7 +156,6 @@ def test_scaled_results_in_front(ty: str, dtype: str, k: int):
     ("ty", "dtype", "convert"),
     [("i8", "i1", "fptosi"), ("f64", "f8", "extf"), ("f16", "f2", "truncf")],
 )
-@pytest.mark.sampled(3)
 def test_requantised_integers(ty: str, dtype: str, convert: str):
     m, n, k = 37, 53, 130
     a, b, c = memref((m, k), "i8"), memref((k, n), "i8"), memref((m, n), "i32")

@@ -54,7 +54,6 @@ def test_the_page_shows_what_is_printed(
 @pytest.mark.slow
 @pytest.mark.usefixtures("without_tools")
 @pytest.mark.parametrize("command", COMMANDS[1:])
-@pytest.mark.sampled(2)
 def test_commands_of_the_page(
     command: str,
     tmp_path: Path,

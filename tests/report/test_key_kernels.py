@@ -91,7 +91,6 @@ def test_every_key_kernel_has_figures() -> None:
 @pytest.mark.slow
 @pytest.mark.figures
 @pytest.mark.parametrize("name", PROGRAMS)
-@pytest.mark.sampled(18)
 def test_executed_figures(name: str) -> None:
     kernel, figures = reported(name), FIGURES[name]
     assert kernel.execution.instructions / warps(kernel) <= figures.instructions
@@ -143,7 +142,6 @@ def test_figures_of_machine_code(name: str) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", sorted(set(PROGRAMS) - GUARDED - SAMPLED - UNTOLD))
-@pytest.mark.sampled(21)
 def test_the_text_says_what_is_executed(name: str) -> None:
     kernel = reported(name)
     assert kernel.loop.stated == kernel.loop.executed
@@ -157,7 +155,6 @@ def test_the_text_says_what_is_executed(name: str) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", sorted(GUARDED))
-@pytest.mark.sampled(3)
 def test_guards_leave_no_more_to_do(name: str) -> None:
     kernel = reported(name)
     assert kernel.loop.executed <= kernel.loop.stated
@@ -199,7 +196,6 @@ def test_two_blocks_of_large_products_share_a_multiprocessor(name: str) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["f32 64 x 64", "f32 ragged", "f32 split", "batched"])
-@pytest.mark.sampled(3)
 def test_products_fill_the_device(name: str) -> None:
     """Or nearly so: tiles of more reuse may be worth some multiprocessors."""
     assert math.prod(reported(name).launch.grid) >= 0.95 * DEFAULT.processors

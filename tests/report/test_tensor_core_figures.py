@@ -284,7 +284,6 @@ DOUBLE_LAYOUTS = {"nn": ("ik", "kj"), "tt": ("ki", "jk")}
     ("architecture", "shape"), [((8, 0), "884"), ((9, 0), "16x8x4")]
 )
 @pytest.mark.parametrize("layout", DOUBLE_LAYOUTS)
-@pytest.mark.sampled(4)
 def test_machine_code_of_f64(
     layout: str, architecture: tuple[int, int], shape: str
 ) -> None:

@@ -81,7 +81,6 @@ def multiply_adds(instructions: list[str]) -> int:
 @pytest.mark.slow
 @pytest.mark.figures
 @pytest.mark.parametrize("name", HOSTS)
-@pytest.mark.sampled(4)
 def test_a_step_is_multiply_adds_loads_and_broadcasts(name: str) -> None:
     (bits, registers), assemblies = compiled(HOSTS[name])
     if bits < 256:

@@ -98,7 +98,6 @@ print(used, x[0])
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("processors", "variable"), [(9, "4"), (4, "64"), (4, "4")])
-@pytest.mark.sampled(3)
 def test_programs_differ_in_threads_up_to_what_may_run(
     processors: int, variable: str
 ) -> None:
@@ -228,7 +227,6 @@ def test_threads_of_python_may_call_one_program(count: int, unbound: bool) -> No
 
 @pytest.mark.slow
 @pytest.mark.parametrize("layer", ["omp", "workqueue"])
-@pytest.mark.sampled(2)
 def test_numbas_pool_serves_where_there_is_no_other(layer: str) -> None:
     code = """
 import numba, numpy as np, gpucodegen as gcg

@@ -55,7 +55,6 @@ def run(folder: str, name: str, size: object, threads: int, more: str = "") -> s
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("name", "size", "threads"), CASES, ids=str)
-@pytest.mark.sampled(6)
 def test_a_warm_start_needs_no_parser_no_passes_no_isl_and_no_numba(
     folder: str, name: str, size: object, threads: int
 ) -> None:
@@ -94,7 +93,6 @@ def test_other_options_and_extents_are_other_programs(folder: str) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", ["text", "program", "object"])
-@pytest.mark.sampled(3)
 def test_damaged_entries_are_made_again(folder: str, kind: str) -> None:
     run(folder, "trsm", None, 1)
     for entry in Path(folder, OWN, kind).iterdir():

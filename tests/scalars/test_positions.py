@@ -100,7 +100,6 @@ def by_operands(rows: Sequence[Row]) -> list[list[Row]]:
         for case in CASES
     ],
 )
-@pytest.mark.sampled(7)
 def test_operations(ty: str, position: str):
     wrong: list[str] = []
     for rows in by_operands(TABLE[ty]):

@@ -183,7 +183,6 @@ PLANS = {
 @pytest.mark.parametrize("plan", PLANS)
 @settings(nests, max_examples=60)
 @given(scop=scops())
-@pytest.mark.sampled(3)
 def test_random_nests_keep_their_order(plan: str, scop: Scop):
     found = nest_of(scop)
     if not found.units:
@@ -198,7 +197,6 @@ def test_random_nests_keep_their_order(plan: str, scop: Scop):
 @pytest.mark.parametrize("plan", PLANS)
 @settings(nests, max_examples=40)
 @given(scop=sweeps())
-@pytest.mark.sampled(4)
 def test_random_time_loops_keep_their_order(plan: str, scop: Scop):
     found = nest_of(scop)
     schedule = PLANS[plan](found)
