@@ -21,6 +21,7 @@ def kernels(name: str) -> tuple[KernelSpec, ...]:
     return made
 
 
+@pytest.mark.slow
 @pytest.mark.sampled(9, long=("seidel_2d",))
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_every_kernel_compiles(name: str) -> None:
@@ -31,12 +32,13 @@ def test_every_kernel_compiles(name: str) -> None:
 
 
 @pytest.mark.ptxas
-@pytest.mark.parametrize("name", PROGRAMS)
+@pytest.mark.cases("name", PROGRAMS)
 def test_no_kernel_spills(name: str) -> None:
     for spec in kernels(name):
         assert compile_cubin(spec, (9, 0)).spills == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("architecture", assembly.ARCHITECTURES)
 @pytest.mark.sampled(5)
 def test_every_architecture(architecture: str) -> None:
@@ -47,6 +49,7 @@ def test_every_architecture(architecture: str) -> None:
     assert f".target {architecture}" in text
 
 
+@pytest.mark.slow
 def test_a_newer_device_gets_the_code_of_an_older_one() -> None:
     (spec,) = kernels("matmul")
     assert ".target sm_120" in compile_ptx(spec, (19, 9))

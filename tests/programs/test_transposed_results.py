@@ -23,7 +23,7 @@ NUMPY = {"f32": "f4", "f64": "f8", "i32": "i4"}
 @pytest.mark.parametrize("right", RIGHT.values(), ids=RIGHT)
 @pytest.mark.parametrize("element", NUMPY)
 @pytest.mark.parametrize("shape", SHAPES.values(), ids=SHAPES)
-@pytest.mark.sampled(15)
+@pytest.mark.sampled(60)
 def test_products_are_exact(
     shape: tuple[int, int, int], element: str, right: str, threads: int
 ):

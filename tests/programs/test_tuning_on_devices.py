@@ -30,6 +30,7 @@ def arrays() -> list[Any]:
     return list(map(emulated_cupy.asarray, given))
 
 
+@pytest.mark.slow
 def test_another_schedule_is_compared_with_the_default() -> None:
     program = gcg.compile(PRODUCT, target="sim")
     contest = Contest.of(program, "f", arrays())
