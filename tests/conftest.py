@@ -113,7 +113,7 @@ def pytest_configure(config: pytest.Config) -> None:
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """Make one item, or ``parts`` of them, of all cases of a test marked ``cases``.
 
-    If the test is ``sampled(n)``, every nth case is in a quick item, the others are in
+    If the test is ``sampled(n)``, one of each n cases is in a quick item, the others in
     as many slow ones.  A property that is ``sampled(n)`` becomes a quick item with an
     nth of the examples and a slow one with all.
     """
@@ -154,8 +154,19 @@ class Share:
     parts: int
 
     def of(self, cases: list[T]) -> list[T]:
-        mine = [c for i, c in enumerate(cases) if (i % self.nth == 0) == self.is_quick]
+        mine = [
+            c for i, c in enumerate(cases) if is_chosen(i, self.nth) == self.is_quick
+        ]
         return mine[self.number :: self.parts]
+
+
+def is_chosen(number: int, nth: int) -> bool:
+    """Whether a case is the quick one of its ``nth`` neighbours: the next in each turn.
+
+    So quick cases differ in all parameters, also in one of ``nth`` values.
+    """
+    turn, place = divmod(number, nth)
+    return place == turn % nth
 
 
 def case_names(mark: Any) -> list[str]:
@@ -202,6 +213,8 @@ def pytest_pyfunc_call(pyfuncitem: Any) -> bool | None:
     share: Share = pyfuncitem.funcargs[case_names(marks[0])[0]]
     wanted = pyfuncitem.config.getoption("--case") or ""
     mine = [case for case in share.of(every) if wanted in shown(case)]
+    if pyfuncitem.config.getoption("--processor") is not None:
+        mine = [case for case in mine if all(a.get("target") != "sim" for _, a in case)]
     if wanted and not mine:
         pytest.skip(f"has no case {wanted!r}")
     fixtures = {
@@ -260,7 +273,7 @@ def pytest_collection_modifyitems(
 
 
 def thin_out(items: list[pytest.Item]) -> None:
-    """Of a test marked `sampled(n)` every nth case is quick, the others are slow.
+    """Of a test marked `sampled(n)` one of each n cases is quick, the others are slow.
 
     ``sampled(n, long=("lu",))``: so are cases with such words in their names.
     """
@@ -271,7 +284,7 @@ def thin_out(items: list[pytest.Item]) -> None:
             continue
         place = item.nodeid.partition("[")[0]
         is_long = any(word in item.name for word in mark.kwargs.get("long", ()))
-        if is_long or places[place] % mark.args[0]:
+        if is_long or not is_chosen(places[place], mark.args[0]):
             item.add_marker(pytest.mark.slow)
         places[place] += 1
 
