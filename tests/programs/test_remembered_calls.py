@@ -183,7 +183,7 @@ TYPES = {
 }
 
 
-@pytest.mark.cases("ty", TYPES)
+@pytest.mark.parametrize("ty", TYPES)
 def test_any_type_of_an_argument_is_remembered(parses: list[str], ty: str) -> None:
     text = f"func.func @f(%x: {ty}, %n: i32) -> i32 {{ return %n : i32 }}"
     for number in (7, 8):

@@ -62,8 +62,8 @@ PLACES: dict[str, Callable[[Path], Path]] = {
 
 
 @posix
-@pytest.mark.cases("others", [0o020, 0o002], ids=oct)
-@pytest.mark.cases("place", PLACES)
+@pytest.mark.parametrize("others", [0o020, 0o002], ids=oct)
+@pytest.mark.parametrize("place", PLACES)
 def test_a_folder_that_others_may_write_to_is_neither_read_nor_written(
     named: Path, place: str, others: int
 ) -> None:
@@ -100,7 +100,7 @@ def test_what_belongs_to_somebody_else_is_refused(
 
 
 @posix
-@pytest.mark.cases("place", [*PLACES, "entry"])
+@pytest.mark.parametrize("place", [*PLACES, "entry"])
 def test_no_link_is_followed(named: Path, place: str) -> None:
     STORE.put(KEY, b"code")
     chosen = entry() if place == "entry" else PLACES[place](named)

@@ -180,7 +180,7 @@ GROUPS = {
 }
 
 
-@pytest.mark.cases(("groups", "files", "expected"), GROUPS.values(), ids=GROUPS)
+@pytest.mark.parametrize(("groups", "files", "expected"), GROUPS.values(), ids=GROUPS)
 def test_quotas_are_read_of_groups_of_both_versions(
     groups: str, files: dict[str, str], expected: float, tmp_path: Path
 ) -> None:

@@ -142,7 +142,7 @@ def test_the_store_keeps_what_trials_teach(tmp_path: Path) -> None:
     assert len(taught(store, "here", besides="key 5")) == MOST_TUNINGS - 1
 
 
-@pytest.mark.cases("text", ["", "4", '{"i": "x"}', '{"i": NaN}', "[]"])
+@pytest.mark.parametrize("text", ["", "4", '{"i": "x"}', '{"i": NaN}', "[]"])
 def test_strange_rows_teach_nothing(text: str, tmp_path: Path) -> None:
     store = TuningStore(tmp_path / "t.sqlite")
     session = store.session("key")

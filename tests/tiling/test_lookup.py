@@ -53,8 +53,8 @@ def steps(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     return made
 
 
-@pytest.mark.cases("key", KEYS)
-@pytest.mark.cases("wins", [False, True])
+@pytest.mark.parametrize("key", KEYS)
+@pytest.mark.parametrize("wins", [False, True])
 def test_a_look_up_does_the_same_whatever_is_stored(
     key: str, wins: bool, tmp_path: Path, steps: list[int]
 ) -> None:

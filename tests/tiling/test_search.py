@@ -361,7 +361,7 @@ BROKEN = [
 ]
 
 
-@pytest.mark.cases(("text", "reason"), BROKEN)
+@pytest.mark.parametrize(("text", "reason"), BROKEN)
 def test_other_texts_are_refused_and_change_nothing(
     tmp_path: Path, text: str, reason: str
 ):
