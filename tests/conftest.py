@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import importlib.util
 import os
+import random
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from contextlib import nullcontext
@@ -263,6 +264,8 @@ def pytest_collection_modifyitems(
     config: pytest.Config, items: list[pytest.Item]
 ) -> None:
     thin_out(items)
+    if not config.getoption("--fuzz"):
+        config.hook.pytest_deselected(items=draw(items))
     if config.getoption("--processor") is not None:
         config.hook.pytest_deselected(items=[i for i in items if on_a_device(i)])
         items[:] = [item for item in items if not on_a_device(item)]
@@ -287,6 +290,25 @@ def thin_out(items: list[pytest.Item]) -> None:
         if is_long or not is_chosen(places[place], mark.args[0]):
             item.add_marker(pytest.mark.slow)
         places[place] += 1
+
+
+def draw(items: list[pytest.Item]) -> list[pytest.Item]:
+    """Of the slow items of a test marked `drawn(n)` leave n; returns the others.
+
+    The draw is the same in every run.  With ``--fuzz`` nothing is drawn: all are run.
+    """
+    slow: dict[str, list[pytest.Item]] = {}
+    for item in items:
+        if item.get_closest_marker("drawn") and item.get_closest_marker("slow"):
+            slow.setdefault(item.nodeid.partition("[")[0], []).append(item)
+    left_out: list[pytest.Item] = []
+    for place, some in slow.items():
+        (count,) = next(some[0].iter_markers("drawn")).args
+        random.Random(place).shuffle(some)
+        left_out += some[count:]
+    gone = set(map(id, left_out))
+    items[:] = [item for item in items if id(item) not in gone]
+    return left_out
 
 
 def is_shared(item: pytest.Item) -> bool:

@@ -7,7 +7,7 @@ import re
 import subprocess
 import sys
 import tomllib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from itertools import chain
 from pathlib import Path
 from types import SimpleNamespace
@@ -19,6 +19,7 @@ from hypothesis import strategies as st
 
 from tests.conftest import (
     Share,
+    draw,
     on_a_device,
     pytest_pyfunc_call,
     take_a_share_of_examples,
@@ -178,6 +179,9 @@ class Case:
     def get_closest_marker(self, name: str) -> pytest.Mark | None:
         return next((mark for mark in self.marks if mark.name == name), None)
 
+    def iter_markers(self, name: str) -> Iterator[pytest.Mark]:
+        return (mark for mark in self.marks if mark.name == name)
+
     def add_marker(self, mark: pytest.MarkDecorator) -> None:
         self.added.append(mark.name)
 
@@ -249,6 +253,18 @@ def test_a_quick_property_takes_a_share_of_its_examples() -> None:
         take_a_share_of_examples(holds, Share(4, is_quick, 0, 1))
         holds()
         assert len(seen) == count
+
+
+def test_of_slow_cases_some_are_drawn() -> None:
+    slow, drawn = pytest.mark.slow.mark, pytest.mark.drawn(3).mark
+    cases: Any = [Case(f"f.py::a[{i}]", drawn, *[slow] * (i > 1)) for i in range(9)]
+    other: Any = Case("f.py::b", slow)
+    items = [*cases, other]
+    left_out = draw(items)
+    assert len(left_out) == 4
+    assert {*items} == {*cases, other} - {*left_out}
+    assert {*cases[:2], other} <= {*items}
+    assert draw([*cases, other]) == left_out
 
 
 @pytest.mark.cases(
