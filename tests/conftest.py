@@ -5,7 +5,7 @@ Of many cases alike, ``sampled`` leaves a few to the quick run.  ``cases`` takes
 ``--case TEXT`` runs only those whose names contain it.
 
 Random programs are the same in every run, so that only a change makes a test fail;
-``--fuzz`` makes others.  ``--update-golden`` rewrites the files that hold what is
+``--fuzz`` makes others, and runs all slow cases of large grids.  ``--update-golden`` rewrites the files that hold what is
 generated; ``--processor=NAME`` plans for a processor of
 `gpucodegen.runtime.machine.processors`, and compiles for it if this machine runs its
 code; tests about GPUs alone are left out.

@@ -63,6 +63,7 @@ def test_reductions(name: str, case: Any) -> None:
     one(name, case)
 
 
+@pytest.mark.drawn(60)
 @pytest.mark.slow
 @pytest.mark.parametrize("dtype", EVERY)
 @pytest.mark.parametrize("name", [*ROOMY, *ORDERED])

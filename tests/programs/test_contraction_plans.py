@@ -60,6 +60,7 @@ SHAPES = {
 }
 
 
+@pytest.mark.drawn(24)
 @pytest.mark.slow
 @pytest.mark.parametrize("threads", [1, 2])
 @pytest.mark.parametrize("shape", SHAPES.values(), ids=SHAPES)

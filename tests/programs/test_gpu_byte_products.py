@@ -54,6 +54,7 @@ def always(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(contractions, "words_pay", lambda *_: True)
 
 
+@pytest.mark.drawn(20)
 @pytest.mark.slow
 @pytest.mark.usefixtures("always")
 @pytest.mark.sampled(24)

@@ -61,6 +61,7 @@ KINDS = {"f32": "f4", "f64": "f8", "i32": "i4"}
 SHAPES = [(64, 64, 32), (33, 47, 19), (40, 36, 20), (130, 7, 5), (1, 65, 3)]
 
 
+@pytest.mark.drawn(10)
 @pytest.mark.slow
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
 @pytest.mark.parametrize("order", MAPS)

@@ -37,6 +37,7 @@ def launches(program: Any) -> int:
     return len(program.f.executable().kernels)
 
 
+@pytest.mark.drawn(12)
 @pytest.mark.slow
 @pytest.mark.sampled(6)
 @pytest.mark.parametrize("shape", SHAPES)
@@ -248,6 +249,7 @@ func.func @f(%a: memref<{rows}x{length}xf32>, %v: memref<{rows}xf32>,
 }}"""
 
 
+@pytest.mark.drawn(8)
 @pytest.mark.slow
 @pytest.mark.sampled(12)
 @pytest.mark.parametrize("predicate", ["ogt", "oge", "olt", "ole"])

@@ -61,6 +61,7 @@ def exclusive(
 SHAPES = [(70, 100), (33, 37), (1, 1), (3, 5000), (500, 3), (64, 256), (0, 5), (5, 0)]
 
 
+@pytest.mark.drawn(15)
 @pytest.mark.sampled(16)
 @pytest.mark.parametrize("shape", SHAPES)
 @pytest.mark.parametrize("axis", [0, 1])

@@ -79,6 +79,7 @@ def mapped(text: str) -> Module:
     return run_pipeline(gcg.parse(text), [MapGpu()])
 
 
+@pytest.mark.drawn(5)
 @pytest.mark.slow
 @pytest.mark.parametrize(("stencil", "shape", "steps"), CASES)
 @pytest.mark.sampled(3)
@@ -88,6 +89,7 @@ def test_steps_are_exact(
     check(stencil, shape, steps)
 
 
+@pytest.mark.drawn(5)
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::gpucodegen.errors.PossiblyOutOfBounds")
 @pytest.mark.sampled(10)

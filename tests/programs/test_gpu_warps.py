@@ -235,6 +235,7 @@ def data_of(kind: str, n: int) -> np.ndarray:
     return values
 
 
+@pytest.mark.drawn(14)
 @pytest.mark.slow
 @pytest.mark.sampled(20)
 @pytest.mark.parametrize("kind", ["i8", "i32", "i64", "f16", "f32", "f64"])

@@ -112,6 +112,7 @@ def test_what_is_legal_is_on_offer_and_nothing_else(name: str) -> None:
     assert {field for field in values if field.startswith("tile")} >= {"tile0", "tile1"}
 
 
+@pytest.mark.drawn(6)
 @pytest.mark.slow
 @pytest.mark.parametrize("threads", [1, 2])
 @pytest.mark.parametrize("name", list(PROGRAMS))

@@ -38,6 +38,7 @@ def where(program: gcg.Program) -> list[str]:
     return [str(one) for one in program.transfers("f")]
 
 
+@pytest.mark.drawn(30)
 @pytest.mark.slow
 @pytest.mark.parametrize("copies", [1, 4, 32])
 @pytest.mark.parametrize(("op", "ty"), KINDS)

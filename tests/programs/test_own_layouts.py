@@ -51,6 +51,7 @@ CELLS = {
 }
 
 
+@pytest.mark.drawn(12)
 @pytest.mark.parametrize("is_free", [False, True])
 @pytest.mark.parametrize(
     ("place", "cell"),

@@ -53,6 +53,7 @@ def told(program: gcg.Program) -> str:
     return program.transfers("f")[-1].how
 
 
+@pytest.mark.drawn(8)
 @pytest.mark.slow
 @pytest.mark.sampled(6)
 @pytest.mark.parametrize(

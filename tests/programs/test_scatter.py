@@ -73,6 +73,7 @@ KINDS = [
 ]
 
 
+@pytest.mark.drawn(12)
 @pytest.mark.sampled(26)
 @pytest.mark.parametrize(("op", "ty"), KINDS)
 def test_threads_of_a_cpu_have_cells_of_their_own(op: str, ty: str) -> None:
@@ -125,6 +126,7 @@ OTHERS = {
 }
 
 
+@pytest.mark.drawn(4)
 @pytest.mark.slow
 @pytest.mark.parametrize("target", ["cpu", "sim"])
 @pytest.mark.parametrize("other", OTHERS)

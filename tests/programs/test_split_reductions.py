@@ -44,6 +44,7 @@ SPLIT = [
 """Narrower registers make more tiles, enough for more threads."""
 
 
+@pytest.mark.drawn(7)
 @pytest.mark.slow
 @pytest.mark.parametrize(("processor", "name", "threads"), SPLIT)
 @pytest.mark.sampled(12)

@@ -72,6 +72,7 @@ def on_tensor_cores(program: gcg.Program) -> bool:
     return "nvgpu.mma.sync" in text_of(program)
 
 
+@pytest.mark.drawn(7)
 @pytest.mark.slow
 @pytest.mark.parametrize(("kind", "layout", "shape"), CASES)
 @pytest.mark.sampled(9)

@@ -143,6 +143,7 @@ def test_without_time_loops_nothing_is_on_offer() -> None:
     assert values(STENCILS["line"].schedules(time_tiles=False)) == {}
 
 
+@pytest.mark.drawn(4)
 @pytest.mark.slow
 @pytest.mark.sampled(4)
 @pytest.mark.parametrize("options", [{"threads": 2}, {"threads": 1}, {"exact": True}])

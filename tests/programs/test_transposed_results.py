@@ -19,6 +19,7 @@ RIGHT = {"columns": "kj", "steps": "jk"}
 NUMPY = {"f32": "f4", "f64": "f8", "i32": "i4"}
 
 
+@pytest.mark.drawn(24)
 @pytest.mark.parametrize("threads", [1, 2])
 @pytest.mark.parametrize("right", RIGHT.values(), ids=RIGHT)
 @pytest.mark.parametrize("element", NUMPY)

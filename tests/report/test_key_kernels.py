@@ -88,6 +88,7 @@ def test_every_key_kernel_has_figures() -> None:
     assert set(FIGURES) == set(PROGRAMS)
 
 
+@pytest.mark.drawn(14)
 @pytest.mark.slow
 @pytest.mark.figures
 @pytest.mark.parametrize("name", PROGRAMS)
@@ -140,6 +141,7 @@ def test_figures_of_machine_code(name: str) -> None:
     assert share >= figures.arithmetic
 
 
+@pytest.mark.drawn(8)
 @pytest.mark.slow
 @pytest.mark.parametrize("name", sorted(set(PROGRAMS) - GUARDED - SAMPLED - UNTOLD))
 def test_the_text_says_what_is_executed(name: str) -> None:
@@ -153,6 +155,7 @@ def test_the_text_says_what_is_executed(name: str) -> None:
         assert least - 1e-9 <= row.executed <= most + 1e-9, row
 
 
+@pytest.mark.drawn(4)
 @pytest.mark.slow
 @pytest.mark.parametrize("name", sorted(GUARDED))
 def test_guards_leave_no_more_to_do(name: str) -> None:
