@@ -5,10 +5,10 @@ Of many cases alike, ``sampled`` leaves a few to the quick run.  ``cases`` takes
 ``--case TEXT`` runs only those whose names contain it.
 
 Random programs are the same in every run, so that only a change makes a test fail;
-``--fuzz`` makes others, and runs all slow cases of large grids.  ``--update-golden`` rewrites the files that hold what is
-generated; ``--processor=NAME`` plans for a processor of
-`gpucodegen.runtime.machine.processors`, and compiles for it if this machine runs its
-code; tests about GPUs alone are left out.
+``--fuzz`` makes others, and runs all slow cases, also where ``drawn`` leaves a few.
+``--update-golden`` rewrites the files that hold what is generated; ``--processor=NAME``
+plans for a processor of `gpucodegen.runtime.machine.processors`, and compiles for it if
+this machine runs its code; tests about GPUs alone are left out.
 """
 
 from __future__ import annotations
