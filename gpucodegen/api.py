@@ -88,15 +88,20 @@ def check(
     function: str = "",
     target: str = "cpu",
     places: float | None = None,
+    each_pass: bool = False,
 ) -> Checked:
     """Call a function on a target and in the interpreter, and compare.
 
     Both get copies of the arguments.  All arrays are compared after the call, and all
     results.  ``function``: its name, where the program has several.  ``places``: floats
     may differ by so many units in the last place of the largest number of their array;
-    default: 256.
+    default: 256.  ``each_pass``: the interpreter also runs the module after every pass
+    of the target's pipeline, mapped kernels included, on the same arguments.
     Raises ResultsDiffer with the index of the first difference, and whatever a call
-    raises.
+    raises; with ``each_pass`` PassChangesResults or PassBreaksProgram for the first
+    pass after which the interpreter computes another number or stops: the message ends
+    with the difference of the two modules, ``before`` and ``after`` of the error are
+    their texts.
 
     >>> text = '''func.func @twice(%a: memref<3xf32>) {
     ...   affine.for %i = 0 to 3 {
@@ -113,7 +118,13 @@ def check(
     from gpucodegen.program import Program
 
     whole = program if isinstance(program, Program) else compile(program)
-    return whole.check(*arguments, function=function, target=target, places=places)
+    return whole.check(
+        *arguments,
+        function=function,
+        target=target,
+        places=places,
+        each_pass=each_pass,
+    )
 
 
 def read_module(

@@ -1,7 +1,9 @@
 """``gpucodegen.check``: what a target computes against what the program says.
 
 The interpreter runs the module as it is written.  Integers must agree; floats up to a
-bound, as compilers may reorder sums and fuse products with them.
+bound, as compilers may reorder sums and fuse products with them.  On request it also
+runs the module after every pass, mapped kernels included, and the first pass after
+which a number differs is named.
 """
 
 from __future__ import annotations
@@ -9,6 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from difflib import unified_diff
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -22,9 +25,17 @@ from gpucodegen.ir.types import I8, ComplexType, FloatType, Type, element_type
 
 if TYPE_CHECKING:
     from gpucodegen.calls.function import Function
+    from gpucodegen.dialects.builtin import Module
 
 PLACES = 256
 """By so many units in the last place of an array's largest number floats may differ."""
+MOST_LINES = 200
+"""Lines of the difference between two modules that an error quotes."""
+UNKNOWN_TO_THE_INTERPRETER = (
+    errors.UnsupportedOperation,
+    errors.UnsupportedType,
+    errors.UnregisteredOperation,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,53 +43,171 @@ class Checked:
     """A function on which both agree: how many numbers, and by how much at most.
 
     ``places``: the largest difference, in units in the last place of the largest number
-    of its array.
+    of its array.  ``passes``: those that changed the module, after each of which the
+    interpreter computed the same.  ``skipped``: those after which it could not run the
+    module, with the reason.
     """
 
     function: str
     target: str
     numbers: int
     places: float
+    passes: tuple[str, ...] = ()
+    skipped: tuple[tuple[str, str], ...] = ()
 
     def __str__(self) -> str:
-        return (
+        told = (
             f"{self.function} on target '{self.target}': {self.numbers} numbers agree"
             f" with the interpreter, floats within {self.places:.3g} places"
         )
+        if self.passes:
+            told += f", and after each of {len(self.passes)} passes"
+        return told + "".join(
+            f"\nnot run after pass {name}: {why}" for name, why in self.skipped
+        )
 
 
-def checked(function: Function, arguments: Sequence[Any], places: float) -> Checked:
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """All that a call computes, with its names and types: arguments, then results."""
+
+    names: Sequence[str]
+    types: Sequence[Type]
+    values: Sequence[Any]
+
+    def compared(self, others: Sequence[Any], places: float) -> tuple[int, float]:
+        """How many numbers agree, and the largest difference.  Raises Difference."""
+        count, largest = 0, 0.0
+        rows = zip(self.names, self.types, others, self.values, strict=True)
+        for name, ty, actual, expected in rows:
+            try:
+                size, furthest = compared(ty, actual, expected, places)
+            except Difference as found:
+                found.details["what"] = name
+                raise
+            count, largest = count + size, max(largest, furthest)
+        return count, largest
+
+
+def checked(
+    function: Function,
+    arguments: Sequence[Any],
+    places: float,
+    *,
+    each_pass: bool = False,
+) -> Checked:
     """A call of a function against the interpreter, as `gpucodegen.check` says."""
-    from gpucodegen.calls.interpreted import launcher
-
-    name, target, signature = function.name, function.options.target, function.signature
-    ours, theirs = _copied(arguments), _copied(arguments)
-    module = function.source.module
-    expected = launcher(module, signature, function.options, theirs)()
+    name, target = function.name, function.options.target
+    expected = as_written(function, arguments)
     if INTERP.sanitizes(function.options):  # the expected results came so
         options = replace(function.options, sanitize=False)
         function = type(function)(function.source, name, options)
-    actual = function(*ours)
+    ran: tuple[str, ...] = ()
+    skipped: tuple[tuple[str, str], ...] = ()
+    if each_pass:
+        ran, skipped = check_passes(function, arguments, expected, places)
+    ours = _copied(arguments)
+    results = several(function(*ours))
+    arrays = [argument for argument in ours if is_array(argument)]
+    try:
+        found = expected.compared([*arrays, *results], places)
+    except Difference as difference:
+        raise errors.ResultsDiffer(
+            function=name, target=target, **difference.details
+        ) from None
+    return Checked(name, target, *found, ran, skipped)
+
+
+def as_written(function: Function, arguments: Sequence[Any]) -> Outcome:
+    """A call in the interpreter, which runs the module as it is written."""
+    from gpucodegen.calls.interpreted import launcher
+
+    signature, theirs = function.signature, _copied(arguments)
+    call = launcher(function.source.module, signature, function.options, theirs)
+    results = several(call())
     types = function.view.type
-    rows: list[tuple[str, Type, Any, Any]] = [
-        (p.name, ty, a, b)
-        for p, ty, a, b in zip(
-            signature.parameters, types.inputs, ours, theirs, strict=True
-        )
-        if is_array(a)
-    ]
-    results = zip(types.results, several(actual), several(expected), strict=True)
-    rows += [(f"result {n}", ty, a, b) for n, (ty, a, b) in enumerate(results)]
-    count, largest = 0, 0.0
-    for what, ty, a, b in rows:
+    arrays = [n for n, argument in enumerate(theirs) if is_array(argument)]
+    return Outcome(
+        [signature.parameters[n].name for n in arrays]
+        + [f"result {n}" for n in range(len(results))],
+        [*(types.inputs[n] for n in arrays), *types.results],
+        [*(theirs[n] for n in arrays), *results],
+    )
+
+
+def check_passes(
+    function: Function, arguments: Sequence[Any], expected: Outcome, places: float
+) -> tuple[tuple[str, ...], tuple[tuple[str, str], ...]]:
+    """The interpreter on the module after each pass that changes it.
+
+    Returns the passes after which it computes what is expected, and those after which
+    it cannot run the module, with the reason.
+    Raises PassChangesResults, PassBreaksProgram.
+    """
+    executable, in_rows = function.compiled_for(tuple(_copied(arguments)))
+    (_, last), *stages = executable.modules
+    ran: list[str] = []
+    skipped: list[tuple[str, str]] = []
+    for name, module in stages:
+        if module.operation is last.operation:
+            continue
+        details: dict[str, Any] = {"stage": name, "function": function.name}
+        details["target"] = executable.target
         try:
-            size, furthest = compared(ty, a, b, places)
+            values = _interpreted(function, module, arguments, in_rows)
+            expected.compared(values, places)
+        except UNKNOWN_TO_THE_INTERPRETER as refusal:
+            skipped.append((name, refusal.message))
+            continue
         except Difference as found:
-            raise errors.ResultsDiffer(
-                function=name, target=target, what=what, **found.details
-            ) from None
-        count, largest = count + size, max(largest, furthest)
-    return Checked(name, target, count, largest)
+            details |= found.details
+            raise _blame(errors.PassChangesResults, last, module, details) from None
+        except errors.Error as stopped:
+            details["problem"] = stopped.message
+            raise _blame(errors.PassBreaksProgram, last, module, details) from stopped
+        ran.append(name)
+        last = module
+    return tuple(ran), tuple(skipped)
+
+
+def _interpreted(
+    function: Function,
+    module: Module,
+    arguments: Sequence[Any],
+    in_rows: Sequence[int],
+) -> list[Any]:
+    """The arrays after a call of a function in another module, and its results.
+
+    Arguments ``in_rows`` are copied to row-major arrays, as the compiled call does.
+    """
+    from gpucodegen.calls.interpreted import launcher
+    from gpucodegen.calls.signature import Signature
+    from gpucodegen.program_text import of_module
+
+    signature = Signature(function.name, of_module(module).defined[function.name])
+    given = _copied(arguments)
+    for n in in_rows:
+        given[n] = np.ascontiguousarray(given[n])
+    call = launcher(module, signature, function.options, given, arbitrary=True)
+    results = several(call())
+    return [*(one for one in given if is_array(one)), *results]
+
+
+def _blame(
+    kind: type[errors.PassChangesResults],
+    before: Module,
+    after: Module,
+    details: dict[str, Any],
+) -> errors.PassChangesResults:
+    """The error that quotes how a pass changed a module."""
+    old, new = str(before), str(after)
+    names = "before", f"after {details['stage']}"
+    lines = [*unified_diff(old.splitlines(), new.splitlines(), *names, lineterm="")]
+    if len(lines) > MOST_LINES:
+        lines = [*lines[:MOST_LINES], f"... ({len(lines)} lines in all)"]
+    error = kind(difference="\n".join(lines), **details)
+    error.before, error.after = old, new
+    return error
 
 
 def _copied(arguments: Sequence[Any]) -> list[Any]:

@@ -21,6 +21,7 @@ COMMANDS: dict[str, str] = {
     "deps": "exact dependences of every function",
     "explain": "loops, kinds, tiles, mapping, pictures of the iteration space",
     "report": "what limits the kernels on a GPU, found without one",
+    "check": "the interpreter after every pass, on random arguments",
     "emit": "the generated Python source",
     "export": "a package of the kernels that runs without gpucodegen",
     "run": "run a function on arrays",

@@ -167,10 +167,12 @@ class Program:
         function: str = "",
         target: str = "",
         places: float | None = None,
+        each_pass: bool = False,
     ) -> Checked:
         """Call a function and compare with the interpreter, as `gpucodegen.check`.
 
-        ``target``: default: that of the program.
+        ``target``: default: that of the program.  ``each_pass``: the interpreter also
+        runs the module after every pass.
 
         >>> import gpucodegen as gcg, numpy as np
         >>> program = gcg.compile('''
@@ -190,7 +192,8 @@ class Program:
 
         whole = self.with_target(target) if target else self
         name = function or self._only()
-        return checked(whole[name], arguments, PLACES if places is None else places)
+        bound = PLACES if places is None else places
+        return checked(whole[name], arguments, bound, each_pass=each_pass)
 
     def _only(self) -> str:
         """The one public function.  Raises UnknownFunction."""

@@ -232,8 +232,7 @@ class Function:
             return self._interpreted(arguments, stream, graph=graph)
         values = signature.convert(arguments)
         arch = record.settled_arch(self.options, values)
-        specializations = self.specializations
-        executable, copied = specializations.for_strides(target, values, arch)
+        executable, copied = self.specializations.for_strides(target, values, arch)
         self._last, self._entry = executable, unlike
         signature.refuse_read_only(values, executable.artifact.written)
         refuses = self.options.alias == "refuse"
@@ -299,6 +298,14 @@ class Function:
         for any.
         """
         return self.specializations.variants(target)
+
+    def compiled_for(
+        self, arguments: tuple[Any, ...]
+    ) -> tuple[Executable, Sequence[int]]:
+        """What a call with arguments runs, and which of these it copies for that."""
+        values, target = self.signature.convert(arguments), self._target(arguments)
+        arch = registry.find(target).settled_arch(self.options, values)
+        return self.specializations.for_strides(target, values, arch)
 
     def key_for(self, arguments: tuple[Any, ...]) -> Specialization:
         """Target and argument types that a first call with arguments compiles for."""

@@ -15,7 +15,7 @@ import numpy as np
 
 from gpucodegen import errors
 from gpucodegen.calls.signature import Signature
-from gpucodegen.interp.memory.memref import allocated
+from gpucodegen.interp.memory.memref import zeros
 from gpucodegen.interp.values.buffers import Box, MemRef, contiguous
 from gpucodegen.interp.values.elements import canonical, element, is_array
 from gpucodegen.ir.attributes import AffineMapAttr, StridedLayoutAttr
@@ -39,11 +39,17 @@ if TYPE_CHECKING:
 
 
 def launcher(
-    module: Module, signature: Signature, options: Options, arguments: Sequence[Any]
+    module: Module,
+    signature: Signature,
+    options: Options,
+    arguments: Sequence[Any],
+    *,
+    arbitrary: bool = False,
 ) -> Callable[[], Any]:
     """A call, checked now; it runs when it is called.
 
     StableHLO and TOSA become linalg first: the interpreter knows MLIR's own dialects.
+    ``arbitrary``: fresh memory may be read, as `gpucodegen.interp.program` says.
     """
     from gpucodegen.compiling.pipeline import text_of_others
     from gpucodegen.compiling.targets.interp import INTERP
@@ -73,6 +79,7 @@ def launcher(
                 fresh,
                 options.outside,
                 refuses_nan=refuses_nan,
+                arbitrary=arbitrary,
             )
         except ValueError as problem:
             raise _read_only(signature, values) or problem from problem
@@ -169,7 +176,7 @@ def _buffer(array: Any, ty: MemRefType, parameter: Parameter) -> MemRef:
         return replace(line, shape=shape, strides=contiguous(shape), box=box)
     made = memref_of(array, ty.element)
     if isinstance(ty.layout, AffineMapAttr) and not ty.layout.map.num_syms:
-        like = allocated(replace(ty, shape=made.shape), ())
+        like = zeros(replace(ty, shape=made.shape), ())
         return replace(like, memory=made.memory)
     is_strided = isinstance(ty.layout, StridedLayoutAttr)
     offset = (ty.layout.offset or 0) if is_strided else 0  # type: ignore[union-attr]

@@ -55,11 +55,16 @@ class Executable(Runnable):
         return self.artifact.transfers
 
     @property
-    def stages(self) -> list[tuple[str, str]]:
+    def modules(self) -> Stages:
         """The module after each pass; the passes run if the disk held their end."""
         if not self.made:
             self.made.extend(self.lower_again())
-        return printed(self.made)
+        return self.made
+
+    @property
+    def stages(self) -> list[tuple[str, str]]:
+        """The modules as text."""
+        return printed(self.modules)
 
     def assembly(self) -> dict[str, str]:
         """Kernel name to machine code: assembler text, or PTX of kernels for GPUs."""

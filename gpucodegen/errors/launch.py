@@ -350,3 +350,30 @@ class ResultsDiffer(LaunchError):
         " {actual}, the interpreter has {expected} (bound {bound})"
     )
     remedy = "Report it with the program: one of the two is wrong"
+
+
+class PassChangesResults(LaunchError):
+    """The interpreter computes something else after a pass than before it.
+
+    ``before`` and ``after`` are the texts of the module around the pass.
+    """
+
+    code = "L184"
+    template = (
+        "pass {stage} changes the results of {function} on target '{target}':"
+        " {what} differs{place}: {actual}, the program as written has {expected}"
+        " (bound {bound})"
+    )
+    remedy = "Report it with the program; the change of the pass follows\n{difference}"
+    before: str = ""
+    after: str = ""
+
+
+class PassBreaksProgram(PassChangesResults):
+    """The interpreter stops in a module that a pass made."""
+
+    code = "L185"
+    template = (
+        "pass {stage} breaks {function} on target '{target}': the interpreter stops"
+        " behind it: {problem}"
+    )

@@ -43,6 +43,8 @@ class Shared:
     """What was worked out of an operation's attributes alone."""
     refuses_nan: bool = False
     """Whether operations must not make NaN of numbers."""
+    arbitrary: bool = False
+    """Whether fresh memory holds arbitrary numbers instead of none."""
 
 
 @dataclass(slots=True)

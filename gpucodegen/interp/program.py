@@ -19,10 +19,13 @@ def interpret(
     handlers: Mapping[str, Callable[..., Any]] | None = None,
     *,
     refuses_nan: bool = False,
+    arbitrary: bool = False,
 ) -> tuple[Any, ...]:
     """The results of a function; buffers among the arguments are changed in place.
 
     ``refuses_nan``: an operation that makes NaN of numbers raises NanMade.
+    ``arbitrary``: fresh memory may be read before it is written, as mapped kernels do
+    with elements of vectors that no result depends on; it holds NaN or -1.
 
     >>> from gpucodegen.parser import parse_module
     >>> text = '''func.func @f(%a: i8) -> i8 {
@@ -32,7 +35,9 @@ def interpret(
     >>> interpret(parse_module(text), "f", [100])
     (-56,)
     """
-    machine = Machine(Shared(module, handlers or {}, refuses_nan=refuses_nan))
+    machine = Machine(
+        Shared(module, handlers or {}, refuses_nan=refuses_nan, arbitrary=arbitrary)
+    )
     function = module.functions[name]
     try:
         with deep_recursion():

@@ -4,7 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from tests.made import chains, control, dtypes, tensors, vectors, views
+from tests.made import (
+    chains,
+    control,
+    destinations,
+    dtypes,
+    graphs,
+    raised,
+    tensors,
+    vectors,
+    views,
+)
 from tests.made.program import Made
 
 AREAS: dict[str, Callable[[int], Made]] = {
@@ -14,4 +24,9 @@ AREAS: dict[str, Callable[[int], Made]] = {
     "vectors": vectors.made,
     "views": views.made,
     "dtypes": dtypes.made,
+    "destinations": destinations.made,
+    "stablehlo": graphs.stablehlo,
+    "tosa": graphs.tosa,
+    "raised": raised.raised,
+    "staged": raised.staged,
 }

@@ -106,11 +106,25 @@ def scheduled(made: Made) -> Computed:
     return (with_options if made.seed % 2 else with_passes)(made)
 
 
+def after_each_pass(target: str) -> Engine:
+    """The interpreter on the module after every pass; nothing is compiled."""
+
+    def run(made: Made) -> Computed:
+        function = gcg.compile(made.text, target=target)["f"]
+        expected = checking.as_written(function, made.arguments)
+        checking.check_passes(function, made.arguments, expected, checking.PLACES)
+        return interpreted(made)
+
+    return run
+
+
 ENGINES: dict[str, Engine] = {
     "cpu-1": on("cpu", threads=1),
     "cpu-2": on("cpu", threads=2),
     "scheduled": scheduled,
     "sim": on("sim"),
+    "cpu passes": after_each_pass("cpu"),
+    "sim passes": after_each_pass("sim"),
 }
 if iree.is_installed():
     ENGINES["iree"] = iree.computed
@@ -132,7 +146,13 @@ def difference(made: Made, expected: Computed, engine: str) -> str:
         return ""
     except Exception as failure:  # noqa: BLE001
         return f"{type(failure).__name__}: {failure}"
-    for n, (ty, a, b) in enumerate(zip(types_of(made), actual, expected, strict=True)):
+    return _unlike(made, actual, expected)
+
+
+def _unlike(made: Made, actual: Computed, expected: Sequence[Any]) -> str:
+    """The first number that differs, or nothing."""
+    types = types_of(made)[: len(expected)]
+    for n, (ty, a, b) in enumerate(zip(types, actual, expected, strict=True)):
         places = 4 if str(element_type(ty)) in NARROW else checking.PLACES
         try:
             checking.compared(ty, a, b, places)
@@ -142,8 +162,12 @@ def difference(made: Made, expected: Computed, engine: str) -> str:
 
 
 def differences(made: Made, engines: Sequence[str]) -> dict[str, str]:
-    """What is wrong, by engine."""
+    """What is wrong, by engine; the interpreter itself is compared with NumPy."""
     expected = interpreted(made)
+    if made.answers is not None:
+        wrong = _unlike(made, expected[: len(made.answers)], made.answers)
+        if wrong:
+            return {"interp": wrong}
     asked = [e for e in engines if e != "iree" or made.peers]
     found = {engine: difference(made, expected, engine) for engine in asked}
     return {engine: text for engine, text in found.items() if text}

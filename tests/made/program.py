@@ -15,13 +15,17 @@ from tests.scalars.values import storage
 
 @dataclass(frozen=True)
 class Made:
-    """``@f`` of a text; ``peers``: others that know only MLIR's tensors can run it."""
+    """``@f`` of a text; ``peers``: others that know only MLIR's tensors can run it.
+
+    ``answers``: its results by NumPy, where these are known.
+    """
 
     area: str
     seed: int
     text: str
     arguments: Sequence[Any]
     peers: bool = False
+    answers: Sequence[Any] | None = None
 
     @property
     def name(self) -> str:

@@ -95,16 +95,16 @@ def _ids(
 
 
 def _attributions(
-    values: Sequence[Value], count: int, thread: Thread
+    m: Machine, values: Sequence[Value], count: int, thread: Thread
 ) -> tuple[MemRef, ...]:
     """Buffers of the block, made once, then those of the thread."""
     made: list[MemRef] = []
     for n, value in enumerate(values):
         if n >= count:
-            made.append(allocated(value.type, ()))
+            made.append(allocated(m, value.type, ()))
             continue
         if value not in thread.shared:
-            thread.shared[value] = allocated(value.type, ())
+            thread.shared[value] = allocated(m, value.type, ())
         made.append(thread.shared[value])
     return tuple(made)
 
@@ -120,7 +120,7 @@ def _launch(m: Machine, op: Operation, *_: Any) -> None:
         if launch.cluster:
             names += ["cluster_id", "cluster_dim_blocks"]
         own: list[Any] = [i for name in names for i in ids[name]]
-        own += _attributions(launch.attributions, workgroup_count(op), thread)
+        own += _attributions(m, launch.attributions, workgroup_count(op), thread)
         return own
 
     dynamic = sum(m.of(launch.shared_size))
@@ -146,7 +146,7 @@ def _launch_func(m: Machine, op: Operation, *_: Any) -> None:
     extra = kernel.regions[0].blocks[0].arguments[inputs:]
 
     def start(_: Machine, thread: Thread) -> Sequence[Any]:
-        own = _attributions(extra, workgroup_count(kernel), thread)
+        own = _attributions(m, extra, workgroup_count(kernel), thread)
         return (*arguments, *own)
 
     cluster = m.of(launch.cluster) or (1, 1, 1)

@@ -16,7 +16,7 @@ from gpucodegen.ir.operation import Operation
 def _alloc(m: Machine, op: Operation, *_: Any) -> Any:
     groups = m.groups(op)
     ty = op.results[0].type
-    made = allocated(ty, groups["dynamicSizes"], groups["symbolOperands"])
+    made = allocated(m, ty, groups["dynamicSizes"], groups["symbolOperands"])
     return (made, None) if len(op.results) > 1 else made
 
 

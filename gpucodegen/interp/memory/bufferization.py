@@ -33,7 +33,8 @@ def _alloc_tensor(m: Machine, op: Operation, *_: Any) -> Array:
     if groups["copy"]:
         return groups["copy"][0].copy()
     shape = filled_in(ty.shape, groups["dynamic_sizes"])
-    return fresh(empty(shape, ty.element), rank=len(shape))
+    made = empty(shape, ty.element)
+    return fresh(made, rank=len(shape), arbitrary=m.shared.arbitrary)
 
 
 def _materialize(

@@ -11,6 +11,7 @@ import numpy as np
 from gpucodegen import errors
 from gpucodegen.dialects.memref import ADDRESS
 from gpucodegen.dialects.memref.layouts import strided_form
+from gpucodegen.dialects.shared.memory_spaces import is_shared
 from gpucodegen.dialects.shared.storage import box, stored_by_map
 from gpucodegen.interp.machine import Machine
 from gpucodegen.interp.registry import Evaluate
@@ -41,13 +42,16 @@ def filled_in(shape: Sequence[int | None], sizes: Sequence[int]) -> tuple[int, .
     return tuple(next(dynamic) if n is None else n for n in shape)
 
 
-def allocated(ty: Type, sizes: Sequence[int], symbols: Sequence[int] = ()) -> MemRef:
+def allocated(
+    m: Machine, ty: Type, sizes: Sequence[int], symbols: Sequence[int] = ()
+) -> MemRef:
     """Fresh memory for a memref type, as large as its layout needs."""
-    made = _zeros(ty, sizes, symbols)
-    return replace(made, memory=fresh(made.memory, rank=1))
+    made, arbitrary = zeros(ty, sizes, symbols), m.shared.arbitrary
+    return replace(made, memory=fresh(made.memory, rank=1, arbitrary=arbitrary))
 
 
-def _zeros(ty: Type, sizes: Sequence[int], symbols: Sequence[int]) -> MemRef:
+def zeros(ty: Type, sizes: Sequence[int], symbols: Sequence[int] = ()) -> MemRef:
+    """Memory of zeros for a memref type, as large as its layout needs."""
     assert isinstance(ty, MemRefType)
     shape = filled_in(ty.shape, sizes)
     made = MemRef.allocated(shape, ty.element)
@@ -97,9 +101,21 @@ def _permuted(ty: MemRefType, shape: tuple[int, ...]) -> MemRef:
 
 
 def _alloc(m: Machine, op: Operation, *_: int) -> MemRef:
+    """Memory of its own; in a kernel, all threads of a block have one shared buffer."""
+    ty = op.results[0].type
+    if m.thread is None or not isinstance(ty, MemRefType):
+        return _made(m, op)
+    if not is_shared(ty.memory_space):
+        return _made(m, op)
+    if op not in m.thread.shared:
+        m.thread.shared[op] = _made(m, op)
+    return m.thread.shared[op]
+
+
+def _made(m: Machine, op: Operation) -> MemRef:
     groups = m.groups(op)
     sizes, symbols = groups["dynamicSizes"], groups["symbolOperands"]
-    made = allocated(op.results[0].type, sizes, symbols)
+    made = allocated(m, op.results[0].type, sizes, symbols)
     return (
         _at_address(m, made, op.integer(ADDRESS)) if ADDRESS in op.attributes else made
     )
@@ -120,10 +136,10 @@ def _at_address(m: Machine, made: MemRef, address: int) -> MemRef:
     return replace(made, memory=memory)
 
 
-def _realloc(_: Machine, op: Operation, source: MemRef, *size: int) -> MemRef:
+def _realloc(m: Machine, op: Operation, source: MemRef, *size: int) -> MemRef:
     """What fits is kept."""
     ty = op.results[0].type
-    made = allocated(ty, size)
+    made = allocated(m, ty, size)
     kept = min(made.shape[0], source.shape[0])
     for i in filter(lambda i: source.is_written((i,)), range(kept)):
         made.store((i,), source.load((i,)))
@@ -192,7 +208,7 @@ def _made_global(m: Machine, name: str) -> MemRef:
     attribute = op.attributes["type"]
     assert isinstance(attribute, TypeAttr)
     ty = attribute.type
-    made = allocated(ty, ())
+    made = allocated(m, ty, ())
     initial = op.attributes.get("initial_value")
     if isinstance(initial, ElementsAttr):
         made.write(constant(initial, ty))

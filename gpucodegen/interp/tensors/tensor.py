@@ -40,11 +40,12 @@ def _type(op: Operation) -> TensorType:
     return ty
 
 
-def _empty(_: Machine, op: Operation, *sizes: int) -> Array:
+def _empty(m: Machine, op: Operation, *sizes: int) -> Array:
     shape = filled_in(_type(op).shape, sizes)
     if any(n < 0 for n in shape):
         raise errors.NegativeExtent(shape=shape)
-    return fresh(empty(shape, _type(op).element), rank=len(shape))
+    made = empty(shape, _type(op).element)
+    return fresh(made, rank=len(shape), arbitrary=m.shared.arbitrary)
 
 
 def _inside(op: Operation, tensor: Array, index: Sequence[int], operand: int) -> Any:

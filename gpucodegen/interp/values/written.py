@@ -67,12 +67,26 @@ def _first_missing(at: Any, bits: Array) -> list[int]:
     return [int(row.reshape(-1)[missing]) for row in rows]
 
 
-def fresh(array: Array, written: Array | None = None, *, rank: int = -1) -> Fresh:
+def fresh(
+    array: Array,
+    written: Array | None = None,
+    *,
+    rank: int = -1,
+    arbitrary: bool = False,
+) -> Fresh:
     """An array as memory of which only what ``written`` says has been written.
 
     ``rank``: its dimensions, where its elements are vectors and have more.
+    ``arbitrary``: every element may be read; all bits of its number are one, which is
+    NaN or -1.
     """
     made = array.view(Fresh)
+    if arbitrary:
+        if array.dtype.kind == "b":
+            array.fill(True)
+        elif array.dtype.kind != "O" and array.size:
+            array.reshape(-1).view(np.uint8).fill(255)
+        return made
     shape = array.shape if rank < 0 else array.shape[:rank]
     made.written = np.zeros(shape, bool) if written is None else written
     return made

@@ -1,9 +1,11 @@
 """Split a function into host operations and CPU kernels.
 
 Consecutive nests become one kernel, with the scalar steps between them and those that
-lead to it; allocations move before it, deallocations after it
-it, and small ones that it alone uses into it.  A scalar that a kernel computes leaves
-it through a buffer of one element.
+lead to it; allocations move before it, deallocations after it, and small ones that it
+alone uses into it.  A scalar that a kernel computes leaves it through a buffer of one
+element.  The host's buffers belong to Python, which frees them. A kernel frees all that
+it allocates: no loop or branch of a kernel yields a memref, so a buffer that the
+program does not free lives until its block ends.
 """
 
 from __future__ import annotations
@@ -13,6 +15,7 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from math import prod
 
+from gpucodegen.dialects import memref
 from gpucodegen.dialects.arith import bit_width
 from gpucodegen.dialects.gcg.alias_groups import with_groups
 from gpucodegen.dialects.memref.asking import asks_runtime
@@ -20,7 +23,14 @@ from gpucodegen.dialects.shared.allocations import ALLOCATIONS
 from gpucodegen.dialects.shared.outside import CALLS, runs_outside
 from gpucodegen.ir.attributes import Attribute, StringAttr, SymbolRefAttr, TypeAttr
 from gpucodegen.ir.locations import Location
-from gpucodegen.ir.operation import Operation, Region, Value, single_block
+from gpucodegen.ir.operation import (
+    Block,
+    Operation,
+    Region,
+    Value,
+    rewrite_bottom_up,
+    single_block,
+)
 from gpucodegen.ir.types import FunctionType, MemRefType
 from gpucodegen.passes.analysis.lifting.values.accesses import is_memref
 from gpucodegen.passes.cpu.scalar_steps import (
@@ -163,7 +173,7 @@ class CpuOutliner:
         body.append(Operation("func.return", location=b.location))
         name = f"{self.name}_k{len(self.kernels)}"
         region = single_block(body, parameters)
-        kernel = cpu_kernel(name, region, b.location)
+        kernel = _freeing(cpu_kernel(name, region, b.location))
         groups = [self.groups.get(value) for value in arguments]
         self.kernels.append(with_groups(kernel, groups))
         b.add("func.call", arguments, (), {"callee": SymbolRefAttr((name,))})
@@ -183,6 +193,30 @@ def cpu_kernel(name: str, body: Region, location: Location) -> Operation:
         regions=(body,),
         location=location,
     )
+
+
+def _freeing(kernel: Operation) -> Operation:
+    """The kernel with each buffer that it never frees freed at the end of its block."""
+    freed = {op.operands[0] for op in kernel.walk() if op.name == "memref.dealloc"}
+
+    def ended(block: Block) -> Block:
+        kept = [
+            op
+            for op in block.operations
+            if op.name == "memref.alloc" and op.result not in freed
+        ]
+        if not kept:
+            return block
+        *body, last = block.operations
+        frees = [memref.dealloc(op.result, location=op.location) for op in kept]
+        return block.with_operations([*body, *frees, last])
+
+    def inside(op: Operation) -> list[Operation] | None:
+        moved = op.with_blocks(ended)
+        return None if moved is op else [moved]
+
+    (done,) = rewrite_bottom_up(kernel, inside)
+    return done
 
 
 def is_kernel(op: Operation) -> bool:

@@ -75,6 +75,8 @@ class Offsets:
             self._scopes[-1][key] = _Sum(line, depth, whole)
             return None
         if not known.name:
+            if known.line == len(self.writer.lines):  # twice in the line to come
+                return None
             self._define(known)
         operator = "-" if constant < 0 else "+"
         name = Text(known.name)

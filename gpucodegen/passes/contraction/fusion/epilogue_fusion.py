@@ -6,6 +6,20 @@ Together they may run cell by cell, in any order of cells, iff no dependence lea
 cell (`gpucodegen.tiling.machine.pointwise`): with p the cell of an execution,
 
     { x -> y in dependences : p(x) != p(y) } = {}.
+
+In a cell the nests run on registers, one value for each place (an array and its index
+expressions). A load takes the value of the last store to its place, so no two places of
+a cell may be one element unless nothing stores to either:
+
+    { x -> y in dependences : place(x) != place(y) } = {}.
+
+Sums that are not needed in memory may grow in a buffer H that the epilogue stores to,
+instead of in the buffer C of the program. The epilogue still takes them from registers
+under the place of C, so the order of its stores to H and its loads of C does not
+matter. Every element of H is stored by the epilogue behind the last sum, and until then
+H must not be read:
+
+    { reads of H in the nests before, in the contraction, or in the epilogue } = {}.
 """
 
 from __future__ import annotations
@@ -87,7 +101,7 @@ class EpilogueGroup:
             steps = tuple(step for member in self.after for step in member.steps)
             written = dict.fromkeys((result, *_stored(steps)))
             kept = tuple(place for place in written if place.memref not in dead)
-            epilogue = Pointwise(steps, kept)
+            epilogue = Pointwise(steps, kept, result)
         found = replace(self.contraction, start=start, epilogue=epilogue)
         host = self._host(found)
         return found if host is None else _hosted(found, host)
@@ -201,15 +215,42 @@ class EpilogueGroup:
         return EpilogueMember(op, loops, tuple((o, places.get(o)) for o in nest.body))
 
     def _legal(self, group: EpilogueGroup) -> EpilogueGroup | None:
-        """{ x -> y in dependences of the group : p(x) != p(y) } = {}."""
+        """The group with its dependences, if they permit running it cell by cell.
+
+        { x -> y in dependences : p(x) != p(y) or place(x) != place(y) } = {}
+        """
         nests = [member.nest for member in group.members]
-        analysis = analyse(nests, self.context, self.surroundings)
-        places = dict[str, list[str]]()
+        analysis = analyse(nests, self.context, self.surroundings, fine=True)
+        positions = dict[str, list[str]]()
         for member in group.members:
-            places |= _places(analysis, member, tuple(self.core.loops))
-        if leaving(analysis.dependences, places):
-            return None
-        return replace(group, analysis=analysis)
+            positions |= _positions(analysis, member, tuple(self.core.loops))
+        is_legal = group._keeps_places(analysis) and not leaving(
+            analysis.dependences, positions
+        )
+        return replace(group, analysis=analysis) if is_legal else None
+
+    def _keeps_places(self, analysis: NestAnalysis) -> bool:
+        """{ x -> y in dependences : place(x) != place(y) } = {}."""
+        result = self.contraction.result
+        places = {
+            id(op): result
+            for op in self.core.nest.walk()
+            if op.name in affine.ACCESSES and result.memref in op.operands
+        }
+        steps = (step for member in self.members for step in member.steps)
+        places |= {id(op): place for op, place in steps if place is not None}
+        operations = analysis.lifted.operations
+        for dependence in analysis.dependences:
+            ends = (dependence.source.instances, dependence.sink.instances)
+            found = {
+                places[id(op)]
+                for end in ends
+                for op in operations[end.name]
+                if id(op) in places
+            }
+            if len(found) > 1:
+                return False
+        return True
 
 
 def _stored(steps: Iterable[Step]) -> list[Operand]:
@@ -218,22 +259,16 @@ def _stored(steps: Iterable[Step]) -> list[Operand]:
 
 
 def _hosted(contraction: Contraction, host: Operand) -> Contraction:
-    """The contraction with its sums in another buffer of the same form."""
-    result = contraction.result
+    """The contraction whose sums grow in another buffer of the same form."""
+    result, start = contraction.result, contraction.start
 
     def to(place: Operand) -> Operand:
         return host if place == result else place
 
-    start, epilogue = contraction.start, contraction.epilogue
-    return replace(
-        contraction,
-        result=host,
-        start=start and start.moved(to),
-        epilogue=epilogue and epilogue.moved(to),
-    )
+    return replace(contraction, result=host, start=start and start.moved(to))
 
 
-def _places(
+def _positions(
     analysis: NestAnalysis, member: EpilogueMember, axes: Sequence[Axis]
 ) -> dict[str, list[str]]:
     """For each statement of a nest, the positions of the axes over its loops."""

@@ -65,20 +65,31 @@ class Tile:
 
 @dataclass(frozen=True, slots=True)
 class Pointwise:
-    """Operations at one cell; what they leave at the places ``stored`` is kept."""
+    """Operations at one cell; what they leave at the places ``stored`` is kept.
+
+    ``sums``: the place that holds the finished sums when the operations start. Their
+    value is given in registers, so this place need not exist in memory.
+    """
 
     steps: tuple[Step, ...]
     stored: tuple[Operand, ...]
+    sums: Operand | None = None
 
     @property
     def places(self) -> tuple[Operand, ...]:
-        """All places that are accessed or stored."""
-        return (*(place for _, place in self.steps if place), *self.stored)
+        """All places that the operations access, in memory or in registers."""
+        accessed = (place for _, place in self.steps if place)
+        return (*accessed, *self.stored, *((self.sums,) if self.sums else ()))
 
     def moved(self, to: Callable[[Operand], Operand]) -> Pointwise:
         """The same operations at other places."""
         steps = ((op, place and to(place)) for op, place in self.steps)
-        return replace(self, steps=tuple(steps), stored=tuple(map(to, self.stored)))
+        return replace(
+            self,
+            steps=tuple(steps),
+            stored=tuple(map(to, self.stored)),
+            sums=self.sums and to(self.sums),
+        )
 
     def value(self, b: Builder, tile: Tile, place: Operand) -> Value:
         """What the operations leave at a place."""
@@ -86,17 +97,16 @@ class Pointwise:
         cells.run(self.steps)
         return cells.whole(cells.held[place], "acc")
 
-    def store(self, b: Builder, tile: Tile, place: Operand, value: Value) -> None:
-        """Run from ``value`` at a place, and store what is kept."""
-        kept = self.kept(b, tile, place, value)
+    def store(self, b: Builder, tile: Tile, value: Value) -> None:
+        """Run the operations on the sums ``value``, and store what is kept."""
+        kept = self.kept(b, tile, value)
         for target, result in zip(self.stored, kept, strict=True):
             tile.write(b, target, result)
 
-    def kept(
-        self, b: Builder, tile: Tile, place: Operand, value: Value
-    ) -> tuple[Value, ...]:
-        """What a run from ``value`` at a place leaves where it is kept."""
-        cells = _Cells(b, tile, {place: value}, spans={value: tuple(tile.extents)})
+    def kept(self, b: Builder, tile: Tile, value: Value) -> tuple[Value, ...]:
+        """The values at the places ``stored`` after a run on the sums ``value``."""
+        assert self.sums is not None
+        cells = _Cells(b, tile, {self.sums: value}, spans={value: tuple(tile.extents)})
         cells.run(self.steps)
         return tuple(cells.whole(cells.held[target]) for target in self.stored)
 

@@ -118,7 +118,7 @@ def finished(
         _place(axis, lasts, tile, axis.extent - 1) - (axis.extent - 1)
         for axis in contraction.reduction
     ]
-    b.guard(conditions, lambda i: epilogue.store(i, tile, result, total), store)
+    b.guard(conditions, lambda i: epilogue.store(i, tile, total), store)
 
 
 def kept_at(contraction: Contraction) -> Operand | None:
@@ -133,7 +133,7 @@ def outcome(b: Builder, contraction: Contraction, tile: Tile, total: Value) -> V
     """What finished sums become at the only place where they leave anything."""
     if contraction.epilogue is None:
         return total
-    (kept,) = contraction.epilogue.kept(b, tile, contraction.result, total)
+    (kept,) = contraction.epilogue.kept(b, tile, total)
     return kept
 
 
