@@ -63,7 +63,7 @@ def test_is_refused(chunk: Chunk):
     assert found == (chunk.error, chunk.place), str(error)
 
 
-@pytest.mark.cases(("chunk", "claim", "target"), CLAIMS, parts=8)
+@pytest.mark.cases(("chunk", "claim", "target"), CLAIMS, parts=12)
 @pytest.mark.sampled(14)
 def test_holds(chunk: Chunk, claim: str, target: str):
     assert holds(claim, parse(chunk.text)[0], target)

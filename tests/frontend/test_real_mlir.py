@@ -92,6 +92,7 @@ def as_written(text: str, reader: str) -> str | None:
         return None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("reader", FORMS)
 def test_others_read_most_texts_as_written(reader: str):
     forms = [as_written(text.values[0], reader) for text in chunks(TODAY)]

@@ -25,7 +25,7 @@ def test_short_form(path: Path):
     assert str(parse_module(text)) == text
 
 
-@pytest.mark.cases("path", FILES, ids=NAMES, parts=2)
+@pytest.mark.cases("path", FILES, ids=NAMES, parts=4)
 def test_generic_form_means_the_same(path: Path):
     module = parse_module(path.read_text(), str(path))
     generic = module.generic()
@@ -34,7 +34,7 @@ def test_generic_form_means_the_same(path: Path):
     assert str(again) == str(module)
 
 
-@pytest.mark.cases("path", FILES, ids=NAMES, parts=2)
+@pytest.mark.cases("path", FILES, ids=NAMES, parts=3)
 def test_locations_survive(path: Path):
     module = parse_module(path.read_text(), "where.mlir")
     text = print_module(module.operation, locations=True)

@@ -39,7 +39,7 @@ def run_examples(path: Path) -> None:
         assert doctest.testmod(module, optionflags=FLAGS).failed == 0
 
 
-@pytest.mark.cases("path", lambda: sorted({*modules()} - {FRAMEWORKS}), parts=100)
+@pytest.mark.cases("path", lambda: sorted({*modules()} - {FRAMEWORKS}), parts=150)
 def test_docstrings(path: Path) -> None:
     run_examples(path)
 

@@ -140,7 +140,7 @@ def test_padding_of_pools() -> None:
 
 @pytest.mark.cases("steps", [0, 1, 2, 5, 8])
 @pytest.mark.cases("shape", [(9, 8), (6, 5, 7), (11,), (2, 3), (0, 4)])
-@pytest.mark.sampled(5)
+@pytest.mark.sampled(13)
 def test_stencils(steps: int, shape: tuple[int, ...]) -> None:
     x = made(shape, "float32")
     weights = made((3,) * len(shape), "float64", 1) / 27

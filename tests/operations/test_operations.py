@@ -18,7 +18,7 @@ def ids(example: Example | str) -> str:
 
 
 @pytest.mark.sampled(40)
-@pytest.mark.cases(("example", "target"), CASES, ids=ids, parts=8)
+@pytest.mark.cases(("example", "target"), CASES, ids=ids, parts=14)
 def test_runs_where_the_page_says(example: Example, target: str):
     wanted = outcomes().get((example.operation, target), RUNS)
     assert outcome(example, target) == wanted
