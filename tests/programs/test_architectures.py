@@ -64,6 +64,7 @@ def test_what_is_unknown_or_launches_nothing() -> None:
         run_pipeline(gcg.parse(HALVES), [MapGpu(arch="foo")])
 
 
+@pytest.mark.slow
 def test_it_is_that_of_the_device_of_a_call(monkeypatch: pytest.MonkeyPatch) -> None:
     """Arguments that travel go to the current device, which may be another one."""
     function = compiled()

@@ -470,6 +470,7 @@ def test_parts_of_another_library_s_array_lie_within_its_reach() -> None:
 # -- the cache -------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_code_comes_back_from_the_disk_as_it_was(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -386,7 +386,7 @@ def test_other_rounding_modes_are_refused():
     assert "ties go to even" in str(caught.value)
 
 
-@pytest.mark.cases("name", [*NAMES, "bf16"])
+@pytest.mark.cases("name", [*NAMES, "bf16"], parts=3)
 def test_arrays_of_ml_dtypes(name: str):
     peers = pytest.importorskip("ml_dtypes")
     known = "bfloat16" if name == "bf16" else f"float{name[1]}_{name[2:].lower()}"

@@ -113,6 +113,7 @@ func.func @f(%a: tensor<5x6xi4>, %b: tensor<6x7xi4>, %c: tensor<5x7xi32>)
 }"""
 
 
+@pytest.mark.slow
 @TARGETS
 def test_products(target: str):
     random = np.random.default_rng(1)

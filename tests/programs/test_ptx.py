@@ -60,6 +60,7 @@ def test_transfers_into_shared_memory_are_asynchronous_copies() -> None:
     assert "cp.async" in compile_ptx(spec, (9, 0))
 
 
+@pytest.mark.slow
 def test_fused_operations_are_a_choice() -> None:
     program = PROGRAMS["matmul"]
     for exact in (False, True):

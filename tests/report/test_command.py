@@ -86,7 +86,7 @@ def test_one_refused_function_does_not_cost_the_others(
     assert f"{file}:4:" in err
 
 
-@pytest.mark.cases(
+@pytest.mark.parametrize(
     ("options", "message"),
     [
         (["--function", "lu"], "no function 'lu'. Known functions: matmul"),
