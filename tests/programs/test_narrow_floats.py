@@ -424,7 +424,7 @@ def test_ml_dtypes_rounds_alike(name: str):
 
 
 @pytest.mark.ptxas
-@pytest.mark.cases("name", KINDS)
+@pytest.mark.parametrize("name", KINDS)
 def test_kernels_compile_to_ptx(name: str):
     from gpucodegen.runtime.cuda.compilation import compile_cubin
 

@@ -32,7 +32,7 @@ def test_every_kernel_compiles(name: str) -> None:
 
 
 @pytest.mark.ptxas
-@pytest.mark.cases("name", PROGRAMS)
+@pytest.mark.parametrize("name", PROGRAMS)
 def test_no_kernel_spills(name: str) -> None:
     for spec in kernels(name):
         assert compile_cubin(spec, (9, 0)).spills == 0

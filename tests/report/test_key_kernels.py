@@ -129,7 +129,7 @@ def test_reductions_are_limited_by_memory_alone(name: str) -> None:
 
 
 @pytest.mark.sass
-@pytest.mark.cases("name", PROGRAMS)
+@pytest.mark.parametrize("name", PROGRAMS)
 def test_figures_of_machine_code(name: str) -> None:
     kernel, figures = reported(name), FIGURES[name]
     assert kernel.launch.registers is not None
