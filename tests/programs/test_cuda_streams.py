@@ -166,7 +166,7 @@ def test_a_second_process_takes_all_from_the_disk(tmp_path: Path) -> None:
 # -- streams ---------------------------------------------------------------------------
 
 
-@pytest.mark.cases("form", ["object", "pointer", "protocol", "torch"])
+@pytest.mark.parametrize("form", ["object", "pointer", "protocol", "torch"])
 def test_a_call_works_on_the_stream_that_it_is_given(
     form: str, device: Any, double: Any
 ) -> None:

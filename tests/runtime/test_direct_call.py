@@ -155,6 +155,7 @@ def test_more_arguments_than_the_kernel_takes():
     assert direct(code, arrays) is None
 
 
+@pytest.mark.slow
 def test_nothing_is_kept_or_lost():
     recorded = Recorded(A, B, apart=[OVERLAP])
     held = A, B, A.dtype, None, NotImplemented

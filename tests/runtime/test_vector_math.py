@@ -171,7 +171,7 @@ def test_errors_of_powers(kind: str) -> None:
 
 
 @pytest.mark.cases("kind", TYPES)
-@pytest.mark.cases("name", sorted(SPANS))
+@pytest.mark.cases("name", sorted(SPANS), parts=8)
 @np.errstate(all="ignore")
 def test_special_values(name: str, kind: str) -> None:
     x = special_values(TYPES[kind])
