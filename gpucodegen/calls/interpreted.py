@@ -67,11 +67,16 @@ def launcher(
         _value(signature.function, p, ty, a)
         for p, ty, a in zip(signature.parameters, types, arguments, strict=True)
     ]
+    values, copies = _in_rows(signature, types, values, module)
 
     def call() -> Any:
         from gpucodegen.interp.program import interpret
 
         fresh = [v.copy() if is_array(v) else v for v in values]
+        for given, copy in copies:
+            copy.memory.flags.writeable = True
+            copy.elements()[...] = given.elements()
+            copy.memory.flags.writeable = given.memory.flags.writeable
         try:
             made = interpret(
                 module,
@@ -83,11 +88,57 @@ def launcher(
             )
         except ValueError as problem:
             raise _read_only(signature, values) or problem from problem
+        finally:
+            for given, copy in copies:
+                if copy.memory.flags.writeable:
+                    given.elements()[...] = copy.elements()
         pairs = zip(made, declared, strict=True)
         shown = tuple(_returned(v, ty, values, arguments) for v, ty in pairs)
         return None if not shown else shown[0] if len(shown) == 1 else shown
 
     return call
+
+
+_RENUMBERING = frozenset(
+    "memref.cast memref.collapse_shape memref.expand_shape memref.reinterpret_cast"
+    " memref.reshape memref.subview memref.view memref.extract_strided_metadata"
+    " vector.type_cast".split()
+)
+"""Operations that take elements by the strides that types state."""
+
+
+def _in_rows(
+    signature: Signature, types: Sequence[Type], values: Sequence[Any], module: Module
+) -> tuple[list[Any], list[tuple[MemRef, MemRef]]]:
+    """Values whose strides are those of their types, and which copies stand for what.
+
+    A call copies arrays that are not row-major, as compiled targets do, unless their
+    elements are also those of another argument.  Raises WrongStride.
+    """
+    made = list(values)
+    copies: list[tuple[MemRef, MemRef]] = []
+    for n, (ty, value) in enumerate(zip(types, values, strict=True)):
+        if not isinstance(ty, MemRefType) or ty.layout is not None:
+            continue
+        rows = contiguous(value.shape)
+        pairs = zip(value.shape, value.strides, rows, strict=True)
+        if not value.memory.size or all(e == 1 or s == r for e, s, r in pairs):
+            continue
+        others = (v for m, v in enumerate(values) if m != n and isinstance(v, MemRef))
+        if not any(np.may_share_memory(value.memory, o.memory) for o in others):
+            extents = (prod(value.shape), *value.memory.shape[1:])
+            memory = np.empty(extents, value.memory.dtype)
+            made[n] = MemRef(memory, value.type, value.shape, rows)
+            copies.append((value, made[n]))
+        elif any(op.name in _RENUMBERING for op in module.walk()):
+            raise errors.WrongStride(
+                function=signature.function,
+                argument=signature.parameters[n].name,
+                expected=rows,
+                actual=value.strides,
+                otherwise="",
+            )
+    return made, copies
 
 
 def _read_only(signature: Signature, values: Sequence[Any]) -> errors.Error | None:
@@ -191,7 +242,10 @@ def memref_of(array: Any, ty: Type) -> MemRef:
     >>> m.shape, m.strides, m.start, m.load((1,))
     ((3,), (-2,), 4, 3.0)
     """
-    inner = element(ty).inner
+    stored = element(ty)
+    if array.dtype.kind == "u" and stored.dtype.kind == "i":
+        array = array.view(stored.dtype)  # signless: the same bits as signed numbers
+    inner = stored.inner
     rank = array.ndim - len(inner)
     unit = array.itemsize * prod(inner)
     shape = array.shape[:rank]

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from gpucodegen.commands.inputs import (
     Failures,
+    add_arch_option,
     add_input_options,
     add_json_option,
     modules,
@@ -29,6 +30,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add_input_options(parser)
     parser.add_argument("--target", choices=names(), default="cpu")
     parser.add_argument("--entry", default="", help="only this function")
+    add_arch_option(parser)
     add_json_option(parser)
 
 
@@ -41,7 +43,9 @@ def run(options: argparse.Namespace) -> int:
     with printed_warnings():
         for module in modules(options, failures):
             with failures.reported():
-                program = compile_module(module, target=options.target)
+                program = compile_module(
+                    module, target=options.target, arch=options.arch
+                )
                 names = [options.entry] if options.entry else program.names
                 found: list[dict[str, Any]] = []
                 for name in names:
@@ -61,9 +65,13 @@ def _record(program: Program, name: str) -> dict[str, Any]:
 
     source = program.source(name)
     transfers = [asdict(transfer_row(each)) for each in program.transfers(name)]
-    return {"name": name, "source": source, "transfers": transfers}
+    arch = program[name].executable().options.arch
+    return {"name": name, "arch": arch, "source": source, "transfers": transfers}
 
 
 def _text(program: Program, name: str) -> str:
-    comments = (f"# {planned}" for planned in program.transfers(name))
+    comments = [f"# {planned}" for planned in program.transfers(name)]
+    arch = program[name].executable().options.arch
+    if arch:
+        comments.append(f"# the kernels are for {arch}")
     return "\n".join([program.source(name), *comments])

@@ -17,6 +17,7 @@ from gpucodegen.debugging import terminal
 from gpucodegen.debugging.levels import debug
 from gpucodegen.dialects.builtin import Module
 from gpucodegen.parser import parse_module, split_input
+from gpucodegen.tiling.machine.gpu.devices import MULTIPROCESSORS
 
 STDIN = "-"
 SPLIT_MARKER = "\n// -----\n\n"
@@ -61,6 +62,17 @@ def add_input_options(parser: argparse.ArgumentParser) -> None:
     )
     told.add_argument(
         "--trace", metavar="FILE", help="write times for Perfetto to this file"
+    )
+
+
+def add_arch_option(parser: HasOptions) -> None:
+    """The option that names the architecture of a GPU's kernels."""
+    parser.add_argument(
+        "--arch",
+        default="",
+        metavar="ARCH",
+        help=f"architecture of a GPU's kernels: {', '.join(MULTIPROCESSORS)}; default:"
+        " that of the device, or what all devices have",
     )
 
 

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, cast
 from gpucodegen import errors
 from gpucodegen.commands.inputs import (
     Failures,
+    add_arch_option,
     add_input_options,
     add_json_option,
     modules,
@@ -43,6 +44,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--entry", default="", help="function; default: the only one")
     add_argument_option(parser)
     parser.add_argument("--target", choices=choices(), default="auto")
+    add_arch_option(parser)
     parser.add_argument(
         "--sanitize",
         action="store_true",
@@ -79,7 +81,10 @@ def run(options: argparse.Namespace) -> int:
         for module in modules(options, failures):
             with failures.reported():
                 program = compile_module(
-                    module, target=options.target, sanitize=options.sanitize
+                    module,
+                    target=options.target,
+                    arch=options.arch,
+                    sanitize=options.sanitize,
                 )
                 texts = [*options.arguments, *options.arg]
                 arguments = [argument(text) for text in texts]

@@ -54,7 +54,10 @@ def lower(
     launch = emitted.functions[name].launch
     return Artifact(
         emitted.host_source,
-        tuple(kernel_spec(kernel, fastmath, threads) for kernel in emitted.kernels),
+        tuple(
+            kernel_spec(kernel, fastmath, threads, options.arch)
+            for kernel in emitted.kernels
+        ),
         {key: _constant(value) for key, value in emitted.constants.items()},
         entry.python_name,
         emitted.source_of(name),

@@ -15,6 +15,7 @@ from gpucodegen.ir.types import Type
 from gpucodegen.options import Options
 from gpucodegen.passes.checks.bounds import CheckBounds
 from gpucodegen.passes.checks.effects import CheckEffects
+from gpucodegen.passes.checks.guards.loop_steps import CheckLoopSteps
 from gpucodegen.passes.checks.kernels import VerifyKernels
 from gpucodegen.passes.checks.lifetimes import CheckLifetimes
 from gpucodegen.passes.checks.memory_spaces import CheckMemorySpaces
@@ -30,6 +31,7 @@ from gpucodegen.passes.gpu.transfers.least_barriers import LeastBarriers
 from gpucodegen.passes.prepare.affine.canonicalize import Canonicalize
 from gpucodegen.passes.prepare.affine.expand_operations import ExpandOperations
 from gpucodegen.passes.prepare.affine.index_to_arith import IndexToArith
+from gpucodegen.passes.prepare.affine.loops_to_index import LoopsToIndex
 from gpucodegen.passes.prepare.affine.raise_to_affine import RaiseToAffine
 from gpucodegen.passes.prepare.affine.widen_integers import WidenIntegers
 from gpucodegen.passes.prepare.boundaries.outside_calls import OutsideCalls
@@ -129,6 +131,7 @@ def _loops(r: Request) -> Sequence[ModulePass]:
         *checked,
         LinalgToAffine(),
         NormalizeTransfers(),
+        LoopsToIndex(),
         WidenIntegers(),
     ]
 
@@ -137,7 +140,7 @@ def _affine(r: Request) -> Sequence[ModulePass]:
     del r
     branches = [Canonicalize(), PropagateAliases(), InlineBranches()]
     vectors = [VectorsToMemory(), RaiseToAffine(), FlattenElements()]
-    return [*branches, *vectors, Canonicalize()]
+    return [*branches, *vectors, Canonicalize(), CheckLoopSteps()]
 
 
 def _accesses(r: Request) -> Sequence[ModulePass]:

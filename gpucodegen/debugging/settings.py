@@ -46,6 +46,13 @@ SETTINGS = (
         "`emulated`: `cuda` runs on the emulated device",
     ),
     Setting(
+        "GPUCODEGEN_EMULATED_STEPS",
+        "",
+        "",
+        "10000000",
+        "steps in which kernels on the emulated device must end; `0` is any number",
+    ),
+    Setting(
         "GPUCODEGEN_DIRECT",
         "",
         "",

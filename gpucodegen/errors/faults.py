@@ -54,3 +54,12 @@ class KernelTransferInFlight(LaunchFailed, UnfinishedTransfer):
 
     code = "L173"
     remedy = "Wait for the transfer first"
+
+
+class KernelEndless(LaunchFailed):
+    """A kernel that has not ended after as many steps as it may take."""
+
+    code = "L174"
+    remedy = (
+        "Let its loops end, or set GPUCODEGEN_EMULATED_STEPS to more steps, 0 for any"
+    )

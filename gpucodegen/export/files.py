@@ -17,21 +17,17 @@ from gpucodegen.runtime.devices.arguments import ArgumentLayout
 from gpucodegen.runtime.host.buffers import Buffer
 from gpucodegen.runtime.host.spec import KernelSpec
 
-CAPABILITY = (9, 0)
-"""What PTX is made for: devices of this compute capability and later ones load it.
-
-Kernels that use an architecture's own features are loaded by its devices alone.
-"""
-
-
 OBJECT = "o"
 
 
 def text_of(spec: KernelSpec) -> str:
-    """A kernel as PTX."""
+    """A kernel as PTX, which devices of its architecture and later ones load.
+
+    Kernels that use an architecture's own features are loaded by its devices alone.
+    """
     from gpucodegen.runtime.cuda.compilation import compile_ptx
 
-    return compile_ptx(spec, CAPABILITY)
+    return compile_ptx(spec)
 
 
 def write(
@@ -69,8 +65,9 @@ def write(
 def _architecture(form: str, kernels: Sequence[KernelSpec]) -> str:
     """What the files are for, as compilers call it."""
     if form != OBJECT:
-        suffix = "a" if any(spec.specific for spec in kernels) else ""
-        return "sm_" + "".join(map(str, CAPABILITY)) + suffix
+        from gpucodegen.runtime.cuda.compilation import architecture_of
+
+        return max(map(architecture_of, kernels), key=len, default="")
     from gpucodegen.runtime.machine.processor import cpu
 
     return cpu().name
@@ -101,7 +98,7 @@ def _code(spec: KernelSpec, form: str, declared: list[str]) -> bytes:
         return text_of(spec).encode()
     from gpucodegen.runtime.cuda.compilation import compile_cubin
 
-    return compile_cubin(spec, CAPABILITY).code
+    return compile_cubin(spec).code
 
 
 def _kernel(spec: KernelSpec) -> dict[str, object]:

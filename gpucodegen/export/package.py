@@ -170,6 +170,20 @@ class _Writer:
         example.keep(place / file, kinds, arrays, after, results)
         return file
 
+    def _made_for(self, functions: Mapping[str, Function]) -> str:
+        """The processors that can run the kernels."""
+        if self.kind == "cpu":
+            return "CPUs"
+        from gpucodegen.runtime.cuda.compilation import architecture_of
+
+        names = {
+            architecture_of(spec)
+            for function in functions.values()
+            for executable in function.specializations.made.values()
+            for spec in executable.kernels
+        }
+        return f"NVIDIA's GPUs ({', '.join(sorted(names))})"
+
     def rest(
         self,
         names: Sequence[str],
@@ -186,7 +200,7 @@ class _Writer:
             "package": self.package,
             "support": self.support,
             "version": __version__,
-            "target": {"cpu": "CPUs", "cuda": "NVIDIA's GPUs"}[self.kind],
+            "target": self._made_for(functions),
         }
         requires = texts.REQUIRES[self.kind]
         calls = "\n".join(

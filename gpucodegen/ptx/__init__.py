@@ -34,6 +34,7 @@ are external, indirect or recursive.
 
 from __future__ import annotations
 
+from gpucodegen.ptx.execution.launch import STEPS
 from gpucodegen.ptx.faults import Fault, OutOfMemory, SourceLocation, Unsupported
 from gpucodegen.ptx.memory import Memory
 from gpucodegen.ptx.module import Module, Run
@@ -41,6 +42,7 @@ from gpucodegen.ptx.parsing.entries import Entry, Parameter
 from gpucodegen.ptx.tensor_maps import TensorMap
 
 __all__ = [
+    "STEPS",
     "Entry",
     "Fault",
     "Memory",

@@ -16,7 +16,7 @@ import numpy as np
 
 from gpucodegen.ptx.execution.batch import Batch
 from gpucodegen.ptx.execution.counting.counters import Counters
-from gpucodegen.ptx.execution.launch import Extents, Launch
+from gpucodegen.ptx.execution.launch import STEPS, Extents, Launch
 from gpucodegen.ptx.execution.order.marks import Marks
 from gpucodegen.ptx.execution.order.readers import BlockReaders, LastReaders
 from gpucodegen.ptx.execution.spaces.clusters import cluster_order
@@ -127,6 +127,7 @@ class Module:
         output: Callable[[str], object] | None = None,
         only: Sequence[int] | None = None,
         patience: int = -1,
+        steps: int = STEPS,
         trace: bool = False,
     ) -> Run:
         """Run a kernel to its end.
@@ -139,6 +140,8 @@ class Module:
         standard output.  ``measure`` counts what is executed; then ``only`` may name
         the blocks that run, with their clusters, by their numbers in the grid, x
         fastest, and ``patience`` the visits to basic blocks after which they end.
+        ``steps``: the visits after which thread blocks that run side by side count as
+        endless, 0 for no limit.
         ``trace`` notes in the run's marks also what a single thread touches.  Raises
         `Fault`, `Unsupported`, and `ValueError` for a launch that no driver
         would take.
@@ -160,6 +163,7 @@ class Module:
             output or sys.stdout.write,
             extents,
             patience,
+            steps,
             trace,
         )
         _check(launch)

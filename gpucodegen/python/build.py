@@ -25,8 +25,8 @@ from gpucodegen.python.translation.context import is_tuple
 from gpucodegen.python.translation.units import argument, tidy
 from gpucodegen.python.values import arrays, reductions
 from gpucodegen.python.values.arrays import Lazy, View
-from gpucodegen.python.values.elementwise import NoRow, apply
-from gpucodegen.python.values.scalars import Scalar, convert, known
+from gpucodegen.python.values.elementwise import apply
+from gpucodegen.python.values.scalars import NoRow, Scalar, convert, known
 from gpucodegen.python.values.types import ArrayType, element, of_annotation
 
 if TYPE_CHECKING:
@@ -92,7 +92,11 @@ class Handle:
         b, view, places = self._element(indices)
         if not isinstance(given, Scalar):
             raise self.builder.wrong("an element", given, "Assign arrays to a[...]")
-        number = convert(b, given, view.dtype).ssa(b)
+        try:
+            number = convert(b, given, view.dtype).ssa(b)
+        except NoRow:
+            hint = "Use a wider type"
+            raise self.builder.wrong("an element", given, hint) from None
         b.add("memref.store", (number, view.memory, *places))
 
     def __matmul__(self, other: Any) -> Handle:
@@ -194,6 +198,7 @@ class Builder:
         try:
             if len(numbers) == len(values):
                 return Handle(self, apply(self.here(), ufunc, numbers))
+            reductions.check_exponents(self.here(), ufunc, values)
             return Handle(self, arrays.mapped(ufunc, values))
         except (NoRow, arrays.Disagree):
             types = " and ".join(map(str, values))

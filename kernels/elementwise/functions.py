@@ -88,12 +88,14 @@ def gelu(text: Scalars, element: Element, x: Value) -> Value:
 
 
 def _sign(text: Scalars, element: Element, x: Value) -> Value:
+    """-1, 0 or 1; NaN of NaN."""
     zero, one = text.constant(0, element), text.constant(1, element)
-    positive = text.select(text.compared("gt", x, zero), one, x)
+    found = text.select(text.compared("gt", x, zero), one, zero)
     if element.kind == "u":
-        return positive
+        return found
     less = text.compared("lt", x, zero)
-    return text.select(less, text.constant(-1, element), positive)
+    found = text.select(less, text.constant(-1, element), found)
+    return text.select(text.is_nan(x), x, found) if element.kind == "f" else found
 
 
 def _where(
@@ -104,33 +106,71 @@ def _where(
 
 
 def _floor_divide(text: Scalars, element: Element, x: Value, y: Value) -> Value:
+    """``npy_floor_divide``: 0 for integers divided by 0, ``x / 0`` for floats.
+
+    ``x`` without C's remainder is a multiple of ``y`` but for rounding, and the
+    quotient almost an integer; one of zero has the sign of ``x / y``.
+    """
     if element.kind != "f":
+        x, y = _divisible(text, element, x, y)
         return text.binary("floordiv", x, y)
-    # x - mod is a multiple of y but for rounding, and the quotient almost an integer
     zero, half = text.constant(0, element), text.constant(0.5, element)
-    rest = remainder(text, element, x, y)
+    rest, moves = _c_remainder(text, element, x, y)
     quotient = text.binary("div", text.binary("sub", x, rest), y)
+    less = text.binary("sub", quotient, text.constant(1, element))
+    quotient = text.select(moves, less, quotient)
     whole = text.unary("floor", quotient)
     above = text.compared("gt", text.binary("sub", quotient, whole), half)
     rounded = text.select(
         above, text.binary("add", whole, text.constant(1, element)), whole
     )
-    by_zero = text.compared("eq", y, zero)
-    return text.select(by_zero, text.binary("div", x, y), rounded)
+    plain = text.binary("div", x, y)
+    signed = text.binary("copysign", zero, plain)
+    rounded = text.select(text.compared("eq", quotient, zero), signed, rounded)
+    return text.select(text.compared("eq", y, zero), plain, rounded)
 
 
 def remainder(text: Scalars, element: Element, x: Value, y: Value) -> Value:
-    """What is left of a division, with the sign of the divisor."""
-    rest = text.binary("rem", x, y)
+    """``npy_remainder``: 0 for integers divided by 0; a zero has the sign of ``y``."""
+    if element.kind == "f":
+        rest, moves = _c_remainder(text, element, x, y)
+        moved = text.select(moves, text.binary("add", rest, y), rest)
+        signed = text.binary("copysign", moved, y)
+        is_zero = text.compared("eq", moved, text.constant(0, element))
+        return text.select(is_zero, signed, moved)
+    x, y = _divisible(text, element, x, y)
     if element.kind == "u":
-        return rest
-    zero = text.constant(0, element)
+        return text.binary("rem", x, y)
+    rest, moves = _c_remainder(text, element, x, y)
+    return text.select(moves, text.binary("add", rest, y), rest)
+
+
+def _c_remainder(
+    text: Scalars, element: Element, x: Value, y: Value
+) -> tuple[Value, Value]:
+    """C's remainder, and whether it moves by ``y`` to have the sign of ``y``."""
+    rest, zero = text.binary("rem", x, y), text.constant(0, element)
     apart = text.binary(
         "xor", text.compared("lt", rest, zero), text.compared("lt", y, zero)
     )
-    some = text.compared("ne", rest, zero)
-    wrong = text.binary("and", some, apart)
-    return text.select(wrong, text.binary("add", rest, y), rest)
+    return rest, text.binary("and", text.compared("ne", rest, zero), apart)
+
+
+def _divisible(
+    text: Scalars, element: Element, x: Value, y: Value
+) -> tuple[Value, Value]:
+    """Integers whose quotient is NumPy's, and which MLIR does not leave open.
+
+    Of a division by 0 they are 0 and 1, and of one by -1 the opposite and 1.
+    """
+    zero, one = text.constant(0, element), text.constant(1, element)
+    by_zero = text.compared("eq", y, zero)
+    x, safe = text.select(by_zero, zero, x), text.select(by_zero, one, y)
+    if element.kind == "u":
+        return x, safe
+    by_less = text.compared("eq", y, text.constant(-1, element))
+    x = text.select(by_less, text.unary("neg", x), x)
+    return x, text.select(by_less, one, safe)
 
 
 def _not(text: Scalars, element: Element, x: Value) -> Value:

@@ -120,7 +120,9 @@ def _ends(wish: Any) -> tuple[float, float]:
     try:
         low, high = map(float, wish)
     except (TypeError, ValueError):
-        low = high = 0.0
+        low, high = 1.0, 0.0
+    if low == high and isfinite(low):  # as NumPy does
+        return low - 0.5, high + 0.5
     if low < high and isfinite(high - low):
         return low, high
     hint = "Pass two finite numbers, the smaller one first"

@@ -46,7 +46,7 @@ def stencil(
            [2., 0., 2.]])
     """
     count = _count(steps)
-    taps = np.asarray(weights)
+    taps = np.asarray(weights.get() if hasattr(weights, "get") else weights)
     options = taps.shape, tuple(taps.ravel().tolist()), count > 0, count % 2
     numbers = [(count - 1) // 2] if count else []
     return STENCIL((x,), out, target, *options, numbers=numbers, tune=tune)

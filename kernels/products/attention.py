@@ -38,13 +38,14 @@ def scaled_dot_product_attention(
 
     ``query`` is (..., L, E), ``key`` (..., S, E) and ``value`` (..., S, V), with equal
     axes before.  ``attn_mask`` broadcasts to (..., L, S): bools say what takes part,
-    and floats are added.  ``is_causal``: place i of L takes places up to i of S.
-    ``scale`` is by default one over the root of E.  All arrays but a mask of bools have
-    one dtype, a float; scores and sums of those of 16 bits and less are f32, and
-    rounded once; ``precision`` is as for `matmul`.  Up to 256 MiB of scores are kept in
-    memory, as two products and a softmax.  More are streamed, which is slower and takes
-    no memory for them: each row keeps its largest score and its sum, and takes one key
-    and one value after the other.  Errors: WrongDtype, ShapesDisagree.
+    and floats are added; a row of which nothing is left is zero.  ``is_causal``: place
+    i of L takes places up to i of S.  ``scale`` is by default one over the root of E.
+    All arrays but a mask of bools have one dtype, a float; scores and sums of those of
+    16 bits and less are f32, and rounded once; ``precision`` is as for `matmul`.  Up to
+    256 MiB of scores are kept in memory, as two products and a softmax.  More are
+    streamed, which is slower and takes no memory for them: each row keeps its largest
+    score and its sum, and takes one key and one value after the other.  Errors:
+    WrongDtype, ShapesDisagree.
 
     >>> import numpy as np
     >>> q, k, v = np.zeros((1, 2)), np.ones((2, 2)), np.array([[1.0, 2.0], [3.0, 4.0]])
@@ -212,11 +213,25 @@ class Attention:
         ends = [f"{m.name} : {m.type}" for m in names]
         axis = len(labels) - 1
         text.line(f"linalg.softmax dimension({axis}) ins({ends[0]}) outs({ends[1]})")
+        if self.mask:
+            powers = self._without_empty_rows(changed, powers)
         is_wide = out.memref.element.mlir == element.mlir
         sums = out if is_wide else made.temporary(element, out.labels)
         made.contract([powers, value], sums)
         if not is_wide:
             made.finish(sums, (), out, lambda number: number)
+
+    def _without_empty_rows(self, changed: Factor, powers: Factor) -> Factor:
+        """Zeros where scores are masked: the softmax of a row without others is NaN."""
+        made, text, element = self.made, self.made.text, self.element
+        kept = made.temporary(element, powers.labels)
+
+        def body(power: Value, score: Value) -> Value:
+            is_masked = text.compared("eq", score, text.constant(-inf, element))
+            return text.select(is_masked, text.constant(0, element), power)
+
+        made.finish(powers, [changed], kept, body)
+        return kept
 
     def streamed(self, out: Memref) -> None:
         """A row after the other: its largest score, and the sums up to each key."""
@@ -231,10 +246,14 @@ class Attention:
             def key(index: str, most: Value, total: Value) -> list[Value]:
                 return self._key(sums.memref, at, index, most, total)
 
-            _, total = text.carried(0, made.extents["s"], first, key)
+            most, total = text.carried(0, made.extents["s"], first, key)
+            zero = text.constant(0, element)
+            is_empty = text.compared("eq", most, text.constant(-inf, element))
             with text.loop(0, made.extents["v"]) as place:
                 number = text.load(sums.memref, *at, place)
-                text.store(text.binary("div", number, total), out, *at, place)
+                mean = text.binary("div", number, total)
+                mean = text.select(is_empty, zero, mean) if self.mask else mean
+                text.store(mean, out, *at, place)
 
         self._rows(row, ())
 

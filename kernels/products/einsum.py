@@ -141,12 +141,14 @@ def _result(
 def _extents(
     name: str, notation: Notation, shapes: Sequence[tuple[int, ...]]
 ) -> dict[str, int]:
-    """Extents by the names of axes; those of 1 are broadcast."""
+    """Extents by the names of axes; those of 1 are broadcast to other operands'."""
     sizes: dict[str, int] = {}
     for labels, shape in zip(notation.operands, shapes, strict=True):
+        own: dict[str, int] = {}
         for label, extent in zip(labels, shape, strict=True):
             old = sizes.get(label, 1)
-            if old != extent and 1 not in {old, extent}:
+            is_diagonal = own.setdefault(label, extent) == extent
+            if not is_diagonal or (old != extent and 1 not in {old, extent}):
                 names = [f"operand {n}" for n in range(len(shapes))]
                 raise disagree(name, names, shapes, label)
             sizes[label] = extent if old == 1 else old
@@ -261,7 +263,7 @@ def _pairs(axes: Any, left: int, right: int) -> tuple[list[int], list[int]]:
             first, second = (
                 [each] if isinstance(each, int) else [*each] for each in axes
             )
-        except TypeError:
+        except (TypeError, ValueError):
             raise refused from None
     else:
         if not 0 <= number <= min(left, right):

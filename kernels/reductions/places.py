@@ -10,7 +10,7 @@ from gpucodegen.kernels.calls import Kernel, Recipe
 from gpucodegen.kernels.elements import I64, element_of
 from gpucodegen.kernels.reductions import texts
 from gpucodegen.kernels.reductions.prepared import reduced, require_some
-from gpucodegen.kernels.texts.axes import axis_of
+from gpucodegen.kernels.texts.axes import axes_of, axis_of
 
 
 def argmax(
@@ -61,8 +61,16 @@ def _prepare(
 ) -> Recipe:
     (x,) = arrays
     element = element_of(x.dtype, function=name, argument="x", kinds="fiub")
-    axes = (*range(x.ndim),) if axis is None else (axis_of(axis, x.ndim),)
+    is_number = not x.ndim
+    if axis is None or is_number:
+        axes = axes_of(axis, x.ndim)
+    else:
+        axes = (axis_of(axis, x.ndim),)
     require_some(name, x.shape, axes)
+    if is_number:
+        nest = texts.nest(name, element, I64, 1, (0,), keepdims=False)
+        texts.place(nest, function)
+        return Recipe(nest.text, (), I64.numpy, views=[lambda a: a.reshape((1,))])
     nest = texts.nest(name, element, I64, x.ndim, axes, keepdims=bool(keepdims))
     texts.place(nest, function)
     return Recipe(nest.text, reduced(x.shape, axes, keepdims), I64.numpy)

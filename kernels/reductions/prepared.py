@@ -115,6 +115,4 @@ NONZERO = _kernel("count_nonzero", _always(I64), texts.nonzero)
 MEAN = _kernel("mean", _averaged, texts.mean)
 VAR = _kernel("var", _spread, partial(texts.variance, root=False))
 STD = _kernel("std", _spread, partial(texts.variance, root=True))
-LOGSUMEXP = _kernel(
-    "logsumexp", _averaged, texts.log_sum_exp, kinds="fiub", identity=False
-)
+LOGSUMEXP = _kernel("logsumexp", _averaged, texts.log_sum_exp, kinds="fiub")

@@ -94,17 +94,25 @@ def softmax(rows: Rows, out: Operand) -> None:
 
 
 def log_softmax(rows: Rows, out: Operand) -> None:
-    """Each element, less the logarithm of the sum of exponentials of its row."""
+    """Each element, less the logarithm of the sum of exponentials of its row.
+
+    The largest element is taken off first, if it is finite, as SciPy does.
+    """
     text = rows.text
     most = rows.largest()
 
+    def lowered(x: Value, most: Value) -> Value:
+        zero = text.constant(0, most.element)
+        is_finite = text.compared("eq", text.binary("sub", most, most), zero)
+        return text.binary("sub", x, text.select(is_finite, most, zero))
+
     def power(x: Value, most: Value, total: Value) -> Value:
-        return text.binary("add", total, text.unary("exp", text.binary("sub", x, most)))
+        return text.binary("add", total, text.unary("exp", lowered(x, most)))
 
     sums = rows.reduce(0, power, most)
 
     def body(x: Value, most: Value, total: Value, _: Value) -> Value:
-        less = text.binary("sub", x, most)
+        less = lowered(x, most)
         return text.binary("sub", less, text.unary("log", total))
 
     rows.each(body, out, most, sums)

@@ -50,7 +50,8 @@ def axes_of(wish: object, rank: int, *, name: str = "axis") -> tuple[int, ...]:
     >>> axes_of(None, 2), axes_of((-1, 0), 3)
     ((0, 1), (0, 2))
     """
-    if wish is None:
+    is_number = not rank and isinstance(wish, int) and wish in (0, -1)
+    if wish is None or is_number:  # NumPy takes a number for an array of one axis
         return tuple(range(rank))
     several = wish if isinstance(wish, Iterable) else (wish,)
     axes = [axis_of(each, rank, name=name) for each in several]

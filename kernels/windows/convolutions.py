@@ -161,7 +161,7 @@ def _prepare(
     window = SlidingWindow(tuple(w.shape[axis] for axis in layout.window), *steps)
     border = window.padding(padding, image)
     places = tuple(
-        window.outputs(side, extent + sum(border[side]))
+        window.outputs(side, extent and extent + sum(border[side]))
         for side, extent in enumerate(image)
     )
     shape = layout.result_shape(x.shape[0], groups * made, places)

@@ -35,8 +35,18 @@ class SlidingWindow:
         return max(self.extents[side] - 1, 0) * self.dilations[side] + 1
 
     def outputs(self, side: int, image: int) -> int:
-        """Positions of the window on an image that is already padded."""
-        return max((image - self.reach(side)) // self.strides[side] + 1, 0)
+        """Positions of the window on an image that is already padded.
+
+        Raises ShapesDisagree for an image that is smaller than the window.
+        """
+        reach = self.reach(side)
+        if not self.extents[side] or image < reach:
+            problem = (
+                f"the window {self.extents} reaches over {reach} elements along side"
+                f" {side}, and the image has {image} there with its padding"
+            )
+            raise errors.ShapesDisagree(problem=problem)
+        return (image - reach) // self.strides[side] + 1
 
     def padding(self, wish: Any, image: Sizes) -> Widths:
         """Elements before and after, along each side.

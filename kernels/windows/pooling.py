@@ -230,7 +230,7 @@ def _prepare(
     elif not plain:
         texts.rounded(text, into, out)
     places = tuple(
-        window.outputs(side, extent + sum(border[side]))
+        window.outputs(side, extent and extent + sum(border[side]))
         for side, extent in enumerate(image)
     )
     channels = x.shape[layout.channels]

@@ -150,17 +150,19 @@ def _prepare_transposed(
     window = SlidingWindow(tuple(w.shape[a] for a in layout.window), steps, gaps)
     cut, more = widths(padding, sides), _more(output_padding, steps, gaps)
     border = _border(window, cut, more, padding)
+    apart = SlidingWindow(window.extents, (1,) * sides, gaps)
     places = tuple(
-        max((x.shape[axis] - 1) * step + 1 + sum(around) - window.reach(side) + 1, 0)
+        apart.outputs(
+            side, x.shape[axis] and (x.shape[axis] - 1) * step + 1 + sum(around)
+        )
         for side, (axis, step, around) in enumerate(
             zip(layout.image, steps, border, strict=True)
         )
     )
     shape = layout.result_shape(x.shape[0], groups * made, places)
     form = Form(name, layout, element, texts.Groups(groups, taken, made), turns=True)
-    whole = SlidingWindow(window.extents, (1,) * sides, gaps)
     after = Epilogue(has_bias=bool(rest))
-    text = form.write(whole, rest, after, border, steps)
+    text = form.write(apart, rest, after, border, steps)
     return form.recipe(text, arrays, shape)
 
 

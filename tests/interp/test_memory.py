@@ -299,3 +299,128 @@ def test_errors_say_where_and_in_which_operation(name: str):
     place = caught.value.place
     assert place is not None
     assert place.line == 2 + lines.count("\n")
+
+
+# -- arrays with other strides than their types say ------------------------------------
+
+DYNAMIC = "memref<?x?xf32, strided<[?, ?], offset: ?>>"
+LINE = "memref<24xf32>"
+RENUMBERED = {
+    "collapse": (
+        f"%v = memref.collapse_shape %a [[0, 1]] : memref<4x6xf32> into {LINE}",
+        LINE,
+    ),
+    "expand": (
+        (
+            "%v = memref.expand_shape %a [[0], [1, 2]] output_shape [4, 2, 3]"
+            " : memref<4x6xf32> into memref<4x2x3xf32>"
+        ),
+        "memref<4x2x3xf32>",
+    ),
+    "reinterpret": (
+        (
+            "%v = memref.reinterpret_cast %a to offset: [1], sizes: [3, 5],"
+            " strides: [6, 1] : memref<4x6xf32>"
+            " to memref<3x5xf32, strided<[6, 1], offset: 1>>"
+        ),
+        "memref<3x5xf32, strided<[6, 1], offset: 1>>",
+    ),
+    "reshape": (
+        f"""%s = memref.alloca() : memref<1xindex>
+        %n = arith.constant 24 : index
+        memref.store %n, %s[%c0] : memref<1xindex>
+        %v = memref.reshape %a(%s) : (memref<4x6xf32>, memref<1xindex>) -> {LINE}""",
+        LINE,
+    ),
+    "subview": (
+        (
+            "%v = memref.subview %a[1, 2] [2, 3] [1, 1]"
+            " : memref<4x6xf32> to memref<2x3xf32, strided<[6, 1], offset: 8>>"
+        ),
+        "memref<2x3xf32, strided<[6, 1], offset: 8>>",
+    ),
+    "transpose": (
+        (
+            "%v = memref.transpose %a (i, j) -> (j, i)"
+            " : memref<4x6xf32> to memref<6x4xf32, strided<[1, 6]>>"
+        ),
+        "memref<6x4xf32, strided<[1, 6]>>",
+    ),
+    "cast": (f"%v = memref.cast %a : memref<4x6xf32> to {DYNAMIC}", DYNAMIC),
+}
+
+
+def spread() -> list[np.ndarray]:
+    base = np.arange(24, dtype="f4").reshape(4, 6)
+    wide = np.zeros((8, 12), "f4")
+    wide[::2, ::2] = base
+    reversed_ = base[::-1].copy()[::-1]
+    return [base, np.asfortranarray(base), wide[::2, ::2], reversed_]
+
+
+@pytest.mark.filterwarnings("ignore::gpucodegen.errors.ArgumentCopied")
+@pytest.mark.parametrize("target", ["interp", "cpu"])
+def test_views_of_arrays_with_other_strides(target: str) -> None:
+    """A view adds 100 to its elements; the array gets them back."""
+    for name, (op, ty) in RENUMBERED.items():
+        text = f"""func.func @f(%a: memref<4x6xf32>) {{
+          %c0 = arith.constant 0 : index
+          %h = arith.constant 100.0 : f32
+          {op}
+          linalg.map outs(%v : {ty}) () {{ linalg.yield %h : f32 }}
+          return
+        }}"""
+        f = gcg.compile(text, target=target).f
+        expected, *others = spread()
+        f(expected)
+        for array in others:
+            f(array)
+            np.testing.assert_array_equal(array, expected, name)
+
+
+@pytest.mark.filterwarnings("ignore::gpucodegen.errors.PossiblyOutOfBounds")
+def test_strides_that_a_view_cannot_have_are_refused() -> None:
+    casts = [
+        (f"memref.cast %a : {DYNAMIC} to memref<4x6xf32>", "casts strides"),
+        (
+            (
+                f"memref.collapse_shape %a [[0, 1]] : {DYNAMIC}"
+                " into memref<?xf32, strided<[?], offset: ?>>"
+            ),
+            "joins dimensions of strides",
+        ),
+    ]
+    plain, *others = spread()
+    for op, message in casts:
+        f = gcg.compile(
+            f"func.func @f(%a: {DYNAMIC}) {{ %v = {op}\n return }}", target="interp"
+        ).f
+        f(plain)
+        for array in others:
+            with pytest.raises(errors.ShapesDisagree, match=message):
+                f(array)
+
+
+def test_elements_that_two_arguments_share_cannot_be_renumbered() -> None:
+    op = RENUMBERED["collapse"][0]
+    text = "func.func @f(%a: memref<4x6xf32>, %b: memref<4x6xf32>) {{ {}\n return }}"
+    x = np.asfortranarray(np.zeros((4, 6), "f4"))
+    gcg.compile(text.format(""), target="interp").f(x, x)
+    with pytest.raises(errors.WrongStride, match="argument a must have strides"):
+        gcg.compile(text.format(op), target="interp").f(x, x)
+
+
+@pytest.mark.parametrize("target", ["interp", "cpu"])
+def test_a_linear_map_says_which_strides_an_argument_has(target: str) -> None:
+    ty = "memref<4x6xf32, affine_map<(i, j) -> (i * 12 + j * 2)>>"
+    text = f"""func.func @f(%a: {ty}) -> f32 {{
+      %c3 = arith.constant 3 : index
+      %x = memref.load %a[%c3, %c3] : {ty}
+      return %x : f32
+    }}"""
+    f = gcg.compile(text, target=target).f
+    x = np.zeros((4, 12), "f4")[:, ::2]
+    x[3, 3] = 5
+    assert f(x) == 5
+    with pytest.raises(errors.WrongStride):
+        f(np.zeros((4, 6), "f4"))

@@ -19,6 +19,7 @@ from gpucodegen.kernels.table import KERNELS
 from tests.house.readme import ROOT
 from tests.kernels import formulas
 from tests.kernels.formulas import EVERY, Array, made
+from tests.python.test_number_tables import FLOATS, INTEGERS, special
 
 K = gcg.kernels
 
@@ -215,3 +216,68 @@ def test_results_go_where_they_are_wanted() -> None:
         K.sum(made((3, 4), "float32"), 0, out=np.empty(5, "f4"))
     with pytest.raises(errors.WrongDtype, match="out"):
         K.sum(made((3, 4), "float32"), 0, out=np.empty(4, "f8"))
+
+
+def unary(name: str) -> Any:
+    """A function of NumPy of the first of two arrays."""
+    return lambda x, _: getattr(np, name)(x)
+
+
+SPECIAL = {
+    "x // y": np.floor_divide,
+    "x % y": np.remainder,
+    "sign(x)": lambda x, _: np.sign(x),
+}
+MORE = {
+    **{f"x {s} y": u for s, u in zip(
+        "+ - * / & | ^ == != < <= > >=".split(),
+        [np.add, np.subtract, np.multiply, np.true_divide, np.bitwise_and,
+         np.bitwise_or, np.bitwise_xor, np.equal, np.not_equal, np.less,
+         np.less_equal, np.greater, np.greater_equal], strict=True,
+    )},
+    **{f"{name}(x)": unary(name)
+       for name in "abs square ceil floor trunc sqrt".split()},
+    "round(x)": lambda x, _: np.rint(x),
+    "-x": lambda x, _: -x,
+    "~x": lambda x, _: ~x,
+    "copysign(x, y)": np.copysign,
+    "where(x, y, x)": lambda x, y: np.where(x, y, x),
+}  # fmt: skip
+
+
+def special_values(texts: dict[str, Any], dtypes: list[str]) -> list[str]:
+    """Where exact expressions of special numbers are not NumPy's, with signs of zero.
+
+    What NumPy refuses, and what the table has no row for, is left out.
+    """
+    found: list[str] = []
+    for dtype in dtypes:
+        grid = np.meshgrid(special(dtype), special(dtype))
+        x, y = (array.ravel().copy() for array in grid)
+        for text, of_numpy in texts.items():
+            with np.errstate(all="ignore"):
+                try:
+                    right = of_numpy(x, y)
+                except TypeError:
+                    continue
+                given = {n: {"x": x, "y": y}[n] for n in names_of(text)}
+                made = K.elementwise(text, **given)
+                same = (made == right) | ((made != made) & (right != right))  # noqa: PLR0124
+                if right.dtype.kind == "f":
+                    same &= (np.signbit(made) == np.signbit(right)) | (made != made)  # noqa: PLR0124
+            assert made.dtype == right.dtype, (text, dtype)
+            found += [
+                f"{text} of {x[n]!r}, {y[n]!r}: {made[n]}"
+                for n in np.flatnonzero(~same)[:2]
+            ]
+    return found
+
+
+def test_divisions_at_special_values():
+    assert special_values({"x // y": SPECIAL["x // y"]}, ["float64"]) == []
+
+
+@pytest.mark.slow
+def test_special_values():
+    dtypes = ["bool", *FLOATS, *INTEGERS]
+    assert special_values({**SPECIAL, **MORE}, dtypes) == []

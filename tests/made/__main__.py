@@ -1,22 +1,22 @@
-"""``python -m tests.made COUNT [FIRST]``: so many programs, from a seed on.
+"""``python -m tests.made COUNT [FIRST] [AREA ...]``: programs, from a seed on.
 
-Each difference is printed; the status is 1 if there is one.
+The areas are taken in turn, all unless some are named.  Each difference is printed; the
+status is 1 if there is one.
 """
 
 from __future__ import annotations
 
 import sys
 
-from tests.made.areas import AREAS
-from tests.made.rounds import failures, in_turn
+from tests.made.rounds import NAMES, failures, in_turn
 
 
-def main(count: int, first: int = 0) -> int:
+def main(count: int, first: int = 0, areas: tuple[str, ...] = NAMES) -> int:
     """Run the programs, the areas in turn."""
     wrong = 0
     for number in range(count):
-        seed, area = divmod(number, len(AREAS))
-        found = failures(list(AREAS)[area], first + seed, in_turn(first + seed))
+        seed, area = divmod(number, len(areas))
+        found = failures(areas[area], first + seed, in_turn(first + seed))
         wrong += len(found)
         for text in found:
             sys.stdout.write(f"{text}\n")
@@ -25,4 +25,7 @@ def main(count: int, first: int = 0) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main(*map(int, sys.argv[1:])))
+    numbers = [int(text) for text in sys.argv[1:] if text.isdigit()]
+    named = tuple(text for text in sys.argv[1:] if not text.isdigit())
+    count, first = [*numbers, 0][:2]
+    sys.exit(main(count, first, named or NAMES))

@@ -2,8 +2,8 @@
 
 Raised loops take open extents as i32 and arrays as ``memref<?x..>``; they have sums in
 ``iter_args`` or in buffers of one element, triangular bounds, and branches on variables
-and on data. DMA kernels start transfers into fast memory, wait for them by tag, compute on
-the tile and send it back, with one buffer or with two in turns.
+and on data. DMA kernels start transfers into fast memory, wait for them by tag, compute
+on the tile and send it back, with one buffer or with two in turns.
 """
 
 from __future__ import annotations

@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
+import json
+import re
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
 import gpucodegen as gcg
+from examples.catalogue import PROGRAMS
 from gpucodegen import errors
 from gpucodegen.calls.function import Function
+from gpucodegen.cli import main
 from gpucodegen.compiling.targets import find
 from gpucodegen.compiling.winners import Scope, tuning_identity
 from gpucodegen.export.files import write
 from gpucodegen.options import Options
 from gpucodegen.passes.framework.base import run_pipeline
 from gpucodegen.passes.gpu.map_gpu import MapGpu
+from gpucodegen.runtime.cuda.compilation import compile_cubin
 from gpucodegen.runtime.devices import emulated_cupy as xp
 from gpucodegen.runtime.devices import inventory
 from gpucodegen.runtime.devices.emulated_device import EmulatedDevice
@@ -154,3 +160,73 @@ def test_sums_are_cut_for_it() -> None:
         for arch in ("", "sm_80", "sm_90")
     }
     assert str(mapped[""]) == str(mapped["sm_90"]) != str(mapped["sm_80"])
+
+
+EVERY = ("sm_80", "sm_86", "sm_89", "sm_90", "sm_90a", "sm_100", "sm_120")
+
+
+def targets(function: Function) -> set[str]:
+    """The architectures that the PTX of a function's kernels names."""
+    texts = function.executable().assembly().values()
+    return {m for t in texts for m in re.findall(r"^\.target (\w+)", t, re.MULTILINE)}
+
+
+@pytest.mark.slow
+def test_ptx_names_the_stated_architecture(tmp_path: Path) -> None:
+    for arch in ("sm_80", "sm_90a", "sm_120"):
+        function = compiled(arch=arch)
+        assert targets(function) == {arch}
+        write(tmp_path / arch, "f", function, factors(), "ptx")
+        told = json.loads((tmp_path / arch / "f.json").read_text())
+        assert told["architecture"] == arch
+        assert f".target {arch}\n" in (tmp_path / arch / "f_k0.ptx").read_text()
+    program = gcg.compile(HALVES, target="cuda", arch="sm_80")
+    program.export(tmp_path / "exported")
+    assert "(sm_80)" in (tmp_path / "exported" / "README.md").read_text()
+
+
+SCALED = """func.func @f(%a: memref<64xf32>) {
+  affine.for %i = 0 to 64 {
+    %x = affine.load %a[%i] : memref<64xf32>
+    %y = arith.addf %x, %x : f32
+    affine.store %y, %a[%i] : memref<64xf32>
+  }
+  return
+}"""
+
+
+def test_the_emulated_device_runs_the_stated_ptx() -> None:
+    for arch in ("sm_80", "sm_120"):
+        function, a = (
+            gcg.compile(SCALED, target="sim", arch=arch)["f"],
+            np.ones(64, "f4"),
+        )
+        function(a)
+        assert (a == 2).all()
+        assert targets(function) == {arch}
+
+
+def test_commands_take_an_architecture(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = str(tmp_path / "scaled.mlir")
+    Path(path).write_text(SCALED)
+    assert main(["emit", path, "--target", "cuda", "--arch", "sm_86"]) == 0
+    assert "for sm_86" in capsys.readouterr().out
+    words = ["export", path, "--target", "cuda", "--ptx", "--arch", "sm_86"]
+    assert main([*words, "-o", str(tmp_path / "out")]) == 0
+    assert ".target sm_86" in (tmp_path / "out" / "f_k0.ptx").read_text()
+    assert main(["run", path, "--arch", "sm_91"]) == 1
+    assert "sm_90a" in capsys.readouterr().err
+
+
+@pytest.mark.slow
+@pytest.mark.sass
+@pytest.mark.filterwarnings("ignore::gpucodegen.errors.CodegenWarning")
+@pytest.mark.parametrize("name", list(PROGRAMS))
+def test_ptxas_assembles_every_example_for_every_architecture(name: str) -> None:
+    program = PROGRAMS[name]
+    for arch in EVERY:
+        compiled = gcg.compile(program.path, target="cuda", arch=arch, verify=False)
+        for spec in compiled[program.entry].executable().kernels:
+            assert compile_cubin(spec).code

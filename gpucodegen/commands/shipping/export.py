@@ -16,6 +16,7 @@ from typing import Any
 from gpucodegen import errors
 from gpucodegen.commands.inputs import (
     Failures,
+    add_arch_option,
     add_input_options,
     add_json_option,
     modules,
@@ -45,6 +46,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--target", choices=tuple(TARGETS), default="cpu")
     parser.add_argument("--entry", default="", help="only this function")
+    add_arch_option(parser)
     add_argument_option(parser)
     parser.add_argument(
         "--sizes",
@@ -77,7 +79,7 @@ def run(options: argparse.Namespace) -> int:
     with printed_warnings():
         for module in modules(options, failures):
             with failures.reported():
-                program = compile_module(module, target=target)
+                program = compile_module(module, target=target, arch=options.arch)
                 names = [options.entry] if options.entry else list(program.names)
                 found = write(program, names, options, FILES[form][1] if form else form)
                 records.append(found)

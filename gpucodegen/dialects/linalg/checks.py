@@ -9,6 +9,7 @@ from gpucodegen import errors
 from gpucodegen.dialects.linalg import Structured, destinations, scalar_of
 from gpucodegen.dialects.linalg.named.bodies import BINARY, FUNCTIONS, UNARY
 from gpucodegen.dialects.linalg.named.definitions import (
+    CHOSEN_BY,
     base_name,
     body_kind,
     default_maps,
@@ -22,7 +23,12 @@ from gpucodegen.dialects.linalg.shapes import check_maps, fail
 from gpucodegen.dialects.shared.yields import check_yield
 from gpucodegen.ir.affine.expressions import Dim
 from gpucodegen.ir.affine.maps import AffineMap
-from gpucodegen.ir.attributes import ArrayAttr, DenseElementsAttr, IntegerAttr
+from gpucodegen.ir.attributes import (
+    ArrayAttr,
+    DenseElementsAttr,
+    IntegerAttr,
+    StringAttr,
+)
 from gpucodegen.ir.operation import Block, Operation
 from gpucodegen.ir.types import I64, DialectType, MemRefType, TensorType, Type
 
@@ -80,11 +86,38 @@ def _listed(types: Sequence[Type]) -> str:
 
 def check_named(o: Operation) -> None:
     """Operand count, attributes and shapes fit the operation."""
+    _check_attributes(o)
     _check_inputs(o)
     _check_windows(o)
     _check_function(o)
     _check_fill(o)
     check_maps(o, indexing_maps(o), len(iterator_types(o)))
+
+
+def _check_attributes(o: Operation) -> None:
+    """An operation has no attribute of linalg that its computation would not read."""
+    entry = entry_of(o)
+    read = {CHOSEN_BY.get(base_name(o))}
+    if entry is not None and entry.windows:
+        read |= {"strides", "dilations"}
+    for name in ("strides", "dilations", "kind", "fun"):
+        if name in o.attributes and name not in read:
+            raise errors.WrongAttribute(
+                o.location,
+                operation=o.name,
+                problem=f"takes no {name}",
+                hint=f"Leave {name} out",
+            )
+    cast = o.attributes.get("cast")
+    found = cast.value if isinstance(cast, StringAttr) else str(cast)
+    word = found.partition("<")[2].removesuffix(">") or found
+    if cast is not None and word not in ("cast_signed", "cast_unsigned"):
+        raise errors.WrongAttribute(
+            o.location,
+            operation=o.name,
+            problem=f"has no cast {cast}",
+            hint="Write cast = #linalg.type_fn<cast_signed> or cast_unsigned",
+        )
 
 
 def _expected_inputs(o: Operation) -> int:

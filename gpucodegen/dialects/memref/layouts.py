@@ -40,7 +40,7 @@ def strided_form(ty: MemRefType) -> Strided | None:
 
 
 def open_layout(ty: MemRefType) -> StridedLayoutAttr | None:
-    """The strided layout of an argument: a map with symbols says no more than that.
+    """The strided layout of an argument; a linear map with positive factors is one.
 
     >>> from gpucodegen.ir.affine.expressions import Sym
     >>> from gpucodegen.ir.types import F32
@@ -50,9 +50,12 @@ def open_layout(ty: MemRefType) -> StridedLayoutAttr | None:
     """
     if isinstance(ty.layout, StridedLayoutAttr):
         return ty.layout
-    is_open = isinstance(ty.layout, AffineMapAttr) and ty.layout.map.num_syms > 0
-    form = strided_form(ty) if is_open else None
-    return form and StridedLayoutAttr(form.strides, form.offset)
+    if not isinstance(ty.layout, AffineMapAttr) or ty.layout.map.is_identity:
+        return None
+    form = strided_form(ty)
+    if form is None or any(step is not None and step <= 0 for step in form.strides):
+        return None
+    return StridedLayoutAttr(form.strides, form.offset)
 
 
 def with_strides(ty: MemRefType, shape: Shape, form: Strided) -> MemRefType:

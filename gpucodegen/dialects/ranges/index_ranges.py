@@ -168,6 +168,8 @@ def _affine_parallel(r: IndexRanges, op: Operation) -> None:
 
 def _scf_for(r: IndexRanges, op: Operation) -> None:
     loop = scf.For(op)
+    if "unsignedCmp" in op.attributes:
+        return
     r.known[loop.iv] = _between([r.at(loop.lower)], [r.at(loop.upper)])
     if r.data.intersection((loop.lower, loop.upper)):
         r.data.add(loop.iv)
@@ -198,8 +200,14 @@ def _is_index(ty: Type) -> bool:
 _FOLLOWED = frozenset({"arith", "affine", "memref"})
 
 
-def range_of_value(value: Value, definitions: Mapping[Value, Operation]) -> Range:
+def range_of_value(
+    value: Value,
+    definitions: Mapping[Value, Operation],
+    known: Mapping[Value, Range] | None = None,
+) -> Range:
     """The range of an index, by the operations that compute it: clamps, say.
+
+    ``known``: ranges of values that other operations make.
 
     >>> from gpucodegen.ir.attributes import IntegerAttr
     >>> from gpucodegen.ir.types import INDEX
@@ -212,6 +220,7 @@ def range_of_value(value: Value, definitions: Mapping[Value, Operation]) -> Rang
     5
     """
     found = IndexRanges(extent=WORD._replace(low=0, exact=False))
+    found.known.update(known or {})
     seen: set[Operation] = set()
 
     def follow(value: Value) -> None:

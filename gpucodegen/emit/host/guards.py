@@ -29,13 +29,26 @@ def _names(op: Operation) -> tuple[str, ...]:
 
 
 def report(e: Emitter, op: Operation) -> None:
-    """``gcg.report`` in a kernel: the values, and before them that there are some."""
+    """``gcg.report`` in a kernel: the values, and before them that there are some.
+
+    On a GPU, the thread that exchanges the first word writes the values, so that no two
+    threads write one word.
+    """
     status = e.reports.pointer or e.names.fresh("status")
     e.reports.pointer = status
     first = e.reports.add(told(op), len(op.operands))
+    if e.spelling.in_blocks:
+        exchange = e.make("atomic_assign_i64", "atomic", "assign", "i64")
+        with e.block(f"if {exchange}({status}, {first}, 1) == 0:"):
+            _note(e, op, status, first)
+        return
+    _note(e, op, status, first)
+    e.writer.line(f"{status}[{first}] = 1")
+
+
+def _note(e: Emitter, op: Operation, status: str, first: int) -> None:
     for position, value in enumerate(op.operands):
         e.writer.line(f"{status}[{first + 1 + position}] = {e.text(value)}")
-    e.writer.line(f"{status}[{first}] = 1")
 
 
 def refuse(e: Emitter, op: Operation) -> None:

@@ -86,6 +86,8 @@ class Facts:
     ``alignments``: what must divide the addresses of some buffers in shared memory, and
     ``spans`` are those of the swizzles by which descriptors of matrices are laid out.
     ``bulk``: which transfers an engine makes.
+    ``wrapping``: loops whose variable may leave the range of its type when the step is
+    added for the last time.
     ``codes``: variables of fragments that hold codes, not numbers.
     """
 
@@ -99,6 +101,7 @@ class Facts:
     alignments: Mapping[Value, int] = field(default_factory=dict[Value, int])
     spans: dict[Value, int] = field(default_factory=dict[Value, int])
     bulk: BulkPlan = field(default_factory=BulkPlan)
+    wrapping: frozenset[Operation] = frozenset()
     codes: dict[Value, Text] = field(default_factory=dict[Value, Text])
 
 

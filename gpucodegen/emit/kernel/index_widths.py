@@ -21,6 +21,7 @@ from gpucodegen.ir.affine.expressions import AffineExpr, Binary, Const
 from gpucodegen.ir.affine.maps import AffineMap
 from gpucodegen.ir.attributes import AffineMapAttr, IntegerSetAttr
 from gpucodegen.ir.operation import Block, Operation, Value
+from gpucodegen.ir.segments import operand_segments
 from gpucodegen.ir.types import INDEX, IntegerType, MemRefType, element_type
 
 CASTS = frozenset({"arith.index_cast", "arith.index_castui"})
@@ -42,6 +43,8 @@ MODULAR = frozenset(
 """Parts of an address are parts of the operands of these."""
 LOOPS = frozenset({"affine.for", "affine.parallel", "scf.for", "scf.parallel"})
 BOUNDS = LOOPS | {"affine.if", "affine.min", "affine.max"}
+LONG_STEP = 1 << 42
+"""Steps up to this one, which no grid exceeds, are added to bounds without overflow."""
 LARGEST_TILE = 1 << 16
 """Factors in addresses that come from tiles."""
 
@@ -53,6 +56,30 @@ def needs_words(kernel: Operation, blocks: Sequence[Block]) -> bool:
     if any(map(_holds_words, operations)):
         return True
     return _Widths(kernel, blocks, operations).are_too_small()
+
+
+def wrapping_loops(kernel: Operation, blocks: Sequence[Block]) -> frozenset[Operation]:
+    """``scf`` loops whose variable may leave 64 bits when their step is added last."""
+    operations = [o for block in blocks for op in block.operations for o in op.walk()]
+    loops = {op: steps for op in operations if (steps := _steps(op))}
+    if not loops:
+        return frozenset()
+    ranges = _Widths(kernel, blocks, operations).ranges
+    return frozenset(
+        op
+        for op, steps in loops.items()
+        if any(ranges.at(step).high > LONG_STEP for _, step in steps)
+    )
+
+
+def _steps(op: Operation) -> list[tuple[Value, Value]]:
+    """Upper bound and step of each variable of an ``scf`` loop."""
+    if op.name == "scf.for":
+        return [(op.operands[1], op.operands[2])]
+    if op.name != "scf.parallel":
+        return []
+    _, uppers, steps, _ = operand_segments(op, 4)
+    return list(zip(uppers, steps, strict=True))
 
 
 def _holds_words(op: Operation) -> bool:
@@ -130,9 +157,22 @@ class _Widths:
     def _loses(self, op: Operation) -> bool:
         if op.name == "arith.constant":
             return is_index(op.result.type) and not self._fits(op.result)
+        if any(self._is_passed(*pair) for pair in _steps(op)):
+            return True
+        if op.name == "affine.for" and affine.For(op).step > HALF.high:
+            return True
         if op.name in SENSITIVE and not all(map(self._fits, _indices(op.operands))):
             return True
         return any(self._map_loses(op, applied) for applied in _applied(op))
+
+    def _is_passed(self, upper: Value, step: Value) -> bool:
+        """Whether the number after the last iteration may leave 32 bits.
+
+        A step in a grid is at most the number of its threads.
+        """
+        end, most = self.ranges.at(upper), self.ranges.at(step).high
+        is_known = end.exact or upper in self.ranges.data
+        return most > HALF.high + 1 or (is_known and end.high - 1 + most > HALF.high)
 
     def _fits(self, value: Value) -> bool:
         found = self.ranges.at(value)

@@ -16,7 +16,7 @@ from gpucodegen.dialects.gpu import known_block, resident_blocks
 from gpucodegen.dialects.nvgpu.types import is_tensor_map
 from gpucodegen.emit.kernel.context import Emitter, Facts
 from gpucodegen.emit.kernel.emissions import Emission
-from gpucodegen.emit.kernel.index_widths import needs_words
+from gpucodegen.emit.kernel.index_widths import needs_words, wrapping_loops
 from gpucodegen.emit.kernel.reports import Reports
 from gpucodegen.emit.kernel.spelling import DECLARED_SHARED, Spelling
 from gpucodegen.emit.kernel.writes import written_in
@@ -141,7 +141,13 @@ def _written(
     is_dynamic = spelling.in_blocks and shared > DECLARED_SHARED
     tags, groups = transfers.tags_in(body), transfers.in_flight(body)
     emitter.facts = Facts(
-        tags, groups, block_of(op), is_dynamic, alignments=aligned, bulk=plan
+        tags,
+        groups,
+        block_of(op),
+        is_dynamic,
+        alignments=aligned,
+        bulk=plan,
+        wrapping=wrapping_loops(op, blocks),
     )
     emitter.begin(blocks)
     parameters = _Parameters(emitter, function.arguments, written_in(body))

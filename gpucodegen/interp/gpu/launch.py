@@ -10,6 +10,7 @@ from gpucodegen.dialects.builtin import symbol_name
 from gpucodegen.dialects.func import Function
 from gpucodegen.dialects.gpu import Launch, LaunchFunc, workgroup_count
 from gpucodegen.dialects.gpu.communication.meetings import MEETINGS
+from gpucodegen.dialects.shared.transfers import WAITS
 from gpucodegen.interp.gpu.threads import Point, Thread, points, run_block
 from gpucodegen.interp.machine import Machine
 from gpucodegen.interp.memory.memref import allocated
@@ -37,7 +38,7 @@ def _meets(m: Machine, op: Operation) -> bool:
     names = {inner.name for inner in op.walk()}
     calls = {"func.call", "func.call_indirect"} & names
     found = m.shared.module.walk() if calls else op.walk()
-    return any(inner.name in MEETINGS | MORE_MEETINGS for inner in found)
+    return any(inner.name in MEETINGS | MORE_MEETINGS | WAITS for inner in found)
 
 
 def _run(

@@ -1,4 +1,8 @@
-"""memref and affine: transfers, which happen when they are waited for."""
+"""memref and affine: transfers, which happen when they are waited for.
+
+In a kernel all threads of a block start a transfer and wait for it together: it is one
+transfer, which the first of them carries out, and the wait is a barrier.
+"""
 
 from __future__ import annotations
 
@@ -54,8 +58,22 @@ def _unravelled(position: int, shape: Sequence[int]) -> tuple[int, ...]:
     return (position, *reversed(index)) if shape else ()
 
 
+def _is_first(m: Machine, key: object) -> bool:
+    """Whether no other thread of the block has come to this transfer yet."""
+    if m.thread is None:
+        return True
+    own = m.thread.values[key] = m.thread.values.get(key, 0) + 1
+    if own <= m.thread.shared.get(key, 0):
+        return False
+    m.thread.shared[key] = own
+    return True
+
+
 def _start(m: Machine, op: Operation, *_: Any) -> None:
     source, target, tag = ends_of(op)
+    key = _key(m, tag)
+    if not _is_first(m, ("starts", key)):
+        return
     count, *stride = m.of(lengths_of(op))
     step, run = stride or (count, count)
     line = range(count)
@@ -68,7 +86,6 @@ def _start(m: Machine, op: Operation, *_: Any) -> None:
     def move() -> None:
         goal.memory[puts] = origin.memory[takes]
 
-    key = _key(m, tag)
     if key in m.shared.transfers:
         raise _unfinished(tag, "its tag is started again")
     m.shared.transfers[key] = count, move
@@ -76,9 +93,12 @@ def _start(m: Machine, op: Operation, *_: Any) -> None:
 
 def _wait(m: Machine, op: Operation, *_: Any) -> None:
     tag = tag_of(op)
-    under_way: tuple[int, Callable[[], None]] | None = m.shared.transfers.pop(
-        _key(m, tag), None
-    )
+    key = _key(m, tag)
+    if m.thread is not None:
+        m.thread.meet(op, None, of_warp=False)
+    if not _is_first(m, ("waits", key)):
+        return
+    under_way: tuple[int, Callable[[], None]] | None = m.shared.transfers.pop(key, None)
     (count,) = m.of(lengths_of(op))
     if under_way is None:
         raise _unfinished(tag, "its tag is waited for, not started")

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import combinations, pairwise
 from math import prod
 
 import numpy as np
 
 from gpucodegen import errors
 from gpucodegen.dialects.memref import DYNAMIC_MARK, Slice
+from gpucodegen.dialects.memref.layouts import strided_form
 from gpucodegen.interp.machine import Machine
 from gpucodegen.interp.memory.memref import filled_in
 from gpucodegen.interp.registry import Evaluate
@@ -82,10 +84,6 @@ def _subview(m: Machine, op: Operation, source: MemRef, *_: int) -> MemRef:
 
 def _gone(ty: Type, sizes: Numbers, steps: Sequence[int]) -> set[int]:
     """By the extents; where several fit, the strides of the type tell."""
-    from itertools import combinations
-
-    from gpucodegen.dialects.memref.layouts import strided_form
-
     assert isinstance(ty, MemRefType)
     form, count = strided_form(ty), len(sizes) - len(ty.shape)
     units = [d for d, n in enumerate(sizes) if n == 1]
@@ -152,6 +150,13 @@ def _collapse(_: Machine, op: Operation, source: MemRef) -> MemRef:
     groups = groups_of(op)
     strides: list[int] = []
     for group in groups:
+        of_group = [(source.shape[d], source.strided().strides[d]) for d in group]
+        several = [pair for pair in of_group if pair[0] != 1]
+        joins = all(s == m * t for (_, s), (m, t) in pairwise(several))
+        if not joins and all(source.shape):
+            raise errors.ShapesDisagree(
+                problem=f"'{op.name}' joins dimensions of strides {source.strides}"
+            )
         steps = [source.strided().strides[d] for d in group if source.shape[d] != 1]
         last = source.strides[group[-1]]
         strides.append(steps[-1] if steps else last)
@@ -198,7 +203,20 @@ def _cast(_: Machine, op: Operation, source: MemRef) -> MemRef:
     ty = op.results[0].type
     if isinstance(ty, MemRefType):
         check_shape(op, source.shape, ty.shape)
+        _check_strides(op, source, ty)
     return source
+
+
+def _check_strides(op: Operation, source: MemRef, ty: MemRefType) -> None:
+    """Strides are those of a type.  Raises ShapesDisagree."""
+    form = strided_form(replace(ty, shape=source.shape))
+    if source.box is not None or form is None or not all(source.shape):
+        return
+    rows = zip(source.shape, source.strides, form.strides, strict=True)
+    if any(n > 1 and want not in (None, have) for n, have, want in rows):
+        raise errors.ShapesDisagree(
+            problem=f"'{op.name}' casts strides {source.strides} to {form.strides}"
+        )
 
 
 def check_shape(

@@ -31,6 +31,16 @@ def _numpy(name: str) -> Callable[..., float]:
     return of
 
 
+def _power(x: float, y: float) -> float:
+    """C's ``pow``; NumPy takes the root for a single exponent of 0.5.
+
+    >>> _power(-0.0, 0.5), _power(-math.inf, 0.5)
+    (0.0, inf)
+    """
+    with np.errstate(all="ignore"):
+        return float(np.power(np.full(1, x, "f8"), np.full(1, y, "f8"))[0])
+
+
 def _rounded_away(x: float) -> float:
     """Halves away from zero."""
     if not math.isfinite(x) or abs(x) >= 2.0**52:
@@ -70,7 +80,6 @@ _NUMPY = {
     "log10": "log10",
     "log1p": "log1p",
     "log2": "log2",
-    "powf": "power",
     "roundeven": "rint",
     "sin": "sin",
     "sinh": "sinh",
@@ -85,7 +94,8 @@ FLOATS: dict[str, Callable[..., float]] = {
     "erfc": math.erfc,
     "round": _rounded_away,
     "rsqrt": _rsqrt,
-    "fpowi": _numpy("power"),
+    "fpowi": _power,
+    "powf": _power,
     "clampf": lambda x, low, high: max(low, min(high, x)) if x == x else x,  # noqa: PLR0124
 }
 

@@ -81,6 +81,13 @@ def _shift(method: str, *, arithmetic: bool = False) -> Build:
         fits = builder.icmp_unsigned("<", b, number(b.type, width))
         if arithmetic:
             return builder.ashr(a, builder.select(fits, b, number(b.type, width - 1)))
+        if width == 64 and not low.face.register_bytes:
+            # In two steps: of a select LLVM makes PTX's shift, which clamps the count,
+            # but reads the lower 32 bits of it only.
+            count = builder.select(fits, b, number(b.type, width))
+            half = builder.lshr(count, number(b.type, 1))
+            once = getattr(builder, method)(a, half)
+            return getattr(builder, method)(once, builder.sub(count, half))
         shifted = getattr(builder, method)(
             a, builder.select(fits, b, number(b.type, 0))
         )

@@ -16,17 +16,16 @@ from gpucodegen.passes.framework.builder import Builder
 
 def lower_bound(b: Builder, loop: affine.For) -> Value:
     """The greatest result of the lower map."""
-    return _extreme(b, "affine.max", loop.lower_map, loop.lower_operands)
+    return extreme(b, "affine.max", loop.lower_map, loop.lower_operands)
 
 
 def upper_bound(b: Builder, loop: affine.For) -> Value:
     """The least result of the upper map."""
-    return _extreme(b, "affine.min", loop.upper_map, loop.upper_operands)
+    return extreme(b, "affine.min", loop.upper_map, loop.upper_operands)
 
 
-def _extreme(
-    b: Builder, name: str, map_: AffineMap, operands: Sequence[Value]
-) -> Value:
+def extreme(b: Builder, name: str, map_: AffineMap, operands: Sequence[Value]) -> Value:
+    """The results of a map, combined by ``affine.min`` or ``affine.max``."""
     match map_.results:
         case (Const(number),):
             return b.constant(number, INDEX)
@@ -55,7 +54,7 @@ def _holds(b: Builder, view: affine.If, constraint: Constraint) -> Value:
     """``expr == 0`` or ``expr >= 0``."""
     whole = view.set
     map_ = AffineMap(whole.num_dims, whole.num_syms, (constraint.expr,))
-    value = _extreme(b, "affine.apply", map_, view.operands)
+    value = extreme(b, "affine.apply", map_, view.operands)
     predicate = "eq" if constraint.equality else "sge"
     return compare(b, predicate, value, b.constant(0, INDEX))
 

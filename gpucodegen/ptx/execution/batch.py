@@ -31,10 +31,6 @@ from gpucodegen.ptx.translation.program import merge
 from gpucodegen.ptx.translation.special import CLOCKS, SPECIAL
 from gpucodegen.ptx.types import Array, Chosen, Mask, Value
 
-ENDLESS = 10**8
-"""How often a basic block may run before it counts as an endless loop."""
-
-
 IMPATIENT = 16
 """Reads of what nobody changes, after which lanes take turns."""
 
@@ -101,8 +97,8 @@ class Batch(BatchLanes):
     def run(self) -> None:
         """Run all lanes to their end."""
         registers = self.registers
-        groups, visits = self.groups, [0] * self.groups.end
-        patience = self.launch.patience
+        groups, visits = self.groups, 0
+        patience, limit = self.launch.patience, self.launch.steps
         while groups.at:
             if patience == 0 and self.counters is not None:
                 self.counters.is_cut = True
@@ -114,8 +110,8 @@ class Batch(BatchLanes):
             else:
                 number = groups.next(self.accesses.polls > IMPATIENT)
             mask = groups.take(number)
-            visits[number] += 1
-            if visits[number] > ENDLESS:
+            visits += 1
+            if visits > limit > 0:
                 self._endless(number, mask)
             self._visit(number, mask, registers)
         self.barriers.check_end()
@@ -214,7 +210,8 @@ class Batch(BatchLanes):
             self.groups.join(block, None if lanes.all() else lanes)
 
     def _endless(self, number: int, mask: Mask) -> NoReturn:
-        text = f"this place was reached {ENDLESS} times: an endless loop?"
+        steps = self.launch.steps
+        text = f"thread blocks have not ended after {steps} steps: an endless loop?"
         index = self.launch.program.ranges[number][0]
         self.fault(faults.ENDLESS_LOOP, text, index, _first(mask))
 

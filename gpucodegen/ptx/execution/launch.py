@@ -11,6 +11,8 @@ from gpucodegen.ptx.parsing.entries import Entry
 from gpucodegen.ptx.translation.program import EntryProgram
 
 Extents = tuple[int, int, int]
+STEPS = 10**7
+"""Steps that thread blocks may take; one takes some microseconds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +34,8 @@ class Launch:
     cluster: Extents = (1, 1, 1)
     patience: int = -1
     """Visits to basic blocks after which measured thread blocks end; -1: none."""
+    steps: int = STEPS
+    """Visits to basic blocks in which thread blocks side by side must end; 0: any."""
     trace: bool = False
     """Whether marks tell who touched global memory also where nothing can race."""
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Sequence
+from functools import partial
 from types import ModuleType
 from typing import Any
 
@@ -17,13 +18,12 @@ from gpucodegen.python.translation.context import Bound, Context, Rule, frozen, 
 from gpucodegen.python.translation.operators import (
     HINT,
     combined,
-    elementwise,
     truth,
 )
 from gpucodegen.python.values.arrays import Array, Lazy, View, lazy
 from gpucodegen.python.values.elementwise import apply
 from gpucodegen.python.values.scalars import Scalar, chosen, convert, known
-from gpucodegen.python.values.types import joined
+from gpucodegen.python.values.types import Kind, category, joined
 
 
 def evaluate(c: Context, node: ast.expr) -> Bound:
@@ -84,46 +84,79 @@ def _binary(c: Context, node: ast.BinOp) -> Bound:
 
 
 def _unary(c: Context, node: ast.UnaryOp) -> Bound:
-    value = evaluate(c, node.operand)
     if isinstance(node.op, ast.Not):
-        return apply(c.b, np.logical_not, [truth(c, node.operand, value)])
-    return combined(c, node, node.op, [value])
+        return apply(c.b, np.logical_not, [condition(c, node.operand)])
+    return combined(c, node, node.op, [evaluate(c, node.operand)])
+
+
+def condition(c: Context, node: ast.expr) -> Scalar:
+    """Whether an expression is true; of ``and`` and ``or``, each operand is asked."""
+    if isinstance(node, ast.BoolOp):
+        makers = [partial(condition, c, operand) for operand in node.values]
+        return _joined(c, node, isinstance(node.op, ast.And), makers)
+    return truth(c, node, evaluate(c, node))
 
 
 def _compare(c: Context, node: ast.Compare) -> Bound:
-    values = [evaluate(c, node.left), *(evaluate(c, e) for e in node.comparators)]
-    c.at(node)
-    found: Bound = None
-    for op, left, right in zip(node.ops, values, values[1:], strict=False):
-        made = combined(c, node, op, [left, right])
-        both = [found, made]
-        found = (
-            made
-            if found is None
-            else elementwise(c, node, np.logical_and, both, "a chained comparison")
-        )
-    return found
+    """``a < b < c`` is ``a < b and b < c``, with ``b`` evaluated once."""
+    left = evaluate(c, node.left)
+    if len(node.ops) == 1:
+        right = evaluate(c, node.comparators[0])
+        c.at(node)
+        return combined(c, node, node.ops[0], [left, right])
+    values = [left]
+
+    def compared(number: int) -> Bound:
+        values.append(evaluate(c, node.comparators[number]))
+        c.at(node)
+        return combined(c, node, node.ops[number], values[number : number + 2])
+
+    makers = [partial(compared, number) for number in range(len(node.ops))]
+    return _joined(c, node, True, makers)
 
 
 def _logical(c: Context, node: ast.BoolOp) -> Bound:
-    """Operands on the right are only evaluated if they decide, where that can show."""
-    is_and = isinstance(node.op, ast.And)
-    found = truth(c, node.values[0], evaluate(c, node.values[0]))
-    for operand in node.values[1:]:
-        if found.value is None:
-            if found.constant is not is_and:
-                return found
-            found = truth(c, operand, evaluate(c, operand))
-            continue
-        with c.block() as inner:
-            other = truth(c, operand, evaluate(c, operand))
-            value = other.ssa(inner)
-        with c.block() as skipped:
-            same = known(not is_and).ssa(skipped)
-        arms = (inner, value), (skipped, same)
-        first, second = arms if is_and else arms[::-1]
-        found = Scalar(bool, _either(c, found, first, second))
-    return found
+    """``and`` and ``or`` are one of their operands."""
+    makers = [partial(evaluate, c, operand) for operand in node.values]
+    return _joined(c, node, isinstance(node.op, ast.And), makers)
+
+
+def _joined(
+    c: Context, node: ast.expr, is_and: bool, makers: Sequence[Callable[[], Bound]]
+) -> Any:
+    """The last of the operands that is evaluated.
+
+    An operand on the right is only evaluated if those before do not decide, where
+    that can show.
+    """
+    found = makers[0]()
+    if len(makers) == 1:
+        return found
+    test = truth(c, node, found)
+    if test.value is None and test.constant is not is_and:
+        return found
+    if test.value is None:
+        return _joined(c, node, is_and, makers[1:])
+    with c.block() as inner:
+        other = _joined(c, node, is_and, makers[1:])
+    kind = _common(c, node, [found, other])
+    with c.block() as skipped:
+        same = known(not is_and) if category(kind) == "b" else found
+        value = convert(skipped, same, kind).ssa(skipped)
+    arms = (inner, convert(inner, other, kind).ssa(inner)), (skipped, value)
+    first, second = arms if is_and else arms[::-1]
+    return Scalar(kind, _either(c, test, first, second))
+
+
+def _common(c: Context, node: ast.expr, values: list[Any]) -> Kind:
+    """The kind of either of two numbers."""
+    if not all(isinstance(v, Scalar) for v in values):
+        raise c.wrong(node, "a conditional expression", [*values], "Use numbers")
+    try:
+        return joined(values[0].kind, values[1].kind)
+    except TypeError:
+        hint = "Convert both to one type"
+        raise c.wrong(node, "a conditional expression", [*values], hint) from None
 
 
 Arm = tuple[OperationList, Any]
@@ -178,7 +211,7 @@ def _divides(name: str) -> bool:
 
 
 def _conditional(c: Context, node: ast.IfExp) -> Bound:
-    test = truth(c, node.test, evaluate(c, node.test))
+    test = condition(c, node.test)
     if test.value is None:
         return evaluate(c, node.body if test.constant else node.orelse)
     arms: list[tuple[OperationList, Scalar]] = []
@@ -186,12 +219,7 @@ def _conditional(c: Context, node: ast.IfExp) -> Bound:
         with c.block() as inner:
             arms.append((inner, scalar(c, part, "a conditional expression")))
     c.at(node)
-    values = [value for _, value in arms]
-    try:
-        kind = joined(values[0].kind, values[1].kind)
-    except TypeError:
-        hint = "Convert both to one type"
-        raise c.wrong(node, "a conditional expression", values, hint) from None
+    kind = _common(c, node, [value for _, value in arms])
     made = [(ops, convert(ops, value, kind).ssa(ops)) for ops, value in arms]
     return Scalar(kind, _either(c, test, made[0], made[1]))
 

@@ -27,8 +27,22 @@ from gpucodegen.python.values.arrays import (
 )
 from gpucodegen.python.values.elementwise import apply
 from gpucodegen.python.values.reductions import Reduction
-from gpucodegen.python.values.scalars import Scalar, chosen, compared, convert, known
-from gpucodegen.python.values.types import Kind, category, joined
+from gpucodegen.python.values.scalars import (
+    NoRow,
+    Scalar,
+    chosen,
+    compared,
+    convert,
+    known,
+)
+from gpucodegen.python.values.types import (
+    Kind,
+    category,
+    dtype_of,
+    is_python,
+    joined,
+    resolved,
+)
 
 Rule = Callable[..., Bound]
 
@@ -48,12 +62,40 @@ def of_numbers(
         raise c.refuse(node, f"these arguments of {name}", hint)
     if not all(isinstance(v, Scalar | View | Lazy) for v in arguments):
         raise c.wrong(node, name, arguments, "Use numbers and arrays")
-    made = elementwise(c, node, ufunc, arguments, name)
-    if not isinstance(out, View):
+    made = elementwise(c, node, ufunc, _of_numpy(c, arguments), name)
+    if isinstance(made, Scalar):
+        made = convert(c.b, made, dtype_of(made.kind))
+    if out is None:
         return made
+    if not isinstance(out, View):
+        raise c.wrong(node, "out=", [out], "Pass an array that is in memory")
+    in_place(c, node, out, made)
     with c.operands(node, name, [out, made]):
         assign(c.b, made, out)
     return out
+
+
+def _of_numpy(c: Context, values: list[Any]) -> list[Any]:
+    """Operands as NumPy's functions take them: bools of Python among them are NumPy's.
+
+    Integers and floats of Python alone stay as they are, which computes the same.
+    """
+    return [
+        convert(c.b, v, dtype_of(v.kind))
+        if isinstance(v, Scalar) and category(v.kind) == "b"
+        else v
+        for v in values
+    ]
+
+
+def in_place(c: Context, node: ast.AST, old: Bound, made: Bound) -> None:
+    """An array keeps its dtype: NumPy refuses to change the kind of number."""
+    if not isinstance(old, View):
+        return
+    kind = made.dtype if isinstance(made, View | Lazy) else dtype_of(made.kind)
+    if not np.can_cast(kind, old.dtype, "same_kind"):
+        hint = f"Convert it with .astype(numpy.{old.dtype.name})"
+        raise c.wrong(node, "an update in place", [old, made], hint)
 
 
 # -- numbers ---------------------------------------------------------------------------
@@ -66,6 +108,9 @@ def converted(c: Context, node: ast.Call, kind: Kind, arguments: list[Bound]) ->
     value = arguments[0]
     if isinstance(value, Scalar):
         return convert(c.b, value, kind)
+    if is_python(kind):
+        hint = f"Use .astype({kind.__name__}) of the array"
+        raise c.wrong(node, f"`{kind.__name__}`", [value], hint)
     return cast(value, kind)
 
 
@@ -121,17 +166,27 @@ def _smallest(ufunc: np.ufunc, predicate: str) -> Rule:
         return found
 
     def pair(c: Context, one: Scalar, other: Scalar) -> Scalar:
-        kind = joined(one.kind, other.kind)
+        kind = _common(one.kind, other.kind)
         if category(kind) != "f":
-            return apply(c.b, ufunc, [one, other])
+            return convert(c.b, apply(c.b, ufunc, [one, other]), kind)
         x, y = (convert(c.b, v, kind).ssa(c.b) for v in (one, other))
         return Scalar(kind, chosen(c.b, compared(c.b, predicate, y, x), y, x))
 
     return rule
 
 
+def _common(one: Kind, other: Kind) -> Kind:
+    """The kind that either number of a choice gets.  Raises NoRow."""
+    try:
+        return joined(one, other)
+    except TypeError:
+        raise NoRow from None
+
+
 def _absolute(c: Context, node: ast.Call, value: Bound) -> Bound:
-    return of_numbers(c, node, np.absolute, [value], {})
+    if not isinstance(value, Scalar | View | Lazy):
+        raise c.wrong(node, "`abs`", [value], "Use numbers and arrays")
+    return elementwise(c, node, np.absolute, [value], "`abs`")
 
 
 def _length(c: Context, node: ast.AST, value: Bound) -> Bound:
@@ -280,7 +335,11 @@ def _where(c: Context, node: ast.AST, test: Bound, yes: Bound, no: Bound) -> Bou
     if not all(isinstance(v, Scalar | View | Lazy) for v in values):
         raise c.wrong(node, "`where`", values, "Use numbers and arrays")
     extents, arrays = broadcast([lazy(v) for v in values])
-    kind = joined(arrays[1].kind, arrays[2].kind)
+    kinds = [arrays[1].kind, arrays[2].kind]
+    if {category(k) for k in kinds} == {"b"}:
+        kind = np.dtype(bool)
+    else:  # NumPy's type of a sum is that of the choice, but for bools
+        kind = dtype_of(resolved(np.add, kinds)[1])
 
     def body(b: Any, parts: Sequence[Scalar]) -> Scalar:
         where = convert(b, parts[0], bool).ssa(b)

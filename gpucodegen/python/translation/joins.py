@@ -8,10 +8,12 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from gpucodegen import errors
+from gpucodegen.ir.attributes import StridedLayoutAttr
 from gpucodegen.ir.operation import Value
-from gpucodegen.ir.types import INDEX, Type
+from gpucodegen.ir.types import INDEX, MemRefType, Type
 from gpucodegen.passes.framework.operation_list import OperationList
 from gpucodegen.python.translation.context import Bound, Context, described, leaves
+from gpucodegen.python.translation.indexing import strides_of
 from gpucodegen.python.translation.ways import RESULT
 from gpucodegen.python.values.arrays import Lazy, View
 from gpucodegen.python.values.scalars import Scalar, convert, known, same
@@ -46,7 +48,10 @@ class NumberJoin:
 
 @dataclass(frozen=True)
 class ArrayJoin:
-    """Arrays of a memref type; ``agree``: their extents are the same values."""
+    """Arrays of a memref type; ``agree``: their extents are the same values.
+
+    An array of another layout is cast to the strided one that holds both.
+    """
 
     leaf: View
     agree: bool
@@ -56,9 +61,11 @@ class ArrayJoin:
         """What is passed on."""
         return self.leaf.type
 
-    def value(self, _: OperationList, leaf: Any) -> Any:
+    def value(self, b: OperationList, leaf: Any) -> Any:
         """An array as it is passed on."""
-        return leaf.memory
+        if leaf.type == self.leaf.type:
+            return leaf.memory
+        return b.add("memref.cast", (leaf.memory,), [self.leaf.type])[0]
 
     def restored(self, c: Context, values: Any) -> Bound:
         """The array on the other side; its extents are asked for where they differ."""
@@ -71,11 +78,41 @@ class ArrayJoin:
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, ArrayJoin):
             return False
-        mine, theirs = ((j.leaf.roots, j.leaf.apart, j.agree) for j in (self, other))
+        mine, theirs = (
+            (j.leaf.type, j.leaf.roots, j.leaf.apart, j.agree) for j in (self, other)
+        )
         return mine == theirs
 
     def __hash__(self) -> int:
         return hash(self.leaf.roots)
+
+
+def common_type(one: MemRefType, other: MemRefType) -> MemRefType | None:
+    """The memref type to which both cast; None if there is none.
+
+    Extents, strides and offsets that differ are open.
+    """
+    if one == other:
+        return one
+    if one.element != other.element or len(one.shape) != len(other.shape):
+        return None
+
+    def open_(x: int | None, y: int | None) -> int | None:
+        return x if x == y else None
+
+    shape = tuple(map(open_, one.shape, other.shape))
+    (strides, offset), (others, start) = map(strides_of, (one, other))
+    if one.layout is None and other.layout is None:
+        return replace(one, shape=shape)
+    layout = StridedLayoutAttr(tuple(map(open_, strides, others)), open_(offset, start))
+    return replace(one, shape=shape, layout=layout)
+
+
+def narrowed(join: Join, before: Join) -> Join:
+    """A join of arrays that agrees upon extents only if it did ``before``."""
+    if isinstance(join, ArrayJoin) and isinstance(before, ArrayJoin):
+        return replace(join, agree=join.agree and before.agree)
+    return join
 
 
 @dataclass(frozen=True)
@@ -108,10 +145,13 @@ def joined_leaves(one: Bound, other: Bound) -> Join | None:
     if isinstance(one, View) and isinstance(other, View):
         if one.memory is other.memory:
             return ArrayJoin(one, agree=True)
-        if one.type != other.type or one.dtype != other.dtype:
+        ty = common_type(one.type, other.type)
+        if ty is None or one.dtype != other.dtype:
             return None
+        memory = one.memory if one.type == ty else one.memory.renewed(ty)
+        apart = one.apart if one.apart == other.apart else None
         return ArrayJoin(
-            replace(one, roots=one.roots | other.roots),
+            replace(one, memory=memory, roots=one.roots | other.roots, apart=apart),
             same(one.extents, other.extents),
         )
     if isinstance(one, Scalar | View | Lazy) or one is not other:

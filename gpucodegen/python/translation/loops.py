@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import combinations, count
 from typing import Any, Protocol
@@ -11,11 +11,11 @@ from typing import Any, Protocol
 from gpucodegen import errors
 from gpucodegen.ir.operation import Value, single_block
 from gpucodegen.ir.types import INDEX, MemRefType
+from gpucodegen.passes.framework.operation_list import OperationList
 from gpucodegen.python.translation.context import Bound, Context, leaves, rebuilt
-from gpucodegen.python.translation.expressions import evaluate
-from gpucodegen.python.translation.joins import Carried, join
+from gpucodegen.python.translation.expressions import condition, evaluate
+from gpucodegen.python.translation.joins import Carried, join, narrowed
 from gpucodegen.python.translation.liveness import Liveness, assigned
-from gpucodegen.python.translation.operators import truth
 from gpucodegen.python.translation.ways import range_of
 from gpucodegen.python.values.arrays import View, may_share
 from gpucodegen.python.values.scalars import Scalar, convert, integers, known
@@ -49,12 +49,15 @@ def loop(s: Statements, node: ast.For) -> None:
     target = node.target.id if isinstance(node.target, ast.Name) else "i"
     counted = step.value is not None or step.constant < 0
     bounds = (start, stop, step)
+    if step.value is not None:
+        _refuse_zero(s, step)
     if counted:
         bounds = known(0), _trips(s, start, stop, step), known(1)
     operands = [bound.ssa(c.b) for bound in bounds]
 
     def head(iv: Value) -> None:
-        position = Scalar(int, iv)
+        is_natural = start.value is None and start.constant >= 0
+        position = Scalar(int, iv, is_natural=is_natural and not counted)
         if counted:
             passed = integers(c.b, "mul", position, step)
             position = integers(c.b, "add", start, passed)
@@ -70,7 +73,9 @@ def loop(s: Statements, node: ast.For) -> None:
         return inner, iv, after
 
     own = _carried(s, node, skip=target)
+    numbers = rounds(c, node)
     while True:
+        next(numbers)
         saved = dict(c.variables)
         arguments = [Value(ty, n.name, c.b.location) for n in own for ty in n.types]
         inner, iv, after = body(arguments, own)
@@ -87,6 +92,17 @@ def loop(s: Statements, node: ast.For) -> None:
         "scf.for", (*operands, *first), [v.type for v in arguments], {}, [region]
     )
     _left(s, node, own, results)
+
+
+def _refuse_zero(s: Statements, step: Scalar) -> None:
+    """An empty loop whose step is 0 where the range's is, and else 1."""
+    b = s.c.b
+    zero, one = (known(n).ssa(b) for n in (0, 1))
+    least = b.add("arith.minui", (step.ssa(b), one), [INDEX])
+    body = OperationList(b.location)
+    body.add("scf.yield")
+    region = single_block(body.operations, (Value(INDEX, "i", b.location),))
+    b.add("scf.for", (zero, one, *least), (), {}, [region])
 
 
 def _whole(s: Statements, node: ast.expr) -> Scalar:
@@ -113,12 +129,14 @@ def repeat(s: Statements, node: ast.While) -> None:
     """``scf.while``."""
     c = s.c
     own = _carried(s, node)
+    numbers = rounds(c, node)
     while True:
+        next(numbers)
         saved = dict(c.variables)
         asked = [Value(ty, n.name, c.b.location) for n in own for ty in n.types]
         with c.block() as test:
             _received(s, own, asked)
-            condition = truth(c, node.test, evaluate(c, node.test)).ssa(test)
+            holds = condition(c, node.test).ssa(test)
         c.variables = dict(saved)
         inside = [v.renewed() for v in asked]
         with c.block() as inner:
@@ -131,7 +149,7 @@ def repeat(s: Statements, node: ast.While) -> None:
             break
         own = wider
     c.at(node)
-    test.add("scf.condition", (condition, *asked))
+    test.add("scf.condition", (holds, *asked))
     inner.add("scf.yield", [v for n in own for v in n.passed(inner, after[n.name])])
     first = [v for n in own for v in n.passed(c.b, c.variables[n.name])]
     regions = [
@@ -140,6 +158,22 @@ def repeat(s: Statements, node: ast.While) -> None:
     ]
     results = c.b.add("scf.while", first, [v.type for v in asked], {}, regions)
     _left(s, node, own, results)
+
+
+ROUNDS = 100
+"""Translations of one body until its variables have their types."""
+
+
+def rounds(c: Context, node: ast.AST) -> Iterator[int]:
+    """Numbers of translations of a loop's body.
+
+    `_widened` only ever makes a type wider, a set of roots larger or ``agree`` false,
+    and the roots come from a finite set, so the fixpoint is reached in few rounds.
+    Raises UnsupportedPython should it not be.
+    """
+    yield from range(ROUNDS)
+    hint = "Give each variable the type of its last value before the loop"
+    raise c.refuse(node, "a loop whose variables change in each iteration", hint)
 
 
 def _carried(s: Statements, node: ast.For | ast.While, skip: str = "") -> list[Carried]:
@@ -166,16 +200,18 @@ def _widened(
 
     Arrays that are only swapped stay apart from each other.
     """
+    outside = frozenset[object]().union(
+        *(view.roots for view in _views(s.c.variables.values()))
+    )
     made: list[Carried] = []
     for n in own:
         if after[n.name] is None:
             raise s.c.located(errors.UndefinedName, node, name=n.name)
         first = rebuilt(n.shape, iter([j.leaf for j in n.joins]))
-        made.append(replace(n, joins=join(s.c, node, n.name, [first, after[n.name]])))
-    before, views = (
-        [leaf for value in values for leaf in leaves(value) if isinstance(leaf, View)]
-        for values in ([n.shape for n in own], after.values())
-    )
+        handed_on = _of_earlier_iterations(after[n.name], node, outside)
+        joins = join(s.c, node, n.name, [first, handed_on])
+        made.append(replace(n, joins=[*map(narrowed, joins, n.joins)]))
+    before, views = (_views(v) for v in ([n.shape for n in own], after.values()))
     arrays = {v for v in inside if isinstance(v.type, MemRefType)}
     swapped = {v.memory for v in views} == arrays and not any(
         may_share(x, y) for x, y in combinations(before, 2)
@@ -184,6 +220,35 @@ def _widened(
         return made
     numbers = count()
     return [n.apart(node, numbers) for n in made]
+
+
+def _views(values: Iterable[Bound]) -> list[View]:
+    """The arrays among values and tuples of them."""
+    return [v for value in values for v in leaves(value) if isinstance(v, View)]
+
+
+def _of_earlier_iterations(
+    value: Bound, node: ast.AST, outside: frozenset[object]
+) -> Bound:
+    """A value at the end of an iteration as the next one receives it.
+
+    The buffers that the iteration allocated become one root for each place that
+    allocates: an array of an earlier iteration is no array of this one, and the roots
+    of all iterations are a finite set.
+    """
+
+    def renamed(leaf: Bound) -> Bound:
+        if not isinstance(leaf, View):
+            return leaf
+        roots = frozenset(
+            (node, root.location)
+            if isinstance(root, Value) and root not in outside
+            else root
+            for root in leaf.roots
+        )
+        return replace(leaf, roots=roots)
+
+    return rebuilt(value, map(renamed, leaves(value)))
 
 
 def _received(s: Statements, own: Sequence[Carried], values: Sequence[Value]) -> None:

@@ -10,9 +10,9 @@ import numpy as np
 
 from gpucodegen.python.translation.context import Bound, Context
 from gpucodegen.python.values import reductions
-from gpucodegen.python.values.arrays import Lazy, View, mapped
-from gpucodegen.python.values.elementwise import apply
-from gpucodegen.python.values.scalars import Scalar, convert
+from gpucodegen.python.values.arrays import Lazy, View, cast, mapped
+from gpucodegen.python.values.elementwise import apply, kinds_of
+from gpucodegen.python.values.scalars import Scalar, convert, known
 
 HINT = "Write it with loops, indices, arithmetic and functions of NumPy and math"
 
@@ -54,7 +54,10 @@ def combined(c: Context, node: ast.AST, op: ast.AST, values: Sequence[Bound]) ->
         raise c.refuse(node, what, HINT)
     if not all(isinstance(v, Scalar | View | Lazy) for v in given):
         raise c.wrong(node, what, given, "Use numbers and arrays")
-    return elementwise(c, node, OPERATORS[type(op)], given, what)
+    ufunc = OPERATORS[type(op)]
+    if ufunc is np.power:
+        ufunc, given = _power(c, given)
+    return elementwise(c, node, ufunc, given, what)
 
 
 def elementwise(
@@ -63,18 +66,31 @@ def elementwise(
     """A function of numbers, or of each element of arrays."""
     with c.operands(node, what, values):
         if all(isinstance(v, Scalar) for v in values):
-            return apply(c.b, ufunc, _power_operands(c, ufunc, values))
+            return apply(c.b, ufunc, values)
+        reductions.check_exponents(c.b, ufunc, values)
         return mapped(ufunc, values)
 
 
-def _power_operands(c: Context, ufunc: np.ufunc, values: list[Any]) -> list[Any]:
-    """An integer to a negative power is a float in Python."""
-    if ufunc is not np.power or any(v.kind is not int for v in values):
-        return values
-    exponent = values[1]
-    if exponent.value is None and exponent.constant < 0:
-        return [convert(c.b, v, float) for v in values]
-    return values
+def _power(c: Context, values: list[Any]) -> tuple[np.ufunc, list[Any]]:
+    """``**`` with a known exponent.
+
+    An integer of Python to a negative power is a float.  NumPy computes an array to the
+    power of 0.5 as a root, and bools to the power of 2 as squares, which are int8.
+    """
+    base, exponent = values
+    if not isinstance(exponent, Scalar) or exponent.value is not None:
+        return np.power, values
+    is_array = isinstance(base, View | Lazy)
+    if is_array and base.dtype.kind == "b" and exponent == known(2):
+        return np.square, [base]
+    if is_array and exponent.constant == 0.5:
+        kind = kinds_of(np.power, [base.dtype, exponent.kind])[1]
+        return np.sqrt, [cast(base, kind)]
+    kinds = [v.kind for v in values if isinstance(v, Scalar)]
+    is_integer = len(kinds) == 2 and all(k in (int, bool) for k in kinds)
+    if is_integer and exponent.constant < 0:
+        return np.power, [convert(c.b, v, float) for v in values]
+    return np.power, values
 
 
 def truth(c: Context, node: ast.AST, value: Bound) -> Scalar:

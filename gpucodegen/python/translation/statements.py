@@ -12,12 +12,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
 from gpucodegen import errors
 from gpucodegen.ir.operation import Region, single_block
 from gpucodegen.passes.framework.operation_list import OperationList
-from gpucodegen.python.translation import indexing, loops
+from gpucodegen.python.translation import functions, indexing, loops
 from gpucodegen.python.translation.context import (
     Bound,
     Context,
@@ -26,12 +24,12 @@ from gpucodegen.python.translation.context import (
     leaves,
     rebuilt,
 )
-from gpucodegen.python.translation.expressions import evaluate, is_harmless
+from gpucodegen.python.translation.expressions import condition, evaluate, is_harmless
 from gpucodegen.python.translation.joins import Joins, NumberJoin, join
 from gpucodegen.python.translation.liveness import Liveness, assigned
-from gpucodegen.python.translation.operators import combined, truth
+from gpucodegen.python.translation.operators import combined
 from gpucodegen.python.values.arrays import Lazy, View, assign, in_memory
-from gpucodegen.python.values.scalars import Scalar, convert
+from gpucodegen.python.values.scalars import OutOfRange, Scalar, convert
 from gpucodegen.python.values.types import (
     of_annotation,
 )
@@ -54,7 +52,16 @@ class Statements:
                 what = f"`{ast.unparse(node).splitlines()[0]:.60}`"
                 raise self.c.refuse(node, what, _HINTS.get(type(node), _HINT))
             self.c.at(node)
-            rule(self, node)
+            try:
+                rule(self, node)
+            except OutOfRange:
+                raise self.c.located(
+                    errors.WrongOperand,
+                    node,
+                    what="an integer type of NumPy",
+                    types="an integer that it does not hold",
+                    hint="Use a wider type, or convert the array with .astype",
+                ) from None
 
     # -- assignments -------------------------------------------------------------------
 
@@ -126,7 +133,7 @@ class Statements:
             c.at(node)
             old = indexing.read(c, array, where)
             made = combined(c, node, node.op, [old, value])
-            self.in_place(node, old, made)
+            functions.in_place(c, node, old, made)
             indexing.store(c, node, array, where, made)
             return
         if not isinstance(node.target, ast.Name):
@@ -136,19 +143,11 @@ class Statements:
         c.at(node)
         made = combined(c, node, node.op, [old, value])
         if isinstance(old, View):
-            self.in_place(node, old, made)
+            functions.in_place(c, node, old, made)
             with c.operands(node, "an assignment", [old, made]):
                 assign(c.b, made, old)
         else:
             c.variables[node.target.id] = self.kept(made)
-
-    def in_place(self, node: ast.AST, old: Bound, made: Bound) -> None:
-        """An array keeps its dtype: NumPy refuses to change the kind of number."""
-        if not isinstance(old, View) or not isinstance(made, View | Lazy):
-            return
-        if not np.can_cast(made.dtype, old.dtype, "same_kind"):
-            hint = f"Convert it with .astype(numpy.{old.dtype.name})"
-            raise self.c.wrong(node, "an update in place", [old, made], hint)
 
     def expression(self, node: ast.Expr) -> None:
         """A call, or a text."""
@@ -163,7 +162,7 @@ class Statements:
     def branch(self, node: ast.If) -> None:
         """``scf.if``; of a known condition, one arm."""
         c = self.c
-        test = truth(c, node.test, evaluate(c, node.test))
+        test = condition(c, node.test)
         if test.value is None:
             self.block(node.body if test.constant else node.orelse)
             return

@@ -191,7 +191,7 @@ def mapped(ufunc: np.ufunc, values: Sequence[Array | Scalar]) -> Lazy:
     _, kind = elementwise.kinds_of(ufunc, [a.kind for a in arrays])
 
     def combine(b: OperationList, parts: Sequence[Scalar]) -> Scalar:
-        return elementwise.apply(b, ufunc, parts)
+        return elementwise.apply(b, ufunc, parts, checked=True)
 
     return composed(kind, extents, arrays, combine)
 

@@ -24,7 +24,7 @@ from gpucodegen.python.values.arrays import (
     lazy,
 )
 from gpucodegen.python.values.scalars import Scalar, convert, known
-from gpucodegen.python.values.types import Kind, dtype_of
+from gpucodegen.python.values.types import Kind, category, dtype_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +83,26 @@ def reduced(
     whole = _told(b, whole, over)
     generic(b, whole.reads, target, [Dim(d) for d in kept], iterators, body)
     return target if kept else loaded(b, target)
+
+
+def check_exponents(
+    b: OperationList, ufunc: np.ufunc, values: Sequence[Array | Scalar]
+) -> None:
+    """End the call where arrays of integers get a negative power.
+
+    A check of the smallest exponent stands before the loops, which stay parallel.
+    """
+    kinds, _ = elementwise.kinds_of(ufunc, [lazy(v).kind for v in values])
+    if ufunc is not np.power or category(kinds[1]) != "i":
+        return
+    exponent = values[1]
+    if not isinstance(exponent, Scalar):
+        if category(lazy(exponent).kind) != "i":
+            return
+        found = reduced(b, SMALLEST, exponent, None)
+        assert isinstance(found, Scalar)
+        exponent = found
+    elementwise.refuse_negative(b, exponent)
 
 
 def _told(b: OperationList, array: Lazy, over: Sequence[int]) -> Lazy:

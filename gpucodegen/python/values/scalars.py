@@ -10,7 +10,7 @@ import numpy as np
 
 from gpucodegen.dialects import arith
 from gpucodegen.ir.operation import Value
-from gpucodegen.ir.types import I1, I64, INDEX, FloatType, Type
+from gpucodegen.ir.types import I1, I32, I64, INDEX, FloatType, Type
 from gpucodegen.passes.framework.operation_list import OperationList
 from gpucodegen.python.values.types import (
     Kind,
@@ -29,6 +29,8 @@ class Scalar:
     kind: Kind
     value: Value | None = None
     constant: Any = None
+    is_natural: bool = False
+    """Whether a computed integer is certainly zero or more."""
 
     def ssa(self, b: OperationList) -> Value:
         """Its value; a known number becomes ``arith.constant``."""
@@ -56,8 +58,30 @@ def known(value: Any) -> Scalar:
     return Scalar(type(value), constant=value)
 
 
+class NoRow(TypeError):
+    """A function that takes no numbers of these kinds."""
+
+
+class OutOfRange(NoRow):
+    """An integer of Python that a type of NumPy does not hold: NumPy refuses it."""
+
+
+def fits(number: int, kind: Kind) -> bool:
+    """Whether a type of NumPy holds an integer.
+
+    >>> fits(255, np.dtype("u1")), fits(-1, np.dtype("u1")), fits(300, np.dtype("f2"))
+    (True, False, True)
+    """
+    if is_python(kind) or kind.kind not in "iu":
+        return True
+    limits = np.iinfo(kind)
+    return bool(limits.min <= number <= limits.max)
+
+
 def convert(b: OperationList, scalar: Scalar, kind: Kind) -> Scalar:
     """The same number as another kind, as NumPy's ``astype`` makes it.
+
+    Raises OutOfRange where an integer of Python is known and does not fit.
 
     >>> b = OperationList()
     >>> print(convert(b, known(2), float).constant)
@@ -66,6 +90,8 @@ def convert(b: OperationList, scalar: Scalar, kind: Kind) -> Scalar:
     if equal(scalar.kind, kind):
         return scalar
     if scalar.value is None:
+        if scalar.kind is int and not fits(scalar.constant, kind):
+            raise OutOfRange
         return Scalar(kind, constant=_constant(scalar.constant, kind))
     before, after = category(scalar.kind), category(kind)
     value, source = scalar.value, scalar.value.type
@@ -77,10 +103,7 @@ def convert(b: OperationList, scalar: Scalar, kind: Kind) -> Scalar:
     if "f" not in before + after:
         return Scalar(kind, _as_integer(b, value, target, before))
     if before == "f" and after != "f":
-        inner = I64 if target == INDEX else target
-        name = "arith.fptoui" if after == "u" else "arith.fptosi"
-        (value,) = b.add(name, (value,), [inner])
-        return Scalar(kind, _as_integer(b, value, target, after))
+        return Scalar(kind, _truncated(b, value, target, after))
     if before == "f":
         return Scalar(kind, _as_float(b, value, target))
     if source == INDEX:
@@ -107,6 +130,23 @@ def _as_integer(b: OperationList, value: Value, target: Type, before: str) -> Va
         widths = [getattr(ty, "width", 64) for ty in (source, target)]
         name = f"arith.ext{sign}i" if widths[0] < widths[1] else "arith.trunci"
     return b.add(name, (value,), [target])[0]
+
+
+def _truncated(b: OperationList, value: Value, target: Type, after: str) -> Value:
+    """A float as an integer, where it does not fit as NumPy's machine code does it.
+
+    Narrow integers are the lowest bits of 32, and those without a sign of 64, so that
+    negative numbers wrap around.
+    """
+    width = getattr(target, "width", 64)
+    if after == "i" or width < 64:
+        inner = I32 if width < 32 or (width == 32 and after == "i") else I64
+        (whole,) = b.add("arith.fptosi", (value,), [inner])
+        return _as_integer(b, whole, target, "i")
+    (signed,) = b.add("arith.fptosi", (value,), [I64])
+    (unsigned,) = b.add("arith.fptoui", (value,), [I64])
+    is_negative = compared(b, "olt", value, b.constant(0, value.type))
+    return chosen(b, is_negative, signed, unsigned)
 
 
 def _as_float(b: OperationList, value: Value, target: Type) -> Value:

@@ -1,8 +1,9 @@
 """Types of the subset, and what NumPy makes of two of them.
 
 A number has a *kind*: ``bool``, ``int`` and ``float`` are Python's, which take part in
-arithmetic with NumPy's as NumPy says of Python's numbers (NEP 50); every other kind
-is a ``numpy.dtype``.  Results have the type that NumPy itself names for its function.
+arithmetic with NumPy's as NumPy says of Python's numbers (NEP 50); `Truth` is a bool
+of Python or of NumPy, which only a call decides; every other kind is a ``numpy.dtype``.
+Results have the type that NumPy itself names for its function.
 """
 
 from __future__ import annotations
@@ -31,9 +32,24 @@ from gpucodegen.ir.types import (
 )
 
 Kind = Any
-"""``bool``, ``int``, ``float`` or a ``numpy.dtype``."""
+"""``bool``, ``int``, ``float``, `Truth` or a ``numpy.dtype``."""
 
-PYTHON: dict[Kind, Type] = {bool: I1, int: INDEX, float: F64}
+
+class Truth:
+    """The kind of a bool that is Python's on one path and NumPy's on another.
+
+    Operators that differ between the two (``~``, ``+``) do not take it.
+
+    >>> Truth(1), joined(bool, np.dtype(bool)) is Truth
+    (True, True)
+    """
+
+    def __new__(cls, number: object) -> Any:
+        """The number as a bool of Python, as the other kinds convert it."""
+        return bool(number)
+
+
+PYTHON: dict[Kind, Type] = {bool: I1, int: INDEX, float: F64, Truth: I1}
 NUMPY: dict[str, Type] = {
     "bool": I1,
     **{f"{u}int8": I8 for u in ("", "u")},
@@ -82,7 +98,8 @@ def category(kind: Kind) -> str:
     >>> category(int), category(np.dtype("u1")), category(np.dtype("f4"))
     ('i', 'u', 'f')
     """
-    return {bool: "b", int: "i", float: "f"}[kind] if is_python(kind) else kind.kind
+    names = {bool: "b", Truth: "b", int: "i", float: "f"}
+    return names[kind] if is_python(kind) else kind.kind
 
 
 def dtype_of(kind: Kind) -> np.dtype[Any]:
@@ -91,11 +108,13 @@ def dtype_of(kind: Kind) -> np.dtype[Any]:
     >>> dtype_of(int)
     dtype('int64')
     """
-    return np.dtype(kind)
+    return np.dtype(bool if kind is Truth else kind)
 
 
 def described(kind: Kind) -> str:
     """A kind in words of Python."""
+    if kind is Truth:
+        return "a bool of Python or NumPy"
     return kind.__name__ if is_python(kind) else f"numpy.{kind.name}"
 
 
@@ -108,14 +127,12 @@ def resolved(ufunc: np.ufunc, kinds: Sequence[Kind]) -> tuple[list[Kind], Kind]:
     ([<class 'float'>, <class 'float'>], <class 'float'>)
     """
     all_python = all(map(is_python, kinds))
-    asked = [np.dtype(k) if all_python or k is bool else k for k in kinds]
+    asked = [dtype_of(k) if all_python or k in (bool, Truth) else k for k in kinds]
     *operands, result = ufunc.resolve_dtypes((*asked, None))
-    if len({*operands}) > 1:  # comparisons of int64 with uint64
-        operands = [np.result_type(*operands)] * len(operands)
     if all_python:
-        names = {"b": bool, "i": int, "f": float}
+        names = {"b": Truth if Truth in kinds else bool, "i": int, "f": float}
         return [names[d.kind] for d in operands], names[result.kind]
-    return operands, bool if result == np.dtype(bool) else result
+    return operands, result
 
 
 def joined(one: Kind, other: Kind) -> Kind:
@@ -126,7 +143,10 @@ def joined(one: Kind, other: Kind) -> Kind:
     """
     if equal(one, other):
         return one
-    if one is bool or other is bool:
+    truths = [category(kind) == "b" for kind in (one, other)]
+    if all(truths):
+        return Truth
+    if any(truths):
         raise TypeError
     return resolved(np.add, [one, other])[1]
 

@@ -25,6 +25,7 @@ from gpucodegen.report.gpu.machine_code import machine_code_of
 from gpucodegen.report.gpu.measuring import Enough, MeasuringDevice
 from gpucodegen.report.gpu.model import FunctionReport, TransferRow, as_json
 from gpucodegen.report.sizes import Sizes, make_sizes
+from gpucodegen.runtime.cuda.compilation import capability as capability_of
 from gpucodegen.runtime.cuda.compilation import has_assembler
 from gpucodegen.runtime.cuda.tools import tool
 from gpucodegen.tiling.machine.gpu.devices import (
@@ -144,17 +145,6 @@ def report_module(
         )
     tools = has_assembler(), has_assembler() and bool(tool("nvdisasm"))
     return GpuReport(arch, chosen, tools, tuple(functions), module, source, refused)
-
-
-def capability_of(arch: str) -> Any:
-    """An architecture as compilers take it.
-
-    >>> capability_of("sm_90a"), capability_of("sm_120")
-    ((9, 0, 'a'), (12, 0))
-    """
-    digits = arch.removeprefix("sm_").removesuffix("a")
-    suffix = ("a",) if arch.endswith("a") else ()
-    return (int(digits[:-1]), int(digits[-1]), *suffix)
 
 
 def device_of(arch: str, name: str = "") -> GpuDevice:

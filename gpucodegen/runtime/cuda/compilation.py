@@ -11,6 +11,7 @@ import struct
 from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import version
+from typing import Any
 
 from gpucodegen import errors
 from gpucodegen.debugging.levels import tell
@@ -19,7 +20,7 @@ from gpucodegen.runtime.cuda import tools
 from gpucodegen.runtime.host import modules
 from gpucodegen.runtime.host.spec import KernelSpec
 from gpucodegen.runtime.storage.cache import Store, digest, package_digest
-from gpucodegen.tiling.machine.gpu.devices import most_shared
+from gpucodegen.tiling.machine.gpu.devices import capability_of, most_shared
 from gpucodegen.tiling.machine.gpu.limits import STATIC_SHARED
 
 CUBINS = Store("cuda")
@@ -28,11 +29,32 @@ PTX = Store("ptx")
 Capability = tuple[int, ...] | tuple[int, int, str]
 
 
-def compile_ptx(spec: KernelSpec, cc: Capability = (9, 0)) -> str:
+DEFAULT: Capability = (9, 0)
+"""The compute capability of PTX for which no architecture is stated."""
+
+
+def stated_capability(spec: KernelSpec) -> Capability:
+    """That of the architecture which the program was compiled for, or the default."""
+    return capability(spec.arch) if spec.arch else DEFAULT
+
+
+def capability(arch: str) -> Any:
+    """An architecture as compilers take it.
+
+    >>> capability("sm_90a"), capability("sm_120")
+    ((9, 0, 'a'), (12, 0))
+    """
+    own = ("a",) if arch.endswith("a") else ()
+    return (*capability_of(arch), *own)
+
+
+def compile_ptx(spec: KernelSpec, cc: Capability | None = None) -> str:
     """The PTX of a kernel with its own name as entry, or what the disk has of it.
 
-    ``cc`` is (major, minor) or (9, 0, "a") for an architecture's own features.
+    ``cc`` is (major, minor) or (9, 0, "a") for an architecture's own features; default:
+    that of `stated_capability`.
     """
+    cc = stated_capability(spec) if cc is None else cc
     cc = _own(spec, cc)
     limit = most_shared(cc[:2]) if spec.dynamic_shared else STATIC_SHARED
     if spec.shared_bytes > limit:
@@ -129,9 +151,9 @@ RECORDS = 2
 """The form of the records: entries of another one are not read."""
 
 
-def compile_cubin(spec: KernelSpec, cc: Capability = (9, 0)) -> Cubin:
+def compile_cubin(spec: KernelSpec, cc: Capability | None = None) -> Cubin:
     """The machine code of a kernel, or what the disk cache has of it; needs no GPU."""
-    cc = _own(spec, cc)
+    cc = _own(spec, stated_capability(spec) if cc is None else cc)
     key = _key(spec, cc)
     stored = CUBINS.get(key)
     if stored is not None:
@@ -149,6 +171,11 @@ def architecture(cc: Capability) -> str:
     'sm_90a'
     """
     return "sm_" + "".join(map(str, cc))
+
+
+def architecture_of(spec: KernelSpec) -> str:
+    """The architecture that a kernel's PTX names where no device is known."""
+    return architecture(_own(spec, stated_capability(spec)))
 
 
 def has_assembler() -> bool:

@@ -10,7 +10,11 @@ from typing import Any
 
 from gpucodegen import errors
 from gpucodegen.intrinsics.framework.counting import MOST_THREADS
-from gpucodegen.runtime.cuda.compilation import compile_ptx
+from gpucodegen.runtime.cuda.compilation import (
+    Capability,
+    compile_ptx,
+    stated_capability,
+)
 from gpucodegen.runtime.devices.arguments import ArgumentLayout
 from gpucodegen.runtime.devices.protocol import Device, Triple
 from gpucodegen.runtime.host.spec import KernelSpec
@@ -35,7 +39,7 @@ class CudaKernel:
     @classmethod
     def on(cls, device: Device, spec: KernelSpec) -> CudaKernel:
         """Compile a kernel for a device, or take it from the disk, and load it."""
-        cc = device.compute_capability
+        cc: Capability = device.compute_capability
         if (
             spec.specific
             and device.architecture
@@ -54,6 +58,8 @@ class CudaKernel:
                 f" sm_{cc[0]}{cc[1]}",
                 hint="Leave out arch=, or name this architecture",
             )
+        if not device.architecture:  # it runs PTX of any
+            cc = stated_capability(spec)
         code = compile_ptx(spec, cc).encode()
         loaded = device.load(spec.name, code, cooperative=spec.cooperative)
         shared = spec.shared_bytes, 0

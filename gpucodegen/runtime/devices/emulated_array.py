@@ -6,6 +6,8 @@ refuses them.  They have the names of `cupy.ndarray` that programs and tests use
 
 from __future__ import annotations
 
+import operator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from math import prod
 from typing import Any, NamedTuple
@@ -85,6 +87,11 @@ class EmulatedArray:
         return Flags(self._is_row(), self._is_row(-1))
 
     @property
+    def nbytes(self) -> int:
+        """Bytes of all elements."""
+        return self.size * self.itemsize
+
+    @property
     def T(self) -> EmulatedArray:  # noqa: N802 - its name everywhere
         """The transpose."""
         return self._with(self.data.ptr, self.shape[::-1], self.strides[::-1])
@@ -103,7 +110,27 @@ class EmulatedArray:
         raise TypeError("an array of the emulated device is brought here by .get()")
 
     def __len__(self) -> int:
+        if not self.shape:
+            raise TypeError("len() of an array without dimensions")
         return self.shape[0]
+
+    def __iter__(self) -> Iterator[EmulatedArray]:
+        return (self[i] for i in range(len(self)))
+
+    def __bool__(self) -> bool:
+        return bool(self.get())
+
+    def __int__(self) -> int:
+        return int(self.item())
+
+    def __index__(self) -> int:
+        return operator.index(self.item())
+
+    def __float__(self) -> float:
+        return float(self.item())
+
+    def __complex__(self) -> complex:
+        return complex(self.item())
 
     def __repr__(self) -> str:
         return f"EmulatedArray(shape={self.shape}, dtype={self.dtype})"
@@ -128,11 +155,32 @@ class EmulatedArray:
         if not any(part is Ellipsis for part in parts):
             parts = (*parts, ...)  # an element is an array without dimensions
         cells = self.cells()
-        found = cells[parts]
-        if found.size and not np.may_share_memory(found, cells):
+        found = self._viewed(cells, cells[parts])
+        if found is None:
             raise TypeError("arrays of the emulated device are indexed by slices")
+        return found
+
+    def _viewed(
+        self, cells: npt.NDArray[Any], found: npt.NDArray[Any]
+    ) -> EmulatedArray | None:
+        """A view of the cells as an array of the device; None for a copy of them."""
+        if found.size and not np.may_share_memory(found, cells):
+            return None
         offset = _address(found) - _address(cells) if found.size else 0
         return self._with(self.data.ptr + offset, found.shape, found.strides)
+
+    def _arranged(
+        self, arrange: Callable[[npt.NDArray[Any]], npt.NDArray[Any]]
+    ) -> EmulatedArray:
+        """The elements as NumPy arranges them: a view where that is possible."""
+        cells = self.cells()
+        found = self._viewed(cells, arrange(cells))
+        if found is not None:
+            return found
+        made = self.device.empty(arrange(cells).shape, self.dtype)
+        self.device.touch("a copy", [self], [made])
+        made.cells()[...] = arrange(cells)
+        return made
 
     def __setitem__(self, index: Any, value: EmulatedArray | complex) -> None:
         """Numbers and arrays of this device only, as CuPy does."""
@@ -144,12 +192,51 @@ class EmulatedArray:
         here: Any = value.cells() if is_array else value
         self.cells()[index] = here
 
-    def reshape(self, shape: Shape) -> EmulatedArray:
-        """The same elements under other extents; they lie in a row."""
-        assert self._is_row()
-        assert prod(shape) == self.size
-        strides = tuple(step * self.itemsize for step in row_major(shape))
-        return self._with(self.data.ptr, shape, strides)
+    def fill(self, value: complex) -> None:
+        """Store a number in every element."""
+        self[...] = value
+
+    def reshape(self, *shape: Any, order: Any = "C") -> EmulatedArray:
+        """The elements under other extents, one of which may be -1."""
+        return self._arranged(lambda cells: cells.reshape(*shape, order=order))
+
+    def ravel(self, order: Any = "C") -> EmulatedArray:
+        """The elements in one dimension: a view where they lie in a row."""
+        return self.reshape(-1, order=order)
+
+    def flatten(self, order: Any = "C") -> EmulatedArray:
+        """A copy of the elements in one dimension."""
+        return self.copy().reshape(-1, order=order)
+
+    def transpose(self, *axes: Any) -> EmulatedArray:
+        """A view with the dimensions in another order; by default reversed."""
+        return self._arranged(lambda cells: cells.transpose(*axes))
+
+    def swapaxes(self, one: int, other: int) -> EmulatedArray:
+        """A view with two dimensions exchanged."""
+        return self._arranged(lambda cells: cells.swapaxes(one, other))
+
+    def squeeze(self, axis: Any = None) -> EmulatedArray:
+        """A view without dimensions of extent 1."""
+        return self._arranged(lambda cells: cells.squeeze(axis))
+
+    def astype(self, dtype: Any, *, copy: bool = True) -> EmulatedArray:
+        """The elements in another type; without ``copy``, itself if it has that."""
+        kind = np.dtype(dtype)
+        if kind == self.dtype:
+            return self.copy() if copy else self
+        made = self.device.empty(self.shape, kind)
+        self.device.touch("a conversion", [self], [made])
+        made.cells()[...] = self.cells()
+        return made
+
+    def item(self, *index: Any) -> Any:
+        """One element as a number of Python."""
+        return self.get().item(*index)
+
+    def tolist(self) -> Any:
+        """The elements as nested lists of numbers of Python."""
+        return self.get().tolist()
 
     def copy(self, order: str = "C") -> EmulatedArray:
         """The elements in memory of their own: row by row, or as here for ``"K"``."""

@@ -8,6 +8,7 @@ order of two streams.
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
@@ -46,6 +47,7 @@ from gpucodegen.runtime.devices.strides import row_major
 from gpucodegen.tiling.machine.gpu.devices import devices_of
 from gpucodegen.tiling.machine.gpu.occupancy import occupancy
 
+STEPS_VARIABLE = "GPUCODEGEN_EMULATED_STEPS"
 MEMORY = 8 << 30
 """Bytes that one device has."""
 
@@ -214,6 +216,7 @@ class EmulatedDevice:
                 *(name, grid, block, packed, memory),
                 dynamic_shared=shared,
                 cooperative=kernel.cooperative,
+                steps=step_limit(),
                 trace=not self.streams.is_one,
             )
         except _ptx().Fault as fault:
@@ -303,6 +306,18 @@ class EmulatedDevice:
         fault, self._fault = self._fault, None
         if fault is not None:
             raise fault
+
+
+def step_limit() -> int:
+    """Steps that a kernel may take: ``GPUCODEGEN_EMULATED_STEPS``, 0 for any number.
+
+    A step is a visit of threads to a basic block.  Raises InvalidOption.
+    """
+    chosen = os.environ.get(STEPS_VARIABLE, "").strip()
+    if chosen.isdecimal() or not chosen:
+        return int(chosen) if chosen else _ptx().STEPS
+    hint = "Write a number of steps, or 0 for any"
+    raise errors.InvalidOption(name=STEPS_VARIABLE, value=chosen, hint=hint)
 
 
 def _bytes_of(arrays: Sequence[EmulatedArray]) -> Runs:

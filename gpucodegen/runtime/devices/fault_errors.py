@@ -17,6 +17,7 @@ ERRORS: dict[str, type[errors.LaunchFailed]] = {
     faults.DIVERGENT_BARRIER: errors.DivergentBarrier,
     faults.UNINITIALISED: errors.UninitialisedRead,
     faults.IN_FLIGHT: errors.KernelTransferInFlight,
+    faults.ENDLESS_LOOP: errors.KernelEndless,
 }
 """By the kind of a fault; any other is a `LaunchFailed`."""
 

@@ -227,12 +227,12 @@ class HostApi(Views):
     def status(self, words: int) -> Buffer:
         """Words for what a kernel notes, all zero."""
         buffer = self._engine.alloc((words,), "i64")
-        buffer.array[...] = 0
+        self._engine.fill(buffer, 0)
         return buffer
 
     def check(self, status: Buffer, reports: Sequence[Told]) -> None:
         """Refuse the call for the first report that a kernel noted."""
-        self.look(status.array, reports)
+        self.look(self._engine.contents(status), reports)
         self._engine.dealloc(status)
 
     def look(self, status: np.ndarray, reports: Sequence[Told]) -> None:
@@ -252,6 +252,8 @@ class HostApi(Views):
         pairs = zip(names, map(int, values), strict=True)
         given = ", ".join(f"{name} = {value}" for name, value in pairs)
         where = FileLoc(*place) if place else UNKNOWN
+        if verb == "step":
+            raise errors.InvalidLoopStep(where, step=int(values[0]))
         if verb == "fit":
             raise errors.ShapesDisagree(where, problem=given)
         size = "" if extent < 0 else f" (extent {extent})"

@@ -82,7 +82,10 @@ def _quiet(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def kernel_spec(
-    kernel: Any, fastmath: tuple[str, ...] = CONTRACTED, threads: int = 0
+    kernel: Any,
+    fastmath: tuple[str, ...] = CONTRACTED,
+    threads: int = 0,
+    arch: str = "",
 ) -> KernelSpec:
     """What the compilers need of an emitted kernel; ``fastmath``: LLVM flags.
 
@@ -104,4 +107,5 @@ def kernel_spec(
         kernel.dynamic_shared,
         kernel.specific,
         kernel.bulk,
+        arch,
     )

@@ -33,6 +33,8 @@ class KernelSpec:
     ``cooperative``: its blocks wait for each other, so all of them run at once.
     ``specific``: it is compiled for the features of one architecture, as sm_90a is.
     ``bulk``: it uses bulk copies, which GPUs have from sm_90 on.
+    ``arch``: the architecture that the program was compiled for, as "sm_90a"; "" stands
+    for what all devices have.
     ``fastmath`` holds LLVM flags; "contract" allows fused multiply-add.
     """
 
@@ -49,6 +51,7 @@ class KernelSpec:
     dynamic_shared: bool = False
     specific: bool = False
     bulk: bool = False
+    arch: str = ""
 
     @property
     def signature(self) -> tuple[tuple[str, str], ...]:

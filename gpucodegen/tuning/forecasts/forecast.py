@@ -22,7 +22,8 @@ from gpucodegen.program_text import of_module
 from gpucodegen.report.gpu.building import launch_clocks
 from gpucodegen.report.gpu.machine_code import machine_code_of
 from gpucodegen.report.gpu.measuring import Enough, MeasuringDevice
-from gpucodegen.report.gpu.report import capability_of, device_of
+from gpucodegen.report.gpu.report import device_of
+from gpucodegen.runtime.cuda.compilation import capability as capability_of
 from gpucodegen.tiling.tuning.trials import Identity, Status, Trial, failed
 from gpucodegen.tiling.tuning.verdict import LEAST_GAIN
 from gpucodegen.tuning.forecasts.reduced import reduced

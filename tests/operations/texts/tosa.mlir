@@ -61,7 +61,7 @@
 
 // ----- tosa.avg_pool2d tosa.max_pool2d
 (%x: tensor<1x4x4x2xf32>) -> tensor<1x2x2x2xf32>
-%r = $op %x {acc_type = f32, kernel = array<i64: 2, 2>, pad = array<i64: 0, 0, 0, 0>, stride = array<i64: 2, 2>} : (tensor<1x4x4x2xf32>) -> tensor<1x2x2x2xf32>
+%r = $op %x {kernel = array<i64: 2, 2>, pad = array<i64: 0, 0, 0, 0>, stride = array<i64: 2, 2>} : (tensor<1x4x4x2xf32>) -> tensor<1x2x2x2xf32>
 
 // ----- tosa.conv2d
 (%x: tensor<1x4x4x2xf32>, %w: tensor<3x2x2x2xf32>, %b: tensor<3xf32>) -> tensor<1x3x3x3xf32>

@@ -191,15 +191,15 @@ def iterator_types(op: Operation) -> tuple[str, ...]:
 # -- body ------------------------------------------------------------------------------
 
 _MAPPED_BODIES = {"contract": "multiply_add", "scaled_contract": "multiply_add_scaled"}
-_CHOSEN_BY = {"elementwise": "kind", "elemwise_unary": "fun", "elemwise_binary": "fun"}
+CHOSEN_BY = {"elementwise": "kind", "elemwise_unary": "fun", "elemwise_binary": "fun"}
 _DEFAULT_FUNCTIONS = {"elemwise_unary": "exp", "elemwise_binary": "add"}
 
 
 def body_kind(op: Operation) -> str:
     """Which scalar computation it is."""
     name = base_name(op)
-    if name in _CHOSEN_BY:
-        chosen = op.attributes.get(_CHOSEN_BY[name])
+    if name in CHOSEN_BY:
+        chosen = op.attributes.get(CHOSEN_BY[name])
         return enumerator(chosen) if chosen else _DEFAULT_FUNCTIONS.get(name, "")
     if name in NAMED:
         return NAMED[name].body

@@ -118,8 +118,9 @@ def require_nearest(e: Emitter, op: Operation) -> None:
 def operator(e: Emitter, op: Operation) -> None:
     """Two-operand arithmetic: an operator for scalars, an intrinsic for vectors."""
     require_nearest(e, op)
-    shifts = op.name in SHIFTS and not 0 <= e.literals.get(op.operands[1], -1) < 8
     kind = kind_of(e, op, op.result)
+    is_small = kind != "i1" and 0 <= e.literals.get(op.operands[1], -1) < 8
+    shifts = op.name in SHIFTS and not is_small
     overflows = op.name in OVERFLOWING and kind in e.spelling.overflowing
     if isinstance(op.result.type, VectorType) or shifts or overflows:
         intrinsic(e, op)

@@ -6,6 +6,7 @@ from collections.abc import Generator
 from contextlib import contextmanager
 
 from gpucodegen.emit.kernel.context import Emitter
+from gpucodegen.emit.kernel.index_widths import LONG_STEP
 from gpucodegen.emit.text.fragments import Precedence, Text, binary, call, number
 
 
@@ -26,8 +27,19 @@ def counted(
     e.writer.line(f"{name} = {call(narrow, lower)}")
     with e.block(f"while {name} < {upper}:"):
         yield
-        following = binary(Text(name), "+", number(step), Precedence.SUM)
-        e.writer.line(f"{name} = {call(narrow, following)}")
+        add_step(e, name, upper, number(step), narrow, wraps=step > LONG_STEP)
+
+
+def add_step(
+    e: Emitter, name: str, upper: Text, step: Text, make: str, *, wraps: bool
+) -> None:
+    """Add the step; a loop that ``wraps`` ends before a sum that its type lacks."""
+    if wraps:
+        last = binary(upper, "-", step, Precedence.SUM)
+        with e.block(f"if {name} >= {last}:"):
+            e.writer.line("break")
+    following = binary(Text(name), "+", step, Precedence.SUM)
+    e.writer.line(f"{name} = {call(make, following)}")
 
 
 def range_arguments(lower: Text, upper: Text, step: int | Text) -> str:

@@ -8,7 +8,7 @@ from contextlib import ExitStack, contextmanager
 from gpucodegen.dialects import scf
 from gpucodegen.emit.kernel.context import Emitter, Handler
 from gpucodegen.emit.kernel.kinds import is_index
-from gpucodegen.emit.tables.control.loops import range_arguments
+from gpucodegen.emit.tables.control.loops import add_step, range_arguments
 from gpucodegen.emit.tables.control.structured import (
     body_of,
     branches_of,
@@ -40,13 +40,13 @@ def _runtime_loop(
     lower, upper, step = bounds
     with e.names.scope():
         name = loop_variable(e, iv)
-        if e.spelling.counted_by_while:
+        wraps = op in e.facts.wrapping
+        if e.spelling.counted_by_while or wraps:
             make = e.constructor(op, iv)
             e.writer.line(f"{name} = {call(make, lower)}")
             with e.block(f"while {name} < {upper.within(Precedence.COMPARE + 1)}:"):
                 yield
-                next_ = step.within(Precedence.SUM + 1)
-                e.writer.line(f"{name} = {make}({name} + {next_})")
+                add_step(e, name, upper, step, make, wraps=wraps)
             return
         counter = name if is_index(iv.type) else e.names.fresh(name)
         plain = range_arguments(lower, upper, step)

@@ -6,4 +6,5 @@
 - `checks`: what becomes of such an access
 - `guard`: guards around accesses
 - `shapes`: extents on which operations must agree
+- `loop_steps`: steps of loops that must be positive
 """

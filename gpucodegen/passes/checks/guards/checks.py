@@ -33,6 +33,8 @@ from gpucodegen.passes.framework.builder import Builder
 
 FIT = "fit"
 """The verb of buffers whose extents have to agree."""
+STEP = "step"
+"""The verb of loops whose steps have to be positive."""
 
 
 @dataclass(frozen=True, slots=True)

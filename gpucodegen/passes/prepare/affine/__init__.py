@@ -2,6 +2,7 @@
 
 - `index_to_arith`: the index dialect in arith's operations
 - `expand_operations`: what other operations express
+- `loops_to_index`: loops over integers, signed or not, as loops over indices
 - `widen_integers`: odd widths held by even ones
 - `integer_rules`: what operations on those are
 - `mem2reg`: cells of local buffers as values

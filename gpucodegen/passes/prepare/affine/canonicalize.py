@@ -14,6 +14,7 @@ from gpucodegen.ir.affine.expressions import Const
 from gpucodegen.ir.attributes import AffineMapAttr, IntegerAttr, IntegerSetAttr, number
 from gpucodegen.ir.operation import Block, Operation, Region, Value, renamed
 from gpucodegen.ir.types import (
+    I1,
     INDEX,
     IndexType,
     IntegerType,
@@ -132,6 +133,11 @@ class _Folder:
             else None
         )
 
+    def signed(self, value: Value) -> int | None:
+        """The signed number of a constant value."""
+        found = self.integer(value)
+        return None if found is None else _signed(found, value.type)
+
     def _constant(self, op: Operation) -> Operation | None:
         """The constant that an operation computes, if it does."""
         fold = _FOLDS.get(op.name)
@@ -195,10 +201,15 @@ class _Folder:
 
 
 def _wrapped(value: int, ty: object) -> int:
-    """The signed value of an integer of this type."""
+    """An integer as a constant of this type holds it: signed, but the i1 1 for true."""
+    return value & 1 if ty == I1 else _signed(value, ty)
+
+
+def _signed(value: int, ty: object) -> int:
+    """The signed number that an integer of this type stands for: -1 for true."""
     width = ty.width if isinstance(ty, IntegerType) else 64
     half = 1 << (width - 1)
-    return value if width == 1 else (value + half) % (1 << width) - half
+    return (value + half) % (1 << width) - half
 
 
 Fold = Callable[[_Folder, Operation], "int | None"]
@@ -206,7 +217,7 @@ Fold = Callable[[_Folder, Operation], "int | None"]
 
 def _binary(combine: Callable[[int, int], int]) -> Fold:
     def fold(folder: _Folder, op: Operation) -> int | None:
-        left, right = (folder.integer(v) for v in op.operands)
+        left, right = (folder.signed(v) for v in op.operands)
         return None if left is None or right is None else combine(left, right)
 
     return fold
@@ -251,11 +262,10 @@ def _part_extent(folder: _Folder, op: Operation, index: int) -> int | None:
 def _comparison(folder: _Folder, op: Operation) -> int | None:
     """The truth of a comparison of signed numbers."""
     compare = _COMPARISONS.get(arith.predicate(op))
-    left, right = (folder.integer(v) for v in op.operands)
+    left, right = (folder.signed(v) for v in op.operands)
     if left is None or right is None or compare is None:
         return None
-    ty = op.operands[0].type
-    return int(compare(_wrapped(left, ty), _wrapped(right, ty)))
+    return int(compare(left, right))
 
 
 _COMPARISONS: dict[str, Callable[[int, int], bool]] = {
@@ -272,7 +282,7 @@ def _quotient(combine: Callable[[int, int], int]) -> Fold:
     """Of numbers that are the same with and without a sign."""
 
     def fold(folder: _Folder, op: Operation) -> int | None:
-        left, right = (folder.integer(v) for v in op.operands)
+        left, right = (folder.signed(v) for v in op.operands)
         if left is None or right is None or left < 0 or right <= 0:
             return None
         return combine(left, right)
@@ -288,7 +298,7 @@ _QUOTIENTS: dict[str, Callable[[int, int], int]] = {
 
 
 def _cast(folder: _Folder, op: Operation) -> int | None:
-    return folder.integer(op.operands[0])
+    return folder.signed(op.operands[0])
 
 
 _FOLDS: dict[str, Fold] = {

@@ -15,6 +15,7 @@ from typing import ClassVar
 from gpucodegen.dialects import affine
 from gpucodegen.dialects.builtin import Module
 from gpucodegen.dialects.memref import Mixed, Slice
+from gpucodegen.dialects.ranges.arithmetic import HALF
 from gpucodegen.ir.affine.expressions import Const
 from gpucodegen.ir.affine.maps import AffineMap
 from gpucodegen.ir.attributes import (
@@ -154,12 +155,14 @@ def _access(name: str, first: int) -> Callable[[_Raiser, Operation], Operation]:
 
 
 def _loop(raiser: _Raiser, op: Operation) -> Operation:
-    """``scf.for`` with affine bounds and a positive constant step."""
+    """A signed ``scf.for`` with affine bounds and a positive constant step."""
     first, last, by = op.operands[:3]
     above, below = raiser.bound(first, "max"), raiser.bound(last, "min")
     found = raiser.known([by])
     step = found[0].constant if found else None
-    if above is None or below is None or step is None or step <= 0:
+    if "unsignedCmp" in op.attributes or step is None or not 0 < step <= HALF.high:
+        return op
+    if above is None or below is None:
         return op
     lower_map, lower = as_map(above)
     upper_map, upper = as_map(below)

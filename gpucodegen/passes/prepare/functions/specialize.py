@@ -124,6 +124,9 @@ class _Renamer:
                 types = self._passed(op, around)
             elif op.name in INSERTIONS:
                 types = put_in(rebuilt)
+            elif op.name in _LOOPS and op.results:
+                bounds = rebuilt.operands[: len(op.operands) - len(op.results)]
+                types = [v.type for v in (*bounds, *rebuilt.results)]
             elif op.name in _KEPT or self._is_closed(rebuilt):
                 types = [v.type for v in op.operands]
             operations += [rebuilt] if types is None else _with_types(rebuilt, types)
@@ -160,11 +163,43 @@ class _Renamer:
             rebuilt = with_kept_sizes(rebuilt, sized.result)
         elif op.dialect == "linalg" and op.results and op.name != "linalg.index":
             rebuilt = self.follow_outputs(rebuilt)
-        rebuilt = self._carry(rebuilt)
+        self._note_extent(rebuilt)
+        if op.name in _LOOPS and op.results:
+            return self._loop(op, rebuilt)
+        if op.name == "scf.forall":
+            rebuilt = self._carry(rebuilt)
         if not op.regions:
             return rebuilt
         regions = (self.region(region, op) for region in op.regions)
         return rebuilt.with_(regions=tuple(regions))
+
+    def _note_extent(self, op: Operation) -> None:
+        """An extent that a type states is a constant for the sizes that follow."""
+        if op.name not in ("memref.dim", "tensor.dim"):
+            return
+        place = self.constants.get(op.operands[1])
+        shape = getattr(op.operands[0].type, "shape", ())
+        if place is not None and place < len(shape) and shape[place] is not None:
+            self.constants[op.result] = shape[place]
+
+    def _loop(self, op: Operation, rebuilt: Operation) -> Operation:
+        """A loop whose carried values have the types of their initial values.
+
+        A value keeps its declared type, with a cast before the loop, unless the body
+        passes on the type that it gets: its extents may change in each iteration.
+        """
+        declared: frozenset[int] = frozenset()
+        while True:
+            values, constants = dict(self.values), dict(self.constants)
+            carried = self._carry(rebuilt, declared)
+            regions = tuple(self.region(region, op) for region in op.regions)
+            passed = [self.values.get(v, v) for v in op.body.operations[-1].operands]
+            pairs = enumerate(zip(passed, carried.results, strict=True))
+            changed = frozenset(n for n, (v, r) in pairs if v.type != r.type)
+            if changed <= declared:
+                return carried.with_(regions=regions)
+            declared |= changed
+            self.values, self.constants = values, constants
 
     def _is_closed(self, op: Operation) -> bool:
         """Whether buffers come out of it whose types are not known to follow."""
@@ -191,17 +226,23 @@ class _Renamer:
         outputs = destinations(op, len(op.results))
         return self.retyped(op, [v.type for v in outputs])
 
-    def _carry(self, op: Operation) -> Operation:
-        """Loop-carried arguments and results follow their initial values."""
-        if op.name not in {*_LOOPS, "scf.forall"} or not op.results:
-            return op
+    def _carry(
+        self, op: Operation, declared: frozenset[int] = frozenset()
+    ) -> Operation:
+        """Carried arguments and results follow their initial values, but for some."""
         count = len(op.results)
+        if not count:
+            return op
         inits = op.operands[len(op.operands) - count :]
         arguments = op.body.arguments[len(op.body.arguments) - count :]
-        for init, argument in zip(inits, arguments, strict=True):
-            if init.type != argument.type:
-                self.values[argument] = argument.renewed(init.type)
-        return self.retyped(op, [init.type for init in inits])
+        types = [
+            argument.type if n in declared else init.type
+            for n, (init, argument) in enumerate(zip(inits, arguments, strict=True))
+        ]
+        for ty, argument in zip(types, arguments, strict=True):
+            if ty != argument.type:
+                self.values[argument] = argument.renewed(ty)
+        return self.retyped(op, types)
 
 
 _KEPT = frozenset({"func.call", "func.call_indirect", "scf.while"})

@@ -17,6 +17,7 @@ from gpucodegen.passes.prepare.stablehlo import (
     movement,
     reductions,
 )
+from gpucodegen.passes.prepare.stablehlo.attributes import STABLEHLO, check
 from gpucodegen.passes.prepare.stablehlo.elements import elementwise
 from gpucodegen.passes.prepare.stablehlo.forms import Rule, refusal
 from gpucodegen.passes.prepare.stablehlo.places import (
@@ -88,6 +89,7 @@ class _Converter:
         op = op.with_(operands=operands)
         if op.dialect not in _DIALECTS or op.name == _RETURN:
             return [op]
+        check(op, STABLEHLO)
         b = Builder(op.location)
         made = RULES[op.name](b, op)
         self.values.update(zip(op.results, made, strict=True))

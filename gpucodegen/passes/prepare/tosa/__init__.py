@@ -7,6 +7,7 @@
 - `images`: images in other sizes, and elements put at places
 - `control`: branches and loops
 - `reductions`: along an axis, which stays with one element
+- `attributes`: which attributes the rules read
 - `convert`: the pass
 """
 

@@ -7,13 +7,15 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 
 from gpucodegen.dialects.builtin import Module
+from gpucodegen.dialects.framework.declare import with_element
 from gpucodegen.dialects.linalg.named.definitions import numbers
 from gpucodegen.dialects.tosa.names import REFUSED
-from gpucodegen.ir.attributes import DenseArrayAttr, DenseElementsAttr
+from gpucodegen.ir.attributes import DenseArrayAttr, DenseElementsAttr, TypeAttr
 from gpucodegen.ir.operation import Operation, Value, rewrite_bottom_up
-from gpucodegen.ir.types import I64
+from gpucodegen.ir.types import I64, FloatType, element_type
 from gpucodegen.passes.framework.base import ModulePass
 from gpucodegen.passes.framework.builder import Builder
+from gpucodegen.passes.prepare.stablehlo.attributes import check
 from gpucodegen.passes.prepare.stablehlo.forms import Rule, refusal
 from gpucodegen.passes.prepare.stablehlo.signs import without_signs
 from gpucodegen.passes.prepare.tosa import (
@@ -25,6 +27,7 @@ from gpucodegen.passes.prepare.tosa import (
     shapes,
     windows,
 )
+from gpucodegen.passes.prepare.tosa.attributes import TOSA
 
 RULES: dict[str, Rule] = {
     **elementwise.RULES,
@@ -86,6 +89,19 @@ class TosaToLinalg(ModulePass):
         return Module(without_signs(root))
 
 
+def _summed(rule: Rule, b: Builder, op: Operation) -> Sequence[Value]:
+    """The results of a rule, computed in the type that sums are to be kept in."""
+    wanted = op.attributes.get("acc_type")
+    kind = wanted.type if isinstance(wanted, TypeAttr) else None
+    if kind is None or kind == element_type(op.result.type):
+        return rule(b, op)
+    if not isinstance(kind, FloatType):
+        raise refusal(op, f"Give the result the elements {kind}", f"acc_type = {kind}")
+    wide = Value(with_element(op.result.type, kind))
+    made = rule(b, op.with_(results=(wide,)))
+    return [elementwise.computed(b, "convert", made, op.result.type)]
+
+
 @dataclass(slots=True)
 class _Converter:
     """``values``: what stands for results that are gone; ``known`` constants."""
@@ -98,6 +114,8 @@ class _Converter:
         operands = tuple(self.values.get(v, v) for v in op.operands)
         if op.dialect != "tosa" or op.name == "tosa.yield":
             return [op.with_(operands=operands)]
+        if op.name in RULES or op.name == "tosa.const_shape":
+            check(op, TOSA)
         if op.name in ("tosa.const", "tosa.const_shape"):
             self.known[op.result] = op
         if op.name == "tosa.const_shape":
@@ -109,7 +127,7 @@ class _Converter:
             raise refusal(op, advice or "Write it with other operations of TOSA")
         operands = tuple(self.values.get(v, v) for v in op.operands)
         b = Builder(op.location)
-        made = rule(b, op.with_(operands=operands))
+        made = _summed(rule, b, op.with_(operands=operands))
         self.values.update(zip(op.results, made, strict=True))
         return b.operations
 

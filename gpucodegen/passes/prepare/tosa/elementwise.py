@@ -7,13 +7,16 @@ from collections.abc import Callable, Sequence
 from gpucodegen.dialects.framework.declare import with_element
 from gpucodegen.dialects.stablehlo.words import enumeration
 from gpucodegen.dialects.tosa.names import COMPARED, ELEMENTWISE
+from gpucodegen.dialects.tosa.syntax import chosen_word
 from gpucodegen.ir.attributes import Attribute, FloatAttr, IntegerAttr
 from gpucodegen.ir.operation import Operation, Value
 from gpucodegen.ir.types import FloatType, IntegerType, Type, element_type
 from gpucodegen.passes.framework.builder import Builder
 from gpucodegen.passes.prepare.stablehlo.elements import elementwise as stablehlo
+from gpucodegen.passes.prepare.stablehlo.elements.table import compared
 from gpucodegen.passes.prepare.stablehlo.forms import (
     Rule,
+    chosen,
     dims,
     mapped,
     shape,
@@ -56,6 +59,25 @@ def _same(name: str) -> Rule:
     return rule
 
 
+def ignores_nan(op: Operation, ty: Type) -> bool:
+    """Whether numbers win over NaN: ``nan_mode``, which only floats have."""
+    is_float = isinstance(element_type(ty), FloatType)
+    return is_float and chosen_word(op, "nan_mode") == "IGNORE"
+
+
+def _extreme(name: str) -> Rule:
+    """``maximum`` or ``minimum``."""
+
+    def rule(b: Builder, op: Operation) -> Sequence[Value]:
+        ty = op.result.type
+        if not ignores_nan(op, ty):
+            return _same(name)(b, op)
+        operands = [spread(b, v, ty) for v in op.operands]
+        return b.add(f"arith.{name[:3]}numf", operands, [ty])
+
+    return rule
+
+
 def _compared(direction: str) -> Rule:
     def rule(b: Builder, op: Operation) -> Sequence[Value]:
         operands = [spread(b, v, op.result.type) for v in op.operands]
@@ -93,13 +115,16 @@ _BOUNDS = {
 
 
 def _clamp(b: Builder, op: Operation) -> Sequence[Value]:
-    """Between two numbers."""
+    """Between two numbers; ``IGNORE`` takes the lower one for NaN."""
     (x,) = op.operands
     element = type(element_type(x.type))
     pairs = _BOUNDS[FloatType if element is FloatType else IntegerType]
     low, high = next(p for p in pairs if p[0] in op.attributes)
     bounds = [splat(b, _number(op.attributes[name]), x.type) for name in (low, high)]
-    return [computed(b, "clamp", [bounds[0], x, bounds[1]], x.type)]
+    made = computed(b, "clamp", [bounds[0], x, bounds[1]], x.type)
+    if not ignores_nan(op, x.type):
+        return [made]
+    return [chosen(b, compared(b, "uno", x, x), bounds[0], made)]
 
 
 def _number(value: Attribute) -> float:
@@ -109,6 +134,8 @@ def _number(value: Attribute) -> float:
 RULES: dict[str, Callable[[Builder, Operation], Sequence[Value]]] = {
     **{f"tosa.{name}": _same(other) for name, other in ELEMENTWISE.items()},
     **{f"tosa.{name}": _compared(word) for name, word in COMPARED.items()},
+    "tosa.maximum": _extreme("maximum"),
+    "tosa.minimum": _extreme("minimum"),
     "tosa.cast": _cast,
     "tosa.reciprocal": _reciprocal,
     "tosa.erf": _erf,

@@ -49,7 +49,8 @@ def _bounds(ty: Type, *, unsigned: bool = False) -> tuple[int, int]:
 
 def _clipped(x: Expression, ty: Type, *, unsigned: bool = False) -> Value:
     low, high = _bounds(element_type(ty), unsigned=unsigned)
-    kept = x.by("arith.maxsi", low).by("arith.minsi", high)
+    kept = x.by("arith.maxsi", low)
+    kept = kept.by("arith.minsi", high) if high < 1 << 63 else kept
     return converted(x.b, kept.value, ty)
 
 
@@ -77,6 +78,8 @@ def _rescale(b: Builder, op: Operation) -> Sequence[Value]:
     mode = chosen_word(op, "rounding_mode")
     twice = mode == "DOUBLE_ROUND" or bool(op.integer("double_round"))
     signs = [bool(op.integer(f"{side}_unsigned")) for side in ("input", "output")]
+    if signs[0] and element_type(x.type) == I64:
+        raise refusal(op, "Cast to fewer bits first", "unsigned inputs of 64 bits")
     points = _points(b, op, signs)
     factors = [_list(op, n, name) for n, name in ((1, "multiplier"), (2, "shift"))]
 

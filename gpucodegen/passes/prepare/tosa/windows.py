@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import inf
+from math import inf, nan
 
 from gpucodegen.dialects.framework.declare import with_element
 from gpucodegen.dialects.linalg.named.definitions import numbers
@@ -37,7 +37,7 @@ from gpucodegen.passes.prepare.stablehlo.forms import (
     tensor,
 )
 from gpucodegen.passes.prepare.stablehlo.movement import padded, reshaped
-from gpucodegen.passes.prepare.tosa.elementwise import computed, spread
+from gpucodegen.passes.prepare.tosa.elementwise import computed, ignores_nan, spread
 
 
 def _shifted(b: Builder, value: Value, zero: Value, ty: Type) -> Value:
@@ -63,6 +63,8 @@ def begun_with(b: Builder, ty: Type, bias: Value | None) -> Value:
     """What sums begin with: zeros, or a bias along the last dimension."""
     if bias is None:
         return filled(b, scalar(b, 0, element_type(ty)), ty)
+    wanted = with_element(bias.type, element_type(ty))
+    bias = bias if bias.type == wanted else computed(b, "convert", [bias], wanted)
     last = len(ty.shape) - 1 if isinstance(ty, TensorType) else 0
     only = -1 if shape(bias) == (1,) else last
     return mapped(b, [bias], [dims([only])], ty)
@@ -172,9 +174,28 @@ def _pooled(b: Builder, op: Operation, x: Value, name: str, start: float) -> Val
 
 
 def _max_pool(b: Builder, op: Operation) -> Sequence[Value]:
+    if ignores_nan(op, op.operands[0].type):
+        return _max_of_numbers(b, op)
     least = _least(element_type(op.operands[0].type))
     x = _with_room(b, op, op.operands[0], least)
     return [_pooled(b, op, x, "pooling_nhwc_max", least)]
+
+
+def _max_of_numbers(b: Builder, op: Operation) -> Sequence[Value]:
+    """The largest number under each window; NaN where there is none."""
+    x = _with_room(b, op, op.operands[0], nan)
+    element = element_type(x.type)
+    n, y, z, c, p, q = map(Dim, range(6))
+    down, across = numbers(op, "stride")
+    told = empty(b, tensor(numbers(op, "kernel"), element))
+    maps = [[n, y * down + p, z * across + q, c], [p, q], [n, y, z, c]]
+    start = filled(b, scalar(b, nan, element), op.result.type)
+
+    def body(inner: Builder, elements: Sequence[Value]) -> Sequence[Value]:
+        return inner.add("arith.maxnumf", (elements[-1], elements[0]), [element])
+
+    kinds = [PARALLEL] * 4 + [REDUCTION] * 2
+    return generic(b, (x, told), [start], maps, kinds, body)
 
 
 def _average_pool(b: Builder, op: Operation) -> Sequence[Value]:

@@ -55,6 +55,7 @@ def counts(
     """Whether it is an ``scf.for`` whose bounds and step have an affine form."""
     return (
         op.name == "scf.for"
+        and "unsignedCmp" not in op.attributes
         and _step(op, definitions) > 0
         and None not in env.all_texts(op.operands[:2])
     )

@@ -20,6 +20,7 @@ from gpucodegen.passes.prepare.stablehlo.elements.table import (
     CHLO,
     COMPLEX,
     FLOAT,
+    SIGNED,
     TABLE,
     TRUTH,
     UNSIGNED,
@@ -140,9 +141,23 @@ def _shift(name: str) -> Rule:
     return rule
 
 
+_COMPARISONS = {
+    FLOAT: ("FLOAT", "TOTALORDER"),
+    COMPLEX: ("FLOAT",),
+    SIGNED: ("SIGNED",),
+    UNSIGNED: ("UNSIGNED",),
+    TRUTH: ("UNSIGNED",),
+}
+"""The kinds of comparison of each kind of number."""
+
+
 def _compare(b: Builder, op: Operation) -> Sequence[Value]:
     x, y = op.operands
-    if word(op.attributes.get("compare_type")) == "TOTALORDER":
+    kind = word(op.attributes.get("compare_type"))
+    if kind not in ("", "NOTYPE", *_COMPARISONS[kind_of(x.type)]):
+        element = element_type(x.type)
+        raise refusal(op, "Leave the kind of comparison out", f"{kind} of {element}")
+    if kind == "TOTALORDER":
         x, y = bits.ordered(b, x), bits.ordered(b, y)
     direction = word(op.attributes.get("comparison_direction")).lower()
     if kind_of(x.type) == COMPLEX:
