@@ -91,7 +91,7 @@ def test_others_tiled_on_the_cpu(name: str) -> None:
     run(name, tiled(name), "cpu", beyond_a_tile(KERNELS[name]))
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["gemver", "trmm", "covariance"])
 def test_nests_of_fewer_loops_take_the_first_sizes(name: str) -> None:
     kernel = KERNELS[name]

@@ -151,7 +151,7 @@ def test_floats_in_a_loop_that_starts_from_the_neutral_elements(target: str, nam
 
 @pytest.mark.parametrize("name", WHOLE)
 @pytest.mark.parametrize("target", TARGETS)
-@pytest.mark.sampled(7)
+@pytest.mark.slow
 def test_integers(target: str, name: str):
     values = np.array(WHOLE[name], "i4")
     results = compiled(parallel, tuple(INTEGERS), "i32", target)(values)
