@@ -78,6 +78,7 @@ def test_arguments_may_follow_options(
         main(["emit", str(file), "another.mlir"])
 
 
+@pytest.mark.slow
 def test_repro_is_a_script_that_runs(tmp_path: Path) -> None:
     script = tmp_path / "repro.py"
     command = ["repro", MATMUL, "--sizes", "4", "--target", "interp"]
@@ -112,6 +113,6 @@ def test_a_shell_completes_commands_and_options(
     assert done.stdout.splitlines() == ["explain export", "--target", ""]
 
 
-@pytest.mark.parametrize("name", [*PLACES])
+@pytest.mark.cases("name", [*PLACES])
 def test_commands_in_folders_are_commands(name: str) -> None:
     assert name in COMMANDS

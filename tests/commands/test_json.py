@@ -81,6 +81,7 @@ def test_the_page_lists_the_commands_that_have_the_option() -> None:
     assert {command.split()[0] for command in documented()} == with_option
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("command", [*commands(Path(), [])])
 def test_the_keys_are_those_of_the_page(
     command: str, files: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
@@ -108,6 +109,7 @@ def test_results_and_changes_of_a_run(
     assert err.splitlines() == ["2.5", "A: 1 of 4 numbers changed, by at most nan"]
 
 
+@pytest.mark.slow
 def test_a_loop_says_why_it_is_not_parallel(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
@@ -140,6 +142,7 @@ def test_text_and_record_agree(capsys: pytest.CaptureFixture[str]) -> None:
         assert " x ".join(map(str, found["extents"])) in text
 
 
+@pytest.mark.slow
 def test_transfers_are_in_the_record_of_emit(
     capsys: pytest.CaptureFixture[str],
 ) -> None:

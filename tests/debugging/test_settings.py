@@ -39,7 +39,7 @@ def test_every_variable_of_the_sources_is_listed() -> None:
     assert {name for name in listed if name.startswith("GPUCODEGEN")} <= used
 
 
-@pytest.mark.parametrize(
+@pytest.mark.cases(
     "setting", [one for one in SETTINGS if one.python], ids=lambda one: one.variable
 )
 def test_options_are_there(setting: Setting) -> None:

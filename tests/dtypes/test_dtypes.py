@@ -18,8 +18,8 @@ from tests.dtypes.programs import (
 
 @pytest.mark.sampled(16)
 @pytest.mark.parametrize("target", TARGETS)
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("ty", TYPES)
+@pytest.mark.cases("kind", KINDS, parts=2)
+@pytest.mark.cases("ty", TYPES)
 def test_runs_where_the_page_says(ty: str, kind: str, target: str):
     wanted = outcomes().get((ty, kind, target), RUNS)
     assert outcome(programs(ty)[kind], target) == wanted

@@ -112,7 +112,8 @@ def compiled(name: str) -> tuple[gcg.Program, PlannedTransfer]:
     return program, start
 
 
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.sampled(2)
+@pytest.mark.cases("name", CASES, parts=2)
 def test_the_report_says_which_and_why(name: str) -> None:
     _, mechanism, width, reason = CASES[name]
     program, start = compiled(name)
@@ -123,7 +124,7 @@ def test_the_report_says_which_and_why(name: str) -> None:
     assert [line.endswith(asked) for line in made] == [True]
 
 
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.cases("name", CASES)
 @pytest.mark.sampled(3)
 def test_what_is_reported_copies_the_cells(name: str) -> None:
     options = CASES[name][0]
@@ -150,7 +151,7 @@ def test_what_is_reported_copies_the_cells(name: str) -> None:
 
 
 @pytest.mark.sampled(3)
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.cases("name", CASES)
 def test_the_hardware_is_asked_for_what_is_reported(name: str) -> None:
     from gpucodegen.runtime.cuda.compilation import compile_ptx
 
@@ -186,6 +187,7 @@ def test_on_the_cpu_and_on_the_host_nothing_is_asynchronous() -> None:
     assert wait.what == "%t"
 
 
+@pytest.mark.slow
 def test_the_command_prints_it_behind_the_source() -> None:
     done = subprocess.run(
         [sys.executable, "-m", "gpucodegen", "emit", "-", "--target", "cuda"],

@@ -37,7 +37,8 @@ def test_text_is_as_agreed(name: str, request: pytest.FixtureRequest):
     assert text == golden.read_text("utf-8")
 
 
-@pytest.mark.parametrize("name", SAMPLES)
+@pytest.mark.sampled(2)
+@pytest.mark.cases("name", SAMPLES)
 def test_every_text_is_python_of_plain_names(name: str):
     program = emitted(name)
     for text in (program.host_source, *(k.source for k in program.kernels)):
@@ -47,7 +48,7 @@ def test_every_text_is_python_of_plain_names(name: str):
         assert all(re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", n) for n in names)
 
 
-@pytest.mark.parametrize("name", SAMPLES)
+@pytest.mark.cases("name", SAMPLES)
 def test_kernels_describe_their_parameters(name: str):
     for kernel in emitted(name).kernels:
         function = ast.parse(kernel.source).body[-1]

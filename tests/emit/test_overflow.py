@@ -25,8 +25,8 @@ Y = np.array([1, -2, 2, 3])
 
 
 @pytest.mark.parametrize("target", ALL)
-@pytest.mark.parametrize("ty", ["i64", "index"])
-@pytest.mark.parametrize("name", ["addi", "subi", "muli"])
+@pytest.mark.cases("ty", ["i64", "index"])
+@pytest.mark.cases("name", ["addi", "subi", "muli"])
 def test_a_result_that_wraps_around_is_less(name: str, ty: str, target: str) -> None:
     """LLVM folds ``a + b < a`` to ``b < 0`` where sums cannot overflow."""
     body = BODY.replace("OPERATION", f"arith.{name}")

@@ -29,8 +29,8 @@ STRIDED = "memref<?x?xf32, strided<[?, ?], offset: ?>>"
 
 
 @pytest.mark.parametrize("target", TARGETS)
-@pytest.mark.parametrize("order", ["", TRANSPOSED])
-@pytest.mark.parametrize("ty", ["memref<?x?xf32>", STRIDED])
+@pytest.mark.cases("order", ["", TRANSPOSED])
+@pytest.mark.cases("ty", ["memref<?x?xf32>", STRIDED])
 def test_tiles_with_any_strides(target: str, order: str, ty: str):
     x = RNG.random((9, 9), np.float32)
     y = np.zeros_like(x)
@@ -44,7 +44,7 @@ def test_tiles_with_any_strides(target: str, order: str, ty: str):
 
 
 @pytest.mark.parametrize("target", TARGETS)
-@pytest.mark.parametrize("shape", [(2, 4), (3, 9), (9, 5), (1, 9)])
+@pytest.mark.cases("shape", [(2, 4), (3, 9), (9, 5), (1, 9)])
 def test_masked_tiles_stay_inside(target: str, shape: tuple[int, int]):
     x, whole = RNG.random(shape, np.float32), np.zeros((12, 12), np.float32)
     y = whole[: shape[0], : shape[1]].copy()
@@ -141,7 +141,7 @@ SIGNED_ZEROS = """
 
 
 @pytest.mark.parametrize("target", TARGETS)
-@pytest.mark.parametrize(("element", "dtype"), [("f32", "f4"), ("f64", "f8")])
+@pytest.mark.cases(("element", "dtype"), [("f32", "f4"), ("f64", "f8")])
 def test_zeros_keep_their_sign(target: str, element: str, dtype: str):
     y = np.ones(18, dtype)
     run(f"%y: memref<18x{element}>", SIGNED_ZEROS.format(element=element), target, y)
@@ -188,7 +188,7 @@ def test_cuda_text_compiles(arguments: str, body: str):
 
 
 @pytest.mark.parametrize("target", TARGETS)
-@pytest.mark.parametrize("mask", [range(0, 48, 3), range(0, 14, 2), (1, 60, 47, 50)])
+@pytest.mark.cases("mask", [range(0, 48, 3), range(0, 14, 2), (1, 60, 47, 50)])
 def test_lanes_in_another_order(target: str, mask: tuple[int, ...]):
     n = len(mask)
     body = f"""

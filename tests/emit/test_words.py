@@ -18,8 +18,8 @@ def parts_of(words: np.ndarray, kind: str) -> np.ndarray:
 
 @pytest.mark.sampled(9)
 @pytest.mark.parametrize("target", TARGETS)
-@pytest.mark.parametrize("columns", [3, 16, 40])
-@pytest.mark.parametrize(("left", "right"), PARTS)
+@pytest.mark.cases("columns", [3, 16, 40])
+@pytest.mark.cases(("left", "right"), PARTS)
 def test_outer_products_of_words(left: str, right: str, columns: int, target: str):
     text = f"""func.func @f(%x: memref<4xi32>, %y: memref<{columns}xi32>,
         %z: memref<4x{columns}xi32>) {{
@@ -58,8 +58,9 @@ CASTS = [
 ]
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("target", TARGETS)
-@pytest.mark.parametrize("case", CASTS, ids=str)
+@pytest.mark.cases("case", CASTS, ids=str, parts=2)
 def test_bits_as_other_elements(case: tuple[int, str, int, str], target: str):
     old, before, new, after = case
     text = f"""func.func @f(%x: memref<{old}x{before}>, %y: memref<{new}x{after}>) {{

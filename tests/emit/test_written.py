@@ -24,7 +24,7 @@ STORES = {
 }
 
 
-@pytest.mark.parametrize("name", STORES)
+@pytest.mark.cases("name", STORES)
 def test_each_store_writes(name: str) -> None:
     module = gcg.parse(
         f"""

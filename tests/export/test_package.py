@@ -82,6 +82,7 @@ def exported(folder: Path, target: str, threads: int | None = None) -> Path:
     return program.export(folder / "mine", examples=examples)
 
 
+@pytest.mark.slow
 def test_a_package_for_the_cpu_needs_neither_gpucodegen_nor_isl(tmp_path: Path) -> None:
     place = exported(tmp_path, "cpu", threads=1)
     assert alone.run(place, OUTSIDE).split() == REFUSED
@@ -110,6 +111,7 @@ def test_a_package_for_gpus_brings_the_emulated_device(tmp_path: Path) -> None:
         assert ".target sm_90" in kernel.read_text()
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("kind", ["cpu", "cuda"])
 def test_all_that_is_imported_at_once_travels_along(kind: str) -> None:
     roots = *package.ROOTS[kind], *package.COMMON

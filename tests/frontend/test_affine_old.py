@@ -31,7 +31,7 @@ FORMS = """
 """
 
 
-@pytest.mark.parametrize("form", FORMS.strip().split("\n\n"))
+@pytest.mark.cases("form", FORMS.strip().split("\n\n"))
 def test_old_form_becomes_todays(form: str):
     old, today = form.split("\n=> ")
     text = str(parse_module(f"func @f(%n: index, %f: f32) {{\n{old}\nreturn\n}}"))

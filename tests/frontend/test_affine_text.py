@@ -9,7 +9,7 @@ from gpucodegen import errors
 from gpucodegen.ir.attributes import AffineMapAttr
 
 
-@pytest.mark.parametrize(
+@pytest.mark.cases(
     ("written", "printed"),
     [
         ("() -> ()", "() -> ()"),
@@ -42,7 +42,7 @@ def test_maps(written: str, printed: str):
         assert attribute(f"{written} size ({sizes})") == value
 
 
-@pytest.mark.parametrize(
+@pytest.mark.cases(
     ("written", "printed"),
     [
         ("(d0) : (d0 - 1 >= 0)", "(d0) : (d0 - 1 >= 0)"),
@@ -58,7 +58,7 @@ def test_sets(written: str, printed: str):
     assert attribute(written) == value == attribute(str(value))
 
 
-@pytest.mark.parametrize(
+@pytest.mark.cases(
     ("text", "code"),
     [
         ("affine_map<(d0) -> §d0>", "P001"),
@@ -81,7 +81,7 @@ def test_is_refused(text: str, code: str):
     check_refused(text, code)
 
 
-@pytest.mark.parametrize(
+@pytest.mark.cases(
     "body",
     [
         "(" * 1000 + "d0" + ")" * 1000,

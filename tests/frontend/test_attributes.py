@@ -87,12 +87,12 @@ loc(unknown)
 """.strip().split("\n")
 
 
-@pytest.mark.parametrize("text", UNCHANGED)
+@pytest.mark.cases("text", UNCHANGED)
 def test_prints_as_written(text: str):
     assert str(attribute(text)) == text
 
 
-@pytest.mark.parametrize(
+@pytest.mark.cases(
     ("written", "printed"),
     [
         ("0xFFFFFFFF : i32", "-1 : i32"),
@@ -136,7 +136,7 @@ def test_prints_as_today(written: str, printed: str):
     assert attribute(printed) == value
 
 
-@pytest.mark.parametrize(
+@pytest.mark.cases(
     ("text", "code"),
     [
         ("§42 : f32", "P013"),

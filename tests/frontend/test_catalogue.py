@@ -37,7 +37,7 @@ def test_no_module_hides_the_class_of_another():
     assert declared == set(CLASSES)
 
 
-@pytest.mark.parametrize("kind", CONCRETE, ids=lambda kind: kind.__name__)
+@pytest.mark.cases("kind", CONCRETE, ids=lambda kind: kind.__name__)
 def test_class_is_complete(kind: type[errors.Diagnostic]):
     fields = {
         name

@@ -22,20 +22,9 @@ OPEN = [chunk for chunk in CHUNKS if chunk.open]
 VALID = [chunk for chunk in CLOSED if not chunk.error]
 INVALID = [chunk for chunk in CLOSED if chunk.error]
 
-
-QUICK = 8
-"""Of the claims that the interpreter repeats, every so many is quick."""
-
-
-def marks(number: int, target: str) -> list[pytest.MarkDecorator]:
-    return [pytest.mark.slow] * (target == "interp" and number % QUICK > 0)
-
-
 CLAIMS = [
-    pytest.param(
-        chunk, claim, target, id=f"{chunk.name}-{i}-{target}", marks=marks(n, target)
-    )
-    for n, chunk in enumerate(VALID)
+    pytest.param(chunk, claim, target, id=f"{chunk.name}-{i}-{target}")
+    for chunk in VALID
     for i, claim in enumerate(chunk.all("="))
     for target in targets(chunk, claim)
 ]
@@ -53,7 +42,7 @@ def parse(text: str) -> tuple[Module, list[str]]:
     return module, [type(warning.message).__name__ for warning in caught]
 
 
-@pytest.mark.parametrize("chunk", VALID, ids=ids(VALID))
+@pytest.mark.cases("chunk", VALID, ids=ids(VALID), parts=4)
 def test_parses_and_prints(chunk: Chunk):
     module, warned = parse(chunk.text)
     printed = str(module)
@@ -63,7 +52,7 @@ def test_parses_and_prints(chunk: Chunk):
     assert set(chunk.all("~")) <= set(warned)
 
 
-@pytest.mark.parametrize("chunk", INVALID, ids=ids(INVALID))
+@pytest.mark.cases("chunk", INVALID, ids=ids(INVALID))
 def test_is_refused(chunk: Chunk):
     with pytest.raises(errors.Error) as caught:
         parse(chunk.text)
@@ -74,8 +63,8 @@ def test_is_refused(chunk: Chunk):
     assert found == (chunk.error, chunk.place), str(error)
 
 
-@pytest.mark.parametrize(("chunk", "claim", "target"), CLAIMS)
-@pytest.mark.sampled(7)
+@pytest.mark.cases(("chunk", "claim", "target"), CLAIMS, parts=12)
+@pytest.mark.sampled(14)
 def test_holds(chunk: Chunk, claim: str, target: str):
     assert holds(claim, parse(chunk.text)[0], target)
 

@@ -27,8 +27,8 @@ def parse(text: str) -> str:
         return str(parse_module(text, allow_unregistered=True))
 
 
-@pytest.mark.parametrize(
-    ("id_", "before", "text"), PRINTED, ids=[file[0] for file in PRINTED]
+@pytest.mark.cases(
+    ("id_", "before", "text"), PRINTED, ids=[file[0] for file in PRINTED], parts=2
 )
 def test_as_printed(id_: str, before: int, text: str):
     if id_ not in EXPECTED:
@@ -45,9 +45,7 @@ def test_as_printed(id_: str, before: int, text: str):
     assert "error: " in str(failure.value)
 
 
-@pytest.mark.parametrize(
-    "text", [f[2] for f in COMPLETED], ids=[f[0] for f in COMPLETED]
-)
+@pytest.mark.cases("text", [f[2] for f in COMPLETED], ids=[f[0] for f in COMPLETED])
 def test_completed(text: str):
     printed = parse(text)
     assert parse(printed) == printed
@@ -73,7 +71,7 @@ CODE = re.compile(
 
 
 @pytest.mark.documents
-@pytest.mark.parametrize("name", DOCUMENTS)
+@pytest.mark.cases("name", DOCUMENTS)
 def test_pieces_are_those_of_the_documents(name: str):
     folder = Path(os.environ["GPUCODEGEN_DOCUMENTS"])
     lines = (folder / f"{name}.txt").read_text(encoding="utf-8").split("\n")

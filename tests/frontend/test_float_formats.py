@@ -31,7 +31,7 @@ FACTS = {
 }
 
 
-@pytest.mark.parametrize("name", SMALL)
+@pytest.mark.cases("name", SMALL)
 def test_facts_of_the_format(name: str):
     values = decode_table(name)
     finite = [v for v in values if math.isfinite(v)]
@@ -43,7 +43,7 @@ def test_facts_of_the_format(name: str):
     assert sum(map(math.isinf, values)) == infinities
 
 
-@pytest.mark.parametrize("name", SMALL)
+@pytest.mark.cases("name", SMALL)
 def test_codes_and_values_correspond(name: str):
     values = decode_table(name)
     for code, value in enumerate(values):
@@ -52,7 +52,7 @@ def test_codes_and_values_correspond(name: str):
     assert math.isnan(of_bits(to_bits(math.nan, name), name)) == (FACTS[name][2] > 0)
 
 
-@pytest.mark.parametrize("name", SMALL)
+@pytest.mark.cases("name", SMALL)
 def test_rounding_goes_to_the_nearest_and_to_even(name: str):
     values = sorted({v for v in decode_table(name) if math.isfinite(v) and v >= 0})
     for low, high in pairwise(values):
@@ -103,7 +103,7 @@ def test_long_formats():
     assert FORMATS["f128"].encode(-2.0) == 0xC0000000000000000000000000000000
 
 
-@pytest.mark.parametrize("name", SMALL)
+@pytest.mark.cases("name", SMALL)
 def test_ml_dtypes_agrees(name: str):
     """Optional: another implementation of the same tables."""
     pytest.importorskip("ml_dtypes")

@@ -107,6 +107,7 @@ def prints_and_parses(module: Module, generic: bool, locations: bool):
     assert print_module(again) == print_module(root)
 
 
+@pytest.mark.slow
 @fuzz(8)
 @ANY_MODULE
 def test_printed_modules(module: Module, generic: bool, locations: bool):
@@ -120,12 +121,14 @@ def test_many_printed_modules(module: Module, generic: bool, locations: bool):
     prints_and_parses(module, generic, locations)
 
 
+@pytest.mark.sampled(16)
 @fuzz(600)
 @given(text=WRITTEN, allow_unregistered=st.booleans())
 def test_mutated_tokens(text: str, allow_unregistered: bool):
     survives(text, allow_unregistered=allow_unregistered)
 
 
+@pytest.mark.slow
 @fuzz(8)
 @given(text=PRINTED)
 def test_mutated_modules(text: str):

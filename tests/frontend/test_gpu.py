@@ -46,7 +46,7 @@ OLD = {
 CASES = [(args, *pair) for args, pairs in OLD.items() for pair in pairs.items()]
 
 
-@pytest.mark.parametrize(("args", "old", "today"), CASES)
+@pytest.mark.cases(("args", "old", "today"), CASES)
 def test_old_spelling_becomes_todays(args: str, old: str, today: str):
     module = parse_module(f"func.func @f({args}) {{\n  {old}\n  return\n}}")
     assert f"  {today}\n" in str(module)
@@ -86,7 +86,7 @@ WRONG = {
 }
 
 
-@pytest.mark.parametrize("kernel", WRONG)
+@pytest.mark.cases("kernel", WRONG)
 def test_kernels_of_a_wrong_shape(kernel: str):
     with pytest.raises(WRONG[kernel]):
         parse_module(f"gpu.module @m {{\n  {kernel}\n}}")

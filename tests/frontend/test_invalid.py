@@ -18,7 +18,7 @@ def test_titles_are_unique():
 
 
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize("chunk", CHUNKS, ids=lambda c: f"{c.file}:{c.title}")
+@pytest.mark.cases("chunk", CHUNKS, ids=lambda c: f"{c.file}:{c.title}", parts=2)
 def test_chunk_is_refused_where_it_is_wrong(chunk: Chunk):
     unregistered = chunk.code != errors.UnknownOperation.code
     with pytest.raises(errors.Error) as caught:
@@ -31,7 +31,7 @@ def test_chunk_is_refused_where_it_is_wrong(chunk: Chunk):
     assert str(error).split("\n")[2] == " " * (chunk.column + 1) + "^"
 
 
-@pytest.mark.parametrize("path", sorted(FOLDER.glob("*.mlir")), ids=lambda p: p.name)
+@pytest.mark.cases("path", sorted(FOLDER.glob("*.mlir")), ids=lambda p: p.name)
 @pytest.mark.sampled(3)
 def test_command_line_reports_every_chunk(
     path: Path, capsys: pytest.CaptureFixture[str]

@@ -227,6 +227,6 @@ def test_the_frame_is_sound():
     check_accepted(_conv("strides = dense<1> : tensor<2xi64>"))
 
 
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.cases("name", CASES)
 def test_rule(name: str):
     check_refused(CASES[name])

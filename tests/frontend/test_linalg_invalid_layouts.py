@@ -144,6 +144,6 @@ def test_the_frame_is_sound():
     check_accepted(_pack("inner_dims_pos = [0, 1] inner_tiles = [8, 2]"))
 
 
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.cases("name", CASES)
 def test_rule(name: str):
     check_refused(CASES[name])

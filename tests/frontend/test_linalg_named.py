@@ -21,7 +21,7 @@ def _first(text: str) -> Operation:
     return next(op for op in operations if op.dialect == "linalg")
 
 
-@pytest.mark.parametrize("name", sorted(NAMED))
+@pytest.mark.cases("name", sorted(NAMED))
 def test_shapes_and_generic_text_of_every_entry(name: str):
     text = named(name)
     module = parse_module(text)
@@ -30,7 +30,7 @@ def test_shapes_and_generic_text_of_every_entry(name: str):
     assert str(parse_module(generic)) == str(module)
 
 
-@pytest.mark.parametrize("name", sorted(NAMED))
+@pytest.mark.cases("name", sorted(NAMED))
 def test_every_entry_is_a_generic(name: str):
     op = _first(named(name))
     assert is_structured(op)
@@ -68,7 +68,7 @@ ELEMENTWISE = """func.func @f(%a: memref<4x8xf32>) {{
 }}"""
 
 
-@pytest.mark.parametrize(
+@pytest.mark.cases(
     ("name", "inputs", "expected"),
     [
         ("elementwise <square>", 1, "arith.mulf"),

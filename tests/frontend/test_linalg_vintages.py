@@ -187,7 +187,7 @@ def _text(operation: str) -> str:
     return HEAD + first + TAIL.replace("§", second)
 
 
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.cases("name", CASES)
 def test_becomes_todays_form(name: str):
     operation, expected = CASES[name]
     printed = str(parse_module(_text(operation)))

@@ -26,7 +26,7 @@ fused<{n = 1, pass = "x"}>[]
 """.strip().split("\n")
 
 
-@pytest.mark.parametrize("text", KINDS)
+@pytest.mark.cases("text", KINDS)
 def test_prints_as_written(text: str):
     assert str(attribute(f"loc({text})")) == f"loc({text})"
     module = read(f'"t.t"() : () -> () loc({text})')
@@ -36,7 +36,7 @@ def test_prints_as_written(text: str):
     assert again == printed
 
 
-@pytest.mark.parametrize(
+@pytest.mark.cases(
     ("text", "location"),
     [
         ('"f"', NameLoc("f")),
@@ -73,7 +73,7 @@ def test_arguments_of_functions():
     assert len(read(text).functions) == 1
 
 
-@pytest.mark.parametrize(
+@pytest.mark.cases(
     ("text", "code"),
     [
         ("loc(§)", "P001"),

@@ -21,7 +21,7 @@ def test_every_case_has_its_own_name():
     assert len(CASES) == len(CHUNKS) > 60
 
 
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.cases("name", CASES)
 def test_error_points_at_the_mistake(name: str):
     chunk = CASES[name]
     _, code, part = chunk.partition("\n")[0].split(" | ")

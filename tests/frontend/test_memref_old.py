@@ -74,7 +74,7 @@ CASES = {
 }
 
 
-@pytest.mark.parametrize("statement", CASES)
+@pytest.mark.cases("statement", CASES)
 def test_becomes_todays_form(statement: str):
     module = parse_module(f"func @f({ARGUMENTS}) {{\n  {statement}\n  return\n}}")
     text = str(module)

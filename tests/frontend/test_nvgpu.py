@@ -40,7 +40,7 @@ OLD = {
 CASES = [(args, *pair) for args, pairs in OLD.items() for pair in pairs.items()]
 
 
-@pytest.mark.parametrize(("args", "old", "today"), CASES)
+@pytest.mark.cases(("args", "old", "today"), CASES)
 def test_other_spelling_becomes_todays(args: str, old: str, today: str):
     module = parse_module(f"func.func @f({args}) {{\n  %r = {old}\n  return\n}}")
     assert f"%r = {today}\n" in str(module)

@@ -213,7 +213,7 @@ def test_alloc_view():
     assert len(alloc.dynamic_sizes) == len(alloc.symbols) == 1
 
 
-@pytest.mark.parametrize(
+@pytest.mark.cases(
     "name", sorted(n for n, e in linalg_named.NAMED.items() if "-" not in e.inputs)
 )
 def test_named_operations_generalize(name: str):
@@ -253,6 +253,7 @@ def test_windows_take_strides_and_dilations():
     assert linalg_named.iterator_types(op) == ("parallel",) * 4 + ("reduction",) * 3
 
 
+@pytest.mark.slow
 def test_parsing_takes_as_many_calls_as_there_are_operations():
     few, many = _calls(_additions(500)), _calls(_additions(1000))
     assert many < 2.05 * few

@@ -92,6 +92,7 @@ def as_written(text: str, reader: str) -> str | None:
         return None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("reader", FORMS)
 def test_others_read_most_texts_as_written(reader: str):
     forms = [as_written(text.values[0], reader) for text in chunks(TODAY)]
@@ -99,13 +100,13 @@ def test_others_read_most_texts_as_written(reader: str):
     assert len(read) >= LEAST_READ[reader] * len(forms)
 
 
-@pytest.mark.parametrize("text", chunks(OF_ALL_YEARS))
+@pytest.mark.cases("text", chunks(OF_ALL_YEARS))
 def test_mlir_reads_what_we_print_of_every_year(text: str):
     test_others_read_what_we_print(text, "mlir")
 
 
-@pytest.mark.parametrize("reader", FORMS)
-@pytest.mark.parametrize("text", chunks(TODAY))
+@pytest.mark.cases("reader", FORMS, parts=4)
+@pytest.mark.cases("text", chunks(TODAY))
 def test_others_read_what_we_print(text: str, reader: str):
     """Where they read it as written; what they refuse says nothing about us."""
     expected, form = as_written(text, reader), FORMS[reader]

@@ -69,7 +69,7 @@ def test_an_empty_section_is_dropped():
     assert str(parse_module("{-# #-}")) == "module {\n}"
 
 
-@pytest.mark.parametrize(
+@pytest.mark.cases(
     ("section", "kind", "column"),
     [
         ('{-# dialect_resources: {builtin: {b: "0x04"}} #-}', "InvalidAttribute", 38),

@@ -18,14 +18,14 @@ FILES = [
 NAMES = [path.stem for path in FILES]
 
 
-@pytest.mark.parametrize("path", FILES, ids=NAMES)
+@pytest.mark.cases("path", FILES, ids=NAMES, parts=2)
 def test_short_form(path: Path):
     module = parse_module(path.read_text(), str(path))
     text = str(module)
     assert str(parse_module(text)) == text
 
 
-@pytest.mark.parametrize("path", FILES, ids=NAMES)
+@pytest.mark.cases("path", FILES, ids=NAMES, parts=4)
 def test_generic_form_means_the_same(path: Path):
     module = parse_module(path.read_text(), str(path))
     generic = module.generic()
@@ -34,7 +34,7 @@ def test_generic_form_means_the_same(path: Path):
     assert str(again) == str(module)
 
 
-@pytest.mark.parametrize("path", FILES, ids=NAMES)
+@pytest.mark.cases("path", FILES, ids=NAMES, parts=3)
 def test_locations_survive(path: Path):
     module = parse_module(path.read_text(), "where.mlir")
     text = print_module(module.operation, locations=True)
@@ -43,7 +43,7 @@ def test_locations_survive(path: Path):
     assert print_module(again.operation, locations=True) == text
 
 
-@pytest.mark.parametrize("path", FILES, ids=NAMES)
+@pytest.mark.cases("path", FILES, ids=NAMES)
 def test_every_operation_has_a_place(path: Path):
     text = path.read_text()
     for op in parse_module(text, "a.mlir").walk():
@@ -110,7 +110,7 @@ SIMPLE = [
 ]
 
 
-@pytest.mark.parametrize("name", SIMPLE)
+@pytest.mark.cases("name", SIMPLE)
 def test_every_scalar_operation_from_its_generic_form(name: str):
     short = str(parse_module(_generic_example(name)))
     assert name in short

@@ -35,13 +35,13 @@ def program(dialect: str, statement: str) -> str:
     return f"func.func @f({arguments}) {{\n  {statement}\n  return\n}}"
 
 
-@pytest.mark.parametrize(("dialect", "statement"), GOOD)
+@pytest.mark.cases(("dialect", "statement"), GOOD, parts=2)
 def test_holds(dialect: str, statement: str):
     text = str(parse_module(program(dialect, statement)))
     assert str(parse_module(text)) == text
 
 
-@pytest.mark.parametrize(("dialect", "code", "message", "statement"), WRONG)
+@pytest.mark.cases(("dialect", "code", "message", "statement"), WRONG, parts=3)
 def test_is_refused(dialect: str, code: str, message: str, statement: str):
     with pytest.raises(errors.Error) as caught:
         parse_module(program(dialect, statement))

@@ -77,14 +77,14 @@ def width(name: str) -> int:
     return int(name[1])
 
 
-@pytest.mark.parametrize("name", DESCRIPTIONS)
+@pytest.mark.cases("name", DESCRIPTIONS)
 def test_every_code_has_its_value(name: str):
     for code in range(1 << width(name)):
         wanted = value(DESCRIPTIONS[name], code)
         assert same(FORMATS[name].decode(code), wanted), hex(code)
 
 
-@pytest.mark.parametrize("name", DESCRIPTIONS)
+@pytest.mark.cases("name", DESCRIPTIONS)
 def test_every_value_has_its_code(name: str):
     for code in range(1 << width(name)):
         wanted = value(DESCRIPTIONS[name], code)
@@ -92,7 +92,7 @@ def test_every_value_has_its_code(name: str):
             assert FORMATS[name].encode(wanted) == code
 
 
-@pytest.mark.parametrize("name", DESCRIPTIONS)
+@pytest.mark.cases("name", DESCRIPTIONS)
 def test_every_code_prints_and_parses_back(name: str):
     literals = ", ".join(f"0x{code:02X} : {name}" for code in range(1 << width(name)))
     printed = str(parse(f'"t.t"() {{a = [{literals}]}} : () -> ()\n'))

@@ -36,7 +36,7 @@ def _print(text: str) -> str:
         return str(parse_module(text, allow_unregistered=True))
 
 
-@pytest.mark.parametrize("encoding", ENCODINGS)
+@pytest.mark.cases("encoding", ENCODINGS)
 def test_encodings_survive(encoding: str):
     alias = f"#E = #sparse_tensor.encoding<{{ {encoding} }}>\n"
     text = _print(alias + "func.func private @f(tensor<?x?xf64, #E>)")
@@ -44,7 +44,7 @@ def test_encodings_survive(encoding: str):
     assert _print(text) == text
 
 
-@pytest.mark.parametrize("statement", OPERATIONS)
+@pytest.mark.cases("statement", OPERATIONS)
 def test_operations_are_kept(statement: str):
     text = _print(
         f"#E = #sparse_tensor.encoding<{{ {ENCODINGS[0]} }}>\n"

@@ -82,12 +82,12 @@ memref<?x?xf32, affine_map<(d0, d1)[s0] -> (d0 floordiv s0, d1, d0 mod s0)>>
 """.strip().split("\n")
 
 
-@pytest.mark.parametrize("text", UNCHANGED)
+@pytest.mark.cases("text", UNCHANGED)
 def test_prints_as_written(text: str):
     assert str(type_(text)) == text
 
 
-@pytest.mark.parametrize(
+@pytest.mark.cases(
     ("written", "printed"),
     [
         ("tensor< 4 x ? x\n f32 >", "tensor<4x?xf32>"),
@@ -128,7 +128,7 @@ def test_scalable_vectors():
     )
 
 
-@pytest.mark.parametrize(
+@pytest.mark.cases(
     ("text", "code"),
     [
         ("§i16777216", "P024"),

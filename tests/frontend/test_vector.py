@@ -94,7 +94,7 @@ OLD = {
 CASES = [(args, *pair) for args, pairs in OLD.items() for pair in pairs.items()]
 
 
-@pytest.mark.parametrize(("args", "old", "today"), CASES)
+@pytest.mark.cases(("args", "old", "today"), CASES)
 def test_old_spelling_becomes_todays(args: str, old: str, today: str):
     module = parse_module(f"func @f({args}) {{\n  %r = {old}\n  return\n}}")
     assert f"%r = {today}\n" in str(module)
@@ -156,7 +156,7 @@ NO_SUCCESSOR = [
 ]
 
 
-@pytest.mark.parametrize("op", NO_SUCCESSOR)
+@pytest.mark.cases("op", NO_SUCCESSOR)
 def test_operations_without_a_successor_are_kept(op: str):
     text = f"func.func @f(%a: vector<4xf32>, %n: index) {{\n  %r = {op}\n  return\n}}"
     printed = str(parse_module(text))

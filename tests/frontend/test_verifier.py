@@ -20,7 +20,7 @@ OPERATIONS = [
 
 
 @pytest.mark.filterwarnings("ignore::gpucodegen.errors.UnregisteredOperationKept")
-@pytest.mark.parametrize("chunk", UNUSUAL, ids=lambda c: c.partition("\n")[0][3:])
+@pytest.mark.cases("chunk", UNUSUAL, ids=lambda c: c.partition("\n")[0][3:])
 def test_unusual_program_is_valid(chunk: str):
     printed = str(parse_module(chunk, allow_unregistered=True))
     assert str(parse_module(printed, allow_unregistered=True)) == printed
@@ -56,7 +56,8 @@ def is_refused_without_place(text: str) -> bool:
     return False
 
 
-@pytest.mark.parametrize("op", OPERATIONS, ids=lambda op: op.name)
+@pytest.mark.cases("op", OPERATIONS, ids=lambda op: op.name, parts=6)
+@pytest.mark.sampled(4)
 def test_nonsense_is_refused_with_a_place(op: Op):
     for body, operands, results in product(BODIES, (0, 2, 5), (0, 1)):
         text = program(op, body, operands, results)

@@ -44,7 +44,7 @@ def test_narrow_floats(name: str, xp: Any) -> None:
     assert same(values_of(found, name), nearest(x, name))
 
 
-@pytest.mark.sampled(12)
+@pytest.mark.sampled(24)
 @pytest.mark.parametrize("name", NAMES)
 def test_arithmetic_like_on_the_cpu(name: str, xp: Any) -> None:
     rng = np.random.default_rng(2)
@@ -55,6 +55,7 @@ def test_arithmetic_like_on_the_cpu(name: str, xp: Any) -> None:
     assert same(values_of(there, name), values_of(out, name))
 
 
+@pytest.mark.slow
 def test_complex_numbers_like_on_the_cpu(xp: Any) -> None:
     x, y, n = numbers("c8", 500), numbers("c8", 500, seed=4), np.full(500, 3)
     results = (

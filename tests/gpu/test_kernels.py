@@ -10,7 +10,7 @@ import pytest
 import gpucodegen as gcg
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("dtype", ["f4", "f8", "i4"])
 def test_matmul(dtype: str, xp: Any) -> None:
     a = xp.asarray((np.arange(70 * 33).reshape(70, 33) % 7).astype(dtype))

@@ -27,7 +27,7 @@ def run_on_device(xp: Any, program: Program, size: Any) -> None:
     program.check(answer, back, None if result is None else xp.asnumpy(result))
 
 
-@pytest.mark.sampled(21)
+@pytest.mark.slow
 def test_small_arrays(program: Program, xp: Any) -> None:
     run_on_device(xp, program, program.small)
 

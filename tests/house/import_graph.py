@@ -1,7 +1,7 @@
 """The import graph of the product, read from its sources.
 
 Every import counts: at the top of a file, inside a function, and for type checkers
-only.  `floors` reads the order of the house from docs/layout.md.
+only.  `floors` reads the order of the rows from docs/layout.md.
 """
 
 from __future__ import annotations
@@ -87,18 +87,6 @@ def cycles(graph: Mapping[str, set[str]]) -> list[list[str]]:
     for node in graph:
         if node not in number:
             visit(node)
-    return found
-
-
-def rooms(graph: Mapping[str, set[str]], folder: str) -> Graph:
-    """Which modules and folders of a folder import which others of it."""
-    depth = folder.count(".") + 1
-    found: Graph = {}
-    for module, targets in graph.items():
-        if module.startswith(f"{folder}."):
-            inside = {t for t in targets if t.startswith(f"{folder}.")}
-            room = found.setdefault(module.split(".")[depth], set())
-            room |= {target.split(".")[depth] for target in inside}
     return found
 
 

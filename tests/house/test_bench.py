@@ -73,7 +73,7 @@ def test_best_and_median() -> None:
     assert (theirs.best, theirs.median) == (2, 4)
 
 
-@pytest.mark.parametrize("table", TABLES)
+@pytest.mark.cases("table", TABLES)
 def test_lines_have_names_of_their_own(table: str) -> None:
     names = [line.name for line in lines(table)]
     assert names
@@ -98,13 +98,14 @@ def smaller(program: str) -> Case:
 
 
 @pytest.mark.parametrize("program", ["trsv", "row_sum", "multiply_2019"])
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 def test_a_program_is_checked_and_raced(program: str) -> None:
     row = smaller(program).measure(QUICK)
     assert next(iter(row.times)) == OURS
     assert all(0 < times.best <= times.median for times in row.times.values())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", blocks.KINDS)
 def test_whole_arrays_and_blocks_agree(kind: str) -> None:
     pytest.importorskip("dask")
@@ -262,6 +263,7 @@ def test_arguments_are_copied() -> None:
     assert given[1][0] == 0
 
 
+@pytest.mark.slow
 def test_a_tuned_program_races_its_default(monkeypatch: pytest.MonkeyPatch) -> None:
     both = {name: {"trials": 1} for name in (OURS, "full")}
     monkeypatch.setattr(tuning, "efforts", lambda _: both)

@@ -54,8 +54,9 @@ def device() -> Target:
     return Emulated()
 
 
+@pytest.mark.drawn(14)
+@pytest.mark.slow
 @pytest.mark.parametrize("name", KERNELS)
-@pytest.mark.sampled(13)
 def test_kernels_are_right(name: str, device: Target) -> None:
     check(device, KERNELS[name], KERNELS[name].small)
 
@@ -64,6 +65,7 @@ def test_every_peer_has_a_kernel_and_every_kernel_known_peers() -> None:
     assert {name for kernel in KERNELS.values() for name in kernel.peers} == set(PEERS)
 
 
+@pytest.mark.slow
 def test_contenders_take_turns_on_sets_beyond_the_cache(
     device: Target, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -89,6 +91,7 @@ def never(*_: object) -> Mapping[int, Any]:
     return {1: np.ones((33, 70))}
 
 
+@pytest.mark.slow
 def test_a_failing_row_stops_nothing(
     device: Target,
     monkeypatch: pytest.MonkeyPatch,

@@ -185,7 +185,7 @@ def test_someone_runs_every_block() -> None:
     assert {block.page for block in SNIPPETS} == {*GIVEN}
 
 
-@pytest.mark.parametrize(
+@pytest.mark.cases(
     ("page", "command"), [(p.name, c) for p, c in dict.fromkeys(inline_commands())]
 )
 def test_commands_in_the_prose_have_such_options(

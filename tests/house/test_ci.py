@@ -7,13 +7,24 @@ import re
 import subprocess
 import sys
 import tomllib
+from collections.abc import Callable, Iterator
+from itertools import chain
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
-from tests.conftest import on_a_device, thin_out
+from tests.conftest import (
+    Share,
+    draw,
+    on_a_device,
+    pytest_pyfunc_call,
+    take_a_share_of_examples,
+    thin_out,
+)
 from tests.house import readme
 
 CI = readme.ROOT / ".ci"
@@ -133,6 +144,7 @@ def suite(folder: Path, *arguments: str) -> tuple[int, str]:
     return done.returncode, done.stdout + done.stderr
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "workers", ["-n0", pytest.param("-n2", marks=pytest.mark.slow)]
 )
@@ -167,20 +179,95 @@ class Case:
     def get_closest_marker(self, name: str) -> pytest.Mark | None:
         return next((mark for mark in self.marks if mark.name == name), None)
 
+    def iter_markers(self, name: str) -> Iterator[pytest.Mark]:
+        return (mark for mark in self.marks if mark.name == name)
+
     def add_marker(self, mark: pytest.MarkDecorator) -> None:
         self.added.append(mark.name)
 
 
-def test_of_sampled_tests_every_nth_case_is_quick() -> None:
+def test_of_sampled_tests_one_of_each_n_cases_is_quick() -> None:
     mark = pytest.mark.sampled(3).mark
     cases = [Case(f"f.py::{name}[{i}]", mark) for i in range(5) for name in "ab"]
     others = [Case("f.py::c[0]"), Case("f.py::c[1]")]
     thin_out([*cases, *others])
     quick = [case.nodeid[6:] for case in (*cases, *others) if case.added != ["slow"]]
-    assert quick == ["a[0]", "b[0]", "a[3]", "b[3]", "c[0]", "c[1]"]
+    assert quick == ["a[0]", "b[0]", "a[4]", "b[4]", "c[0]", "c[1]"]
 
 
-@pytest.mark.parametrize(
+def test_quick_and_slow_items_share_all_cases() -> None:
+    cases = [*range(20)]
+    shares = [
+        Share(3, is_quick, n, 2).of(cases) for is_quick in (True, False) for n in (0, 1)
+    ]
+    assert sorted(shares[0] + shares[1]) == [0, 4, 8, 9, 13, 17, 18]
+    assert sorted(chain(*shares)) == cases
+
+
+def looped(test: Callable[[int], None]) -> None:
+    """Run a test as `pytest.mark.cases("n", range(4))` does."""
+    item = SimpleNamespace(
+        iter_markers=lambda _: [pytest.mark.cases("n", lambda: range(4)).mark],
+        funcargs={"n": Share(1, True, 0, 1)},
+        _fixtureinfo=SimpleNamespace(argnames=("n",)),
+        config=SimpleNamespace(getoption=lambda _: None),
+        obj=test,
+    )
+    assert pytest_pyfunc_call(item)
+
+
+def test_a_loop_reports_all_cases_that_fail_and_skips_at_its_end() -> None:
+    seen: list[int] = []
+
+    def fails(n: int) -> None:
+        assert n % 2 == 0
+
+    def skips(n: int) -> None:
+        seen.append(n)
+        if n == 1:
+            pytest.skip("no peer")
+
+    with pytest.raises(
+        ExceptionGroup, match=r"2 of 4 cases failed:\n  1\n  3"
+    ) as caught:
+        looped(fails)
+    assert [error.__notes__ for error in caught.value.exceptions] == [
+        ["Case: 1"],
+        ["Case: 3"],
+    ]
+    with pytest.raises(pytest.skip.Exception, match="no peer"):
+        looped(skips)
+    assert seen == [*range(4)]
+
+
+def test_a_quick_property_takes_a_share_of_its_examples() -> None:
+    seen: list[int] = []
+
+    @settings(max_examples=20, database=None)
+    @given(st.integers())
+    def holds(n: int) -> None:
+        seen.append(n)
+
+    for is_quick, count in ((True, 5), (False, 20), (True, 5)):
+        seen.clear()
+        take_a_share_of_examples(holds, Share(4, is_quick, 0, 1))
+        holds()
+        assert len(seen) == count
+
+
+def test_of_slow_cases_some_are_drawn() -> None:
+    slow, drawn = pytest.mark.slow.mark, pytest.mark.drawn(3).mark
+    cases: Any = [Case(f"f.py::a[{i}]", drawn, *[slow] * (i > 1)) for i in range(9)]
+    other: Any = Case("f.py::b", slow)
+    items = [*cases, other]
+    left_out = draw(items)
+    assert len(left_out) == 4
+    assert {*items} == {*cases, other} - {*left_out}
+    assert {*cases[:2], other} <= {*items}
+    assert draw([*cases, other]) == left_out
+
+
+@pytest.mark.cases(
     ("name", "target", "left_out"),
     [
         ("test_rows.py", "sim", True),

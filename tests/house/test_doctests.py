@@ -2,44 +2,60 @@ from __future__ import annotations
 
 import doctest
 import importlib
-import pkgutil
-from typing import Any
+from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
-import bench
-import examples
-import gpucodegen
 from tests.house.readme import ROOT
 
 EXTRAS = {"cupy", "numba_cuda", "rich", "matplotlib", "triton"}
-MODULES = [
-    module.name
-    for package in (gpucodegen, bench, examples)
-    for module in pkgutil.walk_packages(package.__path__, f"{package.__name__}.")
-    if not module.name.endswith("__main__")
-]
+FRAMEWORKS = Path("bench", "gpu", "triton_kernels.py")
+LONG = {"kernels", "offload-to-a-gpu", "tuning", "tutorial"}
+"""Pages whose examples take more than a second."""
 FLAGS = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
 
 
-def named(module: str) -> Any:
-    """A module, marked if it needs what no run of CI installs."""
-    marks = [pytest.mark.frameworks] * (module == "bench.gpu.triton_kernels")
-    return pytest.param(module, marks=marks)
+def modules() -> Iterator[Path]:
+    """All modules that users may import, by their paths in the repository."""
+    for package in ("gpucodegen", "bench", "examples"):
+        for folder in (package, f"{package}/tiling", f"{package}/kernels"):
+            for path in sorted((ROOT / folder).rglob("*.py")):
+                if path.stem != "__main__":
+                    yield path.relative_to(ROOT)
 
 
-@pytest.mark.parametrize("name", [*map(named, ["gpucodegen", *MODULES])])
-def test_docstrings(name: str) -> None:
+def run_examples(path: Path) -> None:
+    """Import a module, and run the examples of its docstrings if it has any."""
+    parts = path.with_suffix("").parts
+    name = ".".join(parts[: len(parts) - (path.stem == "__init__")])
     try:
         module = importlib.import_module(name)
     except ModuleNotFoundError as error:
         if error.name in EXTRAS:
             pytest.skip(f"needs {error.name}")
         raise
-    assert doctest.testmod(module, optionflags=FLAGS).failed == 0
+    if ">>>" in (ROOT / path).read_text("utf-8"):
+        assert doctest.testmod(module, optionflags=FLAGS).failed == 0
 
 
-@pytest.mark.parametrize("page", sorted(p.name for p in (ROOT / "docs").glob("*.md")))
+@pytest.mark.cases("path", lambda: sorted({*modules()} - {FRAMEWORKS}), parts=150)
+def test_docstrings(path: Path) -> None:
+    run_examples(path)
+
+
+@pytest.mark.frameworks
+def test_docstrings_of_kernels_in_triton() -> None:
+    run_examples(FRAMEWORKS)
+
+
+@pytest.mark.parametrize(
+    "page",
+    [
+        pytest.param(path.name, marks=[pytest.mark.slow] * (path.stem in LONG))
+        for path in sorted((ROOT / "docs").glob("*.md"))
+    ],
+)
 def test_pages(page: str) -> None:
     path = str(ROOT / "docs" / page)
     assert doctest.testfile(path, module_relative=False, optionflags=FLAGS).failed == 0

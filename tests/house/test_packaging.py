@@ -63,18 +63,21 @@ def test_the_links_are_links() -> None:
         assert link.readlink() == Path("..") / name
 
 
+@pytest.mark.slow
 def test_wheel_holds_one_package(wheel: Path) -> None:
     with zipfile.ZipFile(wheel) as archive:
         tops = {name.partition("/")[0] for name in archive.namelist()}
     assert {top for top in tops if not top.endswith(".dist-info")} == {"gpucodegen"}
 
 
+@pytest.mark.slow
 def test_wheel_holds_no_links(wheel: Path) -> None:
     with zipfile.ZipFile(wheel) as archive:
         modes = [info.external_attr >> 16 for info in archive.infolist()]
     assert not any(map(stat.S_ISLNK, modes))
 
 
+@pytest.mark.slow
 def test_wheel_is_complete(wheel: Path) -> None:
     with zipfile.ZipFile(wheel) as archive:
         packed = set(archive.namelist())
@@ -87,6 +90,7 @@ def test_wheel_is_complete(wheel: Path) -> None:
     assert needed <= packed
 
 
+@pytest.mark.slow
 def test_an_index_shows_the_readme_without_links_into_the_repository(
     wheel: Path, sdist: Path
 ) -> None:
@@ -115,6 +119,7 @@ def test_the_changelog_begins_with_the_version_of_the_package() -> None:
     assert re.fullmatch(rf"{gcg.__version__} - \d{{4}}-\d\d-\d\d", latest)
 
 
+@pytest.mark.slow
 def test_sdist_holds_no_links_and_no_stray_package(sdist: Path) -> None:
     with tarfile.open(sdist) as archive:
         members = archive.getmembers()

@@ -21,13 +21,13 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return copied(tmp_path / "copy")
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.slow
 @pytest.mark.parametrize("name", PAGES)
 def test_a_stranger_can_follow_a_recipe(name: str, folder: Path) -> None:
     assert "python" in carry_out(PAGES[name].read_text("utf-8"), folder)
 
 
-@pytest.mark.parametrize("name", PAGES)
+@pytest.mark.cases("name", PAGES)
 def test_a_recipe_needs_few_places(name: str) -> None:
     text, _, _ = PAGES[name].read_text("utf-8").partition("\n## Run it\n")
     assert 1 <= len({step.path for step in steps(text)}) <= TOUCHED

@@ -51,7 +51,7 @@ def writing_the_cache() -> None:
         cache.Store("any").put("key", b"")
 
 
-@pytest.mark.parametrize(
+@pytest.mark.cases(
     "act", [parsing, analysing, running_passes, calling, writing_the_cache]
 )
 def test_a_warning_points_at_the_line_that_called_us(act: Callable[[], None]) -> None:

@@ -44,6 +44,7 @@ REACHES = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", REACHES)
 def test_how_far_values_travel(program: gcg.Program, name: str) -> None:
     (cells, border), arguments = REACHES[name]
@@ -62,7 +63,7 @@ REFUSED = {
 }
 
 
-@pytest.mark.parametrize("name", REFUSED)
+@pytest.mark.cases("name", REFUSED)
 def test_what_no_halo_is_deep_enough_for(program: gcg.Program, name: str) -> None:
     with pytest.raises(errors.NoStencil, match=REFUSED[name]):
         gcg.dask.reach(program[name])
@@ -81,6 +82,7 @@ def test_steps_of_a_stencil(
     np.testing.assert_allclose(found.compute(), heated(X, 5), rtol=1e-5)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(("name", "numbers"), [("two_steps", []), ("many_steps", [3])])
 def test_functions_of_several_steps(
     program: gcg.Program, name: str, numbers: list[int]
@@ -102,6 +104,7 @@ def test_arguments_of_a_stencil(program: gcg.Program) -> None:
     assert gcg.dask.stencil(program.heat, grid, numbers=[K], steps=0) is grid
 
 
+@pytest.mark.slow
 def test_products_and_sums(program: gcg.Program) -> None:
     grid = da.from_array(X, chunks=(20, 10))
     found = gcg.dask.matmul(grid, grid.T.rechunk((10, 20)), target="cpu", every=2)
@@ -111,7 +114,7 @@ def test_products_and_sums(program: gcg.Program) -> None:
     np.testing.assert_allclose(total.compute(), X.astype(float).sum(), rtol=1e-5)
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.slow
 @pytest.mark.parametrize("layout", ["NHWC", "NCHW"])
 def test_convolutions(layout: str) -> None:
     random = np.random.default_rng(1).random

@@ -124,7 +124,7 @@ def _shape(text: str) -> tuple[int, ...]:
     return tuple(int(n) for n in text.split("x") if n)
 
 
-@pytest.mark.parametrize("name", LINALG)
+@pytest.mark.cases("name", LINALG)
 def test_named_operations_on_tensors(name: str):
     *shapes, want = LINALG[name]
     a, b, c = (f"tensor<{s}{'x' if s else ''}f32>" for s in shapes)

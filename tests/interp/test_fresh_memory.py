@@ -23,8 +23,8 @@ COPY = """%c = memref.alloc() : memref<8xf32>
   memref.copy %m, %c : memref<8xf32> to memref<8xf32>"""
 
 
-@pytest.mark.parametrize("alloc", ["memref.alloc", "memref.alloca"])
-@pytest.mark.parametrize(("between", "read"), [("", "%m"), (COPY, "%c")])
+@pytest.mark.cases("alloc", ["memref.alloc", "memref.alloca"])
+@pytest.mark.cases(("between", "read"), [("", "%m"), (COPY, "%c")])
 def test_loads(alloc: str, between: str, read: str):
     names = {"alloc": alloc, "between": between, "read": read}
     good, bad = (LOOP.format(first=n, **names) for n in (0, 1))

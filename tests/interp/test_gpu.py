@@ -99,7 +99,7 @@ KERNELS = {
 }
 
 
-@pytest.mark.parametrize("name", KERNELS)
+@pytest.mark.cases("name", KERNELS)
 def test_kernels(name: str):
     body, buffers, want = KERNELS[name]
     out = np.zeros(128, "i4")

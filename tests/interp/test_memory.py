@@ -82,7 +82,7 @@ VIEWS = {
 }
 
 
-@pytest.mark.parametrize("name", VIEWS)
+@pytest.mark.cases("name", VIEWS)
 def test_views_share_memory(name: str):
     lines, ty, place = VIEWS[name]
     head = f"func.func @f(%a: memref<4x6xf32>, %x: f32) -> f32 {{ {lines}"
@@ -244,7 +244,7 @@ TENSORS = {
 }
 
 
-@pytest.mark.parametrize("name", TENSORS)
+@pytest.mark.cases("name", TENSORS)
 def test_tensors_are_values(name: str):
     lines, shape, want = TENSORS[name]
     ty = f"tensor<{shape}xf32>"
@@ -288,7 +288,7 @@ ERRORS = {
 }
 
 
-@pytest.mark.parametrize("name", ERRORS)
+@pytest.mark.cases("name", ERRORS)
 def test_errors_say_where_and_in_which_operation(name: str):
     kind, lines = ERRORS[name]
     lines = lines.replace("'", '"')

@@ -65,8 +65,8 @@ ON_UNSIGNED = {
 }
 
 
-@pytest.mark.parametrize("bits", [1, 2, 3, 5])
-@pytest.mark.parametrize("name", [*ON_SIGNED, *ON_UNSIGNED, "shrsi"])
+@pytest.mark.cases("bits", [1, 2, 3, 5], parts=6)
+@pytest.mark.cases("name", [*ON_SIGNED, *ON_UNSIGNED, "shrsi"])
 def test_all_integers_of_a_width(name: str, bits: int):
     ty = f"i{bits}"
     call = run(f"%r = arith.{name} %x, %y : {ty}", f"{ty} {ty}", ty)
@@ -86,8 +86,8 @@ def test_all_integers_of_a_width(name: str, bits: int):
             assert call(x, y) == signed(want, bits), (x, y)
 
 
-@pytest.mark.parametrize("bits", [1, 3])
-@pytest.mark.parametrize("word", "eq ne slt sle sgt sge ult ule ugt uge".split())
+@pytest.mark.cases("bits", [1, 3])
+@pytest.mark.cases("word", "eq ne slt sle sgt sge ult ule ugt uge".split())
 def test_comparisons_of_integers(word: str, bits: int):
     ty = f"i{bits}"
     call = run(f"%r = arith.cmpi {word}, %x, %y : {ty}", f"{ty} {ty}", "i1")
@@ -108,7 +108,7 @@ def test_an_index_has_64_bits():
     assert call(1 << 62, 4) == 0
 
 
-@pytest.mark.parametrize(
+@pytest.mark.cases(
     ("cast", "source", "target", "value", "want"),
     [
         ("extsi", "i1", "i8", 1, -1),
@@ -175,7 +175,7 @@ MATH = {
 }
 
 
-@pytest.mark.parametrize("name", MATH)
+@pytest.mark.cases("name", MATH)
 def test_functions(name: str):
     call = run(f"%r = math.{name} %x : f32", "f32", "f32")
     for x in (0.25, 0.5, 1.5, 2.5, 7.0):

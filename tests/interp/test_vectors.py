@@ -146,7 +146,7 @@ VECTORS = {
 }
 
 
-@pytest.mark.parametrize("name", VECTORS)
+@pytest.mark.cases("name", VECTORS)
 def test_vectors(name: str):
     lines, shape, want = VECTORS[name]
     ty = f"vector<{shape}xf32>"

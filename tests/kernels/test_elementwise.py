@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 import subprocess
 import sys
 from typing import Any
@@ -65,6 +66,7 @@ CASES = (
 )
 
 
+@pytest.mark.sampled(6)
 @settings(max_examples=5, deadline=None)
 @given(*CASES)
 def test_some_expressions(text: str, shapes: Any, dtypes: Any, a: Any) -> None:
@@ -78,7 +80,7 @@ def test_expressions(text: str, shapes: Any, dtypes: Any, a: Any) -> None:
     compare(text, shapes, dtypes, a)
 
 
-@pytest.mark.parametrize(
+@pytest.mark.cases(
     ("text", "refusal"),
     [
         ("x.T", "Leave out Attribute"),
@@ -117,6 +119,7 @@ def test_elements_move_as_they_are(dtype: str) -> None:
     np.testing.assert_array_equal(K.copy(x[::-1, 1:, ::2]), x[::-1, 1:, ::2])
 
 
+@pytest.mark.slow
 def test_narrow_floats_are_rounded_once() -> None:
     ml_dtypes = pytest.importorskip("ml_dtypes")
     x = (np.arange(64).reshape(8, 8) % 7).astype(ml_dtypes.bfloat16)
@@ -155,6 +158,7 @@ def test_jax_arrays() -> None:
         K.cumsum(x, 1, out=x)
 
 
+@pytest.mark.slow
 def test_libraries_are_not_imported() -> None:
     code = (
         "import numpy, sys; from gpucodegen import kernels as k; "
@@ -173,13 +177,10 @@ def test_the_table_has_every_function_and_the_page_names_it() -> None:
     assert [name for name in KERNELS if f"`{name}" not in page] == []
 
 
-def marked(name: str) -> Any:
-    """An operation, marked where it is like a function of PyTorch."""
-    is_torch = KERNELS[name].like.startswith("torch")
-    return pytest.param(name, marks=[pytest.mark.frameworks] * is_torch)
+LIKE_TORCH = {name for name in KERNELS if KERNELS[name].like.startswith("torch")}
 
 
-@pytest.mark.parametrize("name", [*map(marked, KERNELS)])
+@pytest.mark.cases("name", lambda: sorted({*KERNELS} - LIKE_TORCH))
 def test_the_functions_that_operations_are_like(name: str) -> None:
     library, _, path = KERNELS[name].like.partition(".")
     if not library:
@@ -193,6 +194,13 @@ def test_the_functions_that_operations_are_like(name: str) -> None:
             return  # matvec and vecdot came later
         found = getattr(found, part)
     assert callable(found)
+
+
+@pytest.mark.frameworks
+def test_functions_of_pytorch_that_operations_are_like() -> None:
+    torch: Any = pytest.importorskip("torch")
+    for name in LIKE_TORCH:
+        assert callable(operator.attrgetter(KERNELS[name].like[6:])(torch)), name
 
 
 def array_kinds() -> list[Array]:

@@ -68,6 +68,7 @@ def test_elements(dtype: str) -> None:
     product((made((5, 9), dtype), made((9, 6), dtype, 1)))
 
 
+@pytest.mark.slow
 def test_what_is_around_a_product() -> None:
     x, w, c = (made(s, "float16", n) for n, s in enumerate(((5, 9), (9, 6), (5, 6))))
     b = made((6,), "float16", 4)
@@ -83,6 +84,7 @@ def test_bytes_in_wider_sums() -> None:
     check(K.matmul(a, b, dtype="i4"), a.astype("i4") @ b.astype("i4"), "i4")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("target", ["cpu", "sim"])
 def test_vectors(target: str) -> None:
     a, x = made((2, 4, 5), "float32"), made((5,), "float32", 1)
@@ -91,7 +93,7 @@ def test_vectors(target: str) -> None:
     check(K.matmul(x, x), np.dot(wide(x), wide(x)), "f4")
 
 
-@pytest.mark.parametrize(
+@pytest.mark.cases(
     ("options", "refusal"),
     [
         ({"activation": "relux"}, "relu, sigmoid"),
@@ -122,16 +124,16 @@ EXPRESSIONS: dict[str, tuple[tuple[int, ...], ...]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("expression", EXPRESSIONS)
 @pytest.mark.parametrize("dtype", ["float32", "int16", "complex128"])
-@pytest.mark.sampled(8)
 def test_einsum(expression: str, dtype: str) -> None:
     given = [made(s, dtype, n) for n, s in enumerate(EXPRESSIONS[expression])]
     right = exact(lambda *xs: np.einsum(expression, *xs), *given)
     check(K.einsum(expression, *given), right, dtype)
 
 
-@pytest.mark.parametrize(
+@pytest.mark.cases(
     ("expression", "refusal"),
     [
         ("ij,jk", "2 arrays"),
@@ -151,8 +153,8 @@ def test_extents_that_differ() -> None:
         K.einsum("ij,jk", np.zeros((2, 3)), np.zeros((4, 2)))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("axes", [0, 1, 2, ([1, 2], [1, 0]), (2, 0)])
-@pytest.mark.sampled(2)
 def test_tensordot(axes: Any) -> None:
     a, b = made((2, 3, 4), "float64"), made((4, 3, 5), "float64", 1)
     if axes == 2:
@@ -194,10 +196,10 @@ def attended(q: Array, k: Array, v: Array, mask: Array | None) -> Array:
     return formulas.softmax(scores, -1) @ wide(v)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["plain", "causal", "bools", "numbers"])
 @pytest.mark.parametrize("most", [1 << 28, 0])
 @pytest.mark.parametrize("dtype", FLOATS)
-@pytest.mark.sampled(12)
 def test_attention(kind: str, most: int, dtype: str, monkeypatch: Any) -> None:
     monkeypatch.setattr(attention, "MOST_SCORES", most)
     attention.ATTENTION.known.clear()
@@ -224,9 +226,9 @@ def test_complex_elements_have_no_softmax() -> None:
         K.scaled_dot_product_attention(q, q, q)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("precision", ["ieee", "tf32", "3xtf32"])
 @pytest.mark.parametrize("target", ["cpu", "sim"])
-@pytest.mark.sampled(6)
 def test_precision_is_a_permission(target: str, precision: Any) -> None:
     """Rounded factors err by 2^-10 of each product at most, and a CPU rounds none."""
     rng = np.random.default_rng(3)
@@ -261,6 +263,7 @@ def test_sums_of_narrow_floats_are_rounded_once(name: str, target: str) -> None:
     np.testing.assert_array_equal(wide(found), wide(right))
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("target", ["cpu", "sim"])
 def test_sums_of_bytes_are_kept_in_a_wider_type(target: str) -> None:
     a, b = made((4, 300), "int8"), made((300, 3), "int8", 1)

@@ -48,6 +48,7 @@ def one(name: str, case: tuple[Array, int, bool, bool]) -> None:
     reduced(name, x, axis=axes, keepdims=keepdims)
 
 
+@pytest.mark.slow
 @settings(max_examples=5, deadline=None)
 @given(st.sampled_from((*ROOMY, *ORDERED)), CASES)
 def test_some_reductions(name: str, case: Any) -> None:
@@ -62,6 +63,7 @@ def test_reductions(name: str, case: Any) -> None:
     one(name, case)
 
 
+@pytest.mark.drawn(60)
 @pytest.mark.slow
 @pytest.mark.parametrize("dtype", EVERY)
 @pytest.mark.parametrize("name", [*ROOMY, *ORDERED])
@@ -75,9 +77,9 @@ def test_elements(name: str, dtype: str) -> None:
     reduced(name, made((3, 4), dtype), axis=1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("target", ["cpu", "sim"])
 @pytest.mark.parametrize("name", ["sum", "argmax"])
-@pytest.mark.sampled(2)
 def test_targets(name: str, target: str) -> None:
     x = made((4, 40), "float32")
     check(
@@ -159,8 +161,8 @@ def test_running_sums(dtype: str) -> None:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dtype", FLOATS)
-@pytest.mark.sampled(3)
 def test_norms(dtype: str) -> None:
     x, w, b = made((3, 5, 7), dtype), made((7,), dtype, 1), made((7,), dtype, 2)
     norm = formulas.normed(x, (2,), 1e-5)

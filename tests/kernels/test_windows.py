@@ -67,6 +67,7 @@ def layer(case: dict[str, Any]) -> None:
     check(getattr(K, f"conv{sides}d")(x, w, bias, **options), right, dtype)
 
 
+@pytest.mark.sampled(6)
 @settings(max_examples=3, deadline=None)
 @given(layers())
 def test_some_layers(case: Any) -> None:
@@ -80,9 +81,9 @@ def test_layers(case: Any) -> None:
     layer(case)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("steps", "gaps"), [(1, 1), (2, 1), (3, 2)])
 @pytest.mark.parametrize("groups", [1, 2])
-@pytest.mark.sampled(6)
 def test_transposed_layers(steps: int, gaps: int, groups: int) -> None:
     x, w = made((2, 4, 3, 4), "float32"), made((3, 2, 4, 2), "float32", 1)
     taken = 4 // groups
@@ -99,6 +100,7 @@ def test_transposed_layers(steps: int, gaps: int, groups: int) -> None:
     check(turned, channels_first(right), "f4")
 
 
+@pytest.mark.slow
 def test_same_padding_has_as_many_places_as_the_image() -> None:
     x = made((1, 5, 6, 2), "float32")
     assert K.conv2d(x, made((3, 4, 2, 3), "float32"), padding="same").shape == (
@@ -110,8 +112,8 @@ def test_same_padding_has_as_many_places_as_the_image() -> None:
     assert K.max_pool2d(x, 3, strides=2, padding="same").shape == (1, 3, 3, 2)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dtype", ["float16", "float32", "int16", "uint8"])
-@pytest.mark.sampled(2)
 def test_pooling(dtype: str) -> None:
     x = made((2, 7, 6, 3), dtype)
     every = formulas.windows(wide(x), (3, 2), 2)
@@ -120,6 +122,7 @@ def test_pooling(dtype: str) -> None:
     check(K.avg_pool2d(x, (3, 2), strides=2), every.mean((-1, -2)), mean)
 
 
+@pytest.mark.slow
 def test_padding_of_pools() -> None:
     x = made((2, 7, 6, 3), "float32")
     pads = ((0, 0), (1, 1), (1, 1), (0, 0))
@@ -135,15 +138,16 @@ def test_padding_of_pools() -> None:
     check(K.max_pool2d(x, 3, target="sim", **options), right, "f4")
 
 
-@pytest.mark.parametrize("steps", [0, 1, 2, 5, 8])
-@pytest.mark.parametrize("shape", [(9, 8), (6, 5, 7), (11,), (2, 3), (0, 4)])
-@pytest.mark.sampled(5)
+@pytest.mark.cases("steps", [0, 1, 2, 5, 8])
+@pytest.mark.cases("shape", [(9, 8), (6, 5, 7), (11,), (2, 3), (0, 4)])
+@pytest.mark.sampled(13)
 def test_stencils(steps: int, shape: tuple[int, ...]) -> None:
     x = made(shape, "float32")
     weights = made((3,) * len(shape), "float64", 1) / 27
     check(K.stencil(x, weights, steps), formulas.relaxed(x, weights, steps), "f4")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("target", ["cpu", "sim"])
 def test_places(target: str) -> None:
     x, at = made((4, 5, 3), "float32"), np.array([[0, -1], [2, 1]], "i4")
@@ -188,6 +192,7 @@ def counted(x: Array) -> None:
 PLACED = st.tuples(formulas.arrays(), st.integers(0, 9), st.sampled_from([0, 1, 5]))
 
 
+@pytest.mark.sampled(3)
 @settings(max_examples=6, deadline=None)
 @given(PLACED)
 def test_some_places(case: tuple[Array, int, int]) -> None:
@@ -215,7 +220,7 @@ def test_places_outside() -> None:
         K.bincount(np.array([-1]), 3)
 
 
-@pytest.mark.parametrize(
+@pytest.mark.cases(
     ("call", "refusal"),
     [
         (lambda x, w: K.conv2d(x, w, groups=3), "divides 4"),

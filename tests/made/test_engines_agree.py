@@ -1,6 +1,6 @@
 """Every engine computes of made programs what the interpreter does.
 
-The quick run takes a program of each area; the slow one 600 in all.
+The quick run takes a program of each area; the slow one 300 in all.
 ``python -m tests.made 3000`` takes as many as are asked for.
 """
 
@@ -13,7 +13,7 @@ from tests.made.engines import ENGINES
 from tests.made.rounds import failures, in_turn
 
 BATCH = 25
-BATCHES = 4
+BATCHES = 2
 
 
 @pytest.mark.parametrize("area", list(AREAS))

@@ -42,7 +42,7 @@ def first_function(operations: tuple[Operation, ...]) -> tuple[Operation, ...]:
     return operations[0].body.operations
 
 
-@pytest.mark.parametrize("order", list(permutations("ijk")))
+@pytest.mark.cases("order", list(permutations("ijk")))
 def test_any_loop_order(order: tuple[str, ...]) -> None:
     contraction = found(matmul(order))
     assert contraction is not None

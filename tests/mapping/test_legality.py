@@ -58,6 +58,7 @@ def test_tiling_the_outer_loop_alone_is_legal() -> None:
     assert len(loops) == 3
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("text", [MATMUL, DIAGONAL])
 def test_mapped_kernels_are_proven(text: str) -> None:
     module = parse_module(text)
@@ -80,6 +81,7 @@ def without(module: Module, name: str, position: int) -> Module:
     return Module(root)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("position", [0, 1])
 def test_a_removed_barrier_is_found(position: int) -> None:
     by_registers = MapGpu(plan=("product.direct", 1))

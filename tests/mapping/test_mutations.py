@@ -241,7 +241,7 @@ def told(module: Module) -> errors.CompileError | None:
     return None
 
 
-@pytest.mark.sampled(12)
+@pytest.mark.slow
 @pytest.mark.parametrize("name", KINDS)
 def test_the_table_counts_all_that_orders_threads(
     name: str, monkeypatch: pytest.MonkeyPatch

@@ -18,14 +18,14 @@ def ids(example: Example | str) -> str:
 
 
 @pytest.mark.sampled(40)
-@pytest.mark.parametrize(("example", "target"), CASES, ids=ids)
+@pytest.mark.cases(("example", "target"), CASES, ids=ids, parts=14)
 def test_runs_where_the_page_says(example: Example, target: str):
     wanted = outcomes().get((example.operation, target), RUNS)
     assert outcome(example, target) == wanted
 
 
 @pytest.mark.sampled(8)
-@pytest.mark.parametrize("example", EXAMPLES, ids=ids)
+@pytest.mark.cases("example", EXAMPLES, ids=ids)
 def test_parses_back_and_is_verified(example: Example):
     printed = str(parse_module(example.text))
     assert str(parse_module(printed)) == printed

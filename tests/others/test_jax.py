@@ -37,14 +37,14 @@ def check(name: str, target: str) -> None:
         np.testing.assert_allclose(array, theirs, rtol=3e-5, atol=3e-5)
 
 
-@pytest.mark.sampled(20)
+@pytest.mark.sampled(40)
 @pytest.mark.parametrize("name", list(CASES))
 def test_functions_of_jax(name: str):
     check(name, "cpu")
 
 
-@pytest.mark.sampled(10)
-@pytest.mark.parametrize("name", list(CASES))
+@pytest.mark.sampled(20)
+@pytest.mark.cases("name", list(CASES), parts=3)
 def test_functions_of_jax_in_the_interpreter(name: str):
     check(name, "interp")
 

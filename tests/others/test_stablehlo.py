@@ -255,7 +255,7 @@ def check(name: str, case: Case, target: str) -> None:
         compare(np.asarray(found), np.asarray(expected))
 
 
-@pytest.mark.sampled(15)
+@pytest.mark.sampled(30)
 @pytest.mark.parametrize("name", CASES)
 def test_functions_of_jax(name: str):
     check(name, CASES[name], "cpu")
@@ -276,8 +276,8 @@ def test_functions_of_jax_on_a_gpu(name: str):
     check(name, CASES[name], "sim")
 
 
+@pytest.mark.slow
 @NEEDS_SLICES
-@pytest.mark.sampled(9)
 @pytest.mark.parametrize("name", WITH_SLICES)
 def test_functions_with_slices_and_loops(name: str):
     check(name, WITH_SLICES[name], "cpu")
@@ -291,7 +291,7 @@ def test_functions_with_slices_and_loops_on_a_gpu(name: str):
 
 
 @pytest.mark.sampled(4)
-@pytest.mark.parametrize("path", sorted(TEXTS.glob("*.mlir")), ids=lambda p: p.stem)
+@pytest.mark.cases("path", sorted(TEXTS.glob("*.mlir")), ids=lambda p: p.stem)
 def test_print_and_parse(path: Path):
     """What is printed says the same, in the short forms or the generic one."""
     printed = str(gcg.parse(path.read_text()))
@@ -347,6 +347,7 @@ def test_total_order_counts_zeros_and_nan():
     assert got.tolist() == [True, False, True, True, False]
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("n", [1, 2, 13])
 def test_unstable_sorts_of_several_tensors(n: int):
     """Of any length, not only powers of two."""

@@ -125,6 +125,7 @@ def test_the_place_of_the_first_maximum():
 # -- products and windows --------------------------------------------------------------
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("target", ["cpu", "sim"])
 def test_matmul_with_zero_points_of_zero(target: str):
     x, y = numbers(2, 3, 5), numbers(2, 5, 4)
@@ -172,7 +173,7 @@ def convolved(x: Any, w: Any, bias: Any, pad: Any, stride: Any, dilation: Any) -
     return total
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.slow
 @pytest.mark.parametrize("target", ["cpu", "sim"])
 @pytest.mark.parametrize(
     "pad", [(0, 0, 0, 0), pytest.param((1, 0, 2, 1), marks=NEEDS_PADS)]
@@ -189,6 +190,7 @@ def test_conv2d_with_bias_and_clamp(pad: tuple[int, ...], target: str):
     np.testing.assert_allclose(got, want, rtol=1e-5, atol=1e-5)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("each", [1, 2])
 def test_depthwise_conv2d(each: int):
     x, w, bias = numbers(1, 5, 6, 3), numbers(2, 3, 3, each), numbers(3 * each)
@@ -202,6 +204,7 @@ def test_depthwise_conv2d(each: int):
     np.testing.assert_allclose(got, want, rtol=1e-5, atol=1e-5)
 
 
+@pytest.mark.slow
 def test_conv3d():
     x, w, bias = numbers(1, 4, 5, 4, 2), numbers(3, 2, 2, 3, 2), numbers(3)
     windows = sliding_window_view(x.astype(float), (2, 2, 3), (1, 2, 3))
@@ -215,7 +218,7 @@ def test_conv3d():
 
 @pytest.mark.parametrize("pad", [0, pytest.param(1, marks=NEEDS_PADS)])
 @pytest.mark.parametrize("name", ["max", "avg"])
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 def test_poolings(name: str, pad: int):
     """An average counts the elements of the image only."""
     x = numbers(1, 6, 8, 3)
@@ -309,6 +312,7 @@ def const(name: str, values: Any, ty: str) -> str:
     return f"%{name}" + CONST.format(values, ty, ty)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mode", ["SINGLE_ROUND", "DOUBLE_ROUND"])
 @pytest.mark.parametrize("each", [False, True])
 def test_rescale_of_today(each: bool, mode: str):
@@ -361,6 +365,7 @@ def test_negation_of_numbers_with_zero_points():
     np.testing.assert_array_equal(run(body, [x], typed(x)), want)
 
 
+@pytest.mark.slow
 def test_tables_of_bytes_and_of_16_bits():
     x, table = numbers(2, 8, dtype="i1") * 14, RNG.integers(-99, 99, 256).astype("i1")
     body = "%r = tosa.table %0, %1 : (!0, !1) -> !0"
@@ -403,6 +408,7 @@ def resized(x: Any, extents: Any, scale: Any, offset: Any, nearest: bool) -> Any
     return result
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("mode", ["BILINEAR", "NEAREST_NEIGHBOR"])
 @pytest.mark.parametrize("kind", ["f4", "i1"])
 def test_images_in_another_size(kind: str, mode: str):
@@ -437,6 +443,7 @@ def test_rows_are_scattered():
     np.testing.assert_array_equal(got, want)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("target", ["cpu", "sim"])
 def test_transposed_convolution(target: str):
     x, w, bias = numbers(2, 4, 3, 2), numbers(5, 3, 2, 2), numbers(5)
@@ -471,13 +478,15 @@ BRANCHES = (
 )
 
 
-@pytest.mark.parametrize("condition", [True, False])
-@pytest.mark.parametrize("body", BRANCHES)
+@pytest.mark.slow
+@pytest.mark.cases("condition", [True, False])
+@pytest.mark.cases("body", BRANCHES)
 def test_branches(body: str, condition: bool):
     got = run(body, [A, B, np.array(condition)], typed(A))
     np.testing.assert_array_equal(got, A + B if condition else B)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("target", ["cpu", "sim"])
 def test_loops(target: str):
     body = (

@@ -49,6 +49,7 @@ def chosen(predicate: str, operands: str) -> str:
     }}"""
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     ("body", "expected"),
     [

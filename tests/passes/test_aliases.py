@@ -87,7 +87,7 @@ def _values(function: Operation) -> dict[str, Value]:
     return {f"%{v.name}": v for v in (*block.arguments, *made)}
 
 
-@pytest.mark.parametrize("case", TABLE)
+@pytest.mark.cases("case", TABLE)
 def test_pairs_of_memrefs(case: str):
     body, names, expected = TABLE[case]
     module = gcg.parse(_text(body))
@@ -98,7 +98,7 @@ def test_pairs_of_memrefs(case: str):
     assert found == set(expected.split())
 
 
-@pytest.mark.parametrize("case", [c for c in TABLE if "function" not in c])
+@pytest.mark.cases("case", [c for c in TABLE if "function" not in c])
 def test_the_lifting_joins_the_same_ones(case: str):
     """Memrefs that may overlap are one array of the scop."""
     body, names, expected = TABLE[case]

@@ -101,6 +101,7 @@ SEARCHES = st.builds(
 WIDTHS = st.sampled_from([128, 256, 512])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("target", [pytest.param("cpu", marks=pytest.mark.slow), "sim"])
 @settings(max_examples=8, deadline=None, phases=[Phase.generate])
 @given(search=SEARCHES, bits=WIDTHS, seed=st.integers(0, 99))
@@ -152,7 +153,7 @@ def test_a_place_is_kept_in_lanes():
     assert "vector.reduction <minui>" in made(KEPT)
 
 
-@pytest.mark.parametrize(
+@pytest.mark.cases(
     ("body", "predicate"),
     [
         (KEPT, "ugt"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from lowering import apply, function, names
@@ -50,6 +51,7 @@ def answer(jumps: list[Jump], x: int, *, p: bool) -> int:
     return value
 
 
+@pytest.mark.sampled(4)
 @settings(max_examples=25, database=None, derandomize=True, deadline=None)
 @given(graphs(), st.integers(-5, 5), st.booleans())
 def test_the_answer_is_kept(jumps: list[Jump], x: int, p: bool):

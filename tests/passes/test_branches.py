@@ -75,6 +75,7 @@ func.func @f(%A: memref<?x?xf32>, %B: memref<?x?xf32>, %C: memref<?x?xf32>,
 """
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("target", ["cpu", "sim"])
 def test_nests_in_blocks_become_kernels(target: str):
     program = gcg.compile(NEST_IN_A_BLOCK, target=target)

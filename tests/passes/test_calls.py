@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 import gpucodegen as gcg
 from gpucodegen.dialects.builtin import Module
 from gpucodegen.passes.analysis.lifting import Surroundings, lift_function
@@ -207,6 +209,7 @@ def test_a_returned_number_is_known():
     assert {a.indices for a in accesses(text)} == {("i + 1", "i + 1")}
 
 
+@pytest.mark.slow
 def test_calls_that_call_twice_each_are_not_followed_for_ever():
     callees = "\n".join(
         f"""func.func @f{n}(%A: memref<8x8xf32>, %i: index) {{

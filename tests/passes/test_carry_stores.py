@@ -41,6 +41,7 @@ def arrays() -> tuple[np.ndarray, np.ndarray]:
     return x, y
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("head", "step"), [("1 to 37", 1), ("3 to 36 step 2", 2)])
 def test_sums_along_rows_stay_the_same_bit_for_bit(head: str, step: int):
     text = rows(scan(load=f"%j - {step}"), head=head)
@@ -67,6 +68,7 @@ def test_backward_places_and_two_loads_are_carried():
     np.testing.assert_array_equal(y, want)
 
 
+@pytest.mark.slow
 def test_two_recurrences_of_one_loop():
     other = f"""%b = affine.load %z[%i, %j - 1] : {MATRIX}
                 %m = arith.mulf %b, %r : f32
@@ -87,7 +89,7 @@ def test_two_recurrences_of_one_loop():
 SECOND = f"affine.store %v, %y[%i, 0] : {MATRIX}"
 
 
-@pytest.mark.parametrize(
+@pytest.mark.cases(
     "body",
     [
         scan(load="%j"),
@@ -125,7 +127,7 @@ def test_first_values_are_loaded_if_the_loop_runs(end: int):
     np.testing.assert_array_equal(y, want)
 
 
-@pytest.mark.parametrize("n", range(4))
+@pytest.mark.cases("n", range(4))
 def test_triangular_sums_that_pass_on_a_maximum(n: int):
     text = f"""func.func @f(%n: index, %x: {MATRIX}, %y: {MATRIX}) -> f32 {{
       %low = arith.constant -1.0 : f32

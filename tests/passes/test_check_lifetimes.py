@@ -28,7 +28,7 @@ def check(*body: str) -> None:
     run_pipeline(parse_module(text), parse_pipeline("check-lifetimes"))
 
 
-@pytest.mark.parametrize(
+@pytest.mark.cases(
     "body",
     [
         (STORE, FREE),
@@ -41,7 +41,7 @@ def test_what_ends_with_the_dealloc_is_fine(body: tuple[str, ...]):
     check(*body)
 
 
-@pytest.mark.parametrize(
+@pytest.mark.cases(
     ("body", "line"),
     [
         ((FREE, STORE), 5),

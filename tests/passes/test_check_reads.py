@@ -70,7 +70,7 @@ def test_some_iterations_only_may_find_nothing(inner: str):
     assert isinstance(found.message, errors.PossiblyUndefinedRead)
 
 
-@pytest.mark.parametrize(
+@pytest.mark.cases(
     "inner",
     [
         "memref.copy %A, %t : memref<4xf32> to memref<4xf32>",

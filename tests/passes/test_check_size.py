@@ -44,6 +44,7 @@ def test_more_operations_than_compile_in_reason_are_refused() -> None:
     assert (y == 41).all()
 
 
+@pytest.mark.slow
 def test_the_limit_is_there_without_asking_for_it() -> None:
     program = gcg.compile(chain(1 << 15), target="cpu")
     with pytest.raises(errors.TooManyOperations):

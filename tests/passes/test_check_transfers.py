@@ -46,12 +46,12 @@ MATCHED = {
 }
 
 
-@pytest.mark.parametrize("name", MATCHED)
+@pytest.mark.cases("name", MATCHED)
 def test_matched(name: str) -> None:
     apply("check-transfers", FRAME.format(MATCHED[name]))
 
 
-@pytest.mark.parametrize(
+@pytest.mark.cases(
     ("body", "line", "message"),
     [
         (start(), 5, "dma_start has no matching dma_wait"),

@@ -53,6 +53,7 @@ def loops(module: object) -> int:
     return sum(name in {"affine.for", "affine.parallel"} for name in names(module))  # pyright: ignore[reportArgumentType]
 
 
+@pytest.mark.sampled(3)
 @settings(max_examples=6, deadline=None, phases=[Phase.generate])
 @given(EXTENTS, st.data())
 def test_every_element_is_reached_once(shape: Shape, data: st.DataObject):
@@ -70,7 +71,7 @@ def test_every_element_is_reached_once(shape: Shape, data: st.DataObject):
     assert (z[:first] == -1).all()
 
 
-@pytest.mark.parametrize(
+@pytest.mark.cases(
     ("kept", "left"),
     [((0, 1, 2), 1), ((), 1), ((0,), 2), ((1,), 3), ((2,), 2), ((0, 1), 2)],
 )

@@ -244,7 +244,7 @@ def test_the_check_changes_nothing():
 # -- the names -------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", PASSES)
+@pytest.mark.cases("name", PASSES)
 def test_every_pass_is_found_by_its_name(name: str):
     older = {"convert-to-cfg": "lower-if-and-for"}
     assert pass_class(name).name == older.get(name, name)

@@ -91,6 +91,7 @@ def expected(reads: Cells, writes: Cells) -> list[str]:
     return ["sequential" if loop in carried else "parallel" for loop in range(2)]
 
 
+@pytest.mark.sampled(4)
 @settings(max_examples=60, database=None, derandomize=True, deadline=None)
 @given(relations(), relations(), relations())
 def test_loops_are_judged_by_the_declared_cells(
@@ -153,7 +154,7 @@ LOAD = "%x = memref.load %A[{}] : memref<4x8xf32>"
 
 
 @pytest.mark.filterwarnings("ignore::gpucodegen.errors.PossiblyOutOfBounds")
-@pytest.mark.parametrize(
+@pytest.mark.cases(
     ("effects", "body"),
     [
         (ROW_READ, LOAD.format("%i, %j")),

@@ -25,8 +25,9 @@ BITCAST = """func.func @f(%A: memref<4x{old}>, %B: memref<4x{new}>) {{
 DTYPES = {"complex<f32>": "c8", "i64": "i8", "f64": "f8"}
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("target", TARGETS)
-@pytest.mark.parametrize("name", list(BITS))
+@pytest.mark.cases("name", list(BITS), parts=2)
 def test_bits_of_complex_numbers(name: str, target: str):
     old, new = BITS[name]
     given = np.array([1 + 2j, -3.5, -0.0 + 1j, 7j], "c8").view(DTYPES[old])
@@ -45,8 +46,9 @@ FLUSHED = """func.func @f(%A: memref<8x{ty}>) {{
 }}"""
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("target", ["interp", *TARGETS])
-@pytest.mark.parametrize("ty", ["f32", "f64", "f16"])
+@pytest.mark.cases("ty", ["f32", "f64", "f16"], parts=2)
 def test_denormals_are_zeros_of_their_sign(ty: str, target: str):
     kind = np.dtype(f"f{int(ty[1:]) // 8}")
     tiny = np.finfo(kind).tiny
@@ -131,7 +133,7 @@ FREED = """func.func @f(%A: memref<4xi32>, %B: memref<4xi32>, %c: i1) -> (i1, i1
 
 
 @pytest.mark.parametrize("target", ["interp", *TARGETS])
-@pytest.mark.parametrize("owned", [False, True])
+@pytest.mark.cases("owned", [False, True])
 def test_what_is_retained_is_not_freed(owned: bool, target: str):
     given, found = np.arange(1, 5, dtype="i4"), np.zeros(4, "i4")
     results = gcg.compile(FREED, target=target).f(given, found, owned)
@@ -185,8 +187,9 @@ UPDATED = """func.func @f(%A: memref<64x{ty}>, %S: memref<4x{ty}>) {{
 ELEMENTS = {"f32": "f4", "f64": "f8", "f16": "f2", "i8": "i1", "i16": "i2", "i64": "i8"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("target", TARGETS)
-@pytest.mark.parametrize("ty", list(ELEMENTS))
+@pytest.mark.cases("ty", list(ELEMENTS), parts=4)
 def test_no_update_of_a_launch_gets_lost(ty: str, target: str):
     given = np.random.default_rng(0).integers(-2, 3, 64).astype(ELEMENTS[ty])
     sums = np.zeros(4, ELEMENTS[ty])

@@ -80,6 +80,7 @@ def given_arrays() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     return rows, random.integers(0, 60, N).astype("f4"), np.zeros(N, "i8")
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("target", ["cpu", "sim"])
 def test_results_leave_the_region(target: str):
     a, b, c = given_arrays()
@@ -89,6 +90,7 @@ def test_results_leave_the_region(target: str):
     assert c.tolist() == [count for _, count in expected]
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("target", ["cpu", "sim"])
 def test_regions_stand_in_loops_that_carry_values(target: str):
     a, b, c = given_arrays()
@@ -227,6 +229,7 @@ def region_answer(jumps: list[tuple[bool, int, int]], x: int) -> int:
     return 2 * total + x
 
 
+@pytest.mark.sampled(11)
 @settings(max_examples=20, database=None, derandomize=True, deadline=None)
 @given(regions(), st.integers(0, 9))
 @example([(False, 2, 0), (False, 2, 0), (False, 3, 1), (False, 4, 0)], 0)

@@ -88,7 +88,8 @@ func.func @f(%A: memref<9x9xf64>, %B: memref<17x9xf64>) {{
 }}"""
 
 
-@pytest.mark.parametrize("case", CALLEES)
+@pytest.mark.sampled(5)
+@pytest.mark.cases("case", CALLEES, parts=3)
 @pytest.mark.parametrize("target", ["cpu", "sim"])
 def test_loop_variables_as_symbols(case: str, target: str):
     text = program(CALLEES[case])

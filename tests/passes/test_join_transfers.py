@@ -72,6 +72,7 @@ def marks(module: Module) -> list[str]:
     return [told(op) for op in module.walk() if op.name in TRANSFERS]
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", CASES)
 def test_what_shares_a_group_or_a_barrier(name: str) -> None:
     text, expected, meetings = CASES[name]

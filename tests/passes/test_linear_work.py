@@ -163,8 +163,8 @@ def growth(work: Callable[[int], int], counts: Sequence[int] = COUNTS) -> float:
     return (many - some) / max(some - few, 1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", NESTS)
-@pytest.mark.sampled(9)
 def test_work_is_linear_in_the_number_of_nests(name: str):
     calls(program(NESTS[name], 1), 2)
     found = {n: calls(program(NESTS[name], n), 2 * n) for n in COUNTS}
@@ -213,6 +213,7 @@ def test_a_block_without_contractions_is_walked_once():
     assert Counted.walks <= 1
 
 
+@pytest.mark.slow
 def test_nests_that_may_all_be_one_are_fused_in_groups():
     def work(count: int) -> int:
         module, seen = gcg.parse(program(ALIKE, count)), Counter[str]()

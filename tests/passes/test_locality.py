@@ -19,6 +19,7 @@ import gpucodegen as gcg
 from gpucodegen.passes.loops.order import best_order, better_block
 
 
+@pytest.mark.sampled(6)
 @settings(
     max_examples=40,
     deadline=None,

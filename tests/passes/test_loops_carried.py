@@ -131,7 +131,8 @@ DISTRIBUTED = {
 }
 
 
-@pytest.mark.parametrize("case", DISTRIBUTED)
+@pytest.mark.sampled(2)
+@pytest.mark.cases("case", DISTRIBUTED, parts=2)
 def test_distribution_keeps_what_is_carried(case: str):
     body, loops = DISTRIBUTED[case]
     text = function(body)
@@ -161,8 +162,9 @@ LAST = """%r = affine.for %i = 0 to 6 iter_args(%a = %c) -> (f64) {
         affine.store %r, %x[0] : $1"""
 
 
-@pytest.mark.parametrize("text", [SUM, LARGEST])
-@pytest.mark.parametrize(
+@pytest.mark.sampled(2)
+@pytest.mark.cases("text", [SUM, LARGEST], parts=2)
+@pytest.mark.cases(
     "passes",
     [
         "interchange",
@@ -178,8 +180,8 @@ def test_reductions_that_two_loops_carry(text: str, passes: str):
         assert made.index("%j = 0 to 7 iter_args") < made.index("%i = 0 to 6 iter_args")
 
 
-@pytest.mark.parametrize("passes", ["interchange", "unroll-and-jam{loop=i}"])
-@pytest.mark.parametrize("text", [KEPT, LAST])
+@pytest.mark.cases("passes", ["interchange", "unroll-and-jam{loop=i}"])
+@pytest.mark.cases("text", [KEPT, LAST])
 def test_the_order_of_values_is_kept_with_a_witness(passes: str, text: str):
     with pytest.raises(errors.IllegalTransformation) as caught:
         apply(passes, function(text))
@@ -257,9 +259,9 @@ JAMMED = {
 }
 
 
-@pytest.mark.parametrize("case", JAMMED)
-@pytest.mark.parametrize("factor", [2, 3])
-@pytest.mark.sampled(3)
+@pytest.mark.slow
+@pytest.mark.cases("case", JAMMED)
+@pytest.mark.cases("factor", [2, 3])
 def test_jamming_a_loop_that_carries_values(case: str, factor: int):
     same(function(JAMMED[case]), f"unroll-and-jam{{loop=i,factor={factor}}}")
 
@@ -310,13 +312,15 @@ SKEWED = {
 }
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("case", SKEWED)
 def test_skewing_nests_that_carry_values(case: str):
     same(function(SKEWED[case]), "skew")
 
 
-@pytest.mark.parametrize("passes", ["tile{sizes=[2,3]}", "tile{sizes=[4,4]}"])
-@pytest.mark.parametrize("text", [SUM, LARGEST])
+@pytest.mark.slow
+@pytest.mark.cases("passes", ["tile{sizes=[2,3]}", "tile{sizes=[4,4]}"])
+@pytest.mark.cases("text", [SUM, LARGEST])
 def test_tiling_reductions_that_two_loops_carry(passes: str, text: str):
     made = same(function(text), passes, exact=text is LARGEST)
     assert made.count("iter_args") == 4

@@ -35,6 +35,7 @@ examples = settings(
 )
 
 
+@pytest.mark.sampled(9)
 @examples
 @given(
     programs(symbolic=True),
@@ -77,7 +78,7 @@ RUNNING_SUM = """func.func @f(%A: memref<?xf64>, %S: memref<?xf64>, %n: index) {
     ],
 )
 @pytest.mark.parametrize("n", [-4, 2, 40])
-@pytest.mark.sampled(10)
+@pytest.mark.sampled(20)
 def test_engines_agree_on_carried_values(passes: str, target: str, n: int):
     a = np.random.default_rng(0).standard_normal(20)
     expected, got = np.zeros(20), np.zeros(20)
@@ -119,7 +120,7 @@ def test_names_find_loops_and_copies_get_names_of_their_own():
     assert str(apply("peel{loop=0.1,function=f}", TRIANGLE)) == text
 
 
-@pytest.mark.parametrize(
+@pytest.mark.cases(
     ("passes", "message"),
     [
         (

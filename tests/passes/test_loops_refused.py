@@ -134,7 +134,7 @@ TRIANGLE = """func.func @f(%A: memref<9x9xf32>, %v: f32) {
 }"""
 
 
-@pytest.mark.parametrize(
+@pytest.mark.cases(
     ("passes", "text", "reason"),
     [
         ("interchange", CARRIED, "reverses a dependence: S0 at (i=0, j=1) reads a[]"),

@@ -58,6 +58,7 @@ def is_accepted(text: str, passes: str) -> bool:
     return True
 
 
+@pytest.mark.sampled(4)
 @examples(30)
 @given(perfect_nests(), st.permutations(range(3)))
 def test_interchange_is_refused_just_when_it_is_illegal(text: str, order: list[int]):
@@ -68,6 +69,7 @@ def test_interchange_is_refused_just_when_it_is_illegal(text: str, order: list[i
     assert is_accepted(text, passes) == legal
 
 
+@pytest.mark.sampled(7)
 @examples(30)
 @given(perfect_nests(count=2), st.integers(1, 2))
 def test_fusion_is_refused_just_when_it_is_illegal(text: str, depth: int):
@@ -76,6 +78,7 @@ def test_fusion_is_refused_just_when_it_is_illegal(text: str, depth: int):
     assert is_accepted(text, passes) == legal
 
 
+@pytest.mark.sampled(6)
 @examples(30)
 @given(programs(rectangular=True), st.integers(2, 3))
 def test_jamming_is_refused_just_when_it_is_illegal(text: str, factor: int):
@@ -84,6 +87,7 @@ def test_jamming_is_refused_just_when_it_is_illegal(text: str, factor: int):
     assert is_accepted(text, passes) == legal
 
 
+@pytest.mark.sampled(3)
 @examples(30)
 @given(
     perfect_nests(),
@@ -102,6 +106,7 @@ def apart(found: object, loop: object, pieces: list[object]) -> list[tuple[int, 
     return [(number,) for number in range(len(pieces))]
 
 
+@pytest.mark.slow
 @examples(30)
 @given(programs())
 def test_distribution_keeps_order_and_parts_what_may_be_parted(text: str):
@@ -117,6 +122,7 @@ def test_distribution_keeps_order_and_parts_what_may_be_parted(text: str):
         assert str(parted).count("affine.for") == str(forced).count("affine.for")
 
 
+@pytest.mark.slow
 @examples(25)
 @given(programs(symbolic=True), st.integers(-2, 4))
 def test_greedy_fusion_keeps_order(text: str, n: int):
@@ -126,7 +132,7 @@ def test_greedy_fusion_keeps_order(text: str, n: int):
     assert after.instances == before.instances
 
 
-@pytest.mark.parametrize("n", [-1, 0, 1, 5])
+@pytest.mark.cases("n", [-1, 0, 1, 5])
 def test_jamming_symbolic_ranges_keeps_order(n: int):
     text = """func.func @f(%A: memref<7xf64>, %B: memref<5x6xf64>, %C: memref<4xf64>,
     %n: index, %t: index) {

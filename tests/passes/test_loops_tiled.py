@@ -34,12 +34,12 @@ def expected(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     return c
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::gpucodegen.errors.PossiblyOutOfBounds")
 @pytest.mark.parametrize(
     ("sizes", "target"),
     [("[t,t,2]", "cpu"), ("[t,0,t]", "cpu"), ("[3,4,2]", "cpu"), ("[3,4,2]", "sim")],
 )
-@pytest.mark.sampled(6)
 def test_engines_agree_with_numpy(sizes: str, target: str):
     module = apply(f"tile{{sizes={sizes},separate=true}}", PRODUCT)
     call = gcg.compile(module, target=target).f

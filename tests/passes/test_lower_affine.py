@@ -103,7 +103,7 @@ def program(request: pytest.FixtureRequest) -> Program:
     return PROGRAMS[request.param]
 
 
-@pytest.mark.sampled(9)
+@pytest.mark.slow
 def test_examples_run_to_their_answers(program: Program):
     module = run_pipeline(
         gcg.parse(program.text, allow_unregistered=True),
@@ -141,6 +141,7 @@ func.func @f(%a: index, %b: index, %c: index, %d: index) -> index {{
 """
 
 
+@pytest.mark.slow
 @settings(max_examples=40, deadline=None)
 @given(
     st.integers(1, 4),
@@ -221,6 +222,7 @@ func.func @f(%i: index, %n: index) -> (index, index, index, index) {
 """
 
 
+@pytest.mark.slow
 def test_digits_of_an_index():
     module = apply(PASS, DIGITS)
     assert not has_affine(module)
@@ -247,7 +249,7 @@ KINDS = [(kind, "i32") for kind in INTEGER_KINDS] + [(k, "f32") for k in FLOAT_K
 
 
 @pytest.mark.parametrize(("kind", "ty"), KINDS)
-@pytest.mark.sampled(9)
+@pytest.mark.sampled(18)
 def test_reductions_of_parallel_loops(kind: str, ty: str):
     text = REDUCE.format(kind=kind, type=ty)
     dtype = "i4" if ty == "i32" else "f4"

@@ -53,6 +53,7 @@ def _program(kind: str, results: Sequence[AffineExpr]) -> tuple[str, AffineMap]:
     return PROGRAM.format(kind=kind, map=AffineMapAttr(map_)), map_
 
 
+@pytest.mark.sampled(4)
 @settings(max_examples=60, deadline=None)
 @given(EXPRESSIONS, POINTS)
 def test_apply_is_exact(expr: AffineExpr, points: list[tuple[int, ...]]):
@@ -65,6 +66,7 @@ def test_apply_is_exact(expr: AffineExpr, points: list[tuple[int, ...]]):
         assert lowered(*point) == expected == before(*point)
 
 
+@pytest.mark.sampled(3)
 @settings(max_examples=30, deadline=None)
 @given(
     st.sampled_from(["min", "max"]),
@@ -83,8 +85,8 @@ def test_min_and_max_are_exact(
         assert lowered(*point) == (min(values) if kind == "min" else max(values))
 
 
-@pytest.mark.parametrize("op", ["mod", "floordiv", "ceildiv"])
-@pytest.mark.parametrize("divisor", [Const(2), Const(7), Const(16), Sym(1)])
+@pytest.mark.cases("op", ["mod", "floordiv", "ceildiv"])
+@pytest.mark.cases("divisor", [Const(2), Const(7), Const(16), Sym(1)])
 def test_division_rounds_exactly(op: str, divisor: AffineExpr):
     text, map_ = _program("apply", [Binary(op, Dim(0), divisor)])
     lowered = function(apply(PASS, text))

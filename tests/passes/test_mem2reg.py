@@ -65,6 +65,7 @@ def bodies(draw: st.DrawFn) -> str:
     return first + block(3, (), ("%v",))
 
 
+@pytest.mark.sampled(8)
 @settings(max_examples=120, deadline=None)
 @given(body=bodies(), n=st.integers(0, 2))
 def test_results_are_the_same(body: str, n: int):
@@ -133,6 +134,6 @@ STAYS = {
 }
 
 
-@pytest.mark.parametrize("body", STAYS.values(), ids=STAYS)
+@pytest.mark.cases("body", STAYS.values(), ids=STAYS)
 def test_what_stays_in_memory(body: str):
     assert promoted(body) == str(gcg.parse(HEAD + body + END))

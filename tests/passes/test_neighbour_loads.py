@@ -98,6 +98,7 @@ def result(stencil: Stencil, module: gcg.Module, target: str, *values: Any) -> A
     return z
 
 
+@pytest.mark.sampled(8)
 @settings(max_examples=6, deadline=None, phases=[Phase.generate])
 @given(stencils())
 def test_on_the_emulated_device(stencil: Stencil):
@@ -115,7 +116,7 @@ BOX = tuple((i, j) for i in (-1, 0, 1) for j in (-1, 0, 1))
     "taps", [FIVE_POINTS, BOX, ((0, 0), (0, 2)), ((0, -5), (0, -1))]
 )
 @pytest.mark.parametrize("dtype", sorted(FLOATS))
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(9)
 def test_on_the_processor(taps: tuple[tuple[int, int], ...], dtype: str):
     stencil = Stencil(dtype, 173, 164, taps, 0)
     text = kernel(stencil.arguments, stencil.kernel(), "cpu")

@@ -70,6 +70,7 @@ def test_the_box_holds_every_place(case: tuple[AffineMap, tuple[int, int]]):
 SPLIT = AffineMap(2, 0, (Dim(0), Dim(1) // 2, Dim(1) % 2))
 
 
+@pytest.mark.sampled(12)
 @settings(max_examples=20, deadline=None)
 @given(layouts(), st.sampled_from(["cpu", "sim"]))
 @example((SPLIT, (1, 1)), "cpu")

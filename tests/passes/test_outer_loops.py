@@ -30,6 +30,7 @@ def test_on_the_emulated_device(program: Recurrences, bits: int, cache: int):
     check(program, vectorized(text, bits, cache), "sim")
 
 
+@pytest.mark.sampled(4)
 @settings(max_examples=4, deadline=None, phases=[Phase.explicit, Phase.generate])
 @given(recurrences(), WIDTHS, CACHES)
 def test_on_the_processor(program: Recurrences, bits: int, cache: int):

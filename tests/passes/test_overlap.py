@@ -57,15 +57,17 @@ def run(module: Module, target: str, length: int) -> None:
 
 @pytest.mark.parametrize("stages", [2, 3])
 @pytest.mark.parametrize("trips", [0, 1, 2, 5])
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(9)
 def test_any_number_of_iterations(stages: int, trips: int) -> None:
     run(apply(f"overlap-transfers{{stages={stages}}}", stream()), "sim", trips * TILE)
 
 
+@pytest.mark.slow
 def test_buffers_from_outside_of_the_loop() -> None:
     run(apply("overlap-transfers{stages=4}", OUTSIDE), "sim", 7 * TILE)
 
 
+@pytest.mark.slow
 def test_the_cpu_runs_it_too() -> None:
     run(apply("overlap-transfers{stages=3}", stream()), "cpu", 5 * TILE)
 
@@ -106,9 +108,9 @@ MATMUL = """func.func @f(%A: memref<{m}x{k}xf32>, %B: memref<{k}x{n}xf32>,
 TILED = "tile{sizes=[4,4,4]},promote{transfers=dma},overlap-transfers"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("sizes", [(8, 8, 12), (7, 6, 10)], ids=["full", "partial"])
 @pytest.mark.parametrize("stages", [2, 3])
-@pytest.mark.sampled(6)
 def test_a_promoted_matmul(sizes: tuple[int, int, int], stages: int) -> None:
     m, n, k = sizes
     text = MATMUL.format(m=m, n=n, k=k)
@@ -153,7 +155,7 @@ CARRIED = """func.func @f(%x: memref<64xf32>, %y: memref<64xf32>) {
 }"""
 
 
-@pytest.mark.parametrize(
+@pytest.mark.cases(
     ("text", "options", "reason"),
     [
         (stream(), "buffers=1", r"no wait completes a copy .*writes fast\[.*reads it"),
@@ -185,6 +187,7 @@ def test_fewer_than_two_stages_are_no_option() -> None:
         apply("overlap-transfers{stages=1}", stream())
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("target", ["cpu", "sim"])
 def test_a_wait_removed_from_the_result_is_refused(target: str) -> None:
     module = apply("overlap-transfers", stream())

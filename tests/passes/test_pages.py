@@ -98,6 +98,7 @@ def _shown(heading: str) -> list[tuple[str, str]]:
     return [(row[0].strip("`"), row[2]) for row in _table(PIPELINES, heading)]
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     ("target", "heading"),
     [
@@ -165,7 +166,7 @@ def test_each_pass_without_a_pipeline_is_in_the_library():
     assert unused <= set(SECTIONS) <= set(PASSES)
 
 
-@pytest.mark.parametrize("name", SECTIONS)
+@pytest.mark.cases("name", SECTIONS)
 def test_the_section_of_a_pass_has_its_options(name: str):
     listed = [
         (option.strip("`"), row[1])
@@ -175,7 +176,7 @@ def test_the_section_of_a_pass_has_its_options(name: str):
     assert sorted(listed) == sorted(_options(pass_class(name)))
 
 
-@pytest.mark.parametrize("name", SECTIONS)
+@pytest.mark.cases("name", SECTIONS)
 def test_the_section_of_a_pass_says_what_is_refused(name: str):
     assert "\n**Refused:** " in SECTIONS[name]
 

@@ -38,7 +38,7 @@ def order_of(text: str) -> list[str]:
     return [line.split()[1] for line in text.splitlines() if "affine.for" in line]
 
 
-@pytest.mark.parametrize(
+@pytest.mark.cases(
     ("order", "loops"),
     [
         ((2, 1, 0), ["%d1", "%d0", "%d2"]),
@@ -64,7 +64,7 @@ def test_sequential_loops_stay():
 
 
 @pytest.mark.parametrize("order", [*permutations(range(3)), (3, 1, 2, 0), (2, 3, 1, 0)])
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 def test_every_permutation(order: tuple[int, ...]):
     shape = (19, 10, 35, 17)[: len(order)]
     x = np.random.default_rng(1).standard_normal(shape, np.float32)

@@ -36,8 +36,9 @@ CASES = [
 ]
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("target", ["cpu", "sim"])
-@pytest.mark.parametrize(("address", "wanted"), CASES)
+@pytest.mark.cases(("address", "wanted"), CASES, parts=2)
 def test_memory_is_shared_where_ranges_meet(
     address: str, wanted: list[int], target: str
 ):

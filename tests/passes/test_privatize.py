@@ -64,6 +64,7 @@ def test_the_allocation_moves_into_the_loop():
     assert str(gcg.parse(text)) == text
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("target", ["cpu", "sim"])
 def test_results_are_the_same(target: str, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(model, "PARALLEL_WORK", 0)
@@ -97,9 +98,9 @@ LAST = """func.func @f(%A: memref<{n}x4xf32>, %B: memref<{n}x4xf32>, %t: memref<
 }}"""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("target", ["cpu", "sim"])
 @pytest.mark.parametrize(("n", "step"), [(5, 1), (12, 5), (4, 3)])
-@pytest.mark.sampled(3)
 def test_the_last_iteration_leaves_its_values(n: int, step: int, target: str):
     text = LAST.format(n=n, step=step)
     assert kinds(text)[0] == "i parallel after privatisation"
@@ -154,6 +155,7 @@ PASSED_ON = """func.func @f(%A: memref<6x4xf32>, %B: memref<6x4xf32>,
 }"""
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("target", ["cpu", "sim"])
 def test_loops_that_pass_values_on_are_rewritten_together(target: str):
     text = privatised(PASSED_ON)

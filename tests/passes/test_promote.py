@@ -229,7 +229,7 @@ CPU = [("matmul", "loops"), ("symbolic", "dma"), ("recurrence", "loops")]
     [*((name, way, "sim") for name in PATTERNS for way in ("loops", "dma"))]
     + [(*case, "cpu") for case in CPU],
 )
-@pytest.mark.sampled(12)
+@pytest.mark.sampled(24)
 def test_results_are_the_same_bit_by_bit(name: str, way: str, target: str) -> None:
     module = check(name, (9, 7, 10), [4, 3, 5], way, target)
     assert any(op.name == "memref.alloc" for op in module.walk())
@@ -256,9 +256,9 @@ def test_any_extents_and_tiles(
     check(name, extents, sizes, way, "sim")
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::gpucodegen.errors.CodegenWarning")
 @pytest.mark.parametrize("passes", ["promote", "promote{transfers=dma}"])
-@pytest.mark.sampled(2)
 def test_one_kernel_for_all_sizes(passes: str) -> None:
     """The proof holds for any extents: the grid and all bounds are symbols."""
     module = apply(f"tile{{sizes=[4,3,5]}},{passes}", SymbolicMatmul.text(9, 7, 10))
@@ -271,6 +271,7 @@ def test_one_kernel_for_all_sizes(passes: str) -> None:
         np.testing.assert_array_equal(arrays[2], wanted[2])
 
 
+@pytest.mark.slow
 def test_the_hardware_copies_the_tiles() -> None:
     from gpucodegen.runtime.cuda.compilation import compile_ptx
 
@@ -368,7 +369,7 @@ PLAIN_LOAD = """func.func @f(%A: memref<8xf32>, %B: memref<8xf32>, %x: index) {
 }"""
 
 
-@pytest.mark.parametrize(
+@pytest.mark.cases(
     ("text", "passes", "kind", "message"),
     [
         (
@@ -436,6 +437,7 @@ def name_of(op: Operation) -> str:
     return op.name
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("number", [0, 1])
 def test_a_removed_barrier_is_refused_with_a_witness(number: int) -> None:
     module = mapped("loops")
@@ -447,7 +449,7 @@ def test_a_removed_barrier_is_refused_with_a_witness(number: int) -> None:
 
 
 @pytest.mark.parametrize("number", [0, 1, 2])
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 def test_a_removed_wait_is_refused_with_a_witness(number: int) -> None:
     module = mapped("dma")
     broken = Module(without(module.operation, "memref.dma_wait", number))

@@ -63,8 +63,9 @@ TEXTS = {
 }
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("target", ["cpu", "sim"])
-@pytest.mark.parametrize("name", TEXTS)
+@pytest.mark.cases("name", TEXTS, parts=2)
 def test_offsets_count_from_the_buffer(name: str, target: str):
     a, o = np.arange(20, dtype=np.float32), np.zeros(3, np.float32)
     rows = a.reshape(4, 5) if name == "chain" else a

@@ -59,7 +59,7 @@ CASES = {
 }
 
 
-@pytest.mark.parametrize("name", list(CASES))
+@pytest.mark.cases("name", list(CASES))
 def test_what_is_copied(name: str):
     changed, reason = CASES[name]
     text = TEXT.format(**PLACES | changed)
@@ -73,8 +73,9 @@ def test_what_is_copied(name: str):
     assert (fresh == 1) == (not reason), "the result alone"
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("target", ["cpu", "sim"])
-@pytest.mark.parametrize("name", list(CASES))
+@pytest.mark.cases("name", list(CASES), parts=3)
 def test_what_is_computed(name: str, target: str):
     text = TEXT.format(**PLACES | CASES[name][0])
     a, b = np.arange(4, dtype="f4"), np.zeros(4, "f4")

@@ -48,19 +48,20 @@ def assert_equal_bits(stencil: Stencil, module: Module, target: str) -> None:
 @pytest.mark.filterwarnings("ignore::gpucodegen.errors.warnings.TimeTilesUnproven")
 @pytest.mark.parametrize("passes", PASSES)
 @pytest.mark.parametrize("name", STENCILS)
-@pytest.mark.sampled(6, long=("seidel_2d", "jacobi_3d"))
+@pytest.mark.sampled(12, long=("seidel_2d", "jacobi_3d"))
 def test_reordered_stencils_give_the_same_bits(name: str, passes: str):
     stencil = STENCILS[name]
     assert_equal_bits(stencil, transformed(stencil.mlir(), passes), "sim")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", STENCILS)
-@pytest.mark.sampled(6)
 def test_wavefronts_on_threads_give_the_same_bits(name: str):
     stencil = STENCILS[name]
     assert_equal_bits(stencil, transformed(stencil.mlir(), PASSES[0]), "cpu")
 
 
+@pytest.mark.slow
 def test_what_was_rebuilt_can_be_taken_apart_again():
     module = transformed(SEIDEL.mlir(), "skew,restructure,wavefront{sizes=[2,2]}")
     assert_equal_bits(SEIDEL, module, "sim")
@@ -125,6 +126,7 @@ def guarded(steps: int, a: np.ndarray, s: np.ndarray) -> None:
                 a[i + 1] = s[i]
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("passes", PASSES)
 def test_conditions_and_steps_are_part_of_the_domain(passes: str):
     program = gcg.compile(transformed(GUARDED, passes), target="sim")
@@ -147,7 +149,7 @@ REFUSED = {
 }
 
 
-@pytest.mark.parametrize("passes", REFUSED)
+@pytest.mark.cases("passes", REFUSED)
 def test_refusals_name_loops_and_a_witness(passes: str):
     with pytest.raises(errors.IllegalTransformation) as refused:
         transformed(SEIDEL.mlir(), passes)
@@ -272,6 +274,7 @@ def test_compiled_time_loops_give_the_bits_of_untiled_ones():
     assert "wave" not in programs[1].source(stencil.name)
 
 
+@pytest.mark.slow
 def test_seidel_runs_on_threads_with_the_bits_of_one():
     programs = [
         gcg.compile(STENCILS["seidel_2d"].mlir(), target="cpu", threads=2, time_tiles=t)
@@ -305,6 +308,7 @@ func.func @longest(%M: memref<512x512xf64>, %w: memref<512x512xf64>) {
 """
 
 
+@pytest.mark.slow
 def test_a_lattice_without_parallel_loops_runs_in_wavefronts():
     shape = shape_of(transformed(LATTICE, "wavefront"))
     assert shape.startswith("for for parallel for")

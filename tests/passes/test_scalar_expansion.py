@@ -94,7 +94,7 @@ def innermost(text: str) -> set[str]:
 
 @pytest.mark.parametrize("threads", [1, 2])
 @pytest.mark.parametrize("name", PROGRAMS)
-@pytest.mark.sampled(9)
+@pytest.mark.sampled(18)
 def test_columns_run_along_rows(name: str, threads: int):
     text = HEAD + PROGRAMS[name] + END
     with patch.object(locality, "TALL", 8):

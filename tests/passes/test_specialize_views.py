@@ -65,7 +65,7 @@ VIEWS = {
 }
 
 
-@pytest.mark.parametrize("name", VIEWS)
+@pytest.mark.cases("name", VIEWS)
 def test_the_types_of_views_follow(name: str):
     source, view, (ty, place), cell = VIEWS[name]
     text = f"""func.func @f(%a: {source}) -> f32 {{

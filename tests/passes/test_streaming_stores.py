@@ -77,7 +77,7 @@ TYPES = {"f32": "f4", "f64": "f8"}
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("form", FORMS.values(), ids=FORMS)
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 def test_each_element_is_stored(form: Form, kind: str):
     body = loop(form.body(LONG, form.source), LONG, kind)
     text = kernel(arguments(LONG, form.source, form.target), body, "cpu")
@@ -113,6 +113,7 @@ def test_rows_that_are_no_matrix_of_their_own(threads: int):
 NARROW = {"i8": ("i1", 70001), "i16": ("i2", 40001)}
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("source", NARROW)
 @pytest.mark.parametrize("bits", [256, 512])
 def test_narrow_elements_are_moved_by_whole_registers(source: str, bits: int):

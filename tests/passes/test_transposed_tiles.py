@@ -57,6 +57,7 @@ ORDERS = st.tuples(st.booleans(), st.booleans())
 TYPES = st.sampled_from(sorted(KINDS))
 
 
+@pytest.mark.sampled(5)
 @settings(max_examples=8, deadline=None, phases=[Phase.generate])
 @given(SHAPES, TYPES, ORDERS, st.tuples(WIDTHS, CACHES, st.just("sim")))
 def test_on_the_emulated_device(shape: Shape, ty: str, order: Order, how: How):
@@ -67,6 +68,7 @@ def test_a_single_column_whose_rows_are_consecutive():
     check((35, 1), "f32", (True, False), (512, 0, "sim"))
 
 
+@pytest.mark.slow
 @settings(max_examples=3, deadline=None, phases=[Phase.generate])
 @given(SHAPES, TYPES, ORDERS, st.tuples(WIDTHS, CACHES, st.just("cpu")))
 def test_on_the_processor(shape: Shape, ty: str, order: Order, how: How):
@@ -80,6 +82,7 @@ PERMUTED = """func.func @f(%x: memref<{source}xf32>, %y: memref<{target}xf32>) {
 }}"""
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("order", [(1, 0), (2, 0, 1), (0, 2, 1), (0, 2, 3, 1)])
 def test_permutations(order: tuple[int, ...]):
     shape = (33, 50, 20, 18)[: len(order)]
@@ -94,6 +97,7 @@ def test_permutations(order: tuple[int, ...]):
     np.testing.assert_array_equal(y, x.transpose(order))
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(("m", "n"), [(1408, 1041), (1405, 1041), (18, 90001)])
 def test_large_ones_go_past_the_caches_from_any_address(m: int, n: int):
     text = PERMUTED.format(source=f"{m}x{n}", target=f"{n}x{m}", order=[1, 0])
@@ -136,6 +140,7 @@ def test_bands_stay():
     assert "vector.transpose" not in str(vectorized(text))
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("place", ["%i + 1", "%i + %p"])
 def test_rows_that_begin_anywhere_in_a_line(place: str):
     body = f"""affine.for %k = 0 to 2 {{

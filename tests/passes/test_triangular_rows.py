@@ -36,7 +36,7 @@ CHAIN = "%m = arith.muli %c, %c : i32  %n = arith.subi %m, %a : i32"
 
 @pytest.mark.parametrize("bounds", BOUNDS)
 @pytest.mark.parametrize("step", [SUM, CHAIN])
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 def test_an_empty_row_keeps_what_was_carried(step: str, bounds: str):
     lower, upper, columns = BOUNDS[bounds]
     text = PROGRAM.replace("LOWER", lower).replace("UPPER", upper)

@@ -59,7 +59,7 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize(("access", "buffer", "alignment", "expected"), CASES)
+@pytest.mark.cases(("access", "buffer", "alignment", "expected"), CASES)
 def test_width(access: str, buffer: str, alignment: int, expected: int) -> None:
     assert width(access, buffer, alignment=alignment) == expected
 

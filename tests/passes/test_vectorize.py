@@ -24,6 +24,7 @@ def result(nest: Nest, module: gcg.Module, target: str, values: list[Any]) -> An
     return z
 
 
+@pytest.mark.sampled(5)
 @settings(max_examples=12, deadline=None, phases=[Phase.generate])
 @given(nests(), WIDTHS, CACHES)
 def test_on_the_emulated_device(nest: Nest, bits: int, cache: int):
@@ -33,6 +34,7 @@ def test_on_the_emulated_device(nest: Nest, bits: int, cache: int):
     np.testing.assert_array_equal(got, nest.expected(values))
 
 
+@pytest.mark.slow
 @settings(max_examples=4, deadline=None, phases=[Phase.explicit, Phase.generate])
 @given(nests(), WIDTHS, CACHES)
 def test_on_the_processor_as_without_vectors(nest: Nest, bits: int, cache: int):
@@ -83,9 +85,9 @@ LINE = """func.func @f(%A: memref<?xf64>) {
 }"""
 
 
-@pytest.mark.parametrize("count", [0, 1, 7, 8, 4097, 40001])
-@pytest.mark.parametrize("specialize", [True, False])
-@pytest.mark.sampled(3)
+@pytest.mark.slow
+@pytest.mark.cases("count", [0, 1, 7, 8, 4097, 40001])
+@pytest.mark.cases("specialize", [True, False])
 def test_threads_take_blocks_of_a_line(count: int, specialize: bool):
     a = RNG.random(count)
     want = np.sqrt(a)
@@ -136,7 +138,7 @@ STAYING = {
 }
 
 
-@pytest.mark.parametrize("reason", STAYING)
+@pytest.mark.cases("reason", STAYING)
 def test_what_stays(reason: str):
     text = STAYING[reason]
     assert str(vectorized(text)) == str(gcg.parse(text))
@@ -173,7 +175,7 @@ APART = "memref<1400x1031xf32, strided<[1033, 1]>>"
 @pytest.mark.parametrize("threads", [1, 2])
 @pytest.mark.parametrize(("source", "target"), [(PLAIN, PLAIN), (APART, PLAIN)])
 @stated(AVX2_SMALL)
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 def test_large_copies_go_past_the_caches(source: str, target: str, threads: int):
     """At addresses of all kinds, and not a cell beyond."""
     program = gcg.compile(copies(source, target), target="cpu", threads=threads)

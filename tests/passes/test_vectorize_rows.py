@@ -141,12 +141,14 @@ def vectorized(text: str, bits: int = 256, *, relaxed: bool = False) -> gcg.Modu
 WIDTHS = st.sampled_from([128, 256, 512])
 
 
+@pytest.mark.sampled(9)
 @settings(max_examples=10, deadline=None, phases=[Phase.generate])
 @given(reductions(), WIDTHS, st.integers(0, 99), st.booleans())
 def test_on_the_emulated_device(found: Reduction, bits: int, seed: int, holes: bool):
     found.check("sim", bits, seed, holes)
 
 
+@pytest.mark.sampled(3)
 @settings(max_examples=5, deadline=None, phases=[Phase.explicit, Phase.generate])
 @given(reductions(), WIDTHS, st.integers(0, 99), st.booleans())
 def test_on_the_processor(found: Reduction, bits: int, seed: int, holes: bool):

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-import time
+import sys
+from collections import Counter
 from dataclasses import replace
 from functools import cache
 
@@ -61,7 +62,7 @@ def touches(name: str) -> list[Touch]:
     return execute(lifted(name), as_written=False, **parameters(name))
 
 
-@pytest.mark.parametrize("name", KERNELS)
+@pytest.mark.cases("name", KERNELS)
 @pytest.mark.sampled(3)
 def test_loop_kinds_equal_enumeration(name: str) -> None:
     verdicts = loop_verdicts(model(lifted(name)))
@@ -69,14 +70,15 @@ def test_loop_kinds_equal_enumeration(name: str) -> None:
     assert found == expected_kinds(lifted(name), touches(name))
 
 
-@pytest.mark.parametrize("name", KERNELS)
+@pytest.mark.sampled(2)
+@pytest.mark.cases("name", KERNELS, parts=2)
 def test_permutable_bands_equal_enumeration(name: str) -> None:
     scop = lifted(name)
     found = [band.names for band in bands(scop.body, dependences(model(scop)))]
     assert found == expected_bands(scop, touches(name))
 
 
-@pytest.mark.parametrize("name", KERNELS)
+@pytest.mark.cases("name", KERNELS)
 @pytest.mark.sampled(3)
 def test_rows_at_one_size_equal_enumeration(name: str) -> None:
     fixed = [f"{p} = {value}" for p, value in parameters(name).items()]
@@ -96,25 +98,26 @@ def test_rows_at_one_size_equal_enumeration(name: str) -> None:
     assert found == expected
 
 
-@pytest.mark.parametrize("name", KERNELS)
+@pytest.mark.cases("name", KERNELS)
 def test_every_dependence_is_decided(name: str) -> None:
     found = dependences(model(lifted(name)))
     assert not any(dependence.assumed for dependence in found)
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::gpucodegen.errors.PossiblyOutOfBounds")
 def test_analysis_stays_within_its_budget() -> None:
-    """Typically less than 100 ms, a second at worst."""
-    seconds = sorted(_seconds(name) for name in KERNELS)
-    assert seconds[len(seconds) // 2] < 0.1
-    assert seconds[-1] < 1.0
+    """Calls are counted, also those of isl, because seconds depend on the machine."""
+    counts = sorted(_calls(name) for name in KERNELS)
+    assert counts[len(counts) // 2] < 40_000
+    assert counts[-1] < 160_000
 
 
-def _seconds(name: str) -> float:
-    module = gcg.parse(KERNELS[name].text)
-    best = float("inf")
-    for _ in range(2):
-        start = time.process_time()
+def _calls(name: str) -> int:
+    module, calls = gcg.parse(KERNELS[name].text), Counter[str]()
+    sys.setprofile(lambda _, event, __: calls.update([event]))
+    try:
         gcg.analyze(module)
-        best = min(best, time.process_time() - start)
-    return best
+    finally:
+        sys.setprofile(None)
+    return calls["call"] + calls["c_call"]

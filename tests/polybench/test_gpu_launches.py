@@ -62,7 +62,7 @@ def line_of(name: str) -> str:
 
 
 @pytest.mark.parametrize("name", KERNELS)
-@pytest.mark.sampled(9)
+@pytest.mark.sampled(27)
 def test_the_host_launches_few_kernels(
     name: str, request: pytest.FixtureRequest
 ) -> None:
@@ -76,6 +76,7 @@ def test_the_host_launches_few_kernels(
     assert line in text.splitlines()
 
 
+@pytest.mark.sampled(9)
 @pytest.mark.parametrize("name", KERNELS)
 def test_no_thread_is_alone_with_much(name: str) -> None:
     alone = [launch.operations for launch in launches(name) if launch.is_alone]

@@ -42,14 +42,15 @@ def run(name: str, source: object, target: str, size: dict[str, int] | None) -> 
     kernel.run(gcg.compile(source, target=target)[kernel.entry], size)
 
 
-@pytest.mark.parametrize("name", KERNELS)
+@pytest.mark.slow
+@pytest.mark.cases("name", KERNELS)
 def test_text_parses_back(name: str) -> None:
     text = str(parsed(name))
     assert str(gcg.parse(text)) == text
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", KERNELS)
-@pytest.mark.sampled(9)
 def test_cpu(name: str) -> None:
     kernel = KERNELS[name]
     compiled = gcg.compile(kernel.path, target="cpu")
@@ -58,13 +59,14 @@ def test_cpu(name: str) -> None:
         assert str(gcg.parse(text)) == text, stage
 
 
-@pytest.mark.sampled(5, long=("seidel-2d", "ludcmp"))
+@pytest.mark.slow
 @pytest.mark.parametrize("name", KERNELS)
 def test_emulated_device(name: str) -> None:
     run(name, KERNELS[name].path, "sim", None)
 
 
-@pytest.mark.parametrize("name", KERNELS)
+@pytest.mark.sampled(2)
+@pytest.mark.cases("name", KERNELS, parts=2)
 def test_tiled_text_parses_back(name: str) -> None:
     text = str(tiled(name))
     assert str(gcg.parse(text)) == text
@@ -72,13 +74,13 @@ def test_tiled_text_parses_back(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", KERNELS)
-@pytest.mark.sampled(9)
+@pytest.mark.sampled(36)
 def test_tiled_on_the_emulated_device(name: str) -> None:
     run(name, tiled(name), "sim", None)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ON_THE_CPU)
-@pytest.mark.sampled(3)
 def test_tiled_on_the_cpu(name: str) -> None:
     run(name, tiled(name), "cpu", beyond_a_tile(KERNELS[name]))
 
@@ -89,6 +91,7 @@ def test_others_tiled_on_the_cpu(name: str) -> None:
     run(name, tiled(name), "cpu", beyond_a_tile(KERNELS[name]))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["gemver", "trmm", "covariance"])
 def test_nests_of_fewer_loops_take_the_first_sizes(name: str) -> None:
     kernel = KERNELS[name]

@@ -92,7 +92,7 @@ DEFINITIONS: dict[str, Callable[..., None]] = {
 """Stencils and filters are defined by their loops."""
 
 
-@pytest.mark.parametrize("name", DEFINITIONS)
+@pytest.mark.cases("name", DEFINITIONS)
 def test_loops_compute_what_is_defined(name: str) -> None:
     kernel = KERNELS[name]
     before = kernel.arguments()

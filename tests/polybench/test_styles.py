@@ -42,8 +42,9 @@ def verdicts(name: str, text: str) -> object:
     return kinds, [band.names for band in bands(scop.body, found)]
 
 
-@pytest.mark.parametrize("style", SAME_VERDICTS, ids=lambda style: style.__name__)
-@pytest.mark.parametrize("name", KERNELS)
+@pytest.mark.sampled(12)
+@pytest.mark.cases("style", SAME_VERDICTS, ids=lambda style: style.__name__, parts=10)
+@pytest.mark.cases("name", KERNELS)
 def test_verdicts(name: str, style: Style) -> None:
     text = KERNELS[name].text
     assert verdicts(name, style(text)) == verdicts(name, text)
@@ -77,6 +78,7 @@ def leading_sizes(name: str, arguments: tuple[Any, ...]) -> tuple[int, ...]:
     return tuple(arguments[formal.index(array)].shape[d] for array, d in found)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "style",
     [
@@ -88,12 +90,11 @@ def leading_sizes(name: str, arguments: tuple[Any, ...]) -> tuple[int, ...]:
     ids=lambda style: style.__name__,
 )
 @pytest.mark.parametrize("name", SAMPLE)
-@pytest.mark.sampled(15, long=("cholesky",))
 def test_results(name: str, style: Style) -> None:
     run(name, style(KERNELS[name].text), 1e-9)
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("name", SAMPLE)
 def test_results_in_single_precision(name: str) -> None:
     run(name, styles.single_precision(KERNELS[name].text), 1e-3)

@@ -42,8 +42,8 @@ def accesses(function: Any) -> list[str]:
 
 
 @pytest.mark.figures
-@pytest.mark.parametrize(("ty", "n"), WHOLE)
-@pytest.mark.parametrize(
+@pytest.mark.cases(("ty", "n"), WHOLE)
+@pytest.mark.cases(
     ("body", "at"), [(PLAIN, " alignment = 16"), (PLAIN, ""), (AFFINE, "")]
 )
 @pytest.mark.sampled(3)
@@ -84,6 +84,7 @@ func.func @f(%a: memref<?xf32>, %b: memref<?xf32>) -> memref<?xf32> {
 STATIC = DOUBLE.replace("?", "64")
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("text", [DOUBLE, STATIC])
 @pytest.mark.parametrize("library", [np, xp])
 def test_views_that_begin_anywhere(library: Any, text: str) -> None:

@@ -50,6 +50,7 @@ def is_specific(function: Function) -> bool:
     return any(spec.specific for spec in function.executable().kernels)
 
 
+@pytest.mark.slow
 def test_it_may_be_stated() -> None:
     function = compiled(arch="sm_90a")
     a, b, c = factors()
@@ -69,6 +70,7 @@ def test_what_is_unknown_or_launches_nothing() -> None:
         run_pipeline(gcg.parse(HALVES), [MapGpu(arch="foo")])
 
 
+@pytest.mark.slow
 def test_it_is_that_of_the_device_of_a_call(monkeypatch: pytest.MonkeyPatch) -> None:
     """Arguments that travel go to the current device, which may be another one."""
     function = compiled()
@@ -113,6 +115,7 @@ def test_it_is_part_of_every_key() -> None:
     assert len(keys) == 8
 
 
+@pytest.mark.slow
 def test_calls_with_tensor_maps_are_plans_and_graphs() -> None:
     """Maps are of arguments; other arrays get others, a bound call keeps its own."""
     function = compiled(plan=SMALL)

@@ -147,6 +147,7 @@ def sums(x: np.ndarray) -> np.ndarray:
 IMAGE = np.arange(48, dtype=np.float32).reshape(6, 8) % 7
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("program", "kind"), targets_and_kinds(), indirect=["program"])
 def test_results_are_of_the_kind_of_the_arguments(
     program: gcg.Program, kind: str
@@ -165,6 +166,7 @@ def test_results_are_of_the_kind_of_the_arguments(
             assert type(product) is type(filtered) is type(make(image))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("program", "kind"), targets_and_kinds("jax"), indirect=["program"]
 )
@@ -275,7 +277,7 @@ ODD: dict[str, Callable[[], np.ndarray]] = {
 }
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("odd", ODD)
 def test_a_kernel_for_the_strides_of_arrays(program: gcg.Program, odd: str) -> None:
     for _ in range(2):
@@ -395,6 +397,7 @@ def test_attributes() -> None:
     assert program._ipython_key_completions_() == list(program.names)
 
 
+@pytest.mark.slow
 def test_programs_travel_to_other_processes() -> None:
     program = gcg.compile(TEXT, target="cpu", threads=1)
     program.conv(IMAGE, np.ones((3, 3), "f4"))

@@ -42,7 +42,8 @@ OTHERS = {
 }
 
 
-@pytest.mark.parametrize("other", OTHERS)
+@pytest.mark.slow
+@pytest.mark.cases("other", OTHERS)
 @pytest.mark.parametrize("target", TARGETS)
 def test_anything_else_at_the_same_place_is_a_race(target: str, other: str):
     program = gcg.compile(HISTOGRAM.format(after=OTHERS[other]), target=target)
@@ -82,9 +83,9 @@ def whole_references(data: np.ndarray) -> list[Any]:
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("ty", ["i8", "i16", "i32", "i64"])
 @pytest.mark.parametrize("target", TARGETS)
-@pytest.mark.sampled(3)
 def test_integers_of_every_width(target: str, ty: str):
     """What lies beside the cells stays as it is."""
     bits = int(ty[1:])
@@ -98,9 +99,9 @@ def test_integers_of_every_width(target: str, ty: str):
     assert around[[0, -1]].tolist() == [77, 77]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("ty", ["f16", "f32", "f64"])
 @pytest.mark.parametrize("target", TARGETS)
-@pytest.mark.sampled(3)
 def test_floats_of_every_width(target: str, ty: str):
     """Sums and products that are exact in every order."""
     data = (

@@ -60,7 +60,7 @@ CASES = {
 
 
 @pytest.mark.parametrize("target", ["cpu", "sim"])
-@pytest.mark.parametrize("case", CASES)
+@pytest.mark.cases("case", CASES)
 def test_arguments(case: str, target: str) -> None:
     arguments, kind = CASES[case]
     with pytest.raises(kind) as caught:
@@ -164,7 +164,7 @@ NEIGHBOURS = """func.func @f(%x: memref<MEM>, %y: memref<MEM>, %n: index) {
 }"""
 
 
-@pytest.mark.parametrize("extent", [0, 1, 2, 3, 6])
+@pytest.mark.cases("extent", [0, 1, 2, 3, 6])
 @pytest.mark.filterwarnings("ignore::gpucodegen.errors.PossiblyOutOfBounds")
 def test_arrays_whose_loops_do_not_run_may_be_short(extent: int) -> None:
     x, y = np.arange(extent, dtype="f4"), np.zeros(extent, "f4")
@@ -180,7 +180,7 @@ def test_arrays_that_are_always_too_short() -> None:
         program.f(x, x.copy(), 2)
 
 
-@pytest.mark.parametrize(
+@pytest.mark.cases(
     ("options", "kind"),
     [
         ({"target": "tpu"}, errors.UnknownTarget),
@@ -239,8 +239,8 @@ ENTRIES: dict[str, Callable[[str], object]] = {
 }
 
 
-@pytest.mark.parametrize("path", PATHS)
-@pytest.mark.parametrize("entry", ENTRIES)
+@pytest.mark.cases("path", PATHS)
+@pytest.mark.cases("entry", ENTRIES)
 def test_a_path_that_is_passed_as_a_text_is_told(path: str, entry: str) -> None:
     with pytest.raises(errors.PathAsText, match=r"Pass pathlib\.Path") as caught:
         ENTRIES[entry](path)

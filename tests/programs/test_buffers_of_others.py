@@ -41,7 +41,7 @@ def shifted(target: str, *buffers: np.ndarray, n: int, m: int = 1) -> float:
 
 @pytest.mark.filterwarnings("ignore::gpucodegen.errors.PossiblyOutOfBounds")
 @pytest.mark.parametrize("target", ["cpu", "sim"])
-@pytest.mark.parametrize(("n", "m"), [(64, 3), (20_000, 1)])
+@pytest.mark.cases(("n", "m"), [(64, 3), (20_000, 1)])
 def test_loops_over_them_run_in_parallel(target: str, n: int, m: int):
     if target == "sim":
         n = min(n, 200)

@@ -65,6 +65,7 @@ def twice(program: gcg.Program, count: int, kind: str = "f4", shift: int = 0) ->
     assert not y[:shift].any()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("arch", ["sm_90", "sm_90a", "sm_100", "sm_80", ""])
 def test_the_architecture_decides(arch: str) -> None:
     program = PROGRAMS["dma_matmul"]
@@ -84,7 +85,7 @@ def test_the_architecture_decides(arch: str) -> None:
 
 
 @pytest.mark.parametrize("name", USES | UNPROVEN)
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(9)
 def test_uses_of_tags(name: str) -> None:
     text = (USES | UNPROVEN)[name]
     program = gcg.compile(
@@ -95,8 +96,8 @@ def test_uses_of_tags(name: str) -> None:
     assert "cp_async" not in program.source("f")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("stages", [0, 2, 3, 4])
-@pytest.mark.sampled(2)
 def test_promoted_products_in_stages(stages: int) -> None:
     passes = "tile{sizes=[16,16,16]},promote{transfers=dma}"
     passes += f",overlap-transfers{{stages={stages}}}" if stages else ""
@@ -120,8 +121,8 @@ SHAPES = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", SHAPES, ids=str)
-@pytest.mark.sampled(3)
 def test_shapes(case: tuple[int, int, int, str, str, dict[str, str]]) -> None:
     """What is ragged, odd or short goes as before, beside what does not."""
     m, n, k, sizes, kind, wanted = case
@@ -142,6 +143,7 @@ def multiplied(program: gcg.Program, m: int, n: int, k: int, kind: str) -> None:
     np.testing.assert_array_equal(c, want)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("width", "kind", "mechanism"),
     [
@@ -153,7 +155,6 @@ def multiplied(program: gcg.Program, m: int, n: int, k: int, kind: str) -> None:
         (7, "f16", "copy"),
     ],
 )
-@pytest.mark.sampled(2)
 def test_there_and_back(width: int, kind: str, mechanism: str) -> None:
     program = gcg.compile(
         doubled(width, t=kind), target="sim", arch="sm_90", plan=SHORT
@@ -164,6 +165,7 @@ def test_there_and_back(width: int, kind: str, mechanism: str) -> None:
     assert found["%fast to %y"] == (BULK if mechanism == BULK else "copy")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shift", [0, 4, 2])
 def test_several_stores_are_under_way(shift: int) -> None:
     program = gcg.compile(sent(shift), target="sim", arch="sm_90", plan=SHORT)
@@ -186,6 +188,7 @@ CHOSEN = """%p = arith.cmpi slt, %w, %row : index
   affine.for %b"""
 
 
+@pytest.mark.slow
 def test_tags_have_so_many_cells() -> None:
     last = FAR.replace("25", "24")
     for body, cells in ((FAR, 33), (last, 32)):
@@ -210,6 +213,7 @@ def test_a_buffer_that_is_chosen_when_it_runs() -> None:
     assert mechanisms(program)["%z to %fast"] == "cp.async"
 
 
+@pytest.mark.slow
 def test_no_memory_is_left_for_barriers() -> None:
     for count, mechanism in ((58112, "cp.async"), (58080, BULK)):
         text = doubled(64).replace("memref<64xf32, 2>", f"memref<{count}xf32, 2>")
@@ -226,6 +230,7 @@ def test_short_rows_say_so() -> None:
     assert reason(program) == "no bulk copy: rows of 32 bytes are shorter than 64"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("width", "mechanism"), [(256, BULK), (252, "cp.async")])
 def test_a_plan_says_from_which_length_on(width: int, mechanism: str) -> None:
     plan = {"bulk.row": 1024}
@@ -249,6 +254,7 @@ def test_a_device_without_them_refuses() -> None:
         CudaKernel.on(EmulatedDevice(0, compute_capability=(8, 0)), spec)
 
 
+@pytest.mark.slow
 @pytest.mark.sass
 @pytest.mark.parametrize("cc", [(9, 0), (12, 0)])
 def test_the_assembler_takes_them(cc: tuple[int, int]) -> None:
@@ -262,6 +268,7 @@ def test_the_assembler_takes_them(cc: tuple[int, int]) -> None:
     assert "LDGSTS" not in code
 
 
+@pytest.mark.slow
 def test_the_report_counts_what_they_move() -> None:
     asked = {"plan": SHORT}
     (function,) = report(doubled(256), arch="sm_90", options=asked).functions

@@ -88,11 +88,11 @@ BODIES: dict[str, tuple[str, Callable[..., None]]] = {
 }
 
 
-@pytest.mark.parametrize("first", [True, False])
-@pytest.mark.parametrize("body", BODIES)
-@pytest.mark.parametrize("choice", CHOICES)
+@pytest.mark.cases("first", [True, False], parts=2)
+@pytest.mark.cases("body", BODIES)
+@pytest.mark.cases("choice", CHOICES)
 @pytest.mark.parametrize("target", TARGETS)
-@pytest.mark.sampled(5)
+@pytest.mark.sampled(10)
 def test_the_chosen_one_overlaps(
     target: str, choice: str, body: str, *, first: bool
 ) -> None:
@@ -135,7 +135,8 @@ SWAPPED = f"""func.func @f(%A: {TYPE}, %B: {TYPE}, %n: index) {{
 }}"""
 
 
-@pytest.mark.parametrize("steps", [0, 1, 4])
+@pytest.mark.slow
+@pytest.mark.cases("steps", [0, 1, 4])
 @pytest.mark.parametrize("target", TARGETS)
 def test_loops_may_swap_buffers(target: str, steps: int) -> None:
     rng = np.random.default_rng(1)
@@ -217,7 +218,7 @@ STRIDED = f"""func.func @f(%A: memref<8xf32>, %B: memref<17xf32>, %c: i1) {{
 }}"""
 
 
-@pytest.mark.parametrize("first", [True, False])
+@pytest.mark.cases("first", [True, False])
 @pytest.mark.parametrize("target", TARGETS)
 def test_chosen_views_have_their_own_strides(target: str, *, first: bool) -> None:
     a, b = np.arange(8, dtype="f4"), np.arange(17, dtype="f4") + 20

@@ -87,9 +87,9 @@ def numbers(dtype: str, *shape: int, seed: int = 3) -> Array:
     return (rng.normal(size=shape) + 1j * rng.normal(size=shape)).astype(dtype)
 
 
+@pytest.mark.slow
 @TARGETS
 @PARTS
-@pytest.mark.sampled(3)
 def test_operations(part: str, dtype: str, target: str):
     x, y = numbers(dtype, 60), numbers(dtype, 60, seed=4)
     x[:4] = [1, -2, 1e-5j, 1e-5]
@@ -209,6 +209,7 @@ def test_numbers_in_and_out(target: str):
     assert second.tolist() == [1 - 2j] * 3
 
 
+@pytest.mark.slow
 @TARGETS
 def test_structured_operations(target: str):
     run = gcg.compile(PROGRAM, target=target)

@@ -88,6 +88,7 @@ def broken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ModuleType:
     return found
 
 
+@pytest.mark.slow
 def test_each_failure_is_a_trial_with_its_reason(broken: ModuleType) -> None:
     del broken
     a = np.zeros((300, 300))
@@ -138,6 +139,7 @@ def test_what_cannot_be_sent_runs_here_and_says_so() -> None:
     assert "ran in this process" in str(result)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("step", [slice(None), slice(None, None, 2)])
 def test_strides_and_alignment_reach_the_process(step: slice) -> None:
     a = np.zeros(40 * 41 + 3)[3:].reshape(40, 41)[:, step]
@@ -163,6 +165,7 @@ def test_codes_of_narrow_floats_are_numbers(
     assert difference([others], [ones], [memref]).startswith("value 0 is ")
 
 
+@pytest.mark.slow
 def test_workers_of_an_executor_share_the_trials() -> None:
     a = np.zeros((64, 48))
     seen: list[object] = []
@@ -175,6 +178,7 @@ def test_workers_of_an_executor_share_the_trials() -> None:
     assert not a.any()
 
 
+@pytest.mark.slow
 def test_failures_in_workers_are_trials_too(broken: ModuleType) -> None:
     del broken
     with ThreadPoolExecutor(2) as executor:
@@ -189,7 +193,7 @@ def test_failures_in_workers_are_trials_too(broken: ModuleType) -> None:
     ]
 
 
-@pytest.mark.parametrize(
+@pytest.mark.cases(
     ("options", "name"),
     [
         ({"effort": "some"}, "effort"),
@@ -247,6 +251,7 @@ def run(capsys: pytest.CaptureFixture[str], *words: object) -> str:
     return capsys.readouterr().out
 
 
+@pytest.mark.slow
 def test_the_command_tunes_shows_exports_imports_and_forgets(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -268,6 +273,7 @@ def test_the_command_tunes_shows_exports_imports_and_forgets(
     assert main(["tune", "import", str(tmp_path / "add.mlir")]) == 1
 
 
+@pytest.mark.slow
 def test_a_terminal_is_told_each_trial(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -278,6 +284,7 @@ def test_a_terminal_is_told_each_trial(
     assert "times the default" in lines[-1]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("suffix", ["svg", "png"])
 def test_trials_are_drawn(
     tmp_path: Path, suffix: str, capsys: pytest.CaptureFixture[str]
@@ -373,6 +380,7 @@ def test_a_package_that_fails_is_a_warning_once(
     gcg.compile(ADD, target="cpu").add(np.zeros((5, 5)), 1.0)
 
 
+@pytest.mark.slow
 def test_keys_are_the_same_wherever_the_package_lies(tmp_path: Path) -> None:
     package = Path(gcg.__file__).parent
     copied = tmp_path / "elsewhere" / "gpucodegen"
@@ -401,6 +409,7 @@ def test_keys_are_the_same_wherever_the_package_lies(tmp_path: Path) -> None:
     assert key(copied.parent) != key(package.parent)
 
 
+@pytest.mark.slow
 def test_no_process_stays_behind_what_cannot_be_made(
     broken: ModuleType, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -52,10 +52,10 @@ def update(bounds: str, steps: int = STEPS) -> str:
     }}"""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("domain", "threads"), [("lower", 1), *((name, 2) for name in DOMAINS)]
 )
-@pytest.mark.sampled(6)
 @stated(AVX512)
 def test_cells_of_the_domain_and_no_others(domain: str, threads: int):
     bounds, inside = DOMAINS[domain]
@@ -70,10 +70,10 @@ def test_cells_of_the_domain_and_no_others(domain: str, threads: int):
     assert ("%panels = memref.alloc" in mapped) == (threads > 1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("filled", "threads"), [("lower", 1), ("lower", 2), ("band", 2)]
 )
-@pytest.mark.sampled(3)
 def test_fills_of_the_same_cells_are_fused(filled: str, threads: int):
     """A fill of the domain starts the sums; one of other cells stays a nest."""
     bounds, inside = DOMAINS["lower"]

@@ -60,9 +60,10 @@ SHAPES = {
 }
 
 
+@pytest.mark.drawn(24)
+@pytest.mark.slow
 @pytest.mark.parametrize("threads", [1, 2])
 @pytest.mark.parametrize("shape", SHAPES.values(), ids=SHAPES)
-@pytest.mark.sampled(15)
 def test_products_are_exact(shape: tuple[int, int, int], threads: int):
     m, n, k = shape
     a, b = integers(m, k), integers(k, n)
@@ -72,6 +73,7 @@ def test_products_are_exact(shape: tuple[int, int, int], threads: int):
     assert np.array_equal(c, 1 + a.astype(int) @ b.astype(int))
 
 
+@pytest.mark.slow
 def test_rows_that_crowd_the_sets_of_a_cache_are_copied():
     m, n, k = 50, 200, 1024
     text = product(m, n, k, "f32")
@@ -83,6 +85,7 @@ def test_rows_that_crowd_the_sets_of_a_cache_are_copied():
     assert np.array_equal(c, 1 + a.astype(int) @ b.astype(int))
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("rows", [30, 250])
 def test_batches(rows: int):
     a, b = integers(3, rows, 60), integers(3, 60, 50)
@@ -100,10 +103,10 @@ def test_batches(rows: int):
 FACTORS = {"rows": ("i, k", (13, 75)), "columns": ("k, i", (75, 13))}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("right", FACTORS)
 @pytest.mark.parametrize("left", FACTORS)
 @pytest.mark.parametrize("columns", [1, 3, 40, 180])
-@pytest.mark.sampled(9)
 def test_transposed_factors(left: str, right: str, columns: int):
     (a_map, a_shape), (b_map, b_shape) = FACTORS[left], FACTORS[right]
     b_map, b_shape = (
@@ -135,6 +138,7 @@ def test_transposed_factors(left: str, right: str, columns: int):
     assert np.array_equal(c, 1 + expected)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("outer", ["", "1x", "3x"])
 def test_lanes_walk_the_last_axis_longer_than_one(outer: str):
     a_type, x_type, y_type = (
@@ -172,7 +176,7 @@ def elements(kind: str, *shape: int) -> np.ndarray:
 
 @pytest.mark.parametrize("threads", [1, 2])
 @pytest.mark.parametrize("element", ["f64", "i32"])
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 def test_batched_inner_products(element: str, threads: int):
     matrices, vectors, results = (
         f"memref<{shape}x{element}>" for shape in ("3x500x90", "3x90", "3x500")
@@ -189,6 +193,7 @@ def test_batched_inner_products(element: str, threads: int):
     assert "reduce_rows" in program.source("f")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("threads", [1, 2, 7])
 @pytest.mark.parametrize(
     ("processor", "element", "across"),
@@ -200,7 +205,6 @@ def test_batched_inner_products(element: str, threads: int):
         (SSE2, "i32", False),
     ],
 )
-@pytest.mark.sampled(12)
 def test_columns_are_copied_for_each_product_of_a_batch(
     processor: Cpu, element: str, across: bool, threads: int
 ):
@@ -221,6 +225,7 @@ def test_columns_are_copied_for_each_product_of_a_batch(
     assert ("reduce_rows" in program.source("f")) == across
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("steps", "across"), [(8, False), (9, True)])
 def test_short_sums_run_side_by_side(steps: int, across: bool):
     program = gcg.compile(product(200, 1, steps, "f32"), target="cpu", threads=1)
@@ -243,6 +248,7 @@ DOT = """func.func @f(%x: memref<1000xf32>, %y: memref<1000xf32>, %s: memref<1xf
 }"""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("options", "reordered"),
     [({}, False), ({"reassociate": True}, True), ({"exact": True}, False)],
@@ -395,6 +401,7 @@ def test_inner_products_pay_for_few_columns(m: int, n: int, k: int, pays: bool):
     assert (dots < tiles_time(problem, model)) == pays
 
 
+@pytest.mark.slow
 def test_rows_of_the_result_are_fetched_to_their_last_line():
     text = """func.func @f(%A: memref<1100x9xf32>, %B: memref<9x1300xf32>,
                            %C: memref<1100x1300xf32>) {
@@ -410,6 +417,7 @@ def test_rows_of_the_result_are_fetched_to_their_last_line():
     assert any(str(widest - 1) in row.split(", ") for row in rows)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(("use", "action"), [("read", "read1"), ("write", "write1")])
 def test_prefetches_are_hints_for_processors(use: str, action: str):
     text = f"""func.func @f(%A: memref<64xf32>) {{
@@ -484,9 +492,9 @@ FILLS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("k", [30, 1100])
 @pytest.mark.parametrize(("fill", "fused"), FILLS.values(), ids=FILLS)
-@pytest.mark.sampled(3)
 def test_sums_start_from_what_a_fill_stores(fill: str, fused: bool, k: int):
     program = started(fill, k)
     a, b = integers(20, k), integers(k, 70)
@@ -518,6 +526,7 @@ def test_inner_products_start_from_what_a_fill_stores():
     assert "load_strided" not in program.source("f")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("threads", [1, 2])
 def test_panels_too_large_for_the_cache_serve_all_rows_at_once(threads: int):
     image, filters = integers(1, 6, 7, 130), integers(3, 3, 130, 520)
@@ -576,9 +585,9 @@ def test_threads_share_lines_where_panels_are_too_few():
     assert not isinstance(plan(far, Machine(2, VectorUnit(512, 32))), OuterPanels)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("threads", [1, 2, 3])
 @pytest.mark.parametrize("extents", [(1, 9, 15), (2, 6, 8), (7, 3, 6)])
-@pytest.mark.sampled(12)
 def test_images_whose_lines_threads_share(extents: tuple[int, int, int], threads: int):
     images, high, wide = extents
     x, w = integers(images, high + 2, wide + 2, 70), integers(3, 3, 70, 130)

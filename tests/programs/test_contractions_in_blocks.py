@@ -11,7 +11,7 @@ from tests.programs.products import by_way_of, integers
 
 @pytest.mark.parametrize("threads", [1, 2])
 @pytest.mark.parametrize("n", [6, 17, 48])
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 def test_products_that_replace_a_factor(n: int, threads: int):
     square = f"memref<{n}x{n}xf64>"
     text = f"""

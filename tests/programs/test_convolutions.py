@@ -125,28 +125,29 @@ CASES = [(name, seed) for seed in range(2) for name in KINDS]
 
 
 @pytest.mark.parametrize(("name", "seed"), CASES)
-@pytest.mark.sampled(9)
+@pytest.mark.sampled(18)
 def test_on_the_cpu(name: str, seed: int) -> None:
     Problem.random(name, seed).check(fill=bool(seed), target="cpu", threads=1 + seed)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["conv_2d_nhwc_hwcf", "conv_2d_nchw_fchw"])
 @pytest.mark.parametrize("dtype", ["f64", "i32"])
-@pytest.mark.sampled(3)
 def test_other_elements(name: str, dtype: str) -> None:
     Problem.random(name, 3, dtype).check(fill=True, target="cpu")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["conv_2d_nhwc_hwcf", "conv_2d_nchw_fchw"])
 @pytest.mark.parametrize("size", [7, 14])
 @pytest.mark.parametrize("stride", [1, 2])
-@pytest.mark.sampled(6)
 def test_layers_on_two_threads(name: str, size: int, stride: int) -> None:
     extents = {"n": 1, "y": size, "x": size, "c": 48, "f": 80, "h": 3, "w": 3}
     problem = Problem(name, extents, (stride, stride), (1, 1))
     problem.check(fill=True, target="cpu", threads=2)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("name", ["conv_2d_nhwc_hwcf", "conv_2d_nchw_fchw"])
 def test_one_by_one_windows_are_matrix_products(name: str) -> None:
     extents = {"n": 1, "y": 13, "x": 9, "c": 37, "f": 21, "h": 1, "w": 1}
@@ -154,15 +155,15 @@ def test_one_by_one_windows_are_matrix_products(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", KINDS)
-@pytest.mark.sampled(6)
+@pytest.mark.sampled(12)
 def test_wide_strides(name: str) -> None:
     small = {"n": 2, "h": 1, "w": 5, "g": 1, "m": 3}
     extents = small | {"y": 3, "x": 21, "c": 20, "f": 5}
     Problem(name, extents, (2, 2), (1, 1)).check(fill=True, target="cpu", threads=2)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", KINDS)
-@pytest.mark.sampled(6)
 def test_wide_images(name: str) -> None:
     extents = {
         "n": 1,
@@ -178,13 +179,14 @@ def test_wide_images(name: str) -> None:
     Problem(name, extents, (1, 1), (1, 1)).check(fill=False, target="cpu")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", KINDS)
-@pytest.mark.sampled(5)
 def test_on_the_emulated_device(name: str) -> None:
     small = {"n": 1, "y": 3, "x": 4, "c": 3, "f": 5, "h": 2, "w": 2, "g": 2, "m": 2}
     Problem(name, small, (1, 2), (2, 1)).check(fill=True, target="sim")
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("strided", ["filter", "result"])
 def test_images_in_rows_and_other_operands_with_gaps(strided: str) -> None:
     gaps = {"filter": "strided<[216, 12, 4, 1]>", "result": "strided<[512, 32, 1]>"}

@@ -37,7 +37,7 @@ func.func @f(%x: {image}, %w: {filters}, %o: {result}) -> {result} {{
         (2, (1, 3, 9), (3, 1, 1), 4, 2),
     ],
 )
-@pytest.mark.sampled(5)
+@pytest.mark.sampled(10)
 def test_volumes(
     dtype: str,
     batch: int,

@@ -71,7 +71,7 @@ def add() -> Any:
     return gcg.compile(ADD, target="cuda").add
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.slow
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_numpy_arguments_of_any_layout(layout: str, add: Any) -> None:
     view = LAYOUTS[layout](numbers(6, 7))
@@ -81,6 +81,7 @@ def test_numpy_arguments_of_any_layout(layout: str, add: Any) -> None:
     np.testing.assert_array_equal(result, wanted)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("layout", ["columns left out", "all reversed", "transposed"])
 def test_what_lies_between_the_elements_of_a_result_stays(
     layout: str, add: Any
@@ -112,6 +113,7 @@ def test_arrays_on_the_device(add: Any) -> None:
     np.testing.assert_array_equal(b.get(), wanted)
 
 
+@pytest.mark.slow
 def test_each_call_returns_arrays_of_its_own_kind() -> None:
     program = gcg.compile(TWICE, target="cuda")
     here, there = numbers(5), xp.asarray(numbers(5))
@@ -160,6 +162,7 @@ func.func @products(%a: memref<7x4x5xf32>, %b: memref<7x5x6xf32>,
 """
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::gpucodegen.errors.PossiblyOutOfBounds")
 @pytest.mark.usefixtures("small_grids")
 def test_grids_beyond_the_limits_of_y_and_z() -> None:
@@ -178,6 +181,7 @@ def test_memory_without_gaps_is_one_row() -> None:
     assert emulated_device.current().launches == 1
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("small_grids")
 def test_batches_beyond_the_limit_of_z() -> None:
     a, b, c = numbers(7, 4, 5), numbers(7, 5, 6), np.zeros((7, 4, 6), "f4")
@@ -185,6 +189,7 @@ def test_batches_beyond_the_limit_of_z() -> None:
     np.testing.assert_array_equal(c, a @ b)
 
 
+@pytest.mark.slow
 def test_small_static_grids_are_one_launch() -> None:
     program = gcg.compile(BATCH, target="cuda")
     assert "range(" not in program.source("products").partition("def products_k0")[0]
@@ -285,6 +290,7 @@ def test_kernels_declare_as_much_shared_memory_as_they_may() -> None:
     assert DECLARED_SHARED == STATIC_SHARED
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("length", [512, 16384])
 def test_shared_memory_beyond_the_static_limit_is_given_by_launches(
     length: int,
@@ -391,6 +397,7 @@ def test_blocks_of_too_many_threads_are_refused() -> None:
         loaded(STORE, "cuda", "f")(np.zeros(4, "f4"), 0, 2000)
 
 
+@pytest.mark.slow
 def test_numbers_of_threads_fit_in_32_bits() -> None:
     program = gcg.compile(BATCH, target="cuda")
     program.products(numbers(7, 4, 5), numbers(7, 5, 6), np.zeros((7, 4, 6), "f4"))
@@ -463,6 +470,7 @@ def test_parts_of_another_library_s_array_lie_within_its_reach() -> None:
 # -- the cache -------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_code_comes_back_from_the_disk_as_it_was(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

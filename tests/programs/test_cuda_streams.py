@@ -147,6 +147,7 @@ print(b.sum(), sorted({"numba.core.compiler", "islpy"} & set(sys.modules)))
 """
 
 
+@pytest.mark.slow
 def test_a_second_process_takes_all_from_the_disk(tmp_path: Path) -> None:
     variables = {"GPUCODEGEN_CACHE_DIR": str(tmp_path), "GPUCODEGEN_DEVICE": "emulated"}
     told = [
@@ -355,6 +356,7 @@ def test_a_graph_repeats_all_launches_and_copies(device: Any) -> None:
     assert count == 3
 
 
+@pytest.mark.slow
 def test_a_graph_of_numpy_arguments() -> None:
     steps = gcg.compile(STEPS, target="cuda").steps
     a, b = numbers(), numbers()

@@ -77,6 +77,7 @@ def test_convolutions(name: str):
     assert "vector.outerproduct" in text
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::gpucodegen.errors.PossiblyOutOfBounds")
 def test_extents_that_a_call_tells():
     any_shape = "memref<?x?xf32>"
@@ -100,11 +101,11 @@ def test_extents_that_a_call_tells():
 TYPES = {"f16": "f2", "f32": "f4", "f64": "f8", "i8": "i1", "i32": "i4"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("factors", "result"),
     [("f16", "f16"), ("f16", "f32"), ("f64", "f64"), ("i8", "i32"), ("i32", "i32")],
 )
-@pytest.mark.sampled(6)
 def test_elements(factors: str, result: str):
     shapes = (33, 24), (24, 36), (33, 36)
     kinds = factors, factors, result

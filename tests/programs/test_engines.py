@@ -13,7 +13,7 @@ def program(request: pytest.FixtureRequest) -> Program:
     return PROGRAMS[request.param]
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.slow
 def test_cpu(program: Program) -> None:
     program.run(gcg.compile(program.path, target="cpu")[program.entry])
 
@@ -24,7 +24,7 @@ def test_cpu_at_the_measured_size(program: Program) -> None:
     program.run(call, program.large)
 
 
-@pytest.mark.sampled(7)
+@pytest.mark.slow
 def test_emulated_device(program: Program) -> None:
     program.run(gcg.compile(program.path, target="sim")[program.entry])
 
@@ -36,7 +36,7 @@ def test_one_program_serves_many_shapes() -> None:
         matmul.run(call, {"M": m, "N": n, "K": k})
 
 
-@pytest.mark.sampled(9)
+@pytest.mark.slow
 def test_every_stage_is_mlir_that_parses_back(program: Program) -> None:
     compiled = gcg.compile(program.path, target="cpu")
     program.run(compiled[program.entry])

@@ -77,7 +77,7 @@ CASES: dict[str, tuple[str, Answer, str]] = {
 
 
 @pytest.mark.parametrize("name", CASES)
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(8)
 def test_chains(name: str):
     nests, answer, kept = CASES[name]
     text = f"""func.func @f(%A: {T}, %B: {T}, %D: {T}, %x: {LINE}) {{

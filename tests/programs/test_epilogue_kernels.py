@@ -80,7 +80,7 @@ CONVOLUTIONS = {
 
 @pytest.mark.parametrize("threads", [1, 2])
 @pytest.mark.parametrize("name", CONVOLUTIONS)
-@pytest.mark.sampled(6)
+@pytest.mark.sampled(12)
 def test_convolutions(name: str, threads: int):
     image, filters, result, sums = CONVOLUTIONS[name]
     channel = result.index(21)
@@ -117,7 +117,7 @@ def test_batches():
 
 @pytest.mark.parametrize("k", [31, 1100])
 @pytest.mark.parametrize(("ty", "dtype"), [("f32", "f4"), ("f64", "f8")])
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 def test_scaled_results_in_front(ty: str, dtype: str, k: int):
     m, n = 19, 33
     a, b, c = memref((m, k), ty), memref((k, n), ty), memref((m, n), ty)
@@ -151,11 +151,11 @@ def test_scaled_results_in_front(ty: str, dtype: str, k: int):
     np.testing.assert_allclose(z, expected, rtol=1e-4, atol=1e-3)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("ty", "dtype", "convert"),
     [("i8", "i1", "fptosi"), ("f64", "f8", "extf"), ("f16", "f2", "truncf")],
 )
-@pytest.mark.sampled(3)
 def test_requantised_integers(ty: str, dtype: str, convert: str):
     m, n, k = 37, 53, 130
     a, b, c = memref((m, k), "i8"), memref((k, n), "i8"), memref((m, n), "i32")

@@ -31,7 +31,7 @@ MATMUL = """func.func @f(%A: memref<17x33xf32>, %B: memref<33x20xf32>,
 
 @pytest.mark.parametrize("target", ALL)
 @pytest.mark.parametrize("exact", [True, False])
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 def test_products_are_rounded(target: str, exact: bool):
     rng = np.random.default_rng(0)
     a, b = rng.random((17, 33), dtype="f4"), rng.random((33, 20), dtype="f4")

@@ -39,6 +39,7 @@ WIDE = {"stream.width": 4}
 """What these tests have win; any plan will do."""
 
 
+@pytest.mark.slow
 @pytest.mark.sampled(4)
 @pytest.mark.parametrize("name", list(LARGE))
 def test_the_chosen_plan_is_twice_as_good_as_the_worst_legal_one(name: str) -> None:
@@ -127,6 +128,7 @@ def full(point: Point, program: Tuned = RELU) -> dict[str, int]:
     return {**default, **point}
 
 
+@pytest.mark.slow
 def test_a_prediction_is_used_until_the_device_was_measured(
     fake: Callable[..., None],
 ) -> None:
@@ -146,6 +148,7 @@ def test_a_prediction_is_used_until_the_device_was_measured(
     assert used(target="sim", arch="sm_90a") == (full(WIDE), "sm_90")
 
 
+@pytest.mark.slow
 def test_a_measured_default_beats_a_predicted_winner(fake: Callable[..., None]) -> None:
     fake(WIDE)
     tuned(candidates=[WIDE])
@@ -227,6 +230,7 @@ def crashing(program, name, arguments):
 """
 
 
+@pytest.mark.slow
 def test_an_estimate_that_crashes_or_hangs_is_a_trial(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

@@ -140,9 +140,9 @@ def codes(numbers: Any, kind: str) -> Any:
     return numbers.astype(f"{kind[0]}{SIZES[kind]}")
 
 
-@pytest.mark.parametrize(("kind", "sums", "shape"), CASES)
+@pytest.mark.cases(("kind", "sums", "shape"), CASES, parts=2)
 @pytest.mark.parametrize("target", ["interp", "sim"])
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(8)
 def test_a_warp_multiplies_fragments(
     kind: str, sums: str, shape: tuple[int, int, int], target: str
 ):
@@ -158,7 +158,7 @@ def test_a_warp_multiplies_fragments(
 
 @pytest.mark.parametrize("capability", [(8, 9), (9, 0), (12, 0)])
 @pytest.mark.parametrize("kind", OCTETS)
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 def test_devices_multiply_floats_of_8_bits_each_in_its_way(
     kind: str, capability: tuple[int, int], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -54,6 +54,8 @@ def always(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(contractions, "words_pay", lambda *_: True)
 
 
+@pytest.mark.drawn(20)
+@pytest.mark.slow
 @pytest.mark.usefixtures("always")
 @pytest.mark.sampled(24)
 @pytest.mark.parametrize("signs", ["i8 x i8", "u8 x i8", "i8 x u8", "u8 x u8"])
@@ -107,6 +109,7 @@ IMAGE = """func.func @f(%a: memref<1x8x8x12xi8>, %b: memref<3x3x12x16xi8>,
 }"""
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("always")
 def test_zero_points_are_made_up_for(unstored: Callable[..., gcg.Program]) -> None:
     rng = np.random.default_rng(1)

@@ -52,6 +52,7 @@ def constant(number: int) -> str:
 MASKED = [name for name in EXCHANGES if name != "gpu.shuffle"]
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("name", MASKED)
 def test_a_lane_that_the_mask_leaves_out_is_refused(name: str) -> None:
     proven(exchanged(name, constant(-1)))
@@ -62,8 +63,8 @@ def test_a_lane_that_the_mask_leaves_out_is_refused(name: str) -> None:
         proven(exchanged(name, constant(0x3FFFF), few="16"))
 
 
-@pytest.mark.parametrize("name", MASKED)
-@pytest.mark.parametrize("mask", [-1, 0xFFFF, 0])
+@pytest.mark.cases("name", MASKED)
+@pytest.mark.cases("mask", [-1, 0xFFFF, 0])
 @pytest.mark.sampled(3)
 def test_the_device_tells_it_of_masks_that_data_choose(name: str, mask: int) -> None:
     text = exchanged(name, "memref.load %b[] : memref<i32>")
@@ -80,7 +81,7 @@ def test_a_shuffle_reads_lanes_of_its_mask() -> None:
         proven(exchanged("nvvm.shfl.sync", constant(0x7FFF), few="15"))
 
 
-@pytest.mark.parametrize("width", [0, -1, 33, 64])
+@pytest.mark.cases("width", [0, -1, 33, 64])
 def test_a_width_that_no_warp_has_is_refused(width: int) -> None:
     with pytest.raises(errors.WrongLanes, match=f"a width of {width} lanes"):
         proven(exchanged("gpu.shuffle", constant(width)))

@@ -61,6 +61,8 @@ KINDS = {"f32": "f4", "f64": "f8", "i32": "i4"}
 SHAPES = [(64, 64, 32), (33, 47, 19), (40, 36, 20), (130, 7, 5), (1, 65, 3)]
 
 
+@pytest.mark.drawn(10)
+@pytest.mark.slow
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
 @pytest.mark.parametrize("order", MAPS)
 @pytest.mark.sampled(15)
@@ -68,6 +70,7 @@ def test_both_orders_of_memory(order: str, shape: tuple[int, int, int]) -> None:
     check(order, shape, "f32")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("element", KINDS)
 @pytest.mark.sampled(2)
 def test_elements(element: str) -> None:
@@ -88,6 +91,7 @@ def check(order: str, shape: tuple[int, int, int], element: str) -> None:
     np.testing.assert_array_equal(found, c + a @ b)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("offset", [1, 2])
 def test_arrays_that_begin_between_two_words(offset: int) -> None:
     """Rows of whole words, whose first one no access of 16 bytes may load."""
@@ -98,6 +102,7 @@ def test_arrays_that_begin_between_two_words(offset: int) -> None:
     np.testing.assert_array_equal(found, c + a @ b)
 
 
+@pytest.mark.slow
 def test_parts_of_a_long_sum() -> None:
     rng = np.random.default_rng(3)
     a, b, c = (
@@ -138,6 +143,7 @@ def mapped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Mapped:
 GRIDS = [(130, 70, 20), (16, 16, 8), (49, 17, 9), (80, 144, 16)]
 
 
+@pytest.mark.slow
 @pytest.mark.sampled(3)
 @pytest.mark.parametrize("group", [1, 2, 4])
 @pytest.mark.parametrize("shape", GRIDS, ids=str)
@@ -163,7 +169,7 @@ def test_blocks_in_bands_make_each_tile_once(
 STAGED_SHAPES = [(32, 32, 16), (64, 36, 80), (40, 36, 20), (33, 65, 47), (4, 4, 1)]
 
 
-@pytest.mark.sampled(8)
+@pytest.mark.sampled(48)
 @pytest.mark.parametrize("stages", [2, 3, 4])
 @pytest.mark.parametrize("shape", STAGED_SHAPES, ids=str)
 @pytest.mark.parametrize(
@@ -191,6 +197,7 @@ def test_factors_past_the_registers(
     np.testing.assert_array_equal(c, want)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shape", [(100, 513, 77), (128, 128, 64)], ids=str)
 def test_single_elements_go_past_the_registers(shape: tuple[int, int, int]) -> None:
     """What is turned, or begins between two words, keeps several stages under way."""
@@ -214,6 +221,7 @@ def test_single_elements_go_past_the_registers(shape: tuple[int, int, int]) -> N
     assert all(waits)  # none waits for all that is under way
 
 
+@pytest.mark.slow
 def test_more_shared_memory_than_arrays_of_a_kernel_may_have(mapped: Mapped) -> None:
     text = product("tn", 128, 128, 40, "f32")
     rng = np.random.default_rng(4)

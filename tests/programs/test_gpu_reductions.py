@@ -37,6 +37,8 @@ def launches(program: Any) -> int:
     return len(program.f.executable().kernels)
 
 
+@pytest.mark.drawn(12)
+@pytest.mark.slow
 @pytest.mark.sampled(6)
 @pytest.mark.parametrize("shape", SHAPES)
 @pytest.mark.parametrize("axes", [(0,), (1,), (0, 1)])
@@ -50,7 +52,7 @@ def test_sums_of_rows_columns_and_all(
     assert np.array_equal(start, expected)
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(12)
 @pytest.mark.parametrize("axes", [(0, 1, 2), (0, 2, 3), (1, 2, 3), (1, 2), (0, 3)])
 @pytest.mark.parametrize("last", [20, 33])
 def test_sums_over_several_axes(axes: tuple[int, ...], last: int) -> None:
@@ -73,6 +75,7 @@ OPERATIONS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.sampled(6)
 @pytest.mark.parametrize("axes", [(0,), (1,), (0, 1)])
 @pytest.mark.parametrize("operation", OPERATIONS)
@@ -89,6 +92,7 @@ def test_operations_of_all_widths(operation: str, axes: tuple[int, ...]) -> None
     np.testing.assert_array_equal(start, expected)
 
 
+@pytest.mark.slow
 def test_a_full_sum_is_two_kernels() -> None:
     text = reduction((1024, 1024), (0, 1), "addf f32")
     program = gcg.compile(text, target="sim")
@@ -98,6 +102,7 @@ def test_a_full_sum_is_two_kernels() -> None:
     assert launches(program) == 2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("axes", [(0,), (1,)])
 def test_strided_reversed_and_unaligned_arguments(axes: tuple[int, ...]) -> None:
     ty = "memref<?x?xf32, strided<[?, ?], offset: ?>>"
@@ -127,6 +132,7 @@ func.func @f(%a: memref<6x4100xf32>, %s: memref<6xf32>) {
 }"""
 
 
+@pytest.mark.slow
 def test_order_stays_unless_it_is_free_and_long_sums_are_told_of() -> None:
     a = np.random.default_rng(0).random((6, 4100)).astype(np.float32)
     in_order = np.zeros(6, np.float32)
@@ -150,6 +156,7 @@ func.func @f(%a: {ty}, %b: {ty}) {{
 }}"""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shape", [(200, 100), (150, 37), (140, 1500), (3, 64), (2, 1)])
 @pytest.mark.sampled(3)
 def test_a_softmax_is_one_kernel_where_its_rows_fill_the_device(
@@ -201,7 +208,7 @@ func.func @f(%x: memref<140xLxf32>, %g: memref<Lxf32>, %y: memref<140xLxf32>) {
 @pytest.mark.parametrize("reassociate", [False, True])
 @pytest.mark.parametrize("out", ["y", "x"])
 @pytest.mark.parametrize("length", [72, 37])
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(9)
 def test_layernorm_also_in_place(length: int, out: str, reassociate: bool) -> None:
     text = LAYERNORM.replace("xLx", f"x{length}x").replace("L.0", f"{length}.0")
     text = text.replace("<Lx", f"<{length}x").replace("to L", f"to {length}")
@@ -242,6 +249,8 @@ func.func @f(%a: memref<{rows}x{length}xf32>, %v: memref<{rows}xf32>,
 }}"""
 
 
+@pytest.mark.drawn(8)
+@pytest.mark.slow
 @pytest.mark.sampled(12)
 @pytest.mark.parametrize("predicate", ["ogt", "oge", "olt", "ole"])
 @pytest.mark.parametrize("shape", [(5, 37), (70, 128), (3, 1), (9, 1000)])
@@ -300,6 +309,7 @@ func.func @f(%a: {ty}, %b: {ty}, %s: memref<{rows}xi32>) {{
     return text, (rows, columns)
 
 
+@pytest.mark.sampled(6)
 @settings(max_examples=3)
 @given(chains())
 def test_chains_of_a_row_are_as_on_the_cpu(case: tuple[str, tuple[int, int]]) -> None:

@@ -43,7 +43,7 @@ SHAPES = [(64, 40), (61, 33), (3, 16, 24), (3, 7, 24), (1, 40), (9, 1), (0, 5), 
 TYPES = {"f32": "f4", "f16": "f2", "f64": "f8", "i8": "i1", "i64": "i8"}
 
 
-@pytest.mark.sampled(6)
+@pytest.mark.sampled(42)
 @pytest.mark.parametrize("shape", SHAPES)
 @pytest.mark.parametrize("element", TYPES)
 def test_ends_of_rows_are_done_together(shape: tuple[int, ...], element: str) -> None:
@@ -68,6 +68,7 @@ def test_a_sum_of_each_row_reads_and_writes_sixteen_bytes_of_results() -> None:
     assert "vector<4xf32>" in store
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("start", [0, 1, 3])
 def test_ends_of_rows_at_any_address(start: int) -> None:
     text = reduction((70, 33), (1,), "addf f32")
@@ -102,6 +103,7 @@ def normalised(rows: int, columns: int, result: str) -> str:
 }}"""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("result", ["%x", "%y"])
 @pytest.mark.parametrize("columns", [1024, 200, 1000])
 @pytest.mark.sampled(3)

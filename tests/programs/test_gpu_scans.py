@@ -61,6 +61,7 @@ def exclusive(
 SHAPES = [(70, 100), (33, 37), (1, 1), (3, 5000), (500, 3), (64, 256), (0, 5), (5, 0)]
 
 
+@pytest.mark.drawn(15)
 @pytest.mark.sampled(16)
 @pytest.mark.parametrize("shape", SHAPES)
 @pytest.mark.parametrize("axis", [0, 1])
@@ -122,6 +123,7 @@ def test_one_long_row_is_scanned_in_parts(size: int) -> None:
     assert len(program.f.executable().kernels) == (1 if size == 4000 else 3)
 
 
+@pytest.mark.slow
 def test_few_columns_are_scanned_in_parts() -> None:
     x = np.random.default_rng(0).integers(-9, 9, (3000, 5)).astype("i4")
     y = np.zeros_like(x)
@@ -131,6 +133,7 @@ def test_few_columns_are_scanned_in_parts() -> None:
     assert len(program.f.executable().kernels) == 3
 
 
+@pytest.mark.slow
 @pytest.mark.sampled(2)
 @pytest.mark.parametrize("axis", [0, 1])
 def test_in_place_strided_reversed_and_unaligned(axis: int) -> None:
@@ -150,6 +153,7 @@ def test_in_place_strided_reversed_and_unaligned(axis: int) -> None:
     np.testing.assert_array_equal(x, np.cumsum(whole, axis, dtype="i4"))
 
 
+@pytest.mark.slow
 def test_order_stays_unless_it_is_free_and_long_scans_are_told_of() -> None:
     x = np.random.default_rng(0).random((3, 4100)).astype("f4")
     text, y = scan_text(x.shape, 1, "addf f32", "0.0"), np.zeros_like(x)
@@ -187,6 +191,7 @@ TWO = """func.func @f(%x: memref<9x90xi32>, %y: memref<9x90xi32>, %z: memref<9x9
 }"""
 
 
+@pytest.mark.slow
 def test_two_totals_what_is_made_of_them_and_what_reads_it() -> None:
     x = np.random.default_rng(0).integers(-99, 99, (9, 90)).astype("i4")
     y, z, e = np.zeros_like(x), np.zeros_like(x), np.zeros(9, "i4")
@@ -198,6 +203,7 @@ def test_two_totals_what_is_made_of_them_and_what_reads_it() -> None:
     np.testing.assert_array_equal(e, sums[:, -1])
 
 
+@pytest.mark.slow
 @pytest.mark.sampled(3)
 @pytest.mark.parametrize("axis", [None, 0, 1])
 def test_ready_made_sums_and_products_up_to_each_element(axis: int | None) -> None:

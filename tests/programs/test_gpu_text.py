@@ -90,13 +90,14 @@ CASES = {
 }
 
 
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.cases("name", CASES)
 @pytest.mark.sampled(3)
 def test_it_runs_on_the_emulated_device(name: str):
     check(CASES[name], "sim")
 
 
-@pytest.mark.parametrize("name", [name for name in CASES if CASES[name].on_cpu])
+@pytest.mark.slow
+@pytest.mark.cases("name", [name for name in CASES if CASES[name].on_cpu], parts=2)
 def test_without_barriers_it_runs_on_the_cpu(name: str):
     check(CASES[name], "cpu")
 
@@ -115,7 +116,8 @@ def test_with_barriers_the_cpu_names_the_target_that_runs_it(name: str):
     assert caught.value.location is not None
 
 
-@pytest.mark.parametrize("name", [name for name in CASES if name != "filled"])
+@pytest.mark.slow
+@pytest.mark.cases("name", [name for name in CASES if name != "filled"], parts=2)
 def test_it_compiles_for_a_gpu(name: str):
     from gpucodegen.runtime.cuda.compilation import compile_ptx
 
@@ -160,7 +162,8 @@ RACES = {
 }
 
 
-@pytest.mark.parametrize("name", RACES)
+@pytest.mark.slow
+@pytest.mark.cases("name", RACES)
 def test_a_race_names_both_statements(name: str):
     text, parts = RACES[name]
     case = CASES[name]
@@ -222,6 +225,7 @@ def test_sizes_that_contradict_the_kernel():
         gcg.compile(text, target="sim").f(*CASES["on the device"].arrays())
 
 
+@pytest.mark.slow
 def test_launches_print_and_parse_at_every_stage():
     for name, case in CASES.items():
         program = gcg.compile(case.text, target="sim")
@@ -230,6 +234,7 @@ def test_launches_print_and_parse_at_every_stage():
             assert str(gcg.parse(text)) == text, (name, stage)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("target", ["cpu", "sim"])
 def test_a_block_without_threads_does_nothing(target: str) -> None:
     program = gcg.compile(
@@ -261,6 +266,7 @@ def test_copies_of_threads_arrive_group_by_group() -> None:
     np.testing.assert_array_equal(b, a[::-1] + first_two)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     ("old", "new", "problem"),
     [

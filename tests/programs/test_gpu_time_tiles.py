@@ -79,6 +79,8 @@ def mapped(text: str) -> Module:
     return run_pipeline(gcg.parse(text), [MapGpu()])
 
 
+@pytest.mark.drawn(5)
+@pytest.mark.slow
 @pytest.mark.parametrize(("stencil", "shape", "steps"), CASES)
 @pytest.mark.sampled(3)
 def test_steps_are_exact(
@@ -87,6 +89,8 @@ def test_steps_are_exact(
     check(stencil, shape, steps)
 
 
+@pytest.mark.drawn(5)
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::gpucodegen.errors.PossiblyOutOfBounds")
 @pytest.mark.sampled(10)
 @pytest.mark.parametrize("shape", [(0, 3), (1, 1), (2, 2), (5, 3), (37, 83)], ids=str)
@@ -129,6 +133,7 @@ def without(module: Module, number: int) -> Module:
     return Module(left)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", range(3))
 @pytest.mark.parametrize("stencil", [LINE, pytest.param(SHIFTED, marks=SLOW)])
 @pytest.mark.sampled(3)
@@ -140,6 +145,7 @@ def test_the_proof_misses_every_barrier(stencil: Stencil, number: int) -> None:
         run_pipeline(without(module, number), [VerifyKernels()])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", range(3))
 @pytest.mark.sampled(2)
 def test_the_emulated_device_misses_every_barrier(
@@ -159,6 +165,7 @@ MOST_OPERATIONS = 12_000_000
 """Of isl, for the proof of a kernel; a second or two on a usual machine."""
 
 
+@pytest.mark.slow
 @pytest.mark.sampled(2)
 @pytest.mark.parametrize("stencil", [PLANE, FDTD])
 def test_tiles_of_unknown_extents_are_proven_well_within_the_limit(

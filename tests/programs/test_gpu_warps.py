@@ -56,8 +56,9 @@ IDENTITIES = """
     memref.store %v, %a[%i] : memref<?xi32>"""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("target", ["cuda", "cpu"])
-@pytest.mark.parametrize("block", [(64, 1, 1), (20, 3, 1), (8, 4, 3)])
+@pytest.mark.cases("block", [(64, 1, 1), (20, 3, 1), (8, 4, 3)], parts=2)
 def test_threads_are_counted_along_x_then_y_then_z(block: Block, target: str):
     i = np.arange(int(np.prod(block)))
     found = np.zeros(len(i), "i4")
@@ -86,6 +87,7 @@ SHUFFLES = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.sampled(4)
 @pytest.mark.parametrize("kind", NUMPY)
 def test_a_shuffle_has_the_value_of_another_lane(kind: str):
@@ -233,6 +235,8 @@ def data_of(kind: str, n: int) -> np.ndarray:
     return values
 
 
+@pytest.mark.drawn(14)
+@pytest.mark.slow
 @pytest.mark.sampled(20)
 @pytest.mark.parametrize("kind", ["i8", "i32", "i64", "f16", "f32", "f64"])
 @pytest.mark.parametrize("block", BLOCKS)
@@ -252,6 +256,7 @@ def test_reductions_of_blocks_and_warps(block: Block, kind: str):
         np.testing.assert_array_equal(b[len(words) + k], own, word)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("block", [(64, 1, 1), (20, 3, 1)])
 def test_clusters_of_lanes(block: Block):
     clusters = [(4, 1), (4, 2), (8, 4), (16, 2), (32, 1), (1, 1)]
@@ -270,6 +275,7 @@ def test_clusters_of_lanes(block: Block):
         np.testing.assert_array_equal(b[k], np.bincount(key, a)[key], clusters[k])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("block", [(64, 1, 1), (45, 1, 1)])
 def test_a_body_combines_two_values(block: Block):
     n = int(np.prod(block))
@@ -283,6 +289,7 @@ def test_a_body_combines_two_values(block: Block):
     np.testing.assert_array_equal(b[0], np.full(n, reduce(np.bitwise_xor, a)))
 
 
+@pytest.mark.slow
 def test_a_reduction_in_a_loop_of_a_kernel_of_any_size():
     text = """
 gpu.module @m {
@@ -452,7 +459,8 @@ def proven(text: str) -> None:
     run_pipeline(module, all_passes("f", types, "cuda", Options(target="cuda")))
 
 
-@pytest.mark.parametrize("name", INSIDE)
+@pytest.mark.slow
+@pytest.mark.cases("name", INSIDE)
 def test_lanes_that_are_missing_are_named(name: str):
     text = under(HALF, INSIDE[name])
     with pytest.raises(
@@ -487,7 +495,8 @@ ALIKE = {
 }
 
 
-@pytest.mark.parametrize("what", ALIKE)
+@pytest.mark.slow
+@pytest.mark.cases("what", ALIKE)
 def test_all_threads_may_decide_alike(what: str):
     proven(under(ALIKE[what], INSIDE["gpu.all_reduce"]))
 
@@ -582,12 +591,14 @@ UNORDERED = [
 ]
 
 
-@pytest.mark.parametrize("between", ORDERED)
+@pytest.mark.slow
+@pytest.mark.cases("between", ORDERED)
 def test_barriers_that_order_a_warp(between: str):
     proven(reversed_in_warps(between))
 
 
-@pytest.mark.parametrize("between", UNORDERED)
+@pytest.mark.slow
+@pytest.mark.cases("between", UNORDERED)
 def test_what_orders_no_memory(between: str):
     with pytest.raises(errors.RaceFound, match="race on s between two threads"):
         proven(reversed_in_warps(between))
@@ -610,7 +621,7 @@ WIDE_CLUSTER = """%s = gpu.subgroup_reduce add %v cluster(size = 32, stride = 2)
     : (f32) -> f32"""
 
 
-@pytest.mark.parametrize(
+@pytest.mark.cases(
     ("operation", "advice"),
     [
         ("%s = gpu.cluster_id x", "without clusters"),

@@ -48,6 +48,7 @@ def tuned(post: Post, **options: Any) -> list[Trial]:
     return list(found.trials)
 
 
+@pytest.mark.slow
 def test_a_worker_is_sent_the_arguments_once() -> None:
     points = [(rows, columns) for rows in (1, 2, 4) for columns in (4, 8, 16)]
     with Post() as post:
@@ -60,6 +61,7 @@ def test_a_worker_is_sent_the_arguments_once() -> None:
     assert len(post.sent) <= 10 + len(whole)
 
 
+@pytest.mark.slow
 def test_so_many_trials_are_under_way_as_there_are_workers() -> None:
     points = [(rows, columns) for rows in (1, 2, 4) for columns in (4, 8, 16)]
     with Post() as post:

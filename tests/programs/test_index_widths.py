@@ -141,8 +141,8 @@ def program(body: str, target: str) -> gcg.Program:
 
 
 @pytest.mark.parametrize("target", ALL)
-@pytest.mark.parametrize("name", [*WIDE, *NARROW])
-@pytest.mark.sampled(3)
+@pytest.mark.cases("name", [*WIDE, *NARROW], parts=2)
+@pytest.mark.sampled(6)
 def test_results(name: str, target: str):
     body, want = (WIDE | NARROW)[name]
     o = np.zeros(len(VALUES), np.int32)

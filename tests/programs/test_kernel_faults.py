@@ -84,7 +84,7 @@ FAULTS = {
 }
 
 
-@pytest.mark.parametrize("name", FAULTS)
+@pytest.mark.cases("name", FAULTS)
 def test_a_fault_has_its_kernel_block_thread_and_line(name: str) -> None:
     body, kind, part = FAULTS[name]
     text = kernel(body)

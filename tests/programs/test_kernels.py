@@ -21,6 +21,7 @@ class Foreign:
 
 
 class TestMatmul:
+    @pytest.mark.slow
     @pytest.mark.parametrize("dtype", ["f4", "f8", "i4", "i8"])
     @pytest.mark.sampled(3)
     def test_dtypes(self, dtype: str) -> None:
@@ -53,7 +54,7 @@ class TestMatmul:
         [((9, 20), "cpu"), ((9, 20), "sim"), ((90, 200), "cpu")],
     )
     @pytest.mark.parametrize("turned", [(0, 1), (1, 0), (1, 1)])
-    @pytest.mark.sampled(3)
+    @pytest.mark.sampled(6)
     def test_transposes_are_read_as_they_lie(
         self, turned: tuple[int, int], left_shape: tuple[int, int], target: str
     ) -> None:
@@ -85,6 +86,7 @@ class TestMatmul:
 
 
 class TestConv2d:
+    @pytest.mark.slow
     @pytest.mark.parametrize("layout", ["NHWC", "NCHW"])
     @pytest.mark.parametrize("strides", [(1, 1), (2, 1), 2])
     @pytest.mark.parametrize("dilations", [(1, 1), (1, 2)])
@@ -101,6 +103,7 @@ class TestConv2d:
         )
         np.testing.assert_allclose(result, problem.convolve(x, w), rtol=1e-4, atol=1e-4)
 
+    @pytest.mark.slow
     @pytest.mark.parametrize(
         ("padding", "widths"),
         [
@@ -128,7 +131,7 @@ class TestConv2d:
             with pytest.raises(gcg.Error, match="a positive integer"):
                 gcg.kernels.conv2d(x, w, strides=strides)
 
-    @pytest.mark.parametrize(
+    @pytest.mark.cases(
         ("options", "remedy"),
         [
             ({"layout": "CHWN"}, "NHWC or NCHW"),

@@ -71,8 +71,8 @@ def block_of(text: str) -> list[int]:
     return [int(extent) for extent in found[1].split(",")]
 
 
-@pytest.mark.parametrize("columns", [1, 9, 24, 37])
-@pytest.mark.parametrize("rows", [1, 2, 40])
+@pytest.mark.cases("columns", [1, 9, 24, 37])
+@pytest.mark.cases("rows", [1, 2, 40])
 @pytest.mark.sampled(3)
 def test_columns_of_a_triangular_solve(rows: int, columns: int) -> None:
     size = {"N": rows, "R": columns}
@@ -99,6 +99,7 @@ def test_columns_are_neighbouring_threads_and_no_blocks_meet() -> None:
     assert "grid_barrier" not in text
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(("count", "n"), [(3, 20), (5, 33)])
 def test_each_matrix_of_a_batch_has_a_block(count: int, n: int) -> None:
     program = gcg.compile(BATCH.format(count=count, n=n), target="sim")
@@ -115,6 +116,7 @@ def test_each_matrix_of_a_batch_has_a_block(count: int, n: int) -> None:
 PLANS = ((1, 32), (4, 8), (8, 32), (24, 1))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("plan", PLANS, ids=str)
 def test_plans(plan: tuple[int, int], monkeypatch: pytest.MonkeyPatch) -> None:
     asked = "lanes.lanes", plan[0], "lanes.members", plan[1]
@@ -127,6 +129,7 @@ def test_plans(plan: tuple[int, int], monkeypatch: pytest.MonkeyPatch) -> None:
     np.testing.assert_allclose(x, right, 1e-10, 1e-10)
 
 
+@pytest.mark.slow
 def test_the_proof_misses_the_barrier_behind_the_quotients() -> None:
     """Those in front of them are of who stored what they divide."""
     mapped = mapped_solve(1024)
@@ -138,6 +141,7 @@ def test_the_proof_misses_the_barrier_behind_the_quotients() -> None:
         check_kernel(spoilt, Surroundings.of(mapped))
 
 
+@pytest.mark.slow
 def test_the_device_misses_barriers(monkeypatch: pytest.MonkeyPatch) -> None:
     plain = cuda_kernel.compile_ptx
 

@@ -56,6 +56,7 @@ def test_a_function_of_elements_on_strided_memrefs(target: str):
     np.testing.assert_allclose(result, 1 + wide[:, :6] @ B, rtol=1e-5)
 
 
+@pytest.mark.slow
 def test_library_calls_run_functions_of_python_and_numba():
     import numba
 
@@ -120,6 +121,7 @@ def padding(*sides: tuple[int, int]) -> str:
     return f"padding = dense<{pairs}> : tensor<{len(pairs)}x2xi64>"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("target", ["cpu", "sim"])
 def test_padded_convolutions(target: str):
     x, k = numbers(2, 6, 7, 3), numbers(3, 2, 3, 4)

@@ -28,6 +28,7 @@ def program(start: str, names: tuple[str, ...]) -> str:
     }}"""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("start", "names", "b", "grown"),
     [

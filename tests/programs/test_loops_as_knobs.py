@@ -104,7 +104,7 @@ def left(name: str, **options: Any) -> tuple[np.ndarray, ...]:
     return given
 
 
-@pytest.mark.parametrize("name", list(PROGRAMS))
+@pytest.mark.cases("name", list(PROGRAMS))
 def test_what_is_legal_is_on_offer_and_nothing_else(name: str) -> None:
     values = found(name).knob.values
     loops = {field: v for field, v in values.items() if is_asked(field)}
@@ -112,6 +112,8 @@ def test_what_is_legal_is_on_offer_and_nothing_else(name: str) -> None:
     assert {field for field in values if field.startswith("tile")} >= {"tile0", "tile1"}
 
 
+@pytest.mark.drawn(6)
+@pytest.mark.slow
 @pytest.mark.parametrize("threads", [1, 2])
 @pytest.mark.parametrize("name", list(PROGRAMS))
 def test_every_point_leaves_the_numbers_of_the_default(name: str, threads: int) -> None:
@@ -161,6 +163,7 @@ def test_what_is_not_legal_is_refused_with_a_witness(
         left(name, plan=plan)
 
 
+@pytest.mark.slow
 def test_fusions_that_an_order_forbids_are_illegal_points() -> None:
     plan = {"order0": 21, "fusion0": 2}
     tiled = {"order0": 21, "tile0": 8}
@@ -188,6 +191,7 @@ def test_orders_stand_in_the_place_of_tile_sizes(options: dict[str, Any]) -> Non
         left("two", plan={"order0": 21}, **options)
 
 
+@pytest.mark.slow
 def test_a_winning_order_is_used_by_compile(monkeypatch: pytest.MonkeyPatch) -> None:
     from gpucodegen.tuning.measuring.contained import Contained
     from gpucodegen.tuning.measuring.contest import Contest

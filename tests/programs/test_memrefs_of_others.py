@@ -26,8 +26,9 @@ WAYS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("target", TARGETS)
-@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.cases("way", WAYS)
 def test_made_in_another_block(way: str, target: str) -> None:
     text = f"""{PICK if way == "call" else ""}
     func.func @f(%A: {TYPE}, %B: {TYPE}, %c: i1) {{
@@ -73,7 +74,7 @@ def product(n: int, sums: str) -> str:
 
 @pytest.mark.parametrize("threads", [1, 2])
 @pytest.mark.parametrize("sums", ["%m", "%A"])
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 def test_sums_that_loops_carry(sums: str, threads: int) -> None:
     n = 40
     rng = np.random.default_rng(0)

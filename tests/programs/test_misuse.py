@@ -140,7 +140,7 @@ ARGUMENTS: dict[str, tuple[dict[str, Any], type[errors.Error], str]] = {
 }
 
 
-@pytest.mark.parametrize("case", ARGUMENTS)
+@pytest.mark.cases("case", ARGUMENTS)
 def test_arguments(case: str) -> None:
     given, kind, told = ARGUMENTS[case]
     with pytest.raises(kind) as caught:
@@ -208,8 +208,8 @@ ENTRIES: dict[str, Callable[[Any], object]] = {
 }
 
 
-@pytest.mark.parametrize("source", SOURCES)
-@pytest.mark.parametrize("entry", ENTRIES)
+@pytest.mark.cases("source", SOURCES)
+@pytest.mark.cases("entry", ENTRIES)
 def test_what_is_no_source(entry: str, source: str) -> None:
     with pytest.raises(errors.NotASource, match=r"pathlib\.Path"):
         ENTRIES[entry](SOURCES[source])
@@ -249,7 +249,7 @@ OPTIONS: dict[str, tuple[dict[str, Any], str]] = {
 }
 
 
-@pytest.mark.parametrize("case", OPTIONS)
+@pytest.mark.cases("case", OPTIONS)
 def test_options(case: str) -> None:
     given, told = OPTIONS[case]
     with pytest.raises(errors.InvalidOption) as caught:
@@ -305,9 +305,9 @@ MADE: dict[str, tuple[Callable[..., object], tuple[int, ...]]] = {
 }
 
 
-@pytest.mark.parametrize("position", [0, 1])
-@pytest.mark.parametrize("wrong", [[[1.0]], None, "a", Raises()], ids=type)
-@pytest.mark.parametrize("name", MADE)
+@pytest.mark.cases("position", [0, 1])
+@pytest.mark.cases("wrong", [[[1.0]], None, "a", Raises()], ids=type)
+@pytest.mark.cases("name", MADE)
 def test_ready_made_functions_take_arrays(name: str, wrong: Any, position: int) -> None:
     function, shape = MADE[name]
     operands: list[Any] = [np.ones(shape, np.float32)] * 2

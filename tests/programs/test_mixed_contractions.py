@@ -39,7 +39,7 @@ def product(narrow: str, wide: str, widen: str) -> str:
 
 @pytest.mark.parametrize("target", ALL)
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.sampled(5)
+@pytest.mark.sampled(10)
 def test_widened_factors(kind: str, target: str):
     narrow, wide, widen, dtype = KINDS[kind]
     rng = np.random.default_rng(1)

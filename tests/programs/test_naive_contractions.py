@@ -123,6 +123,7 @@ def kernels(compiled: gcg.Program) -> str:
     return re.sub(r"\bd[012]", lambda match: names[match[0]], source)
 
 
+@pytest.mark.slow
 def test_memory_accumulates_in_any_order():
     """The same kernel results, so it is enough to run one of them."""
     compiled, product, c = run(LINALG)
@@ -133,6 +134,7 @@ def test_memory_accumulates_in_any_order():
         assert np.array_equal(c, integers(M, N) + product)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("order", ["ij", "ji"])
 @pytest.mark.parametrize("form", CARRIED)
 @pytest.mark.sampled(6)
@@ -163,7 +165,7 @@ def scaled(flags: str = "", shape: tuple[int, int, int] = (M, N, K)) -> str:
 
 @pytest.mark.parametrize("target", ALL)
 @pytest.mark.parametrize("flags", ["", "fastmath<reassoc>"])
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 def test_products_that_are_scaled(flags: str, target: str):
     compiled, product, c = run(scaled(flags), target)
     assert np.array_equal(c, 2 * product + integers(M, N))
@@ -176,6 +178,7 @@ def test_products_that_are_scaled(flags: str, target: str):
 SUBTRACTED = in_memory(("i", "k", "j")).replace("arith.addf %c", "arith.subf %c")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("target", ALL)
 @pytest.mark.sampled(2)
 def test_products_that_are_subtracted(target: str):
@@ -185,6 +188,7 @@ def test_products_that_are_subtracted(target: str):
         assert "vector.outerproduct" in dict(compiled.stages("f"))["map-cpu"]
 
 
+@pytest.mark.slow
 def test_products_that_are_subtracted_from_carried_sums():
     before, after, _ = CARRIED["from the cell"]
     text = carried(before, after).replace("addf %part, %p", "subf %part, %p")
@@ -225,6 +229,7 @@ def test_products_are_rounded_before_they_are_scaled(rows: int):
     np.testing.assert_array_equal(c.view("i4"), expected.view("i4"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("threads", [1, 2])
 @pytest.mark.parametrize("m", [203, 901])
 @pytest.mark.sampled(3)
@@ -245,6 +250,7 @@ def test_factors_that_are_computed_are_packed_by_each_task(m: int, threads: int)
 BUFFERS = {"cell": ("", ""), "vector": ("1x", "0"), "row": (f"{N}x", "%j")}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("target", ALL)
 @pytest.mark.parametrize(("shape", "at"), BUFFERS.values(), ids=BUFFERS)
 @pytest.mark.sampled(5)
@@ -263,6 +269,7 @@ def test_carried_sums_on_the_emulated_device(form: str):
     assert np.array_equal(c, factor * product + old * integers(M, N))
 
 
+@pytest.mark.slow
 def test_a_result_that_is_read_elsewhere_is_summed_elsewhere():
     """Rows of C are factors of the rows below: nothing may be stored early."""
     text = f"""func.func @f(%A: memref<{M}x{M}xf32>, %C: memref<{M}x{N}xf32>) {{

@@ -37,6 +37,7 @@ def all_codes(name: str) -> Array:
     return np.arange(1 << FORMATS[name].width, dtype="u1")
 
 
+@pytest.mark.slow
 @EVERYWHERE
 @pytest.mark.sampled(3)
 def test_every_code_decodes(name: str, target: str):
@@ -54,6 +55,7 @@ def rounded(x: Array, name: str, target: str) -> tuple[Array, Array]:
     return values_of(r, name), values_of(s, name)
 
 
+@pytest.mark.slow
 @EVERYWHERE
 @pytest.mark.sampled(3)
 def test_decisions_of_rounding(name: str, target: str):
@@ -80,6 +82,7 @@ def computed(x: Array, y: Array, z: Array, name: str, target: str) -> Array:
     return values_of(out, name)
 
 
+@pytest.mark.slow
 @EVERYWHERE
 @pytest.mark.sampled(9)
 def test_arithmetic_of_all_pairs_is_correctly_rounded(name: str, target: str):
@@ -109,6 +112,7 @@ def exact_fma(codes: Array, name: str) -> Array:
     return np.array(of_bits(FORMATS[name].encode(total), name))
 
 
+@pytest.mark.slow
 @EVERYWHERE
 @pytest.mark.sampled(9)
 def test_fma_rounds_once(name: str, target: str):
@@ -120,6 +124,7 @@ def test_fma_rounds_once(name: str, target: str):
     assert same(found, wanted)
 
 
+@pytest.mark.slow
 @TARGETS
 def test_fma_sees_what_float32_and_float64_lose(target: str):
     # 1.5 * 1.5 * 2**14 lies in the middle; an addend 31 bits below decides.
@@ -167,6 +172,7 @@ func.func @f(%x: memref<?xi64>, %s: memref<?x!T>, %u: memref<?x!T>) {
 """
 
 
+@pytest.mark.slow
 @TARGETS
 @pytest.mark.parametrize("name", ["bf16", "f16", "f8E4M3FN", "f8E8M0FNU"])
 @pytest.mark.sampled(3)
@@ -199,8 +205,8 @@ func.func @f(%x: memref<?x!I>, %y: memref<?x!I>) {
 
 
 @TARGETS
-@pytest.mark.parametrize("name", [n for n in NAMES if n.startswith("f8")])
-@pytest.mark.sampled(3)
+@pytest.mark.cases("name", [n for n in NAMES if n.startswith("f8")], parts=2)
+@pytest.mark.sampled(6)
 def test_bits_survive_the_way_through_a_float(name: str, target: str):
     codes = np.arange(-128, 128, dtype="i1")
     found = np.zeros_like(codes)
@@ -239,6 +245,7 @@ func.func @f(%x: memref<?x!T>, %out: memref<4x?x!T>) {
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "target"), [c for c in CASES if c[0] in KINDS])
 @pytest.mark.sampled(3)
 def test_results_are_numbers_of_the_type(name: str, target: str):
@@ -282,6 +289,7 @@ func.func @count(%x: memref<7x!T>) {
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "target"),
     [(name, "cpu") for name in (*KINDS, "f16", "bf16")]
@@ -310,8 +318,9 @@ def test_storage_and_constants(name: str, target: str):
     assert run.scalar(1.1) == of_bits(encode(1.1), name)
 
 
+@pytest.mark.sampled(2)
 @TARGETS
-@pytest.mark.parametrize("name", ["f16", "bf16", "f8E4M3FN", "f8E5M2FNUZ"])
+@pytest.mark.cases("name", ["f16", "bf16", "f8E4M3FN", "f8E5M2FNUZ"], parts=2)
 def test_atomics_leave_the_neighbours_alone(name: str, target: str):
     bits = "u2" if name in {"f16", "bf16"} else "u1"
     x = np.zeros(9, bits)
@@ -348,6 +357,7 @@ func.func @down(%x: memref<?xf32>, %s: memref<?xf32>, %out: memref<?xf4E2M1FN>) 
 """
 
 
+@pytest.mark.slow
 @TARGETS
 def test_scaled_conversions(target: str):
     run = gcg.compile(SCALED, target=target)
@@ -376,7 +386,7 @@ def test_other_rounding_modes_are_refused():
     assert "ties go to even" in str(caught.value)
 
 
-@pytest.mark.parametrize("name", [*NAMES, "bf16"])
+@pytest.mark.cases("name", [*NAMES, "bf16"], parts=3)
 def test_arrays_of_ml_dtypes(name: str):
     peers = pytest.importorskip("ml_dtypes")
     known = "bfloat16" if name == "bf16" else f"float{name[1]}_{name[2:].lower()}"
@@ -395,7 +405,8 @@ def test_other_elements_are_refused_by_name():
     )
 
 
-@pytest.mark.parametrize("name", [n for n in NAMES if n != "f8E8M0FNU"])
+@pytest.mark.slow
+@pytest.mark.cases("name", [n for n in NAMES if n != "f8E8M0FNU"], parts=3)
 def test_ml_dtypes_rounds_alike(name: str):
     pytest.importorskip("ml_dtypes")
     peers = importlib.import_module("ml_dtypes")

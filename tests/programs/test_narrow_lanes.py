@@ -149,7 +149,7 @@ def random_halves(shape: tuple[int, ...], name: str) -> Array:
 
 @HALVES
 @pytest.mark.parametrize("steps", STEPS)
-@pytest.mark.sampled(9)
+@pytest.mark.sampled(27)
 def test_lanes_compute_what_elements_do(steps: str, name: str):
     text = ELEMENTWISE.format(count=COUNT, steps=STEPS[steps]).replace("xT", f"x{name}")
     text = text.replace(": T", f": {name}").replace("to T", f"to {name}")
@@ -178,6 +178,7 @@ def test_rows_are_reduced_in_lanes(name: str):
     assert np.array_equal(values_of(largest, name), x.max(1))
 
 
+@pytest.mark.slow
 @HALVES
 def test_tiles_of_a_product_are_rounded_in_registers(name: str):
     program = gcg.compile(DENSE.replace("T", name), target="cpu")

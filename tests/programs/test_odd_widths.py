@@ -53,7 +53,7 @@ FUNCTIONS = {
 
 
 @TARGETS
-@pytest.mark.parametrize("constant", RETURNED)
+@pytest.mark.cases("constant", RETURNED)
 def test_constants(constant: str, target: str):
     ty = constant.rpartition(" : ")[2]
     text = f"""func.func @f() -> {ty} {{
@@ -65,8 +65,9 @@ def test_constants(constant: str, target: str):
     assert result.tolist() == RETURNED[constant].tolist()
 
 
+@pytest.mark.sampled(2)
 @TARGETS
-@pytest.mark.parametrize("name", FUNCTIONS)
+@pytest.mark.cases("name", FUNCTIONS, parts=2)
 def test_numbers(name: str, target: str):
     text, wanted = FUNCTIONS[name]
     program = gcg.compile(text, target=target)
@@ -112,6 +113,7 @@ func.func @f(%a: tensor<5x6xi4>, %b: tensor<6x7xi4>, %c: tensor<5x7xi32>)
 }"""
 
 
+@pytest.mark.slow
 @TARGETS
 def test_products(target: str):
     random = np.random.default_rng(1)

@@ -38,6 +38,8 @@ def where(program: gcg.Program) -> list[str]:
     return [str(one) for one in program.transfers("f")]
 
 
+@pytest.mark.drawn(30)
+@pytest.mark.slow
 @pytest.mark.parametrize("copies", [1, 4, 32])
 @pytest.mark.parametrize(("op", "ty"), KINDS)
 @pytest.mark.sampled(6)
@@ -65,6 +67,7 @@ POINTS = st.fixed_dictionaries(
 )
 
 
+@pytest.mark.slow
 @settings(max_examples=20, deadline=None)
 @given(
     rows=st.integers(4, 9),
@@ -112,6 +115,7 @@ func.func @f(%keys: memref<?x8xi32>, %cells: memref<11x3xi32>) {
 }"""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("target", ["sim", "interp"])
 @pytest.mark.parametrize("rows", [0, 1, 33, 700])
 def test_conditions_and_loops_around_updates(target: str, rows: int) -> None:
@@ -128,6 +132,7 @@ def test_conditions_and_loops_around_updates(target: str, rows: int) -> None:
         assert "own" in program.source("f")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("key", [9, -1, 1 << 20])
 def test_a_cell_that_there_is_not_is_told_as_without_own_ones(key: int) -> None:
     """It is an access of global memory, and nothing else is."""
@@ -171,7 +176,7 @@ REASONS: dict[str, tuple[dict[str, str], str]] = {
 }
 
 
-@pytest.mark.parametrize("name", REASONS)
+@pytest.mark.cases("name", REASONS)
 def test_what_keeps_updates_in_global_memory_is_told(name: str) -> None:
     more, reason = REASONS[name]
     holes = {"cells": "9", "ty": "i32", "word": "addi", "more": "", **more}
@@ -181,6 +186,7 @@ def test_what_keeps_updates_in_global_memory_is_told(name: str) -> None:
     assert "global memory" in told
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(("ty", "word"), [("i32", "addi"), ("f32", "maximumf")])
 def test_updates_as_atomic_ones_in_the_text(ty: str, word: str) -> None:
     holes = {"cells": "9", "ty": ty, "word": word, "more": ""}
@@ -209,7 +215,8 @@ def histogram(cells: int, updates: int = 1 << 24) -> ScatterLoop:
     return ScatterLoop(updates, (Cells(cells, 4),), widths=(1, 2, 4))
 
 
-@pytest.mark.parametrize("device", DEVICES)
+@pytest.mark.sampled(2)
+@pytest.mark.cases("device", DEVICES, parts=2)
 def test_few_cells_are_those_of_blocks_and_many_are_not(device: str) -> None:
     on, room = DEVICES[device], 99 << 10
     owners = [plan_scatter(histogram(1 << n), room, device=on).owns for n in range(21)]
@@ -254,6 +261,7 @@ def spec_of(op: str, ty: str) -> Any:
     return spec
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("cc", [(8, 0), (8, 6), (9, 0)])
 def test_ptx_names_shared_memory(cc: tuple[int, int]) -> None:
     """Both forms stay apart: a generic address would be asked where it lies."""
@@ -264,6 +272,7 @@ def test_ptx_names_shared_memory(cc: tuple[int, int]) -> None:
     assert any(".global" in u for u in updates)
 
 
+@pytest.mark.slow
 @pytest.mark.sass
 @pytest.mark.parametrize("cc", [(8, 0), (9, 0)])
 @pytest.mark.parametrize(("op", "ty"), INSTRUCTIONS)

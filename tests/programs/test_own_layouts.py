@@ -51,12 +51,13 @@ CELLS = {
 }
 
 
+@pytest.mark.drawn(12)
 @pytest.mark.parametrize("is_free", [False, True])
 @pytest.mark.parametrize(
     ("place", "cell"),
     [*((name, "by row") for name in PLACES), *(("by row", name) for name in CELLS)],
 )
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(24)
 def test_layouts(place: str, cell: str, is_free: bool) -> None:
     where, shape, in_rows = PLACES[place]
     index, extents, of_result = CELLS[cell]

@@ -53,6 +53,8 @@ def told(program: gcg.Program) -> str:
     return program.transfers("f")[-1].how
 
 
+@pytest.mark.drawn(8)
+@pytest.mark.slow
 @pytest.mark.sampled(6)
 @pytest.mark.parametrize(
     ("tiles", "counts", "options", "shape", "warps"), CASES, ids=str
@@ -105,6 +107,7 @@ def test_any_tile(
 TILED = "tile{sizes=[32,32,32]},promote"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "passes",
     [
@@ -142,6 +145,7 @@ def naive(m: int, n: int, k: int) -> str:
 }}"""
 
 
+@pytest.mark.slow
 def test_a_slice_of_sums_needs_room() -> None:
     """Six slots take 96 KiB of the 99 that every device has, and 163 of an A100."""
     tiles = OwnTiles((128, 128, 32), slots=6)
@@ -164,6 +168,7 @@ OTHERS = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.sampled(4)
 @pytest.mark.parametrize(("tiles", "options", "quads", "why"), OTHERS, ids=str)
 def test_others_are_multiplied_by_threads(
@@ -177,6 +182,7 @@ def test_others_are_multiplied_by_threads(
     assert why in told(program)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("options", [{}, EXACT], ids=str)
 def test_sums_keep_their_order(options: dict[str, Any]) -> None:
     """From what C holds, a term after the other: multiply-adds that round once."""
@@ -200,6 +206,7 @@ DOUBLED = """affine.for %ii = 0 to 32 { affine.for %jj = 0 to 32 {
         affine.for %ii = 0 to 32 {"""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("is_free", [False, True])
 def test_sums_are_stored_where_the_loop_needs_them(is_free: bool) -> None:
     tiles = OwnTiles((32, 32, 32))
@@ -214,6 +221,7 @@ def test_sums_are_stored_where_the_loop_needs_them(is_free: bool) -> None:
     assert "sums go to the result behind each product" in told(program)
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::gpucodegen.errors.PossiblyOutOfBounds")
 @pytest.mark.parametrize(("terms", "is_free"), [(0, True), (2, True), (2, False)])
 def test_extents_that_only_a_call_tells(terms: int, is_free: bool) -> None:
@@ -224,6 +232,7 @@ def test_extents_that_only_a_call_tells(terms: int, is_free: bool) -> None:
     assert ("in registers over the loop" in told(program)) == is_free
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("is_free", [False, True])
 def test_an_accumulator_in_fast_memory(is_free: bool) -> None:
     """As text does that has no memory to spare for C: zeros, sums, and a copy."""
@@ -281,6 +290,7 @@ def of_2019(text: str) -> str:
     return text
 
 
+@pytest.mark.slow
 def test_a_text_of_2019() -> None:
     tiles = OwnTiles((32, 32, 32))
     program = gcg.compile(of_2019(tiles.text), target="sim", reassociate=True)
@@ -300,6 +310,7 @@ def without_waits(text: str, *tags: str) -> str:
     return "\n".join(line for line in lines if not line.strip().startswith(waits))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("tag", WAITS)
 def test_a_text_without_a_wait_is_refused(tag: str) -> None:
     tiles = OwnTiles((32, 32, 32))
@@ -317,6 +328,7 @@ def test_the_emulated_device_sees_that_nothing_waits() -> None:
     assert "mma.sync" in told(program)
 
 
+@pytest.mark.slow
 @pytest.mark.sass
 @pytest.mark.parametrize("architecture", [(8, 0), (9, 0)])
 def test_machine_code(architecture: tuple[int, int]) -> None:
@@ -391,6 +403,7 @@ func.func @f(%A: memref<32x64xf32>, %B: memref<64x32xf32>, %C: memref<64x32xf32>
 """
 
 
+@pytest.mark.slow
 def test_sums_whose_start_is_awaited_in_the_loop_are_read_there() -> None:
     program = gcg.compile(AWAITED_INSIDE, target="sim")
     rng = np.random.default_rng(0)

@@ -116,6 +116,7 @@ def test_products_of_narrow_integers(
     assert np.array_equal(c, wanted)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("bits", "narrowest", "kinds", "parts"),
     [
@@ -156,6 +157,7 @@ CONVOLUTIONS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", CONVOLUTIONS)
 @pytest.mark.sampled(6)
 def test_convolutions_of_bytes(name: str):

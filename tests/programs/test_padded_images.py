@@ -138,9 +138,10 @@ LAYERS = {
 }
 
 
+@pytest.mark.drawn(12)
 @pytest.mark.parametrize("threads", [1, 2])
 @pytest.mark.parametrize("layer", LAYERS.values(), ids=LAYERS)
-@pytest.mark.sampled(15)
+@pytest.mark.sampled(30)
 def test_kernels_read_the_image_itself(layer: Padded, threads: int):
     source = layer.check(target="cpu", threads=threads)
     channels = layer.extents[0]
@@ -154,11 +155,13 @@ OTHERS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("layer", OTHERS.values(), ids=OTHERS)
 def test_other_buffers_are_made(layer: Padded):
     assert "(1, 5, 14, 16)" in layer.check(target="cpu", threads=1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("right", [0, 2])
 def test_a_window_of_one_column_sees_lines_without_gaps(right: int):
     Padded((8, 9, 30, 16), (3, 1), (1, 1, 0, right)).check(target="cpu", threads=1)
@@ -169,6 +172,7 @@ def test_images_of_a_batch_have_padded_copies_of_their_own():
     layer.check(target="cpu", threads=2)
 
 
+@pytest.mark.slow
 def test_an_image_that_changes_is_copied_before():
     change = """affine.for %c = 0 to 5 {
       affine.for %y = 0 to 12 {
@@ -181,6 +185,7 @@ def test_an_image_that_changes_is_copied_before():
     assert "(1, 5, 14, 16)" in layer.check(target="cpu", threads=1)
 
 
+@pytest.mark.slow
 def test_a_result_in_the_place_of_the_image():
     layer = Padded((33, 12, 14, 33), (3, 3))
     text = layer.text.replace("%W: !filter, %R: !result", "%W: !filter")
@@ -191,6 +196,7 @@ def test_a_result_in_the_place_of_the_image():
     np.testing.assert_array_equal(image, wanted)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("threads", [1, 2])
 @pytest.mark.sampled(2)
 def test_a_result_that_may_overlap_the_image(threads: int):
@@ -205,6 +211,7 @@ def test_a_result_that_may_overlap_the_image(threads: int):
     np.testing.assert_array_equal(image, wanted)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "name", ["cleared before", "both", "large window of a few channels"]
 )

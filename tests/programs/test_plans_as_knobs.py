@@ -67,6 +67,7 @@ def test_what_no_plan_has_is_illegal_and_never_compiled() -> None:
     assert space.objection({**default, "product.tile_rows": 128}) is None
 
 
+@pytest.mark.slow
 @pytest.mark.sampled(8)
 @pytest.mark.parametrize("name", list(KINDS))
 def test_the_plans_least_like_the_default_leave_its_numbers(name: str) -> None:
@@ -109,7 +110,7 @@ def test_a_plan_that_is_not_on_offer_is_an_error(case: str) -> None:
 
 
 @pytest.mark.parametrize("target", ["cpu", "sim", "auto"])
-@pytest.mark.parametrize(
+@pytest.mark.cases(
     ("name", "near"),
     [
         ("stream.widht", "stream.width"),

@@ -32,8 +32,8 @@ CASES = [
 ]
 
 
-@pytest.mark.sampled(7)
-@pytest.mark.parametrize(("text", "target"), CASES)
+@pytest.mark.sampled(14)
+@pytest.mark.cases(("text", "target"), CASES, parts=5)
 def test_a_program(text: str, target: str, capsys: pytest.CaptureFixture[str]):
     program = gcg.compile(text, target=target)
     program["main" if "main" in program.names else "entry"]()

@@ -73,6 +73,7 @@ func.func @f(%x: f32, %y: f32) {
 }"""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("target", ALL)
 def test_vectors_of_any_rank(target: str, capsys: pytest.CaptureFixture[str]):
     compiled(VECTORS, target).f(1.0, 2.5)
@@ -122,7 +123,8 @@ func.func @f(%A: memref<5x4xf32>, %B: memref<5x4xf32>) {
 }"""
 
 
-@pytest.mark.parametrize(("target", "threads"), EVERYWHERE)
+@pytest.mark.slow
+@pytest.mark.cases(("target", "threads"), EVERYWHERE)
 def test_prints_and_calls_in_loops_keep_their_order(
     target: str, threads: int, capsys: pytest.CaptureFixture[str]
 ):
@@ -165,6 +167,7 @@ func.func @f(%A: memref<3x3xf32>, %n: index) -> f32 {
 }"""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("target", ALL)
 def test_vectors_live_across_prints(target: str, capsys: pytest.CaptureFixture[str]):
     a = np.arange(9, dtype=np.float32).reshape(3, 3)

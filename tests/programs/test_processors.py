@@ -38,6 +38,7 @@ func.func @halves(%A: memref<9x33xf16>, %B: memref<33x9xf16>) {
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("threads", [1, 4])
 @pytest.mark.parametrize("name", PROCESSORS)
 @pytest.mark.sampled(5)
@@ -65,7 +66,7 @@ def transposition(n: int) -> str:
     }}"""
 
 
-@pytest.mark.parametrize(
+@pytest.mark.cases(
     ("host", "n", "threads", "past"),
     [
         (AVX2, 1200, 2, False),  # 11 MiB, and 16 for both threads

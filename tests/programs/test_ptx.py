@@ -21,6 +21,7 @@ def kernels(name: str) -> tuple[KernelSpec, ...]:
     return made
 
 
+@pytest.mark.slow
 @pytest.mark.sampled(9, long=("seidel_2d",))
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_every_kernel_compiles(name: str) -> None:
@@ -37,6 +38,7 @@ def test_no_kernel_spills(name: str) -> None:
         assert compile_cubin(spec, (9, 0)).spills == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("architecture", assembly.ARCHITECTURES)
 @pytest.mark.sampled(5)
 def test_every_architecture(architecture: str) -> None:
@@ -47,6 +49,7 @@ def test_every_architecture(architecture: str) -> None:
     assert f".target {architecture}" in text
 
 
+@pytest.mark.slow
 def test_a_newer_device_gets_the_code_of_an_older_one() -> None:
     (spec,) = kernels("matmul")
     assert ".target sm_120" in compile_ptx(spec, (19, 9))
@@ -57,6 +60,7 @@ def test_transfers_into_shared_memory_are_asynchronous_copies() -> None:
     assert "cp.async" in compile_ptx(spec, (9, 0))
 
 
+@pytest.mark.slow
 def test_fused_operations_are_a_choice() -> None:
     program = PROGRAMS["matmul"]
     for exact in (False, True):

@@ -135,9 +135,9 @@ def test_floats(target: str, name: str):
         assert same(actual, wanted, sign=is_sum), (kind, actual, wanted)
 
 
-@pytest.mark.parametrize("name", SPECIAL)
+@pytest.mark.cases("name", SPECIAL, parts=2)
 @pytest.mark.parametrize("target", TARGETS)
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(9)
 def test_floats_in_a_loop_that_starts_from_the_neutral_elements(target: str, name: str):
     values = np.array(SPECIAL[name], "f4")
     starts = [np.float32(OF_ATOMICS[kind].neutral_in(32)) for kind in FLOATS]
@@ -151,7 +151,7 @@ def test_floats_in_a_loop_that_starts_from_the_neutral_elements(target: str, nam
 
 @pytest.mark.parametrize("name", WHOLE)
 @pytest.mark.parametrize("target", TARGETS)
-@pytest.mark.sampled(7)
+@pytest.mark.slow
 def test_integers(target: str, name: str):
     values = np.array(WHOLE[name], "i4")
     results = compiled(parallel, tuple(INTEGERS), "i32", target)(values)
@@ -172,7 +172,7 @@ VECTORS = "\n".join(
 )
 
 
-@pytest.mark.parametrize("kind", FLOATS)
+@pytest.mark.cases("kind", FLOATS)
 @pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.sampled(3)
 def test_vectors_start_from_the_neutral_element(target: str, kind: str):
@@ -189,7 +189,7 @@ def vectors(target: str) -> gcg.Program:
     return gcg.compile(VECTORS, target=target)
 
 
-@pytest.mark.parametrize("row", COMBINERS.values(), ids=COMBINERS)
+@pytest.mark.cases("row", COMBINERS.values(), ids=COMBINERS)
 def test_neutral_elements_change_nothing(row: Any):
     neutral = row.neutral_in(32)
     combine = REFERENCES.get(row.atomic, np.fmax if "max" in row.kind else np.fmin)

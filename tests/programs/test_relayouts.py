@@ -80,7 +80,7 @@ func.func @unpack(%s: {target}, %d: {source}) -> {source} {{
 @pytest.mark.parametrize("target", ["cpu", "sim"])
 @pytest.mark.parametrize("dynamic", [False, True])
 @pytest.mark.parametrize("case", CASES, ids=str)
-@pytest.mark.sampled(5)
+@pytest.mark.sampled(10)
 def test_there_and_back(case: Case, dynamic: bool, target: str):
     program = gcg.compile(packing(case, dynamic=dynamic), target=target)
     rows = np.arange(np.prod(case.rows), dtype=np.float32).reshape(case.rows)
@@ -104,7 +104,7 @@ def test_on_buffers_without_padding():
     np.testing.assert_array_equal(packed, case.answer(rows, 0))
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 @pytest.mark.filterwarnings("ignore::gpucodegen.errors.PossiblyOutOfBounds")
 @pytest.mark.parametrize("target", ["cpu", "sim"])
 @pytest.mark.parametrize("specialize", [False, True])

@@ -67,6 +67,7 @@ def test_a_known_call_needs_no_parser(parses: list[str]) -> None:
     assert "def axpy" in program.source("axpy")
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     "other",
     [
@@ -97,6 +98,7 @@ def test_the_target_of_the_environment_counts(
     assert len(parses) == 2
 
 
+@pytest.mark.slow
 def test_tuning_is_noticed(parses: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
     run()
     x = np.ones(8, np.float32)
@@ -191,6 +193,7 @@ def test_any_type_of_an_argument_is_remembered(parses: list[str], ty: str) -> No
         gcg.compile(text, target="cpu").f("no", 7)
 
 
+@pytest.mark.slow
 def test_calls_after_too_many_shapes_are_not(
     parses: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

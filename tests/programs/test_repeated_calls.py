@@ -329,7 +329,7 @@ OTHERS = {
 }
 
 
-@pytest.mark.parametrize(("body", "stated"), SINGLE.values(), ids=SINGLE)
+@pytest.mark.cases(("body", "stated"), SINGLE.values(), ids=SINGLE)
 def test_one_launch_is_stated(body: str, stated: tuple[object, ...]) -> None:
     launch = launch_of(body)
     assert launch is not None
@@ -339,7 +339,7 @@ def test_one_launch_is_stated(body: str, stated: tuple[object, ...]) -> None:
     )
 
 
-@pytest.mark.parametrize("body", OTHERS.values(), ids=OTHERS)
+@pytest.mark.cases("body", OTHERS.values(), ids=OTHERS)
 def test_other_calls_are_no_single_launch(body: str) -> None:
     assert launch_of(body) is None
 
@@ -356,7 +356,7 @@ def test_numbers_are_checked_every_time(program: gcg.Program) -> None:
         program.same(x, "a")
 
 
-@pytest.mark.parametrize("number", [0.1, 16777217.0, 1e-46, 1e39, -1e39, float("nan")])
+@pytest.mark.cases("number", [0.1, 16777217.0, 1e-46, 1e39, -1e39, float("nan")])
 def test_numbers_are_rounded_as_arrays_are(program: gcg.Program, number: float) -> None:
     x, y = np.ones(8, np.float32), np.zeros(8, np.float32)
     program.axpy(x, y, number)
@@ -365,8 +365,9 @@ def test_numbers_are_rounded_as_arrays_are(program: gcg.Program, number: float) 
     np.testing.assert_array_equal(y, rounded)
 
 
-@pytest.mark.parametrize("sign", ["", "s", "u"])
-@pytest.mark.parametrize("bits", [8, 16, 32, 64])
+@pytest.mark.slow
+@pytest.mark.cases("sign", ["", "s", "u"], parts=2)
+@pytest.mark.cases("bits", [8, 16, 32, 64])
 def test_integers_of_any_width_arrive(sign: str, bits: int) -> None:
     ty, dtype = f"{sign}i{bits}", np.dtype(f"{sign.strip('s')}int{bits}")
     program = gcg.compile(FILLED.replace("TYPE", ty), target="cpu")
@@ -407,6 +408,7 @@ def test_the_target_of_the_environment_counts(
     assert program["axpy"].executable().target == "sim"
 
 
+@pytest.mark.slow
 def test_forms_are_bounded(
     program: gcg.Program, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -418,7 +420,7 @@ def test_forms_are_bounded(
     assert len(program["axpy"]._plans) <= 2
 
 
-@pytest.mark.parametrize(
+@pytest.mark.cases(
     "array",
     [np.zeros((3, 4)), np.zeros((3, 4)).T, np.zeros(0), np.zeros(8)[::-2]],
     ids=["plain", "transposed", "empty", "backwards"],

@@ -21,7 +21,7 @@ def softmax(x: np.ndarray, axis: int) -> np.ndarray:
 @pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize("dimension", [0, 1])
 @pytest.mark.parametrize("shape", SHAPES)
-@pytest.mark.sampled(5)
+@pytest.mark.sampled(15)
 def test_softmax_in_memory(target: str, dimension: int, shape: tuple[int, int]):
     program = gcg.compile(
         f"""func.func @f(%x: memref<?x?xf32>, %y: memref<?x?xf32>) {{
@@ -38,6 +38,7 @@ def test_softmax_in_memory(target: str, dimension: int, shape: tuple[int, int]):
     np.testing.assert_allclose(y, softmax(x, dimension), rtol=1e-5)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("target", TARGETS)
 def test_softmax_of_tensors(target: str):
     program = gcg.compile(
@@ -97,6 +98,7 @@ func.func @f(%x: memref<9x75xf32>, %g: memref<75xf32>, %y: memref<9x75xf32>) {
 }"""
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("target", TARGETS)
 def test_layer_normalisation(target: str):
     rng = np.random.default_rng(2)
@@ -118,6 +120,7 @@ def test_the_passes_over_a_row_are_one_loop():
     assert kernels.count("vector.reduction <add>") == 2
 
 
+@pytest.mark.slow
 def test_exact_programs_keep_the_order():
     program = gcg.compile(LAYERNORM, target="cpu", exact=True)
     x = np.ones((9, 75), "f4")
@@ -158,6 +161,7 @@ RUNNING = """func.func @f(%x: memref<?x?xf32, strided<[?, ?], offset: ?>>,
 }"""
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::gpucodegen.errors.PossiblyOutOfBounds")
 @pytest.mark.parametrize(("threads", "specialize"), [(2, True), (1, False)])
 @pytest.mark.sampled(2)
@@ -178,6 +182,7 @@ def test_prefix_sums_and_the_place_of_the_largest(threads: int, specialize: bool
         np.testing.assert_array_equal(most, np.maximum(known.max(1), want[:, -1]))
 
 
+@pytest.mark.slow
 def test_a_softmax_as_loops_in_order():
     program = gcg.compile(
         """func.func @f(%x: memref<?x?xf64>, %y: memref<?x?xf64>) {

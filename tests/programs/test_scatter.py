@@ -73,6 +73,8 @@ KINDS = [
 ]
 
 
+@pytest.mark.drawn(12)
+@pytest.mark.sampled(26)
 @pytest.mark.parametrize(("op", "ty"), KINDS)
 def test_threads_of_a_cpu_have_cells_of_their_own(op: str, ty: str) -> None:
     keys, terms, cells = made(ty, MANY)
@@ -84,7 +86,8 @@ def test_threads_of_a_cpu_have_cells_of_their_own(op: str, ty: str) -> None:
     assert "partial" in program.source("f")
 
 
-@pytest.mark.parametrize(("op", "ty"), KINDS)
+@pytest.mark.slow
+@pytest.mark.cases(("op", "ty"), KINDS, parts=5)
 def test_threads_of_a_gpu_update_atomically(op: str, ty: str) -> None:
     keys, terms, cells = made(ty, 300)
     expected = wanted(op, keys, terms, cells)
@@ -123,6 +126,8 @@ OTHERS = {
 }
 
 
+@pytest.mark.drawn(4)
+@pytest.mark.slow
 @pytest.mark.parametrize("target", ["cpu", "sim"])
 @pytest.mark.parametrize("other", OTHERS)
 def test_other_uses_of_the_cells_keep_the_order(target: str, other: str) -> None:
@@ -187,6 +192,7 @@ func.func @f(%keys: memref<{rows}x{columns}xi32>, %cells: memref<{rows}x7x5xi64>
 }}"""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("target", ["cpu", "sim", "interp"])
 @settings(max_examples=12, deadline=None)
 @given(rows=st.integers(2, 9), columns=st.integers(4, 70), step=st.integers(1, 3))
@@ -203,6 +209,7 @@ def test_two_buffers_in_a_nest(target: str, rows: int, columns: int, step: int) 
     np.testing.assert_array_equal(all_, -counts.sum(axis=0))
 
 
+@pytest.mark.slow
 def test_the_same_index_may_be_computed_twice() -> None:
     """``out[key[i]] = max(out[key[i]], x[i])`` of Python loads the key two times."""
     source = text("maxsi", "i32", updates=MANY).replace(

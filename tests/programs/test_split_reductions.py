@@ -44,6 +44,8 @@ SPLIT = [
 """Narrower registers make more tiles, enough for more threads."""
 
 
+@pytest.mark.drawn(7)
+@pytest.mark.slow
 @pytest.mark.parametrize(("processor", "name", "threads"), SPLIT)
 @pytest.mark.sampled(12)
 def test_parts_add_up(processor: Cpu, name: str, threads: int):
@@ -56,8 +58,9 @@ def test_parts_add_up(processor: Cpu, name: str, threads: int):
     assert splits(program)
 
 
-@pytest.mark.parametrize(("processor", "threads"), [(AVX2, 2), (NEON, 2), (SSE2, 4)])
-@pytest.mark.parametrize("name", SHAPES)
+@pytest.mark.sampled(3)
+@pytest.mark.cases(("processor", "threads"), [(AVX2, 2), (NEON, 2), (SSE2, 4)], parts=2)
+@pytest.mark.cases("name", SHAPES)
 def test_tiles_enough_for_all_threads_are_not_split(
     processor: Cpu, name: str, threads: int
 ):
@@ -66,6 +69,7 @@ def test_tiles_enough_for_all_threads_are_not_split(
         assert not splits(program)
 
 
+@pytest.mark.slow
 @stated(AVX512)
 def test_sums_are_the_same_in_every_run():
     rng = np.random.default_rng(0)
@@ -101,6 +105,7 @@ def test_the_order_of_exact_sums_stays():
     assert splits(gcg.compile(text, target="cpu", threads=4, reassociate=True))
 
 
+@pytest.mark.slow
 @stated(AVX512)
 def test_what_is_around_a_contraction_stays_with_the_last_sum():
     relu = """%z = arith.constant 0.0 : f32
@@ -120,7 +125,7 @@ def test_what_is_around_a_contraction_stays_with_the_last_sum():
     assert np.array_equal(c, np.maximum(1 + a @ b, 0))
 
 
-@pytest.mark.parametrize(
+@pytest.mark.cases(
     ("m", "n", "k", "threads", "parts"),
     [
         (6, 64, 100000, 1, 1),

@@ -56,6 +56,7 @@ def walked_by(monkeypatch: pytest.MonkeyPatch, team: tuple[int, int]) -> None:
     monkeypatch.setattr(cuda_passes, "MapGpu", partial(MapGpu, team=team))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("team", TEAMS, ids=str)
 @pytest.mark.parametrize("name", STEPPED)
 @pytest.mark.sampled(20)
@@ -67,6 +68,7 @@ def test_teams(
     kernel.run(gcg.compile(kernel.path, target="sim")[kernel.entry], None)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("extent", [0, 1, 2, 13])
 @pytest.mark.sampled(3)
 def test_extents(extent: int, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -79,6 +81,7 @@ def test_extents(extent: int, monkeypatch: pytest.MonkeyPatch) -> None:
     np.testing.assert_allclose(a, right, 1e-12, 1e-12)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["lu", "cholesky", "floyd-warshall"])
 @pytest.mark.sampled(3)
 def test_iterations_side_by_side(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -110,6 +113,7 @@ def without(module: Module, number: int, barrier: str) -> Iterator[Operation]:
             yield from rewrite_bottom_up(kernel, left_out)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("where", BARRIERS)
 @pytest.mark.parametrize("name", ["lu", "cholesky", "floyd-warshall"])
 @pytest.mark.sampled(3)
@@ -158,7 +162,7 @@ EDITS: dict[str, Callable[[str], str]] = {
 
 
 @pytest.mark.parametrize("what", EDITS)
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 def test_the_device_misses_what_orders_blocks(
     what: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -178,6 +182,7 @@ def test_a_grid_that_is_not_resident_is_refused(
         kernel.run(gcg.compile(kernel.path, target="sim")[kernel.entry], None)
 
 
+@pytest.mark.slow
 def test_a_graph_of_blocks_that_meet(monkeypatch: pytest.MonkeyPatch) -> None:
     from gpucodegen.runtime.devices import emulated_cupy as xp
 

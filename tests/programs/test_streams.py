@@ -99,9 +99,9 @@ SHAPES = [
 
 
 @pytest.mark.sampled(36)
-@pytest.mark.parametrize("ty", KINDS)
-@pytest.mark.parametrize(("shape", "order"), SHAPES)
-@pytest.mark.parametrize(("starts", "first"), [((0, 0), 0), ((1, 2), 1), ((4, 0), 0)])
+@pytest.mark.cases("ty", KINDS)
+@pytest.mark.cases(("shape", "order"), SHAPES)
+@pytest.mark.cases(("starts", "first"), [((0, 0), 0), ((1, 2), 1), ((4, 0), 0)])
 def test_permutations(
     shape: tuple[int, ...],
     order: tuple[int, ...],
@@ -141,12 +141,14 @@ def test_rows_that_begin_anywhere_are_wide_where_all_addresses_are() -> None:
     assert "alignment = 16" in mapped
 
 
+@pytest.mark.slow
 def test_a_transpose_goes_through_shared_memory() -> None:
     mapped = check((64, 96), (1, 0), "f16")
     assert "workgroup" in mapped
     assert set(re.findall(r"vector<(\d+)xf16>", mapped)) == {"8"}
 
 
+@pytest.mark.slow
 def test_the_proof_misses_the_barrier_of_a_transpose() -> None:
     program = gcg.compile(permuted((64, 64), (1, 0), "f32"), target="cuda")
     module = next(m for n, m in program["f"].executable().made if n == "map-gpu")
@@ -223,7 +225,7 @@ VIEWS: dict[str, Any] = {
 }
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 @pytest.mark.filterwarnings("ignore::gpucodegen.errors.PossiblyOutOfBounds")
 @pytest.mark.parametrize("turned", [False, True])
 @pytest.mark.parametrize("name", VIEWS)

@@ -81,8 +81,8 @@ def whole(shape: tuple[int, int], kind: str, seed: int) -> np.ndarray[Any, Any]:
     return numbers.astype(STORED[kind])
 
 
-@pytest.mark.sampled(3)
-@pytest.mark.parametrize(
+@pytest.mark.sampled(6)
+@pytest.mark.cases(
     ("m", "n", "k", "factor", "total"),
     [
         (16, 16, 16, "f16", "f32"),
@@ -157,6 +157,7 @@ def through_shared(barrier: str = "gpu.barrier") -> str:
     return launch(body, arguments, 64, f"workgroup(%s : {shared})")
 
 
+@pytest.mark.slow
 def test_a_product_in_steps_through_shared_memory() -> None:
     a, b = whole((32, 64), "f16", 1), whole((16, 64), "f16", 2)
     c = np.zeros((16, 32), "f4")
@@ -164,6 +165,7 @@ def test_a_product_in_steps_through_shared_memory() -> None:
     assert (0.5 * (a.astype("f8") @ b.T.astype("f8")) == c.T).all()
 
 
+@pytest.mark.slow
 def test_warps_that_do_not_meet_are_refused() -> None:
     refused(through_shared(""), errors.RaceFound, "no barrier orders two threads")
 

@@ -207,7 +207,7 @@ print(sorted(heavy & set(sys.modules)))
     assert done.stdout == "[]\n"
 
 
-@pytest.mark.parametrize("name", names())
+@pytest.mark.cases("name", names())
 def test_a_record_is_complete(name: str) -> None:
     target = find(name)
     if target.interprets:
@@ -218,6 +218,7 @@ def test_a_record_is_complete(name: str) -> None:
     assert target.runs_launches == target.emission().spelling.in_blocks
 
 
+@pytest.mark.slow
 def test_no_code_compares_with_the_name_of_a_target() -> None:
     package = Path(gcg.__file__).parent
     found = [

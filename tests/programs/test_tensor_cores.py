@@ -72,6 +72,8 @@ def on_tensor_cores(program: gcg.Program) -> bool:
     return "nvgpu.mma.sync" in text_of(program)
 
 
+@pytest.mark.drawn(7)
+@pytest.mark.slow
 @pytest.mark.parametrize(("kind", "layout", "shape"), CASES)
 @pytest.mark.sampled(9)
 def test_all_layouts_and_ragged_extents(
@@ -93,6 +95,7 @@ def test_all_layouts_and_ragged_extents(
     assert on_tensor_cores(program)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("factors", "sums"), [("f16", "f32"), ("f16", "f16"), ("bf16", "f32")]
 )
@@ -120,6 +123,7 @@ def test_sums_are_near_those_of_float64(factors: str, sums: str):
     assert (abs(c - exact) <= bound).all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("capability", [(8, 0), (9, 0)])
 def test_fused_multiply_adds_of_f64(
     capability: tuple[int, int], monkeypatch: pytest.MonkeyPatch
@@ -139,6 +143,7 @@ def test_fused_multiply_adds_of_f64(
     assert shapes == {"m16n8k4" if capability == (9, 0) else "m8n8k4"}
 
 
+@pytest.mark.slow
 def test_wide_sums_of_narrow_factors() -> None:
     """Factors of f32 are converted on their way to shared memory."""
     m, n, k = shape = 40, 24, 72
@@ -338,6 +343,7 @@ def test_small_floats_are_numbers_of_f16():
 OCTETS = {"f8E4M3FN": "e4m3", "f8E5M2": "e5m2"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("arch", ["sm_89", "sm_90", ""])
 @pytest.mark.parametrize("kind", OCTETS)
 @pytest.mark.sampled(3)

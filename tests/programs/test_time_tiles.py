@@ -42,6 +42,7 @@ def smoothed(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     return a
 
 
+@pytest.mark.slow
 def test_unproven_time_tiles_are_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
     refusals = [errors.RaceFound(buffer="%A", witness="not decided within the limit")]
     check = verify_kernels.check_kernel

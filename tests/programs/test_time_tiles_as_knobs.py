@@ -143,6 +143,8 @@ def test_without_time_loops_nothing_is_on_offer() -> None:
     assert values(STENCILS["line"].schedules(time_tiles=False)) == {}
 
 
+@pytest.mark.drawn(4)
+@pytest.mark.slow
 @pytest.mark.sampled(4)
 @pytest.mark.parametrize("options", [{"threads": 2}, {"threads": 1}, {"exact": True}])
 @pytest.mark.parametrize("name", list(STENCILS))
@@ -180,6 +182,7 @@ def mapped(name: str, **plan: int) -> str:
     return dict(program.stages("f"))["wavefront"]
 
 
+@pytest.mark.slow
 def test_the_tiles_that_are_asked_for_are_made() -> None:
     as_it_is = mapped("line", tiled=1)
     assert as_it_is.count("affine.for") == 3
@@ -190,7 +193,7 @@ def test_the_tiles_that_are_asked_for_are_made() -> None:
     assert mapped("plane", tiled=2) == mapped("plane") == mapped("plane", steps=0)
 
 
-@pytest.mark.parametrize(
+@pytest.mark.cases(
     ("plan", "remedy"),
     [
         ({"time0.steps": 5}, "It may be 1, 2, 3, 4, 6, 8"),
@@ -257,6 +260,7 @@ def test_the_model_ranks_what_is_tried_and_the_default_comes_once() -> None:
     assert "without tile_sizes" in str(other.space.objection(tiles))
 
 
+@pytest.mark.slow
 def test_tuning_tries_time_tiles() -> None:
     given = STENCILS["line"].arguments()
     found = gcg.tune(LINE, "f", *given, trials=5, threads=2)
@@ -268,6 +272,7 @@ def test_tuning_tries_time_tiles() -> None:
     assert [trial.status for trial in tried] == [Status.OK] * 4
 
 
+@pytest.mark.slow
 def test_a_winner_is_used_in_a_new_process(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

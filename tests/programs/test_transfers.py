@@ -26,6 +26,7 @@ def call(text: str, **options: object) -> None:
     gcg.compile(text, **options)[PROGRAM.entry](*PROGRAM.arguments(PROGRAM.small))
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("number", WAITS)
 @pytest.mark.parametrize("target", ["cpu", "sim"])
 def test_the_verify_pass_names_the_copy(target: str, number: int) -> None:
@@ -36,6 +37,7 @@ def test_the_verify_pass_names_the_copy(target: str, number: int) -> None:
     assert text.count("<string>:") == 2
 
 
+@pytest.mark.slow
 def test_the_emulated_device_shows_that_there_is_none() -> None:
     """One wait is for all copies under way; without the other nothing fails."""
     call(without_lines(WAITS[0]), target="sim", verify=False)
@@ -97,6 +99,7 @@ FORM_OF_2019 = """func @f(%src: memref<64xf32>, %dst: memref<64xf32>) {
 }"""
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("text", [AFFINE_FORM, FORM_OF_2019])
 @pytest.mark.parametrize("target", ALL)
 def test_other_spellings(text: str, target: str) -> None:

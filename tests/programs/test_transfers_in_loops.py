@@ -75,9 +75,10 @@ UNDER_IF = f"""%some = arith.cmpi slt, %o, %n : index
     }}"""
 
 
-@pytest.mark.parametrize("loop", [FOR, WHILE], ids=["for", "while"])
+@pytest.mark.sampled(2)
+@pytest.mark.cases("loop", [FOR, WHILE], ids=["for", "while"], parts=2)
 @pytest.mark.parametrize("target", ALL)
-@pytest.mark.parametrize(
+@pytest.mark.cases(
     "body",
     [(START, USE), (START, USE, WAIT), (START, UNDER_IF, USE), (WAIT, START, USE)],
     ids=["no wait", "late", "under if", "early"],

@@ -42,7 +42,7 @@ def test_products_are_exact(shape: tuple[int, int, int], element: str):
 
 @pytest.mark.parametrize("shape", SHAPES.values(), ids=SHAPES)
 @pytest.mark.parametrize(("element", "threads"), [("f32", 2), ("f64", 1)])
-@pytest.mark.sampled(9)
+@pytest.mark.sampled(18)
 def test_products_of_columns_are_exact(
     shape: tuple[int, int, int], element: str, threads: int
 ):
@@ -54,6 +54,7 @@ def test_products_of_columns_are_exact(
     assert np.array_equal(c, 1 + a.astype(int).T @ b.astype(int))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("threads", [1, 2])
 @pytest.mark.sampled(2)
 def test_batches_share_nothing(threads: int):

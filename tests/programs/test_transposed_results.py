@@ -19,11 +19,12 @@ RIGHT = {"columns": "kj", "steps": "jk"}
 NUMPY = {"f32": "f4", "f64": "f8", "i32": "i4"}
 
 
+@pytest.mark.drawn(24)
 @pytest.mark.parametrize("threads", [1, 2])
 @pytest.mark.parametrize("right", RIGHT.values(), ids=RIGHT)
 @pytest.mark.parametrize("element", NUMPY)
 @pytest.mark.parametrize("shape", SHAPES.values(), ids=SHAPES)
-@pytest.mark.sampled(15)
+@pytest.mark.sampled(60)
 def test_products_are_exact(
     shape: tuple[int, int, int], element: str, right: str, threads: int
 ):

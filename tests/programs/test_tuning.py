@@ -145,6 +145,7 @@ def sizes_used(text: str, name: str, *arguments: object, **options: Any) -> obje
     return used.tile_sizes or used.register_tile
 
 
+@pytest.mark.slow
 def test_an_illegal_candidate_is_refused_with_a_witness() -> None:
     a = np.zeros((200, 200), "f4")
     result = gcg.tune(DIAGONAL, "diagonal", a, candidates=[(16, 16), (16,)])
@@ -172,6 +173,7 @@ def test_sizes_that_compile_are_legal_candidates(
     assert sizes_used(TRANSPOSE, "transpose", a, b) == (4, 4, 4)
 
 
+@pytest.mark.slow
 def test_the_winner_is_used_by_compile_and_survives_the_process(
     matrices: tuple[np.ndarray, np.ndarray], timed: Callable[..., None]
 ) -> None:
@@ -199,6 +201,7 @@ def test_the_winner_is_used_by_compile_and_survives_the_process(
     assert done.stdout.split("\n")[0] == "True (8, 16)"
 
 
+@pytest.mark.slow
 def test_only_what_the_final_proves_is_stored(
     matrices: tuple[np.ndarray, np.ndarray],
     timed: Callable[..., None],
@@ -239,6 +242,7 @@ def test_what_compiles_to_a_contraction_is_never_taken_apart(
     assert schedules(exact, "scaled", products).knob.option == "tile_sizes"
 
 
+@pytest.mark.slow
 def test_every_register_tile_of_the_space_compiles_to_the_same_sums(
     products: tuple[np.ndarray, ...],
 ) -> None:
@@ -251,6 +255,7 @@ def test_every_register_tile_of_the_space_compiles_to_the_same_sums(
     assert np.array_equal(c, np.full((64, 64), 97.0, "f4"))
 
 
+@pytest.mark.slow
 def test_a_stored_register_tile_is_the_one_that_won(
     products: tuple[np.ndarray, ...], timed: Callable[..., None]
 ) -> None:
@@ -279,6 +284,7 @@ def test_a_function_with_branches_is_tuned(timed: Callable[..., None]) -> None:
     assert a.all()
 
 
+@pytest.mark.slow
 def test_a_function_without_nests_keeps_the_default() -> None:
     text = "func.func @answer() -> i32 { %a = arith.constant 42 : i32 return %a : i32 }"
     result = gcg.tune(text, "answer", trials=3)
@@ -286,6 +292,7 @@ def test_a_function_without_nests_keeps_the_default() -> None:
     assert result.winner is None
 
 
+@pytest.mark.slow
 def test_what_is_tuned_for_one_target_is_not_used_on_another(
     matrices: tuple[np.ndarray, np.ndarray], timed: Callable[..., None]
 ) -> None:
@@ -322,6 +329,7 @@ def test_the_key_holds_all_that_decides_over_the_code() -> None:
     assert key(a, verify=False) == keys["plain"]
 
 
+@pytest.mark.slow
 def test_what_is_tuned_for_all_shapes_is_used_for_all(
     timed: Callable[..., None],
 ) -> None:
@@ -332,6 +340,7 @@ def test_what_is_tuned_for_all_shapes_is_used_for_all(
     assert (a[:9] == 1).all()
 
 
+@pytest.mark.slow
 def test_tuning_keeps_the_arguments(matrices: tuple[np.ndarray, np.ndarray]) -> None:
     a, b = matrices
     gcg.tune(TRANSPOSE, "transpose", a, b, candidates=[(16, 16)])

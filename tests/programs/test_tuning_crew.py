@@ -95,6 +95,7 @@ def kept(place: Path) -> set[str]:
     return {str(f) for kind in ("object", "program") for f in (place / kind).glob("*")}
 
 
+@pytest.mark.slow
 def test_what_is_prepared_lies_on_disk_for_the_process_that_measures(
     place: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -114,6 +115,7 @@ def test_what_is_prepared_lies_on_disk_for_the_process_that_measures(
     assert not any(copies[1].any() for copies in contest.rotation.sets[1:])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("workers", "helpers"), [(None, 0), (3, 2)])
 def test_a_tuning_has_as_many_processes_as_it_may(
     workers: int | None, helpers: int, place: Path, monkeypatch: pytest.MonkeyPatch

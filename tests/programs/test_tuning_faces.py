@@ -80,6 +80,7 @@ def clocked(
     return use
 
 
+@pytest.mark.slow
 def test_holes_of_a_pipeline_are_knobs(clocked: Any) -> None:
     clocked(lambda point: 0.5 if point.get("a") == 16 else 1.0)
     text, (a, b) = SHIFT.format(name="holes"), squares()
@@ -135,7 +136,7 @@ def test_a_schedule_that_computes_other_numbers_is_wrong() -> None:
     assert "not 2.0 as the default" in trial.reason
 
 
-@pytest.mark.parametrize(
+@pytest.mark.cases(
     ("pipeline", "values", "name"),
     [
         ("tile{sizes=[$a]}", None, "values"),
@@ -236,6 +237,7 @@ def test_every_ready_made_operation_can_be_tuned() -> None:
     assert not missing
 
 
+@pytest.mark.slow
 def test_the_first_call_of_a_shape_tunes_it(
     clocked: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -262,6 +264,7 @@ def test_the_first_call_of_a_shape_tunes_it(
     assert tuned == ["transpose"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("target", "precision"), [("cpu", "ieee"), ("cpu", "tf32"), ("sim", "ieee")]
 )
@@ -288,6 +291,7 @@ def test_what_was_tuned_is_not_tuned_again(
     assert tuned == [precision]
 
 
+@pytest.mark.slow
 def test_a_target_that_is_not_named_is_tuned_too() -> None:
     """As calls of ready-made operations have it."""
     given = SHIFT.format(name="automatic"), "automatic", *squares()
@@ -307,6 +311,7 @@ def crowned(text: str, name: str, *arguments: Any, **options: Any) -> str:
 WON = "tile0=8, tile1=16, 1.50 times the default's speed, measured 2 hours ago"
 
 
+@pytest.mark.slow
 def test_explain_names_the_schedule_in_use(clocked: Any) -> None:
     clocked(lambda _: 1.0)
     text = SHIFT.format(name="explained")
@@ -319,6 +324,7 @@ def test_explain_names_the_schedule_in_use(clocked: Any) -> None:
     assert "tuned" not in gcg.explain(changed).text()
 
 
+@pytest.mark.slow
 def test_report_names_the_schedule_in_use() -> None:
     text = SHIFT.format(name="reported").replace("?", "64")
     given = squares(64)
@@ -331,6 +337,7 @@ def test_report_names_the_schedule_in_use() -> None:
     assert "tile0=8" in made.html()
 
 
+@pytest.mark.slow
 def test_pages_have_the_pictures_of_a_tuning(clocked: Any) -> None:
     pytest.importorskip("matplotlib")
     clocked(lambda point: 1e-3 * (1 + sum(point.values()) % 7))
@@ -342,6 +349,7 @@ def test_pages_have_the_pictures_of_a_tuning(clocked: Any) -> None:
     assert page.count('src="data:image/svg+xml;base64,') == 3
 
 
+@pytest.mark.slow
 def test_show_tells_what_was_stored_and_how_surely(
     clocked: Any, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -398,6 +406,7 @@ def test_an_interrupted_tuning_prints_its_table_and_keeps_it(tmp_path: Path) -> 
     assert "interrupted: these trials are kept" in told
 
 
+@pytest.mark.slow
 @pytest.mark.sampled(4)
 @pytest.mark.parametrize("kind", ["trials", "heatmap", "parallel", "roofline"])
 @pytest.mark.parametrize("suffix", ["svg", "png"])

@@ -90,6 +90,7 @@ def stored(text: str, name: str, *arguments: Any) -> Any:
     )
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("limits", [{"trials": 1}, {"candidates": [(16,)]}])
 def test_a_winner_that_is_not_tried_again_stays(
     clocked: Any, limits: dict[str, Any]
@@ -104,6 +105,7 @@ def test_a_winner_that_is_not_tried_again_stays(
     assert session.store.winner(session.key) is None
 
 
+@pytest.mark.slow
 def test_no_final_is_held_while_another_process_measures_the_default(
     clocked: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -118,6 +120,7 @@ def test_no_final_is_held_while_another_process_measures_the_default(
     assert session.store.winner(session.key).point == WON
 
 
+@pytest.mark.slow
 def test_times_are_multiples_of_the_default_that_is_stored() -> None:
     session = stored(SHIFT, "shift", *matrices())
     session.remember(Trial(DEFAULT, Status.OK, 100.0))
@@ -164,6 +167,7 @@ def test_a_function_s_name_clears_nothing_else(
     assert "forgot 1 tuned" in capsys.readouterr().out
 
 
+@pytest.mark.slow
 def test_where_leaves_points_out(clocked: Any) -> None:
     clocked(lambda _: 1.0)
     result = gcg.tune(
@@ -174,7 +178,7 @@ def test_where_leaves_points_out(clocked: Any) -> None:
     assert {point["tile0"] for point in tried} == {0}
 
 
-@pytest.mark.parametrize(
+@pytest.mark.cases(
     ("options", "name"),
     [
         ({"tile_sizes": (4,)}, "tile_sizes"),

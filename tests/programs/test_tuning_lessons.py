@@ -61,6 +61,7 @@ def tuned(shape: tuple[int, int, int], trials: int = 20) -> TuneResult:
     return gcg.tune(PRODUCT, "f", *arrays, trials=trials, budget="1h")
 
 
+@pytest.mark.slow
 def test_later_calls_are_ranked_better_and_the_result_says_so() -> None:
     *first, last = SHAPES
     for n, shape in enumerate(first):

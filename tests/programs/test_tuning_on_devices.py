@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import time
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -15,7 +15,7 @@ from gpucodegen.tuning.measuring import device_clock
 from gpucodegen.tuning.measuring.agreement import difference
 from gpucodegen.tuning.measuring.arguments import copied
 from gpucodegen.tuning.measuring.contest import Contest
-from gpucodegen.tuning.measuring.device_clock import LONGEST, SHORTEST, DeviceClock
+from gpucodegen.tuning.measuring.device_clock import SHORTEST, DeviceClock
 
 PRODUCT = """
 func.func @f(%a: memref<64x64xf32>, %b: memref<64x64xf32>, %c: memref<64x64xf32>) {
@@ -30,6 +30,7 @@ def arrays() -> list[Any]:
     return list(map(emulated_cupy.asarray, given))
 
 
+@pytest.mark.slow
 def test_another_schedule_is_compared_with_the_default() -> None:
     program = gcg.compile(PRODUCT, target="sim")
     contest = Contest.of(program, "f", arrays())
@@ -104,27 +105,42 @@ class Device:
         return self.queue.index(end) - self.queue.index(start) - 1.0
 
 
-def test_the_device_waits_until_the_host_has_asked_for_all() -> None:
+@pytest.fixture
+def host(monkeypatch: pytest.MonkeyPatch) -> SimpleNamespace:
+    """The clock of the host: ``now`` is what it shows."""
+    host = SimpleNamespace(now=0.0)
+    host.perf_counter = lambda: host.now
+    monkeypatch.setattr(device_clock, "time", host)
+    return host
+
+
+def test_the_device_waits_until_the_host_has_asked_for_all(
+    host: SimpleNamespace,
+) -> None:
     device = Device()
     clock = DeviceClock(device)
 
     def calls() -> None:
-        time.sleep(2e-3)
+        host.now += 2e-3
         device.queue += ["kernel"] * 3
 
     assert clock(calls) == pytest.approx(3e-3)
     first, *_, last = (one for one in device.queue if isinstance(one, float))
     assert first == pytest.approx(SHORTEST)
-    assert 2e-3 < last <= LONGEST
+    assert last == pytest.approx(4e-3)
     before = len(device.queue)
     assert clock(calls) == pytest.approx(3e-3)
     assert isinstance(device.queue[before], float)
 
 
 def test_calls_that_wait_for_the_device_are_timed_as_they_are(
-    monkeypatch: pytest.MonkeyPatch,
+    host: SimpleNamespace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(device_clock, "LONGEST", 1e-3)
     device = Device()
-    assert DeviceClock(device)(lambda: time.sleep(2e-3)) == 0
+
+    def call() -> None:
+        host.now += 2e-3
+
+    assert DeviceClock(device)(call) == 0
     assert len(device.queue) < 30

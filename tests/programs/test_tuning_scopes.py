@@ -89,7 +89,7 @@ ALIKE: dict[str, Callable[[], str]] = {
 }
 
 
-@pytest.mark.parametrize("name", list(ALIKE))
+@pytest.mark.cases("name", list(ALIKE))
 def test_what_decides_nothing_is_not_in_the_key(name: str) -> None:
     assert ALIKE[name]() == key(ARRAY)
 
@@ -155,6 +155,7 @@ def _empty(monkeypatch: pytest.MonkeyPatch, tmp_path: Any) -> None:
     monkeypatch.setenv("GPUCODEGEN_CACHE_DIR", str(tmp_path))
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("_empty")
 def test_a_foreign_shape_is_used_only_from_its_bucket() -> None:
     stored(ARRAY, 8)
@@ -175,6 +176,7 @@ def test_a_default_that_stays_for_a_shape_beats_its_bucket() -> None:
     assert sizes(60, 30) == (16,)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("_empty")
 def test_tuning_for_a_bucket_stores_it_and_show_says_so(
     capsys: pytest.CaptureFixture[str],

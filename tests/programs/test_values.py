@@ -61,7 +61,7 @@ BLOB = "0x08000000010000000000000002000000000000000300000000000000"
 
 
 @TARGETS
-@pytest.mark.parametrize("constant", CONSTANTS)
+@pytest.mark.cases("constant", CONSTANTS)
 def test_constants(constant: str, target: str):
     ty = constant.rpartition(" : ")[2]
     text = f"""

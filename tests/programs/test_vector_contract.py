@@ -53,7 +53,7 @@ def text(maps: tuple[str, str, str], types: str, kind: str) -> str:
     "maps",
     [("ik", "kj", "ij"), ("ki", "jk", "ji"), ("ik", "kj", "j"), ("jk", "ik", "i")],
 )
-@pytest.mark.sampled(15)
+@pytest.mark.sampled(45)
 def test_contractions_of_vectors(maps: tuple[str, str, str], types: str, kind: str):
     factor, total = TYPES[types]
     rng = np.random.default_rng(0)

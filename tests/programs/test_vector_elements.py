@@ -136,6 +136,7 @@ def test_loads_and_stores_are_of_whole_vectors(target: str):
     assert y.tolist() == wanted.tolist()
 
 
+@pytest.mark.slow
 @TARGETS
 def test_vectors_of_rows(target: str):
     x, out = numbers(6, 4, 2, 3, dtype="i4"), np.zeros((1, 2, 3), "i4")
@@ -192,7 +193,7 @@ WRONG = {
 }
 
 
-@pytest.mark.parametrize("case", WRONG)
+@pytest.mark.cases("case", WRONG)
 def test_arrays_that_do_not_fit_are_refused_by_name(case: str):
     value, error, message = WRONG[case]
     with pytest.raises(error) as caught:
@@ -225,6 +226,7 @@ def test_transfers_count_vectors(target: str):
     assert not y[6:].any()
 
 
+@pytest.mark.slow
 def test_every_stage_parses_back():
     program = run("cpu")
     x = numbers(6, 4, 2)

@@ -53,8 +53,8 @@ TAGS = {
 
 
 @pytest.mark.parametrize("target", ["interp", "cpu", "sim"])
-@pytest.mark.parametrize("tag", TAGS)
-@pytest.mark.parametrize("row", ROWS)
+@pytest.mark.cases("tag", TAGS)
+@pytest.mark.cases("row", ROWS, parts=2)
 def test_views_of_fast_memory_and_of_tags(row: str, tag: str, target: str) -> None:
     text = PROGRAM.format(**ROWS[row], **TAGS[tag])
     a, b = np.arange(256, dtype="f4"), np.zeros(256, "f4")

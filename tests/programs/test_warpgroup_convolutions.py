@@ -58,6 +58,7 @@ def integers(*shape: int) -> Any:
     return RNG.integers(-4, 4, shape).astype("f2")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", CASES)
 @pytest.mark.sampled(9)
 def test_images_and_windows(name: str):
@@ -260,6 +261,7 @@ def test_a_window_of_what_tensor_copies_store_is_not_proven():
         VerifyKernels().apply(gcg.parse(mutated(text, read, written)))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("images", [1, 2])
 def test_tensor_copies_store_no_view_unless_they_are_asked_to(images: int):
     """That of one image has a dimension less than its buffer, which is not proven."""
@@ -272,6 +274,7 @@ def test_tensor_copies_store_no_view_unless_they_are_asked_to(images: int):
     assert [store in text_of(each) for each in (free, asked)] == [images > 1, True]
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("arch", ["sm_90", "sm_90a"])
 def test_a_layer_has_them_where_the_architecture_has(arch: str):
     """Nothing is asked for; the model chooses."""

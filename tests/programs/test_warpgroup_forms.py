@@ -68,6 +68,8 @@ def has_form(program: gcg.Program, plan: dict[str, int]) -> bool:
     )
 
 
+@pytest.mark.drawn(7)
+@pytest.mark.slow
 @pytest.mark.parametrize(("plan", "layout", "shape", "sums"), CASES)
 @pytest.mark.sampled(4)
 def test_all_layouts_and_ragged_extents(
@@ -102,6 +104,7 @@ def test_tiles_in_bands_that_are_asked_for(several: int, high: int) -> None:
     assert f"floordiv {3 * high}" in text_of(program)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("high", [1, 4, 16])
 def test_bands_go_together_with_stages(high: int) -> None:
     """Also where the estimate would not have them."""
@@ -161,6 +164,7 @@ def test_results_that_no_tensor_copy_stores() -> None:
         program.stages("f")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("sums", ["f16", "f32"])
 @pytest.mark.parametrize(
     ("side", "form"),
@@ -216,6 +220,7 @@ MUTATIONS = [
 """What is done to the text of a kernel, and what the emulated device says of it."""
 
 
+@pytest.mark.slow
 @pytest.mark.sampled(7)
 @pytest.mark.parametrize(
     ("edit", "told"),

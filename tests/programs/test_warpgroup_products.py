@@ -39,6 +39,7 @@ def by_warpgroups(program: gcg.Program) -> bool:
     return "nvgpu.warpgroup.mma" in text_of(program)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("plan", "layout", "shape"), CASES)
 @pytest.mark.sampled(6)
 def test_all_layouts_and_ragged_extents(
@@ -66,6 +67,7 @@ def test_they_are_proven(plan: dict[str, int], shape: tuple[int, int, int]):
     assert by_warpgroups(compiled(text, plan, verify=True))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("factors", "sums"), [("f16", "f32"), ("f16", "f16"), ("bf16", "f32")]
 )
@@ -183,6 +185,7 @@ MUTATIONS = [
 """What is done to the text of a kernel, and what the emulated device says of it."""
 
 
+@pytest.mark.slow
 @pytest.mark.sampled(12)
 @pytest.mark.parametrize(
     ("edit", "told"),

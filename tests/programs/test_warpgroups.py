@@ -50,6 +50,7 @@ PRODUCTS = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.sampled(6)
 @pytest.mark.parametrize("p", PRODUCTS, ids=str)
 def test_products(p: Product) -> None:

@@ -65,12 +65,14 @@ def check(m: int, r: int, taps: tuple[int, int], target: str) -> None:
     np.testing.assert_allclose(got, want, rtol=2e-5, atol=2e-5)
 
 
+@pytest.mark.slow
 @pytest.mark.sampled(3)
 @pytest.mark.parametrize(("m", "r"), SIZES)
 def test_a_convolution(m: int, r: int):
     check(m, r, (r, r), "cpu")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("side", [0, 1])
 def test_filters_of_one_row_or_column(side: int):
     check(4, 3, ((3, 1), (1, 3))[side], "cpu")

@@ -22,7 +22,8 @@ def after(line: str, kind: str) -> np.ndarray:
     return out
 
 
-@pytest.mark.parametrize(
+@pytest.mark.sampled(2)
+@pytest.mark.cases(
     "line",
     [
         "red.global.v4.f32.add [%d2], {%f1, %f2, %f1, %f2}",
@@ -39,8 +40,8 @@ def test_vectors_of_singles(line: str) -> None:
     assert after(line, "f4").tolist() == right
 
 
-@pytest.mark.parametrize("wanted", [True, False])
-@pytest.mark.parametrize("kind", ["f16", "bf16"])
+@pytest.mark.cases("wanted", [True, False])
+@pytest.mark.cases("kind", ["f16", "bf16"])
 def test_packed_halves(kind: str, wanted: bool) -> None:
     line = f"cvt.rn.{kind}x2.f32 %r3, %f2, %f1;"
     form = f"global.add.noftz.{kind}x2"

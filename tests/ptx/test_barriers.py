@@ -24,7 +24,7 @@ VOTE = entry(
 )
 
 
-@pytest.mark.parametrize("every", [1, 5, 65, 200])
+@pytest.mark.cases("every", [1, 5, 65, 200])
 def test_threads_vote(every: int) -> None:
     out = np.zeros((2, 128, 3), "i4")
     launch(VOTE, 2, 128, out, np.int32(every))
@@ -36,7 +36,7 @@ def test_threads_vote(every: int) -> None:
         assert (out[block, :, 2] == halves.any(1).repeat(64)).all()
 
 
-@pytest.mark.parametrize(
+@pytest.mark.cases(
     "edit",
     [
         ("bar.red.popc.u32 %r8, 0, %p1;", "@%p1 bar.red.popc.u32 %r8, 0, %p1;"),

@@ -71,7 +71,7 @@ def test_blocks_read_their_neighbours() -> None:
 WRITE = "st.shared.u32 [%r6], %r4;\n"
 
 
-@pytest.mark.parametrize(
+@pytest.mark.cases(
     ("edit", "kind"),
     [
         ((f"{WRITE}    {MEET}", WRITE), faults.RACE),
@@ -136,7 +136,7 @@ def test_threads_that_leave_are_not_waited_for() -> None:
     assert out[0] == 4 * 41
 
 
-@pytest.mark.parametrize(
+@pytest.mark.cases(
     ("grid", "cluster"), [(6, None), (8, 2), (8, (2, 2, 1)), (32, (32, 1, 1))]
 )
 def test_clusters_that_no_driver_takes(
@@ -293,7 +293,7 @@ def test_bulk_stores_land_at_their_wait() -> None:
     assert (out == np.arange(128)).all()
 
 
-@pytest.mark.parametrize(
+@pytest.mark.cases(
     ("edit", "kind"),
     [
         (("fence.proxy.async.shared::cta;", ""), faults.RACE),

@@ -37,7 +37,7 @@ def test_copies_land_at_their_wait() -> None:
     assert (x == y).all()
 
 
-@pytest.mark.parametrize(
+@pytest.mark.cases(
     ("edit", "kind"),
     [
         (("wait_group 1;", "wait_group 2;"), faults.IN_FLIGHT),

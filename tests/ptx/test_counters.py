@@ -30,7 +30,7 @@ def enumerated(places: list[int]) -> tuple[int, int]:
     return len({place // 32 for place in live}), max(map(len, banks.values()))
 
 
-@pytest.mark.parametrize("name", PATTERNS)
+@pytest.mark.cases("name", PATTERNS)
 def test_words(name: str) -> None:
     places = [PATTERNS[name](lane) for lane in range(32)]
     rows = np.array([places])
@@ -38,7 +38,7 @@ def test_words(name: str) -> None:
     assert cost.wavefronts(rows, 4) >= cost.least_wavefronts(rows, 4)
 
 
-@pytest.mark.parametrize(
+@pytest.mark.cases(
     ("width", "stride", "turns"),
     [(8, 8, 2), (16, 16, 4), (8, 16, 4), (16, 0, 2), (8, 0, 1), (16, 128, 32)],
 )
@@ -112,8 +112,9 @@ def wavefronts_of(offsets: list[int | None], width: int) -> int:
     return turns
 
 
-@pytest.mark.parametrize("pattern", OFFSETS)
-@pytest.mark.parametrize("name", ACCESSES)
+@pytest.mark.sampled(3)
+@pytest.mark.cases("pattern", OFFSETS, parts=3)
+@pytest.mark.cases("name", ACCESSES)
 def test_accesses_of_a_launch(name: str, pattern: str) -> None:
     line, width = ACCESSES[name]
     offsets = [OFFSETS[pattern](thread, width) for thread in range(64)]

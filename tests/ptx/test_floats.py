@@ -27,7 +27,7 @@ def evaluate(line: str, kind: str, *values: float) -> np.ndarray:
     return data[-1]
 
 
-@pytest.mark.parametrize(
+@pytest.mark.cases(
     ("line", "values", "right"),
     [
         ("min.f32 O, A, B", (0.0, -0.0), -0.0),

@@ -31,7 +31,7 @@ def numbers(kind: str) -> list[Fraction]:
     return [number for number in found if number <= Fraction(TOPS[kind])]
 
 
-@pytest.mark.parametrize("kind", TOPS)
+@pytest.mark.cases("kind", TOPS)
 def test_each_code_is_its_number(kind: str) -> None:
     right = numbers(kind)
     found = decoded(np.arange(len(right)), kind)
@@ -39,7 +39,7 @@ def test_each_code_is_its_number(kind: str) -> None:
     assert max(found) == TOPS[kind]
 
 
-@pytest.mark.parametrize("kind", TOPS)
+@pytest.mark.cases("kind", TOPS)
 def test_the_nearest_number_is_chosen_and_the_even_one_of_two(kind: str) -> None:
     known = np.array([float(number) for number in numbers(kind)])
     rng = np.random.default_rng(0)
@@ -87,8 +87,8 @@ def packed(low: np.ndarray, high: np.ndarray, bits: int = 8) -> np.ndarray:
     return (high.astype("u4") << bits | low.astype("u4")).astype("i4")
 
 
-@pytest.mark.parametrize("kind", ["e4m3", "e5m2", "e2m3", "e3m2"])
-@pytest.mark.parametrize("relu", ["", ".relu"])
+@pytest.mark.cases("kind", ["e4m3", "e5m2", "e2m3", "e3m2"])
+@pytest.mark.cases("relu", ["", ".relu"])
 def test_two_singles_become_a_pair(kind: str, relu: str) -> None:
     a, b = floats("f4"), floats("f4", 1)
     a[7] = np.nan
@@ -216,8 +216,8 @@ DIRECTED: dict[str, Callable[..., Any]] = {
 }
 
 
-@pytest.mark.parametrize("mode", ["rz", "rm", "rp"])
-@pytest.mark.parametrize("name", DIRECTED)
+@pytest.mark.cases("mode", ["rz", "rm", "rp"])
+@pytest.mark.cases("name", DIRECTED)
 def test_doubles_are_rounded_in_a_direction(name: str, mode: str) -> None:
     rng = np.random.default_rng(0)
     a, b, c = (rng.standard_normal(COUNT) for _ in range(3))
@@ -236,7 +236,7 @@ def test_doubles_are_rounded_in_a_direction(name: str, mode: str) -> None:
         assert exact == result or (result < exact) == down
 
 
-@pytest.mark.parametrize(
+@pytest.mark.cases(
     ("line", "value", "right"),
     [
         ("cvt.rna.tf32.f32", 1 + 2.0**-11, 1 + 2.0**-10),
@@ -250,7 +250,7 @@ def test_tensor_floats(line: str, value: float, right: float) -> None:
     assert (words.view("f4") == np.float32(right)).all()
 
 
-@pytest.mark.parametrize(
+@pytest.mark.cases(
     ("line", "value", "right"),
     [
         ("cvt.rz.bf16.f32 %h1, %f1; cvt.f32.bf16 %f2, %h1", 1 + 2.0**-8 * 1.9, 1),

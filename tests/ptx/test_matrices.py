@@ -63,7 +63,7 @@ def test_narrow_sums_are_rounded_once() -> None:
     assert (found == right.astype("f2")).all()
 
 
-@pytest.mark.parametrize(
+@pytest.mark.cases(
     ("edit", "kind"),
     [
         (("bar.sync 0;", ""), faults.RACE),

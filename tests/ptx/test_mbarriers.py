@@ -36,7 +36,7 @@ def test_bulk_copies_arrive() -> None:
     assert (x == y).all()
 
 
-@pytest.mark.parametrize(
+@pytest.mark.cases(
     ("edit", "kind"),
     [
         (("_, [%r3], 512", "_, [%r3], 1024"), faults.DEADLOCK),

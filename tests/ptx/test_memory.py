@@ -129,7 +129,7 @@ def test_what_cannot_be_translated_is_listed() -> None:
     assert [reason for _, reason in found] == ["opcode", "no such barrier"]
 
 
-@pytest.mark.parametrize(
+@pytest.mark.cases(
     "line",
     [
         "rsqrt.rz.f64 %g1, %g2",

@@ -27,7 +27,9 @@ def test_originals_are_clean_and_right(name: str) -> None:
 
 
 @pytest.mark.sampled(29)
-@pytest.mark.parametrize("mutation", MUTATIONS, ids=lambda m: f"{m.kernel}: {m.what}")
+@pytest.mark.cases(
+    "mutation", MUTATIONS, ids=lambda m: f"{m.kernel}: {m.what}", parts=5
+)
 def test_mutations(mutation: Mutation) -> None:
     kernel = subject(mutation.kernel)
     text = mutation.apply(kernel.text)

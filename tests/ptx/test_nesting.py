@@ -5,6 +5,7 @@ from __future__ import annotations
 from itertools import pairwise
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -30,6 +31,7 @@ def cyclic(after: list[list[int]], without: set[int]) -> bool:
         left -= leaves
 
 
+@pytest.mark.sampled(3)
 @given(GRAPHS)
 def test_any_graph(after: list[list[int]]) -> None:
     found = nesting(after)

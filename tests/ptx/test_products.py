@@ -126,7 +126,7 @@ def kernel(name: str, words: tuple[int, int, int], wide: str) -> str:
     return entry("u64 u64 u64", text + "ret;")
 
 
-@pytest.mark.parametrize(("shape", "total", "left", "right", "tail"), SHAPES)
+@pytest.mark.cases(("shape", "total", "left", "right", "tail"), SHAPES)
 def test_products(shape: str, total: str, left: str, right: str, tail: str) -> None:
     rows, _, depth = (
         int(v) for v in shape.replace("n", "m").replace("k", "m")[1:].split("m")
@@ -165,7 +165,7 @@ def test_integer_sums_saturate_if_asked() -> None:
         assert (c == right).all()
 
 
-@pytest.mark.parametrize(
+@pytest.mark.cases(
     "name",
     [
         "mma.sync.aligned.m16n8k32.row.col.f32.f16.f16.f32",

@@ -80,7 +80,7 @@ KERNELS = {
 }
 
 
-@pytest.mark.parametrize("name", KERNELS)
+@pytest.mark.cases("name", KERNELS)
 def test_results(name: str) -> None:
     kernel = KERNELS[name]
     arguments = kernel.arguments()
@@ -186,7 +186,7 @@ MUTANTS: dict[str, tuple[str, str, Callable[[str], str]]] = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("name", MUTANTS)
+@pytest.mark.cases("name", MUTANTS)
 def test_mutants_fault_with_a_place(name: str) -> None:
     of, kind, mutate = MUTANTS[name]
     kernel = KERNELS[of]

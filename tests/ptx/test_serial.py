@@ -38,7 +38,7 @@ def test_one_thread_walks(options: dict[str, bool]) -> None:
     walk(**options)
 
 
-@pytest.mark.parametrize(
+@pytest.mark.cases(
     ("edit", "kind"),
     [
         (("%r1, 16; add", "%r1, 20; add"), faults.MISALIGNED),

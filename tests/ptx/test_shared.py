@@ -84,7 +84,7 @@ EDITS = {
 }
 
 
-@pytest.mark.parametrize("name", EDITS)
+@pytest.mark.cases("name", EDITS)
 def test_what_goes_wrong_is_found(name: str) -> None:
     kind, edits = EDITS[name]
     problem = fault(changed(REVERSE, *edits), 4, 256, data())

@@ -84,7 +84,7 @@ AGAIN = (
 )
 
 
-@pytest.mark.parametrize(
+@pytest.mark.cases(
     ("edit", "kind"),
     [
         (("@!%p2 bra $T;", ""), faults.IN_FLIGHT),
@@ -153,7 +153,7 @@ TYPES = [
 ]
 
 
-@pytest.mark.parametrize(("total", "left", "right", "signs"), TYPES)
+@pytest.mark.cases(("total", "left", "right", "signs"), TYPES)
 def test_types_of_factors(total: str, left: str, right: str, signs: str) -> None:
     """A in registers, B in eight rows of 32 bytes as two pieces of 16."""
     depth = 256 // BITS[left]

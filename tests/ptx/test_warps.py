@@ -50,8 +50,8 @@ OUTSIDE = {
 }
 
 
-@pytest.mark.parametrize("what", OUTSIDE)
-@pytest.mark.parametrize("mask", ["0xffff", "-1"])
+@pytest.mark.cases("what", OUTSIDE)
+@pytest.mark.cases("mask", ["0xffff", "-1"])
 def test_lanes_beyond_the_mask_are_not_read(what: str, mask: str) -> None:
     """Two halves of a warp, each with a mask of its own, or with that of all."""
     halves = f"""mov.u32 %r1, %laneid; setp.lt.u32 %p1, %r1, 16; mov.u32 %r5, {mask};
@@ -79,7 +79,7 @@ FOURTHS = [(0x11111111 << i % 4) - (2**32 if i % 4 == 3 else 0) for i in range(3
 SQUARES = [lane * lane for lane in range(32)]
 
 
-@pytest.mark.parametrize(
+@pytest.mark.cases(
     ("line", "right"),
     [
         ("shfl.sync.up.b32 %r9, %r2, 2, 0, -1", [0, 1, *SQUARES[:-2]]),
@@ -161,7 +161,7 @@ def test_the_last_warp_may_be_short() -> None:
     assert each_lane("vote.sync.ballot.b32 %r9, %p1, 0x3ff", 10) == [0x3F0] * 10
 
 
-@pytest.mark.parametrize(
+@pytest.mark.cases(
     ("line", "before", "after"),
     [
         ("red.global.add.s32 [%d1], %r1", 3, 3 + 496),

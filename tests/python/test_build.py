@@ -11,6 +11,7 @@ from gpucodegen.ir.locations import file_location
 from tests.targets import ALL
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("target", ALL)
 def test_loops_conditions_and_arrays(target: str):
     f = gcg.build("f", a="f32[:, :]", b="f32[:, :]", limit="f32")

@@ -104,7 +104,7 @@ def made(text: str, name: str = "f") -> Any:
     return gcg.jit(target="cpu")(names[name])
 
 
-@pytest.mark.parametrize(
+@pytest.mark.cases(
     ("text", "arguments", "line", "what", "remedy"),
     REFUSED,
     ids=[row[0].partition("\n")[2].strip()[:40].replace("\n", ";") for row in REFUSED],
@@ -143,7 +143,7 @@ def test_source_that_is_not_at_hand():
         gcg.jit(names["f"])(1)
 
 
-@pytest.mark.parametrize("value", [[1, 2], "a", None, np.zeros(2, complex)], ids=repr)
+@pytest.mark.cases("value", [[1, 2], "a", None, np.zeros(2, complex)], ids=repr)
 def test_argument_without_a_type(value: object):
     with pytest.raises(errors.UntypedArgument, match="argument 'x' of f"):
         made("def f(x):\n    return 1")(value)

@@ -131,14 +131,14 @@ def same(actual: Any, expected: Any) -> None:
     assert np.asarray(actual).dtype == np.asarray(expected).dtype
 
 
-@pytest.mark.parametrize("value", [7, -7, 0, 4])
-@pytest.mark.parametrize("function", INTEGERS, ids=lambda f: f.__name__)
+@pytest.mark.cases("value", [7, -7, 0, 4])
+@pytest.mark.cases("function", INTEGERS, ids=lambda f: f.__name__)
 def test_integers(function: Callable[..., Any], value: int):
     same(jit(function)(value), function(value))
 
 
-@pytest.mark.parametrize("dtype", ["f8", "f4"])
-@pytest.mark.parametrize("function", ARRAYS, ids=lambda f: f.__name__)
+@pytest.mark.cases("dtype", ["f8", "f4"])
+@pytest.mark.cases("function", ARRAYS, ids=lambda f: f.__name__)
 def test_arrays(function: Callable[..., Any], dtype: str):
     rng = np.random.default_rng(2)
     if function is products:
@@ -159,8 +159,8 @@ KINDS = ["i1", "u1", "i2", "i4", "u4", "i8", "f4", "f8"]
 
 
 @pytest.mark.sampled(3)
-@pytest.mark.parametrize("first", KINDS)
-@pytest.mark.parametrize("second", ["u1", "i4", "f4"])
+@pytest.mark.cases("first", KINDS)
+@pytest.mark.cases("second", ["u1", "i4", "f4"])
 def test_promotion_is_numpys(first: str, second: str):
     a, b = np.array([3, 100], first), np.array([7, 2], second)
     with np.errstate(all="ignore"):

@@ -14,7 +14,7 @@ from tests.targets import ALL
 TOLERANCE = {"f4": 2e-5, "f8": 1e-12}
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(12)
 @pytest.mark.parametrize("target", ALL)
 @pytest.mark.parametrize("name", [*FUNCTIONS])
 def test_function_is_what_python_says(name: str, target: str):

@@ -20,8 +20,8 @@ ON_DEVICES = [
 ]
 
 
-@pytest.mark.sampled(6)
-@pytest.mark.parametrize("example", ON_DEVICES, ids=lambda e: e.operation)
+@pytest.mark.sampled(18)
+@pytest.mark.cases("example", ON_DEVICES, ids=lambda e: e.operation, parts=2)
 def test_operations_of_devices(example: Example) -> None:
     module = parse_module(example.text)
     call = gcg.compile(module, target="sim", verify=False)["f"]

@@ -47,6 +47,7 @@ def test_nests_after_passes(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
     assert "tiling the loops (t, i) is not legal" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_a_page_in_a_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
     target = tmp_path / "page.html"
     assert main(["explain", MATMUL, "--html", "-o", str(target)]) == 0

@@ -44,7 +44,7 @@ def test_every_picture_has_a_recipe_and_is_shown():
     assert [name for name in RECIPES if f"](pictures/{name}.svg)" not in shown] == []
 
 
-@pytest.mark.parametrize("path", sorted(FOLDER.glob("*.mlir")), ids=lambda p: p.stem)
+@pytest.mark.cases("path", sorted(FOLDER.glob("*.mlir")), ids=lambda p: p.stem)
 def test_the_page_shows_what_is_drawn(path: Path):
     page = JUDGED.read_text(encoding="utf-8").splitlines()
     shown = "\n".join(line.removeprefix("... ") for line in page)

@@ -22,6 +22,8 @@ def test_rows_are_kernels_and_what_is_missing_has_a_goal() -> None:
         assert not any(holds(x, value, GOALS[name][x]) for x, value in found.items())
 
 
+@pytest.mark.drawn(12)
+@pytest.mark.sampled(3)
 @pytest.mark.sass
 @pytest.mark.parametrize("name", ROWS)
 def test_figures_meet_their_goal_or_get_no_worse(name: str) -> None:

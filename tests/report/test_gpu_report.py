@@ -36,6 +36,7 @@ def without_tools(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(module, "has_assembler", lambda: False)
 
 
+@pytest.mark.slow
 @pytest.mark.figures
 @pytest.mark.usefixtures("without_tools")
 def test_the_page_shows_what_is_printed(
@@ -50,9 +51,9 @@ def test_the_page_shows_what_is_printed(
         assert line.strip() in printed
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("without_tools")
 @pytest.mark.parametrize("command", COMMANDS[1:])
-@pytest.mark.sampled(2)
 def test_commands_of_the_page(
     command: str,
     tmp_path: Path,
@@ -71,6 +72,7 @@ def test_commands_of_the_page(
         assert "Limited by" in out
 
 
+@pytest.mark.slow
 def test_a_page_stands_alone(tmp_path: Path) -> None:
     file = tmp_path / "report.html"
     assert main(["report", MATMUL, "--sizes", "64", "--html", "-o", str(file)]) == 0
@@ -82,6 +84,7 @@ def test_a_page_stands_alone(tmp_path: Path) -> None:
     assert 'class="bar binding"' in text
 
 
+@pytest.mark.slow
 def test_records_for_machines(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["report", MATMUL, "--sizes", "M=64,N=64,K=64", "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
@@ -105,6 +108,7 @@ def test_without_the_extra_it_says_what_is_missing() -> None:
     assert made.functions[0].kernels[0].machine_loop is None
 
 
+@pytest.mark.slow
 @pytest.mark.sass
 def test_with_the_extra_it_knows_the_machine_code() -> None:
     text = report(PROGRAMS["f32 32 x 32"]).text()
@@ -112,6 +116,7 @@ def test_with_the_extra_it_knows_the_machine_code() -> None:
     assert re.search(r"FFMA 128 \(\d+%\), LDS 32", text)
 
 
+@pytest.mark.slow
 def test_a_sample_says_what_all_blocks_say(monkeypatch: pytest.MonkeyPatch) -> None:
     text = PROGRAMS["relu"].replace("4096", "1024")
     (sampled,) = report(text).functions[0].kernels
@@ -147,6 +152,7 @@ func.func @f(%A: memref<32x32xf32>, %B: memref<32x32xf32>, %C: memref<24x32x32xf
 """The product stays a kernel of its own, in a loop of the host."""
 
 
+@pytest.mark.slow
 def test_many_launches_are_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(measuring, "LAUNCHES", 10)
     (function,) = report(POWERS).functions
@@ -162,7 +168,7 @@ def test_a_block_that_runs_long_is_given_up(monkeypatch: pytest.MonkeyPatch) -> 
     assert "given up before their end" in made.text()
 
 
-@pytest.mark.parametrize(
+@pytest.mark.cases(
     ("options", "message"),
     [
         (["--arch", "sm_70"], "option arch='sm_70'"),
@@ -189,6 +195,7 @@ def test_extents_that_do_not_fit_are_named() -> None:
         report(text, entry="nhwc_strided", sizes={"image_size1": 8})
 
 
+@pytest.mark.slow
 def test_extents_are_large_enough_for_what_is_touched() -> None:
     text = (FOLDER / "conv_2d.mlir").read_text(encoding="utf-8")
     sizes = {"result_size1": 6, "result_size2": 5, "result_size3": 4}
@@ -198,11 +205,13 @@ def test_extents_are_large_enough_for_what_is_touched() -> None:
     assert function.sizes["filter_size0"] == 3
 
 
+@pytest.mark.slow
 def test_one_extent_of_several_arrays_is_one_size() -> None:
     (function,) = report(Path(MATMUL), sizes={"K": 32, "N": 16, "M": 48}).functions
     assert function.sizes == {"M": 48, "K": 32, "N": 16}
 
 
+@pytest.mark.slow
 def test_passes_give_extents_no_names() -> None:
     """A fill asks for the extents of its result, which is one of the rows."""
     text = """func.func @f(%x: memref<?x?xf32>, %y: memref<?xf32>) {
@@ -237,6 +246,7 @@ def test_the_device_of_an_architecture_is_stated() -> None:
     )
 
 
+@pytest.mark.slow
 def test_the_emulated_device_needs_no_variable(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("GPUCODEGEN_DEVICE")
     assert report(PROGRAMS["relu"]).functions

@@ -27,11 +27,13 @@ COMMANDS = [
     for block in re.findall(r"^```sh\n(.*?)^```", text, re.DOTALL | re.MULTILINE)
     for line in block.splitlines()
 ]
+TUNING = "gpucodegen tune examples/matmul.mlir --sizes 96 --trials 2"
+"""Leaves trials that can be plotted."""
 OURS = [line for line in dict.fromkeys(COMMANDS) if line.startswith("gpucodegen ")]
 
 
 @pytest.mark.parametrize("command", OURS)
-@pytest.mark.sampled(5)
+@pytest.mark.sampled(5, long=("tune plot",))
 def test_commands_run(
     command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -40,6 +42,7 @@ def test_commands_run(
     monkeypatch.chdir(tmp_path)
     if command.startswith("gpucodegen tune plot"):
         pytest.importorskip("matplotlib")
+        assert main(shlex.split(TUNING)[1:]) == 0
     assert main(shlex.split(command)[1:]) == 0
 
 

@@ -88,9 +88,10 @@ def test_every_key_kernel_has_figures() -> None:
     assert set(FIGURES) == set(PROGRAMS)
 
 
+@pytest.mark.drawn(14)
+@pytest.mark.slow
 @pytest.mark.figures
 @pytest.mark.parametrize("name", PROGRAMS)
-@pytest.mark.sampled(18)
 def test_executed_figures(name: str) -> None:
     kernel, figures = reported(name), FIGURES[name]
     assert kernel.execution.instructions / warps(kernel) <= figures.instructions
@@ -99,7 +100,7 @@ def test_executed_figures(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", STREAMED)
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(9)
 def test_what_memory_limits_moves_at_the_rate_of_a_copy(name: str) -> None:
     """Wide accesses of whole sectors, enough under way, and blocks for all."""
     kernel = reported(name)
@@ -115,7 +116,7 @@ def test_what_memory_limits_moves_at_the_rate_of_a_copy(name: str) -> None:
 @pytest.mark.parametrize(
     "name", ["free row sum", "free column sum", "free full sum", "softmax"]
 )
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 def test_reductions_are_limited_by_memory_alone(name: str) -> None:
     """512 threads for each multiprocessor, whole sectors, accesses of 16 bytes."""
     kernel = reported(name)
@@ -140,8 +141,9 @@ def test_figures_of_machine_code(name: str) -> None:
     assert share >= figures.arithmetic
 
 
+@pytest.mark.drawn(8)
+@pytest.mark.slow
 @pytest.mark.parametrize("name", sorted(set(PROGRAMS) - GUARDED - SAMPLED - UNTOLD))
-@pytest.mark.sampled(21)
 def test_the_text_says_what_is_executed(name: str) -> None:
     kernel = reported(name)
     assert kernel.loop.stated == kernel.loop.executed
@@ -153,8 +155,9 @@ def test_the_text_says_what_is_executed(name: str) -> None:
         assert least - 1e-9 <= row.executed <= most + 1e-9, row
 
 
+@pytest.mark.drawn(4)
+@pytest.mark.slow
 @pytest.mark.parametrize("name", sorted(GUARDED))
-@pytest.mark.sampled(3)
 def test_guards_leave_no_more_to_do(name: str) -> None:
     kernel = reported(name)
     assert kernel.loop.executed <= kernel.loop.stated
@@ -194,8 +197,8 @@ def test_two_blocks_of_large_products_share_a_multiprocessor(name: str) -> None:
     assert launch.spill_stores == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["f32 64 x 64", "f32 ragged", "f32 split", "batched"])
-@pytest.mark.sampled(3)
 def test_products_fill_the_device(name: str) -> None:
     """Or nearly so: tiles of more reuse may be worth some multiprocessors."""
     assert math.prod(reported(name).launch.grid) >= 0.95 * DEFAULT.processors

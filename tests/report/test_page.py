@@ -44,7 +44,9 @@ class Page(HTMLParser):
         return [attributes for name, attributes in self.found if name == tag]
 
 
-@pytest.fixture(scope="module", params=["explain", "report"])
+@pytest.fixture(
+    scope="module", params=["explain", pytest.param("report", marks=pytest.mark.slow)]
+)
 def text(request: pytest.FixtureRequest) -> str:
     if request.param == "report":
         return report(MATMUL, sizes=64).html()

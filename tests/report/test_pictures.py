@@ -30,7 +30,7 @@ def group(root: ET.Element, name: str) -> list[ET.Element]:
     return list(found)
 
 
-@pytest.mark.parametrize("text", TEXTS)
+@pytest.mark.cases("text", TEXTS)
 def test_every_point_and_arrow_is_drawn(text: str):
     plane = first_plane(text, 8)
     root = ET.fromstring(gcg.explain(text, targets=()).svg())
@@ -106,6 +106,7 @@ class Page(HTMLParser):
         self.words.append(data)
 
 
+@pytest.mark.slow
 def test_the_page_stands_alone():
     text = gcg.explain(example("jacobi_2d"), sizes=64).html()
     page = Page(text)

@@ -47,8 +47,8 @@ TILES = [
 ]
 
 
-@pytest.mark.parametrize("along_depth", [False, True])
-@pytest.mark.parametrize(("plan", "element"), TILES)
+@pytest.mark.cases("along_depth", [False, True])
+@pytest.mark.cases(("plan", "element"), TILES)
 def test_no_bank_conflicts(plan: WarpTiles, along_depth: bool, element: int) -> None:
     """Copies of 16 bytes and tiles of fragments take as few turns as there can be.
 
@@ -278,12 +278,12 @@ def main_names(
 DOUBLE_LAYOUTS = {"nn": ("ik", "kj"), "tt": ("ki", "jk")}
 
 
+@pytest.mark.slow
 @pytest.mark.sass
 @pytest.mark.parametrize(
     ("architecture", "shape"), [((8, 0), "884"), ((9, 0), "16x8x4")]
 )
 @pytest.mark.parametrize("layout", DOUBLE_LAYOUTS)
-@pytest.mark.sampled(4)
 def test_machine_code_of_f64(
     layout: str, architecture: tuple[int, int], shape: str
 ) -> None:

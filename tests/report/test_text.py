@@ -96,6 +96,7 @@ def test_a_triangle_is_no_rectangle():
     assert band.endswith("bounds depend on each other, not a rectangle")
 
 
+@pytest.mark.slow
 def test_kernels_on_both_targets():
     found = lines(example("jacobi_2d"), targets=("cuda", "cpu"), sizes=258)
     title = "@jacobi_2d on cuda for H = 258, W = 258, B_size0 = 258, B_size1 = 258"
@@ -179,7 +180,7 @@ def test_loops_without_affine_bounds():
         gcg.explain(text, targets=()).svg()
 
 
-@pytest.mark.parametrize(
+@pytest.mark.cases(
     ("sizes", "message"),
     [
         ("N", "Write N=8 with a number"),

@@ -116,6 +116,7 @@ def agree(names: Iterable[str], *columns: np.ndarray) -> None:
         np.testing.assert_array_equal(result, there[name], name)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_floats_agree(dtype: str) -> None:
     agree(BINARY_FLOAT, *pairs(FLOATS, dtype))
@@ -209,6 +210,7 @@ def test_integer_comparisons(face: str) -> None:
         assert result == wanted.tolist(), predicate
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("face", FACES)
 def test_float_comparisons(face: str) -> None:
     a, b = pairs([0.0, 1.0, math.nan], "float32")
@@ -243,8 +245,9 @@ CASTS = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("face", FACES)
-@pytest.mark.parametrize(("op", "source", "target", "given", "wanted"), CASTS)
+@pytest.mark.slow
+@pytest.mark.cases("face", FACES, parts=3)
+@pytest.mark.cases(("op", "source", "target", "given", "wanted"), CASTS)
 def test_casts(
     face: str, op: str, source: str, target: str, given: list[Any], wanted: list[Any]
 ) -> None:
@@ -270,8 +273,8 @@ def test_select(face: str) -> None:
     assert result.tolist() == [1.0, 0.0]
 
 
-@pytest.mark.parametrize("face", FACES)
-@pytest.mark.parametrize(("name", "dtype"), [("f16", "float16"), ("bf16", "uint16")])
+@pytest.mark.cases("face", FACES)
+@pytest.mark.cases(("name", "dtype"), [("f16", "float16"), ("bf16", "uint16")])
 def test_halves_round_to_nearest_even(face: str, name: str, dtype: str) -> None:
     numbers = np.array([1.0, 1 + 2.0**-11, 1 + 3 * 2.0**-11, 0.1, 65519.0, 3e-5], "f4")
     header = f"""

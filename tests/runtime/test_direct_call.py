@@ -98,7 +98,7 @@ def test_arrays_that_are_alike_run():
     assert recorded.runs(np.ones((5, 4))[1:4], np.ones(9, "i4")[2:7])
 
 
-@pytest.mark.parametrize("arguments", OTHERS.values(), ids=OTHERS)
+@pytest.mark.cases("arguments", OTHERS.values(), ids=OTHERS)
 def test_other_arguments_do_not(arguments: tuple[Any, ...]):
     assert not Recorded(A, B).runs(*arguments)
 
@@ -112,7 +112,7 @@ FORMS = {
 }
 
 
-@pytest.mark.parametrize("array", FORMS.values(), ids=FORMS)
+@pytest.mark.cases("array", FORMS.values(), ids=FORMS)
 def test_any_array_is_like_itself(array: np.ndarray):
     recorded = Recorded(array, B)
     assert recorded.runs(array, B)
@@ -136,7 +136,7 @@ def test_a_variable_of_the_environment_stops_all(monkeypatch: pytest.MonkeyPatch
     assert recorded.runs(A, B)
 
 
-@pytest.mark.parametrize("count", range(1, MOST_ARRAYS + 1))
+@pytest.mark.cases("count", range(1, MOST_ARRAYS + 1))
 def test_a_kernel_gets_its_arguments_in_order(count: int):
     arrays = [np.zeros(n + 1) for n in range(count)]
     order = [*range(count)][::-1]
@@ -155,6 +155,7 @@ def test_more_arguments_than_the_kernel_takes():
     assert direct(code, arrays) is None
 
 
+@pytest.mark.slow
 def test_nothing_is_kept_or_lost():
     recorded = Recorded(A, B, apart=[OVERLAP])
     held = A, B, A.dtype, None, NotImplemented

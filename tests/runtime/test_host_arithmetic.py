@@ -79,7 +79,7 @@ def test_complexes(program: gcg.Program) -> None:
     np.testing.assert_allclose(power, np.exp(3 + 4j), 1e-6)
 
 
-@pytest.mark.parametrize(
+@pytest.mark.cases(
     ("made", "given", "wanted"),
     [
         (arithmetic.int8, -129, 127),

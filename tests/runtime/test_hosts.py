@@ -69,8 +69,8 @@ print(json.dumps({
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("host", HOSTS)
-@pytest.mark.sampled(4)
 def test_kernels_for_a_host(host: str) -> None:
     processor, widest, multiply = HOSTS[host]
     if not runs_here(processor):

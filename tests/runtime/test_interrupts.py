@@ -39,11 +39,6 @@ func.func @f(%x: memref<64xi64>, %n: index) {{
 x = np.zeros(64, "i8")
 program.f(x, 1)
 assert (x == 1).all()
-def steps(seconds):
-    '''How many take at least so long.'''
-    begin = time.perf_counter()
-    program.f(x, 2000)
-    return int(2000 * seconds / (time.perf_counter() - begin))
 """
 
 
@@ -54,55 +49,68 @@ def run(code: str) -> str:
         capture_output=True,
         text=True,
         check=False,
-        timeout=100,
+        timeout=600,
     )
     assert done.returncode == 0, done.stderr
     return done.stdout.strip()
 
 
+@pytest.mark.slow
 def test_a_long_kernel_ends_and_the_next_one_runs() -> None:
     code = """
 signal.signal(signal.SIGALRM, signal.default_int_handler)
-begin = time.perf_counter()
 signal.setitimer(signal.ITIMER_REAL, 0.2)
 try:
     program.f(x, 10**12)
 except KeyboardInterrupt:
     print("interrupted")
-    print(time.perf_counter() - begin < 30)
 x[:] = 0
 program.f(x, 3)
 print(set(x.tolist()))
 """
-    assert run(code) == "interrupted\nTrue\n{3}"
+    assert run(code) == "interrupted\n{3}"
 
 
+@pytest.mark.slow
 def test_a_handler_that_does_not_raise_runs_and_the_kernel_goes_on() -> None:
+    """The kernel takes more and more steps until the signal comes while it runs."""
     code = """
-n, seen = steps(0.6), []
+n, seen = 1000, []
 signal.signal(signal.SIGALRM, lambda *_: seen.append(x[0] - before))
-before = x[0]
-signal.setitimer(signal.ITIMER_REAL, 0.05)
-program.f(x, n)
-print(len(seen), seen[0] < n, set((x - before).tolist()) == {n})
+while not seen or not 0 < seen[0] < n:
+    n *= 2
+    seen.clear()
+    before = x[0]
+    signal.setitimer(signal.ITIMER_REAL, 0.02)
+    program.f(x, n)
+    while not seen:
+        time.sleep(0.001)
+print(len(seen), set((x - before).tolist()) == {n})
 """
-    assert run(code) == "1 True True"
+    assert run(code) == "1 True"
 
 
+@pytest.mark.slow
 def test_kernels_of_other_threads_go_on() -> None:
-    """Ctrl-C is for the main thread, whose own kernel ends."""
+    """Ctrl-C is for the main thread, whose own kernel ends.
+
+    The other kernel takes more and more steps until it still runs then.
+    """
     code = """
-n = steps(0.5)
-y = np.zeros(64, "i8")
-other = threading.Thread(target=program.f, args=(y, n))
 signal.signal(signal.SIGALRM, signal.default_int_handler)
-signal.setitimer(signal.ITIMER_REAL, 0.2)
-try:
+n, is_running = 10_000, False
+while not is_running:
+    n *= 4
+    y = np.zeros(64, "i8")
+    other = threading.Thread(target=program.f, args=(y, n))
     other.start()
-    program.f(x, 10**12)
-except KeyboardInterrupt:
-    print("interrupted")
-other.join()
-print(set(y.tolist()) == {n})
+    try:
+        signal.setitimer(signal.ITIMER_REAL, 0.1)
+        program.f(x, 10**12)
+    except KeyboardInterrupt:
+        is_running = other.is_alive()
+    other.join()
+    assert set(y.tolist()) == {n}
+print("interrupted")
 """
-    assert run(code) == "interrupted\nTrue"
+    assert run(code) == "interrupted"

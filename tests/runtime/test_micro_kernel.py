@@ -78,9 +78,9 @@ def multiply_adds(instructions: list[str]) -> int:
     return sum("vfmadd" in line for line in instructions)
 
 
+@pytest.mark.slow
 @pytest.mark.figures
 @pytest.mark.parametrize("name", HOSTS)
-@pytest.mark.sampled(4)
 def test_a_step_is_multiply_adds_loads_and_broadcasts(name: str) -> None:
     (bits, registers), assemblies = compiled(HOSTS[name])
     if bits < 256:

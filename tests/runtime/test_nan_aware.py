@@ -24,10 +24,10 @@ def on_vectors(face: str, name: str, lanes: int, a: np.ndarray, b: np.ndarray):
     return result
 
 
-@pytest.mark.parametrize("face", FACES)
-@pytest.mark.parametrize("dtype", ["float32", "float64"])
-@pytest.mark.parametrize("lanes", [1, 2, 4, 8, 16, 32])
-@pytest.mark.sampled(3)
+@pytest.mark.cases("face", FACES, parts=2)
+@pytest.mark.cases("dtype", ["float32", "float64"])
+@pytest.mark.cases("lanes", [1, 2, 4, 8, 16, 32])
+@pytest.mark.sampled(6)
 def test_all_pairs(face: str, dtype: str, lanes: int) -> None:
     table = np.array([*itertools.product(NUMBERS, NUMBERS)], dtype)
     table = np.resize(table, (128, 2))

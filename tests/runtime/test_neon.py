@@ -58,6 +58,7 @@ def for_arm(ir: str) -> str:
     return str(machine.emit_assembly(module))
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(platform.machine() != "x86_64", reason="needs an x86-64 processor")
 def test_a_step_on_arm_is_multiply_adds_without_spills(tmp_path: Path) -> None:
     done = subprocess.run(

@@ -20,6 +20,7 @@ from tests.runtime.other_platform import SYSTEMS
 SCRIPT = Path(__file__).with_name("other_platform.py")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "jobs",
     [
@@ -52,6 +53,7 @@ def test_everything_imports_and_runs(
         assert told == [*jobs]
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("system", SYSTEMS)
 def test_what_a_system_lacks_is_gone(system: str) -> None:
     code = f"""

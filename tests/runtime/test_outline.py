@@ -24,7 +24,7 @@ def calls(body: str) -> list[str]:
     ]
 
 
-@pytest.mark.parametrize(
+@pytest.mark.cases(
     ("body", "expected"),
     [
         (" for i in prange(n):\n  A[i] = i", "parallel_for(f_0, n, (A,))"),

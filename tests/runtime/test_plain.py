@@ -30,7 +30,7 @@ def test_a_record_comes_back(record: object) -> None:
     assert json.loads(written)["class"] == type(record).__name__
 
 
-@pytest.mark.parametrize(
+@pytest.mark.cases(
     "values",
     [(1.5, -0.0, math.inf), (2**63, 1), (True, False), (1 + 2j,), (), (-1,)],
     ids=str,
@@ -49,7 +49,7 @@ def test_tuples_mappings_and_what_is_none_come_back() -> None:
     assert math.isnan(plain.loaded(plain.dumped(math.nan)))
 
 
-@pytest.mark.parametrize(
+@pytest.mark.cases(
     "value",
     [object(), {1: 2}, {"class": "Param"}, Path(), np.array([{}]), {1, 2}, b"", len],
     ids=lambda value: type(value).__name__,

@@ -28,7 +28,7 @@ FLUSHES = {"x86_64": 1 << 15, "aarch64": 1 << 24}.get(PROCESSOR, 0)
 pytestmark = pytest.mark.skipif(not pool.HAS_OWN, reason="needs POSIX threads")
 
 
-@pytest.mark.parametrize("width", [1, 2, 3, 7, layout.MOST_THREADS])
+@pytest.mark.cases("width", [1, 2, 3, 7, layout.MOST_THREADS])
 def test_each_iteration_runs_once(width: int) -> None:
     rng = np.random.default_rng(width)
     few = width > 8
@@ -89,6 +89,7 @@ words = memory()
     return done.stdout.strip()
 
 
+@pytest.mark.slow
 def test_a_caller_does_not_wait_for_a_worker_that_never_comes() -> None:
     code = """
 if sys.platform == "linux":  # nowhere else to move workers that are none
@@ -99,6 +100,7 @@ print(all(is_once(n, 4) for n in range(200)))
     assert run(code) == "True"
 
 
+@pytest.mark.slow
 def test_without_threads_the_caller_does_all() -> None:
     code = """
 libc = ctypes.CDLL(None)
@@ -109,6 +111,7 @@ print(all(is_once(n, 4) for n in range(50)), words[layout.STARTED])
     assert run(code) == "True 0"
 
 
+@pytest.mark.slow
 def test_a_child_has_a_pool_of_its_own() -> None:
     code = """
 def busy():
@@ -129,6 +132,7 @@ sys.stdout.flush()
     assert run(code) == "True 2\nchildren are well"
 
 
+@pytest.mark.slow
 def test_the_end_of_a_process_is_quiet() -> None:
     code = """
 def busy():
@@ -260,6 +264,7 @@ places = lambda: {frozenset(os.sched_getaffinity(worker)) for worker in workers}
 """
 
 
+@pytest.mark.slow
 @LINUX
 def test_workers_leave_the_core_of_the_caller() -> None:
     code = """
@@ -273,6 +278,7 @@ print(len(workers), any(is_apart() for _ in range(100)))
     assert run(WORKERS + code) in {"2 True", "one core"}
 
 
+@pytest.mark.slow
 @LINUX
 @pytest.mark.parametrize("whose", [["0"], ["0", "*workers"]], ids=["caller", "all"])
 def test_workers_stay_where_the_caller_may_be(whose: list[str]) -> None:

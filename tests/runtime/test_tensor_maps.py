@@ -31,7 +31,7 @@ def test_dimensions_come_last_first() -> None:
     assert form.box == (64, 30, 1)
 
 
-@pytest.mark.parametrize(
+@pytest.mark.cases(
     ("given", "box", "swizzle", "problem"),
     [
         (buffer((8, 56), "index"), (8, 8), 0, "index is no element"),

@@ -69,6 +69,7 @@ def run(code: str, **variables: str) -> str:
     return done.stdout.strip()
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("text", [MATMUL, PARALLEL], ids=["chosen", "asked for"])
 def test_one_thread_needs_no_pool(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(*_: object) -> None:
@@ -95,8 +96,8 @@ print(used, x[0])
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("processors", "variable"), [(9, "4"), (4, "64"), (4, "4")])
-@pytest.mark.sampled(3)
 def test_programs_differ_in_threads_up_to_what_may_run(
     processors: int, variable: str
 ) -> None:
@@ -194,6 +195,7 @@ def test_a_system_without_groups_has_no_quota(tmp_path: Path) -> None:
     assert told_quota(tmp_path / "groups", tmp_path) == 0
 
 
+@pytest.mark.slow
 def test_one_thread_by_variable_starts_no_pool() -> None:
     code = """
 import numpy as np, gpucodegen as gcg
@@ -223,8 +225,8 @@ def test_threads_of_python_may_call_one_program(count: int, unbound: bool) -> No
         list(pool.map(work, problems))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("layer", ["omp", "workqueue"])
-@pytest.mark.sampled(2)
 def test_numbas_pool_serves_where_there_is_no_other(layer: str) -> None:
     code = """
 import numba, numpy as np, gpucodegen as gcg
@@ -245,6 +247,7 @@ print(numba.threading_layer(), *(int(x.sum()) for x in arrays))
     assert run(code, **layers) == f"{layer} 0 0 0 0"
 
 
+@pytest.mark.slow
 def test_a_warm_start_without_a_pool_of_ours_takes_numba(tmp_path: Path) -> None:
     code = """
 import sys, numpy as np, gpucodegen as gcg

@@ -148,7 +148,7 @@ def test_the_page_has_every_function() -> None:
 @pytest.mark.parametrize("kind", TYPES)
 @pytest.mark.parametrize("name", sorted(SPANS))
 @np.errstate(all="ignore")
-@pytest.mark.sampled(5)
+@pytest.mark.sampled(25)
 def test_errors_are_those_of_the_page(name: str, kind: str) -> None:
     x = samples(name, kind)
     found = errors(applied(name, x), REFERENCES[name](x.astype(WIDE)))
@@ -156,6 +156,7 @@ def test_errors_are_those_of_the_page(name: str, kind: str) -> None:
     assert found[worst] <= bound(name, kind), (x[worst], float(found[worst]))
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("kind", TYPES)
 @np.errstate(all="ignore")
 def test_errors_of_powers(kind: str) -> None:
@@ -169,8 +170,8 @@ def test_errors_of_powers(kind: str) -> None:
     assert found[worst] <= bound("powf", kind), (x[worst], y[worst])
 
 
-@pytest.mark.parametrize("kind", TYPES)
-@pytest.mark.parametrize("name", sorted(SPANS))
+@pytest.mark.cases("kind", TYPES)
+@pytest.mark.cases("name", sorted(SPANS), parts=8)
 @np.errstate(all="ignore")
 def test_special_values(name: str, kind: str) -> None:
     x = special_values(TYPES[kind])

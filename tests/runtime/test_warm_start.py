@@ -53,8 +53,8 @@ def run(folder: str, name: str, size: object, threads: int, more: str = "") -> s
     return done.stdout.strip()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "size", "threads"), CASES, ids=str)
-@pytest.mark.sampled(6)
 def test_a_warm_start_needs_no_parser_no_passes_no_isl_and_no_numba(
     folder: str, name: str, size: object, threads: int
 ) -> None:
@@ -91,8 +91,8 @@ def test_other_options_and_extents_are_other_programs(folder: str) -> None:
     assert "passes" in run(folder, "row_sum", size | {"M": 65}, 1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["text", "program", "object"])
-@pytest.mark.sampled(3)
 def test_damaged_entries_are_made_again(folder: str, kind: str) -> None:
     run(folder, "trsm", None, 1)
     for entry in Path(folder, OWN, kind).iterdir():
@@ -118,6 +118,7 @@ print(len(told))
 """
 
 
+@pytest.mark.slow
 def test_a_program_that_warns_warns_every_time(folder: str) -> None:
     for _ in range(2):
         assert run(folder, "trsm", None, 1, WARNS).splitlines()[-1] == "1"
@@ -147,6 +148,7 @@ print("numba" in sys.modules)
 """
 
 
+@pytest.mark.slow
 def test_numbers_of_every_type_reach_kept_kernels(folder: str) -> None:
     first, later = (
         run(folder, "trsm", None, 1, NUMBERS).splitlines()[-1] for _ in range(2)

@@ -42,6 +42,7 @@ def numbers(count: int) -> np.ndarray:
 # -- at launch -------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("specialize", [True, False])
 def test_a_loop_past_the_array_is_refused_before_it_runs(specialize: bool):
     program = gcg.compile(LINE, target="cpu", specialize=specialize)
@@ -70,6 +71,7 @@ def test_what_shapes_prove_has_no_checks():
     assert "rt.check" not in program.source("f")
 
 
+@pytest.mark.slow
 def test_extents_of_a_product_that_disagree_are_refused():
     text = """
 func.func @f(%a: memref<?x?xf32>, %b: memref<?x?xf32>, %c: memref<?x?xf32>) {
@@ -88,6 +90,7 @@ func.func @f(%a: memref<?x?xf32>, %b: memref<?x?xf32>, %c: memref<?x?xf32>) {
             program.f(array(3, 4), array(*b), array(*c))
 
 
+@pytest.mark.slow
 def test_a_check_is_about_buffers_that_are_there_already():
     """All buffers have the extents of x; the last one is made after the check."""
     program = gcg.compile(
@@ -119,6 +122,7 @@ def test_a_cast_to_another_extent_is_refused():
         program.f(numbers(9), 8, 1.0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("offset", "size"), [(8, 3), (-1, 3), (0, 11), (11, 1)])
 def test_a_subview_outside_its_source_is_refused(offset: int, size: int):
     text = """
@@ -181,6 +185,7 @@ func.func @f(%a: memref<9xf32>, %at: memref<4xi64>) -> memref<4xf32> {
     assert program.f(numbers(9), at).tolist() == [8.0, 2.0, 1.0, 3.0]
 
 
+@pytest.mark.slow
 def test_a_later_process_checks_too():
     code = f"""
 import numpy as np, gpucodegen as gcg
@@ -247,8 +252,9 @@ def test_unchecked_programs_have_no_checks():
 # -- transfers and large buffers -------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("target", ["cpu", "sim"])
-@pytest.mark.parametrize("flag", ["", " {in_bounds = [false]}"])
+@pytest.mark.cases("flag", ["", " {in_bounds = [false]}"])
 def test_a_transfer_pads_its_tail(target: str, flag: str):
     text = f"""
 func.func @f(%a: memref<5x7xf32>, %b: memref<5x9xf32>) {{

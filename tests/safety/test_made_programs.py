@@ -28,7 +28,7 @@ def failures(first: int, count: int) -> list[str]:
     ]
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.slow
 @pytest.mark.parametrize("turn", range(3))
 def test_some_made_programs_are_right_or_refused(turn: int):
     assert failures(1_900 * turn, len(KINDS)) == []

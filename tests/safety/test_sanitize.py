@@ -36,7 +36,7 @@ OUTSIDE = {
 }
 
 
-@pytest.mark.parametrize("kind", list(OUTSIDE))
+@pytest.mark.cases("kind", list(OUTSIDE))
 def test_accesses_outside(kind: str) -> None:
     run = gcg.compile(function(LINE, OUTSIDE[kind]), target="cpu", sanitize=True).f
     run(ones(4), 1)
@@ -82,7 +82,7 @@ FRESH = {
 }
 
 
-@pytest.mark.parametrize("kind", list(FRESH))
+@pytest.mark.cases("kind", list(FRESH))
 def test_memory_that_nothing_has_written(kind: str) -> None:
     """Only element 3 is left out; the program is right where it is written too."""
     body = """%m = memref.alloc() : memref<4xf32>
@@ -126,7 +126,7 @@ NOT_NUMBERS = {
 DTYPES = {"f16": np.float16, "f32": F4, "f64": F8}
 
 
-@pytest.mark.parametrize("kind", list(NOT_NUMBERS))
+@pytest.mark.cases("kind", list(NOT_NUMBERS))
 def test_numbers_that_become_nan(kind: str) -> None:
     ty, body, x, y = NOT_NUMBERS[kind]
     text = function(

@@ -92,6 +92,8 @@ def by_operands(rows: Sequence[Row]) -> list[list[Row]]:
     return list(groups.values())
 
 
+@pytest.mark.drawn(40)
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("ty", "position"),
     [
@@ -99,7 +101,6 @@ def by_operands(rows: Sequence[Row]) -> list[list[Row]]:
         for case in CASES
     ],
 )
-@pytest.mark.sampled(7)
 def test_operations(ty: str, position: str):
     wrong: list[str] = []
     for rows in by_operands(TABLE[ty]):

@@ -306,7 +306,7 @@ COUNTED = [case for case in CASES if case.values[3] is not None]
 """Without calls, which these passes do not inline."""
 
 
-@pytest.mark.parametrize(("text", "arguments", "answer", "copies"), COUNTED)
+@pytest.mark.cases(("text", "arguments", "answer", "copies"), COUNTED)
 def test_no_more_is_copied_than_needed(
     text: str, arguments: list[object], answer: Answer, copies: int
 ) -> None:

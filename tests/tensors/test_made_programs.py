@@ -59,6 +59,7 @@ def test_the_programs_use_every_kind_of_statement():
     assert len(kinds) == 11, kinds
 
 
+@pytest.mark.drawn(40)
 @pytest.mark.slow
 @pytest.mark.parametrize("target", ["cpu", "sim"])
 @pytest.mark.parametrize("seed", range(40))
@@ -66,11 +67,13 @@ def test_kernels_compute_the_values(seed: int, target: str):
     check(made_program(seed, 6), target)
 
 
-@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.sampled(2)
+@pytest.mark.cases("seed", range(40), parts=2)
 def test_the_interpreter_computes_the_values(seed: int):
     check(made_program(seed, 6), "interp")
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("target", ["cpu", "sim"])
 def test_a_kernel_computes_the_values(target: str):
     check(made_program(3, 5), target)

@@ -280,8 +280,9 @@ def run(text: str, arguments: list[object], target: str) -> object:
     return gcg.compile(text, target=target).f(*given)
 
 
+@pytest.mark.sampled(14)
 @pytest.mark.parametrize("target", ["cpu", "sim"])
-@pytest.mark.parametrize(("text", "arguments", "answer"), CASES)
+@pytest.mark.cases(("text", "arguments", "answer"), CASES, parts=9)
 def test_an_operation(
     text: str, arguments: list[object], answer: Answer, target: str
 ) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tiling_nests import nests, scops
@@ -34,6 +35,7 @@ PLACES: list[Callable[[int, int], Cell]] = [
 """Where a cell of B lies in the memory of A."""
 
 
+@pytest.mark.sampled(4)
 @settings(nests, max_examples=100)
 @given(scops(), st.sampled_from(PLACES))
 def test_loops_that_overlapping_arrays_order_are_not_parallel(

@@ -75,7 +75,7 @@ PROVEN = {
 }
 
 
-@pytest.mark.parametrize("name", PROVEN)
+@pytest.mark.cases("name", PROVEN)
 def test_what_is_proven(name: str) -> None:
     assert PROVEN[name].races == ()
 
@@ -97,7 +97,7 @@ SPOILT = {
 }
 
 
-@pytest.mark.parametrize("name", SPOILT)
+@pytest.mark.cases("name", SPOILT)
 def test_what_is_refused(name: str) -> None:
     stores, told = SPOILT[name]
     assert any(told in str(race) for race in stores.races), stores.races

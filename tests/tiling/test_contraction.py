@@ -54,7 +54,7 @@ def parts(found: ContractionShape) -> str:
     return "/".join(map(text, (roles.batch, roles.m, roles.n, roles.k)))
 
 
-@pytest.mark.parametrize(
+@pytest.mark.cases(
     ("scop", "expected"),
     [
         (MATMUL, "/i/j/k"),
@@ -85,7 +85,7 @@ def test_outer_repetition_and_scalars_are_set_apart():
     assert [operand.array for operand in found.scalars] == ["alpha"]
 
 
-@pytest.mark.parametrize(
+@pytest.mark.cases(
     "scop",
     [
         JACOBI,

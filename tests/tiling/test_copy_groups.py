@@ -71,7 +71,7 @@ PROVEN: set[str] = set()
 TWICE = "two copies of one group write one cell"
 
 
-@pytest.mark.parametrize(
+@pytest.mark.cases(
     ("order", "cells", "used", "pending", "found"),
     [
         (WHOLE, APART, THIS, 0, PROVEN),

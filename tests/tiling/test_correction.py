@@ -72,7 +72,7 @@ def test_few_outliers_do_not_decide() -> None:
     assert ranks(fresh, Correction.of(tunings)) > ranks(fresh, Correction()) + 0.1
 
 
-@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.cases("seed", range(5))
 def test_noise_teaches_nothing_that_harms(seed: int) -> None:
     """Where calls have nothing in common, the model stays nearly as it is."""
     truth = wrong_about({})

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tiling_nests import nests, scops
@@ -95,6 +96,7 @@ def expected(scop: Scop) -> set[Arrow]:
     }
 
 
+@pytest.mark.sampled(4)
 @settings(nests, max_examples=120)
 @given(scops())
 def test_last_writers_equal_enumeration(scop: Scop):
@@ -131,6 +133,7 @@ def doubtful_scops(draw: st.DrawFn) -> Scop:
     return replace(scop, body=with_doubtful_writes(scop.body, set(drawn)))
 
 
+@pytest.mark.sampled(4)
 @settings(nests, max_examples=120)
 @given(doubtful_scops())
 def test_writes_that_may_not_happen_hide_nothing(scop: Scop):

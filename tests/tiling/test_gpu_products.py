@@ -43,7 +43,7 @@ def test_turns_are_those_that_the_emulated_device_counts(
     assert wavefronts(lanes, width) == cost.wavefronts(np.array([lanes]), width)
 
 
-@pytest.mark.parametrize("plan", CANDIDATES)
+@pytest.mark.cases("plan", CANDIDATES)
 def test_threads_share_out_the_tile(plan: SharedTiles) -> None:
     lanes = LaneMap.of(plan)
     rows, columns = lanes.rows, lanes.columns
@@ -67,9 +67,9 @@ def test_threads_share_out_the_tile(plan: SharedTiles) -> None:
     assert set(owned) == every
 
 
-@pytest.mark.parametrize("along_depth", [False, True])
-@pytest.mark.parametrize("width", [1, 2, 4])
-@pytest.mark.parametrize("plan", CANDIDATES)
+@pytest.mark.cases("along_depth", [False, True])
+@pytest.mark.cases("width", [1, 2, 4])
+@pytest.mark.cases("plan", CANDIDATES)
 def test_chunks_share_out_the_tile(
     plan: SharedTiles, width: int, along_depth: bool
 ) -> None:
@@ -85,8 +85,8 @@ def test_chunks_share_out_the_tile(
     assert copy.lead >= size
 
 
-@pytest.mark.parametrize("element", [4, 8])
-@pytest.mark.parametrize("plan", CANDIDATES)
+@pytest.mark.cases("element", [4, 8])
+@pytest.mark.cases("plan", CANDIDATES)
 def test_every_candidate_fits_a_block(plan: SharedTiles, element: int) -> None:
     found = fitted(plan, Product(4096, 4096, 4096, element=element))
     if found is not None:
@@ -95,7 +95,7 @@ def test_every_candidate_fits_a_block(plan: SharedTiles, element: int) -> None:
         assert found.resident >= 1
 
 
-@pytest.mark.parametrize(
+@pytest.mark.cases(
     "product",
     [
         Product(1024, 1024, 1024),

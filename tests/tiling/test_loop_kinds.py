@@ -30,7 +30,7 @@ def kinds(scop: Scop) -> str:
     return " ".join(f"{v.loop.name}:{v.kind.value[0]}" for v in verdicts)
 
 
-@pytest.mark.parametrize(
+@pytest.mark.cases(
     ("scop", "expected"),
     [
         (MATMUL, "i:p j:p k:r"),
@@ -133,6 +133,7 @@ def test_no_operations_left_mean_dependent():
     assert found[0, 1, 1] == found[0, 0, 1] == "false"
 
 
+@pytest.mark.sampled(11)
 @nests
 @given(scops(parameters=("N",)))
 def test_symbolic_verdicts_cover_every_size(scop: Scop):
@@ -142,7 +143,7 @@ def test_symbolic_verdicts_cover_every_size(scop: Scop):
         assert parallel.isdisjoint(carrying_loops(scop, N=size))
 
 
-@pytest.mark.parametrize("scop", [MATMUL, CONVOLUTION, JACOBI, SEIDEL])
+@pytest.mark.cases("scop", [MATMUL, CONVOLUTION, JACOBI, SEIDEL])
 def test_each_question_takes_few_operations_of_isl(scop: Scop):
     built = model(scop, Limits(operations=20_000))
     assert not any(d.assumed for d in dependences(built))
@@ -150,6 +151,7 @@ def test_each_question_takes_few_operations_of_isl(scop: Scop):
     assert kinds == [verdict.kind for verdict in loop_verdicts(model(scop))]
 
 
+@pytest.mark.sampled(5)
 @given(scops(), st.randoms())
 def test_dependences_of_chosen_carriers_are_a_part_of_all(scop: Scop, random: Random):
     built = model(scop)

@@ -168,7 +168,7 @@ def test_rings_of_all_sizes_are_proven(stages: int) -> None:
 
 
 @pytest.mark.sampled(2)
-@pytest.mark.parametrize("stages", [1, 2, 3, 4, 5, 6, 7])
+@pytest.mark.cases("stages", [1, 2, 3, 4, 5, 6, 7])
 def test_a_ring_that_turns_on_over_tiles_is_proven(stages: int) -> None:
     """No number of stages but 1 and 3 divides the steps of a tile."""
     assert Ring(stages, tiles=4).races == ()
@@ -205,7 +205,7 @@ SPOILT: list[tuple[str, dict[str, Any], str]] = [
 
 
 @pytest.mark.sampled(5)
-@pytest.mark.parametrize(
+@pytest.mark.cases(
     ("change", "told"), [row[1:] for row in SPOILT], ids=[row[0] for row in SPOILT]
 )
 def test_a_ring_that_is_spoilt(change: dict[str, Any], told: str) -> None:

@@ -9,6 +9,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from tiling_nests import nests
 from tiling_oracle import evaluate, holds
@@ -122,6 +123,7 @@ def first_values() -> Memory:
     }
 
 
+@pytest.mark.slow
 def test_results_are_those_of_the_text():
     seen: Counter[bool] = Counter()
 

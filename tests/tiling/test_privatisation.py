@@ -158,6 +158,7 @@ def helped(scop: Scop, loop: Loop) -> bool:
     )
 
 
+@pytest.mark.sampled(9)
 @settings(nests, max_examples=150)
 @given(programs())
 def test_parallel_after_privatisation_equals_runs_in_any_order(scop: Scop):
@@ -193,7 +194,7 @@ def descriptions(scop: Scop) -> dict[str, str]:
     return {name: v.description for name, v in verdicts(scop).items()}
 
 
-@pytest.mark.parametrize(
+@pytest.mark.cases(
     ("scop", "expected"),
     [
         (

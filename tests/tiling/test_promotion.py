@@ -207,8 +207,8 @@ def _split(nodes: tuple[Node, ...]) -> tuple[Node, ...]:
     return tuple(map(split, nodes))
 
 
-@pytest.mark.parametrize("n", [1, 4, 7, 12])
-@pytest.mark.parametrize(
+@pytest.mark.cases("n", [1, 4, 7, 12])
+@pytest.mark.cases(
     ("statement", "extents", "copied"),
     [
         ("B[j,i] = A[i,j]", {"A": (3, 4), "B": (4, 3)}, {"A": "in", "B": "out"}),

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import pytest
 from hypothesis import given
 from tiling_nests import nests, scops
 from tiling_oracle import carrying_loops, expected_rows
@@ -11,6 +12,7 @@ from gpucodegen.tiling.proof.depcheck import rows
 from gpucodegen.tiling.proof.loops import LoopKind, loop_verdicts
 
 
+@pytest.mark.sampled(11)
 @nests
 @given(scops())
 def test_rows_equal_enumeration(scop: Scop):
@@ -22,6 +24,7 @@ def test_rows_equal_enumeration(scop: Scop):
     assert found == expected_rows(scop)
 
 
+@pytest.mark.sampled(11)
 @nests
 @given(scops())
 def test_loop_kinds_equal_enumeration(scop: Scop):

@@ -41,10 +41,10 @@ def tiled(
     return found, wavefront(found, band, sizes, chains)
 
 
-@pytest.mark.parametrize(
+@pytest.mark.cases(
     ("sizes", "chains"), [((2, 3), 0), ((2, 3, 4), 2), ((1, 1), 3), ((1, 2), 1)]
 )
-@pytest.mark.parametrize("name", STENCILS)
+@pytest.mark.cases("name", STENCILS)
 @pytest.mark.sampled(5)
 def test_wavefronts_run_every_instance_in_order(
     name: str, sizes: tuple[int, ...], chains: int
@@ -63,6 +63,7 @@ def test_skewed_loops_run_every_instance_in_order(name: str):
     check(STENCILS[name], skewed(found), found, *SIZES)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", sorted(STENCILS.keys() - {"heat-3d"}))
 def test_the_scheduler_of_isl_keeps_order(name: str):
     found = nest_of(STENCILS[name])
@@ -79,7 +80,7 @@ BANDS = {
 }
 
 
-@pytest.mark.parametrize("name", STENCILS)
+@pytest.mark.cases("name", STENCILS)
 def test_the_smallest_skews_are_found(name: str):
     band = find_band(nest_of(STENCILS[name]))
     assert isinstance(band, SkewedBand)
@@ -178,10 +179,10 @@ PLANS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("plan", PLANS)
 @settings(nests, max_examples=60)
 @given(scop=scops())
-@pytest.mark.sampled(3)
 def test_random_nests_keep_their_order(plan: str, scop: Scop):
     found = nest_of(scop)
     if not found.units:
@@ -192,10 +193,10 @@ def test_random_nests_keep_their_order(plan: str, scop: Scop):
         assert_equivalent(scop, schedule, nodes)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("plan", PLANS)
 @settings(nests, max_examples=40)
 @given(scop=sweeps())
-@pytest.mark.sampled(4)
 def test_random_time_loops_keep_their_order(plan: str, scop: Scop):
     found = nest_of(scop)
     schedule = PLANS[plan](found)

@@ -212,6 +212,7 @@ def _claim_all(path: Path, results: multiprocessing.Queue[int]) -> None:
     results.put(mine)
 
 
+@pytest.mark.slow
 def test_processes_share_the_points_without_overlap(tmp_path: Path):
     context = multiprocessing.get_context("spawn")
     results: multiprocessing.Queue[int] = context.Queue()

@@ -6,6 +6,7 @@ from collections import defaultdict
 from dataclasses import replace
 
 import islpy
+import pytest
 from hypothesis import given, settings
 from tiling_nests import RANKS, nests, scops
 from tiling_oracle import carrying_loops, execute
@@ -53,6 +54,7 @@ def touched(scop: Scop, **parameters: int) -> Cells:
     return {key: cells for key, cells in found.items() if cells}
 
 
+@pytest.mark.sampled(5)
 @programs
 @given(scops(parameters=("N",)))
 def test_cells_equal_enumeration(scop: Scop):
@@ -63,6 +65,7 @@ def test_cells_equal_enumeration(scop: Scop):
     assert touched(whole, N=4) == expected
 
 
+@pytest.mark.sampled(5)
 @programs
 @given(scops())
 def test_a_loop_around_a_call_is_judged_as_with_the_body_in_place(scop: Scop):

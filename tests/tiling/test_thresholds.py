@@ -50,7 +50,7 @@ def test_thresholds_are_few():
     assert 0 < len(FOUND) <= MOST
 
 
-@pytest.mark.parametrize(("name", "after"), FOUND, ids=[name for name, _ in FOUND])
+@pytest.mark.cases(("name", "after"), FOUND, ids=[name for name, _ in FOUND])
 def test_each_says_what_it_is(name: str, after: ast.stmt):
     assert isinstance(after, ast.Expr), name
     assert isinstance(after.value, ast.Constant), name

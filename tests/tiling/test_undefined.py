@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import pytest
 from hypothesis import given, settings
 from tiling_nests import nests, scops
 from tiling_oracle import execute, last_writers
@@ -27,6 +28,7 @@ def fresh(scop: Scop) -> Scop:
     return replace(scop, arrays=tuple(replace(a, fresh=True) for a in scop.arrays))
 
 
+@pytest.mark.sampled(5)
 @settings(nests, max_examples=120)
 @given(scops())
 def test_equal_to_enumeration(scop: Scop):

@@ -41,7 +41,7 @@ A dash says that no test is needed. **open** says that one is missing, for a rea
 stated at the end.
 
 The tests of row R119 run with
-`pytest tests/frontend/test_conformance.py -k R119-`. This page is written by
+`pytest tests/frontend/test_conformance.py --case R119-`. This page is written by
 `python -m conformance` in `tests/frontend`.
 """
 
