@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from difflib import unified_diff
 from typing import TYPE_CHECKING, Any
@@ -25,6 +26,7 @@ from gpucodegen.ir.types import I8, ComplexType, FloatType, Type, element_type
 
 if TYPE_CHECKING:
     from gpucodegen.calls.function import Function
+    from gpucodegen.compiling.lowering import Stages
     from gpucodegen.dialects.builtin import Module
 
 PLACES = 256
@@ -142,17 +144,25 @@ def check_passes(
 
     Returns the passes after which it computes what is expected, and those after which
     it cannot run the module, with the reason.
-    Raises PassChangesResults, PassBreaksProgram.
+    Raises PassChangesResults, PassBreaksProgram; where a pass refuses the program, and
+    no pass before it is to blame, what that raises.
     """
-    executable, in_rows = function.compiled_for(tuple(_copied(arguments)))
-    (_, last), *stages = executable.modules
+    in_rows: Sequence[int] = ()
+    failure: errors.Error | None = None
+    target = function.key_for(tuple(arguments))[0]
+    try:
+        executable, in_rows = function.compiled_for(tuple(_copied(arguments)))
+        (_, last), *stages = executable.modules
+    except errors.Error as problem:
+        failure = problem
+        (_, last), *stages = _until_failure(function, arguments)
     ran: list[str] = []
     skipped: list[tuple[str, str]] = []
     for name, module in stages:
         if module.operation is last.operation:
             continue
         details: dict[str, Any] = {"stage": name, "function": function.name}
-        details["target"] = executable.target
+        details["target"] = target
         try:
             values = _interpreted(function, module, arguments, in_rows)
             expected.compared(values, places)
@@ -167,7 +177,30 @@ def check_passes(
             raise _blame(errors.PassBreaksProgram, last, module, details) from stopped
         ran.append(name)
         last = module
+    if failure is not None:
+        raise failure
     return tuple(ran), tuple(skipped)
+
+
+def _until_failure(function: Function, arguments: Sequence[Any]) -> Stages:
+    """The modules up to the pass that refuses the program."""
+    from gpucodegen.compiling.lowering import map_module
+    from gpucodegen.compiling.targets.registry import find
+    from gpucodegen.passes.framework.reachable import reachable
+    from gpucodegen.runtime.host.parameters import alignments, specialized
+
+    target, known = function.key_for(tuple(arguments))
+    types = specialized(function.view.type.inputs, known)
+    stages: Stages = []
+    with suppress(errors.Error):
+        map_module(
+            reachable(function.source.module, function.name),
+            function.name,
+            (target, types, alignments(known)),
+            find(target).settled(function.options),
+            stages,
+        )
+    return stages
 
 
 def _interpreted(

@@ -72,12 +72,14 @@ def run(options: argparse.Namespace) -> int:
     with printed_warnings():
         for module in modules(options, failures):
             program = compile_module(module, target=options.target)
+            rows: list[dict[str, Any]] = []
             for name in [options.entry] if options.entry else program.names:
                 with failures.reported():
                     found = _checked(program, name, options)
-                    records.append(_record(found))
+                    rows.append(_record(found))
                     if not options.json:
                         print(found)
+            records.append({"target": options.target, "functions": rows})
     if options.json:
         write_records(records, options)
     return failures.status
@@ -139,7 +141,6 @@ def _random(
 def _record(found: Checked) -> dict[str, Any]:
     return {
         "function": found.function,
-        "target": found.target,
         "numbers": found.numbers,
         "places": found.places,
         "passes": [*found.passes],

@@ -61,6 +61,7 @@ def commands(folder: Path, files: list[str]) -> dict[str, list[str]]:
         "run": ["run", MATMUL, *files, "--target", "interp"],
         "explain": ["explain", MATMUL, "--target", "cpu"],
         "report": ["report", MATMUL, "--sizes", "32"],
+        "check": ["check", MATMUL, "--sizes", "3"],
         "emit": ["emit", MATMUL],
         "export": ["export", MATMUL, "-o", str(folder / "made"), "--sizes", "4"],
         "tune": ["tune", MATMUL, "--sizes", "16", "--trials", "1"],

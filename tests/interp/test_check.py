@@ -2,13 +2,23 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
+
 import numpy as np
 import pytest
 
 import gpucodegen as gcg
 from examples.catalogue import PROGRAMS
 from gpucodegen import errors
+from gpucodegen.cli import main
 from gpucodegen.compiling.targets import Target, find, register, unregister
+from gpucodegen.dialects.builtin import Module
+from gpucodegen.ir.affine.expressions import Const
+from gpucodegen.ir.affine.maps import AffineMap
+from gpucodegen.ir.attributes import AffineMapAttr
+from gpucodegen.ir.operation import Operation, rewrite_bottom_up
+from tests.made.mutations import MUTATIONS
 
 SCALE = """
 func.func @scale(%a: memref<3x4xf32>, %x: f32) -> (f32, tensor<2xi8>) {
@@ -22,6 +32,23 @@ func.func @scale(%a: memref<3x4xf32>, %x: f32) -> (f32, tensor<2xi8>) {
 }"""
 
 
+EPILOGUE = """
+func.func @f(%A: memref<8x16xf32>, %B: memref<16x32xf32>, %D: memref<8x32xf32>) {
+  %z = arith.constant 7.0 : f32
+  %o = arith.constant 0.0 : f32
+  %C = memref.alloc() : memref<8x32xf32>
+  linalg.fill ins(%o : f32) outs(%C : memref<8x32xf32>)
+  linalg.matmul ins(%A, %B : memref<8x16xf32>, memref<16x32xf32>)
+                outs(%C : memref<8x32xf32>)
+  affine.for %i = 0 to 8 { affine.for %j = 0 to 32 {
+    affine.store %z, %D[%i, %j] : memref<8x32xf32>
+    %x = affine.load %C[%i, %j] : memref<8x32xf32>
+    %y = arith.negf %x : f32
+    affine.store %y, %D[%i, %j] : memref<8x32xf32>
+  } }
+  memref.dealloc %C : memref<8x32xf32>
+  return
+}"""
 FIXED = {"dma_matmul", "dma_matmul_f16", "multiply_2019"}
 """Programs of constant shapes, or in whole tiles."""
 
@@ -52,8 +79,6 @@ def wrong():
     from dataclasses import dataclass
     from typing import ClassVar
 
-    from gpucodegen.dialects.builtin import Module
-    from gpucodegen.ir.operation import Operation, rewrite_bottom_up
     from gpucodegen.passes.framework.base import ModulePass
 
     @dataclass(frozen=True, slots=True)
@@ -92,6 +117,58 @@ def test_the_first_difference_is_named(wrong: str):
     text = str(caught.value)
     assert "scale on target 'wrong': a differs at [0, 0]: 2.0" in text
     assert "the interpreter has 0.0" in text
+
+
+def test_the_pass_that_changes_a_result_is_named(wrong: str):
+    a = np.full((3, 4), 3, "f4")
+    with pytest.raises(errors.PassChangesResults) as caught:
+        gcg.check(SCALE, a, 2.0, target=wrong, each_pass=True)
+    text, error = str(caught.value), caught.value
+    assert "pass sums changes the results of scale on target 'wrong'" in text
+    assert "a differs at [0, 0]: 5.0, the program as written has 6.0" in text
+    assert re.search(r"\n-\s+%w = arith.mulf", text)
+    assert re.search(r"\n\+\s+%w = arith.addf", text)
+    assert "arith.mulf" in error.before
+    assert "arith.mulf" not in error.after
+
+
+def test_the_pass_behind_which_the_interpreter_stops_is_named(
+    monkeypatch: pytest.MonkeyPatch,
+):
+    from gpucodegen.passes.prepare.affine import canonicalize
+
+    def longer(_: object, module: Module) -> Module:
+        def rewrite(op: Operation) -> list[Operation] | None:
+            upper = op.attributes.get("upperBoundMap")
+            if upper is None or "() -> (3)" not in str(upper):
+                return None
+            longer = AffineMapAttr(AffineMap(0, 0, (Const(7),)))
+            return [op.with_attribute("upperBoundMap", longer)]
+
+        return Module(rewrite_bottom_up(module.operation, rewrite)[0])
+
+    monkeypatch.setenv("GPUCODEGEN_CACHE_SIZE", "0")
+    monkeypatch.setattr(canonicalize.Canonicalize, "apply", longer)
+    with pytest.raises(errors.PassBreaksProgram, match="pass canonicalize breaks"):
+        gcg.check(SCALE, np.ones((3, 4), "f4"), 2.0, each_pass=True)
+
+
+def test_the_command_checks_every_function(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+):
+    path = tmp_path / "two.mlir"
+    path.write_text(SCALE + SCALE.replace("@scale", "@other"))
+    for seed in ("0", "1"):
+        assert main(["check", str(path), "--seed", seed]) == 0
+    told = capsys.readouterr().out
+    assert told.count("15 numbers agree") == 4
+    assert "after each of" in told
+    mutation = MUTATIONS["sums under the place they grow in"]
+    path.write_text(EPILOGUE)
+    assert main(["check", str(path), "--entry", "f"]) == 0
+    with mutation.applied():
+        assert main(["check", str(path), "--entry", "f"]) == 1
+    assert "pass map-cpu changes the results of f" in capsys.readouterr().err
 
 
 def test_the_bound_is_in_places_of_the_largest_number():
