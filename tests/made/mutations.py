@@ -1,8 +1,7 @@
 """Bugs of the past, and legality checks switched off, to be put back one at a time.
 
-Each says what it replaces, the pass that is then to blame, and the areas of random
-programs that show it.  ``python -m tests.made.mutations [NAME ...]`` searches for the
-first program of each.
+Each says what it replaces, and the area of random programs that shows it.
+``python -m tests.made.mutations [NAME ...]`` searches for the first program of each.
 """
 
 from __future__ import annotations
@@ -16,23 +15,26 @@ from importlib import import_module
 from typing import Any
 from unittest.mock import patch
 
+import numpy as np
+
+from gpucodegen.python.values import elementwise
+
 MOST = 500
 """Programs of an area among which one must show the bug."""
 
 
 @dataclass(frozen=True)
 class Mutation:
-    """``changes``: a path below ``gpucodegen.passes`` and what stands there instead.
+    """``changes``: a path below ``gpucodegen`` and what stands there instead.
 
-    ``engine`` runs the programs; ``pass_`` is named by it, "" where it names none.
-    ``seed``: a program known to show it.
+    ``engine`` runs the programs of the area; "" is the interpreter alone.  The search
+    begins at ``first``, where an earlier one found the bug soon after.
     """
 
     changes: dict[str, Any]
     area: str
     engine: str
-    pass_: str = ""
-    seed: int = 0
+    first: int = 0
 
     @contextmanager
     def applied(self) -> Iterator[None]:
@@ -47,7 +49,7 @@ class Mutation:
 
 
 def _found(path: str) -> Any:
-    """A module below ``gpucodegen.passes``, or a class in one."""
+    """A module below ``gpucodegen``, or a class in one."""
     try:
         return import_module(f"gpucodegen.{path}")
     except ModuleNotFoundError:
@@ -71,80 +73,106 @@ def _hosted_with_its_epilogue(contraction: Any, host: Any) -> Any:
     )
 
 
-def _kept(value: Any, *_: Any) -> Any:
-    return value
+def _truncated(b: Any, value: Any, target: Any, after: str) -> Any:
+    """A float that does not fit its integer type saturates."""
+    from gpucodegen.ir.types import I64, INDEX
+    from gpucodegen.python.values import scalars
+
+    name = "arith.fptoui" if after == "u" else "arith.fptosi"
+    (whole,) = b.add(name, (value,), [I64 if target == INDEX else target])
+    return scalars._as_integer(b, whole, target, after)
 
 
+def _as_python_bool(ufunc: Any, kinds: Any) -> Any:
+    """A comparison is Python's bool."""
+    operands, result = RESOLVED(ufunc, kinds)
+    return operands, (bool if result == np.dtype(bool) else result)
+
+
+def _quotient_of_remainder(b: Any, values: Any) -> Any:
+    """A floor division that forgets divisors of zero and infinity."""
+    (quotient,) = b.add("arith.divf", values, [values[0].type])
+    return b.add("math.floor", (quotient,), [quotient.type])[0]
+
+
+ROWS = elementwise.ROWS
+RESOLVED = elementwise.resolved
 FUSION = "passes.contraction.fusion.epilogue_fusion"
 MUTATIONS = {
     "sums under the place they grow in": Mutation(
         {f"{FUSION}._hosted": _hosted_with_its_epilogue},
-        *("destinations", "cpu passes", "map-cpu"),
+        *("destinations", "cpu passes", 150),
     ),
     "sums under the place they grow in, on a GPU": Mutation(
         {f"{FUSION}._hosted": _hosted_with_its_epilogue},
-        *("destinations", "sim passes", "map-gpu"),
-    ),
-    "an epilogue whose dependences leave their cell": Mutation(
-        {f"{FUSION}.leaving": lambda *_: None},
-        *("chains", "cpu passes", "map-cpu"),
+        *("destinations", "sim passes", 150),
     ),
     "tensors in place whatever reads them later": Mutation(
         {
-            "passes.prepare.tensors.analysis.conflicts.Conflicts.of_write": lambda *_: (
-                None
+            "passes.prepare.tensors.analysis.conflicts.Conflicts.of_write": (
+                lambda *_: None
             )
         },
-        *("destinations", "cpu passes", "bufferize"),
-    ),
-    "loops fused against a dependence": Mutation(
-        {"passes.loops.order.fusion.check_fusion": lambda *_, **__: None},
-        *("raised", "cpu passes", "improve-locality"),
+        *("destinations", "cpu passes"),
     ),
     "loops interchanged against a dependence": Mutation(
         {"passes.loops.order.interchange.check_interchange": lambda *_, **__: None},
-        *("raised", "cpu passes", "improve-locality"),
+        *("raised", "cpu passes"),
     ),
-    "a carried cell that an iteration reads first": Mutation(
-        {"passes.prepare.affine.mem2reg._reads_first": lambda *_: False},
-        *("raised", "cpu passes", "mem2reg"),
+    "an order of two products of a chain": Mutation(
+        {"passes.loops.order.fusion.check_fusion": lambda *_, **__: None},
+        *("raised", "cpu passes"),
     ),
-    "differences of indices raised as sums": Mutation(
-        {"passes.prepare.affine.raise_to_affine._INDICES": None},
-        *("control", "cpu passes", "raise-to-affine"),
+    "a transfer for each thread of a block": Mutation(
+        {"interp.memory.transfers._is_first": lambda *_: True},
+        *("staged", "sim passes"),
     ),
-    "i1 folded as a wide integer": Mutation(
+    "a shared buffer for each thread of a block": Mutation(
+        {"interp.memory.memref.is_shared": lambda _: False},
+        *("tensors", "sim passes"),
+    ),
+    "comparisons are Python's bools": Mutation(
+        {"python.values.elementwise.resolved": _as_python_bool}, "jit", "", 30
+    ),
+    "floor division as the floor of a quotient": Mutation(
         {
-            "passes.prepare.affine.canonicalize._wrapped": _kept,
-            "passes.prepare.affine.canonicalize._signed": _kept,
+            "python.values.elementwise.ROWS": ROWS
+            | {np.floor_divide: ROWS[np.floor_divide] | {"f": _quotient_of_remainder}}
         },
-        *("dtypes", "cpu passes", "canonicalize"),
+        *("jit", ""),
     ),
-    "stores merged that other places read": Mutation(
-        {"passes.loops.cells.contract_arrays._paths": None},
-        *("chains", "cpu passes", "contract-arrays"),
+    "floats that saturate as integers": Mutation(
+        {"python.values.scalars._truncated": _truncated}, "jit", "", 110
+    ),
+    "integers that a type does not hold": Mutation(
+        {"python.values.scalars.fits": lambda *_: True}, "jit", "", 100
     ),
 }
+"""At least ten, each of which one of `MOST` programs of its area shows."""
+
+
+def shown(mutation: Mutation) -> tuple[int, str]:
+    """The first program that shows a bug, and the difference; -1 if none does."""
+    from tests.made.rounds import failures
+
+    engines = (mutation.engine,) if mutation.engine else ()
+    with mutation.applied():
+        for seed in range(mutation.first, MOST):
+            try:
+                found = failures(mutation.area, seed, engines)
+            except Exception as problem:  # noqa: BLE001 - the bug may break anything
+                found = [f"{type(problem).__name__}: {problem}"]
+            if found:
+                return seed, found[0]
+    return -1, ""
 
 
 def main(*names: str) -> None:
     """Print the first program that shows each bug."""
-    from tests.made.rounds import failures
-
     for name in names or MUTATIONS:
-        mutation = MUTATIONS[name]
-        with mutation.applied():
-            for seed in range(mutation.seed, MOST):
-                try:
-                    found = failures(mutation.area, seed, (mutation.engine,))
-                except Exception as problem:  # noqa: BLE001
-                    found = [f"{type(problem).__name__}: {problem}"]
-                if found:
-                    sys.stdout.write(f"{name}: {seed} {found[0][:160]}\n")
-                    sys.stdout.flush()
-                    break
-            else:
-                sys.stdout.write(f"{name}: NOT FOUND\n")
+        seed, text = shown(MUTATIONS[name])
+        sys.stdout.write(f"{name}: {seed} {text[:160]!r}\n")
+        sys.stdout.flush()
 
 
 if __name__ == "__main__":
