@@ -63,6 +63,7 @@ from gpucodegen.passes.prepare.memory.normalize_memrefs import NormalizeMemrefs
 from gpucodegen.passes.prepare.memory.normalize_transfers import NormalizeTransfers
 from gpucodegen.passes.prepare.memory.place_allocations import PlaceAllocations
 from gpucodegen.passes.prepare.memory.rebase_views import RebaseViews
+from gpucodegen.passes.prepare.memory.reshapes_to_casts import ReshapesToCasts
 from gpucodegen.passes.prepare.memory.slices_to_views import SlicesToViews
 from gpucodegen.passes.prepare.stablehlo.convert import StablehloToLinalg
 from gpucodegen.passes.prepare.tensors.bufferize import Bufferize
@@ -130,6 +131,7 @@ def _loops(r: Request) -> Sequence[ModulePass]:
     checked = [CheckShapes(r.guards_kernels)] if r.guard else []
     return [
         LibraryCalls(r.handled),
+        ReshapesToCasts(),
         *checked,
         LinalgToAffine(),
         NormalizeTransfers(),

@@ -38,6 +38,10 @@ class CheckBounds(ModulePass):
 
         def checked(op: Operation) -> list[Operation]:
             given = placed(op)
+            if self.guard and self.kernels:
+                from gpucodegen.passes.checks.guards.views import with_metadata
+
+                op = given = with_metadata(given)
             lifted = lift_function(given, surroundings.without_aliases())
             built = model(lifted.scop)
             found = unguarded = suspects(built)
