@@ -19,6 +19,7 @@ from gpucodegen.emit.tables.transfers.copy_plan import PlannedTransfer
 from gpucodegen.ir.locations import file_location
 from gpucodegen.options import Options
 from gpucodegen.program import Program
+from gpucodegen.ptx.memory import BASE
 from gpucodegen.report import NOTHING
 from gpucodegen.report.calls import Call
 from gpucodegen.report.gpu import tables, text
@@ -31,6 +32,7 @@ from gpucodegen.report.sizes import Sizes, make_sizes
 from gpucodegen.runtime.cuda.compilation import capability as capability_of
 from gpucodegen.runtime.cuda.compilation import has_assembler
 from gpucodegen.runtime.cuda.tools import tool
+from gpucodegen.runtime.devices.emulated_array import EmulatedArray
 from gpucodegen.tiling.machine.gpu.devices import (
     DEVICES,
     MULTIPROCESSORS,
@@ -223,7 +225,7 @@ class _Reporting:
         else:
             given = self.call.arguments
             arguments = copied(self.module, function, given, emulated)
-        around = self._around(emulated, arguments)
+        around = self._around(arguments)
         stopped = self._is_stopped(function, arguments)
         if not emulated.launched:
             raise errors.NoKernel(
@@ -259,13 +261,11 @@ class _Reporting:
             ) from problem
         return False
 
-    def _around(self, emulated: MeasuringDevice, arguments: MadeUp) -> Around:
-        ends = sorted(emulated.memory.allocations())
+    def _around(self, arguments: MadeUp) -> Around:
         named: dict[int, str] = {}
         for name, value in zip(arguments.names, arguments.values, strict=True):
-            if hasattr(value, "shape"):
-                starts = [start for start, _ in ends if start <= value.data.ptr]
-                named.setdefault(starts[-1], name)
+            if isinstance(value, EmulatedArray):
+                named.setdefault(value.allocation.address - BASE, name)
         return Around(self.device, {}, named, tuple(self.source.split("\n")))
 
     def _sized(self, around: Around, emulated: MeasuringDevice) -> Around:

@@ -40,7 +40,16 @@ from gpucodegen.tiling.proof.bounds.guards import Pieces, leaving
 from gpucodegen.tiling.schedule.schedule_ast import Guard, names
 
 _BUFFERS = (MemRefType, UnrankedMemRefType)
-_NUMBERS = frozenset({"memref.dim", "affine.apply", "affine.min", "affine.max"})
+_NUMBERS = frozenset(
+    {
+        "affine.apply",
+        "affine.max",
+        "affine.min",
+        "memref.dim",
+        "memref.extract_strided_metadata",
+        "memref.rank",
+    }
+)
 """What computes numbers from numbers and extents, besides arithmetic."""
 Found = Sequence[Suspect]
 Access = tuple[Operation, Value, int]
