@@ -211,12 +211,14 @@ def test_views_of_arrays_whose_strides_only_a_call_knows():
     row = np.arange(24, dtype=np.float32)
     grid = row.reshape(4, 6)
     joining = [row[3:21:3].reshape(2, 3), grid[:1, :6], row[1:19:3].reshape(6, 1)]
+    a = np.zeros(6, np.float32)
     for target in ALL:
         for specialize in (True, False):
             options = {"target": target, "specialize": specialize}
             for name, view in VIEWS.items():
                 f = gcg.compile(head + view + COPY, **options).f
-                a, b = np.zeros(6, np.float32), row[1:13:2]
+                b = row[1:13:2]
+                a[:] = 0
                 f(a, b)
                 assert (a == b).all(), (target, name)
                 if name != "metadata":  # too few elements

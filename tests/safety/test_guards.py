@@ -410,9 +410,9 @@ func.func @f(%a: memref<?x?xf32>, %b: memref<?x?xf32>, %c: memref<?x?xf32>) {
     with warnings.catch_warnings():
         warnings.simplefilter("error", errors.PossiblyOutOfBounds)
         for specialize in (True, False):
-            options = {"target": "sim", "specialize": specialize}
             for source in (LINE, text):
-                program, a = gcg.compile(source, **options), numbers(8)
+                program = gcg.compile(source, target="sim", specialize=specialize)
+                a = numbers(8)
                 with pytest.raises(errors.AccessOutOfBounds, match="= 9"):
                     program.f(a, 9, 1.0)
                 assert a.tolist() == numbers(8).tolist()

@@ -174,12 +174,14 @@ def _needed(model: Model, reference: Reference, outside: Map) -> str | None:
     inside = model.solver.ask(
         lambda: executed.subtract(_given([outside])).gist(executed), None
     )
-    if inside is None or not mentioned_parameters(inside) <= _extents(model):
+    if inside is None or not mentioned_parameters(inside) <= extents_of_arguments(
+        model
+    ):
         return None
     return condition(inside)
 
 
-def _extents(model: Model) -> set[str]:
+def extents_of_arguments(model: Model) -> set[str]:
     """The parameters that are extents of arrays of the caller."""
     given = [array for array in model.scop.arrays if not array.fresh]
     return {
