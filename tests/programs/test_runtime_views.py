@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -214,7 +216,7 @@ def test_views_of_arrays_whose_strides_only_a_call_knows():
     a = np.zeros(6, np.float32)
     for target in ALL:
         for specialize in (True, False):
-            options = {"target": target, "specialize": specialize}
+            options: dict[str, Any] = {"target": target, "specialize": specialize}
             for name, view in VIEWS.items():
                 f = gcg.compile(head + view + COPY, **options).f
                 b = row[1:13:2]
