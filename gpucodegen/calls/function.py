@@ -299,21 +299,28 @@ class Function:
         """
         return self.specializations.variants(target)
 
+    def converted(self, arguments: tuple[Any, ...]) -> list[Any]:
+        """Arguments of a call, of any library, as buffers and numbers."""
+        others = taken(arguments, self.signature)
+        memory = arguments if others is None else others.memory
+        return self.signature.convert(memory)
+
     def compiled_for(
         self, arguments: tuple[Any, ...]
     ) -> tuple[Executable, Sequence[int]]:
         """What a call with arguments runs, and which of these it copies for that."""
-        values, target = self.signature.convert(arguments), self._target(arguments)
+        values, target = self.converted(arguments), self._target(arguments)
         arch = registry.find(target).settled_arch(self.options, values)
         return self.specializations.for_strides(target, values, arch)
 
-    def key_for(self, arguments: tuple[Any, ...]) -> Specialization:
-        """Target and argument types that a first call with arguments compiles for."""
-        others = taken(arguments, self.signature)
-        arguments = arguments if others is None else others.memory
-        signature, target = self.signature, self._target(arguments)
+    def key_for(self, arguments: tuple[Any, ...], target: str = "") -> Specialization:
+        """Target and argument types that a first call with arguments compiles for.
+
+        ``target``: in the place of the call's own.
+        """
+        target = target or self._target(arguments)
         widest = registry.find(target).widest
-        known = signature.known(signature.convert(arguments), widest)
+        known = self.signature.known(self.converted(arguments), widest)
         return self.specializations.key(target, known)
 
     def _target(self, arguments: tuple[Any, ...]) -> str:

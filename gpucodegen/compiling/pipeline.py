@@ -63,6 +63,7 @@ from gpucodegen.passes.prepare.memory.normalize_memrefs import NormalizeMemrefs
 from gpucodegen.passes.prepare.memory.normalize_transfers import NormalizeTransfers
 from gpucodegen.passes.prepare.memory.place_allocations import PlaceAllocations
 from gpucodegen.passes.prepare.memory.rebase_views import RebaseViews
+from gpucodegen.passes.prepare.memory.reshapes_to_casts import ReshapesToCasts
 from gpucodegen.passes.prepare.memory.slices_to_views import SlicesToViews
 from gpucodegen.passes.prepare.stablehlo.convert import StablehloToLinalg
 from gpucodegen.passes.prepare.tensors.bufferize import Bufferize
@@ -80,9 +81,10 @@ class Request:
     ``types`` are those of the arguments, where they are known.  ``handled`` operations
     and library calls are run by functions of the caller.  ``runs_launches``: launches
     stay what they are.  ``guard``: accesses that are not proven to stay inside are
-    checked.  ``alignments``: bytes that divide the addresses of the arguments, 0 where
-    that is not known.  A request that no call makes assumes whole arrays as devices
-    allocate them, at multiples of 256.
+    checked where arguments decide, and with ``guards_kernels`` where data do.
+    ``alignments``: bytes that divide the addresses of the arguments, 0 where that is
+    not known.  A request that no call makes assumes whole arrays as devices allocate
+    them, at multiples of 256.
     """
 
     function: str
@@ -90,6 +92,7 @@ class Request:
     handled: tuple[str, ...] = ()
     runs_launches: bool = True
     guard: bool = False
+    guards_kernels: bool = False
     alignments: tuple[int, ...] = ()
 
 
@@ -125,9 +128,10 @@ def _tensors(r: Request) -> Sequence[ModulePass]:
 
 
 def _loops(r: Request) -> Sequence[ModulePass]:
-    checked = [CheckShapes()] if r.guard else []
+    checked = [CheckShapes(r.guards_kernels)] if r.guard else []
     return [
         LibraryCalls(r.handled),
+        ReshapesToCasts(),
         *checked,
         LinalgToAffine(),
         NormalizeTransfers(),
@@ -146,7 +150,7 @@ def _affine(r: Request) -> Sequence[ModulePass]:
 def _accesses(r: Request) -> Sequence[ModulePass]:
     addresses = AssumeAlignments(r.function, r.alignments)
     stated = [addresses] if r.runs_launches else []
-    return [CheckReads(), CheckBounds(r.function, r.types, r.guard), *stated]
+    return [CheckReads(), CheckBounds(r.guard, r.guards_kernels), *stated]
 
 
 FRONT: dict[str, Callable[[Request], Sequence[ModulePass]]] = {
@@ -168,6 +172,7 @@ def front_passes(
     *,
     runs_launches: bool = True,
     guard: bool = False,
+    guards_kernels: bool = False,
     alignments: tuple[int, ...] = (),
 ) -> list[ModulePass]:
     """To affine nests on buffers, as a `Request` says.
@@ -175,7 +180,7 @@ def front_passes(
     >>> front_passes("f", ())[-1].name
     'assume-alignments'
     """
-    operations = tuple(handled), runs_launches, guard
+    operations = tuple(handled), runs_launches, guard, guards_kernels
     request = Request(function, types, *operations, alignments)
     return [pass_ for stage in FRONT.values() for pass_ in stage(request)]
 
@@ -209,7 +214,6 @@ def all_passes(
 ) -> list[ModulePass]:
     """From a parsed module to the mapped kernels of a function."""
     record = find(target)
-    guard = record.guards_accesses and not options.unchecked
     return [
         CheckSize(operations=options.max_operations),
         *front_passes(
@@ -217,7 +221,8 @@ def all_passes(
             types,
             options.outside,
             runs_launches=record.runs_launches,
-            guard=guard,
+            guard=not options.unchecked,
+            guards_kernels=record.guards_accesses,
             alignments=alignments,
         ),
         *mapping_passes(target, options),

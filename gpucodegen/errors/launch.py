@@ -209,9 +209,7 @@ class AccessOutOfBounds(IndexOutOfBounds):
     """An access of the program that leaves its buffer in this call."""
 
     code = "L120"
-    template = (
-        "this call {verb}s outside dimension {dimension} of {buffer}, where {given}"
-    )
+    template = "this call {verb}s outside dimension {dimension} of {buffer}{given}"
     remedy = "Pass buffers, numbers and indices that fit each other"
 
 

@@ -13,6 +13,7 @@ import numpy as np
 
 from gpucodegen import errors
 from gpucodegen.calls.function import Function
+from gpucodegen.compiling.targets.registry import find
 from gpucodegen.options import make_options
 from gpucodegen.python.source import read
 from gpucodegen.python.translation.context import leaves, rebuilt
@@ -29,6 +30,7 @@ from gpucodegen.python.values.types import (
 if TYPE_CHECKING:
     from gpucodegen.dialects.builtin import Module
     from gpucodegen.program import Program
+    from gpucodegen.report.calls import Call
     from gpucodegen.report.explanation import Explanation
     from gpucodegen.report.gpu.report import GpuReport
     from gpucodegen.tuning.result import TuneResult
@@ -109,35 +111,53 @@ class JitFunction:
     ) -> Explanation:
         """What is proven of each nest, with the lines of Python; as `explain` says it.
 
-        Sizes are those of the arguments.
+        The kernels are those of a call with these arguments.
         """
         from gpucodegen.compiling.targets.registry import mappings
         from gpucodegen.report.explanation import explain_module
         from gpucodegen.report.sizes import Sizes
 
         made = self._sized(arguments, named)
+        shown = mappings() if targets is None else targets
         with self._lines():
+            call = self._call(arguments, named)
             return explain_module(
                 made.module,
                 read(self.py_func).text,
                 made.made.symbol,
                 Sizes(),
-                mappings() if targets is None else targets,
+                shown,
+                made.program.options,
+                call,
             )
 
     def report(
         self, *arguments: Any, arch: str = "", device: str = "", **named: Any
     ) -> GpuReport:
-        """What limits the kernels on a GPU, estimated without one, at these sizes."""
+        """What limits the kernels of a call on a GPU, estimated without one.
+
+        ``arch``: in the place of the architecture of the call's own kernels.
+        """
         from gpucodegen.report.gpu.report import ARCHITECTURE, report_module
         from gpucodegen.report.sizes import Sizes
 
-        made = self._sized(arguments, named)
-        architecture = arch or ARCHITECTURE
-        text = read(self.py_func).text
         with self._lines():
+            made, call = self._for(arguments, named), self._call(arguments, named)
+            own = made.program.options.arch
+            if call is not None and find(call.target).runs_launches:
+                own = call.arch
+                stated = arch or own
+            else:
+                stated = arch or own or ARCHITECTURE
             return report_module(
-                made.module, text, architecture, device, made.made.symbol, Sizes()
+                made.module,
+                read(self.py_func).text,
+                arch or own or ARCHITECTURE,
+                device,
+                made.made.symbol,
+                Sizes(),
+                {**self.options, "arch": stated},
+                call,
             )
 
     def tune(self, *arguments: Any, **options: Any) -> TuneResult:
@@ -156,7 +176,10 @@ class JitFunction:
         return found
 
     def source(self, *arguments: Any, **named: Any) -> str:
-        """The generated Python for arguments of these types, after a call with them."""
+        """The generated Python that a call with these arguments runs."""
+        call = self._call(arguments, named)
+        if call is not None:
+            return call.function.compiled_for(call.arguments)[0].source
         made = self._for(arguments, named)
         return made.program.source(made.made.symbol)
 
@@ -187,6 +210,16 @@ class JitFunction:
                 return self.compiled(tuple(self._annotated().values()))
         with self._lines():
             return self.compiled(self._types(self._given(arguments, named)))
+
+    def _call(self, arguments: Sequence[Any], named: Mapping[str, Any]) -> Call | None:
+        """The call with these arguments; None where there are none."""
+        from gpucodegen.report.calls import Call
+
+        if not arguments and not named:
+            return None
+        given = self._given(arguments, named)
+        with self._lines():
+            return Call(self.compiled(self._types(given)).function, tuple(given))
 
     def _sized(self, arguments: Sequence[Any], named: Mapping[str, Any]) -> Compiled:
         """The function for arrays of just these extents."""

@@ -11,6 +11,7 @@ Comes in: MLIR.  Goes out: an `explanation.Explanation`.
 - `facts`: what else is found of a nest: tiles, fronts, footprints, doubts
 - `faces`: all of it in words, and as records for machines
 - `pictures`: the same as SVG
+- `calls`: what a call is compiled for
 - `page`: one page of HTML
 - `explanation`: all of it
 - `gpu`: what limits kernels on a GPU
@@ -18,5 +19,11 @@ Comes in: MLIR.  Goes out: an `explanation.Explanation`.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any
+
+NOTHING: Mapping[str, Any] = MappingProxyType({})
+"""No options."""
 PICTURES = ("space", "tree", "kernel")
 """Two loops of a nest, its schedule tree, who writes what in a kernel made from it."""

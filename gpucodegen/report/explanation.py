@@ -7,6 +7,7 @@ import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 from gpucodegen import errors
 from gpucodegen.api import read_module
@@ -16,10 +17,11 @@ from gpucodegen.debugging.notebook import framed
 from gpucodegen.dialects.builtin import Module, symbol_name
 from gpucodegen.ir.attributes import print_symbol
 from gpucodegen.ir.types import MemRefType, TensorType, Type
-from gpucodegen.options import Options
+from gpucodegen.options import Options, make_options
 from gpucodegen.passes.analysis.dependence_pairs import functions_with_body
 from gpucodegen.program_text import of_module
-from gpucodegen.report import kernels
+from gpucodegen.report import NOTHING, kernels
+from gpucodegen.report.calls import Call
 from gpucodegen.report.faces.kernel_text import mapping_lines
 from gpucodegen.report.faces.nest_text import copy_lines, nest_lines
 from gpucodegen.report.faces.records import (
@@ -214,6 +216,7 @@ def explain(
     function: str = "",
     sizes: Sizes | Mapping[str, int] | int | str | None = None,
     targets: Sequence[str] | None = None,
+    options: Mapping[str, Any] = NOTHING,
     allow_unregistered: bool = False,
 ) -> Explanation:
     r"""Explain every function with a body, or the one named ``function``.
@@ -221,6 +224,7 @@ def explain(
     ``source`` is MLIR text, a path or a module. ``sizes`` gives parameters values:
     ``"N=8,M=6"``, a dictionary, or one number for all; without one, pictures take 8 and
     the mapping 1024. ``targets``: the mappings that are shown, else all.
+    ``options``: those of `gpucodegen.compile`.
 
     Raises ParseError, VerifyError, UnknownFunction, InvalidOption; and what refuses
     all of the functions.
@@ -245,13 +249,23 @@ def explain(
     """
     module, text = read_module(source, allow_unregistered=allow_unregistered)
     targets = mappings() if targets is None else targets
-    return explain_module(module, text, function, make_sizes(sizes), targets)
+    asked = make_options(dict(options))
+    return explain_module(module, text, function, make_sizes(sizes), targets, asked)
 
 
 def explain_module(
-    module: Module, text: str, function: str, sizes: Sizes, targets: Sequence[str]
+    module: Module,
+    text: str,
+    function: str,
+    sizes: Sizes,
+    targets: Sequence[str],
+    options: Options | None = None,
+    call: Call | None = None,
 ) -> Explanation:
-    """The same for a parsed module; ``text`` is quoted where it is known."""
+    """The same for a parsed module; ``text`` is quoted where it is known.
+
+    ``call``: the call of ``function`` whose kernels are shown.
+    """
     known = [symbol_name(op) for op in functions_with_body(module)]
     names = [name for name in module.functions if name in known]
     if function and function not in names:
@@ -267,22 +281,35 @@ def explain_module(
         raise next(iter(refused.values()))
     sizes.check(n for s in subjects for found in s.names.values() for n in found)
     counts = [len(s.nests) for s in subjects]
-    whole = of_module(module)
-    options = [Options(target=find(target).name) for target in targets]
+    whole = of_module(module) if call is None else call.function.source
+    asked = options or Options()
+    each = [replace(asked, target=find(target).name) for target in targets]
     functions = (
         Explained(
             sum(counts[:i]),
             s,
-            *_mapped(module, s, sizes, targets),
-            tuple(in_use(whole, s.name, options)),
+            *(_mapped(module, s, sizes, each) if call is None else _run(call, targets)),
+            tuple(in_use(whole, s.name, each)),
         )
         for i, s in enumerate(subjects)
     )
     return Explanation(tuple(functions), SourceLine.of(text), sizes, refused)
 
 
+def _run(
+    call: Call, targets: Sequence[str]
+) -> tuple[tuple[kernels.Mapping, ...], Mapping[str, int]]:
+    """The mappings of a call, and its index arguments."""
+    module, name = call.function.source.module, call.function.name
+    mappings = (
+        kernels.mapping(module, name, *call.compiled_as(target), call.numbers)
+        for target in targets
+    )
+    return tuple(mappings), call.numbers
+
+
 def _mapped(
-    module: Module, found: Subject, sizes: Sizes, targets: Sequence[str]
+    module: Module, found: Subject, sizes: Sizes, options: Sequence[Options]
 ) -> tuple[tuple[kernels.Mapping, ...], dict[str, int]]:
     """The mappings, and the extents for which they were chosen."""
     arguments = module.functions[found.name].regions[0].blocks[0].arguments
@@ -297,7 +324,13 @@ def _mapped(
         if name in extents
     }
     numbers = {v.name: sizes.of((v.name,), LARGE) for v in arguments}
-    mappings = (kernels.mapping(module, found.name, t, types, numbers) for t in targets)
+    keys = (kernels.key_of(module, found.name, o.target, types) for o in options)
+    mappings = (
+        kernels.mapping(
+            module, found.name, key, replace(o, verify=False, tuned=False), numbers
+        )
+        for key, o in zip(keys, options, strict=True)
+    )
     return tuple(mappings), given
 
 

@@ -15,7 +15,7 @@ from itertools import product
 from math import prod
 
 from gpucodegen import errors
-from gpucodegen.compiling.lowering import Stages, map_module
+from gpucodegen.compiling.lowering import Key, Stages, map_module
 from gpucodegen.compiling.targets import find
 from gpucodegen.dialects.builtin import Module, symbol_name
 from gpucodegen.dialects.func import Function
@@ -136,21 +136,20 @@ class Mapping:
 def mapping(
     module: Module,
     name: str,
-    target: str,
-    types: Sequence[Type | None],
+    key: Key,
+    options: Options,
     numbers: abc.Mapping[str, int] | None = None,
 ) -> Mapping:
-    """What `gpucodegen.compile` makes of a function for arguments of these types.
+    """What `gpucodegen.compile` makes of a function for a key and final options.
 
     ``numbers``: values of arguments that are no arrays, by name.  Kernels are shown as
     they are proven: before exchanges between threads become shuffles.
     """
-    options = Options(target=find(target).name, verify=False, tuned=False)
+    target = key[0]
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", errors.CodegenWarning)
             stages: Stages = []
-            key = target, tuple(types), _alignments(module, name, target)
             map_module(reachable(module, name), name, key, options, stages)
     except errors.Error as refusal:
         return Mapping(target, (), refusal.message)
@@ -164,10 +163,11 @@ def mapping(
     )
 
 
-def _alignments(module: Module, name: str, target: str) -> tuple[int, ...]:
-    """Those of whole arrays as devices allocate them."""
+def key_of(module: Module, name: str, target: str, types: Sequence[Type | None]) -> Key:
+    """The key for whole arrays of these types as devices allocate them."""
     parameters = parameters_of(Function(module.functions[name]))
-    return alignments(allocated(parameters, find(target).widest))
+    known = allocated(parameters, find(target).widest)
+    return target, tuple(types), alignments(known)
 
 
 def _kernels(module: Module) -> Iterator[Operation]:

@@ -104,6 +104,24 @@ def test_what_may_have_written_is_believed(inner: str):
     assert warned(body(inner)) == []
 
 
+def test_arrays_without_elements_are_no_case():
+    """A loop over an argument writes %t, unless the argument is empty."""
+    text = """func.func @f(%a: memref<?xf32>) -> f32 {
+      %c0 = arith.constant 0 : index
+      %n = memref.dim %a, %c0 : memref<?xf32>
+      %t = memref.alloc() : memref<f32>
+      affine.for %i = FIRST to %n {
+        %v = affine.load %a[%i] : memref<?xf32>
+        affine.store %v, %t[] : memref<f32>
+      }
+      %r = affine.load %t[] : memref<f32>
+      return %r : f32
+    }"""
+    assert warned(text.replace("FIRST", "0")) == []
+    (found,) = warned(text.replace("FIRST", "1"))  # an array of one element
+    assert isinstance(found.message, errors.PossiblyUndefinedRead)
+
+
 def test_blocks_run_in_any_order():
     text = """func.func @f(%p: i1, %x: f32) -> f32 {
       %t = memref.alloc() : memref<f32>

@@ -173,11 +173,13 @@ def test_arrays_whose_loops_do_not_run_may_be_short(extent: int) -> None:
     np.testing.assert_array_equal(y[1:-1], x[:-2] + x[2:])
 
 
-def test_arrays_that_are_always_too_short() -> None:
+def test_arrays_that_are_too_short_wherever_the_loop_runs() -> None:
     x = np.zeros(2, "f4")
-    program = gcg.compile(NEIGHBOURS.replace("MEM", "2xf32"), target="cpu")
-    with pytest.raises(errors.OutOfBounds):
-        program.f(x, x.copy(), 2)
+    for target in ("cpu", "sim"):
+        program = gcg.compile(NEIGHBOURS.replace("MEM", "2xf32"), target=target)
+        program.f(x, x.copy(), 2)  # the loop has no iteration
+        with pytest.raises(errors.AccessOutOfBounds):
+            program.f(x, x.copy(), 3)
 
 
 @pytest.mark.cases(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -164,3 +166,70 @@ def test_other_shapes_and_elements_of_a_buffer(target: str):
         errors.ShapesDisagree, match=r"\[4, 3\] is reshaped to \[5, 2\]"
     ):
         f(matrix(), np.array([5, 2]), 3)
+
+
+OPEN = "strided<[?], offset: ?>"
+ROWS = "strided<[?, ?], offset: ?>"
+VIEWS = {
+    "metadata": f"""
+  %base, %o, %n, %s = memref.extract_strided_metadata %b
+    : memref<?xf32, {OPEN}> -> memref<f32>, index, index, index
+  %v = memref.reinterpret_cast %base to offset: [%o], sizes: [%n], strides: [%s]
+    : memref<f32> to memref<?xf32, {OPEN}>""",
+    "reinterpret": f"""
+  %s = arith.constant 2 : index
+  %n = arith.constant 6 : index
+  %v = memref.reinterpret_cast %b to offset: [0], sizes: [%n], strides: [%s]
+    : memref<?xf32, {OPEN}> to memref<?xf32, {OPEN}>""",
+    "reshaped": f"""
+  %m = arith.constant 2 : index
+  %k = arith.constant 3 : index
+  %w = memref.expand_shape %b [[0, 1]] output_shape [%m, %k]
+    : memref<?xf32, {OPEN}> into memref<?x?xf32, {ROWS}>
+  %v = memref.collapse_shape %w [[0, 1]]
+    : memref<?x?xf32, {ROWS}> into memref<?xf32, {OPEN}>
+  %n = arith.constant 6 : index""",
+}
+"""Views %v of the elements of %b, of which there are %n = 6 at a stride of 2."""
+COPY = f"""
+  affine.for %i = 0 to %n {{
+    %x = affine.load %v[%i] : memref<?xf32, {OPEN}>
+    affine.store %x, %a[%i] : memref<6xf32>
+  }}
+  return
+}}"""
+JOIN = (
+    f"""
+func.func @f(%a: memref<6xf32>, %b: memref<?x?xf32, {ROWS}>) {{
+  %v = memref.collapse_shape %b [[0, 1]]
+    : memref<?x?xf32, {ROWS}> into memref<?xf32, {OPEN}>
+  %n = arith.constant 6 : index"""
+    + COPY
+)
+
+
+@pytest.mark.slow
+def test_views_of_arrays_whose_strides_only_a_call_knows():
+    head = f"func.func @f(%a: memref<6xf32>, %b: memref<?xf32, {OPEN}>) {{"
+    row = np.arange(24, dtype=np.float32)
+    grid = row.reshape(4, 6)
+    joining = [row[3:21:3].reshape(2, 3), grid[:1, :6], row[1:19:3].reshape(6, 1)]
+    a = np.zeros(6, np.float32)
+    for target in ALL:
+        for specialize in (True, False):
+            options: dict[str, Any] = {"target": target, "specialize": specialize}
+            for name, view in VIEWS.items():
+                f = gcg.compile(head + view + COPY, **options).f
+                b = row[1:13:2]
+                a[:] = 0
+                f(a, b)
+                assert (a == b).all(), (target, name)
+                if name != "metadata":  # too few elements
+                    with pytest.raises(errors.LaunchError):
+                        f(a, row[1:8:2])
+            f = gcg.compile(JOIN, **options).f
+            for b in joining:
+                f(a, b)
+                assert (a == b.ravel()).all(), target
+            with pytest.raises(errors.ShapesDisagree):
+                f(a, grid[:2, :3])

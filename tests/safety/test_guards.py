@@ -5,12 +5,17 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import warnings
 
 import numpy as np
 import pytest
 
 import gpucodegen as gcg
 from gpucodegen import errors
+from gpucodegen.passes.checks.bounds import CheckBounds
+from gpucodegen.passes.framework.base import run_pipeline
+from gpucodegen.passes.prepare.affine.canonicalize import Canonicalize
+from gpucodegen.passes.prepare.affine.raise_to_affine import RaiseToAffine
 
 pytestmark = pytest.mark.filterwarnings("ignore::gpucodegen.errors.PossiblyOutOfBounds")
 
@@ -327,3 +332,106 @@ func.func @f(%a: memref<4x6xf32>, %at: memref<2xi64>, %b: memref<24xf32>) {
     assert b[:2].tolist() == [23.0, 18.0]
     with pytest.raises(errors.AccessOutOfBounds):
         program.f(a, np.array([5, wrong]), b)
+
+
+# -- what never runs, and what the host checks for kernels ---------------------------
+
+STORES = {
+    "affine.if": "affine.if affine_set<()[n] : (n - 8 >= 0)>()[%n] "
+    "{ affine.store %v, %a[8] : memref<4xi32> }",
+    "scf.if": "%ok = arith.cmpi sge, %n, %c8 : index "
+    "scf.if %ok { memref.store %v, %a[%c8] : memref<4xi32> }",
+    "affine.for": "affine.for %i = 8 to %n { affine.store %v, %a[%i] : memref<4xi32> }",
+    "scf.for": "scf.for %i = %c8 to %n step %c1 "
+    "{ memref.store %v, %a[%i] : memref<4xi32> }",
+    "else": "%few = arith.cmpi slt, %n, %c8 : index scf.if %few {} else "
+    "{ affine.for %i = 0 to 9 { affine.store %v, %a[%i] : memref<4xi32> } }",
+    "whole": "%ok = arith.cmpi sge, %n, %c8 : index scf.if %ok "
+    "{ %w = vector.broadcast %v : i32 to vector<8xi32> "
+    "vector.store %w, %a[%c0] : memref<4xi32>, vector<8xi32> }",
+}
+"""What leaves %a where %n is 9, and does not run where it is 4."""
+CONSTANTS = """
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c8 = arith.constant 8 : index
+  %v = arith.constant 7 : i32
+"""
+
+
+def test_accesses_that_only_some_calls_run_are_checked_at_launch():
+    """By the passes alone: the host compares, and nobody is warned."""
+    head = "func.func @f(%a: memref<4xi32>, %n: index) {" + CONSTANTS
+    for name, text in STORES.items():
+        module = gcg.parse(f"{head}{text} return }}")
+        passes = [RaiseToAffine(), Canonicalize(), CheckBounds(guard=True)]
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            made = str(run_pipeline(module, passes))
+            passes[-1] = CheckBounds(guard=True, kernels=False)
+            assert "gcg.refuse" in str(run_pipeline(module, passes)), name
+        assert "gcg.refuse" in made
+        with pytest.warns(errors.PossiblyOutOfBounds):
+            run_pipeline(module, [*passes[:-1], CheckBounds()])
+
+
+@pytest.mark.slow
+def test_accesses_that_never_run_are_neither_refused_nor_warned_of():
+    """The number that decides is an argument, then a constant of the program."""
+    head = "func.func @f(%a: memref<4xi32>, %n: index) {" + CONSTANTS
+    known = "func.func @f(%a: memref<4xi32>) {\n%n = arith.constant 4 : index"
+    for target in ("interp", "cpu", "sim"):
+        for name, text in STORES.items():
+            if target == "sim" and name == "whole":
+                continue
+            a = np.zeros(4, np.int32)
+            with warnings.catch_warnings():
+                warnings.simplefilter("error")
+                program = gcg.compile(f"{head}{text} return }}", target=target)
+                program.f(a, 4)
+                text_of_known = f"{known}{CONSTANTS}{text} return }}"
+                gcg.compile(text_of_known, target=target).f(a)
+            with pytest.raises(errors.IndexOutOfBounds):
+                program.f(a, 9)
+            if target != "interp":  # which has done what comes before
+                assert not a.any(), name
+    run = f"{known}{CONSTANTS}affine.store %v, %a[%n] : memref<4xi32> return }}"
+    for target in ("cpu", "sim"):
+        with pytest.raises(errors.OutOfBounds):
+            gcg.compile(run, target=target).f(np.zeros(4, np.int32))
+
+
+@pytest.mark.slow
+def test_the_host_checks_what_arguments_decide_for_kernels_of_gpus():
+    text = LINE.replace("%n: index", "%m: i32").replace(
+        "  affine.for", "  %n = arith.index_cast %m : i32 to index\n  affine.for"
+    )
+    product = """
+func.func @f(%a: memref<?x?xf32>, %b: memref<?x?xf32>, %c: memref<?x?xf32>) {
+  linalg.matmul ins(%a, %b : memref<?x?xf32>, memref<?x?xf32>)
+    outs(%c : memref<?x?xf32>)
+  return
+}"""
+    one = np.ones((4, 4), np.float32)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", errors.PossiblyOutOfBounds)
+        for specialize in (True, False):
+            for source in (LINE, text):
+                program = gcg.compile(source, target="sim", specialize=specialize)
+                a = numbers(8)
+                with pytest.raises(errors.AccessOutOfBounds, match="= 9"):
+                    program.f(a, 9, 1.0)
+                assert a.tolist() == numbers(8).tolist()
+                program.f(a, 8, 1.0)
+                assert a.tolist() == [1] * 8
+        gcg.compile(product, target="cuda", arch="sm_80").assembly("f")
+    with pytest.raises(errors.ShapesDisagree):
+        gcg.compile(product, target="sim", specialize=False).f(
+            one, one[:3].copy(), one.copy()
+        )
+    program = gcg.compile(GATHER, target="sim")
+    with pytest.raises(errors.KernelOutOfBounds):  # data decide: in the kernel
+        program.f(numbers(4), np.array([0, 9], np.int64), numbers(2))
+    unchecked = gcg.compile(LINE, target="sim", unchecked=True)
+    with pytest.warns(errors.PossiblyOutOfBounds):
+        unchecked.f(numbers(8), 8, 1.0)

@@ -47,6 +47,16 @@ def test_symbolic_sizes_prove_when_every_run_violates():
     assert found.cell == (1,)
 
 
+def test_a_violation_runs_in_every_call_unless_parameters_decide():
+    always = Statement("S", (write("A", "8"),))
+    ends = {"4": True, "N": False, "N + 4": False}
+    for end, runs in ends.items():
+        loop = Loop("i", "0", end, body=(always,))
+        (found,) = violations(model(stencil(loop, parameters=("N",))))
+        assert found.proven
+        assert found.runs is runs
+
+
 def test_unrelated_sizes_are_only_possible_violations():
     loop = Loop("i", "0", "M", body=(Statement("S", (write("A", "i"),)),))
     (found,) = violations(model(stencil(loop, parameters=("N", "M"), extent="N")))

@@ -1,18 +1,16 @@
 """Accesses that leave their buffer: an error where proven, a warning where possible.
 
-If a buffer may have few elements or none, every access may be outside.  In a loop whose
-end is known at run time only, that proves nothing: in a valid call it does not run.
+An access that only some calls execute is no error, whatever it does then: a condition
+or a loop whose end is an argument may keep it from running in every valid call.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from gpucodegen import errors
 from gpucodegen.ir.locations import UNKNOWN, Location
-from gpucodegen.ir.operation import Value
-from gpucodegen.passes.analysis.lifting import Lifted
 from gpucodegen.tiling.model.relations import Model
 from gpucodegen.tiling.proof.bounds.bounds import (
     Suspect,
@@ -23,34 +21,24 @@ from gpucodegen.tiling.proof.bounds.bounds import (
 
 
 def check_bounds(
-    lifted: Lifted,
-    built: Model,
-    found: Sequence[Suspect],
-    sized: Collection[Value] = (),
-    *,
-    warn: bool = True,
+    built: Model, found: Sequence[Suspect], unguarded: Sequence[Suspect]
 ) -> None:
-    """Raise OutOfBounds for a proven violation of a function, warn of possible ones.
+    """Raise OutOfBounds for a violation that every call of a function makes.
 
-    ``sized``: buffers whose extents are those of one call only.
-    ``warn``: possible violations get no guard, so warn of them.
+    Warns of other violations by ``unguarded`` suspects, which nothing checks later.
     """
-    told = [
-        replace(v, proven=v.proven and not _is_avoided(v, lifted, sized))
-        for v in violations(built, found)
-    ]
-    for problem in diagnostics(told, errors.OutOfBounds):
+    told = [replace(v, proven=v.proven and v.runs) for v in violations(built, found)]
+    open_ = set(map(_place, unguarded))
+    shown = [v for v in told if v.proven or _place(v) in open_]
+    for problem in diagnostics(shown, errors.OutOfBounds):
         if isinstance(problem, errors.Error):
             raise problem
-        if warn:
-            errors.tell(problem)
+        errors.tell(problem)
 
 
-def _is_avoided(violation: Violation, lifted: Lifted, sized: Collection[Value]) -> bool:
-    """Whether a buffer is too small, and arguments decide if it is accessed."""
-    buffer = lifted.arrays[violation.reference.access.array]
-    is_small = violation.extent == 0 or buffer in sized
-    return is_small and bool(violation.parameters)
+def _place(one: Suspect | Violation) -> tuple[int, int, int]:
+    """The access of a suspect, and the dimension."""
+    return id(one.reference.instances), one.reference.position, one.dimension
 
 
 def diagnostics(

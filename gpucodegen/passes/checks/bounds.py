@@ -9,10 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from gpucodegen.dialects.builtin import Module, symbol_name
-from gpucodegen.dialects.func import Function
-from gpucodegen.ir.operation import Operation, Value
-from gpucodegen.ir.types import Type
+from gpucodegen.dialects.builtin import Module
+from gpucodegen.ir.operation import Operation
 from gpucodegen.passes.analysis.lifting import Surroundings, lift_function
 from gpucodegen.passes.checks.access_bounds import check_bounds
 from gpucodegen.passes.framework.base import ModulePass
@@ -26,14 +24,13 @@ from gpucodegen.tiling.proof.bounds.bounds import suspects
 class CheckBounds(ModulePass):
     """Accesses proven out of bounds are errors, possible ones warnings or guarded.
 
-    ``types``: the types of the arguments of one call of ``function``, None if unknown.
-    ``guard``: what is not proven is checked when the program runs.
+    ``guard``: what arguments decide is checked at launch, and ``kernels``: what data
+    decide is checked in the kernels.  What nothing checks is warned of.
     """
 
     name: ClassVar[str] = "check-bounds"
-    function: str = ""
-    types: tuple[Type | None, ...] = ()
     guard: bool = False
+    kernels: bool = True
 
     def apply(self, module: Module) -> Module:
         """Check every function."""
@@ -41,21 +38,20 @@ class CheckBounds(ModulePass):
 
         def checked(op: Operation) -> list[Operation]:
             given = placed(op)
+            if self.guard and self.kernels:
+                from gpucodegen.passes.checks.guards.views import with_metadata
+
+                op = given = with_metadata(given)
             lifted = lift_function(given, surroundings.without_aliases())
             built = model(lifted.scop)
-            found = suspects(built)
-            sized = self._sized(op)
-            check_bounds(lifted, built, found, sized, warn=not self.guard)
-            if not self.guard or not found:
-                return [op]
-            from gpucodegen.passes.checks.guards.guard import guarded
+            found = unguarded = suspects(built)
+            if self.guard and found:
+                from gpucodegen.passes.checks.guards.guard import guarded
 
-            return [guarded(given, lifted, built, found)]
+                op, unguarded = guarded(
+                    given, lifted, built, found, kernels=self.kernels
+                )
+            check_bounds(built, found, unguarded)
+            return [op]
 
         return in_functions(module, checked)
-
-    def _sized(self, op: Operation) -> set[Value]:
-        """The arguments of a function that have their extents in this call only."""
-        types = self.types if symbol_name(op) == self.function else ()
-        pairs = zip(Function(op).arguments, types, strict=False)
-        return {value for value, ty in pairs if ty is not None}

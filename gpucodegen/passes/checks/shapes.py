@@ -14,9 +14,13 @@ from gpucodegen.passes.framework.functions import in_functions
 
 @dataclass(frozen=True, slots=True)
 class CheckShapes(ModulePass):
-    """Refuse calls whose buffers do not fit where linalg takes them, or a cast does."""
+    """Refuse calls whose buffers do not fit where linalg takes them, or a cast does.
+
+    ``kernels``: also in loops and branches, where a kernel may have to report it.
+    """
 
     name: ClassVar[str] = "check-shapes"
+    kernels: bool = True
 
     def apply(self, module: Module) -> Module:
         """Rewrite the functions in which extents are open."""
@@ -24,7 +28,7 @@ class CheckShapes(ModulePass):
             return module
         from gpucodegen.passes.checks.guards.shapes import with_checks
 
-        return in_functions(module, lambda function: [with_checks(function)])
+        return in_functions(module, lambda f: [with_checks(f, kernels=self.kernels)])
 
 
 def _is_open(op: Operation) -> bool:

@@ -82,6 +82,7 @@ PASSES: dict[str, str] = {
     "promote": "gpu.transfers.promote:Promote",
     "propagate-aliases": "prepare.functions.propagate_aliases:PropagateAliases",
     "raise-to-affine": "prepare.affine.raise_to_affine:RaiseToAffine",
+    "reshapes-to-casts": "prepare.memory.reshapes_to_casts:ReshapesToCasts",
     "rebase-views": "prepare.memory.rebase_views:RebaseViews",
     "restructure": "loops.restructuring.restructure:Restructure",
     "skew": "loops.order.skew:Skew",

@@ -6,7 +6,6 @@ import json
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from types import MappingProxyType
 from typing import Any
 
 from gpucodegen import errors
@@ -14,12 +13,17 @@ from gpucodegen.api import compile as compile_module
 from gpucodegen.api import read_module
 from gpucodegen.calls.function import Function
 from gpucodegen.compiling.stored import in_use
+from gpucodegen.compiling.winners import is_cuda
 from gpucodegen.dialects.builtin import Module
 from gpucodegen.emit.tables.transfers.copy_plan import PlannedTransfer
 from gpucodegen.ir.locations import file_location
+from gpucodegen.options import Options
 from gpucodegen.program import Program
+from gpucodegen.ptx.memory import BASE
+from gpucodegen.report import NOTHING
+from gpucodegen.report.calls import Call
 from gpucodegen.report.gpu import tables, text
-from gpucodegen.report.gpu.arguments.made_up import MadeUp, made_up
+from gpucodegen.report.gpu.arguments.made_up import MadeUp, copied, made_up
 from gpucodegen.report.gpu.building import Around, kernel_report
 from gpucodegen.report.gpu.machine_code import machine_code_of
 from gpucodegen.report.gpu.measuring import Enough, MeasuringDevice
@@ -28,6 +32,7 @@ from gpucodegen.report.sizes import Sizes, make_sizes
 from gpucodegen.runtime.cuda.compilation import capability as capability_of
 from gpucodegen.runtime.cuda.compilation import has_assembler
 from gpucodegen.runtime.cuda.tools import tool
+from gpucodegen.runtime.devices.emulated_array import EmulatedArray
 from gpucodegen.tiling.machine.gpu.devices import (
     DEVICES,
     MULTIPROCESSORS,
@@ -37,7 +42,6 @@ from gpucodegen.tiling.machine.gpu.devices import (
 
 ARCHITECTURE = "sm_90a"
 """Where none is asked for."""
-NOTHING: Mapping[str, Any] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +59,8 @@ class GpuReport:
     module: Module
     source: str
     refused: Mapping[str, errors.Error]
+    options: Options
+    call: Call | None = None
 
     def text(self) -> str:
         """All of it as lines."""
@@ -73,9 +79,8 @@ class GpuReport:
 
     def html(self) -> str:
         """One page without external resources, with `explain`'s pictures."""
-        return tables.html(
-            self.architecture, self.device, self.functions, self.module, self.source
-        )
+        shown = self.functions, self.module, self.source, self.options, self.call
+        return tables.html(self.architecture, self.device, *shown)
 
 
 def report(
@@ -124,15 +129,23 @@ def report_module(
     entry: str,
     sizes: Sizes,
     options: Mapping[str, Any] = NOTHING,
+    call: Call | None = None,
 ) -> GpuReport:
-    """The same for a parsed module; ``source`` is its text, where it is known."""
+    """The same for a parsed module; ``source`` is its text, where it is known.
+
+    ``call``: the call of ``entry`` that is reported; options and target are its own.
+    """
     chosen = device_of(arch, device)
-    asked: Mapping[str, Any] = {"arch": arch, **options}
-    program = compile_module(module, target="sim", **asked)
+    asked: dict[str, Any] = {"arch": arch, **options, "target": "sim"}
+    program = compile_module(module, **asked)
+    if call is not None:
+        own = replace(call.function.options, arch=asked["arch"])
+        target = call.target if is_cuda(call.target) else "sim"
+        program = Program(call.function.source, replace(own, target=target))
     functions: list[FunctionReport] = []
     refused: dict[str, errors.Error] = {}
     for name in [entry] if entry else program.names:
-        reported = _Reporting(module, program, source, arch, chosen, sizes)
+        reported = _Reporting(module, program, source, arch, chosen, sizes, call)
         try:
             functions.append(reported.function(name))
         except errors.Error as error:
@@ -144,7 +157,8 @@ def report_module(
             function="", reason="it has no body", hint="Define a public function"
         )
     tools = has_assembler(), has_assembler() and bool(tool("nvdisasm"))
-    return GpuReport(arch, chosen, tools, tuple(functions), module, source, refused)
+    shown = arch, chosen, tools, tuple(functions), module, source, refused
+    return GpuReport(*shown, program.options, call)
 
 
 def device_of(arch: str, name: str = "") -> GpuDevice:
@@ -196,14 +210,22 @@ class _Reporting:
     arch: str
     device: GpuDevice
     sizes: Sizes
+    call: Call | None
 
     def function(self, name: str) -> FunctionReport:
-        """The report of a function, which is called once on made-up arguments."""
+        """The report of a function, which is called once.
+
+        Arguments are copies of the call's, or made up.
+        """
         function = self.program[name]
         capability = capability_of(self.arch)
         emulated = MeasuringDevice(0, compute_capability=capability)
-        arguments = made_up(self.module, function, self.sizes, emulated)
-        around = self._around(emulated, arguments)
+        if self.call is None:
+            arguments = made_up(self.module, function, self.sizes, emulated)
+        else:
+            given = self.call.arguments
+            arguments = copied(self.module, function, given, emulated)
+        around = self._around(arguments)
         stopped = self._is_stopped(function, arguments)
         if not emulated.launched:
             raise errors.NoKernel(
@@ -239,14 +261,11 @@ class _Reporting:
             ) from problem
         return False
 
-    def _around(self, emulated: MeasuringDevice, arguments: MadeUp) -> Around:
-        starts = [start for start, _ in emulated.memory.allocations()]
-        arrays = [
-            name
-            for name, value in zip(arguments.names, arguments.values, strict=True)
-            if hasattr(value, "shape")
-        ]
-        named = dict(zip(starts, arrays, strict=True))
+    def _around(self, arguments: MadeUp) -> Around:
+        named: dict[int, str] = {}
+        for name, value in zip(arguments.names, arguments.values, strict=True):
+            if isinstance(value, EmulatedArray):
+                named.setdefault(value.allocation.address - BASE, name)
         return Around(self.device, {}, named, tuple(self.source.split("\n")))
 
     def _sized(self, around: Around, emulated: MeasuringDevice) -> Around:

@@ -8,6 +8,8 @@ from xml.etree import ElementTree as ET
 from gpucodegen import errors
 from gpucodegen.dialects.builtin import Module
 from gpucodegen.ir.attributes import print_symbol
+from gpucodegen.options import Options
+from gpucodegen.report.calls import Call
 from gpucodegen.report.explanation import explain_module
 from gpucodegen.report.gpu import text
 from gpucodegen.report.gpu.model import FunctionReport, KernelReport, LimitFacts
@@ -31,19 +33,20 @@ def html(
     functions: Sequence[FunctionReport],
     module: Module,
     source: str,
+    options: Options,
+    call: Call | None,
 ) -> str:
     """The text of the page."""
     names = ", ".join(print_symbol(function.name) for function in functions)
     about = _paragraphs([text.heading(architecture, device)])
     parts = [PagePart(2, "estimates and counts", blocks=[about])]
     for function in functions:
-        parts += _function(function, module, source)
+        pictures = _pictures(function, module, source, options, call)
+        parts += _function(function, pictures)
     return page(f"What limits {names}", parts, source.split("\n") if source else ())
 
 
-def _function(
-    function: FunctionReport, module: Module, source: str
-) -> Iterator[PagePart]:
+def _function(function: FunctionReport, drawn: Sequence[Element]) -> Iterator[PagePart]:
     given = equations(function.sizes)
     title = f"{print_symbol(function.name)}{f' for {given}' if given else ''}"
     yield PagePart(2, title)
@@ -55,18 +58,22 @@ def _function(
     if function.transfers:
         shown = _preformatted("transfers", text.transfer_lines(function.transfers))
         yield PagePart(3, "transfers", blocks=[shown])
-    drawn = _pictures(function, module, source)
     if drawn:
         yield PagePart(3, "who writes what", pictures=drawn)
 
 
 def _pictures(
-    function: FunctionReport, module: Module, source: str
+    function: FunctionReport,
+    module: Module,
+    source: str,
+    options: Options,
+    call: Call | None,
 ) -> Sequence[Element]:
     """Who writes what in each kernel; none where nests are not affine."""
     sizes = Sizes(dict(function.sizes))
     try:
-        found = explain_module(module, source, function.name, sizes, ["cuda"])
+        shown = function.name, sizes, ["cuda"], options, call
+        found = explain_module(module, source, *shown)
     except errors.Error:
         return ()
     mappings = [m for shown in found.functions for m in shown.mappings]

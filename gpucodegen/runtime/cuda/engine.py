@@ -234,7 +234,7 @@ class CudaEngine:
         outbound: list[tuple[Buffer, Buffer]] = []
         here = {i: v for i, v in enumerate(values) if isinstance(v, Buffer)}
         here = {i: v for i, v in here.items() if v.device == CPU}
-        for i, there in self._copies(here).items():
+        for i, there in self.copies(here).items():
             resident[i] = there
             if not any(overwritten[i : i + 1]):
                 inbound.append((here[i], there))
@@ -256,7 +256,7 @@ class CudaEngine:
 
         return to_device, from_device
 
-    def _copies(self, buffers: Mapping[int, Buffer]) -> dict[int, Buffer]:
+    def copies(self, buffers: Mapping[int, Buffer]) -> dict[int, Buffer]:
         """Memory for copies with the extents and strides of buffers.
 
         Buffers that share bytes get copies that share theirs, and what divides the

@@ -258,7 +258,11 @@ class HostApi(Views):
             raise errors.ShapesDisagree(where, problem=given)
         size = "" if extent < 0 else f" (extent {extent})"
         raise errors.AccessOutOfBounds(
-            where, verb=verb, buffer=f"{buffer}{size}", dimension=dimension, given=given
+            where,
+            verb=verb,
+            buffer=f"{buffer}{size}",
+            dimension=dimension,
+            given=given and f", where {given}",
         )
 
     def handle(

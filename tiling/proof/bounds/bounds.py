@@ -24,8 +24,9 @@ class Violation:
 
     ``proven``: it does so in every run that executes the access at all, in any of the
     copies that passes made of it. Otherwise there are parameters for which it does, or
-    isl gave no answer (``event`` is None). ``needed``: what the extents of the caller's
-    arrays must fulfil for the access to stay inside; None if more than they decide.
+    isl gave no answer (``event`` is None). ``runs``: every run executes it. ``needed``:
+    what the extents of the caller's arrays must fulfil for the access to stay inside;
+    None if more than they decide.
     """
 
     reference: Reference
@@ -36,6 +37,7 @@ class Violation:
     extent: int | str | None
     parameters: dict[str, int]
     needed: str | None = None
+    runs: bool = False
 
     def __str__(self) -> str:
         array, verb = self.reference.access.array, self.reference.access.kind.value
@@ -158,9 +160,12 @@ def _violation(model: Model, suspect: Suspect, outside: Map) -> Violation:
     found = find_event(model, outside, reference)
     event, cell, given = found or (None, (), {})
     shown = model.scop.told(extent) if isinstance(extent, str) else extent
-    proven = found is not None and _always(model, reference, dimension, extent)
+    copies = [r for r in model.references if _is_copy(r, reference)]
+    proven = found is not None and _always(model, copies, dimension, extent)
     needed = None if proven else _needed(model, reference, outside)
-    return Violation(reference, dimension, proven, event, cell, shown, given, needed)
+    runs = proven and _runs(model, copies)
+    seen = event, cell, shown, given
+    return Violation(reference, dimension, proven, *seen, needed, runs)
 
 
 def _needed(model: Model, reference: Reference, outside: Map) -> str | None:
@@ -169,12 +174,14 @@ def _needed(model: Model, reference: Reference, outside: Map) -> str | None:
     inside = model.solver.ask(
         lambda: executed.subtract(_given([outside])).gist(executed), None
     )
-    if inside is None or not mentioned_parameters(inside) <= _extents(model):
+    if inside is None or not mentioned_parameters(inside) <= extents_of_arguments(
+        model
+    ):
         return None
     return condition(inside)
 
 
-def _extents(model: Model) -> set[str]:
+def extents_of_arguments(model: Model) -> set[str]:
     """The parameters that are extents of arrays of the caller."""
     given = [array for array in model.scop.arrays if not array.fresh]
     return {
@@ -183,16 +190,27 @@ def _extents(model: Model) -> set[str]:
 
 
 def _always(
-    model: Model, reference: Reference, dimension: int, extent: int | str | None
+    model: Model,
+    copies: Sequence[Reference],
+    dimension: int,
+    extent: int | str | None,
 ) -> bool:
-    copies = [r for r in model.references if _is_copy(r, reference)]
     if not all(r.exact and r.instances.certain for r in copies):
         return False
-    at = len(model.array(reference.access.array).scope) + dimension
+    at = len(model.array(copies[0].access.array).scope) + dimension
     outside = [_outside(model, copy, at, extent) for copy in copies]
     executed = [copy.instances.domain for copy in copies]
     return model.solver.ask(
         lambda: _given(executed).is_subset(_given(outside)), otherwise=False
+    )
+
+
+def _runs(model: Model, copies: Sequence[Reference]) -> bool:
+    """Context is a subset of parameters(domains)."""
+    context = model.where((), " and ".join(model.scop.context) or "1 = 1").params()
+    executed = [copy.instances.domain for copy in copies]
+    return model.solver.ask(
+        lambda: context.is_subset(_given(executed)), otherwise=False
     )
 
 

@@ -3,7 +3,8 @@
 Comes in: a `Model`. Goes out: one `UndefinedRead` per read of a fresh array that finds
 an unwritten cell. Writes that may happen count as if they did. A read of unknown cells
 counts only where none of them, and one that may not be executed only if none of its
-executions finds anything, so that what is reported happens if the read does.
+executions finds anything, so that what is reported happens if the read does.  A read
+that finds nothing only where an array of the caller has no element does not count.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from dataclasses import dataclass
 
 from gpucodegen.tiling.model.isl import OUT, Map, Set
 from gpucodegen.tiling.model.relations import Model, Reference
+from gpucodegen.tiling.proof.bounds.bounds import extents_of_arguments
 from gpucodegen.tiling.proof.values.flow import flow
 from gpucodegen.tiling.proof.witness import Event, find_event
 
@@ -67,10 +69,20 @@ def _undefined_reads(model: Model) -> Iterator[UndefinedRead]:
         if access.array not in fresh or access.writes or not access.must:
             continue
         nothing = _nothing_written(model, reference)
-        found = nothing and find_event(model, nothing, reference)
-        if nothing is None or found is None:
+        if nothing is None:
             continue
-        yield UndefinedRead(reference, _always(model, reference, nothing), *found)
+        proven = _always(model, reference, nothing)
+        shown = nothing if proven else _of_full_arrays(model, nothing)
+        found = find_event(model, shown, reference)
+        if found is not None:
+            yield UndefinedRead(reference, proven, *found)
+
+
+def _of_full_arrays(model: Model, cells: Map) -> Map:
+    """The part where no array of the caller is without elements."""
+    limits = [f"{extent} >= 1" for extent in sorted(extents_of_arguments(model))]
+    full = model.where((), " and ".join(limits) or "true").params()
+    return model.solver.ask(lambda: cells.intersect_params(full), cells)
 
 
 def _nothing_written(model: Model, read: Reference) -> Map | None:

@@ -18,6 +18,7 @@ from dataclasses import dataclass, field
 from gpucodegen.dialects.func import Function
 from gpucodegen.ir.locations import UNKNOWN, Location
 from gpucodegen.ir.operation import Operation, Region, Value
+from gpucodegen.ir.types import MemRefType, UnrankedMemRefType
 from gpucodegen.passes.analysis.lifting import Lifted, lift_operations
 from gpucodegen.passes.analysis.lifting.values.views import COLLAPSE
 from gpucodegen.passes.checks.guards.checks import (
@@ -38,6 +39,18 @@ from gpucodegen.tiling.proof.bounds.bounds import Suspect, suspects
 from gpucodegen.tiling.proof.bounds.guards import Pieces, leaving
 from gpucodegen.tiling.schedule.schedule_ast import Guard, names
 
+_BUFFERS = (MemRefType, UnrankedMemRefType)
+_NUMBERS = frozenset(
+    {
+        "affine.apply",
+        "affine.max",
+        "affine.min",
+        "memref.dim",
+        "memref.extract_strided_metadata",
+        "memref.rank",
+    }
+)
+"""What computes numbers from numbers and extents, besides arithmetic."""
 Found = Sequence[Suspect]
 Access = tuple[Operation, Value, int]
 """An operation, and a dimension along which it may leave a buffer."""
@@ -46,19 +59,27 @@ Sizes = dict[tuple[Value, int], Value]
 
 
 def guarded(
-    function: Operation, lifted: Lifted, built: Model, found: Found
-) -> Operation:
-    """The function with checks for the suspects that were found in its model."""
-    guarder = _Guarder(definitions(function), _uses([function]))
-    open_ = _accessed(lifted, found)
+    function: Operation, lifted: Lifted, built: Model, found: Found, *, kernels: bool
+) -> tuple[Operation, Found]:
+    """The function with checks for suspects of its model, and those without a check.
+
+    ``kernels``: checks may stand in loops and branches, so every suspect has one.
+    Otherwise those have one that arguments decide, which the host compares.
+    """
+    guarder = _Guarder(definitions(function), _uses([function]), kernels)
     entry, *others = blocks = Function(function).blocks
+    if others and not kernels:
+        return function, found
     if others:
+        open_ = _accessed(lifted, found)
         made = [guarder.inside(block.operations, (), open_) for block in blocks]
+        unguarded: Found = ()
     else:
         whole = _Level(entry.operations, (), lifted, built)
-        made = [guarder.outermost(whole, found, frozenset(entry.arguments))]
+        body, unguarded = guarder.outermost(whole, found, frozenset(entry.arguments))
+        made = [body]
     new = [b.with_operations(ops) for b, ops in zip(blocks, made, strict=True)]
-    return function.with_(regions=(Region(tuple(new)),))
+    return function.with_(regions=(Region(tuple(new)),)), unguarded
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +104,7 @@ class _Launch:
 class _Needs:
     """What each operation of a list needs: checks before it, or checks within.
 
-    ``open`` accesses are checked within.
+    ``open`` accesses are checked within; they are those of ``late`` suspects.
     """
 
     before: dict[Operation, list[_Launch]] = field(
@@ -91,6 +112,7 @@ class _Needs:
     )
     within: set[Operation] = field(default_factory=set[Operation])
     open: frozenset[Access] = frozenset()
+    late: list[Suspect] = field(default_factory=list[Suspect])
 
 
 def _accessed(lifted: Lifted, found: Found) -> frozenset[Access]:
@@ -121,13 +143,14 @@ class _Guarder:
 
     defined: Definitions
     uses: Counter[Value]
+    kernels: bool
 
     # -- the body of a function ------------------------------------------------------
 
     def outermost(
         self, level: _Level, found: Found, arguments: frozenset[Value]
-    ) -> list[Operation]:
-        """The body of a function, which the host runs."""
+    ) -> tuple[list[Operation], Found]:
+        """The body of a function, which the host runs, and suspects without a check."""
         open_ = _accessed(level.lifted, found)
         needs = self._needs(level, found, open_, whole=True)
         first: list[Operation] = []
@@ -140,7 +163,7 @@ class _Guarder:
                     level, launch, sizes if early else {}
                 )
                 (first if early else made).extend([*before, refusing(check)])
-            if op not in needs.within:
+            if op not in needs.within or not self.kernels:
                 made.append(op)
             elif op.regions:
                 outside = level.operations[:position]
@@ -148,7 +171,7 @@ class _Guarder:
             else:
                 checks, before = self._leaf_checks(op)
                 made += [*before, *map(refusing, checks), op]
-        return _in_front(made, first)
+        return _in_front(made, first), () if self.kernels else needs.late
 
     def _launch_check(
         self, level: _Level, launch: _Launch, sizes: Sizes
@@ -291,10 +314,11 @@ class _Guarder:
                 continue
             pieces = None if self._is_joined(access) else leaving(level.built, suspect)
             launch = None if pieces is None else _Launch(suspect, pieces)
-            is_early = launch and hidden.isdisjoint(self._values(level, launch))
+            is_early = launch and self._is_early(level, launch, hidden)
             if launch is None or not is_early or not (whole or may_be_left_out(top)):
                 needs.within.add(top)
                 needs.open |= {access}
+                needs.late.append(suspect)
                 continue
             array = suspect.reference.access.array
             key = (top, array, suspect.dimension, launch.pieces)
@@ -302,6 +326,21 @@ class _Guarder:
                 seen.add(key)
                 needs.before.setdefault(top, []).append(launch)
         return needs
+
+    def _is_early(self, level: _Level, launch: _Launch, hidden: set[Value]) -> bool:
+        """Whether a check may stand at this level: the host has to know its values."""
+        values = self._values(level, launch)
+        if not hidden.isdisjoint(values):
+            return False
+        return self.kernels or all(map(self._is_on_host, values))
+
+    def _is_on_host(self, value: Value) -> bool:
+        """Whether arguments decide a number: no element of a buffer does."""
+        made = self.defined.get(value)
+        if made is None or isinstance(value.type, _BUFFERS):
+            return True
+        is_number = made.name in _NUMBERS or made.dialect == "arith"
+        return is_number and all(map(self._is_on_host, made.operands))
 
     def _is_joined(self, access: Access) -> bool:
         """Whether indices of the operation are joined to one of another buffer."""

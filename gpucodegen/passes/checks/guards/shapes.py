@@ -24,8 +24,11 @@ Extent = tuple[Value, int]
 """A buffer and one of its dimensions."""
 
 
-def with_checks(function: Operation) -> Operation:
-    """Checks of arguments stand first; those of other buffers before their use."""
+def with_checks(function: Operation, *, kernels: bool) -> Operation:
+    """Checks of arguments stand first; those of other buffers before their use.
+
+    ``kernels``: checks may stand in loops and branches.
+    """
     blocks = Function(function).blocks
     arguments = set(blocks[0].arguments)
     outermost = {op for block in blocks for op in block.operations}
@@ -34,6 +37,8 @@ def with_checks(function: Operation) -> Operation:
     def checked(op: Operation) -> list[Operation] | None:
         made: list[Operation] = []
         for check, before, buffers in _checks(op):
+            if op not in outermost and not kernels:
+                continue
             if op not in outermost:
                 made += [*before, reporting(check)]
             elif len(blocks) == 1 and buffers <= arguments:

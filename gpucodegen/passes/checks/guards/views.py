@@ -6,17 +6,22 @@ which a view may leave its source, where an access through it could touch any me
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
 
 from gpucodegen.dialects import memref
+from gpucodegen.dialects.func import Function
 from gpucodegen.dialects.memref.asking import asks_runtime
 from gpucodegen.ir.attributes import StridedLayoutAttr
-from gpucodegen.ir.operation import Operation, Value
-from gpucodegen.ir.types import MemRefType
+from gpucodegen.ir.operation import Operation, Region, Value
+from gpucodegen.ir.types import INDEX, MemRefType, Type
 from gpucodegen.passes.checks.guards.conditions import ConditionBuilder
+from gpucodegen.passes.framework.builder import Builder
+from gpucodegen.passes.framework.functions import definitions
 
+METADATA = "memref.extract_strided_metadata"
+CAST = "memref.reinterpret_cast"
 Definitions = Mapping[Value, Operation]
 
 
@@ -39,10 +44,17 @@ def chain_leaves(
 ) -> list[Leaf]:
     """The conditions of a chain of views, up to one that the runtime checked."""
     made: list[Leaf] = []
-    while (view := definitions.get(buffer)) is not None and view.name in _VIEWS:
+    while (view := definitions.get(buffer)) is not None and (
+        view.name in _VIEWS or view.name == CAST
+    ):
         if asks_runtime(view):
             break
-        made += _VIEWS[view.name](c, view, verb)
+        if view.name == CAST:
+            whole = _stated(view.operands[0], definitions)
+            total = _reach(c, whole, _strides(c, whole, definitions))
+            made += _reinterpreted(c, view, verb, total)
+        else:
+            made += _VIEWS[view.name](c, view, verb)
         buffer = view.operands[0]
     return made
 
@@ -63,10 +75,11 @@ def _subview(c: ConditionBuilder, op: Operation, verb: str) -> list[Leaf]:
     return made
 
 
-def _reinterpreted(c: ConditionBuilder, op: Operation, verb: str) -> list[Leaf]:
+def _reinterpreted(
+    c: ConditionBuilder, op: Operation, verb: str, total: Value
+) -> list[Leaf]:
     """The first and the last element against all that the buffer reaches."""
     part = memref.Slice(op)
-    total = _reach(c, part.source)
     first = c.value(part.offsets[0])
     last, negative = first, list[Value]()
     for size, stride in zip(part.sizes, part.strides, strict=True):
@@ -78,17 +91,78 @@ def _reinterpreted(c: ConditionBuilder, op: Operation, verb: str) -> list[Leaf]:
     return [Leaf(part.source, verb, 0, known, bad)]
 
 
-def _reach(c: ConditionBuilder, buffer: Value) -> Value:
-    """How many elements from the first one on surely belong to a buffer."""
+def _stated(buffer: Value, definitions: Definitions) -> Value:
+    """The buffer that casts show; its type may state more than theirs."""
+    while (made := definitions.get(buffer)) is not None and made.name in _SAME:
+        if not isinstance(made.operands[0].type, MemRefType):
+            break
+        buffer = made.operands[0]
+    return buffer
+
+
+_SAME = frozenset({"memref.cast", "memref.assume_alignment"})
+
+
+def _strides(
+    c: ConditionBuilder, buffer: Value, definitions: Definitions
+) -> Sequence[Value] | None:
+    """The strides of a strided buffer; unknown ones as `with_metadata` made them."""
+    layout = buffer.type.layout if isinstance(buffer.type, MemRefType) else None
+    if not isinstance(layout, StridedLayoutAttr):
+        return None
+    if None not in layout.strides:
+        return [c.value(stride or 0) for stride in layout.strides]
+    rank = len(layout.strides)
+    made = (op for op in definitions.values() if op.name == METADATA)
+    found = next((op for op in made if op.operands[0] is buffer), None)
+    return None if found is None else found.results[2 + rank :]
+
+
+def with_metadata(function: Operation) -> Operation:
+    """The function with the strides of arguments that reinterpretations need.
+
+    Kernels take them as numbers, for they cannot ask for those of a buffer.
+    """
+    arguments = Function(function).arguments
+    operations = list(function.walk())
+    known = {op.operands[0] for op in operations if op.name == METADATA}
+    made = definitions(function)
+    cast = {_stated(op.operands[0], made) for op in operations if op.name == CAST}
+    cast -= known
+    b = Builder(function.location)
+    for buffer in arguments:
+        if buffer in cast and is_open(buffer.type):
+            strided_metadata(b, buffer)
+    if not b.operations:
+        return function
+    entry, *others = function.regions[0].blocks
+    begun = entry.with_operations([*b.operations, *entry.operations])
+    return function.with_(regions=(Region((begun, *others)),))
+
+
+def is_open(ty: Type) -> bool:
+    """Whether a type leaves strides open."""
+    layout = ty.layout if isinstance(ty, MemRefType) else None
+    return isinstance(layout, StridedLayoutAttr) and None in layout.strides
+
+
+def strided_metadata(b: Builder, buffer: Value) -> Sequence[Value]:
+    """The strides of a buffer, which the runtime is asked for."""
     ty = buffer.type
-    if not isinstance(ty, MemRefType) or not isinstance(ty.layout, StridedLayoutAttr):
-        return elements_of(c, buffer)
-    if any(stride is None or stride < 0 for stride in ty.layout.strides):
-        return c.value(0)
+    assert isinstance(ty, MemRefType)
+    base = MemRefType((), ty.element, None, ty.memory_space)
+    kinds = [base, INDEX, *[INDEX] * (2 * ty.rank)]
+    return b.add(METADATA, (buffer,), kinds)[2 + ty.rank :]
+
+
+def _reach(c: ConditionBuilder, buffer: Value, steps: Sequence[Value] | None) -> Value:
+    """How many elements from the first one on surely belong to a buffer."""
+    if steps is None:
+        return c.value(0) if is_open(buffer.type) else elements_of(c, buffer)
     last = c.value(0)
-    for dimension, stride in enumerate(ty.layout.strides):
+    for dimension, stride in enumerate(steps):
         size = c.minus(c.extent(buffer, dimension), 1)
-        last = c.plus(last, c.times(size, stride or 0))
+        last = c.plus(last, c.times(size, stride))
     return c.plus(last, 1)
 
 
@@ -135,7 +209,6 @@ def _nothing(c: ConditionBuilder, op: Operation, verb: str) -> list[Leaf]:
 
 _VIEWS: dict[str, Callable[[ConditionBuilder, Operation, str], list[Leaf]]] = {
     "memref.subview": _subview,
-    "memref.reinterpret_cast": _reinterpreted,
     "memref.cast": cast_leaves,
     "memref.expand_shape": _reshaped,
     "memref.collapse_shape": _reshaped,

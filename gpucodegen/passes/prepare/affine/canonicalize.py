@@ -11,6 +11,7 @@ from gpucodegen.dialects import affine, arith
 from gpucodegen.dialects.builtin import Module
 from gpucodegen.dialects.memref import Slice
 from gpucodegen.ir.affine.expressions import Const
+from gpucodegen.ir.affine.maps import IntegerSet
 from gpucodegen.ir.attributes import AffineMapAttr, IntegerAttr, IntegerSetAttr, number
 from gpucodegen.ir.operation import Block, Operation, Region, Value, renamed
 from gpucodegen.ir.types import (
@@ -161,6 +162,9 @@ class _Folder:
         """Operations in place of a loop or condition that is decided."""
         if op.name == "affine.if":
             return self._decided(op)
+        if op.name == "scf.if":
+            holds = self.integer(op.operands[0])
+            return None if holds is None else self._chosen(op, holds=bool(holds))
         if op.name == "affine.for":
             return self._trivial(op)
         return None
@@ -168,10 +172,14 @@ class _Folder:
     def _decided(self, op: Operation) -> list[Operation] | None:
         condition = op.attributes["condition"]
         assert isinstance(condition, IntegerSetAttr)
-        exprs = [c.expr for c in condition.set.constraints]
-        if not all(isinstance(expr, Const) for expr in exprs):
+        known = [c for c in condition.set.constraints if isinstance(c.expr, Const)]
+        holds = all(IntegerSet(0, 0, (c,)).contains(()) for c in known)
+        if holds and len(known) < len(condition.set.constraints):
             return None
-        chosen = op.regions[0 if condition.set.contains(()) else 1]
+        return self._chosen(op, holds=holds)
+
+    def _chosen(self, op: Operation, *, holds: bool) -> list[Operation]:
+        chosen = op.regions[0 if holds else 1]
         return self._inlined(op, chosen.blocks[0].operations if chosen.blocks else ())
 
     def _trivial(self, op: Operation) -> list[Operation] | None:

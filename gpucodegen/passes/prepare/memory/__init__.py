@@ -4,6 +4,7 @@
 - `heap_allocations`: large buffers of loops
 - `slices_to_views`: slices of 2019
 - `rebase_views`: views that count from the buffer
+- `reshapes_to_casts`: reshapes of open extents or strides
 - `lower_deallocations`: conditions under which buffers are freed
 - `expand_atomics`: updates of any kind
 - `specialize_views`: types of views

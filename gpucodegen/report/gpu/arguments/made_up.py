@@ -1,8 +1,11 @@
-"""Made-up arguments of a function, of the sizes that a reader asks for."""
+"""Arguments of a function for a report: those of a call, or made up.
+
+Made-up ones have the sizes that a reader asks for.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -12,6 +15,10 @@ from gpucodegen.calls.function import Function
 from gpucodegen.dialects.builtin import Module
 from gpucodegen.report.gpu.arguments.extents import OpenExtents
 from gpucodegen.report.sizes import Sizes
+from gpucodegen.runtime.cuda.engine import CudaEngine
+from gpucodegen.runtime.devices import choice
+from gpucodegen.runtime.devices.protocol import Device
+from gpucodegen.runtime.host.buffers import CPU, Buffer
 from gpucodegen.runtime.host.engines import storage
 from gpucodegen.runtime.host.parameters import Parameter
 
@@ -84,6 +91,36 @@ def made_up(module: Module, function: Function, sizes: Sizes, device: Memory) ->
                 chosen[extents.names[place][-1]] = lengths[place]
             shape.append(lengths[place] if extent is None else extent)
         values.append(_array(parameter, (*shape, *parameter.vector), device))
+    return MadeUp(tuple(values), tuple(p.name for p in parameters), chosen)
+
+
+def copied(
+    module: Module, function: Function, arguments: Sequence[Any], device: Device
+) -> MadeUp:
+    """The arguments of a call as copies on a device.
+
+    Copies have the extents, strides and alignments of the arrays, and share memory
+    where these do.
+    """
+    values = function.converted(tuple(arguments))
+    parameters = function.signature.parameters
+    extents = OpenExtents.of(module, function.name, parameters)
+    chosen = {
+        extents.names[p.name, axis][-1]: int(extent)
+        for p, value in zip(parameters, values, strict=True)
+        for axis, extent in enumerate(value.shape if isinstance(value, Buffer) else ())
+        if (p.name, axis) in extents.names
+    }
+    scalars = zip(parameters, values, strict=True)
+    chosen |= {p.name: v for p, v in scalars if p.shape is None and p.dtype == "index"}
+    engine = CudaEngine(choice.EMULATED, device)
+    arrays = {n: v for n, v in enumerate(values) if isinstance(v, Buffer)}
+    for n, there in engine.copies(arrays).items():
+        array = arrays[n].array
+        is_here = arrays[n].device == CPU
+        contents = array if is_here else choice.device_of(array).fetch(array)()
+        engine.assign(there, contents)
+        values[n] = there.array
     return MadeUp(tuple(values), tuple(p.name for p in parameters), chosen)
 
 
