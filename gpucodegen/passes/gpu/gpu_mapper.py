@@ -35,7 +35,7 @@ from gpucodegen.passes.contraction.fusion.fusion_groups import (
     FusionMember,
 )
 from gpucodegen.passes.contraction.recognition.recognize import Contraction
-from gpucodegen.passes.cpu.cpu_outliner import needs_host
+from gpucodegen.passes.cpu.cpu_outliner import has_dynamic_allocation, needs_host
 from gpucodegen.passes.cpu.vector_runs import needs_kernel
 from gpucodegen.passes.cpu.vectorize.accumulations import Order
 from gpucodegen.passes.framework.indexing import Index
@@ -233,8 +233,11 @@ class GpuMapper:
 
 
 def _needs_host(op: Operation) -> bool:
-    """Whether something in a nest cannot run in a kernel: its loops stay outside."""
-    return any(map(needs_host, op.walk()))
+    """Whether something in a nest cannot run in a kernel: its loops stay outside.
+
+    Kernels of a GPU have no memory of an extent that is known only when they run.
+    """
+    return any(needs_host(o) or has_dynamic_allocation(o) for o in op.walk())
 
 
 def _may_go_before(op: Operation) -> bool:
