@@ -280,6 +280,7 @@ def allocated_bytes(op: Operation) -> int:
 
 
 def has_dynamic_allocation(op: Operation) -> bool:
+    """Whether an operation allocates a buffer whose extents are known at run time."""
     return op.name in ALLOCATIONS and bool(op.operands)
 
 

@@ -55,6 +55,7 @@ from gpucodegen.passes.gpu.launches.gpu_launch import (
     through_buffers,
     vector_boxes,
 )
+from gpucodegen.passes.lower_affine.sequential import sequential
 from gpucodegen.passes.prepare.affine.dead_code import has_no_effect
 from gpucodegen.tiling.machine.gpu.devices import GpuDevice, bulk_copies
 from gpucodegen.tiling.machine.gpu.products.candidates import Candidate
@@ -157,6 +158,9 @@ class GpuMapper:
             return self._written(op)
         if op.name in LOOPS and not _needs_host(op):
             return self.nest(Nest(op, context, self))
+        if op.name == "affine.parallel":  # the host runs one iteration after the other
+            loops = sequential(op)
+            return [self._branches(o, context) if o.regions else o for o in loops]
         if op.name in LOOPS or op.name in _AROUND_NESTS or _holds_launch(op):
             return [self._branches(op, context)]
         return [op]
