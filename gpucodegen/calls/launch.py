@@ -95,7 +95,7 @@ def prepared(
     maps = [made(words[n]) for n, made in _maps(launch, runtime, values)]
     every = [*words, *map(_place, maps)]
     given = [every[n] for n in launch.order]
-    start = runtime.prepared(launch.kernel, launch.grid, launch.block, given)
+    start = runtime.prepared(launch.kernel, launch.grid, launch.block, given, values)
     if not maps:
         return start
     kept = partial(start)

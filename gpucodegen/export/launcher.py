@@ -124,7 +124,10 @@ def _with_sources(variant: Variant) -> Artifact:
     def text(name: str) -> str:
         return (variant.folder / name).read_text("utf-8")
 
-    kernels = tuple(replace(k, source=text(k.source)) for k in variant.artifact.kernels)
+    kernels = tuple(
+        replace(k, source=text(k.source), wide=text(k.wide) if k.wide else "")
+        for k in variant.artifact.kernels
+    )
     contents = _contents(variant.folder / "constants.npz")
     constants = {
         name: replace(one, values=contents.get(name))

@@ -49,7 +49,12 @@ def write(
     for spec in artifact.kernels:
         file = f"{spec.name}{form.ending}"
         (folder / file).write_text(rename(form.text(spec)), "utf-8")
-        kernels.append(replace(spec, source=file, threads=form.threads))
+        wide = spec.with_wide_indices()
+        named = f"{spec.name}_wide{form.ending}" if wide else ""
+        if wide:
+            (folder / named).write_text(rename(form.text(wide)), "utf-8")
+        shipped = replace(spec, source=file, wide=named, threads=form.threads)
+        kernels.append(shipped)
     contents = {name: one.values for name, one in artifact.constants.items()}
     contents = {name: np.asarray(v) for name, v in contents.items() if v is not None}
     if contents:

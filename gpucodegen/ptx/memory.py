@@ -8,6 +8,8 @@ neighbour.
 from __future__ import annotations
 
 import mmap
+import platform
+import sys
 from bisect import bisect_left, bisect_right
 from typing import Any
 
@@ -24,6 +26,9 @@ _PAGE = mmap.PAGESIZE
 _ROUND = 1 << 26
 """Where allocations turn back to the first hole, if no more is in use."""
 _LARGE = 1 << 20
+_IS_COMMON = platform.machine() in ("x86_64", "aarch64")
+_NORESERVE = 0x4000 if sys.platform == "linux" and _IS_COMMON else 0
+"""MAP_NORESERVE, which Python names from 3.13 on: no limit on what is not touched."""
 UNITS = {1: "u1", 2: "u2", 4: "u4", 8: "u8", 16: "c16"}
 """What is moved at once, by its width; NumPy has no plain type of 16 bytes."""
 
@@ -34,8 +39,9 @@ def reserved(nbytes: int) -> mmap.mmap:
     Windows, which has no such flags, counts all of them as promised to the process.
     """
     flags = 0
-    for name in ("MAP_PRIVATE", "MAP_ANONYMOUS", "MAP_NORESERVE"):
+    for name in ("MAP_PRIVATE", "MAP_ANONYMOUS"):
         flags |= getattr(mmap, name, 0)
+    flags |= getattr(mmap, "MAP_NORESERVE", _NORESERVE)
     options = {"flags": flags} if flags else {}
     return mmap.mmap(-1, max(nbytes, 1), **options)
 

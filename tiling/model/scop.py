@@ -312,6 +312,8 @@ class Array:
     ``fresh``: allocated here, its cells hold nothing before they are written.
     ``forgotten``: its cells are not read after the program. ``ordered``: its one cell
     stands for a world outside, so that every access has to keep its place.
+    ``scoped_extents``: by dimension, those that the loops of ``scope`` decide, as isl
+    text over their variables; their ``shape`` has a parameter that may be any number.
     """
 
     name: str
@@ -322,6 +324,7 @@ class Array:
     forgotten: bool = False
     ordered: bool = False
     loc: object = None
+    scoped_extents: tuple[tuple[int, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

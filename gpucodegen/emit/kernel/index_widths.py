@@ -3,23 +3,25 @@
 Sums, differences and products are the same modulo 2^32.  What asks for more than the
 lower half of a number is *sensitive*: divisions, comparisons, right shifts, bounds of
 loops.  Operands of these must be proven to fit 32 bits.  A position of which that is
-not proven, because sizes are open, fits if it is part of an address: a launch accepts
-no buffer with more elements.
+not proven, because sizes are open, fits if it is part of an address: for a buffer with
+more elements, the launch takes the same kernel with indices of 64 bits.
 """
 
 from __future__ import annotations
 
 from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from math import prod
 from typing import NamedTuple
 
 from gpucodegen.dialects import affine, scf
 from gpucodegen.dialects.ranges.arithmetic import HALF, range_of
 from gpucodegen.dialects.ranges.index_ranges import IndexRanges
 from gpucodegen.emit.kernel.kinds import is_index
+from gpucodegen.intrinsics.framework.counting import MOST_THREADS
 from gpucodegen.ir.affine.expressions import AffineExpr, Binary, Const
 from gpucodegen.ir.affine.maps import AffineMap
-from gpucodegen.ir.attributes import AffineMapAttr, IntegerSetAttr
+from gpucodegen.ir.attributes import AffineMapAttr, IntegerSetAttr, StridedLayoutAttr
 from gpucodegen.ir.operation import Block, Operation, Value
 from gpucodegen.ir.segments import operand_segments
 from gpucodegen.ir.types import INDEX, IntegerType, MemRefType, element_type
@@ -53,9 +55,39 @@ def needs_words(kernel: Operation, blocks: Sequence[Block]) -> bool:
     """Whether some result differs if indices have 32 bits."""
     roots = [op for block in blocks for op in block.operations]
     operations = [op for root in roots for op in root.walk()]
+    values = [*blocks[0].arguments, *(v for op in operations for v in op.results)]
+    buffers = [value.type for value in values if isinstance(value.type, MemRefType)]
+    if any(least_extent(ty) > MOST_THREADS for ty in buffers):
+        return True
     if any(map(_holds_words, operations)):
         return True
     return _Widths(kernel, blocks, operations).are_too_small()
+
+
+def has_open_extents(blocks: Sequence[Block]) -> bool:
+    """Whether only a launch knows that 32 bits are enough for the indices."""
+    types = [value.type for value in blocks[0].arguments]
+    return any(
+        is_index(ty) or (isinstance(ty, MemRefType) and not _is_static(ty))
+        for ty in types
+    )
+
+
+def least_extent(ty: MemRefType) -> int:
+    """Elements of a buffer from the first to the last, or more by views of stride 0.
+
+    An extent or a stride that the type leaves open counts as 1.
+    """
+    shape = [1 if extent is None else extent for extent in ty.shape]
+    strides = ty.layout.strides if isinstance(ty.layout, StridedLayoutAttr) else ()
+    steps = (abs(stride or 1) for stride in strides)
+    span = 1 + sum((n - 1) * s for n, s in zip(shape, steps, strict=False))
+    return 0 if 0 in shape else max(span, prod(shape))
+
+
+def _is_static(ty: MemRefType) -> bool:
+    strides = ty.layout.strides if isinstance(ty.layout, StridedLayoutAttr) else ()
+    return None not in (*ty.shape, *strides)
 
 
 def wrapping_loops(kernel: Operation, blocks: Sequence[Block]) -> frozenset[Operation]:

@@ -7,7 +7,7 @@ not fix become extra integers after the arguments.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from gpucodegen.dialects.func import Function
 from gpucodegen.dialects.gcg import update_notes
@@ -16,7 +16,11 @@ from gpucodegen.dialects.gpu import known_block, resident_blocks
 from gpucodegen.dialects.nvgpu.types import is_tensor_map
 from gpucodegen.emit.kernel.context import Emitter, Facts
 from gpucodegen.emit.kernel.emissions import Emission
-from gpucodegen.emit.kernel.index_widths import needs_words, wrapping_loops
+from gpucodegen.emit.kernel.index_widths import (
+    has_open_extents,
+    needs_words,
+    wrapping_loops,
+)
 from gpucodegen.emit.kernel.reports import Reports
 from gpucodegen.emit.kernel.spelling import DECLARED_SHARED, Spelling
 from gpucodegen.emit.kernel.writes import written_in
@@ -59,6 +63,9 @@ class KernelSource:
     ``dynamic_shared``: its launches give the ``shared_bytes`` of a block.
     ``specific``: it uses what only devices of one architecture have.
     ``bulk``: it uses bulk copies, which devices have from sm_90 on.
+    ``index_bits``: how wide the indices are; 64 everywhere but on GPUs.
+    ``wide``: the source with indices of 64 bits, for launches with buffers that 32 do
+    not reach; "" where there are none.
     """
 
     name: str
@@ -72,6 +79,8 @@ class KernelSource:
     dynamic_shared: bool = False
     specific: bool = False
     bulk: bool = False
+    index_bits: int = 64
+    wide: str = ""
 
     @property
     def signature(self) -> tuple[tuple[str, str], ...]:
@@ -109,8 +118,23 @@ class EmittedKernel:
 def emit_kernel(op: Operation, name: str, emission: Emission) -> EmittedKernel:
     """The source of a ``func.func`` or ``gpu.func`` kernel.
 
-    With bulk copies it is written again when all of them are known.
+    Where only launches know that indices fit 32 bits, it is written with 64 as well.
     """
+    blocks, wide = Function(op).blocks, emission.wide
+    if wide is None:
+        return _planned(op, name, emission)
+    in_words = replace(emission, spelling=wide)
+    if needs_words(op, blocks):
+        return _planned(op, name, in_words)
+    narrow = _planned(op, name, emission)
+    if not has_open_extents(blocks):
+        return narrow
+    source = replace(narrow.source, wide=_planned(op, name, in_words).source.source)
+    return replace(narrow, source=source)
+
+
+def _planned(op: Operation, name: str, emission: Emission) -> EmittedKernel:
+    """With bulk copies, a kernel is written again when all of them are known."""
     plan = BulkPlan()
     if emission.bulk:
         plan = BulkPlan.of(op, emission.bulk - shared_in(_body(op), {}))
@@ -132,8 +156,6 @@ def _written(
     names.reserve(PLAIN_NAMES)
     names.reserve([name])
     spelling = emission.spelling
-    if emission.wide is not None and needs_words(op, blocks):
-        spelling = emission.wide
     header = Header(spelling.face, names)
     emitter = Emitter(spelling, emission.handlers, names, header)
     aligned = alignments(body) if spelling.in_blocks else {}
@@ -172,6 +194,7 @@ def _written(
         is_dynamic,
         any(inner.name.startswith(_SPECIFIC) for o in body for inner in o.walk()),
         bool(plan.bulk),
+        32 if spelling.index == "int32" else 64,
     )
     transfers_ = (*emitter.transfers, *map(_product, notes_of(op)), *_updates(op))
     return EmittedKernel(source, tuple(extras), spelling, transfers_, emitter.reports)

@@ -226,7 +226,7 @@ def is_kernel(op: Operation) -> bool:
         structured
         and not _is_checked_access(op)
         and not any(
-            needs_host(inner) or _has_dynamic_allocation(inner) for inner in op.walk()
+            needs_host(inner) or has_dynamic_allocation(inner) for inner in op.walk()
         )
     )
 
@@ -279,7 +279,8 @@ def allocated_bytes(op: Operation) -> int:
     return prod(n or 0 for n in ty.shape) * -(-(bit_width(ty.element) or 64) // 8)
 
 
-def _has_dynamic_allocation(op: Operation) -> bool:
+def has_dynamic_allocation(op: Operation) -> bool:
+    """Whether an operation allocates a buffer whose extents are known at run time."""
     return op.name in ALLOCATIONS and bool(op.operands)
 
 

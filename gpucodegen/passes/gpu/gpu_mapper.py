@@ -35,7 +35,7 @@ from gpucodegen.passes.contraction.fusion.fusion_groups import (
     FusionMember,
 )
 from gpucodegen.passes.contraction.recognition.recognize import Contraction
-from gpucodegen.passes.cpu.cpu_outliner import needs_host
+from gpucodegen.passes.cpu.cpu_outliner import has_dynamic_allocation, needs_host
 from gpucodegen.passes.cpu.vector_runs import needs_kernel
 from gpucodegen.passes.cpu.vectorize.accumulations import Order
 from gpucodegen.passes.framework.indexing import Index
@@ -55,6 +55,7 @@ from gpucodegen.passes.gpu.launches.gpu_launch import (
     through_buffers,
     vector_boxes,
 )
+from gpucodegen.passes.lower_affine.sequential import sequential
 from gpucodegen.passes.prepare.affine.dead_code import has_no_effect
 from gpucodegen.tiling.machine.gpu.devices import GpuDevice, bulk_copies
 from gpucodegen.tiling.machine.gpu.products.candidates import Candidate
@@ -157,6 +158,9 @@ class GpuMapper:
             return self._written(op)
         if op.name in LOOPS and not _needs_host(op):
             return self.nest(Nest(op, context, self))
+        if op.name == "affine.parallel":  # the host runs one iteration after the other
+            loops = sequential(op)
+            return [self._branches(o, context) if o.regions else o for o in loops]
         if op.name in LOOPS or op.name in _AROUND_NESTS or _holds_launch(op):
             return [self._branches(op, context)]
         return [op]
@@ -233,8 +237,11 @@ class GpuMapper:
 
 
 def _needs_host(op: Operation) -> bool:
-    """Whether something in a nest cannot run in a kernel: its loops stay outside."""
-    return any(map(needs_host, op.walk()))
+    """Whether something in a nest cannot run in a kernel: its loops stay outside.
+
+    Kernels of a GPU have no memory of an extent that is known only when they run.
+    """
+    return any(needs_host(o) or has_dynamic_allocation(o) for o in op.walk())
 
 
 def _may_go_before(op: Operation) -> bool:

@@ -162,9 +162,15 @@ class NumpyEngine:
         return entry
 
     def prepared(
-        self, spec: KernelSpec, grid: Shape, block: Shape, words: Sequence[Any]
+        self,
+        spec: KernelSpec,
+        grid: Shape,
+        block: Shape,
+        words: Sequence[Any],
+        values: Sequence[Any],
     ) -> Callable[..., None]:
         """The same with its arguments."""
+        del values
         return partial(self.kernel(spec, grid, block, ()), *words)
 
     def recording(self) -> NoReturn:

@@ -9,14 +9,12 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from math import prod
 from operator import itemgetter
 from typing import Any
 
 import numpy as np
 
 from gpucodegen import errors
-from gpucodegen.intrinsics.framework.counting import MAX_OFFSET
 from gpucodegen.runtime.cuda.kernel import CudaKernel
 from gpucodegen.runtime.cuda.tensor_maps import at, encoded, form_of
 from gpucodegen.runtime.devices import choice
@@ -188,23 +186,56 @@ class CudaEngine:
 
     def launcher(self, spec: KernelSpec) -> Launcher:
         """A kernel that is loaded on the device."""
-        return self._loaded(spec).launch
+        launch = self._loaded(spec).launch
+        if not spec.wide:
+            return launch
+
+        def start(*given: Any) -> None:
+            try:
+                launch(*given)
+            except errors.IndexTooLarge:
+                self._wide(spec).launch(*given)
+
+        return start
 
     def kernel(
         self, spec: KernelSpec, grid: Shape, block: Shape, values: Sequence[Any]
     ) -> Callable[..., None]:
         """A kernel as a function of its words, and of extents that are checked now."""
-        kernel = self._loaded(spec)
-        for value in values:
-            if isinstance(value, Buffer):
-                kernel.layout.check_extent(value)
-        return kernel.repeated(grid, block)
+
+        def in_words(*words: Any) -> None:
+            self._wide(spec).prepared(grid, block, words, values)()
+
+        def start(kernel: CudaKernel) -> Callable[..., None]:
+            return kernel.repeated(grid, block, values, in_words)
+
+        return self._reaching(spec, start)
 
     def prepared(
-        self, spec: KernelSpec, grid: Shape, block: Shape, words: Sequence[Any]
+        self,
+        spec: KernelSpec,
+        grid: Shape,
+        block: Shape,
+        words: Sequence[Any],
+        values: Sequence[Any],
     ) -> Callable[..., None]:
         """A launch whose words are packed now."""
-        return self._loaded(spec).prepared(grid, block, words)
+        return self._reaching(
+            spec, lambda kernel: kernel.prepared(grid, block, words, values)
+        )
+
+    def _reaching(
+        self, spec: KernelSpec, use: Callable[[CudaKernel], Callable[..., None]]
+    ) -> Callable[..., None]:
+        """What a kernel is used for, with indices of 64 bits where 32 are too few."""
+        try:
+            return use(self._loaded(spec))
+        except errors.IndexTooLarge:
+            return use(self._wide(spec))
+
+    def _wide(self, spec: KernelSpec) -> CudaKernel:
+        """A kernel with indices of 64 bits, which is compiled when a call needs it."""
+        return self._loaded(spec.with_wide_indices() or spec)
 
     def _loaded(self, spec: KernelSpec) -> CudaKernel:
         """A kernel on the device of the call, loaded once."""
@@ -291,11 +322,6 @@ class CudaEngine:
 
     def maker(self, shape: Shape, dtype: str) -> Maker:
         """Memory that is given back when the array dies."""
-        if prod(shape) > MAX_OFFSET:
-            raise errors.ResourceLimit(
-                what="the elements of a result", needed=prod(shape), limit=MAX_OFFSET
-            )
-
         device, kind = self.device, storage(dtype)
 
         def make() -> tuple[int, Any]:

@@ -17,6 +17,7 @@ from gpucodegen.runtime.cuda.compilation import (
 )
 from gpucodegen.runtime.devices.arguments import ArgumentLayout
 from gpucodegen.runtime.devices.protocol import Device, Triple
+from gpucodegen.runtime.host.buffers import Buffer
 from gpucodegen.runtime.host.spec import KernelSpec
 from gpucodegen.tiling.machine.gpu.devices import BULK_COPIES, has_warpgroups
 
@@ -82,30 +83,56 @@ class CudaKernel:
         self.device.launch(self.loaded, blocks, threads, packed, given)
 
     def repeated(
-        self, grid: Sequence[int], block: Sequence[int]
+        self,
+        grid: Sequence[int],
+        block: Sequence[int],
+        values: Sequence[Any],
+        otherwise: Callable[..., None],
     ) -> Callable[..., None]:
-        """Such launches as a function of addresses and numbers, which were checked."""
+        """Such launches as a function of addresses and numbers.
+
+        ``values``: buffers of one such call, whose extents are checked now.
+        ``otherwise`` gets the words in which a number does not fit the indices.
+        """
         if not all((*grid, *block)):
             return _nothing
-        blocks, threads = self._extents(grid, block, 0)
+        blocks, threads = self._checked(grid, block, values)
         launch, pack = self.device.launch, self.layout.pack_words
         loaded, shared = self.loaded, self.dynamic
 
         def start(*words: Any) -> None:
-            launch(loaded, blocks, threads, pack(words), shared)
+            try:
+                packed = pack(words)
+            except errors.IndexTooLarge:
+                otherwise(*words)
+                return
+            launch(loaded, blocks, threads, packed, shared)
 
         return start
 
     def prepared(
-        self, grid: Sequence[int], block: Sequence[int], words: Sequence[Any]
+        self,
+        grid: Sequence[int],
+        block: Sequence[int],
+        words: Sequence[Any],
+        values: Sequence[Any],
     ) -> Callable[..., None]:
         """One launch whose arguments are packed now; it takes a stream by its name."""
         if not all((*grid, *block)):
             return _nothing
-        blocks, threads = self._extents(grid, block, 0)
+        blocks, threads = self._checked(grid, block, values)
         packed = self.layout.pack_words(words)
         given = self.loaded, blocks, threads, packed, self.dynamic
         return partial(self.device.launch, *given)
+
+    def _checked(
+        self, grid: Sequence[int], block: Sequence[int], values: Sequence[Any]
+    ) -> tuple[Triple, Triple]:
+        """Blocks and threads, if the indices reach all elements of the buffers."""
+        for value in values:
+            if isinstance(value, Buffer):
+                self.layout.check_extent(value)
+        return self._extents(grid, block, 0)
 
     def _extents(
         self, grid: Sequence[int], block: Sequence[int], shared: int
@@ -115,8 +142,10 @@ class CudaKernel:
         problem = self.device.limits.problem(
             blocks, threads, self.static + self.dynamic + shared
         )
-        if max(map(mul, blocks, threads)) > MOST_THREADS:
-            problem = "it has more threads along a dimension than 32 bits count"
+        most = max(map(mul, blocks, threads))
+        if most > MOST_THREADS and self.layout.index_bits == 32:
+            what = "the number of threads along a dimension"
+            raise errors.IndexTooLarge(kernel=self.name, name=what, value=most)
         if problem:
             raise errors.LaunchFailed(
                 kernel=self.name,

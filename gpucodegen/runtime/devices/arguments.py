@@ -13,6 +13,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import chain
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -57,6 +58,7 @@ class ArgumentLayout:
     """How the arguments of one kernel are packed.
 
     ``form``: the row of addresses, then the arguments at their ``offsets``.
+    ``index_bits``: how far the kernel counts.
     ``converted``: where words are not what `struct` takes, how they become that.
     """
 
@@ -66,6 +68,7 @@ class ArgumentLayout:
     offsets: tuple[int, ...]
     memory: type[ctypes.Array[ctypes.c_char]]
     converted: tuple[tuple[int, Callable[[Any], Any]], ...]
+    index_bits: int = 32
 
     @classmethod
     def of(cls, spec: KernelSpec) -> ArgumentLayout:
@@ -88,13 +91,14 @@ class ArgumentLayout:
             offsets,
             ctypes.c_char * form.size,
             tuple((n, convert) for n, convert in converted if convert is not None),
+            spec.index_bits,
         )
 
     def pack(self, values: Sequence[Any]) -> Packed:
         """Buffers and numbers in memory.
 
-        Raises MisalignedAccess, ResourceLimit, and IndexTooLarge for numbers that do
-        not fit.
+        Raises MisalignedAccess, and IndexTooLarge for extents and numbers that do not
+        fit the indices of the kernel.
         """
         return self.pack_words(
             [
@@ -143,15 +147,14 @@ class ArgumentLayout:
         return value.pointer
 
     def check_extent(self, buffer: Buffer, name: str = "an argument") -> None:
-        """Raise ResourceLimit for a buffer that indices of 32 bits do not reach."""
+        """Raise IndexTooLarge for a buffer that indices of 32 bits do not reach."""
+        if self.index_bits > 32:
+            return
         start, end = buffer.byte_range
-        elements = (end - start) // buffer.array.itemsize
+        elements = max((end - start) // buffer.array.itemsize, prod(buffer.shape))
         if elements > MAX_OFFSET:
-            raise errors.ResourceLimit(
-                what=f"{self.kernel}: the extent in elements of {name}",
-                needed=elements,
-                limit=MAX_OFFSET,
-            )
+            name = f"the extent in elements of {name}"
+            raise errors.IndexTooLarge(kernel=self.kernel, name=name, value=elements)
 
     def _too_large(self, words: Sequence[Any]) -> errors.IndexTooLarge:
         pairs = zip(self.params, words, strict=True)

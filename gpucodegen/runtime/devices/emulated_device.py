@@ -27,6 +27,7 @@ from gpucodegen.runtime.devices.emulated_array import (
     EmulatedArray,
 )
 from gpucodegen.runtime.devices.emulated_streams import (
+    CHUNK,
     NOTHING,
     EmulatedStream,
     Runs,
@@ -225,18 +226,21 @@ class EmulatedDevice:
             self._fault = error_of(fault, self)
             return
         if run is not None and run.marks is not None:
-            size = 1 << run.marks.shift
-            touched = [self._bytes(cells, size) for cells in run.marks.touched()]
+            touched = self._touched(run.marks)
             self._fault = self.streams.note(f"kernel {name}", *touched, stream)
 
-    def _bytes(self, cells: Any, size: int) -> Runs:
-        """The allocated bytes in some cells of this device's memory."""
-        found = [NOTHING]
+    def _touched(self, marks: Any) -> tuple[Runs, Runs]:
+        """The allocated bytes that a kernel read, and those that it wrote."""
+        size = 1 << marks.shift
+        found = [(NOTHING, NOTHING)]
         for first, end in self.memory.spans():
-            start = first // size
-            part = cells[start : -(-end // size)]
-            found.append(runs(part, start * size, size))
-        return np.concatenate(found)
+            last = -(-end // size)
+            for at in range(first // size, last, CHUNK):
+                read, written = marks.touched(at, min(at + CHUNK, last))
+                place = at * size
+                found.append((runs(read, place, size), runs(written, place, size)))
+        reads, writes = zip(*found, strict=True)
+        return np.concatenate(reads), np.concatenate(writes)
 
     def _accept(
         self,

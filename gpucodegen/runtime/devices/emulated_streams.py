@@ -200,6 +200,8 @@ def _join(clock: Clock, other: Clock) -> None:
             clock[stream] = time
 
 
+CHUNK = 1 << 22
+"""Cells that are looked at together: most of a large array is not touched at all."""
 NOTHING: Runs = np.zeros((0, 2), np.int64)
 
 
@@ -209,10 +211,15 @@ def runs(touched: npt.NDArray[Any], start: int, size: int = 1) -> Runs:
     >>> runs(np.array([0, 1, 1, 0, 1], bool), 100, 4).tolist()
     [[104, 112], [116, 120]]
     """
-    padded = np.zeros(len(touched) + 2, np.int8)
-    padded[1:-1] = touched
-    edges = np.flatnonzero(np.diff(padded))
-    return start + size * edges.reshape(-1, 2)
+    found = [NOTHING]
+    for first in range(0, len(touched), CHUNK):
+        part = touched[first : first + CHUNK]
+        if part.any():
+            padded = np.zeros(len(part) + 2, np.int8)
+            padded[1:-1] = part
+            edges = first + np.flatnonzero(np.diff(padded))
+            found.append(start + size * edges.reshape(-1, 2))
+    return np.concatenate(found)
 
 
 def _meet(one: Runs, other: Runs) -> bool:

@@ -111,9 +111,17 @@ class Engine(Protocol):
         ...
 
     def prepared(
-        self, spec: KernelSpec, grid: Shape, block: Shape, words: Sequence[Any]
+        self,
+        spec: KernelSpec,
+        grid: Shape,
+        block: Shape,
+        words: Sequence[Any],
+        values: Sequence[Any],
     ) -> Callable[..., None]:
-        """A launch with these addresses and numbers; streams are named ``stream``."""
+        """A launch with these addresses and numbers; streams are named ``stream``.
+
+        ``values``: the buffers and numbers of the call.
+        """
         ...
 
     def recording(self) -> tuple[Engine, Callable[[], Callable[[], None]]]:

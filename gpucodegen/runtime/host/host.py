@@ -194,10 +194,19 @@ class HostApi(Views):
         return self._engine.kernel(self._specs[name], grid, block, values)
 
     def prepared(
-        self, name: str, grid: Shape, block: Shape, words: Sequence[Any]
+        self,
+        name: str,
+        grid: Shape,
+        block: Shape,
+        words: Sequence[Any],
+        values: Sequence[Any],
     ) -> Callable[..., None]:
-        """A launch of a kernel with these addresses and numbers."""
-        return self._engine.prepared(self._specs[name], grid, block, words)
+        """A launch of a kernel with these addresses and numbers.
+
+        ``values``: buffers and numbers of the call of the host function.
+        """
+        spec = self._specs[name]
+        return self._engine.prepared(spec, grid, block, words, values)
 
     def address(self, name: str) -> int:
         """Where C finds a kernel; 0 if it cannot call it."""

@@ -108,4 +108,6 @@ def kernel_spec(
         kernel.specific,
         kernel.bulk,
         arch,
+        kernel.index_bits,
+        kernel.wide,
     )

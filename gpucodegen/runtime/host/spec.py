@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 
@@ -35,6 +35,9 @@ class KernelSpec:
     ``bulk``: it uses bulk copies, which GPUs have from sm_90 on.
     ``arch``: the architecture that the program was compiled for, as "sm_90a"; "" stands
     for what all devices have.
+    ``index_bits``: how wide the indices of a GPU's kernel are.
+    ``wide``: its source with indices of 64 bits, for launches with buffers that 32 bits
+    do not reach; "" where no launch needs it.
     ``fastmath`` holds LLVM flags; "contract" allows fused multiply-add.
     """
 
@@ -52,11 +55,28 @@ class KernelSpec:
     specific: bool = False
     bulk: bool = False
     arch: str = ""
+    index_bits: int = 32
+    wide: str = ""
 
     @property
     def signature(self) -> tuple[tuple[str, str], ...]:
         """(kind, dtype) of every parameter."""
         return tuple((p.kind, p.dtype) for p in self.params)
+
+    def with_wide_indices(self) -> KernelSpec | None:
+        """The same kernel with indices of 64 bits; None where there is none.
+
+        >>> params = Param("a", "pointer", "f32"), Param("n", "scalar", "index")
+        >>> KernelSpec("k", "...", params, wide="___").with_wide_indices().params[1]
+        Param(name='n', kind='scalar', dtype='i64', writable=True)
+        """
+        if not self.wide:
+            return None
+        params = tuple(
+            replace(p, dtype="i64") if (p.kind, p.dtype) == ("scalar", "index") else p
+            for p in self.params
+        )
+        return replace(self, source=self.wide, params=params, index_bits=64, wide="")
 
 
 @dataclass(frozen=True, slots=True)

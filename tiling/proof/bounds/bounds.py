@@ -142,7 +142,10 @@ def _outside(
     model: Model, reference: Reference, at: int, extent: int | str | None
 ) -> Map:
     """{ x -> c in access : c_at < 0 or c_at >= extent }."""
+    array = model.array(reference.access.array)
     cell = [f"__c{i}" for i in range(reference.relation.dim(OUT))]
+    cell[: len(array.scope)] = array.scope
+    extent = dict(array.scoped_extents).get(at - len(array.scope), extent)
     beyond = "" if extent is None else f" or {cell[at]} >= {extent}"
     box = model.where(cell, f"{cell[at]} < 0{beyond}")
     return model.solver.ask(

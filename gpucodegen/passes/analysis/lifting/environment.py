@@ -237,6 +237,7 @@ class Environment:
         fresh: bool = False,
         forgotten: bool = False,
         private: bool | None = None,
+        scoped_extents: Sequence[tuple[int, str]] = (),
     ) -> None:
         """Declare the array of a buffer; a local one is another in each iteration.
 
@@ -254,6 +255,12 @@ class Environment:
         of_block = self.lifetime if self.blocks is None else self.blocks
         own = (*self.threads, *self.lifetime) if private else of_block
         scope = own if local else ()
+        others = set(self.scope) - set(scope)
+        decided = [
+            (at, text)
+            for at, text in scoped_extents
+            if others.isdisjoint(re.findall(r"\w+", text))
+        ]
         self.arrays[memref] = Array(
             name,
             shape,
@@ -261,6 +268,7 @@ class Environment:
             fresh=fresh,
             forgotten=forgotten,
             loc=memref.location,
+            scoped_extents=tuple(decided),
         )
 
     def register(self, value: Value) -> Array:

@@ -62,12 +62,12 @@ class Marks:
         self.stores = 0
         """Bytes of bulk stores to here that have not landed."""
 
-    def touched(self) -> tuple[Array, Array]:
-        """Which cells were read, and which were written or changed."""
-        rows = self.readers.words.reshape(-1, len(self.writers)) != 0
-        read, written = np.logical_or.reduce(rows), self.writers != 0
+    def touched(self, first: int, end: int) -> tuple[Array, Array]:
+        """Which of some cells were read, and which were written or changed."""
+        rows = self.readers.words.reshape(-1, len(self.writers))[:, first:end] != 0
+        read, written = np.logical_or.reduce(rows), self.writers[first:end] != 0
         if self.atomics is not None:
-            written |= self.atomics.words != 0
+            written |= self.atomics.words[first:end] != 0
         return read, written
 
     def touch(

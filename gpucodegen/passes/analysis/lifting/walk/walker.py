@@ -139,22 +139,26 @@ class Lifter(Walk):
     def allocate(self, op: Operation, nodes: Nodes) -> None:
         """A buffer, fresh in each iteration of the loops around it.
 
-        An extent that loops decide is a parameter: any number.
+        An extent that loops decide is a parameter, any number, and a text over them.
         """
         del nodes
         dynamic = iter(op.operands)
         memref = op.results[0]
+        scoped: list[tuple[int, str]] = []
         for dimension, extent in enumerate(getattr(memref.type, "shape", ())):
             if extent is None:
                 size = self.env.text(next(dynamic))
                 if size is not None and not self.env.varies(size):
                     self.env.extents[memref, dimension] = size
+                elif size is not None:
+                    scoped.append((dimension, size))
         seen = self.escapes
         self.env.declare(
             self.env.root(memref),
             local=True,
             fresh=seen is not None and seen.is_fresh(memref) and not self.env.threads,
             forgotten=seen is not None and seen.is_forgotten(memref),
+            scoped_extents=scoped,
         )
 
     def mask(self, op: Operation, nodes: Nodes) -> None:
