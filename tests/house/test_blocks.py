@@ -83,6 +83,7 @@ def test_commands_run(block: Block, folder: Path) -> None:
     assert done.returncode == 0, done.stdout + done.stderr
 
 
+@pytest.mark.slow
 def test_an_array_that_the_guide_runs_on_is_changed(folder: Path) -> None:
     """The first command of the page on the emulated device, and what it promises."""
     first = next(b for b in COMMANDS if b.page == "cuda-without-a-gpu.md")

@@ -99,7 +99,7 @@ KERNELS = {
 }
 
 
-@pytest.mark.cases("name", KERNELS)
+@pytest.mark.cases("name", KERNELS, parts=3)
 def test_kernels(name: str):
     body, buffers, want = KERNELS[name]
     out = np.zeros(128, "i4")

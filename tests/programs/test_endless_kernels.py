@@ -70,7 +70,10 @@ def test_a_kernel_has_so_many_steps(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_interrupts_end_a_kernel(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The signal comes while the kernel runs; no step follows it."""
+    """The signal comes while the kernel runs; no step follows it.
+
+    A shell that starts pytest in the background makes it ignore SIGINT.
+    """
     program = gcg.compile(TEXT, target="sim")
     visit, seen = Batch._visit, [0]
 
@@ -81,8 +84,12 @@ def test_interrupts_end_a_kernel(monkeypatch: pytest.MonkeyPatch) -> None:
             signal.raise_signal(signal.SIGINT)
 
     monkeypatch.setattr(Batch, "_visit", interrupted)
-    with pytest.raises(KeyboardInterrupt):
-        program.f(np.zeros(1, "i4"))
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            program.f(np.zeros(1, "i4"))
+    finally:
+        signal.signal(signal.SIGINT, before)
     assert seen == [100]
     monkeypatch.undo()
     program.ends(np.zeros(1, "i4"))
