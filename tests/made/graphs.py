@@ -6,6 +6,7 @@ writes an operation and computes its value. Every value may have several readers
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from random import Random
 from typing import Any
@@ -20,7 +21,7 @@ DTYPES = {"f32": np.float32, "i32": np.int32, "i1": np.bool_}
 SUMS = {"add": np.add.reduce, "maximum": np.maximum.reduce}
 
 
-class Graph(Maker):
+class Graph(Maker, ABC):
     """Values by name, with what NumPy computes for them."""
 
     def __init__(self, seed: int) -> None:
@@ -75,8 +76,9 @@ class Graph(Maker):
         number = self.random.choice([-2, -1, 0, 1, 2, 3])
         return self.splat(shape, number)
 
+    @abstractmethod
     def splat(self, shape: tuple[int, ...], number: int) -> str:
-        raise NotImplementedError
+        """One number in every place."""
 
     def small(self, a: str) -> bool:
         """Whether products of the value stay exact."""
@@ -86,8 +88,9 @@ class Graph(Maker):
     def axis(self, a: str) -> int:
         return self.random.randrange(self.values[a].ndim)
 
+    @abstractmethod
     def steps(self) -> list[Callable[[], None]]:
-        raise NotImplementedError
+        """What may come next, each as often as it is likely."""
 
 
 class StableHlo(Graph):
