@@ -26,10 +26,19 @@ from gpucodegen.ir.operation import Operation, Value, rewrite_bottom_up
 from gpucodegen.ir.types import INDEX, MemRefType
 from gpucodegen.passes.checks.guards.checks import FIT, Check, refusing
 from gpucodegen.passes.checks.guards.conditions import ConditionBuilder
-from gpucodegen.passes.checks.guards.views import is_open, strided_metadata
+from gpucodegen.passes.checks.guards.views import (
+    Definitions,
+    is_open,
+    stated,
+    strided_metadata,
+)
 from gpucodegen.passes.framework.base import ModulePass
 from gpucodegen.passes.framework.builder import Builder
-from gpucodegen.passes.framework.functions import in_functions, with_blocks
+from gpucodegen.passes.framework.functions import (
+    definitions,
+    in_functions,
+    with_blocks,
+)
 from gpucodegen.passes.prepare.memory.flat_views import with_columns
 
 COLLAPSE, EXPAND = "memref.collapse_shape", "memref.expand_shape"
@@ -57,16 +66,18 @@ def _is_open(op: Operation) -> bool:
 
 
 def _rewritten(function: Operation) -> Operation:
+    defined = definitions(function)
+
     def rewritten(operations: Sequence[Operation]) -> list[Operation]:
         made: list[Operation] = []
         for op in operations:
-            made += _outermost(op)
+            made += _outermost(op, defined)
         return made
 
     return with_blocks(function, rewritten)
 
 
-def _outermost(top: Operation) -> list[Operation]:
+def _outermost(top: Operation, defined: Definitions) -> list[Operation]:
     """An operation of a function's body, after the checks of what is in it."""
     inside = {v for op in top.walk() if op is not top for v in op.results}
     blocks = (b for op in top.walk() for region in op.regions for b in region.blocks)
@@ -74,7 +85,10 @@ def _outermost(top: Operation) -> list[Operation]:
     first: list[Operation] = []
 
     def rewrite(op: Operation) -> list[Operation] | None:
-        if not _is_open(op) or not inside.isdisjoint(op.operands):
+        if not _is_open(op):
+            return None
+        op = op.with_(operands=(stated(op.operands[0], defined), *op.operands[1:]))
+        if not inside.isdisjoint(op.operands):
             return None
         reshape = _Reshape(op, ConditionBuilder(Builder(op.location)))
         checks, columns = reshape.computed()
