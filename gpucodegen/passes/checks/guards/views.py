@@ -50,7 +50,7 @@ def chain_leaves(
         if asks_runtime(view):
             break
         if view.name == CAST:
-            whole = _stated(view.operands[0], definitions)
+            whole = stated(view.operands[0], definitions)
             total = _reach(c, whole, _strides(c, whole, definitions))
             made += _reinterpreted(c, view, verb, total)
         else:
@@ -91,7 +91,7 @@ def _reinterpreted(
     return [Leaf(part.source, verb, 0, known, bad)]
 
 
-def _stated(buffer: Value, definitions: Definitions) -> Value:
+def stated(buffer: Value, definitions: Definitions) -> Value:
     """The buffer that casts show; its type may state more than theirs."""
     while (made := definitions.get(buffer)) is not None and made.name in _SAME:
         if not isinstance(made.operands[0].type, MemRefType):
@@ -127,7 +127,7 @@ def with_metadata(function: Operation) -> Operation:
     operations = list(function.walk())
     known = {op.operands[0] for op in operations if op.name == METADATA}
     made = definitions(function)
-    cast = {_stated(op.operands[0], made) for op in operations if op.name == CAST}
+    cast = {stated(op.operands[0], made) for op in operations if op.name == CAST}
     cast -= known
     b = Builder(function.location)
     for buffer in arguments:

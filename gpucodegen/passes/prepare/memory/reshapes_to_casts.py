@@ -8,8 +8,8 @@ smaller shape, and over the dimensions of the group whose extent is not 1:
     collapse: s_i = n_(i+1) * s_(i+1) must hold; the stride is the last of them
     expand:   n_d * .. * n_e must be the extent; s_i = n_(i+1) * s_(i+1)
 
-A reshape in a loop or a branch is checked where the function begins, which needs an
-argument as operand; another one stays as it is.
+A reshape in a loop or a branch is checked before the outermost one around it.  Where
+its operands are not known there, it stays as it is.
 """
 
 from __future__ import annotations
@@ -20,17 +20,25 @@ from typing import ClassVar
 
 from gpucodegen.dialects import memref
 from gpucodegen.dialects.builtin import Module
-from gpucodegen.dialects.func import Function
 from gpucodegen.dialects.memref.shape_syntax import groups_of
 from gpucodegen.ir.attributes import StridedLayoutAttr
 from gpucodegen.ir.operation import Operation, Value, rewrite_bottom_up
 from gpucodegen.ir.types import INDEX, MemRefType
 from gpucodegen.passes.checks.guards.checks import FIT, Check, refusing
 from gpucodegen.passes.checks.guards.conditions import ConditionBuilder
-from gpucodegen.passes.checks.guards.views import is_open, strided_metadata
+from gpucodegen.passes.checks.guards.views import (
+    Definitions,
+    is_open,
+    stated,
+    strided_metadata,
+)
 from gpucodegen.passes.framework.base import ModulePass
 from gpucodegen.passes.framework.builder import Builder
-from gpucodegen.passes.framework.functions import in_functions, with_blocks
+from gpucodegen.passes.framework.functions import (
+    definitions,
+    in_functions,
+    with_blocks,
+)
 from gpucodegen.passes.prepare.memory.flat_views import with_columns
 
 COLLAPSE, EXPAND = "memref.collapse_shape", "memref.expand_shape"
@@ -58,34 +66,38 @@ def _is_open(op: Operation) -> bool:
 
 
 def _rewritten(function: Operation) -> Operation:
-    entry, *_ = blocks = Function(function).blocks
-    arguments = set(entry.arguments)
-    outermost = {op for block in blocks for op in block.operations}
+    defined = definitions(function)
+
+    def rewritten(operations: Sequence[Operation]) -> list[Operation]:
+        made: list[Operation] = []
+        for op in operations:
+            made += _outermost(op, defined)
+        return made
+
+    return with_blocks(function, rewritten)
+
+
+def _outermost(top: Operation, defined: Definitions) -> list[Operation]:
+    """An operation of a function's body, after the checks of what is in it."""
+    inside = {v for op in top.walk() if op is not top for v in op.results}
+    blocks = (b for op in top.walk() for region in op.regions for b in region.blocks)
+    inside.update(v for block in blocks for v in block.arguments)
     first: list[Operation] = []
 
     def rewrite(op: Operation) -> list[Operation] | None:
         if not _is_open(op):
             return None
-        is_early = op not in outermost
-        if is_early and not arguments.issuperset(op.operands):
+        op = op.with_(operands=(stated(op.operands[0], defined), *op.operands[1:]))
+        if not inside.isdisjoint(op.operands):
             return None
         reshape = _Reshape(op, ConditionBuilder(Builder(op.location)))
         checks, columns = reshape.computed()
-        made = [*reshape.c.b.operations, *map(refusing, checks)]
+        first.extend([*reshape.c.b.operations, *map(refusing, checks)])
         cast = Operation("memref.reinterpret_cast", op.operands[:1], op.results)
-        cast = with_columns(cast.with_(location=op.location), columns)
-        if is_early:
-            first.extend(made)
-            return [cast]
-        return [*made, cast]
+        return [with_columns(cast.with_(location=op.location), columns)]
 
-    (rebuilt,) = rewrite_bottom_up(function, rewrite)
-    if not first:
-        return rebuilt
-    begin = Function(rebuilt).blocks[0].operations
-    return with_blocks(
-        rebuilt, lambda ops: [*first, *ops] if ops is begin else list(ops)
-    )
+    made = rewrite_bottom_up(top, rewrite)
+    return [*first, *made]
 
 
 Columns = tuple[Sequence[memref.Mixed], ...]
