@@ -33,7 +33,7 @@ class Emission:
     """What turns kernels into text.
 
     ``handlers`` maps the name of an operation to what writes it.  ``wide`` is the
-    spelling of kernels whose indices are data, where that is another one.  ``bulk``:
+    spelling of kernels whose indices need 64 bits, if it is another one.  ``bulk``:
     bytes of shared memory of a block where engines copy rows, 0 where they do not.
 
     >>> CPU.spelling.face, sorted(CUDA.handlers.keys() - CPU.handlers.keys())[1]

@@ -72,7 +72,7 @@ CUDA = Spelling(
     counted_by_while=True,
     in_blocks=True,
 )
-"""Kernels count with 32 bits: no buffer that a launch accepts has more elements."""
+"""Kernels count with 32 bits; a launch with larger buffers takes the wide kernel."""
 WIDE_CUDA = Spelling(
     "cuda",
     "gpucodegen.intrinsics.cuda",
@@ -81,7 +81,7 @@ WIDE_CUDA = Spelling(
     counted_by_while=True,
     in_blocks=True,
 )
-"""But indices that are data, in memory or cast from wide integers, have 64."""
+"""Indices have 64 bits where they are data, or where 32 bits do not reach."""
 HOST = Spelling(
     "host",
     "gpucodegen.runtime.cpu.arithmetic",
