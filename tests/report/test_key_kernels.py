@@ -130,6 +130,7 @@ def test_reductions_are_limited_by_memory_alone(name: str) -> None:
 
 @pytest.mark.sass
 @pytest.mark.parametrize("name", PROGRAMS)
+@pytest.mark.sampled(12)
 def test_figures_of_machine_code(name: str) -> None:
     kernel, figures = reported(name), FIGURES[name]
     assert kernel.launch.registers is not None
@@ -191,6 +192,7 @@ def test_large_products_use_what_the_device_has(name: str) -> None:
 
 @pytest.mark.sass
 @pytest.mark.parametrize("name", LARGE)
+@pytest.mark.sampled(3)
 def test_two_blocks_of_large_products_share_a_multiprocessor(name: str) -> None:
     launch = reported(name).launch
     assert launch.resident_blocks == 2

@@ -18,10 +18,10 @@ from gpucodegen.dialects import affine, scf
 from gpucodegen.dialects.ranges.arithmetic import HALF, range_of
 from gpucodegen.dialects.ranges.index_ranges import IndexRanges
 from gpucodegen.emit.kernel.kinds import is_index
-from gpucodegen.intrinsics.framework.counting import MOST_THREADS
 from gpucodegen.ir.affine.expressions import AffineExpr, Binary, Const
 from gpucodegen.ir.affine.maps import AffineMap
 from gpucodegen.ir.attributes import AffineMapAttr, IntegerSetAttr, StridedLayoutAttr
+from gpucodegen.ir.data.counting import MOST_THREADS
 from gpucodegen.ir.operation import Block, Operation, Value
 from gpucodegen.ir.segments import operand_segments
 from gpucodegen.ir.types import INDEX, IntegerType, MemRefType, element_type

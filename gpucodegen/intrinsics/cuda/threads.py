@@ -16,13 +16,13 @@ from numba.core.typing import templates
 
 from gpucodegen.intrinsics.cuda.target import CODE, MODELS, TYPES
 from gpucodegen.intrinsics.engines.instructions import register
-from gpucodegen.intrinsics.framework.counting import MOST_THREADS
 from gpucodegen.intrinsics.framework.lowering import (
     I32,
     Face,
     Lowering,
     signature,
 )
+from gpucodegen.ir.data.counting import MOST_THREADS
 
 REGISTERS = {
     "threadIdx": "tid",

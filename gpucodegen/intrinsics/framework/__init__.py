@@ -7,7 +7,6 @@
 - `known_calls`: calls that are typed once
 - `contexts`: what both targets have in common
 - `pipeline`: the compiler's passes
-- `counting`: how far kernels for CUDA count
 - `lowering`: an intrinsic's type and code for both targets
 - `native`: functions of words as machine code
 - `faces`: the names that every face has

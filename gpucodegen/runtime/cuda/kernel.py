@@ -9,7 +9,7 @@ from operator import mul
 from typing import Any
 
 from gpucodegen import errors
-from gpucodegen.intrinsics.framework.counting import MOST_THREADS
+from gpucodegen.ir.data.counting import MOST_THREADS
 from gpucodegen.runtime.cuda.compilation import (
     Capability,
     compile_ptx,

@@ -19,8 +19,8 @@ from typing import Any
 import numpy as np
 
 from gpucodegen import errors
-from gpucodegen.intrinsics.framework.counting import MAX_OFFSET
 from gpucodegen.intrinsics.framework.elements import element
+from gpucodegen.ir.data.counting import MAX_OFFSET
 from gpucodegen.runtime.host.buffers import Buffer
 from gpucodegen.runtime.host.spec import KernelSpec, Param
 
