@@ -16,6 +16,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from gpucodegen.dialects.func import Function
+from gpucodegen.dialects.shared.allocations import ALLOCATIONS
 from gpucodegen.ir.locations import UNKNOWN, Location
 from gpucodegen.ir.operation import Operation, Region, Value
 from gpucodegen.ir.types import MemRefType, UnrankedMemRefType
@@ -368,8 +369,16 @@ def _uses(operations: Iterable[Operation]) -> Counter[Value]:
 def _in_front(
     operations: list[Operation], checks: Sequence[Operation]
 ) -> list[Operation]:
-    """Checks before the first loop or branch that is no refusal itself."""
-    places = (n for n, op in enumerate(operations) if op.regions and not is_refusal(op))
+    """Checks before the first loop, branch or allocation that is no refusal itself.
+
+    A check between a buffer and its loops would split them into several kernels, so
+    that one kernel waits for copies which another one starts.
+    """
+    places = (
+        n
+        for n, op in enumerate(operations)
+        if (op.regions and not is_refusal(op)) or op.name in ALLOCATIONS
+    )
     at = next(places, 0)
     return [*operations[:at], *checks, *operations[at:]]
 
