@@ -153,6 +153,7 @@ def test_the_pass_behind_which_the_interpreter_stops_is_named(
         gcg.check(SCALE, np.ones((3, 4), "f4"), 2.0, each_pass=True)
 
 
+@pytest.mark.slow
 def test_the_command_checks_every_function(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ):

@@ -215,6 +215,7 @@ CASES: list[tuple[str, str, Mutation, str, Any]] = [
 ]
 
 
+@pytest.mark.sampled(10)
 @pytest.mark.cases(
     ("guilty", "target", "mutation", "text", "arguments"),
     CASES,
