@@ -359,6 +359,7 @@ def spread() -> list[np.ndarray]:
 
 
 @pytest.mark.filterwarnings("ignore::gpucodegen.errors.ArgumentCopied")
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("target", ["interp", "cpu"])
 def test_views_of_arrays_with_other_strides(target: str) -> None:
     """A view adds 100 to its elements; the array gets them back."""

@@ -14,10 +14,15 @@ from tests.made.mutations import MOST, MUTATIONS, shown
 from tests.made.rounds import failures, in_turn
 
 BATCH = 25
+LONG = ("destinations", "raised")
+"""Areas whose programs take seconds."""
 BATCHES = 2
 
 
-@pytest.mark.parametrize("area", list(AREAS))
+@pytest.mark.parametrize(
+    "area",
+    [pytest.param(a, marks=[pytest.mark.slow] * (a in LONG)) for a in AREAS],
+)
 def test_some_programs_agree(area: str):
     """An area's program on one engine, another one for each area."""
     assert failures(area, 3, in_turn([*AREAS].index(area))) == []

@@ -88,6 +88,7 @@ def test_it_is_that_of_the_device_of_a_call(monkeypatch: pytest.MonkeyPatch) -> 
     np.testing.assert_array_equal(c, 3 * (a.astype("f8") @ b))
 
 
+@pytest.mark.slow
 def test_arrays_of_a_device_say_it(monkeypatch: pytest.MonkeyPatch) -> None:
     arguments = tuple(map(xp.asarray, factors()))
     monkeypatch.setattr(EmulatedDevice, "architecture", "sm_90a")
@@ -131,6 +132,7 @@ def test_calls_with_tensor_maps_are_plans_and_graphs() -> None:
     assert [argument for argument, *_ in launch.maps] == [0, 1, 2]
 
 
+@pytest.mark.slow
 def test_files_say_what_they_are_for(tmp_path: Any) -> None:
     for arch, written in (("", "sm_90"), ("sm_90a", "sm_90a")):
         folder = tmp_path / (arch or "any")

@@ -70,6 +70,7 @@ def test_fused_operations_are_a_choice() -> None:
         assert ("fma.rn.f32" in compile_ptx(spec)) == (not exact)
 
 
+@pytest.mark.slow
 def test_instructions_name_the_lines_of_the_program() -> None:
     (spec,) = kernels("matmul")
     text = compile_ptx(spec)

@@ -150,6 +150,7 @@ def text_of(loop: str, alloc: str) -> str:
     return FUNCTION.format(loop=f"{loop} {{{body}")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("alloc", ["memref.alloc", "memref.alloca"])
 def test_allocations_of_loops(alloc: str):
     for loop in (*LOOPS, ""):

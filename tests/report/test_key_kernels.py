@@ -172,8 +172,8 @@ def test_guards_leave_no_more_to_do(name: str) -> None:
 LARGE = ("f32 128 x 128", "naive", "batched")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", LARGE)
-@pytest.mark.sampled(3)
 def test_large_products_use_what_the_device_has(name: str) -> None:
     """8 wavefronts a term, 16 bytes an access, one barrier, stores at their ideal."""
     kernel = reported(name)
