@@ -122,7 +122,8 @@ def test_some_numbers(dtype: str):
 @pytest.mark.parametrize("target", ["interp", "cpu", "sim"])
 def test_numbers(target: str):
     same = [(dtype, dtype) for dtype in ("bool", *FLOATS, *INTEGERS)]
-    for pair in (*same, *MIXED):
+    step = 1 if target == "interp" else 3  # a compiled pair takes seconds
+    for pair in (*same, *MIXED)[::step]:
         assert differences(*pair, target) == [], pair
 
 
