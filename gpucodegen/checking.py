@@ -155,7 +155,10 @@ def check_passes(
         (_, last), *stages = executable.modules
     except errors.Error as problem:
         failure = problem
-        (_, last), *stages = _until_failure(function, arguments)
+        made = _until_failure(function, arguments)
+        if not made:  # no pass ran
+            raise
+        (_, last), *stages = made
     ran: list[str] = []
     skipped: list[tuple[str, str]] = []
     for name, module in stages:
