@@ -115,6 +115,25 @@ def _check(name: str, function: Function) -> None:
         raise errors.NotExportable(function=name, reason=reason, hint=hint)
 
 
+def _architectures(functions: Mapping[str, Function]) -> str:
+    from gpucodegen.runtime.cuda.compilation import architecture_of
+
+    names = {
+        architecture_of(spec)
+        for function in functions.values()
+        for executable in function.specializations.made.values()
+        for spec in executable.kernels
+    }
+    return f"NVIDIA's GPUs ({', '.join(sorted(names))})"
+
+
+PROCESSORS: Mapping[str, Callable[[Mapping[str, Function]], str]] = {
+    "cpu": lambda _: "CPUs",
+    "cuda": _architectures,
+}
+"""The processors that can run the kernels of each kind."""
+
+
 class _Writer:
     """Writes the parts of one package."""
 
@@ -170,20 +189,6 @@ class _Writer:
         example.keep(place / file, kinds, arrays, after, results)
         return file
 
-    def _made_for(self, functions: Mapping[str, Function]) -> str:
-        """The processors that can run the kernels."""
-        if self.kind == "cpu":
-            return "CPUs"
-        from gpucodegen.runtime.cuda.compilation import architecture_of
-
-        names = {
-            architecture_of(spec)
-            for function in functions.values()
-            for executable in function.specializations.made.values()
-            for spec in executable.kernels
-        }
-        return f"NVIDIA's GPUs ({', '.join(sorted(names))})"
-
     def rest(
         self,
         names: Sequence[str],
@@ -200,7 +205,7 @@ class _Writer:
             "package": self.package,
             "support": self.support,
             "version": __version__,
-            "target": self._made_for(functions),
+            "target": PROCESSORS[self.kind](functions),
         }
         requires = texts.REQUIRES[self.kind]
         calls = "\n".join(

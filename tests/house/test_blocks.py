@@ -51,6 +51,22 @@ COPY = """func.func @copy(%a: memref<4x4xf32>, %b: memref<4x4xf32>) {
   return
 }
 """
+SUMS = """func.func @f(%x: memref<?x?xf32>, %y: memref<?xf32>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %N = memref.dim %x, %c0 : memref<?x?xf32>
+  %M = memref.dim %x, %c1 : memref<?x?xf32>
+  affine.for %i = 0 to %N {
+    affine.for %j = 0 to %M {
+      %v = affine.load %x[%i, %j] : memref<?x?xf32>
+      %s = affine.load %y[%i] : memref<?xf32>
+      %t = arith.addf %s, %v : f32
+      affine.store %t, %y[%i] : memref<?xf32>
+    }
+  }
+  return
+}
+"""
 
 
 @pytest.fixture
@@ -59,6 +75,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (tmp_path / "examples").symlink_to(FOLDER)
     (tmp_path / "matmul.mlir").write_text(MATMUL.read_text("utf-8"))
     (tmp_path / "kernel.mlir").write_text(DENSE)
+    (tmp_path / "program.mlir").write_text(SUMS)
     (tmp_path / "copy.mlir").write_text(COPY)
     (tmp_path / "program.py").write_text(PROGRAM)
     for name in "ABCabc":

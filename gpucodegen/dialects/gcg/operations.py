@@ -38,7 +38,7 @@ _REPORTS = tuple(
     op(
         name,
         "values*",
-        "$verb $buffer $dimension `of` $extent $names `(` $values `)` attr-dict",
+        None,
         attributes=_ATTRIBUTES,
         infer={"values": indices},
         types={"values": constraints.INDEX_TYPE},
