@@ -28,6 +28,7 @@ def run_on_device(xp: Any, program: Program, size: Any) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.drawn(19)
 def test_small_arrays(program: Program, xp: Any) -> None:
     run_on_device(xp, program, program.small)
 

@@ -87,6 +87,7 @@ def test_sums() -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", CALLS)
+@pytest.mark.drawn(23)
 def test_an_operation(name: str) -> None:
     check(name)
 

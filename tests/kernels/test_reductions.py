@@ -59,6 +59,7 @@ def test_some_reductions(name: str, case: Any) -> None:
 @pytest.mark.parametrize("name", [*ROOMY, *ORDERED])
 @settings(max_examples=60, deadline=None)
 @given(CASES)
+@pytest.mark.drawn(6)
 def test_reductions(name: str, case: Any) -> None:
     one(name, case)
 

@@ -210,6 +210,7 @@ def nothing_stored(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.sampled(72)
 @pytest.mark.parametrize(("name", "what", "number"), [*cases()])
+@pytest.mark.drawn(90)
 def test_nothing_can_be_left_out(
     name: str, what: str, number: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -243,6 +244,7 @@ def told(module: Module) -> errors.CompileError | None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", KINDS)
+@pytest.mark.drawn(12)
 def test_the_table_counts_all_that_orders_threads(
     name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -19,6 +19,7 @@ def ids(example: Example | str) -> str:
 
 @pytest.mark.sampled(40)
 @pytest.mark.cases(("example", "target"), CASES, ids=ids, parts=14)
+@pytest.mark.drawn(7)
 def test_runs_where_the_page_says(example: Example, target: str):
     wanted = outcomes().get((example.operation, target), RUNS)
     assert outcome(example, target) == wanted

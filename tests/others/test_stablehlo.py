@@ -272,6 +272,7 @@ CLAMPED = pytest.mark.filterwarnings(
     "name",
     [pytest.param(n, marks=[CLAMPED] * (n == "dynamic_slice")) for n in CASES],
 )
+@pytest.mark.drawn(12)
 def test_functions_of_jax_on_a_gpu(name: str):
     check(name, CASES[name], "sim")
 

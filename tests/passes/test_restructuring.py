@@ -19,7 +19,7 @@ PASSES = (
     "skew",
     "restructure",
 )
-SIZES = ((2, 3), (3, 2), (7, 5), (8, 4))
+SIZES = ((2, 3), (3, 2), (6, 4))
 """Smallest extent, and steps: without inner points, with one, with more."""
 
 pytestmark = pytest.mark.filterwarnings("ignore::gpucodegen.errors.PossiblyOutOfBounds")
@@ -49,6 +49,7 @@ def assert_equal_bits(stencil: Stencil, module: Module, target: str) -> None:
 @pytest.mark.parametrize("passes", PASSES)
 @pytest.mark.parametrize("name", STENCILS)
 @pytest.mark.sampled(12, long=("seidel_2d", "jacobi_3d"))
+@pytest.mark.drawn(8)
 def test_reordered_stencils_give_the_same_bits(name: str, passes: str):
     stencil = STENCILS[name]
     assert_equal_bits(stencil, transformed(stencil.mlir(), passes), "sim")

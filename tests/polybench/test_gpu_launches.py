@@ -63,6 +63,7 @@ def line_of(name: str) -> str:
 
 @pytest.mark.parametrize("name", KERNELS)
 @pytest.mark.sampled(27)
+@pytest.mark.drawn(14)
 def test_the_host_launches_few_kernels(
     name: str, request: pytest.FixtureRequest
 ) -> None:

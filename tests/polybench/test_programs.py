@@ -51,6 +51,7 @@ def test_text_parses_back(name: str) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", KERNELS)
+@pytest.mark.drawn(15)
 def test_cpu(name: str) -> None:
     kernel = KERNELS[name]
     compiled = gcg.compile(kernel.path, target="cpu")
@@ -75,6 +76,7 @@ def test_tiled_text_parses_back(name: str) -> None:
 
 @pytest.mark.parametrize("name", KERNELS)
 @pytest.mark.sampled(36)
+@pytest.mark.drawn(15)
 def test_tiled_on_the_emulated_device(name: str) -> None:
     run(name, tiled(name), "sim", None)
 
@@ -87,6 +89,7 @@ def test_tiled_on_the_cpu(name: str) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", sorted(set(KERNELS) - set(ON_THE_CPU)))
+@pytest.mark.drawn(13)
 def test_others_tiled_on_the_cpu(name: str) -> None:
     run(name, tiled(name), "cpu", beyond_a_tile(KERNELS[name]))
 

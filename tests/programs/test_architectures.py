@@ -226,6 +226,7 @@ def test_commands_take_an_architecture(
 @pytest.mark.sass
 @pytest.mark.filterwarnings("ignore::gpucodegen.errors.CodegenWarning")
 @pytest.mark.parametrize("name", list(PROGRAMS))
+@pytest.mark.drawn(7)
 def test_ptxas_assembles_every_example_for_every_architecture(name: str) -> None:
     program = PROGRAMS[name]
     for arch in EVERY:

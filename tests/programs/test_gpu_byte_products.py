@@ -54,7 +54,7 @@ def always(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(contractions, "words_pay", lambda *_: True)
 
 
-@pytest.mark.drawn(20)
+@pytest.mark.drawn(10)
 @pytest.mark.slow
 @pytest.mark.usefixtures("always")
 @pytest.mark.sampled(24)

@@ -175,6 +175,7 @@ STAGED_SHAPES = [(32, 32, 16), (64, 36, 80), (40, 36, 20), (33, 65, 47), (4, 4, 
 @pytest.mark.parametrize(
     ("order", "element"), [("tn", "f32"), ("nn", "f32"), ("nn", "f64")]
 )
+@pytest.mark.drawn(20)
 def test_factors_past_the_registers(
     order: str,
     element: str,

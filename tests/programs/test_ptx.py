@@ -24,6 +24,7 @@ def kernels(name: str) -> tuple[KernelSpec, ...]:
 @pytest.mark.slow
 @pytest.mark.sampled(9, long=("seidel_2d",))
 @pytest.mark.parametrize("name", PROGRAMS)
+@pytest.mark.drawn(10)
 def test_every_kernel_compiles(name: str) -> None:
     for spec in kernels(name):
         text = compile_ptx(spec, (9, 0))

@@ -61,6 +61,7 @@ def integers(*shape: int) -> Any:
 @pytest.mark.slow
 @pytest.mark.parametrize("name", CASES)
 @pytest.mark.sampled(9)
+@pytest.mark.drawn(5)
 def test_images_and_windows(name: str):
     plan, case = CASES[name]
     x, w = integers(*case[0]), integers(*case[1])

@@ -88,7 +88,7 @@ def test_every_key_kernel_has_figures() -> None:
     assert set(FIGURES) == set(PROGRAMS)
 
 
-@pytest.mark.drawn(14)
+@pytest.mark.drawn(7)
 @pytest.mark.slow
 @pytest.mark.figures
 @pytest.mark.parametrize("name", PROGRAMS)
@@ -131,6 +131,7 @@ def test_reductions_are_limited_by_memory_alone(name: str) -> None:
 @pytest.mark.sass
 @pytest.mark.parametrize("name", PROGRAMS)
 @pytest.mark.sampled(12)
+@pytest.mark.drawn(16)
 def test_figures_of_machine_code(name: str) -> None:
     kernel, figures = reported(name), FIGURES[name]
     assert kernel.launch.registers is not None
@@ -142,7 +143,7 @@ def test_figures_of_machine_code(name: str) -> None:
     assert share >= figures.arithmetic
 
 
-@pytest.mark.drawn(8)
+@pytest.mark.drawn(4)
 @pytest.mark.slow
 @pytest.mark.parametrize("name", sorted(set(PROGRAMS) - GUARDED - SAMPLED - UNTOLD))
 def test_the_text_says_what_is_executed(name: str) -> None:

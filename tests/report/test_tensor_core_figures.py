@@ -194,6 +194,7 @@ sm_90 has no product of floats of 8 bits for one warp: they become f16 in regist
 @pytest.mark.sass
 @pytest.mark.parametrize(("kind", "sums", "arch", "shape", "depth"), NARROW)
 @pytest.mark.slow
+@pytest.mark.drawn(4)
 def test_machine_code_of_other_elements(
     kind: str, sums: str, arch: str, shape: str, depth: int
 ) -> None:

@@ -31,6 +31,7 @@ SCRIPT = Path(__file__).with_name("other_platform.py")
     ],
 )
 @pytest.mark.parametrize("system", SYSTEMS)
+@pytest.mark.drawn(3)
 def test_everything_imports_and_runs(
     system: str, jobs: tuple[str, ...], tmp_path: Path
 ) -> None:

@@ -59,7 +59,7 @@ def test_the_programs_use_every_kind_of_statement():
     assert len(kinds) == 11, kinds
 
 
-@pytest.mark.drawn(40)
+@pytest.mark.drawn(20)
 @pytest.mark.slow
 @pytest.mark.parametrize("target", ["cpu", "sim"])
 @pytest.mark.parametrize("seed", range(40))
