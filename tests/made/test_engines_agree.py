@@ -31,7 +31,7 @@ def test_some_programs_agree(area: str):
 @pytest.mark.slow
 @pytest.mark.parametrize("batch", range(BATCHES))
 @pytest.mark.parametrize("area", list(AREAS))
-@pytest.mark.drawn(11)
+@pytest.mark.drawn(8)
 def test_many_programs_agree(area: str, batch: int):
     found: list[str] = []
     for seed in range(batch * BATCH, (batch + 1) * BATCH):

@@ -210,7 +210,7 @@ def nothing_stored(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.sampled(72)
 @pytest.mark.parametrize(("name", "what", "number"), [*cases()])
-@pytest.mark.drawn(90)
+@pytest.mark.drawn(60)
 def test_nothing_can_be_left_out(
     name: str, what: str, number: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -39,7 +39,7 @@ def check(name: str, target: str) -> None:
 
 @pytest.mark.sampled(40)
 @pytest.mark.parametrize("name", list(CASES))
-@pytest.mark.drawn(45)
+@pytest.mark.drawn(30)
 def test_functions_of_jax(name: str):
     check(name, "cpu")
 
@@ -52,6 +52,6 @@ def test_functions_of_jax_in_the_interpreter(name: str):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", list(CASES))
-@pytest.mark.drawn(45)
+@pytest.mark.drawn(30)
 def test_functions_of_jax_on_a_gpu(name: str):
     check(name, "sim")

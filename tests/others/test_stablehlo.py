@@ -280,6 +280,7 @@ def test_functions_of_jax_on_a_gpu(name: str):
 @pytest.mark.slow
 @NEEDS_SLICES
 @pytest.mark.parametrize("name", WITH_SLICES)
+@pytest.mark.drawn(7)
 def test_functions_with_slices_and_loops(name: str):
     check(name, WITH_SLICES[name], "cpu")
 

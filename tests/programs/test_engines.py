@@ -26,6 +26,7 @@ def test_cpu_at_the_measured_size(program: Program) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.drawn(8)
 def test_emulated_device(program: Program) -> None:
     program.run(gcg.compile(program.path, target="sim")[program.entry])
 

@@ -230,6 +230,7 @@ def test_one_kernel_of_a_device(name: str):
 @pytest.mark.slow
 @pytest.mark.parametrize("name", [n for n, c in FUSIBLE.items() if c.target == "D"])
 @pytest.mark.sampled(10)
+@pytest.mark.drawn(4)
 def test_one_kernel_without_a_buffer_between(name: str):
     mapped = check(FUSIBLE[name], 20, "sim", local=True)
     assert mapped.count(LAUNCH) == 1

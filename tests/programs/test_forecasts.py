@@ -42,6 +42,7 @@ WIDE = {"stream.width": 4}
 @pytest.mark.slow
 @pytest.mark.sampled(4)
 @pytest.mark.parametrize("name", list(LARGE))
+@pytest.mark.drawn(2)
 def test_the_chosen_plan_is_twice_as_good_as_the_worst_legal_one(name: str) -> None:
     """By the report's estimate, of executed counters.
 

@@ -79,6 +79,7 @@ OPERATIONS = {
 @pytest.mark.sampled(6)
 @pytest.mark.parametrize("axes", [(0,), (1,), (0, 1)])
 @pytest.mark.parametrize("operation", OPERATIONS)
+@pytest.mark.drawn(12)
 def test_operations_of_all_widths(operation: str, axes: tuple[int, ...]) -> None:
     kind, combine = OPERATIONS[operation]
     a = np.random.default_rng(0).integers(1, 100, (37, 64)).astype(kind)

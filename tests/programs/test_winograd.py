@@ -81,5 +81,6 @@ def test_filters_of_one_row_or_column(side: int):
 @pytest.mark.slow
 @pytest.mark.parametrize(("m", "r"), SIZES)
 @pytest.mark.parametrize("form", range(3))
+@pytest.mark.drawn(4)
 def test_on_a_gpu(m: int, r: int, form: int):
     check(m, r, ((r, r), (r, 1), (1, r))[form], "sim")

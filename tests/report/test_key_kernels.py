@@ -202,6 +202,7 @@ def test_two_blocks_of_large_products_share_a_multiprocessor(name: str) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["f32 64 x 64", "f32 ragged", "f32 split", "batched"])
+@pytest.mark.drawn(2)
 def test_products_fill_the_device(name: str) -> None:
     """Or nearly so: tiles of more reuse may be worth some multiprocessors."""
     assert math.prod(reported(name).launch.grid) >= 0.95 * DEFAULT.processors

@@ -129,6 +129,7 @@ def test_machine_code_of_warpgroups(kind: str) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("turns", [1, 4])
 @pytest.mark.parametrize("result", ["f16", "f32"])
+@pytest.mark.drawn(2)
 def test_machine_code_of_tensor_stores(result: str, turns: int) -> None:
     """Tensor copies store all of the result; nothing spills, no stage is lost.
 
@@ -166,6 +167,7 @@ THREE_STAGES = {
 @pytest.mark.parametrize("architecture", ["sm_80", "sm_90a"])
 @pytest.mark.parametrize("kind", ["f16", "bf16"])
 @pytest.mark.slow
+@pytest.mark.drawn(2)
 def test_machine_code_of_large_products(kind: str, architecture: str) -> None:
     """A few terms of each sum, with a plan for many: the loop is the same."""
     text = product(SIDE, SIDE, 512, kind, "f32")
@@ -227,6 +229,7 @@ WINDOWS = [
 @pytest.mark.sass
 @pytest.mark.parametrize(("channels", "side", "filters", "window", "layout"), WINDOWS)
 @pytest.mark.slow
+@pytest.mark.drawn(2)
 def test_machine_code_of_convolutions(
     channels: int, side: int, filters: int, window: int, layout: str
 ) -> None:
@@ -285,6 +288,7 @@ DOUBLE_LAYOUTS = {"nn": ("ik", "kj"), "tt": ("ki", "jk")}
     ("architecture", "shape"), [((8, 0), "884"), ((9, 0), "16x8x4")]
 )
 @pytest.mark.parametrize("layout", DOUBLE_LAYOUTS)
+@pytest.mark.drawn(2)
 def test_machine_code_of_f64(
     layout: str, architecture: tuple[int, int], shape: str
 ) -> None:

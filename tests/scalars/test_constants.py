@@ -109,6 +109,7 @@ def test_interpreter_at_odd_widths():
 
 @pytest.mark.slow
 @pytest.mark.parametrize("target", ["cpu", "sim", "interp"])
+@pytest.mark.drawn(2)
 def test_constants(target: str):
     for ty in ("i1", "i2", "i7"):
         for in_loop in (False, True):
