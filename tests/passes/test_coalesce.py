@@ -159,6 +159,30 @@ def test_quotients_of_variables_keep_their_loops():
     np.testing.assert_array_equal(z, np.tile(x[j // 4, 3 * j // 7], (8, 1)))
 
 
+@pytest.mark.parametrize("target", ["cpu", "sim"])
+@pytest.mark.parametrize("rows", [6, 4])
+def test_two_names_of_one_memory_keep_their_loops(target: str, rows: int):
+    """As rows of their own, the buffer and its view would have no common index."""
+    view = f"memref<{rows}x8xf32>"
+    text = f"""func.func @f(%a: memref<6x8xf32>) {{
+      %v = memref.subview %a[0, 0] [{rows}, 8] [1, 1] : memref<6x8xf32> to {view}
+      affine.for %i = 0 to {rows} {{
+        affine.for %j = 0 to 8 {{
+          %x = affine.load %v[%i, %j] : {view}
+          %y = affine.load %a[%i, %j] : memref<6x8xf32>
+          %s = arith.addf %x, %y : f32
+          affine.store %s, %a[%i, %j] : memref<6x8xf32>
+        }}
+      }}
+      return
+    }}"""
+    assert loops(apply("coalesce", text)) == 2
+    a = RNG.random((6, 8), np.float32)
+    doubled = np.where(np.arange(6)[:, None] < rows, a + a, a)
+    gcg.compile(text, target=target).f(a)
+    np.testing.assert_array_equal(a, doubled)
+
+
 def test_rows_are_told_apart_behind_a_fill_of_all_of_them():
     """The loop ends at an argument: only the array says that it stays in its row."""
     text = """func.func @f(%n: index, %x: memref<4x9xf32>) {

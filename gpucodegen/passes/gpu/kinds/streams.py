@@ -26,7 +26,12 @@ def streams_of(nest: Nest) -> list[Operation] | None:
     """The kernel of an elementwise nest that has neighbours in memory."""
     found = [
         sweep
-        for sweep in sweeps(nest.op, nest.analysis, nest.mapper.definitions)
+        for sweep in sweeps(
+            nest.op,
+            nest.analysis,
+            nest.mapper.definitions,
+            nest.mapper.surroundings.aliases,
+        )
         if sweep.contiguous
     ]
     found = [sweep for sweep in found if Rows(sweep.rows[1:]).is_counted]

@@ -29,7 +29,14 @@ from gpucodegen.tiling.machine.menu import Choose
 
 def transposes_of(nest: Nest) -> list[Operation] | None:
     """The kernel of a nest that turns arrays around."""
-    found = list(sweeps(nest.op, nest.analysis, nest.mapper.definitions))
+    found = list(
+        sweeps(
+            nest.op,
+            nest.analysis,
+            nest.mapper.definitions,
+            nest.mapper.surroundings.aliases,
+        )
+    )
     pairs = [
         _Turned(down, across)
         for across in found

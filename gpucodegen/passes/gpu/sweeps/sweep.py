@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from functools import cached_property, reduce
 
 from gpucodegen.ir.operation import Operation, Value
+from gpucodegen.passes.analysis.lifting.buffers.aliases import Aliases
 from gpucodegen.passes.analysis.queries import NestAnalysis
 from gpucodegen.passes.framework.builder import Builder
 from gpucodegen.passes.framework.indexing import Index
@@ -38,28 +39,28 @@ OPEN = 1 << 20
 
 
 def sweeps(
-    op: Operation, analysis: NestAnalysis, definitions: Definitions
+    op: Operation, analysis: NestAnalysis, definitions: Definitions, aliases: Aliases
 ) -> Iterator[Sweep]:
     """The nest with each of its loops along x; none if it is not straight within."""
     chain = parallel_chain(op, analysis, DEEPEST)
     body = inner_operations(chain[-1].operation) if chain else ()
     if not chain or any(o.name in LOOPS for outer in body for o in outer.walk()):
         return
-    views, loops, inside = _flattened(chain, body)
+    views, loops, inside = _flattened(chain, body, aliases)
     known = {**definitions, **{view.result: view for view in views}}
     for number in range(len(loops)):
         yield Sweep(number, loops, inside, known, views)
 
 
 def _flattened(
-    chain: Sequence[MappedLoop], body: Sequence[Operation]
+    chain: Sequence[MappedLoop], body: Sequence[Operation], aliases: Aliases
 ) -> tuple[tuple[Operation, ...], tuple[MappedLoop, ...], Sequence[Operation]]:
     """Views of the buffers, the loops over them that count as few, and their body.
 
     The loops are parallel, so their iterations may come in any order.
     """
     flat = flat_nest(list(dict.fromkeys(loop.operation for loop in chain)))
-    if flat is None:
+    if flat is None or flat.overlaps(aliases.may_overlap):
         return (), tuple(chain), body
     for at in reversed(range(len(flat.axes) - 1)):
         flat = flat.merged(at) or flat

@@ -78,7 +78,7 @@ class _Coalescer:
         if not op.regions:
             return [op]
         nest = flat_nest(chain_of(op)) if op.name in RANGES else None
-        if nest is None:
+        if nest is None or nest.overlaps(self.surroundings.aliases.may_overlap):
             return [with_blocks(op, self.operations)]
         merged = self._merged(nest)
         return [op] if merged is nest else merged.operations()

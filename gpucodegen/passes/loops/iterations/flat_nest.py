@@ -6,7 +6,7 @@ same with two neighbouring loops as one, where strides permit (`Folded.merged`).
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from gpucodegen.dialects import affine
@@ -61,6 +61,18 @@ class FlatNest:
             len({as_map(p.indices) for p in self.places.values() if p.memref is memref})
             == 1
             for memref in stored
+        )
+
+    def overlaps(self, may_overlap: Callable[[Value, Value], bool]) -> bool:
+        """Whether a buffer that is stored may overlap another one of the nest.
+
+        Collapsed, two views of one memory have no common index space, so dependences
+        between them would no longer be exact.
+        """
+        memrefs = {place.memref for place in self.places.values()}
+        stored = {p.memref for op, p in self.places.items() if not op.results}
+        return any(
+            may_overlap(one, other) for one in stored for other in memrefs - {one}
         )
 
     def operations(self) -> list[Operation]:

@@ -123,7 +123,11 @@ def _updates(operations: Sequence[Operation]) -> list[Operation]:
 
 def _sweep(nest: Nest) -> Sweep | None:
     """The nest along the loop whose loads have most neighbours, or the innermost."""
-    found = list(sweeps(nest.op, nest.analysis, nest.definitions))
+    found = list(
+        sweeps(
+            nest.op, nest.analysis, nest.definitions, nest.mapper.surroundings.aliases
+        )
+    )
     if found:
         return max(found, key=lambda sweep: (sweep.contiguous, sweep.number))
     chain = parallel_chain(nest.op, nest.analysis, DEEPEST)
