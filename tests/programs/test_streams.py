@@ -141,6 +141,19 @@ def test_rows_that_begin_anywhere_are_wide_where_all_addresses_are() -> None:
     assert "alignment = 16" in mapped
 
 
+def test_few_rows_of_bytes_are_transposed() -> None:
+    """Groups of 16 bytes would leave threads of a block without one."""
+    text = """func.func @f(%x: memref<16x6xi8>, %y: memref<6x16xi8>) {
+      linalg.transpose ins(%x : memref<16x6xi8>) outs(%y : memref<6x16xi8>)
+        permutation = [1, 0]
+      return
+    }"""
+    x = np.arange(96, dtype=np.int8).reshape(16, 6)
+    y = np.zeros((6, 16), np.int8)
+    gcg.compile(text, target="sim").f(x, y)
+    np.testing.assert_array_equal(y, x.T)
+
+
 @pytest.mark.slow
 def test_a_transpose_goes_through_shared_memory() -> None:
     mapped = check((64, 96), (1, 0), "f16")

@@ -103,7 +103,15 @@ def plan_tile(
     TurnedTile(rows=64, columns=128, threads=128, down=4, across=4, padding=4, square=4)
     >>> plan_tile([4], (1, 4096, 4096), (4, 2), 8).square
     1
+
+    Where no tile has groups as wide as the accesses could be, groups are narrower:
+
+    >>> plan_tile([1], (1, 6, 16), (2, 16), 2).across
+    8
     """
+    while not any(candidates(elements, extents, widths)) and max(widths) > 1:
+        narrower = max(widths) // 2
+        widths = min(widths[0], narrower), min(widths[1], narrower)
 
     def cost(tile: TurnedTile) -> tuple[float, int]:
         return clocks(tile, elements, extents, moved, device), tile.rows * tile.columns
