@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from gpucodegen import errors
-from gpucodegen.debugging.notebook import folded
+from gpucodegen.debugging.display import folded
 from gpucodegen.program_text import read
 
 if TYPE_CHECKING:

@@ -20,8 +20,8 @@ import numpy as np
 from gpucodegen import errors
 from gpucodegen.compiling.targets.interp import INTERP
 from gpucodegen.export.example import several
-from gpucodegen.interp.values.elements import is_array
-from gpucodegen.ir.data.float_formats import FORMATS
+from gpucodegen.interp.values import is_array
+from gpucodegen.ir.number_formats import FORMATS
 from gpucodegen.ir.types import I8, ComplexType, FloatType, Type, element_type
 
 if TYPE_CHECKING:
@@ -284,7 +284,7 @@ class Difference(Exception):
 
 
 def _flat(value: Any, ty: Type) -> list[Any]:
-    from gpucodegen.interp.values.elements import element, numbers, scalar_type
+    from gpucodegen.interp.values import element, numbers, scalar_type
 
     if is_array(value):
         scalar = scalar_type(element_type(ty))
@@ -317,7 +317,7 @@ def compared(ty: Type, actual: Any, expected: Any, places: float) -> tuple[int, 
     >>> compared(F32, 1.0, 1.0, places=0)
     (1, 0.0)
     """
-    from gpucodegen.interp.values.elements import scalar_type
+    from gpucodegen.interp.values import scalar_type
 
     shape = getattr(expected, "shape", ())
     if getattr(actual, "shape", ()) != shape:

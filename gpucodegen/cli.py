@@ -13,7 +13,7 @@ from importlib import import_module
 
 from gpucodegen import errors
 from gpucodegen.commands.inputs import debugging
-from gpucodegen.debugging import terminal
+from gpucodegen.debugging import display
 from gpucodegen.debugging.version import __version__
 
 COMMANDS: dict[str, str] = {
@@ -58,7 +58,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         with debugging(options):
             return int(options.handler(options))
     except errors.Error as error:
-        terminal.tell(error)
+        display.tell(error)
     except BrokenPipeError:
         return 0
     except OSError as error:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from gpucodegen import errors
 from gpucodegen.calls.function import Function
 from gpucodegen.compiling.targets import registry
-from gpucodegen.debugging.notebook import folded
+from gpucodegen.debugging.display import folded
 from gpucodegen.options import Options
 from gpucodegen.program_text import Source
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from gpucodegen.checking import Checked
     from gpucodegen.dialects.builtin import Module
-    from gpucodegen.emit.tables.transfers.copy_plan import PlannedTransfer
+    from gpucodegen.emit.copy_plan import PlannedTransfer
 
 
 class Program:

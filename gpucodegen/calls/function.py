@@ -25,7 +25,7 @@ from gpucodegen.calls.specializations import Specializations, Variant
 from gpucodegen.calls.streams import current, device_of, place_of
 from gpucodegen.compiling.executable import Executable, Specialization
 from gpucodegen.compiling.targets import registry
-from gpucodegen.debugging.notebook import folded
+from gpucodegen.debugging.display import folded
 from gpucodegen.options import Options
 from gpucodegen.program_text import Source
 from gpucodegen.runtime.host.parameters import Known

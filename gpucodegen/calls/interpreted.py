@@ -15,9 +15,9 @@ import numpy as np
 
 from gpucodegen import errors
 from gpucodegen.calls.signature import Signature
-from gpucodegen.interp.memory.memref import zeros
-from gpucodegen.interp.values.buffers import Box, MemRef, contiguous
-from gpucodegen.interp.values.elements import canonical, element, is_array
+from gpucodegen.interp.buffers import Box, MemRef, contiguous
+from gpucodegen.interp.memref import zeros
+from gpucodegen.interp.values import canonical, element, is_array
 from gpucodegen.ir.attributes import AffineMapAttr, StridedLayoutAttr
 from gpucodegen.ir.types import (
     I1,
@@ -49,7 +49,7 @@ def launcher(
     """A call, checked now; it runs when it is called.
 
     StableHLO and TOSA become linalg first: the interpreter knows MLIR's own dialects.
-    ``arbitrary``: fresh memory may be read, as `gpucodegen.interp.program` says.
+    ``arbitrary``: fresh memory may be read, as `gpucodegen.interp.functions` says.
     """
     from gpucodegen.compiling.pipeline import text_of_others
     from gpucodegen.compiling.targets.interp import INTERP
@@ -70,7 +70,7 @@ def launcher(
     values, copies = _in_rows(signature, types, values, module)
 
     def call() -> Any:
-        from gpucodegen.interp.program import interpret
+        from gpucodegen.interp.functions import interpret
 
         fresh = [v.copy() if is_array(v) else v for v in values]
         for given, copy in copies:

@@ -161,8 +161,8 @@ def _accepted(parameter: Parameter, given: Extents) -> tuple[Extents, Extents]:
     logical = given if _fits(given, declared) else declared
     if layout is None or layout.num_syms or None in logical:
         return declared, declared
-    from gpucodegen.dialects.shared.storage import box
-    from gpucodegen.ir.affine.expressions import Const
+    from gpucodegen.dialects.shared.memory import box
+    from gpucodegen.ir.affine import Const
 
     extents = [Const(n or 0) for n in logical]
     memory = tuple(e.value for e in box(layout, extents) if isinstance(e, Const))

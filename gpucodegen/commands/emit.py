@@ -19,7 +19,7 @@ from gpucodegen.commands.inputs import (
     write_records,
 )
 from gpucodegen.compiling.targets import names
-from gpucodegen.debugging.terminal import at_work
+from gpucodegen.debugging.display import at_work
 
 if TYPE_CHECKING:
     from gpucodegen.program import Program

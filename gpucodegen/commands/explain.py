@@ -16,7 +16,7 @@ from gpucodegen.commands.inputs import (
     write_records,
 )
 from gpucodegen.compiling.targets.registry import mappings
-from gpucodegen.debugging.terminal import at_work
+from gpucodegen.debugging.display import at_work
 from gpucodegen.report import PICTURES
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from gpucodegen import errors
-from gpucodegen.debugging import terminal
+from gpucodegen.debugging import display
 from gpucodegen.debugging.levels import debug
 from gpucodegen.dialects.builtin import Module
 from gpucodegen.parser import parse_module, split_input
@@ -122,7 +122,7 @@ class Failures:
             self.count += 1
             if not error.source_lines:
                 error.with_source(self.text)
-            terminal.tell(error)
+            display.tell(error)
 
     @property
     def status(self) -> int:
@@ -140,7 +140,7 @@ def printed_warnings() -> Generator[None]:
 
 
 def _show_warning(message: Warning | str, *_: object) -> None:
-    terminal.tell(message)
+    display.tell(message)
 
 
 def modules(options: argparse.Namespace, failures: Failures) -> Iterator[Module]:

@@ -20,7 +20,7 @@ from gpucodegen.commands.inputs import (
     write,
     write_records,
 )
-from gpucodegen.debugging.terminal import at_work
+from gpucodegen.debugging.display import at_work
 from gpucodegen.tiling.machine.gpu.devices import DEVICES, MULTIPROCESSORS
 
 

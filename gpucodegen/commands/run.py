@@ -26,7 +26,7 @@ from gpucodegen.commands.inputs import (
     write_records,
 )
 from gpucodegen.compiling.targets.registry import choices
-from gpucodegen.debugging.terminal import at_work
+from gpucodegen.debugging.display import at_work
 
 if TYPE_CHECKING:
     from gpucodegen.program import Program

@@ -15,7 +15,7 @@ from gpucodegen.runtime.host.spec import Constant, KernelSpec, StatedLaunch
 from gpucodegen.runtime.storage import cache, records
 
 if TYPE_CHECKING:
-    from gpucodegen.emit.tables.transfers.copy_plan import PlannedTransfer
+    from gpucodegen.emit.copy_plan import PlannedTransfer
 
 STORE = cache.Store("program")
 

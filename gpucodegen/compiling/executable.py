@@ -21,7 +21,7 @@ from gpucodegen.runtime.host.loader import load_program
 from gpucodegen.runtime.host.parameters import Known, alignments, specialized
 
 if TYPE_CHECKING:
-    from gpucodegen.emit.tables.transfers.copy_plan import PlannedTransfer
+    from gpucodegen.emit.copy_plan import PlannedTransfer
     from gpucodegen.options import Options
     from gpucodegen.program_text import Source
     from gpucodegen.runtime.host.spec import KernelSpec

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from gpucodegen.compiling.artifact import Artifact
     from gpucodegen.dialects.builtin import Module
+    from gpucodegen.emit.copy_plan import PlannedTransfer
     from gpucodegen.emit.program import GlobalConstant
-    from gpucodegen.emit.tables.transfers.copy_plan import PlannedTransfer
     from gpucodegen.ir.types import Type
     from gpucodegen.options import Options
     from gpucodegen.passes.framework.base import ModulePass
@@ -34,7 +34,7 @@ def lower(
     from gpucodegen.compiling.artifact import Artifact
     from gpucodegen.compiling.targets.registry import find
     from gpucodegen.debugging.spans import span
-    from gpucodegen.dialects.gcg.alias_groups import alias_groups
+    from gpucodegen.dialects.gcg import alias_groups
     from gpucodegen.emit import emit_program
     from gpucodegen.library.routines import is_offered
     from gpucodegen.passes.framework.reachable import reachable

@@ -13,8 +13,8 @@ Out: an :class:`EmittedProgram`: the host program and the source of every kernel
 
 from __future__ import annotations
 
-from gpucodegen.emit.kernel.emissions import CPU, CUDA, Emission
-from gpucodegen.emit.kernel.kernel import KernelParam, KernelSource
+from gpucodegen.emit.emissions import CPU, CUDA, Emission
+from gpucodegen.emit.kernel import KernelParam, KernelSource
 from gpucodegen.emit.program import (
     EmittedProgram,
     EntryPoint,

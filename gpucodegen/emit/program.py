@@ -14,22 +14,18 @@ from gpucodegen.dialects import gpu
 from gpucodegen.dialects.builtin import Module, symbol_name
 from gpucodegen.dialects.func import Function, named_function
 from gpucodegen.dialects.shared.effects import declared
-from gpucodegen.emit.host.callbacks import is_buffer
-from gpucodegen.emit.host.context import Offered, nothing_offered
-from gpucodegen.emit.host.host import EmittedHost, emit_host
-from gpucodegen.emit.kernel.emissions import Emission
-from gpucodegen.emit.kernel.kernel import (
+from gpucodegen.emit.context import numbers_in
+from gpucodegen.emit.copy_plan import PlannedTransfer, with_sources, written_in
+from gpucodegen.emit.emissions import Emission
+from gpucodegen.emit.host_calls import Offered, is_buffer, nothing_offered
+from gpucodegen.emit.host_function import EmittedHost, emit_host
+from gpucodegen.emit.kernel import (
     EmittedKernel,
     KernelSource,
     emit_kernel,
 )
-from gpucodegen.emit.kernel.kinds import dtype
-from gpucodegen.emit.kernel.spelling import HOST
-from gpucodegen.emit.kernel.writes import with_sources, written_in
-from gpucodegen.emit.tables.transfers.copy_plan import PlannedTransfer
-from gpucodegen.emit.tables.vectors.types import numbers_in
-from gpucodegen.emit.text.header import Header
-from gpucodegen.emit.text.names import PythonNames
+from gpucodegen.emit.source import Header, PythonNames
+from gpucodegen.emit.spelling import HOST, dtype
 from gpucodegen.errors import CompileError
 from gpucodegen.ir.attributes import DenseElementsAttr, TypeAttr
 from gpucodegen.ir.operation import Operation, Value

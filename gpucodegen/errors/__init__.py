@@ -31,6 +31,6 @@ from gpucodegen.errors.faults import *
 from gpucodegen.errors.launch import *
 from gpucodegen.errors.parse import *
 from gpucodegen.errors.python import *
-from gpucodegen.errors.telling import tell as tell
 from gpucodegen.errors.verify import *
 from gpucodegen.errors.warnings import *
+from gpucodegen.errors.warnings import tell as tell

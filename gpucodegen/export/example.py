@@ -13,7 +13,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from gpucodegen.ir.data.float_formats import FORMATS, NARROW, of_bits
+from gpucodegen.ir.number_formats import FORMATS, NARROW, of_bits
 
 PLACES = 256
 """By so many units in the last place of the largest number of an array floats may

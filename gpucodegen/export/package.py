@@ -19,7 +19,7 @@ import numpy as np
 from gpucodegen import errors
 from gpucodegen.calls.function import Function
 from gpucodegen.debugging.version import __version__
-from gpucodegen.emit.text.names import PythonNames
+from gpucodegen.emit.source import PythonNames
 from gpucodegen.export import example, files, support, texts, variants
 from gpucodegen.runtime.host.spec import KernelSpec
 

@@ -1,22 +1,192 @@
-"""The machine: values of one activation, and the operations of regions in turn."""
+"""The machine: values of one activation, and the operations of regions in turn.
+
+NaN that an operation makes out of numbers: sanitized runs refuse it.
+
+What is loaded, and what other threads send, is made elsewhere: operations are watched
+whose results are functions of their operands.
+
+Operations and functions that Python runs: ``handlers=`` of a program.
+
+They get buffers as NumPy arrays that share memory, tensors and vectors as copies,
+numbers, and the attributes by keyword.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import Any
+
+import numpy as np
 
 from gpucodegen import errors
 from gpucodegen.dialects.builtin import Module
 from gpucodegen.dialects.framework.definition import Trait
 from gpucodegen.dialects.framework.registry import lookup
-from gpucodegen.interp.handlers import handled
+from gpucodegen.interp.buffers import MemRef
 from gpucodegen.interp.registry import evaluator
-from gpucodegen.interp.values.elements import TARGET
-from gpucodegen.interp.values.not_numbers import may_make, watched
+from gpucodegen.interp.values import (
+    TARGET,
+    array_of,
+    canonical,
+    element,
+    is_array,
+    numbers,
+    scalar_type,
+)
+from gpucodegen.ir.attributes import Attribute, FloatAttr, IntegerAttr, StringAttr
 from gpucodegen.ir.operation import Block, Operation, Region, Successor, Value
-from gpucodegen.ir.types import IndexType
+from gpucodegen.ir.types import (
+    AnyShaped,
+    ComplexType,
+    FloatType,
+    IndexType,
+    MemRefType,
+    Type,
+    UnrankedMemRefType,
+    element_type,
+)
+
+
+def handled(op: Operation, handler: Callable[..., Any], operands: Sequence[Any]) -> Any:
+    """An operation as a call of Python."""
+    given = {name: plain(value) for name, value in op.attributes.items()}
+    return called(op.name, handler, operands, given, op.results)
+
+
+def called(
+    name: str,
+    handler: Callable[..., Any],
+    operands: Sequence[Any],
+    attributes: Mapping[str, Any],
+    results: Sequence[Value],
+) -> Any:
+    """The results of a handler: one value for one, a tuple for several."""
+    answer = handler(*map(shown, operands), **attributes)
+    answers = answer if isinstance(answer, tuple) else (answer,)
+    found = answers if results else ()
+    if len(found) != len(results):
+        raise errors.HandlerResult(
+            operation=name, expected=len(results), actual=len(found)
+        )
+    made = tuple(map(taken, found, results))
+    return made[0] if len(made) == 1 else made
+
+
+def plain(value: Attribute) -> object:
+    """An attribute as a number, a string, or its text."""
+    if isinstance(value, IntegerAttr | FloatAttr | StringAttr):
+        return value.value
+    return str(value)
+
+
+def shown(value: Any) -> Any:
+    """A value as Python gets it."""
+    if isinstance(value, MemRef):
+        return value.array()
+    return value.copy() if isinstance(value, np.ndarray) else value
+
+
+def taken(value: Any, result: Value) -> Any:
+    """A value of Python as one of the machine."""
+    ty = result.type
+    if not isinstance(ty, AnyShaped):
+        return canonical(value, ty)
+    of = element_type(ty)
+    made = np.asarray(value)
+    if made.dtype != element(of).dtype:
+        made = array_of(made.reshape(-1).tolist(), made.shape, of)
+    if isinstance(ty, MemRefType | UnrankedMemRefType):
+        return MemRef.of(made, of)
+    return made.copy()
+
+
+Row = tuple[Any, Type]
+"""A value of the machine, and its type."""
+
+_ARITHMETIC = frozenset({"arith", "math", "complex", "vector"})
+_WHOLE = frozenset(
+    f"linalg.{name}"
+    for name in (
+        "softmax",
+        "winograd_filter_transform",
+        "winograd_input_transform",
+        "winograd_output_transform",
+    )
+)
+"""Arithmetic of linalg that is no body of other operations."""
+
+
+@cache
+def can_make_nan(name: str) -> bool:
+    """Whether an operation's results follow from its operands alone.
+
+    >>> [can_make_nan(n) for n in ("arith.divf", "memref.load", "linalg.softmax")]
+    [True, False, True]
+    """
+    dialect, definition = name.partition(".")[0], lookup(name)
+    if definition is None:
+        return False
+    return name in _WHOLE or (dialect in _ARITHMETIC and definition.has(Trait.PURE))
+
+
+def check_for_new_nan(
+    op: Operation, values: Sequence[Any], evaluate: Callable[[], Any]
+) -> Any:
+    """What an operation makes.  Raises NanMade where its operands are numbers."""
+    operands = [
+        row
+        for row in zip(values, (o.type for o in op.operands), strict=True)
+        if _is_float(row[1])
+    ]
+    if not operands or any(first_nan(*row) is not None for row in operands):
+        return evaluate()
+    made = evaluate()
+    several = made if len(op.results) > 1 else (made,)
+    results = zip(several, (r.type for r in op.results), strict=False)
+    buffers = (row for row in operands if isinstance(row[0], MemRef))
+    for value, ty in (*results, *buffers):
+        index = first_nan(value, ty)
+        if index is not None:
+            place = f" at {list(index)}" if index else ""
+            given = _shown(value for value, _ in operands)
+            raise errors.NanMade(operation=op.name, place=place, operands=given)
+    return made
+
+
+def first_nan(value: Any, ty: Type) -> tuple[int, ...] | None:
+    """The index of the first NaN; None where all are numbers.
+
+    >>> from gpucodegen.ir.types import F32, VectorType
+    >>> pair = np.array([1, np.nan], "f4")
+    >>> first_nan(pair, VectorType((2,), F32)), first_nan(1.0, F32)
+    ((1,), None)
+    """
+    if not _is_float(ty):
+        return None
+    array = value.elements() if isinstance(value, MemRef) else value
+    if not is_array(array):
+        return () if array != array else None  # noqa: PLR0124 - NaN alone is unlike it
+    of = scalar_type(element_type(ty))
+    plain = array.dtype.kind in "fc"
+    flat = array.reshape(-1) if plain else np.array(numbers(array, of))
+    at = np.flatnonzero(np.isnan(flat))
+    if not len(at):
+        return None
+    return tuple(map(int, np.unravel_index(int(at[0]), array.shape)))
+
+
+def _is_float(ty: Type) -> bool:
+    return isinstance(scalar_type(element_type(ty)), FloatType | ComplexType)
+
+
+def _shown(values: Iterable[Any]) -> str:
+    """Numbers as they are; of arrays that they are some."""
+    given = list(values)
+    if any(is_array(v) or isinstance(v, MemRef) for v in given):
+        return "elements"
+    return " and ".join(map(str, given))
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,8 +299,10 @@ class Machine:
             if evaluate is None:
                 raise _unknown(op)
             values = self.of(op.operands)
-            if self.shared.refuses_nan and may_make(op.name):
-                return watched(op, values, lambda: evaluate(self, op, *values))
+            if self.shared.refuses_nan and can_make_nan(op.name):
+                return check_for_new_nan(
+                    op, values, lambda: evaluate(self, op, *values)
+                )
             return evaluate(self, op, *values)
         except errors.Error as error:
             locate(error, op)

@@ -17,30 +17,86 @@ Evaluate = Callable[..., Any]
 One value for one result, a tuple for several, None for none.
 """
 
-_MODULES = {
-    "affine": "control.affine memory.accesses memory.transfers",
-    "arith": "scalars.arith scalars.casts scalars.comparisons",
-    "bufferization": "memory.bufferization",
-    "builtin": "control.func",
-    "cf": "control.cf control.outside",
-    "check": "control.outside",
-    "complex": "scalars.complex",
-    "func": "control.func",
-    "gpu": "gpu.launch gpu.identities gpu.communication gpu.memory gpu.matrices",
-    "index": "scalars.index",
-    "linalg": "linalg.structured linalg.relayout linalg.winograd linalg.old",
-    "math": "scalars.math",
-    "memref": "memory.memref memory.accesses memory.views memory.transfers"
-    " memory.atomics",
-    "nvgpu": "gpu.copies gpu.fragments gpu.barriers gpu.warpgroups",
-    "nvvm": "gpu.nvvm gpu.barriers",
-    "scf": "control.scf control.forall control.parallel",
-    "shape": "tensors.shape control.assuming",
-    "tensor": "tensors.tensor tensors.slices tensors.gather linalg.relayout",
-    "ub": "control.cf",
-    "vector": "vectors.elements vectors.shapes vectors.memory vectors.transfers"
-    " vectors.products vectors.masks vectors.old control.outside",
+_TABLES = {
+    "affine": (
+        "control.AFFINE_OPERATIONS",
+        "memref.ACCESS_OPERATIONS",
+        "memref.TRANSFER_OPERATIONS",
+    ),
+    "arith": (
+        "arith.ARITH_OPERATIONS",
+        "casts.OPERATIONS",
+        "arith.COMPARISON_OPERATIONS",
+    ),
+    "bufferization": ("views.BUFFERIZATION_OPERATIONS",),
+    "builtin": ("functions.FUNC_OPERATIONS",),
+    "cf": (
+        "control.CF_OPERATIONS",
+        "functions.EXTERNAL_OPERATIONS",
+    ),
+    "check": ("functions.EXTERNAL_OPERATIONS",),
+    "complex": ("complex.OPERATIONS",),
+    "func": ("functions.FUNC_OPERATIONS",),
+    "gpu": (
+        "gpu.LAUNCH_OPERATIONS",
+        "gpu.IDENTITY_OPERATIONS",
+        "gpu_communication.COMMUNICATION_OPERATIONS",
+        "gpu.MEMORY_OPERATIONS",
+        "gpu_matrices.SUBGROUP_OPERATIONS",
+    ),
+    "index": ("arith.INDEX_OPERATIONS",),
+    "linalg": (
+        "linalg.STRUCTURED_OPERATIONS",
+        "linalg_relayout.RELAYOUT_OPERATIONS",
+        "linalg_relayout.WINOGRAD_OPERATIONS",
+        "linalg.LEGACY_OPERATIONS",
+    ),
+    "math": ("math.OPERATIONS",),
+    "memref": (
+        "memref.MEMREF_OPERATIONS",
+        "memref.ACCESS_OPERATIONS",
+        "views.VIEW_OPERATIONS",
+        "memref.TRANSFER_OPERATIONS",
+        "memref.ATOMIC_OPERATIONS",
+    ),
+    "nvgpu": (
+        "nvgpu.COPY_OPERATIONS",
+        "gpu_matrices.FRAGMENT_OPERATIONS",
+        "nvgpu.BARRIER_OPERATIONS",
+        "nvgpu.WARPGROUP_OPERATIONS",
+    ),
+    "nvvm": (
+        "gpu_communication.NVVM_OPERATIONS",
+        "nvgpu.BARRIER_OPERATIONS",
+    ),
+    "scf": (
+        "control.SCF_OPERATIONS",
+        "control.FORALL_OPERATIONS",
+        "control.PARALLEL_OPERATIONS",
+    ),
+    "shape": (
+        "shape.SHAPE_OPERATIONS",
+        "shape.ASSUMING_OPERATIONS",
+    ),
+    "tensor": (
+        "tensors.TENSOR_OPERATIONS",
+        "tensors.SLICE_OPERATIONS",
+        "tensors.GATHER_OPERATIONS",
+        "linalg_relayout.RELAYOUT_OPERATIONS",
+    ),
+    "ub": ("control.CF_OPERATIONS",),
+    "vector": (
+        "vectors.ELEMENT_OPERATIONS",
+        "vectors.SHAPE_OPERATIONS",
+        "vector_memory.MEMORY_OPERATIONS",
+        "vector_memory.TRANSFER_OPERATIONS",
+        "vectors.PRODUCT_OPERATIONS",
+        "vectors.MASK_OPERATIONS",
+        "vectors.LEGACY_OPERATIONS",
+        "functions.EXTERNAL_OPERATIONS",
+    ),
 }
+"""The tables of each dialect's evaluators: module and name."""
 
 
 @cache
@@ -53,13 +109,14 @@ def evaluator(name: str) -> Evaluate | None:
 def operations(dialect: str) -> Mapping[str, Evaluate]:
     """The evaluators of a dialect by the names of its operations."""
     found: dict[str, Evaluate] = {}
-    for place in _MODULES.get(dialect, "").split():
-        module = import_module(f"gpucodegen.interp.{place}")
-        table: Mapping[str, Evaluate] = module.OPERATIONS
+    for place in _TABLES.get(dialect, ()):
+        home, _, name = place.partition(".")
+        module = import_module(f"gpucodegen.interp.{home}")
+        table: Mapping[str, Evaluate] = getattr(module, name)
         found |= {n: f for n, f in table.items() if n.startswith(f"{dialect}.")}
     return found
 
 
 def names() -> tuple[str, ...]:
     """Every operation that runs, but terminators, which their parents read."""
-    return tuple(name for dialect in _MODULES for name in operations(dialect))
+    return tuple(name for dialect in _TABLES for name in operations(dialect))

@@ -6,15 +6,16 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from gpucodegen.ir.affine.maps import AffineMap, IntegerSet
-from gpucodegen.ir.bases import Attribute
-from gpucodegen.ir.data.literals import is_bare, print_float, quote
-from gpucodegen.ir.data.packing import (
+from gpucodegen.ir.affine import AffineMap, IntegerSet
+from gpucodegen.ir.literals import (
     Scalar,
     element_size,
     element_texts,
+    is_bare,
     nested,
     pack,
+    print_float,
+    quote,
     unpack,
 )
 from gpucodegen.ir.types import (
@@ -22,6 +23,7 @@ from gpucodegen.ir.types import (
     I1,
     I64,
     INDEX,
+    Attribute,
     FloatType,
     IndexType,
     IntegerType,

@@ -6,13 +6,23 @@ around unchanged values; who defines or uses what is computed by walking.
 
     Operation ::= results = name(operands)[successors] (regions) {attributes} : types
     Region    ::= Block*          Block ::= ^label(arguments): Operation*
+
+Room for the recursion that deeply nested regions need.
+
+The limit is one number of the whole interpreter, and several threads may parse at once:
+the first to come raises it, the last to leave puts it back.
+
+Operand segments: the groups of a variadic operand list, kept as an attribute.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+import sys
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from operator import is_
+from threading import Lock
 from types import MappingProxyType
 
 from gpucodegen.ir.attributes import (
@@ -23,7 +33,49 @@ from gpucodegen.ir.attributes import (
     StringAttr,
 )
 from gpucodegen.ir.locations import UNKNOWN, Location
-from gpucodegen.ir.types import Type
+from gpucodegen.ir.types import I32, Type
+
+_ROOM = 6000
+
+
+@dataclass(slots=True)
+class _Raised:
+    """Who needs the room now, and the limit that was there before."""
+
+    users: int = 0
+    before: int = 0
+
+
+_RAISED = _Raised()
+_LOCK = Lock()
+
+
+@contextmanager
+def deep_recursion() -> Generator[None]:
+    """Raise the interpreter's recursion limit for a while; never lower it."""
+    with _LOCK:
+        _enter()
+    try:
+        yield
+    finally:
+        with _LOCK:
+            _leave()
+
+
+def _enter() -> None:
+    if _RAISED.users == 0:
+        _RAISED.before = sys.getrecursionlimit()
+        sys.setrecursionlimit(max(_RAISED.before, _ROOM))
+    _RAISED.users += 1
+
+
+def _leave() -> None:
+    """A limit that was set otherwise since is left alone."""
+    _RAISED.users -= 1
+    raised = max(_RAISED.before, _ROOM)
+    if _RAISED.users == 0 and sys.getrecursionlimit() == raised:
+        sys.setrecursionlimit(_RAISED.before)
+
 
 _EMPTY: Mapping[str, Attribute] = MappingProxyType({})
 
@@ -311,3 +363,44 @@ def _copy(
         regions=regions,
         successors=successors,
     )
+
+
+OPERAND_SEGMENTS = "operandSegmentSizes"
+
+
+def segment_sizes(groups: Sequence[Sequence[Value]]) -> DenseArrayAttr:
+    """The ``operandSegmentSizes`` attribute of operand groups.
+
+    >>> print(segment_sizes([(), ()]))
+    array<i32: 0, 0>
+    """
+    return DenseArrayAttr(I32, tuple(map(len, groups)))
+
+
+def segment_counts(*sizes: int) -> DenseArrayAttr:
+    """The same attribute from the lengths of the groups.
+
+    >>> print(segment_counts(1, 2))
+    array<i32: 1, 2>
+    """
+    return DenseArrayAttr(I32, sizes)
+
+
+def split(
+    values: Sequence[Value], sizes: Sequence[int]
+) -> tuple[tuple[Value, ...], ...]:
+    """Cut ``values`` into consecutive groups of the given sizes."""
+    groups: list[tuple[Value, ...]] = []
+    start = 0
+    for size in sizes:
+        groups.append(tuple(values[start : start + size]))
+        start += size
+    return tuple(groups)
+
+
+def operand_segments(op: Operation, count: int) -> tuple[tuple[Value, ...], ...]:
+    """The operand groups; without an attribute all operands are in the first."""
+    sizes = op.attributes.get(OPERAND_SEGMENTS)
+    if isinstance(sizes, DenseArrayAttr):
+        return split(op.operands, [int(size) for size in sizes.values])
+    return (op.operands,) + ((),) * (count - 1)

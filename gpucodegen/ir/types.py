@@ -1,13 +1,28 @@
 """Types of values: frozen dataclasses that print as MLIR.
 
 Shapes are tuples of ``int``, with ``DYNAMIC`` (``None``) for ``?``.
+
+The bases of the two families that hold one another.
+
+Types have attributes, such as a memref's layout, and attributes have types.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from gpucodegen.ir.bases import Attribute, Type
+
+class Type:
+    """Base of all types."""
+
+    __slots__ = ()
+
+
+class Attribute:
+    """Base of all attributes."""
+
+    __slots__ = ()
+
 
 DYNAMIC: None = None
 Shape = tuple[int | None, ...]

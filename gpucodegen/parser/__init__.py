@@ -15,6 +15,6 @@
 
 from __future__ import annotations
 
-from gpucodegen.parser.toplevel import parse_module, split_input
+from gpucodegen.parser.grammar import parse_module, split_input
 
 __all__ = ["parse_module", "split_input"]

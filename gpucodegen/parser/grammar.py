@@ -2,25 +2,29 @@
 
 The rules themselves are in the folders ``affine``, ``types`` and ``attributes`` and in
 ``operations`` and ``regions``.
+
+The top level of a file: aliases, one module or the operations of an implicit one.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from gpucodegen import errors
+from gpucodegen.dialects.builtin import Module
 from gpucodegen.dialects.framework.syntax import Argument
-from gpucodegen.ir.affine.maps import AffineMap, IntegerSet
+from gpucodegen.dialects.verifier import verify as verify_module
+from gpucodegen.ir.affine import AffineMap, IntegerSet
 from gpucodegen.ir.attributes import AffineMapAttr, Attribute, IntegerSetAttr
-from gpucodegen.ir.locations import Location
-from gpucodegen.ir.operation import Operation, Region, Successor, Value
+from gpucodegen.ir.constants import RESOURCES, ResourceSection
+from gpucodegen.ir.locations import FileLoc, Location
+from gpucodegen.ir.operation import Operation, Region, Successor, Value, deep_recursion
 from gpucodegen.ir.types import INDEX, FunctionType, Type
-from gpucodegen.parser.affine import maps, subscripts
-from gpucodegen.parser.attributes import attributes, locations
-from gpucodegen.parser.operations import operations, regions
-from gpucodegen.parser.parser import Parser
-from gpucodegen.parser.types import types
-from gpucodegen.parser.vintages import spellings
+from gpucodegen.parser import affine, attribute_syntax, definitions, operations, types
+from gpucodegen.parser.legacy import spellings
+from gpucodegen.parser.operations import with_refined
+from gpucodegen.parser.parser import MAX_DEPTH, Parser
 
 
 class Grammar(Parser):
@@ -48,7 +52,7 @@ class Grammar(Parser):
         renamed: bool = False,
     ) -> Region:
         """A region in braces."""
-        return regions.parse_region(
+        return operations.parse_region(
             self,
             arguments,
             isolated=isolated,
@@ -59,7 +63,7 @@ class Grammar(Parser):
 
     def successor(self) -> Successor:
         """A branch target."""
-        return regions.parse_successor(self)
+        return operations.parse_successor(self)
 
     # -- types and attributes ----------------------------------------------------------
 
@@ -81,17 +85,17 @@ class Grammar(Parser):
 
     def attribute(self, ty: Type | None = None) -> Attribute:
         """An attribute."""
-        return attributes.parse_attribute(self, ty)
+        return attribute_syntax.parse_attribute(self, ty)
 
     def attr_dict(self) -> dict[str, Attribute]:
         """``<{name = value}> {name = value}``, either of them or nothing."""
         entries: dict[str, Attribute] = {}
         if self.token == "<" and self.peek() == "{":
             self.advance()
-            entries = attributes.parse_dictionary(self)
+            entries = attribute_syntax.parse_dictionary(self)
             self.close("<", ">")
         if self.token == "{":
-            entries |= attributes.parse_dictionary(self)
+            entries |= attribute_syntax.parse_dictionary(self)
         return entries
 
     def attr_dict_with_keyword(self) -> dict[str, Attribute]:
@@ -99,30 +103,30 @@ class Grammar(Parser):
         if self.token != "attributes":
             return {}
         self.advance()
-        return attributes.parse_dictionary(self)
+        return attribute_syntax.parse_dictionary(self)
 
     def trailing_location(self) -> Location:
         """``loc(...)``."""
-        return locations.parse_location(self)
+        return attribute_syntax.parse_location(self)
 
     # -- affine ------------------------------------------------------------------------
 
     def bare_affine_map(self) -> AffineMap:
         """``(d0) -> (d0)``."""
-        return maps.parse_map(self)
+        return affine.parse_map(self)
 
     def bare_integer_set(self) -> IntegerSet:
         """``(d0) : (d0 >= 0)``."""
-        return maps.parse_set(self)
+        return affine.parse_set(self)
 
     def affine_map_or_set(self) -> AffineMap | IntegerSet:
         """A bare map or set."""
-        return maps.parse_map_or_set(self)
+        return affine.parse_map_or_set(self)
 
     def affine_map(self) -> AffineMap:
         """A map, inline or by alias."""
         if self.token == "(":
-            return maps.parse_map(self)
+            return affine.parse_map(self)
         start = self.start
         value = self.attribute()
         if not isinstance(value, AffineMapAttr):
@@ -136,7 +140,7 @@ class Grammar(Parser):
     def integer_set(self) -> IntegerSet:
         """A set, inline or by alias."""
         if self.token == "(":
-            return maps.parse_set(self)
+            return affine.parse_set(self)
         start = self.start
         value = self.attribute()
         if not isinstance(value, IntegerSetAttr):
@@ -171,12 +175,79 @@ class Grammar(Parser):
 
     def subscripts(self, opening: str, closing: str) -> tuple[AffineMap, list[Value]]:
         """``[%i + 1, %j]`` as a map and its operands."""
-        return subscripts.parse_subscripts(self, opening, closing)
+        return affine.parse_subscripts(self, opening, closing)
 
     def subscript(self) -> tuple[AffineMap, list[Value]]:
         """``%i + 1`` as a map and its operands."""
-        return subscripts.parse_subscript(self)
+        return affine.parse_subscript(self)
 
     def looks_like_map(self) -> bool:
         """Whether ``(`` starts a bare map or set rather than a function type."""
-        return maps.looks_like_map(self)
+        return affine.looks_like_map(self)
+
+
+_SPLIT = re.compile(r"^[ \t]*// -----[^\n]*$", re.MULTILINE)
+
+
+def split_input(text: str) -> list[tuple[int, str]]:
+    r"""Chunks between ``// -----`` lines, each with the number of lines before it.
+
+    >>> split_input("a\n// -----\nb")
+    [(0, 'a\n'), (1, '\nb')]
+    """
+    chunks: list[tuple[int, str]] = []
+    start = 0
+    for match in _SPLIT.finditer(text):
+        chunks.append((text.count("\n", 0, start), text[start : match.start()]))
+        start = match.end()
+    chunks.append((text.count("\n", 0, start), text[start:]))
+    return chunks
+
+
+def parse_module(
+    text: str,
+    filename: str = "<string>",
+    *,
+    allow_unregistered: bool = False,
+    verify: bool = True,
+    told: list[errors.CodegenWarning] | None = None,
+) -> Module:
+    """Parse MLIR of any vintage and check it.
+
+    Raises a :class:`gpucodegen.errors.ParseError` or ``VerifyError``.  What is warned
+    of is added to ``told``.
+
+    >>> print(parse_module("func.func private @f(i32) -> i32"))
+    module {
+      func.func private @f(i32) -> i32
+    }
+    """
+    try:
+        with deep_recursion():
+            parser = Grammar(text, filename, allow_unregistered=allow_unregistered)
+            parser.told = told if told is not None else []
+            module = _module(parser)
+            if verify:
+                verify_module(module.operation)
+            return module
+    except errors.Error as error:
+        raise error.with_source(text) from None
+    except RecursionError:
+        place = FileLoc(filename, 1, 1)
+        raise errors.TooDeep(place, limit=MAX_DEPTH).with_source(text) from None
+
+
+def _module(p: Parser) -> Module:
+    operations: list[Operation] = []
+    p.pending = operations
+    p.scopes.enter_isolated()
+    while p.token:
+        if not definitions.parse_definition(p):
+            operations.append(p.operation())
+    p.close_isolated()
+    top = operations[0] if operations else None
+    if len(operations) != 1 or top is None or top.name != "builtin.module":
+        top = Module.of(operations, FileLoc(p.filename, 1, 1)).operation
+    if p.resources:
+        top = top.with_attribute(RESOURCES, ResourceSection(tuple(p.resources)))
+    return Module(with_refined(p, top))

@@ -15,15 +15,13 @@ from gpucodegen import errors
 from gpucodegen.dialects.framework import registry
 from gpucodegen.dialects.framework.definition import Op
 from gpucodegen.dialects.framework.syntax import Reader, State
-from gpucodegen.ir.affine.maps import AffineMap, IntegerSet
+from gpucodegen.ir.affine import AffineMap, IntegerSet
 from gpucodegen.ir.attributes import Attribute
-from gpucodegen.ir.constants.elements import DistinctAttr
-from gpucodegen.ir.constants.resources import Resource
+from gpucodegen.ir.constants import DistinctAttr, Resource
 from gpucodegen.ir.locations import Location
 from gpucodegen.ir.operation import Operation, Value
 from gpucodegen.ir.types import Type
-from gpucodegen.parser.names.scopes import Blocks
-from gpucodegen.parser.names.values import Values
+from gpucodegen.parser.names import Blocks, Values
 
 MAX_DEPTH = 100
 REFUSED = {

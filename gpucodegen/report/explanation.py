@@ -13,7 +13,7 @@ from gpucodegen import errors
 from gpucodegen.api import read_module
 from gpucodegen.compiling.stored import Stored, in_use
 from gpucodegen.compiling.targets.registry import find, mappings
-from gpucodegen.debugging.notebook import framed
+from gpucodegen.debugging.display import framed
 from gpucodegen.dialects.builtin import Module, symbol_name
 from gpucodegen.ir.attributes import print_symbol
 from gpucodegen.ir.types import MemRefType, TensorType, Type

@@ -19,7 +19,7 @@ from gpucodegen.compiling.lowering import Key, Stages, map_module
 from gpucodegen.compiling.targets import find
 from gpucodegen.dialects.builtin import Module, symbol_name
 from gpucodegen.dialects.func import Function
-from gpucodegen.dialects.gcg.update_notes import notes_of
+from gpucodegen.dialects.gcg import update_notes_of
 from gpucodegen.ir.locations import FileLoc, file_location
 from gpucodegen.ir.operation import Operation
 from gpucodegen.ir.types import MemRefType, Type, VectorType
@@ -189,7 +189,7 @@ def _kernel(op: Operation, surroundings: Surroundings) -> MappedKernel:
         tuple(_shares(built, lifted)),
         _tree(lifted),
         _objection(op, surroundings),
-        tuple(map(str, notes_of([op]))),
+        tuple(map(str, update_notes_of([op]))),
         frozenset(_places(lifted)),
     )
 

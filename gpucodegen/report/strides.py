@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from math import prod
 
 from gpucodegen.ir.attributes import AffineMapAttr, StridedLayoutAttr
-from gpucodegen.ir.data.float_formats import FORMATS
+from gpucodegen.ir.number_formats import FORMATS
 from gpucodegen.ir.operation import Value
 from gpucodegen.ir.types import (
     ComplexType,

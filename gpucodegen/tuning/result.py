@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from gpucodegen.debugging.notebook import folded
+from gpucodegen.debugging.display import folded
 from gpucodegen.tiling.tuning.space import shown
 from gpucodegen.tuning.final import Finalist, winner
 

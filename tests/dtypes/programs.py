@@ -8,7 +8,7 @@ from typing import Any
 
 import gpucodegen as gcg
 from gpucodegen import errors
-from gpucodegen.ir.data.float_formats import SMALL, of_bits, to_bits
+from gpucodegen.ir.number_formats import SMALL, of_bits, to_bits
 from gpucodegen.parser import parse_module
 from tests.operations.arguments import arguments_of, made
 
@@ -120,7 +120,7 @@ def types_of(module: Any) -> Any:
 
 def storage(ty: str) -> str:
     """How an element lies in memory, as the interpreter's arrays have it."""
-    from gpucodegen.interp.values.elements import element
+    from gpucodegen.interp.values import element
 
     module = parse_module(f"func.func private @f(memref<1x{ty}>)")
     try:

@@ -10,7 +10,7 @@ import pytest
 
 import gpucodegen as gcg
 from gpucodegen import errors
-from gpucodegen.emit.tables.transfers.copy_plan import PlannedTransfer
+from gpucodegen.emit.copy_plan import PlannedTransfer
 from gpucodegen.runtime.devices import emulated_cupy as xp
 
 DTYPES = {"f16": np.float16, "f32": np.float32, "f64": np.float64}

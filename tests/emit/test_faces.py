@@ -7,8 +7,8 @@ from importlib import import_module
 import pytest
 
 from gpucodegen.dialects.shared.combiners import COMBINERS, OF_ATOMICS
-from gpucodegen.emit.kernel.kinds import CONSTRUCTORS
-from gpucodegen.emit.tables.arithmetic import scalars
+from gpucodegen.emit.spelling import CONSTRUCTORS
+from gpucodegen.emit.tables import scalars
 
 OPERATIONS = (
     *(*scalars.INTRINSICS, *scalars.INTEGER_OPERATORS, *scalars.FLOAT_OPERATORS),

@@ -7,10 +7,10 @@ import re
 import numpy as np
 
 import gpucodegen as gcg
-from gpucodegen.emit.tables.memory.offsets import Offsets
-from gpucodegen.emit.text.fragments import Text
-from gpucodegen.emit.text.source import SourceWriter
-from gpucodegen.ir.affine.expressions import AffineExpr, Dim
+from gpucodegen.emit.expressions import Text
+from gpucodegen.emit.source import SourceWriter
+from gpucodegen.emit.variables import Offsets
+from gpucodegen.ir.affine import AffineExpr, Dim
 
 BASE = Dim(0) * 80 + Dim(1) * 9 - Dim(2)
 

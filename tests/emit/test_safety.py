@@ -9,8 +9,7 @@ import pytest
 from gpucodegen import errors
 from gpucodegen.compiling.targets import find
 from gpucodegen.emit import CPU, emit_program
-from gpucodegen.emit.text.names import PythonNames, sanitized
-from gpucodegen.emit.text.source import place
+from gpucodegen.emit.source import PythonNames, place, sanitized
 from gpucodegen.ir.locations import FileLoc
 from gpucodegen.parser import parse_module
 

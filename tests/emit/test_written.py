@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import gpucodegen as gcg
-from gpucodegen.emit.kernel.writes import written_in
+from gpucodegen.emit.copy_plan import written_in
 
 STORES = {
     "affine.store": "affine.store %x, %b[%i] : memref<8xf32>",

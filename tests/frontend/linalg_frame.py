@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from gpucodegen import errors
-from gpucodegen.dialects.linalg.named.tables import NAMED, SCALAR
+from gpucodegen.dialects.linalg.named_tables import NAMED, SCALAR
 from gpucodegen.parser import parse_module
 
 FRAME = """func.func @f(%A: memref<4x8xf32>, %B: memref<8x4xf32>, %C: memref<4x4xf32>,

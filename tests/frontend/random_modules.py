@@ -9,8 +9,7 @@ from __future__ import annotations
 from hypothesis import strategies as st
 
 from gpucodegen.dialects.builtin import Module
-from gpucodegen.ir.affine.expressions import AffineExpr, Const, Dim, Sym, binary
-from gpucodegen.ir.affine.maps import AffineMap
+from gpucodegen.ir.affine import AffineExpr, AffineMap, Const, Dim, Sym, binary
 from gpucodegen.ir.attributes import (
     AffineMapAttr,
     ArrayAttr,

@@ -13,7 +13,7 @@ from gpucodegen.ir.attributes import (
     IntegerAttr,
     StringAttr,
 )
-from gpucodegen.ir.constants.elements import DistinctAttr, SparseElementsAttr
+from gpucodegen.ir.constants import DistinctAttr, SparseElementsAttr
 
 UNCHANGED = """
 true

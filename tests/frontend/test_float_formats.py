@@ -11,7 +11,7 @@ from itertools import pairwise
 
 import pytest
 
-from gpucodegen.ir.data.float_formats import FORMATS, decode_table, of_bits, to_bits
+from gpucodegen.ir.number_formats import FORMATS, decode_table, of_bits, to_bits
 
 SMALL = [name for name, format_ in FORMATS.items() if format_.width <= 8]
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from gpucodegen.dialects.linalg.named.definitions import (
+from gpucodegen.dialects.linalg.named_definitions import (
     generalized,
     indexing_maps,
     is_structured,
     iterator_types,
 )
-from gpucodegen.dialects.linalg.named.tables import NAMED
+from gpucodegen.dialects.linalg.named_tables import NAMED
 from gpucodegen.ir.operation import Operation
 from gpucodegen.parser import parse_module
 from tests.frontend.linalg_frame import named

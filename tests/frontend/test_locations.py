@@ -7,8 +7,8 @@ from single import attribute, check_refused, only, read
 
 from gpucodegen import errors
 from gpucodegen.dialects.framework.printing import print_module
-from gpucodegen.ir.location_text import LocationAttr
 from gpucodegen.ir.locations import UNKNOWN, FileLoc, FusedLoc, NameLoc
+from gpucodegen.ir.printing import LocationAttr
 
 KINDS = """
 unknown

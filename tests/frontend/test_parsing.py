@@ -10,9 +10,8 @@ import pytest
 from gpucodegen import errors
 from gpucodegen.dialects import affine, arith, func, memref
 from gpucodegen.dialects.builtin import Module
-from gpucodegen.dialects.linalg.named import definitions as linalg_named
-from gpucodegen.ir.affine.expressions import Sym
-from gpucodegen.ir.affine.maps import AffineMap
+from gpucodegen.dialects.linalg import named_definitions as linalg_named
+from gpucodegen.ir.affine import AffineMap, Sym
 from gpucodegen.ir.attributes import DenseElementsAttr, IntegerAttr, StridedLayoutAttr
 from gpucodegen.ir.operation import Operation, Value
 from gpucodegen.ir.types import F32, I32, INDEX, MemRefType, TensorType

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from gpucodegen.ir.recursion import deep_recursion
+from gpucodegen.ir.operation import deep_recursion
 
 
 def test_the_limit_stays_raised_until_the_last_leaves_and_then_returns() -> None:

@@ -6,7 +6,7 @@ import pytest
 from single import attribute, read
 
 from gpucodegen import errors
-from gpucodegen.ir.constants.elements import DenseResourceAttr
+from gpucodegen.ir.constants import DenseResourceAttr
 from gpucodegen.parser import parse_module
 
 SECTION = """{-#

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import pytest
 
 from gpucodegen.dialects.builtin import Module
-from gpucodegen.ir.data.float_formats import FORMATS
+from gpucodegen.ir.number_formats import FORMATS
 from gpucodegen.parser import parse_module
 
 

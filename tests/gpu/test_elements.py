@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import gpucodegen as gcg
-from gpucodegen.ir.data.float_formats import decode_table
+from gpucodegen.ir.number_formats import decode_table
 from tests.programs.narrow_programs import (
     ARITHMETIC,
     CONVERT,

@@ -14,8 +14,7 @@ from gpucodegen import errors
 from gpucodegen.cli import main
 from gpucodegen.compiling.targets import Target, find, register, unregister
 from gpucodegen.dialects.builtin import Module
-from gpucodegen.ir.affine.expressions import Const
-from gpucodegen.ir.affine.maps import AffineMap
+from gpucodegen.ir.affine import AffineMap, Const
 from gpucodegen.ir.attributes import AffineMapAttr
 from gpucodegen.ir.operation import Operation, rewrite_bottom_up
 from tests.made.mutations import MUTATIONS

@@ -11,7 +11,7 @@ import pytest
 
 import gpucodegen as gcg
 from gpucodegen import errors
-from gpucodegen.ir.data.float_formats import FORMATS, of_bits, to_bits
+from gpucodegen.ir.number_formats import FORMATS, of_bits, to_bits
 
 OPEN = object()
 

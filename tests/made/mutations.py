@@ -17,9 +17,9 @@ from unittest.mock import patch
 
 import numpy as np
 
-from gpucodegen.emit.tables.memory import offsets
-from gpucodegen.emit.text.fragments import Precedence, Text, binary, number
-from gpucodegen.ir.affine.expressions import linear_form
+from gpucodegen.emit import variables
+from gpucodegen.emit.expressions import Precedence, Text, binary, number
+from gpucodegen.ir.affine import linear_form
 from gpucodegen.python.values import elementwise
 
 MOST = 500
@@ -79,13 +79,13 @@ def _hosted_with_its_epilogue(contraction: Any, host: Any) -> Any:
 def _text_of_an_offset(self: Any, expr: Any, printed: Any) -> Any:
     """A sum gets a variable though the line of its first occurrence is not written."""
     terms, constant = linear_form(expr)
-    if offsets._operators(terms.values()) < offsets.LEAST:
+    if variables._operators(terms.values()) < variables.LEAST:
         return None
     key = frozenset(terms.items())
     known = next((s[key] for s in self._scopes if key in s), None)
     if known is None:
         line, depth = len(self.writer.lines), self.writer.depth
-        self._scopes[-1][key] = offsets._Sum(line, depth, printed(expr - constant))
+        self._scopes[-1][key] = variables._Sum(line, depth, printed(expr - constant))
         return None
     if not known.name:
         self._define(known)
@@ -138,15 +138,15 @@ MUTATIONS = {
         *("raised", "cpu passes"),
     ),
     "a variable for a sum of the line to come": Mutation(
-        {"emit.tables.memory.offsets.Offsets.text": _text_of_an_offset},
+        {"emit.variables.Offsets.text": _text_of_an_offset},
         *("stablehlo", "cpu-1", 30),
     ),
     "a transfer for each thread of a block": Mutation(
-        {"interp.memory.transfers._is_first": lambda *_: True},
+        {"interp.memref._is_first": lambda *_: True},
         *("staged", "sim passes"),
     ),
     "a shared buffer for each thread of a block": Mutation(
-        {"interp.memory.memref.is_shared": lambda _: False},
+        {"interp.memref.is_shared": lambda _: False},
         *("tensors", "sim passes"),
     ),
     "comparisons are Python's bools": Mutation(

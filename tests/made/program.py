@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from gpucodegen.ir.data.float_formats import to_bits
+from gpucodegen.ir.number_formats import to_bits
 from tests.scalars.values import storage
 
 

@@ -19,7 +19,7 @@ from gpucodegen import errors
 from gpucodegen.compiling.targets import cuda_passes
 from gpucodegen.dialects.builtin import Module
 from gpucodegen.dialects.nvgpu.copies import pending_groups
-from gpucodegen.dialects.shared.transfers import PENDING, left_open
+from gpucodegen.dialects.shared.dma import PENDING, left_open
 from gpucodegen.ir.attributes import IntegerAttr, OpaqueAttr
 from gpucodegen.ir.operation import (
     Block,

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from gpucodegen.interp.values.elements import array_of, element
+from gpucodegen.interp.values import array_of, element
 from gpucodegen.ir.operation import Operation
 from gpucodegen.ir.types import (
     ComplexType,

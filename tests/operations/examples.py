@@ -9,7 +9,7 @@ from functools import cache
 from pathlib import Path
 
 from gpucodegen.dialects.framework.registry import DIALECTS, operations
-from gpucodegen.dialects.linalg.named.tables import NAMED
+from gpucodegen.dialects.linalg.named_tables import NAMED
 from tests.frontend.linalg_frame import named
 from tests.scalars.positions import loop
 from tests.scalars.table import Row

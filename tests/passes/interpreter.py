@@ -14,7 +14,7 @@ import numpy as np
 
 from gpucodegen.dialects import affine
 from gpucodegen.dialects.builtin import Module
-from gpucodegen.ir.affine.maps import AffineMap
+from gpucodegen.ir.affine import AffineMap
 from gpucodegen.ir.locations import Location
 from gpucodegen.ir.operation import Operation, Value
 

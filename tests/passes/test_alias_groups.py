@@ -8,7 +8,7 @@ from lowering import apply, names
 
 import gpucodegen as gcg
 from gpucodegen import errors
-from gpucodegen.dialects.gcg.alias_groups import alias_groups
+from gpucodegen.dialects.gcg import alias_groups
 
 GROUP = '{gcg.alias_group = distinct[0]<"shared">}'
 OTHER = '{gcg.alias_group = distinct[1]<"shared">}'

@@ -9,7 +9,7 @@ from lowering import apply
 import gpucodegen as gcg
 from gpucodegen import errors
 from gpucodegen.dialects.builtin import Module
-from gpucodegen.dialects.shared.transfers import (
+from gpucodegen.dialects.shared.dma import (
     JOINED,
     TRANSFERS,
     is_joined,

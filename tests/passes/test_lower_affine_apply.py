@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 from lowering import apply, function, has_affine, names
 
 from gpucodegen import errors
-from gpucodegen.ir.affine.expressions import AffineExpr, Binary, Const, Dim, Sym, binary
-from gpucodegen.ir.affine.maps import AffineMap
+from gpucodegen.ir.affine import AffineExpr, AffineMap, Binary, Const, Dim, Sym, binary
 from gpucodegen.ir.attributes import AffineMapAttr
 
 PASS = "lower-affine-apply"

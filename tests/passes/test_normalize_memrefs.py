@@ -11,9 +11,8 @@ from hypothesis import strategies as st
 
 import gpucodegen as gcg
 from gpucodegen import errors
-from gpucodegen.dialects.shared.storage import box, collision, lowest
-from gpucodegen.ir.affine.expressions import AffineExpr, Const, Dim
-from gpucodegen.ir.affine.maps import AffineMap
+from gpucodegen.dialects.shared.memory import box, collision, lowest
+from gpucodegen.ir.affine import AffineExpr, AffineMap, Const, Dim
 
 COPY = """
 #layout = affine_map<{layout}>

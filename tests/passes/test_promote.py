@@ -14,7 +14,7 @@ from lowering import apply, names
 import gpucodegen as gcg
 from gpucodegen import errors
 from gpucodegen.dialects.builtin import Module
-from gpucodegen.dialects.shared.transfers import ends_of
+from gpucodegen.dialects.shared.dma import ends_of
 from gpucodegen.ir.operation import Operation, rewrite_bottom_up
 from gpucodegen.passes.framework.base import run_pipeline
 from gpucodegen.passes.framework.pipeline_text import parse_pipeline

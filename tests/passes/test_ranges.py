@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from gpucodegen.dialects import affine
-from gpucodegen.ir.affine.expressions import Const
+from gpucodegen.ir.affine import Const
 from gpucodegen.ir.operation import Operation, Value
 from gpucodegen.ir.types import INDEX
 from gpucodegen.passes.contraction.cpu.ranges import Range, in_pieces

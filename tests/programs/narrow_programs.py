@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 import gpucodegen as gcg
-from gpucodegen.ir.data.float_formats import FORMATS, SMALL, decode_table
+from gpucodegen.ir.number_formats import FORMATS, SMALL, decode_table
 
 Array = np.ndarray[Any, Any]
 NAMES = sorted(SMALL)

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 import gpucodegen as gcg
-from gpucodegen.ir.data.float_formats import decode_table, to_bits
+from gpucodegen.ir.number_formats import decode_table, to_bits
 
 NUMPY = {"f16": "f2", "f32": "f4", "f64": "f8", "i8": "i1", "i32": "i4"}
 BITS = {"bf16": "u2", "f8E4M3FN": "u1"}

@@ -12,7 +12,7 @@ from numpy.lib.stride_tricks import as_strided
 
 import gpucodegen as gcg
 from gpucodegen import errors
-from gpucodegen.emit.kernel.spelling import DECLARED_SHARED
+from gpucodegen.emit.spelling import DECLARED_SHARED
 from gpucodegen.passes.gpu.launches import grid_chunks
 from gpucodegen.runtime.cuda import compilation
 from gpucodegen.runtime.cuda.kernel import CudaKernel

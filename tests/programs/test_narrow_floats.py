@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import gpucodegen as gcg
-from gpucodegen.ir.data.float_formats import FORMATS, decode_table, of_bits
+from gpucodegen.ir.number_formats import FORMATS, decode_table, of_bits
 from tests.programs.narrow_programs import (
     ARITHMETIC,
     CONVERT,

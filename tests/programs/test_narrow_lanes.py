@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import gpucodegen as gcg
-from gpucodegen.ir.data.float_formats import of_bits, to_bits
+from gpucodegen.ir.number_formats import of_bits, to_bits
 from tests.targets import ALL
 
 Array = np.ndarray[Any, Any]

@@ -12,8 +12,8 @@ from gpucodegen.calls.addresses import address
 from gpucodegen.calls.launch import unlike
 from gpucodegen.calls.signature import Signature
 from gpucodegen.emit import emit_program
-from gpucodegen.emit.host.launch import OneLaunch
-from gpucodegen.emit.kernel.emissions import CPU
+from gpucodegen.emit.emissions import CPU
+from gpucodegen.emit.host_calls import OneLaunch
 from gpucodegen.parser import parse_module
 
 TEXT = """

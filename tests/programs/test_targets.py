@@ -18,7 +18,7 @@ from gpucodegen import cli, errors
 from gpucodegen.compiling import targets
 from gpucodegen.compiling.targets import Target, find, names
 from gpucodegen.emit import CPU, CUDA, Emission
-from gpucodegen.emit.kernel.context import Emitter
+from gpucodegen.emit.context import Emitter
 from gpucodegen.ir.operation import Operation
 from gpucodegen.options import Options
 from gpucodegen.passes.framework.base import ModulePass

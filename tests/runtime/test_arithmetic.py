@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from gpucodegen.intrinsics.scalars.elementwise import ELEMENTWISE
-from gpucodegen.ir.data.float_formats import of_bits, to_bits
+from gpucodegen.ir.number_formats import of_bits, to_bits
 from tests.runtime.kernel_texts import FACES, NAMES, loop, run
 
 INTEGERS = [0, 1, -1, 2, -2, 3, 7, -7, 31, 32, 100, 127, -128]

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from gpucodegen.emit.kernel.spelling import HOST
+from gpucodegen.emit.spelling import HOST
 from gpucodegen.intrinsics import cpu, cuda
 from gpucodegen.intrinsics.framework.faces import MEMORY, SHAPED
 from gpucodegen.runtime.cpu import arithmetic

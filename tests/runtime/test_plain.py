@@ -12,7 +12,7 @@ import pytest
 
 import gpucodegen as gcg
 from gpucodegen.compiling import artifact
-from gpucodegen.emit.tables.transfers.copy_plan import PlannedTransfer
+from gpucodegen.emit.copy_plan import PlannedTransfer
 from gpucodegen.ir.locations import FileLoc
 from gpucodegen.runtime.host.spec import Constant, KernelSpec, Param
 from gpucodegen.runtime.storage import records as plain

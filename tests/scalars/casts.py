@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from gpucodegen.ir.data.float_formats import FORMATS, to_bits
-from gpucodegen.ir.data.float_formats import of_bits as float_of
+from gpucodegen.ir.number_formats import FORMATS, to_bits
+from gpucodegen.ir.number_formats import of_bits as float_of
 from tests.scalars.table import Row
 from tests.scalars.values import (
     FLOATS,

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from gpucodegen.ir.data.float_formats import FORMATS
+from gpucodegen.ir.number_formats import FORMATS
 from tests.scalars.table import Row, open_if
 
 Want = Callable[..., Any]

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from gpucodegen.ir.data.float_formats import FORMATS, NARROW, of_bits, to_bits
+from gpucodegen.ir.number_formats import FORMATS, NARROW, of_bits, to_bits
 
 Number = int | float | complex
 FLOATS = ("f64", "f32", "f16", "bf16", "f8E4M3FN", "f8E5M2")

@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 
 from gpucodegen.dialects import linalg, memref
-from gpucodegen.dialects.memref.shape_syntax import groups_of
-from gpucodegen.dialects.scf.forall import BOUNDS
+from gpucodegen.dialects.memref.reshapes import groups_of
+from gpucodegen.dialects.scf.syntax import BOUNDS
 from gpucodegen.ir.attributes import DenseElementsAttr, IntegerAttr
 from gpucodegen.ir.operation import Block, Operation, Value
 from gpucodegen.ir.types import MemRefType

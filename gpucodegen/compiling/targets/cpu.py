@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from gpucodegen.compiling.targets.record import Target
 
 if TYPE_CHECKING:
-    from gpucodegen.emit.kernel.emissions import Emission
+    from gpucodegen.emit.emissions import Emission
     from gpucodegen.options import Options
     from gpucodegen.passes.framework.base import ModulePass
     from gpucodegen.runtime.host.engines import Engine
@@ -24,7 +24,7 @@ def passes(options: Options) -> Sequence[ModulePass]:
 
 def emission() -> Emission:
     """Loops on threads, vectors, memory of the heap."""
-    from gpucodegen.emit.kernel.emissions import CPU as EMISSION
+    from gpucodegen.emit.emissions import CPU as EMISSION
 
     return EMISSION
 

@@ -9,7 +9,7 @@ from gpucodegen.compiling.targets.record import Target
 from gpucodegen.tiling.machine.gpu.limits import WIDEST
 
 if TYPE_CHECKING:
-    from gpucodegen.emit.kernel.emissions import Emission
+    from gpucodegen.emit.emissions import Emission
     from gpucodegen.options import Options
     from gpucodegen.passes.framework.base import ModulePass
     from gpucodegen.runtime.host.engines import Engine
@@ -25,7 +25,7 @@ def passes(options: Options) -> Sequence[ModulePass]:
 
 def emission() -> Emission:
     """Threads in blocks, memory that they share, indices of 32 bits."""
-    from gpucodegen.emit.kernel.emissions import CUDA as EMISSION
+    from gpucodegen.emit.emissions import CUDA as EMISSION
 
     return EMISSION
 

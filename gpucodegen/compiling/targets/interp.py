@@ -9,7 +9,7 @@ from gpucodegen import errors
 from gpucodegen.compiling.targets.record import Target
 
 if TYPE_CHECKING:
-    from gpucodegen.emit.kernel.emissions import Emission
+    from gpucodegen.emit.emissions import Emission
     from gpucodegen.options import Options
     from gpucodegen.passes.framework.base import ModulePass
     from gpucodegen.runtime.host.engines import Engine

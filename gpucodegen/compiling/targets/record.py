@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from gpucodegen import errors
 
 if TYPE_CHECKING:
-    from gpucodegen.emit.kernel.emissions import Emission
+    from gpucodegen.emit.emissions import Emission
     from gpucodegen.options import Options
     from gpucodegen.passes.framework.base import ModulePass
     from gpucodegen.runtime.host.engines import Engine

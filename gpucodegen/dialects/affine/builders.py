@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from gpucodegen.dialects.affine.views import TERMINATOR
-from gpucodegen.ir.affine.maps import AffineMap, IntegerSet
+from gpucodegen.ir.affine import AffineMap, IntegerSet
 from gpucodegen.ir.attributes import (
     AffineMapAttr,
     ArrayAttr,
@@ -16,8 +16,14 @@ from gpucodegen.ir.attributes import (
     index_attr,
 )
 from gpucodegen.ir.locations import UNKNOWN, Location
-from gpucodegen.ir.operation import Operation, Region, Value, single_block
-from gpucodegen.ir.segments import OPERAND_SEGMENTS, segment_sizes
+from gpucodegen.ir.operation import (
+    OPERAND_SEGMENTS,
+    Operation,
+    Region,
+    Value,
+    segment_sizes,
+    single_block,
+)
 from gpucodegen.ir.types import I32, I64, INDEX, MemRefType, Type, element_type
 
 

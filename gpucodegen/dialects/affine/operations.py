@@ -2,14 +2,8 @@
 
 from __future__ import annotations
 
-from gpucodegen.dialects.affine import (
-    accesses,
-    checks,
-    generic,
-    linear,
-    loops,
-)
-from gpucodegen.dialects.affine import parallel_syntax as parallel
+from gpucodegen.dialects.affine import checks, syntax
+from gpucodegen.dialects.affine import syntax as parallel
 from gpucodegen.dialects.framework import constraints, kinds
 from gpucodegen.dialects.framework.assembly_elements import (
     ElseRegion,
@@ -30,7 +24,7 @@ def _map_op(name: str, result: Infer = indices) -> Op:
         f"affine.{name}",
         "mapOperands* -> result",
         "custom<Map> attr-dict",
-        custom={"Map": accesses.Applied("mapOperands", "map")},
+        custom={"Map": syntax.Applied("mapOperands", "map")},
         implied={"result": result},
         attributes={"map": kinds.MAP},
         types={"mapOperands": constraints.INDEX_TYPE, **_INDEX},
@@ -55,7 +49,7 @@ def _access(name: str, *, stored: bool) -> Op:
             **({vector: constraints.VECTOR} if is_vector else {}),
         },
         checks=[checks.check_access(int(stored))],
-        custom={"Subscripts": accesses.Subscripts()},
+        custom={"Subscripts": syntax.Subscripts()},
     )
 
 
@@ -63,7 +57,7 @@ OPERATIONS = (
     op(
         "affine.for",
         "lowerBoundOperands* upperBoundOperands* inits* -> results*",
-        (loops.parse_for, loops.print_for),
+        (syntax.parse_for, syntax.print_for),
         attributes={
             "lowerBoundMap": kinds.MAP,
             "upperBoundMap": kinds.MAP,
@@ -73,7 +67,7 @@ OPERATIONS = (
             "lowerBoundOperands": constraints.INDEX_TYPE,
             "upperBoundOperands": constraints.INDEX_TYPE,
         },
-        adapt=generic.modern_for,
+        adapt=syntax.modern_for,
         regions=1,
         terminators=["affine.yield"],
         checks=[checks.check_for],
@@ -83,10 +77,10 @@ OPERATIONS = (
         "operands* -> results*",
         "custom<Set> custom<Types> custom<Then> custom<Else> attr-dict",
         custom={
-            "Set": accesses.Applied("operands", "condition"),
+            "Set": syntax.Applied("operands", "condition"),
             "Types": ResultTypes(bare=True),
-            "Then": RegionOf(loops.YIELD),
-            "Else": ElseRegion(loops.YIELD),
+            "Then": RegionOf(syntax.YIELD),
+            "Else": ElseRegion(syntax.YIELD),
         },
         attributes={"condition": kinds.SET},
         types={"operands": constraints.INDEX_TYPE},
@@ -107,7 +101,7 @@ OPERATIONS = (
             "reductions": kinds.ARRAY,
         },
         types={"mapOperands": constraints.INDEX_TYPE},
-        adapt=generic.modern_parallel,
+        adapt=syntax.modern_parallel,
         regions=1,
         terminators=["affine.yield"],
         checks=[checks.check_parallel],
@@ -119,7 +113,7 @@ OPERATIONS = (
         traits=Trait.TERMINATOR,
         parents=["affine.for", "affine.if", "affine.parallel"],
     ),
-    _map_op("apply", accesses.one_per_result),
+    _map_op("apply", syntax.one_per_result),
     _map_op("min"),
     _map_op("max"),
     _access("load", stored=False),
@@ -130,7 +124,7 @@ OPERATIONS = (
         "affine.prefetch",
         "memref indices*",
         f"$memref `` custom<Subscripts> {PREFETCH} attr-dict `:` type($memref)",
-        custom={"Subscripts": accesses.Subscripts()},
+        custom={"Subscripts": syntax.Subscripts()},
         attributes=PREFETCHED | {"map": kinds.MAP},
         types={"memref": constraints.MEMREF},
         checks=[checks.check_access(0), checks.check_locality],
@@ -138,7 +132,7 @@ OPERATIONS = (
     op(
         "affine.dma_start",
         "operands*",
-        (accesses.parse_dma_start, accesses.print_dma_start),
+        (syntax.parse_dma_start, syntax.print_dma_start),
         attributes={"src_map": kinds.MAP, "dst_map": kinds.MAP, "tag_map": kinds.MAP},
         checks=[checks.check_dma_start],
     ),
@@ -147,7 +141,7 @@ OPERATIONS = (
         "tagMemRef tagIndices* numElements",
         "$tagMemRef `` custom<Subscripts> `,` $numElements attr-dict"
         " `:` type($tagMemRef)",
-        custom={"Subscripts": accesses.Subscripts("tagIndices", "tag_map")},
+        custom={"Subscripts": syntax.Subscripts("tagIndices", "tag_map")},
         implied={"numElements": indices},
         attributes={"tag_map": kinds.MAP},
         checks=[checks.check_dma_wait],
@@ -158,10 +152,10 @@ OPERATIONS = (
         f"$linear_index `into` {_BASIS_LIST} attr-dict `:` type($multi_index)",
         implied={"linear_index": like("multi_index")},
         attributes={"static_basis": kinds.integers()},
-        types={"linear_index": linear.INDEX_LIKE, **_BASIS},
+        types={"linear_index": checks.INDEX_LIKE, **_BASIS},
         traits=Trait.PURE,
-        checks=[linear.check_delinearize],
-        adapt=generic.modern_delinearize,
+        checks=[checks.check_delinearize],
+        adapt=syntax.modern_delinearize,
     ),
     op(
         "affine.linearize_index",
@@ -170,8 +164,8 @@ OPERATIONS = (
         " `:` type($linear_index)",
         implied={"multi_index": like("linear_index")},
         attributes={"static_basis": kinds.integers(), "disjoint": kinds.UNIT},
-        types={"linear_index": linear.INDEX_LIKE, **_BASIS},
+        types={"linear_index": checks.INDEX_LIKE, **_BASIS},
         traits=Trait.PURE,
-        checks=[linear.check_linearize],
+        checks=[checks.check_linearize],
     ),
 )

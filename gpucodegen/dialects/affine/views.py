@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from gpucodegen.dialects.shared.combiners import ATOMIC_KINDS
-from gpucodegen.dialects.shared.structured import CountedLoop, TwoWayBranch
-from gpucodegen.ir.affine.maps import AffineMap, IntegerSet
+from gpucodegen.dialects.shared.control_flow import CountedLoop, TwoWayBranch
+from gpucodegen.ir.affine import AffineMap, IntegerSet
 from gpucodegen.ir.attributes import (
     AffineMapAttr,
     ArrayAttr,
@@ -16,8 +16,7 @@ from gpucodegen.ir.attributes import (
     IntegerAttr,
     IntegerSetAttr,
 )
-from gpucodegen.ir.operation import Operation, Value
-from gpucodegen.ir.segments import operand_segments
+from gpucodegen.ir.operation import Operation, Value, operand_segments
 
 TERMINATOR = "affine.yield"
 ACCESSES = frozenset({"affine.load", "affine.store"})
@@ -80,7 +79,7 @@ class For(CountedLoop):
 
 
 def _constant(map_: AffineMap) -> int | None:
-    from gpucodegen.ir.affine.expressions import Const
+    from gpucodegen.ir.affine import Const
 
     match map_.results:
         case (Const(value),):

@@ -39,8 +39,7 @@ from gpucodegen.dialects.framework.definition import (
 from gpucodegen.dialects.framework.kinds import ANY, AttributeKind
 from gpucodegen.dialects.framework.syntax import Reader, State, Use, Writer
 from gpucodegen.ir.attributes import DenseArrayAttr
-from gpucodegen.ir.operation import Operation, Value
-from gpucodegen.ir.segments import OPERAND_SEGMENTS
+from gpucodegen.ir.operation import OPERAND_SEGMENTS, Operation, Value
 from gpucodegen.ir.types import I32, Type
 
 # -- compilation -----------------------------------------------------------------------

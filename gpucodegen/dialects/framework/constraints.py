@@ -1,10 +1,18 @@
-"""What operand and result types an operation takes: named predicates on types."""
+"""What operand and result types an operation takes: named predicates on types.
+
+How checks speak of operands, and where in the text they point.
+
+Short forms for writing rules of operations.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from gpucodegen import errors
+from gpucodegen.errors.base import Focus, Note
+from gpucodegen.ir.operation import Operation, Value
 from gpucodegen.ir.types import (
     I1,
     INDEX,
@@ -15,12 +23,79 @@ from gpucodegen.ir.types import (
     IndexType,
     IntegerType,
     MemRefType,
+    Shape,
     TensorType,
     Type,
     UnrankedMemRefType,
     UnrankedTensorType,
     VectorType,
 )
+
+
+def wrong(o: Operation, problem: str, hint: str) -> errors.VerifyError:
+    """The error for an operation whose parts do not fit."""
+    return errors.WrongStructure(
+        o.location, operation=o.name, problem=problem, hint=hint
+    )
+
+
+def require(holds: object, o: Operation, problem: str, hint: str) -> None:
+    """Refuse an operation unless a condition holds."""
+    if not holds:
+        raise wrong(o, problem, hint)
+
+
+def check_no_arguments(o: Operation) -> None:
+    """The regions take no arguments."""
+    blocks = [block for region in o.regions for block in region.blocks]
+    arguments = any(block.arguments for block in blocks)
+    require(not arguments, o, "its body takes arguments", "Remove them")
+
+
+def agree(a: int | None, b: int | None) -> bool:
+    """Whether two extents may be equal; None is unknown."""
+    return a is None or b is None or a == b
+
+
+def compatible_shapes(first: Shape, second: Shape) -> bool:
+    """Same rank, and no two static extents differ."""
+    return len(first) == len(second) and all(map(agree, first, second))
+
+
+def shown(extent: int | None) -> str:
+    """An extent as types show it."""
+    return "?" if extent is None else str(extent)
+
+
+def name_of(value: Value) -> str:
+    """The value's name in a message."""
+    return f"'%{value.name}'" if value.name else "this value"
+
+
+def defined_here(value: Value) -> list[Note]:
+    """A note at the definition."""
+    return [(value.location, "defined here")]
+
+
+def focus(op: Operation, value: Value) -> Focus | None:
+    """Where the operation names the value, if it is an operand or passed on."""
+    passed = (v for s in op.successors for v in s.operands)
+    is_used = value in op.operands or value in passed
+    return Focus(value.location) if is_used else None
+
+
+def first_difference(values: Sequence[Value], types: Sequence[Type]) -> Value | None:
+    """The first value of another type, if there are as many as types."""
+    if len(values) != len(types):
+        return None
+    pairs = zip(values, types, strict=True)
+    return next((value for value, ty in pairs if value.type != ty), None)
+
+
+def wrong_operand(op: Operation, types: Sequence[Type]) -> Focus | None:
+    """Where the operation names the first operand that is not of its type."""
+    wrong = first_difference(op.operands, types)
+    return None if wrong is None else focus(op, wrong)
 
 
 @dataclass(frozen=True, slots=True)

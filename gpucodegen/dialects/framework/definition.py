@@ -16,8 +16,7 @@ from gpucodegen.dialects.framework.constraints import TypeConstraint
 from gpucodegen.dialects.framework.kinds import AttributeKind
 from gpucodegen.dialects.framework.syntax import ParseOp, PrintOp, State
 from gpucodegen.ir.attributes import Attribute, DenseArrayAttr, DenseElementsAttr
-from gpucodegen.ir.operation import Operation, Value
-from gpucodegen.ir.segments import OPERAND_SEGMENTS, split
+from gpucodegen.ir.operation import OPERAND_SEGMENTS, Operation, Value, split
 from gpucodegen.ir.types import I32, Type
 
 

@@ -17,9 +17,7 @@ from gpucodegen.ir.attributes import (
     print_entry,
     quote,
 )
-from gpucodegen.ir.constants.resources import RESOURCES
-from gpucodegen.ir.location_text import location_text
-from gpucodegen.ir.naming import Names
+from gpucodegen.ir.constants import RESOURCES
 from gpucodegen.ir.operation import (
     Block,
     Label,
@@ -27,9 +25,10 @@ from gpucodegen.ir.operation import (
     Region,
     Successor,
     Value,
+    deep_recursion,
     rewrite_bottom_up,
 )
-from gpucodegen.ir.recursion import deep_recursion
+from gpucodegen.ir.printing import Names, location_text
 from gpucodegen.ir.types import INDEX, FunctionType
 
 VERBATIM = "gpucodegen.verbatim"

@@ -33,7 +33,9 @@ def operations(dialect: str) -> dict[str, Op]:
     """The operations of one dialect; none for an unknown one."""
     if dialect not in DIALECTS:
         return {}
-    module = import_module(f"gpucodegen.dialects.{dialect}.operations")
+    module = import_module(f"gpucodegen.dialects.{dialect}")
+    if hasattr(module, "__path__"):
+        module = import_module(f"gpucodegen.dialects.{dialect}.operations")
     return {op.name: op for op in module.OPERATIONS}
 
 

@@ -12,11 +12,18 @@ from dataclasses import dataclass, field
 from typing import NamedTuple, Protocol, TypeVar
 
 from gpucodegen.errors import CodegenWarning
-from gpucodegen.ir.affine.maps import AffineMap, IntegerSet
+from gpucodegen.ir.affine import AffineMap, IntegerSet
 from gpucodegen.ir.attributes import Attribute
 from gpucodegen.ir.locations import FileLoc
-from gpucodegen.ir.operation import Label, Operation, Region, Successor, Value
-from gpucodegen.ir.segments import OPERAND_SEGMENTS, segment_sizes
+from gpucodegen.ir.operation import (
+    OPERAND_SEGMENTS,
+    Label,
+    Operation,
+    Region,
+    Successor,
+    Value,
+    segment_sizes,
+)
 from gpucodegen.ir.types import FunctionType, Type
 
 T = TypeVar("T")

@@ -7,9 +7,9 @@ from dataclasses import replace
 from gpucodegen import errors
 from gpucodegen.dialects import func as view
 from gpucodegen.dialects.framework import constraints, kinds
+from gpucodegen.dialects.framework.constraints import wrong_operand
 from gpucodegen.dialects.framework.declare import op
 from gpucodegen.dialects.framework.definition import Trait
-from gpucodegen.dialects.framework.operands import wrong_operand
 from gpucodegen.dialects.framework.signatures import (
     SIGNATURE,
     check_attributes,
@@ -17,8 +17,8 @@ from gpucodegen.dialects.framework.signatures import (
     print_function,
 )
 from gpucodegen.dialects.framework.syntax import Reader, State, Writer
-from gpucodegen.dialects.gcg.alias_groups import check_groups
-from gpucodegen.dialects.linalg.old import RANGE
+from gpucodegen.dialects.gcg import check_groups
+from gpucodegen.dialects.linalg.legacy import RANGE
 from gpucodegen.dialects.shared.effects import check_effects
 from gpucodegen.ir.attributes import (
     Attribute,

@@ -32,8 +32,14 @@ from gpucodegen.ir.attributes import (
     UnitAttr,
 )
 from gpucodegen.ir.locations import UNKNOWN, Location
-from gpucodegen.ir.operation import Operation, Value, single_block
-from gpucodegen.ir.segments import OPERAND_SEGMENTS, operand_segments, split
+from gpucodegen.ir.operation import (
+    OPERAND_SEGMENTS,
+    Operation,
+    Value,
+    operand_segments,
+    single_block,
+    split,
+)
 from gpucodegen.ir.types import I32, INDEX, FunctionType
 
 GLOBAL, SHARED, PRIVATE = (

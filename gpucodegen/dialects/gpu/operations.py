@@ -1,17 +1,68 @@
-"""gpu: kernel modules, kernels and launches; the other operations by subject."""
+"""gpu: kernel modules, kernels and launches; the other operations by subject.
+
+gpu: where a thread is, and how many there are.
+"""
 
 from __future__ import annotations
 
 from gpucodegen.dialects.framework import kinds
-from gpucodegen.dialects.framework.declare import op
-from gpucodegen.dialects.framework.definition import Trait
-from gpucodegen.dialects.gpu import binary, identities, sparse, syntax
-from gpucodegen.dialects.gpu.asynchronous import TOKENS
-from gpucodegen.dialects.gpu.communication import operations as gpu_communication
-from gpucodegen.dialects.gpu.launch import checks as launch_checks
-from gpucodegen.dialects.gpu.launch import syntax as launch
-from gpucodegen.dialects.gpu.memory import operations as gpu_memory
-from gpucodegen.dialects.gpu.mma import operations as gpu_mma
+from gpucodegen.dialects.framework.declare import indices, op
+from gpucodegen.dialects.framework.definition import Op, Trait
+from gpucodegen.dialects.gpu import communication as gpu_communication
+from gpucodegen.dialects.gpu import launch, sparse, syntax
+from gpucodegen.dialects.gpu import launch as launch_checks
+from gpucodegen.dialects.gpu import memory as gpu_memory
+from gpucodegen.dialects.gpu import mma as gpu_mma
+from gpucodegen.dialects.gpu.syntax import DIMENSION, TOKENS, modern
+
+_BOUND = {"upper_bound": kinds.optional(kinds.INDEX_INT)}
+_UPPER = "(`upper_bound` $upper_bound^)?"
+
+
+def _along(name: str) -> Op:
+    """A position or an extent along x, y or z."""
+    return op(
+        f"gpu.{name}",
+        "-> result",
+        f"$dimension {_UPPER} attr-dict",
+        attributes={"dimension": DIMENSION, **_BOUND},
+        infer={"result": indices},
+        adapt=modern("dimension", "dim"),
+        traits=Trait.PURE,
+    )
+
+
+def _of_subgroups(name: str) -> Op:
+    """A number of subgroups or of threads in them."""
+    return op(
+        f"gpu.{name}",
+        "-> result",
+        f"{_UPPER} attr-dict `:` type($result)",
+        attributes=_BOUND,
+        infer={"result": indices},
+        traits=Trait.PURE,
+    )
+
+
+IDENTITY_OPERATIONS = (
+    *map(
+        _along,
+        (
+            "thread_id block_id block_dim grid_dim global_id cluster_id cluster_dim"
+            " cluster_block_id cluster_dim_blocks"
+        ).split(),
+    ),
+    *map(_of_subgroups, ("subgroup_id", "num_subgroups", "subgroup_size")),
+    op(
+        "gpu.lane_id",
+        "-> result",
+        f"{_UPPER} attr-dict",
+        attributes=_BOUND,
+        infer={"result": indices},
+        traits=Trait.PURE,
+    ),
+)
+
 
 _GRID = (
     "asyncDependencies* gridSizeX gridSizeY gridSizeZ blockSizeX blockSizeY blockSizeZ"
@@ -34,13 +85,13 @@ OPERATIONS = (
     op(
         "gpu.binary",
         "",
-        (binary.parse_binary, binary.print_binary),
+        (syntax.parse_binary, syntax.print_binary),
         attributes={
             "sym_name": kinds.SYMBOL_NAME,
             "objects": kinds.ARRAY,
             "offloadingHandler": kinds.OPTIONAL,
         },
-        checks=[binary.check_binary],
+        checks=[syntax.check_binary],
     ),
     op(
         "gpu.func",
@@ -94,7 +145,7 @@ OPERATIONS = (
     ),
     op("gpu.terminator", "", "attr-dict", traits=Trait.TERMINATOR),
     op("gpu.module_end", "", "attr-dict", traits=Trait.TERMINATOR),
-    *identities.OPERATIONS,
+    *IDENTITY_OPERATIONS,
     *gpu_communication.OPERATIONS,
     *gpu_memory.OPERATIONS,
     *gpu_mma.OPERATIONS,

@@ -8,8 +8,8 @@ from gpucodegen.dialects.framework import constraints, kinds
 from gpucodegen.dialects.framework.constraints import TypeConstraint
 from gpucodegen.dialects.framework.declare import always, indices
 from gpucodegen.dialects.framework.definition import Op
-from gpucodegen.dialects.gpu.memory.operations import asynchronous
-from gpucodegen.dialects.gpu.words import word
+from gpucodegen.dialects.gpu.memory import asynchronous
+from gpucodegen.dialects.gpu.syntax import word
 from gpucodegen.ir.attributes import OpaqueAttr
 from gpucodegen.ir.types import DialectType
 

@@ -19,11 +19,18 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from gpucodegen.ir.affine.maps import AffineMap
+from gpucodegen.ir.affine import AffineMap
 from gpucodegen.ir.attributes import AffineMapAttr, ArrayAttr, Attribute, OpaqueAttr
 from gpucodegen.ir.locations import UNKNOWN, Location
-from gpucodegen.ir.operation import Block, Operation, Value, single_block
-from gpucodegen.ir.segments import OPERAND_SEGMENTS, operand_segments, segment_sizes
+from gpucodegen.ir.operation import (
+    OPERAND_SEGMENTS,
+    Block,
+    Operation,
+    Value,
+    operand_segments,
+    segment_sizes,
+    single_block,
+)
 from gpucodegen.ir.types import (
     INDEX,
     DialectType,

@@ -1,14 +1,18 @@
-"""Rules of structured linalg operations: operands, results, attributes, bodies."""
+"""Rules of structured linalg operations: operands, results, attributes, bodies.
+
+Rules of linalg.map, reduce, transpose, broadcast and index.
+
+Rules of indexing maps: one per operand, of its rank, within its shape.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from gpucodegen import errors
 from gpucodegen.dialects.linalg import Structured, destinations, scalar_of
-from gpucodegen.dialects.linalg.named.bodies import BINARY, FUNCTIONS, UNARY
-from gpucodegen.dialects.linalg.named.definitions import (
+from gpucodegen.dialects.linalg.named_bodies import BINARY, FUNCTIONS, UNARY
+from gpucodegen.dialects.linalg.named_definitions import (
     CHOSEN_BY,
     base_name,
     body_kind,
@@ -18,22 +22,141 @@ from gpucodegen.dialects.linalg.named.definitions import (
     iterator_types,
     numbers,
 )
-from gpucodegen.dialects.linalg.named.tables import CONTRACTIONS, POINTWISE
-from gpucodegen.dialects.linalg.shapes import check_maps, fail
-from gpucodegen.dialects.shared.yields import check_yield
-from gpucodegen.ir.affine.expressions import Dim
-from gpucodegen.ir.affine.maps import AffineMap
+from gpucodegen.dialects.linalg.named_tables import CONTRACTIONS, POINTWISE
+from gpucodegen.dialects.shared.control_flow import check_yield
+from gpucodegen.ir.affine import AffineMap, Dim
 from gpucodegen.ir.attributes import (
     ArrayAttr,
     DenseElementsAttr,
     IntegerAttr,
     StringAttr,
 )
-from gpucodegen.ir.operation import Block, Operation
-from gpucodegen.ir.types import I64, DialectType, MemRefType, TensorType, Type
+from gpucodegen.ir.operation import Block, Operation, Value
+from gpucodegen.ir.types import (
+    I64,
+    DialectType,
+    MemRefType,
+    Shape,
+    TensorType,
+    Type,
+    VectorType,
+    element_type,
+)
 
-if TYPE_CHECKING:
-    from gpucodegen.ir.operation import Value
+
+def fail(o: Operation, problem: str, hint: str) -> errors.VerifyError:
+    """The error for a structured operation whose parts do not fit."""
+    return errors.WrongStructure(
+        o.location, operation=o.name, problem=problem, hint=hint
+    )
+
+
+def check_maps(o: Operation, maps: Sequence[AffineMap], loops: int) -> None:
+    """The maps fit the operands, and the static shapes fit the maps.
+
+    Nothing is known of the shape of other dialects' types.
+    """
+    if len(maps) != len(o.operands):
+        raise fail(
+            o,
+            f"{len(maps)} indexing maps for {len(o.operands)} operands",
+            "Write one map per operand, inputs first",
+        )
+    if any(isinstance(v.type, DialectType) for v in o.operands):
+        return
+    for position, (map_, value) in enumerate(zip(maps, o.operands, strict=True)):
+        _check_map(o, position, map_, value, loops)
+    extents = _extents(o, maps, loops)
+    if None not in extents:
+        known = [extent or 0 for extent in extents]
+        for position, (map_, value) in enumerate(zip(maps, o.operands, strict=True)):
+            _check_shape(o, position, map_, shape_of(value), known)
+
+
+def shape_of(value: Value) -> Shape:
+    """Extents of a shaped operand; none of a scalar."""
+    ty = value.type
+    return ty.shape if isinstance(ty, MemRefType | TensorType) else ()
+
+
+def _check_map(
+    o: Operation, position: int, map_: AffineMap, value: Value, loops: int
+) -> None:
+    if map_.num_syms:
+        raise fail(o, f"map {position} has symbols", "Use dimensions only")
+    if map_.num_dims != loops:
+        raise fail(
+            o,
+            f"map {position} has {map_.num_dims} dimensions for {loops} loops",
+            "Give every map one dimension per iterator type",
+        )
+    rank = len(shape_of(value))
+    if isinstance(value.type, VectorType) and not map_.results:
+        return
+    if len(map_.results) != rank:
+        raise fail(
+            o,
+            f"operand {position} has rank {rank}"
+            f" but its map has {len(map_.results)} results",
+            "Give the map one result per dimension of the operand",
+        )
+
+
+def _extents(o: Operation, maps: Sequence[AffineMap], loops: int) -> list[int | None]:
+    """Extent of each loop, by the first operand that it indexes alone."""
+    found: dict[int, int | None] = {}
+    for map_, value in zip(maps, o.operands, strict=True):
+        for expr, extent in zip(map_.results, shape_of(value), strict=False):
+            if isinstance(expr, Dim):
+                found.setdefault(expr.position, extent)
+    missing = [loop for loop in range(loops) if loop not in found]
+    if missing:
+        raise fail(
+            o,
+            f"loop d{missing[0]} has no extent: no operand is indexed by it alone",
+            "Index one operand by the loop alone",
+        )
+    return [found[loop] for loop in range(loops)]
+
+
+def _check_shape(
+    o: Operation,
+    position: int,
+    map_: AffineMap,
+    shape: Shape,
+    extents: Sequence[int],
+) -> None:
+    """With ``n`` the extents: ``map(n - 1) + 1`` is the extent, or within it."""
+    if 0 in extents:
+        return
+    first = map_.evaluate([0] * len(extents))
+    last = map_.evaluate([extent - 1 for extent in extents])
+    for axis, extent in enumerate(shape):
+        if not extent:
+            continue
+        reached = max(first[axis], last[axis]) + 1
+        expr = map_.results[axis]
+        if min(first[axis], last[axis]) < 0:
+            raise fail(
+                o,
+                f"dimension {axis} of operand {position} is indexed below zero",
+                "Add an offset to the map",
+            )
+        if isinstance(expr, Dim) and reached != extent:
+            raise fail(
+                o,
+                f"loop {expr} has extent {reached},"
+                f" but dimension {axis} of operand {position} is {extent}",
+                "Make the shapes agree",
+            )
+        if reached > extent:
+            raise fail(
+                o,
+                f"dimension {axis} of operand {position} is {extent},"
+                f" but its map reaches {reached}",
+                "Make the operand larger, or the window smaller",
+            )
+
 
 _KINDS = ("parallel", "reduction")
 _INPUTS = {"contract": 2, "scaled_contract": 4}
@@ -298,3 +421,119 @@ def _check_positions(block: Block, loops: int) -> None:
                 value=dim.value,
                 limit=loops,
             )
+
+
+def check_map(o: Operation) -> None:
+    """All operands have the shape of the output."""
+    check_results(o, 1)
+    check_body(o, 1)
+    shape = shape_of(o.operands[-1])
+    for position, value in enumerate(o.operands[:-1]):
+        if shape_of(value) != shape:
+            raise fail(
+                o,
+                f"input {position} has type {value.type},"
+                f" the output {o.operands[-1].type}",
+                "Give all operands one shape",
+            )
+
+
+def check_reduce(o: Operation) -> None:
+    """Outputs have the dimensions of the inputs that are not reduced."""
+    half = len(o.operands) // 2
+    if not half or len(o.operands) != 2 * half:
+        raise fail(o, f"takes {len(o.operands)} operands", "Pass one output per input")
+    check_results(o, half)
+    for group in (o.operands[:half], o.operands[half:]):
+        if len({shape_of(v) for v in group}) != 1:
+            raise fail(
+                o, "inputs or outputs differ in shape", "Give each group one shape"
+            )
+    shape = shape_of(o.operands[0])
+    reduced = numbers(o, "dimensions")
+    if list(reduced) != sorted(set(reduced)):
+        raise fail(
+            o, f"dimensions = {list(reduced)} do not ascend", "Sort the dimensions"
+        )
+    _check_range(o, "dimensions", len(shape))
+    kept = tuple(e for i, e in enumerate(shape) if i not in reduced)
+    if kept != shape_of(o.operands[half]):
+        raise fail(
+            o,
+            f"leaves extents {_text(kept)},"
+            f" but the output has {_text(shape_of(o.operands[half]))}",
+            "Give the output the dimensions that are not reduced",
+        )
+    check_body(o, half)
+
+
+def _check_range(o: Operation, name: str, rank: int) -> None:
+    for entry in numbers(o, name):
+        if not 0 <= entry < rank:
+            raise errors.OutOfRange(
+                o.location, operation=o.name, what=name, value=entry, limit=rank
+            )
+
+
+def _text(shape: tuple[int | None, ...]) -> str:
+    return f"[{', '.join('?' if e is None else str(e) for e in shape)}]"
+
+
+def check_transpose(o: Operation) -> None:
+    """``output[i] = input[permutation[i]]``, extents alike."""
+    _check_copy(o)
+    shape, output = (shape_of(v) for v in o.operands)
+    order = numbers(o, "permutation")
+    if sorted(order) != list(range(len(shape))):
+        raise fail(
+            o,
+            f"{list(order)} is no permutation of {len(shape)} dimensions",
+            "Name every dimension of the input once",
+        )
+    expected = tuple(shape[i] for i in order)
+    if expected != output:
+        raise fail(
+            o,
+            f"gives extents {_text(expected)}, but the output has {_text(output)}",
+            "Permute the extents of the output in the same way",
+        )
+
+
+def check_broadcast(o: Operation) -> None:
+    """The output without the added dimensions has the shape of the input."""
+    _check_copy(o)
+    shape, output = (shape_of(v) for v in o.operands)
+    added = numbers(o, "dimensions")
+    if len(shape) + len(added) != len(output):
+        raise fail(
+            o,
+            f"adds {len(added)} dimensions to rank {len(shape)},"
+            f" but the output has rank {len(output)}",
+            "Name every dimension of the output that the input does not have",
+        )
+    _check_range(o, "dimensions", len(output))
+    kept = tuple(e for i, e in enumerate(output) if i not in added)
+    if kept != shape:
+        raise fail(
+            o,
+            f"keeps extents {_text(kept)}, but the input has {_text(shape)}",
+            "Make the shapes agree",
+        )
+
+
+def _check_copy(o: Operation) -> None:
+    check_results(o, 1)
+    first, last = (element_type(v.type) for v in o.operands)
+    if first != last:
+        raise fail(
+            o, f"copies {first} to {last}", "Use one element type for both operands"
+        )
+
+
+def check_index(o: Operation) -> None:
+    """The dimension is not negative."""
+    value = o.integer("dim")
+    if value < 0:
+        raise errors.OutOfRange(
+            o.location, operation=o.name, what="dimension", value=value, limit="rank"
+        )

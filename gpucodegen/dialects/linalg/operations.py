@@ -5,17 +5,10 @@ from __future__ import annotations
 from gpucodegen.dialects.framework import constraints, kinds
 from gpucodegen.dialects.framework.declare import indices, op
 from gpucodegen.dialects.framework.definition import Op, Trait
-from gpucodegen.dialects.linalg import (
-    checks,
-    old,
-    regions,
-    relayout,
-    syntax,
-    tiled_loop,
-)
-from gpucodegen.dialects.linalg import dimension_checks as dimensions
-from gpucodegen.dialects.linalg.named.definitions import with_region
-from gpucodegen.dialects.linalg.named.tables import MAPPED, NAMED, POINTWISE
+from gpucodegen.dialects.linalg import checks, legacy, relayout, syntax
+from gpucodegen.dialects.linalg import checks as dimensions
+from gpucodegen.dialects.linalg.named_definitions import with_region
+from gpucodegen.dialects.linalg.named_tables import MAPPED, NAMED, POINTWISE
 
 _STRUCTURED = "inputs* outputs* -> results*"
 _OWN_ATTRIBUTES = ("strides", "dilations", "cast", "fun", "kind", "indexing_maps")
@@ -65,17 +58,17 @@ OPERATIONS = (
     op(
         "linalg.map",
         "inputs* init -> result*",
-        (regions.parse_map, regions.print_map),
+        (syntax.parse_map, syntax.print_map),
         types={"inputs": constraints.SHAPED, "init": constraints.SHAPED},
         regions=1,
         terminators=["linalg.yield"],
         checks=[dimensions.check_map],
-        adapt=regions.add_output_argument,
+        adapt=syntax.add_output_argument,
     ),
     op(
         "linalg.reduce",
         "operands* -> results*",
-        (regions.parse_reduce, regions.print_reduce),
+        (syntax.parse_reduce, syntax.print_reduce),
         attributes={"dimensions": kinds.integers()},
         types={"operands": constraints.SHAPED},
         regions=1,
@@ -86,28 +79,28 @@ OPERATIONS = (
         "linalg.transpose",
         "input init -> result*",
         (
-            regions.parse_dimensions("permutation"),
-            regions.print_dimensions("permutation"),
+            syntax.parse_dimensions("permutation"),
+            syntax.print_dimensions("permutation"),
         ),
         attributes={"permutation": kinds.integers()},
         types=_SHAPED_ENDS,
         regions=None,
         checks=[dimensions.check_transpose],
-        adapt=regions.drop_region,
+        adapt=syntax.drop_region,
         flatten=with_region,
     ),
     op(
         "linalg.broadcast",
         "input init -> result*",
         (
-            regions.parse_dimensions("dimensions"),
-            regions.print_dimensions("dimensions"),
+            syntax.parse_dimensions("dimensions"),
+            syntax.print_dimensions("dimensions"),
         ),
         attributes={"dimensions": kinds.integers()},
         types=_SHAPED_ENDS,
         regions=None,
         checks=[dimensions.check_broadcast],
-        adapt=regions.drop_region,
+        adapt=syntax.drop_region,
         flatten=with_region,
     ),
     op(
@@ -128,6 +121,6 @@ OPERATIONS = (
         parents=["linalg.generic", "linalg.map", "linalg.reduce", "linalg.tiled_loop"],
     ),
     *relayout.OPERATIONS,
-    *old.OPERATIONS,
-    *tiled_loop.OPERATIONS,
+    *legacy.OPERATIONS,
+    *legacy.TILED_LOOP_OPERATIONS,
 )

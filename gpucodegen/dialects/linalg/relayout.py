@@ -1,19 +1,346 @@
-"""linalg.pack, unpack, softmax and the Winograd transforms."""
+"""linalg.pack, unpack, softmax and the Winograd transforms.
+
+The matrices of Winograd's convolutions, by the sizes of output and filter.
+
+``Y = A' [(G g G') * (B' d B)] A`` for a tile d of the image and a filter g.  A tile of
+the result has ``m`` points, a filter ``r`` taps, both on each side, and ``G``, ``B'``
+and ``A'`` have ``m + r - 1`` points between them.
+
+Rules of linalg.pack, unpack, softmax and the Winograd transforms.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from fractions import Fraction
 
 from gpucodegen import errors
 from gpucodegen.dialects.framework import constraints, kinds
 from gpucodegen.dialects.framework.declare import indices, op
 from gpucodegen.dialects.framework.definition import Op, Types
 from gpucodegen.dialects.framework.syntax import Reader, State, Writer
-from gpucodegen.dialects.linalg import relayout_checks as checks
+from gpucodegen.dialects.linalg.checks import check_results, fail
+from gpucodegen.dialects.linalg.named_definitions import numbers
 from gpucodegen.dialects.linalg.syntax import print_group, print_results, read_operands
+from gpucodegen.dialects.memref import DYNAMIC_MARK
 from gpucodegen.ir.attributes import Attribute, DenseArrayAttr, IntegerAttr
 from gpucodegen.ir.operation import Operation
-from gpucodegen.ir.types import I32, I64, TensorType, Type
+from gpucodegen.ir.types import I32, I64, Shape, TensorType, Type, element_type
+
+
+def _shape(ty: Type) -> Shape:
+    return getattr(ty, "shape", ())
+
+
+# -- pack and unpack -------------------------------------------------------------------
+
+
+def check_pack(o: Operation) -> None:
+    """Tiles of the destination are those of the source, padded at the end."""
+    source, dest = o.operands[0].type, o.operands[1].type
+    _check_relayout(o, _shape(source), _shape(dest))
+    padding = [v for v in o.operands[2:3] if _has_padding(o)]
+    if not padding:
+        _check_full_tiles(o, _shape(source), _shape(dest))
+    elif padding[0].type != element_type(source):
+        raise fail(
+            o,
+            f"pads {element_type(source)} with {padding[0].type}",
+            "Pad with a value of the element type",
+        )
+
+
+def check_unpack(o: Operation) -> None:
+    """Tiles of the source are those of the destination."""
+    _check_relayout(o, _shape(o.operands[1].type), _shape(o.operands[0].type))
+
+
+def _has_padding(o: Operation) -> bool:
+    return numbers(o, "operandSegmentSizes")[2] == 1
+
+
+def _tiles(o: Operation) -> tuple[int | None, ...]:
+    entries = numbers(o, "static_inner_tiles")
+    return tuple(None if e == DYNAMIC_MARK else e for e in entries)
+
+
+def _check_relayout(o: Operation, rows: Shape, tiled: Shape) -> None:
+    check_results(o, 1)
+    positions, tiles = numbers(o, "inner_dims_pos"), _tiles(o)
+    order = numbers(o, "outer_dims_perm")
+    if len(positions) != len(tiles):
+        raise fail(
+            o,
+            f"{len(tiles)} tiles for {len(positions)} dimensions",
+            "Write one tile size per entry of inner_dims_pos",
+        )
+    if any(t is not None and t <= 0 for t in tiles):
+        raise fail(o, "a tile has no elements", "Use positive tile sizes")
+    check_distinct(o, "inner_dims_pos", positions, len(rows))
+    if order and sorted(order) != list(range(len(rows))):
+        raise fail(
+            o,
+            f"outer_dims_perm is no permutation of {len(rows)} dimensions",
+            "Name every dimension once",
+        )
+    if len(tiled) != len(rows) + len(tiles):
+        raise fail(
+            o,
+            f"{len(rows)} dimensions and {len(tiles)} tiles do not make {len(tiled)}",
+            "The tiled side has one more dimension per tile",
+        )
+    expected = _tiled_shape(rows, positions, tiles, order)
+    if not all(map(_agree, expected, tiled)):
+        raise fail(
+            o,
+            f"the tiled shape is {_text(expected)}, found {_text(tiled)}",
+            "Make the shapes agree",
+        )
+
+
+def _tiled_shape(
+    rows: Shape,
+    positions: Sequence[int],
+    tiles: Sequence[int | None],
+    order: Sequence[int],
+) -> Shape:
+    outer = list(rows)
+    for position, tile in zip(positions, tiles, strict=True):
+        extent = outer[position]
+        outer[position] = None
+        if extent is not None and tile is not None:
+            outer[position] = -(-extent // tile)
+    return (*(outer[i] for i in order or range(len(outer))), *tiles)
+
+
+def _agree(a: int | None, b: int | None) -> bool:
+    return a is None or b is None or a == b
+
+
+def _text(shape: Shape) -> str:
+    return "x".join("?" if e is None else str(e) for e in shape)
+
+
+def _check_full_tiles(o: Operation, rows: Shape, tiled: Shape) -> None:
+    """Without padding, tiles divide the extents."""
+    order = numbers(o, "outer_dims_perm") or tuple(range(len(rows)))
+    positions = numbers(o, "inner_dims_pos")
+    for position, tile in zip(positions, _tiles(o), strict=True):
+        extent, count = rows[position], tiled[order.index(position)]
+        parts = count if tile is None else tile
+        if extent is not None and parts and extent % parts:
+            raise fail(
+                o,
+                f"tiles of {parts} do not divide extent {extent}",
+                "Pass a padding_value",
+            )
+
+
+def check_distinct(
+    o: Operation, name: str, entries: Sequence[int], rank: int, what: str = "dimension"
+) -> None:
+    """Each entry names another dimension."""
+    if len(set(entries)) != len(entries) or not all(0 <= e < rank for e in entries):
+        raise fail(
+            o,
+            f"{name} = {list(entries)} does not name distinct {what}s of {rank}",
+            f"Name {what}s from 0 to {rank - 1}, each once",
+        )
+
+
+# -- softmax ---------------------------------------------------------------------------
+
+
+def check_softmax(o: Operation) -> None:
+    """Input and output have one shape, which has the dimension."""
+    check_results(o, 1)
+    source, output = (_shape(v.type) for v in o.operands)
+    same = len(source) == len(output) and all(map(_agree, source, output))
+    if not same:
+        raise fail(
+            o,
+            f"turns {_text(source)} into {_text(output)}",
+            "Give input and output one shape",
+        )
+    number = o.integer("dimension")
+    check_distinct(o, "dimension", [number], len(source))
+
+
+# -- Winograd --------------------------------------------------------------------------
+
+_SIZES = ((2, 3), (4, 3), (2, 5))
+
+
+def winograd_sizes(o: Operation) -> tuple[int, int]:
+    """Points of a tile of the result, and taps of the filter, on one side."""
+    fmr = o.attributes["fmr"]
+    return _SIZES[fmr.value if isinstance(fmr, IntegerAttr) else 0]
+
+
+def _check_rank(o: Operation, source: int, output: int) -> None:
+    ranks = tuple(len(_shape(v.type)) for v in o.operands)
+    if ranks != (source, output):
+        raise fail(
+            o,
+            f"turns rank {ranks[0]} into rank {ranks[1]}",
+            f"Pass a tensor of rank {source} and an output of rank {output}",
+        )
+
+
+def _require(o: Operation, output: Shape, expected: Shape) -> None:
+    if not all(map(_agree, expected, output)):
+        raise fail(
+            o,
+            f"the output shape is {_text(expected)}, found {_text(output)}",
+            "Make the shapes agree",
+        )
+
+
+def _check_filter(o: Operation) -> None:
+    """``f x r x r x c`` becomes ``a x a x c x f`` with ``a = m + r - 1``."""
+    _check_rank(o, 4, 4)
+    m, r = winograd_sizes(o)
+    (f, height, width, c), output = (_shape(v.type) for v in o.operands)
+    for extent in (height, width):
+        if extent not in (r, 1, None):
+            raise fail(o, f"a filter of {height}x{width}", f"Use extents {r} or 1")
+    if r not in (height, width) and None not in (height, width):
+        raise fail(o, f"a filter of {height}x{width}", f"Use extent {r} at least once")
+    alphas = [1 if e == 1 else m + r - 1 for e in (height, width)]
+    _require(o, output, (*alphas, c, f))
+
+
+def _tile_counts(
+    extents: Sequence[int | None], m: int, r: int
+) -> tuple[list[int | None], list[int | None]]:
+    """Per extent of the image: the tile's extent and the number of tiles."""
+    alphas: list[int | None] = [1 if e == 1 else m + r - 1 for e in extents]
+    return alphas, [_tile_count(e, m, r) for e in extents]
+
+
+def _tile_count(extent: int | None, m: int, r: int) -> int | None:
+    if extent is None or extent == 1:
+        return extent
+    return (extent - r + 1) // m
+
+
+def _check_input(o: Operation) -> None:
+    """``n x h x w x c`` becomes ``a x a x tiles x tiles x n x c``."""
+    _check_rank(o, 4, 6)
+    m, r = winograd_sizes(o)
+    (n, height, width, c), output = (_shape(v.type) for v in o.operands)
+    alphas, counts = _tile_counts((height, width), m, r)
+    _require(o, output, (*alphas, *counts, n, c))
+
+
+def _check_output(o: Operation) -> None:
+    """``a x a x tiles x tiles x n x f`` becomes ``n x h x w x f``."""
+    _check_rank(o, 6, 4)
+    m, r = winograd_sizes(o)
+    (high, wide, rows, columns, n, f), output = (_shape(v.type) for v in o.operands)
+    extents: list[int | None] = []
+    for alpha, count in ((high, rows), (wide, columns)):
+        if alpha not in (m + r - 1, 1, None):
+            raise fail(o, f"tiles of extent {alpha}", f"Use extents {m + r - 1} or 1")
+        extents.append(None if count is None else count * (1 if alpha == 1 else m))
+    _require(o, output, (n, *extents, f))
+
+
+WINOGRAD: dict[str, Callable[[Operation], None]] = {
+    "filter": _check_filter,
+    "input": _check_input,
+    "output": _check_output,
+}
+
+
+Matrix = tuple[tuple[Fraction, ...], ...]
+
+
+def _matrix(text: str, times: Fraction | int = 1) -> Matrix:
+    return tuple(
+        tuple(int(word) * Fraction(times) for word in row.split())
+        for row in text.strip().splitlines()
+    )
+
+
+_G_2_3 = """
+-2 0 0
+1 -1 1
+1 1 1
+0 0 2
+"""
+_B_2_3 = """
+-1 0 1 0
+0 -1 1 0
+0 1 1 0
+0 -1 0 1
+"""
+_A_2_3 = """
+1 1 1 0
+0 -1 1 1
+"""
+_G_4_3 = """
+12 0 0
+-4 4 -4
+-4 -4 -4
+1 -2 4
+1 2 4
+0 0 12
+"""
+_B_4_3 = """
+4 0 -5 0 1 0
+0 4 -4 -1 1 0
+0 -4 -4 1 1 0
+0 4 -2 -4 2 0
+0 -4 -2 4 2 0
+0 4 0 -5 0 1
+"""
+_A_4_3 = """
+1 2 2 1 1 0
+0 -2 2 -2 2 0
+0 2 2 4 4 0
+0 -2 2 -8 8 4
+"""
+_G_2_5 = """
+60 0 0 0 0
+10 -10 10 -10 10
+-10 -10 -10 -10 -10
+-16 8 -4 2 -1
+1 2 4 8 16
+0 0 0 0 60
+"""
+_B_2_5 = """
+2 3 -4 -3 2 0
+0 2 1 -5 2 0
+0 -2 -5 -1 2 0
+0 4 -2 -4 2 0
+0 -2 -4 2 4 0
+0 2 3 -4 -3 2
+"""
+_A_2_5 = """
+1 2 2 4 2 0
+0 -2 2 -2 4 1
+"""
+
+MATRICES: dict[tuple[int, int], dict[str, Matrix]] = {
+    (2, 3): {
+        "filter": _matrix(_G_2_3, Fraction(1, 2)),
+        "input": _matrix(_B_2_3),
+        "output": _matrix(_A_2_3),
+    },
+    (4, 3): {
+        "filter": _matrix(_G_4_3, Fraction(1, 12)),
+        "input": _matrix(_B_4_3, Fraction(1, 16)),
+        "output": _matrix(_A_4_3, 4),
+    },
+    (2, 5): {
+        "filter": _matrix(_G_2_5, Fraction(1, 60)),
+        "input": _matrix(_B_2_5, Fraction(1, 16)),
+        "output": _matrix(_A_2_5, 8),
+    },
+}
+"""``G``, ``B'`` and ``A'``."""
+
 
 # -- pack and unpack -------------------------------------------------------------------
 
@@ -55,7 +382,7 @@ def relayout(name: str, *, padded: bool) -> Op:
         },
         infer={"result": _like_dest, "inner_tiles": indices},
         types={"source": constraints.SHAPED, "dest": constraints.SHAPED},
-        checks=[checks.check_pack if padded else checks.check_unpack],
+        checks=[check_pack if padded else check_unpack],
     )
 
 
@@ -135,7 +462,7 @@ def _winograd(part: str) -> Op:
         attributes={"fmr": kinds.enumeration(_FMR, I32)},
         types={"source": constraints.TENSOR, "output": constraints.TENSOR},
         same="output result",
-        checks=[checks.WINOGRAD[part]],
+        checks=[WINOGRAD[part]],
     )
 
 
@@ -148,7 +475,7 @@ OPERATIONS = (
         (_parse_softmax, _print_softmax),
         attributes={"dimension": kinds.INT64},
         types={"input": constraints.SHAPED, "output": constraints.SHAPED},
-        checks=[checks.check_softmax],
+        checks=[check_softmax],
     ),
     *(_winograd(part) for part in ("filter", "input", "output")),
 )

@@ -10,6 +10,8 @@
 - `asking`: operations that only the runtime carries out
 - `views`: the table of views and casts
 - `operations`: the table of everything
+
+Operations on buffers that only the runtime can carry out: kernels know no ranks.
 """
 
 from __future__ import annotations
@@ -20,16 +22,52 @@ from itertools import pairwise
 
 from gpucodegen.ir.attributes import Attribute
 from gpucodegen.ir.locations import UNKNOWN, Location
-from gpucodegen.ir.operation import Operation, Value
-from gpucodegen.ir.segments import OPERAND_SEGMENTS, operand_segments, segment_sizes
+from gpucodegen.ir.operation import (
+    OPERAND_SEGMENTS,
+    Operation,
+    Value,
+    operand_segments,
+    segment_sizes,
+)
 from gpucodegen.ir.types import (
     INDEX,
     MemRefType,
     TensorType,
     Type,
+    UnrankedMemRefType,
     VectorType,
     element_type,
 )
+
+FROM_BUFFER = "gcg.from_buffer"
+"""Marks a ``memref.reinterpret_cast`` whose offset counts from the buffer of a view.
+
+Without it passes let it count from the first element of the operand.
+"""
+RUNTIME_OPERATIONS = frozenset(
+    {
+        "memref.view",
+        "memref.realloc",
+        "memref.reshape",
+        "memref.extract_strided_metadata",
+        "memref.extract_aligned_pointer_as_index",
+    }
+)
+
+
+def needs_runtime(op: Operation) -> bool:
+    """Whether the runtime is asked about a buffer, or makes another one of it.
+
+    >>> needs_runtime(Operation("memref.view")), needs_runtime(Operation("memref.cast"))
+    (True, False)
+    """
+    if op.dialect != "memref":
+        return False
+    if op.name in RUNTIME_OPERATIONS or FROM_BUFFER in op.attributes:
+        return True
+    values = (*op.operands, *op.results)
+    return any(isinstance(value.type, UnrankedMemRefType) for value in values)
+
 
 ADDRESS = "gpucodegen.address"
 """Attribute of an allocation at a fixed address, in bytes (alloc_static of 2019)."""

@@ -1,4 +1,7 @@
-"""Rules of memref operations."""
+"""Rules of memref operations.
+
+Rules of memref operations that look at a buffer in another way.
+"""
 
 from __future__ import annotations
 
@@ -7,16 +10,280 @@ from dataclasses import replace
 
 from gpucodegen import errors
 from gpucodegen.dialects import memref as view
+from gpucodegen.dialects.framework.constraints import agree, compatible_shapes, require
 from gpucodegen.dialects.framework.definition import Check
-from gpucodegen.dialects.framework.rules import compatible_shapes, require
-from gpucodegen.dialects.memref.layouts import is_row_major, symbols_of
-from gpucodegen.dialects.memref.view_checks import (
-    AnyMemRef,
-    check_same_storage,
-    compatible_layouts,
+from gpucodegen.dialects.memref import Mixed, Slice
+from gpucodegen.dialects.memref.layouts import (
+    Extent,
+    Strided,
+    is_row_major,
+    plus,
+    strided_form,
+    symbols_of,
+    times,
 )
+from gpucodegen.ir.affine import Dim
+from gpucodegen.ir.attributes import AffineMapAttr
 from gpucodegen.ir.operation import Operation, Value
-from gpucodegen.ir.types import INDEX, MemRefType, Type
+from gpucodegen.ir.types import INDEX, MemRefType, Shape, Type, UnrankedMemRefType
+
+AnyMemRef = MemRefType | UnrankedMemRefType
+
+
+def check_same_storage(o: Operation, source: Type, result: Type) -> None:
+    """A view has the element type and the memory space of its source."""
+    if not isinstance(source, AnyMemRef) or not isinstance(result, AnyMemRef):
+        return
+    require(
+        source.element == result.element,
+        o,
+        f"turns elements {source.element} into {result.element}",
+        "Keep the element type",
+    )
+    check_same_space(o, source, result)
+
+
+def check_same_space(o: Operation, source: AnyMemRef, result: AnyMemRef) -> None:
+    """A view stays in the memory space of its source."""
+    require(
+        source.memory_space == result.memory_space,
+        o,
+        f"{result} is not in the memory space of {source}",
+        "Keep the memory space, or use memref.memory_space_cast",
+    )
+
+
+def static(entries: Sequence[Mixed]) -> Shape:
+    """Numbers; None for values."""
+    return tuple(e if isinstance(e, int) else None for e in entries)
+
+
+# -- slices ----------------------------------------------------------------------------
+
+
+def check_slice(o: Operation, part: Slice, shape: Shape, ty: Type) -> None:
+    """One offset, size and stride per dimension of the whole; all of it inside."""
+    for entries in (part.offsets, part.sizes, part.strides):
+        if len(entries) != len(shape):
+            raise errors.WrongRank(
+                o.location, type=ty, rank=len(shape), actual=len(entries)
+            )
+    offsets, sizes, strides = map(static, (part.offsets, part.sizes, part.strides))
+    for what, numbers in (("offset", offsets), ("size", sizes)):
+        lowest = min((n for n in numbers if n is not None), default=0)
+        require(
+            lowest >= 0, o, f"{what} {lowest} is negative", "Use numbers from 0 upwards"
+        )
+    for d, extent in enumerate(shape):
+        _check_inside(o, d, extent, (offsets[d], sizes[d], strides[d]))
+
+
+def _check_inside(
+    o: Operation, d: int, extent: Extent, part: tuple[Extent, Extent, Extent]
+) -> None:
+    """``offset + (size - 1) * stride < extent``, as far as it is known."""
+    offset, size, stride = part
+    if extent is None:
+        return
+    last = plus(offset, times(plus(size, -1), stride)) if size else offset
+    for position in (offset, last):
+        if position is not None and position >= extent:
+            raise errors.OutOfRange(
+                o.location,
+                operation=o.name,
+                what=f"in dimension {d}, position",
+                value=position,
+                limit=extent,
+            )
+
+
+def check_subview(o: Operation) -> None:
+    """The result has the sizes and the layout that follow from the slice."""
+    part = Slice(o)
+    source, result = part.source.type, o.results[0].type
+    if not isinstance(source, MemRefType) or not isinstance(result, MemRefType):
+        return
+    check_slice(o, part, source.shape, source)
+    check_same_storage(o, source, result)
+    form = strided_form(source)
+    if form is None:
+        raise errors.InvalidOperandType(
+            o.location,
+            operation=o.name,
+            what="the source",
+            expected="a memref of strided layout",
+            actual=source,
+        )
+    starts, sliced = static(part.offsets), sliced_form(form, part)
+    if actual := strided_form(result):
+        is_open = actual.offset is None and None in form.strides and 0 in starts
+        sliced = replace(sliced, offset=None) if is_open else sliced
+    _check_view(o, static(part.sizes), sliced, result)
+
+
+def sliced_form(form: Strided, part: Slice) -> Strided:
+    """Offset and strides of a slice, all of its dimensions kept.
+
+    Position 0 adds nothing, whatever the stride; text may leave that open.
+    """
+    offset = form.offset
+    for start, stride in zip(static(part.offsets), form.strides, strict=True):
+        offset = plus(offset, times(start, stride) if start != 0 else 0)
+    steps = map(times, form.strides, static(part.strides))
+    return Strided(offset, tuple(steps))
+
+
+def _check_view(o: Operation, sizes: Shape, form: Strided, result: MemRefType) -> None:
+    expected = f"a memref of sizes {_list(sizes)}, perhaps without dimensions of size 1"
+    require(
+        reduces(sizes, result.shape), o, f"gives {expected}, not {result}", "Write that"
+    )
+    actual = strided_form(result)
+    full = list(zip(sizes, form.strides, strict=True))
+    fits = actual is not None and (
+        (actual.offset == form.offset and _keeps(full, result, actual))
+        or _is_old(result)
+    )
+    strides, offset = _list(form.strides), "?" if form.offset is None else form.offset
+    layout = f"strided<{strides}, offset: {offset}>"
+    hint = f"Write {layout} in the type"
+    require(fits, o, f"gives layout {layout}, not that of {result}", hint)
+
+
+def _is_old(result: MemRefType) -> bool:
+    """Whether the layout is a map, which in old text need not say all of it."""
+    return isinstance(result.layout, AffineMapAttr)
+
+
+def _keeps(
+    full: Sequence[tuple[Extent, Extent]], result: MemRefType, form: Strided
+) -> bool:
+    kept = list(zip(result.shape, form.strides, strict=True))
+    return _selects(full, kept)
+
+
+def reduces(full: Shape, kept: Shape) -> bool:
+    """Whether ``kept`` is ``full`` without some extents of 1.
+
+    >>> reduces((1, 4, 1), (4, 1)), reduces((2, 4), (4,))
+    (True, False)
+    """
+    return _selects([(e, 0) for e in full], [(e, 0) for e in kept])
+
+
+def _selects(
+    full: Sequence[tuple[Extent, Extent]], kept: Sequence[tuple[Extent, Extent]]
+) -> bool:
+    reached = {0}
+    for entry in full:
+        steps = {n + 1 for n in reached if n < len(kept) and kept[n] == entry}
+        reached = steps | reached if entry[0] == 1 else steps
+    return len(kept) in reached
+
+
+def _list(extents: Shape) -> str:
+    return f"[{', '.join('?' if e is None else str(e) for e in extents)}]"
+
+
+# -- other views -----------------------------------------------------------------------
+
+
+def check_reinterpret_cast(o: Operation) -> None:
+    """The result type has the offset, sizes and strides that are written."""
+    part = Slice(o)
+    result = o.results[0].type
+    if not isinstance(result, MemRefType):
+        return
+    check_same_storage(o, part.source.type, result)
+    counts = (len(part.offsets), len(part.sizes), len(part.strides))
+    require(
+        counts == (1, result.rank, result.rank),
+        o,
+        f"has {counts[0]} offset(s), {counts[1]} size(s), {counts[2]} stride(s)",
+        f"Write one offset, and a size and stride per dimension of {result}",
+    )
+    form = strided_form(result)
+    require(form, o, f"{result} is not strided", "Use a strided layout")
+    if form is None:
+        return
+    offset = (static(part.offsets), (form.offset,))
+    sizes = (static(part.sizes), result.shape)
+    strides = (static(part.strides), form.strides)
+    for what, (written, stated) in zip(
+        ("offset", "sizes", "strides"), (offset, sizes, strides), strict=True
+    ):
+        require(
+            len(written) == len(stated) and all(map(agree, written, stated)),
+            o,
+            f"{what} {_list(written)} contradict {result}",
+            f"Make the type's {what} those that are written",
+        )
+
+
+def check_view(o: Operation) -> None:
+    """Bytes in row-major order become elements in row-major order."""
+    source, result = o.operands[0].type, o.results[0].type
+    if not isinstance(source, MemRefType) or not isinstance(result, MemRefType):
+        return
+    check_same_space(o, source, result)
+    for ty in (source, result):
+        is_plain = is_row_major(ty) or (ty is result and _is_old(ty))
+        require(is_plain, o, f"{ty} is not row-major", "Remove the layout")
+    dynamic = result.shape.count(None)
+    if len(o.operands) - 2 != dynamic:
+        raise errors.WrongOperandCount(
+            o.location,
+            operation=o.name,
+            expected=f"{dynamic} sizes (one per '?')",
+            actual=len(o.operands) - 2,
+        )
+
+
+def check_transpose(o: Operation) -> None:
+    """The map permutes the dimensions, and the result's layout follows."""
+    source, result = o.operands[0].type, o.results[0].type
+    permutation = o.attributes.get("permutation")
+    if not isinstance(source, MemRefType) or not isinstance(result, MemRefType):
+        return
+    if not isinstance(permutation, AffineMapAttr):
+        return
+    order = [r.position for r in permutation.map.results if isinstance(r, Dim)]
+    is_permutation = sorted(order) == list(range(source.rank))
+    require(
+        is_permutation and len(order) == len(permutation.map.results),
+        o,
+        f"{permutation.map} is no permutation of {source.rank} dimensions",
+        "Name every dimension once",
+    )
+    check_same_storage(o, source, result)
+    form, actual = strided_form(source), strided_form(result)
+    require(form and actual, o, "needs strided layouts", "Use strided layouts")
+    if form is None or actual is None:
+        return
+    shape = tuple(source.shape[d] for d in order)
+    strides = tuple(form.strides[d] for d in order)
+    fits = result.shape == shape and (
+        actual == Strided(form.offset, strides) or _is_old(result)
+    )
+    require(
+        fits,
+        o,
+        f"gives sizes {_list(shape)} and strides {_list(strides)}, not {result}",
+        "Write that type",
+    )
+
+
+def compatible_layouts(first: MemRefType, second: MemRefType) -> bool:
+    """Whether a cast may claim one layout for the other."""
+    if first.layout == second.layout:
+        return True
+    a, b = strided_form(first), strided_form(second)
+    if a is None or b is None:
+        return False
+    pairs = zip(first.shape, a.strides, b.strides, strict=True)
+    return agree(a.offset, b.offset) and all(
+        extent == 1 or agree(mine, other) for extent, mine, other in pairs
+    )
 
 
 def indices_after(position: int) -> Check:

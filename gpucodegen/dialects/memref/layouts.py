@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
-from gpucodegen.ir.affine.expressions import AffineExpr, Binary, Const, Dim, leaves
-from gpucodegen.ir.affine.maps import AffineMap
+from gpucodegen.ir.affine import AffineExpr, AffineMap, Binary, Const, Dim, leaves
 from gpucodegen.ir.attributes import AffineMapAttr, StridedLayoutAttr
 from gpucodegen.ir.types import MemRefType, Shape
 
@@ -42,7 +41,7 @@ def strided_form(ty: MemRefType) -> Strided | None:
 def open_layout(ty: MemRefType) -> StridedLayoutAttr | None:
     """The strided layout of an argument; a linear map with positive factors is one.
 
-    >>> from gpucodegen.ir.affine.expressions import Sym
+    >>> from gpucodegen.ir.affine import Sym
     >>> from gpucodegen.ir.types import F32
     >>> rows = AffineMap(2, 1, (Dim(0) * Sym(0) + Dim(1),))
     >>> print(open_layout(MemRefType((None, None), F32, AffineMapAttr(rows))))

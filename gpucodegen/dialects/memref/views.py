@@ -7,10 +7,10 @@ from gpucodegen.dialects.framework.constraints import TypeConstraint
 from gpucodegen.dialects.framework.declare import indices, like, op
 from gpucodegen.dialects.framework.definition import Trait
 from gpucodegen.dialects.memref import checks
-from gpucodegen.dialects.memref import shape_checks as shapes
-from gpucodegen.dialects.memref import shape_syntax as syntax
-from gpucodegen.dialects.memref import value_checks as values
-from gpucodegen.dialects.memref import view_checks as views
+from gpucodegen.dialects.memref import checks as views
+from gpucodegen.dialects.memref import element_checks as values
+from gpucodegen.dialects.memref import reshapes as shapes
+from gpucodegen.dialects.memref import reshapes as syntax
 from gpucodegen.ir.types import (
     I8,
     IndexType,

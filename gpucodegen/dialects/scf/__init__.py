@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from gpucodegen.dialects.shared.structured import CountedLoop, TwoWayBranch
+from gpucodegen.dialects.shared.control_flow import CountedLoop, TwoWayBranch
 from gpucodegen.ir.locations import UNKNOWN, Location
 from gpucodegen.ir.operation import Block, Operation, Region, Value, single_block
 from gpucodegen.ir.types import Type

@@ -16,6 +16,11 @@ Each is a list with one entry per memref argument, in order::
 The first dimensions are the integer arguments of the function, in order. Further ones
 of a map are any numbers for which the cell lies in the buffer; further ones of a set
 are the indices of the cell. The symbols are the extents of the buffer.
+
+Operations that something outside of the program runs: they happen in its order.
+
+What prints or ends a call, and what this package does not know: the functions of a
+caller run it.  Such operations need the host, and keep their places among each other.
 """
 
 from __future__ import annotations
@@ -24,6 +29,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from gpucodegen import errors
+from gpucodegen.dialects.framework.registry import lookup
 from gpucodegen.dialects.func import Function
 from gpucodegen.ir.attributes import (
     AffineMapAttr,
@@ -40,6 +46,21 @@ from gpucodegen.ir.types import (
     Type,
     UnrankedMemRefType,
 )
+
+CALLS = frozenset({"func.call", "func.call_indirect"})
+"""Operations that do what another function does, which may lie outside too."""
+_NAMES = frozenset({"cf.assert", "gcg.handle", "gpu.printf", "vector.print"})
+_DIALECTS = frozenset({"check"})
+
+
+def is_external(op: Operation) -> bool:
+    """Whether the operation is run by a function that is no part of the program.
+
+    >>> [is_external(Operation(n)) for n in ("vector.print", "my.op", "arith.addi")]
+    [True, True, False]
+    """
+    return op.name in _NAMES or op.dialect in _DIALECTS or lookup(op.name) is None
+
 
 NAMES: dict[str, tuple[bool, bool]] = {
     "gcg.reads": (False, True),

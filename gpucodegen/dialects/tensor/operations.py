@@ -6,10 +6,10 @@ from gpucodegen.dialects.framework import constraints, kinds
 from gpucodegen.dialects.framework.assembly_elements import RegionOf
 from gpucodegen.dialects.framework.declare import element_of, indices, op
 from gpucodegen.dialects.framework.definition import Trait
-from gpucodegen.dialects.memref import shape_checks as shapes
-from gpucodegen.dialects.memref import shape_syntax
+from gpucodegen.dialects.memref import reshapes
+from gpucodegen.dialects.memref import reshapes as shapes
 from gpucodegen.dialects.tensor import checks
-from gpucodegen.dialects.tensor import slice_checks as slices
+from gpucodegen.dialects.tensor import checks as slices
 
 _PURE = Trait.PURE
 _OFFSETS = (
@@ -211,7 +211,7 @@ OPERATIONS = (
     op(
         "tensor.expand_shape",
         "src output_shape* -> result",
-        (shape_syntax.parse_expand_shape, shape_syntax.print_expand_shape),
+        (reshapes.parse_expand_shape, reshapes.print_expand_shape),
         attributes={
             "reassociation": kinds.ARRAY,
             "static_output_shape": kinds.integers(),

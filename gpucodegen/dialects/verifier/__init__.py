@@ -12,12 +12,12 @@ from __future__ import annotations
 
 from gpucodegen.dialects.builtin import Module
 from gpucodegen.dialects.verifier.affine_values import check_affine_values
-from gpucodegen.dialects.verifier.control_flow import check_control_flow
-from gpucodegen.dialects.verifier.dominance import check_dominance
-from gpucodegen.dialects.verifier.structure import check_structure
-from gpucodegen.dialects.verifier.symbols import check_symbols
-from gpucodegen.ir.operation import Operation
-from gpucodegen.ir.recursion import deep_recursion
+from gpucodegen.dialects.verifier.control_flow import (
+    check_control_flow,
+    check_dominance,
+)
+from gpucodegen.dialects.verifier.structure import check_structure, check_symbols
+from gpucodegen.ir.operation import Operation, deep_recursion
 
 CHECKS = (
     check_structure,

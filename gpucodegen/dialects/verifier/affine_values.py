@@ -14,8 +14,8 @@ from collections.abc import Callable, Iterator, Sequence
 
 from gpucodegen import errors
 from gpucodegen.dialects.framework import registry
+from gpucodegen.dialects.framework.constraints import defined_here, name_of
 from gpucodegen.dialects.framework.definition import Trait
-from gpucodegen.dialects.framework.operands import defined_here, shown
 from gpucodegen.ir.attributes import AffineMapAttr, IntegerAttr, IntegerSetAttr
 from gpucodegen.ir.operation import Operation, Value
 from gpucodegen.ir.types import INDEX, DialectType, MemRefType
@@ -245,7 +245,7 @@ class AffineValues:
 
 def _not_usable(op: Operation, value: Value, role: str) -> errors.VerifyError:
     return errors.NotADimension(
-        op.location, value=shown(value), role=role, notes=defined_here(value)
+        op.location, value=name_of(value), role=role, notes=defined_here(value)
     )
 
 

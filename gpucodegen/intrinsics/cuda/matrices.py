@@ -27,7 +27,7 @@ from gpucodegen.intrinsics.framework.lowering import (
     tile_or_scalar,
 )
 from gpucodegen.intrinsics.scalars.narrow import bits_type, narrow, widen
-from gpucodegen.ir.data.float_formats import NARROW
+from gpucodegen.ir.number_formats import NARROW
 
 REGISTER = 32
 """Bits of a register."""

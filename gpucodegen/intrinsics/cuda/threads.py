@@ -22,7 +22,7 @@ from gpucodegen.intrinsics.framework.lowering import (
     Lowering,
     signature,
 )
-from gpucodegen.ir.data.counting import MOST_THREADS
+from gpucodegen.ir.number_formats import MOST_THREADS
 
 REGISTERS = {
     "threadIdx": "tid",

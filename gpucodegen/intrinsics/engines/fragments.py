@@ -23,7 +23,7 @@ from numba.core import types
 from gpucodegen.intrinsics.framework.lowering import I32, Lowering
 from gpucodegen.intrinsics.framework.vector_type import Tile
 from gpucodegen.intrinsics.scalars.narrow import bits_type, narrow, widen
-from gpucodegen.ir.data.float_formats import NARROW
+from gpucodegen.ir.number_formats import NARROW
 
 Form = tuple[int, int, str, str]
 """Rows, columns, element type and role ("AOp", "BOp", "COp") of a matrix."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from gpucodegen.ir.data.float_formats import NARROW, SMALL
+from gpucodegen.ir.number_formats import NARROW, SMALL
 
 
 @dataclass(frozen=True, slots=True)

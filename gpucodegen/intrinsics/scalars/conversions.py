@@ -17,7 +17,7 @@ from gpucodegen.intrinsics.framework.lowering import (
 from gpucodegen.intrinsics.framework.vector_type import Tile, llvm_scalar
 from gpucodegen.intrinsics.scalars.narrow import rounded, single
 from gpucodegen.intrinsics.tiles.regrouping import regroup
-from gpucodegen.ir.data.float_formats import NARROW
+from gpucodegen.ir.number_formats import NARROW
 
 if TYPE_CHECKING:
     from llvmlite import ir

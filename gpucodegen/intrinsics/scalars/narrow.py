@@ -29,7 +29,7 @@ from gpucodegen.intrinsics.framework.lowering import (
 )
 from gpucodegen.intrinsics.framework.vector_type import Tile
 from gpucodegen.intrinsics.scalars import small_floats
-from gpucodegen.ir.data.float_formats import SMALL
+from gpucodegen.ir.number_formats import SMALL
 
 I16 = ir.IntType(16)
 F32, F64 = ir.FloatType(), ir.DoubleType()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import struct
 
-from gpucodegen.ir.data.float_formats import FORMATS, FloatFormat, decode_table
+from gpucodegen.ir.number_formats import FORMATS, FloatFormat, decode_table
 
 INFINITE, QUIET = 0x7F800000, 0x7FC00000
 """Infinity, and a NaN, as bits of a float32."""

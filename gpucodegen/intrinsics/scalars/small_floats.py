@@ -23,7 +23,7 @@ from gpucodegen.intrinsics.scalars.single_bits import (
     INFINITE,
     single_bits,
 )
-from gpucodegen.ir.data.float_formats import FORMATS, FloatFormat
+from gpucodegen.ir.number_formats import FORMATS, FloatFormat
 
 F32 = ir.FloatType()
 FRACTION, HIDDEN = 0x7FFFFF, 0x800000

@@ -32,7 +32,7 @@ from gpucodegen.intrinsics.framework.lowering import (
 from gpucodegen.intrinsics.framework.vector_type import llvm_scalar
 from gpucodegen.intrinsics.scalars.narrow import bits_type, narrow, widen
 from gpucodegen.intrinsics.tiles import memory
-from gpucodegen.ir.data.float_formats import NARROW
+from gpucodegen.ir.number_formats import NARROW
 
 SPACES = {"": 0, "shared": 3}
 """Address spaces as PTX names them, and their numbers in LLVM; "" is all of memory."""

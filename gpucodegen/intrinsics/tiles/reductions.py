@@ -20,7 +20,7 @@ from gpucodegen.intrinsics.framework.lowering import (
 from gpucodegen.intrinsics.framework.vector_type import Tile
 from gpucodegen.intrinsics.scalars.elementwise import ELEMENTWISE
 from gpucodegen.intrinsics.scalars.narrow import rounded
-from gpucodegen.ir.data.float_formats import NARROW
+from gpucodegen.ir.number_formats import NARROW
 
 ROUNDED = frozenset({"addf", "mulf"})
 """Those whose result may need more bits than its operands."""

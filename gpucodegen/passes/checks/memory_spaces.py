@@ -8,7 +8,7 @@ from typing import ClassVar
 
 from gpucodegen import errors
 from gpucodegen.dialects.builtin import Module
-from gpucodegen.dialects.shared.memory_spaces import KNOWN, meaning
+from gpucodegen.dialects.shared.memory import KNOWN, meaning
 from gpucodegen.ir.operation import Operation, Value
 from gpucodegen.ir.types import MemRefType
 from gpucodegen.passes.framework.base import ModulePass

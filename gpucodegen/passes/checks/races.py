@@ -12,10 +12,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from gpucodegen import errors
-from gpucodegen.dialects.shared.transfers import TRANSFERS
+from gpucodegen.dialects.shared.dma import TRANSFERS
 from gpucodegen.ir.locations import UNKNOWN, Location
-from gpucodegen.ir.operation import Operation, Value
-from gpucodegen.ir.segments import operand_segments
+from gpucodegen.ir.operation import Operation, Value, operand_segments
 from gpucodegen.ir.types import I1
 from gpucodegen.passes.analysis.lifting import (
     Lifted,

@@ -12,7 +12,7 @@ from typing import ClassVar
 
 from gpucodegen import errors
 from gpucodegen.dialects.builtin import Module
-from gpucodegen.dialects.shared.transfers import (
+from gpucodegen.dialects.shared.dma import (
     STARTS,
     TRANSFERS,
     WAITS,

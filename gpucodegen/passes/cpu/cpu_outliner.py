@@ -17,10 +17,10 @@ from math import prod
 
 from gpucodegen.dialects import memref
 from gpucodegen.dialects.arith import bit_width
-from gpucodegen.dialects.gcg.alias_groups import with_groups
-from gpucodegen.dialects.memref.asking import asks_runtime
-from gpucodegen.dialects.shared.allocations import ALLOCATIONS
-from gpucodegen.dialects.shared.outside import CALLS, runs_outside
+from gpucodegen.dialects.gcg import with_groups
+from gpucodegen.dialects.memref import needs_runtime
+from gpucodegen.dialects.shared.effects import CALLS, is_external
+from gpucodegen.dialects.shared.memory import ALLOCATIONS
 from gpucodegen.ir.attributes import Attribute, StringAttr, SymbolRefAttr, TypeAttr
 from gpucodegen.ir.locations import Location
 from gpucodegen.ir.operation import (
@@ -249,7 +249,7 @@ def needs_host(op: Operation) -> bool:
     variables for these.
     """
     yields_memref = bool(op.regions) and any(map(is_memref, op.results))
-    is_outside = runs_outside(op) or asks_runtime(op)
+    is_outside = is_external(op) or needs_runtime(op)
     return op.name in _CALLS or is_outside or yields_memref
 
 

@@ -10,9 +10,9 @@ from collections.abc import Sequence
 
 from gpucodegen.dialects import memref
 from gpucodegen.dialects.func import Function
-from gpucodegen.dialects.gcg.alias_groups import alias_groups, with_groups
-from gpucodegen.dialects.memref.asking import asks_runtime
-from gpucodegen.dialects.shared.outside import runs_outside
+from gpucodegen.dialects.gcg import alias_groups, with_groups
+from gpucodegen.dialects.memref import needs_runtime
+from gpucodegen.dialects.shared.effects import is_external
 from gpucodegen.ir.attributes import SymbolRefAttr
 from gpucodegen.ir.operation import Block, Operation, Region, Value, single_block
 from gpucodegen.ir.types import MemRefType
@@ -58,7 +58,7 @@ def _fits_a_kernel(function: Operation) -> bool:
 def runs_in_kernels(function: Operation) -> bool:
     """Whether nothing in a function needs the host."""
     return all(
-        op.name not in ON_THE_HOST and not runs_outside(op) and not asks_runtime(op)
+        op.name not in ON_THE_HOST and not is_external(op) and not needs_runtime(op)
         for op in function.walk()
     )
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
-from gpucodegen.dialects.shared.transfers import TRANSFERS
+from gpucodegen.dialects.shared.dma import TRANSFERS
 from gpucodegen.ir.operation import Operation, Value
 from gpucodegen.ir.types import FloatType, MemRefType, Type, element_type
 from gpucodegen.passes.cpu.vectorize.operations import lane_bits

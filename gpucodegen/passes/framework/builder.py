@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from gpucodegen.ir.affine.maps import AffineMap
+from gpucodegen.ir.affine import AffineMap
 from gpucodegen.ir.attributes import (
     AffineMapAttr,
     ArrayAttr,
@@ -15,8 +15,13 @@ from gpucodegen.ir.attributes import (
     IntegerSetAttr,
     index_attr,
 )
-from gpucodegen.ir.operation import Operation, Region, Value, single_block
-from gpucodegen.ir.segments import segment_counts
+from gpucodegen.ir.operation import (
+    Operation,
+    Region,
+    Value,
+    segment_counts,
+    single_block,
+)
 from gpucodegen.ir.types import (
     I1,
     I32,

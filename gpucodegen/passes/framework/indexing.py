@@ -6,19 +6,21 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import gcd
 
-from gpucodegen.ir.affine.evaluation import substitute
-from gpucodegen.ir.affine.expressions import (
+from gpucodegen.ir.affine import (
     AffineExpr,
+    AffineMap,
     Binary,
     Const,
+    Constraint,
     Dim,
+    IntegerSet,
     Sym,
     binary,
     leaves,
     linear_form,
+    substitute,
     to_expr,
 )
-from gpucodegen.ir.affine.maps import AffineMap, Constraint, IntegerSet
 from gpucodegen.ir.operation import Value
 
 IndexLike = "Index | Value | int"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from gpucodegen.dialects import affine
-from gpucodegen.ir.affine.maps import Constraint, IntegerSet
+from gpucodegen.ir.affine import Constraint, IntegerSet
 from gpucodegen.ir.attributes import (
     AffineMapAttr,
     Attribute,
@@ -111,8 +111,7 @@ def _if(op: Operation, known: Known) -> Operation:
 
 def affine_over_dims(set_: IntegerSet) -> list[Constraint]:
     """The constraints with symbols renumbered as trailing dimensions."""
-    from gpucodegen.ir.affine.evaluation import substitute
-    from gpucodegen.ir.affine.expressions import Dim
+    from gpucodegen.ir.affine import Dim, substitute
 
     dims = [Dim(i) for i in range(set_.num_dims)]
     syms = [Dim(i + set_.num_dims) for i in range(set_.num_syms)]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from gpucodegen.dialects import affine
-from gpucodegen.ir.affine.expressions import Const
+from gpucodegen.ir.affine import Const
 from gpucodegen.ir.operation import Operation, Value
 from gpucodegen.passes.framework.indexing import Index
 

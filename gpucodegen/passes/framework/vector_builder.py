@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from gpucodegen.dialects.gcg.words import Parts, attributes_of
-from gpucodegen.ir.affine.expressions import Dim
-from gpucodegen.ir.affine.maps import AffineMap
+from gpucodegen.dialects.gcg import Parts, packed_word_attributes
+from gpucodegen.ir.affine import AffineMap, Dim
 from gpucodegen.ir.attributes import (
     AffineMapAttr,
     ArrayAttr,
@@ -16,8 +15,7 @@ from gpucodegen.ir.attributes import (
     IntegerAttr,
     OpaqueAttr,
 )
-from gpucodegen.ir.operation import Value
-from gpucodegen.ir.segments import segment_counts
+from gpucodegen.ir.operation import Value, segment_counts
 from gpucodegen.ir.types import I1, I64, FloatType, VectorType, element_type
 from gpucodegen.passes.framework.indexing import as_map
 from gpucodegen.passes.framework.operation_list import IndexLike, OperationList
@@ -178,7 +176,7 @@ class VectorBuilder(OperationList):
             "vector.outerproduct",
             (column, row, accumulator),
             [accumulator.type],
-            {"kind": _ADD_KIND, **attributes_of(words)},
+            {"kind": _ADD_KIND, **packed_word_attributes(words)},
             hint=accumulator.name or "acc",
         )
         return value

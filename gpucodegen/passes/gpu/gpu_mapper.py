@@ -22,9 +22,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from gpucodegen.dialects.gcg.bulk_rows import ON_OFFER, with_rows
-from gpucodegen.dialects.shared.allocations import ALLOCATIONS
-from gpucodegen.dialects.shared.transfers import STARTS
+from gpucodegen.dialects.gcg import BULK_ROW_CHOICES, with_bulk_rows
+from gpucodegen.dialects.shared.dma import STARTS
+from gpucodegen.dialects.shared.memory import ALLOCATIONS
 from gpucodegen.ir.attributes import IntegerAttr
 from gpucodegen.ir.operation import Operation, Value
 from gpucodegen.passes.analysis.lifting import Surroundings
@@ -233,7 +233,7 @@ class GpuMapper:
         ):
             return kernel
         choose = self.plans.of("bulk")
-        return with_rows(kernel, choose(ON_OFFER, lambda rows: rows.cost))
+        return with_bulk_rows(kernel, choose(BULK_ROW_CHOICES, lambda rows: rows.cost))
 
 
 def _needs_host(op: Operation) -> bool:

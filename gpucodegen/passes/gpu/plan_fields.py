@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from gpucodegen.dialects.gcg.bulk_rows import BulkRows
+from gpucodegen.dialects.gcg import BulkRows
 from gpucodegen.tiling.machine.gpu.in_time.problem import TimeTiles
 from gpucodegen.tiling.machine.gpu.products.candidates import (
     SharedTiles,

@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from functools import reduce
 
 from gpucodegen.dialects import affine, arith
-from gpucodegen.ir.affine.expressions import Const, Dim, Sym
-from gpucodegen.ir.affine.maps import AffineMap, Constraint
+from gpucodegen.ir.affine import AffineMap, Const, Constraint, Dim, Sym
 from gpucodegen.ir.attributes import AffineMapAttr
 from gpucodegen.ir.operation import Operation, Value
 from gpucodegen.ir.types import I1, INDEX

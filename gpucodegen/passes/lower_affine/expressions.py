@@ -9,9 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import reduce
 
-from gpucodegen.ir.affine.evaluation import substitute
-from gpucodegen.ir.affine.expressions import AffineExpr, Binary, Const, Dim
-from gpucodegen.ir.affine.maps import AffineMap
+from gpucodegen.ir.affine import AffineExpr, AffineMap, Binary, Const, Dim, substitute
 from gpucodegen.ir.operation import Value
 from gpucodegen.ir.types import INDEX, Type
 from gpucodegen.passes.framework.builder import Builder

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from gpucodegen import errors
 from gpucodegen.dialects import affine
 from gpucodegen.dialects.shared.combiners import OF_ATOMICS
-from gpucodegen.ir.affine.maps import AffineMap
+from gpucodegen.ir.affine import AffineMap
 from gpucodegen.ir.operation import Operation, Value
 from gpucodegen.ir.types import INDEX, IntegerType, Type
 from gpucodegen.passes.framework.builder import Builder

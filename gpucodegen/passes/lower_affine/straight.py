@@ -8,10 +8,13 @@ from math import prod
 
 from gpucodegen.dialects import affine, memref
 from gpucodegen.dialects.memref import DYNAMIC_MARK
-from gpucodegen.ir.affine.expressions import AffineExpr, Const, Dim
-from gpucodegen.ir.affine.maps import AffineMap
-from gpucodegen.ir.operation import Operation, Value, substitute_values
-from gpucodegen.ir.segments import operand_segments
+from gpucodegen.ir.affine import AffineExpr, AffineMap, Const, Dim
+from gpucodegen.ir.operation import (
+    Operation,
+    Value,
+    operand_segments,
+    substitute_values,
+)
 from gpucodegen.passes.framework.builder import Builder
 from gpucodegen.passes.lower_affine.expressions import extreme, results_of
 

@@ -11,10 +11,8 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from gpucodegen.dialects import linalg, memref
-from gpucodegen.ir.affine.expressions import AffineExpr, Const, Dim
-from gpucodegen.ir.affine.maps import AffineMap
-from gpucodegen.ir.operation import Value
-from gpucodegen.ir.segments import OPERAND_SEGMENTS, segment_sizes
+from gpucodegen.ir.affine import AffineExpr, AffineMap, Const, Dim
+from gpucodegen.ir.operation import OPERAND_SEGMENTS, Value, segment_sizes
 from gpucodegen.ir.types import MemRefType
 from gpucodegen.passes.framework.operation_list import OperationList
 from gpucodegen.python.values import elementwise

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from gpucodegen.ir.affine.expressions import Dim
+from gpucodegen.ir.affine import Dim
 from gpucodegen.passes.framework.operation_list import OperationList
 from gpucodegen.python.values import elementwise
 from gpucodegen.python.values.arrays import (

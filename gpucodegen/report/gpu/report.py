@@ -15,7 +15,7 @@ from gpucodegen.calls.function import Function
 from gpucodegen.compiling.stored import in_use
 from gpucodegen.compiling.winners import is_cuda
 from gpucodegen.dialects.builtin import Module
-from gpucodegen.emit.tables.transfers.copy_plan import PlannedTransfer
+from gpucodegen.emit.copy_plan import PlannedTransfer
 from gpucodegen.ir.locations import file_location
 from gpucodegen.options import Options
 from gpucodegen.program import Program

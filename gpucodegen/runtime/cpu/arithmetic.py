@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from gpucodegen.intrinsics.framework.elements import element
-from gpucodegen.ir.data.float_formats import NARROW, SMALL
+from gpucodegen.ir.number_formats import NARROW, SMALL
 from gpucodegen.runtime.host.spec import KernelSpec, Param
 
 Operation = Callable[..., Any]

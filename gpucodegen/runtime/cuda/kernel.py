@@ -9,7 +9,7 @@ from operator import mul
 from typing import Any
 
 from gpucodegen import errors
-from gpucodegen.ir.data.counting import MOST_THREADS
+from gpucodegen.ir.number_formats import MOST_THREADS
 from gpucodegen.runtime.cuda.compilation import (
     Capability,
     compile_ptx,

@@ -20,7 +20,7 @@ import numpy as np
 
 from gpucodegen import errors
 from gpucodegen.intrinsics.framework.elements import element
-from gpucodegen.ir.data.counting import MAX_OFFSET
+from gpucodegen.ir.number_formats import MAX_OFFSET
 from gpucodegen.runtime.host.buffers import Buffer
 from gpucodegen.runtime.host.spec import KernelSpec, Param
 

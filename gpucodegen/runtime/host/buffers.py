@@ -10,7 +10,7 @@ import numpy as np
 
 from gpucodegen import errors
 from gpucodegen.intrinsics.framework.elements import element
-from gpucodegen.ir.data.float_formats import NARROW, SMALL
+from gpucodegen.ir.number_formats import NARROW, SMALL
 from gpucodegen.runtime.devices.strides import row_major
 
 CPU, GPU = "the CPU", "the GPU"

@@ -10,7 +10,7 @@ import numpy as np
 
 from gpucodegen import errors
 from gpucodegen.intrinsics.framework.elements import element
-from gpucodegen.ir.data.float_formats import NARROW, to_bits
+from gpucodegen.ir.number_formats import NARROW, to_bits
 from gpucodegen.runtime.host.buffers import Buffer
 from gpucodegen.runtime.host.spec import KernelSpec
 

@@ -14,7 +14,7 @@ import numpy as np
 from gpucodegen import errors
 from gpucodegen.intrinsics.framework.elements import TAG_WORDS
 from gpucodegen.ir.locations import UNKNOWN, FileLoc
-from gpucodegen.library.given import Given
+from gpucodegen.library.prints import RoutineCall
 from gpucodegen.library.routines import routine
 from gpucodegen.runtime.cpu.arithmetic import carried, stored
 from gpucodegen.runtime.host.buffers import Buffer
@@ -313,7 +313,7 @@ class HostApi(Views):
         run = routine(name)
         assert run is not None
         contents = self._engine.contents
-        return run(Given(name, operands, kinds, attributes, place, contents))
+        return run(RoutineCall(name, operands, kinds, attributes, place, contents))
 
     def _taken_in(self, operation: str, value: Any, form: str) -> Any:
         """A handler's result as the program carries it."""

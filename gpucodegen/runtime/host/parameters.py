@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from gpucodegen.dialects.func import Function
-    from gpucodegen.ir.affine.maps import AffineMap
+    from gpucodegen.ir.affine import AffineMap
     from gpucodegen.ir.types import Type
 
 Extents = tuple[int | None, ...]
@@ -97,8 +97,7 @@ def results_of(function: Function) -> tuple[Parameter, ...]:
 def _parameter(name: str, ty: Type) -> Parameter:
     from gpucodegen.dialects.arith import held
     from gpucodegen.dialects.memref.layouts import open_layout
-    from gpucodegen.dialects.shared.flat_elements import vector_in
-    from gpucodegen.dialects.shared.storage import stored_by_map
+    from gpucodegen.dialects.shared.memory import stored_by_map, vector_in
     from gpucodegen.ir.types import (
         MemRefType,
         TensorType,

@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-from gpucodegen.ir.data.float_formats import NARROW, of_bits, to_bits
+from gpucodegen.ir.number_formats import NARROW, of_bits, to_bits
 
 Convert = Callable[[Any], complex]
 _INTEGER = re.compile(r"([su]?)i(\d+)")

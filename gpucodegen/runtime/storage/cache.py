@@ -66,11 +66,11 @@ def digest(*parts: object) -> str:
 def package_digest() -> str:
     """Changes whenever the intrinsics do, since their code is in every kernel."""
     from gpucodegen import intrinsics
-    from gpucodegen.ir.data import float_formats
+    from gpucodegen.ir import number_formats
 
     assert intrinsics.__file__ is not None
     files = sorted(Path(intrinsics.__file__).parent.rglob("*.py"))
-    files.append(Path(float_formats.__file__))
+    files.append(Path(number_formats.__file__))
     return digest(*(file.read_bytes() for file in files))
 
 

@@ -19,18 +19,18 @@ import numpy as np
 from gpucodegen.runtime.storage.cache import Store
 
 RECORDS: dict[str, str] = {
-    "AffineMap": "gpucodegen.ir.affine.maps",
-    "Binary": "gpucodegen.ir.affine.expressions",
-    "Const": "gpucodegen.ir.affine.expressions",
+    "AffineMap": "gpucodegen.ir.affine",
+    "Binary": "gpucodegen.ir.affine",
+    "Const": "gpucodegen.ir.affine",
     "Constant": "gpucodegen.runtime.host.spec",
-    "Dim": "gpucodegen.ir.affine.expressions",
+    "Dim": "gpucodegen.ir.affine",
     "FileLoc": "gpucodegen.ir.locations",
     "KernelSpec": "gpucodegen.runtime.host.spec",
     "Param": "gpucodegen.runtime.host.spec",
     "Parameter": "gpucodegen.runtime.host.parameters",
-    "PlannedTransfer": "gpucodegen.emit.tables.transfers.copy_plan",
+    "PlannedTransfer": "gpucodegen.emit.copy_plan",
     "StatedLaunch": "gpucodegen.runtime.host.spec",
-    "Sym": "gpucodegen.ir.affine.expressions",
+    "Sym": "gpucodegen.ir.affine",
 }
 """The classes of records, by name, and their modules, imported when one is read."""
 CLASS, ARRAY = "class", "array"

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from gpucodegen.checking import PLACES
-from gpucodegen.interp.values.elements import numbers
-from gpucodegen.ir.data.float_formats import FORMATS
+from gpucodegen.interp.values import numbers
+from gpucodegen.ir.number_formats import FORMATS
 from gpucodegen.ir.types import ComplexType, FloatType, Type, element_type
 from gpucodegen.tuning.measuring.arguments import on_host
 

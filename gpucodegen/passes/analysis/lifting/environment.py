@@ -7,9 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 
-from gpucodegen.dialects.ranges.arithmetic import HALF
-from gpucodegen.dialects.ranges.index_ranges import range_of_value
-from gpucodegen.dialects.shared.memory_spaces import MemorySpace, meaning
+from gpucodegen.dialects.shared.integer_ranges import HALF, range_of_value
+from gpucodegen.dialects.shared.memory import MemorySpace, meaning
 from gpucodegen.ir.attributes import Attribute
 from gpucodegen.ir.locations import Location
 from gpucodegen.ir.operation import Operation, Value

@@ -7,8 +7,7 @@ from dataclasses import dataclass, field
 from functools import reduce
 from operator import add, eq, ge, gt, le, lt, mul, ne, sub
 
-from gpucodegen.ir.affine.expressions import AffineExpr, Const, linear_form
-from gpucodegen.ir.affine.maps import AffineMap
+from gpucodegen.ir.affine import AffineExpr, AffineMap, Const, linear_form
 from gpucodegen.ir.operation import Value
 from gpucodegen.ir.types import I1, INDEX, MemRefType
 from gpucodegen.passes.framework.builder import Builder

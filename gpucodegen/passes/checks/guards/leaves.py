@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from gpucodegen.dialects import affine, memref
-from gpucodegen.dialects.shared.transfers import (
+from gpucodegen.dialects.shared.dma import (
     STARTS,
     End,
     ends_of,

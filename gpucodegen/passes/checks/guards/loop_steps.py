@@ -17,17 +17,16 @@ from typing import ClassVar
 
 from gpucodegen.dialects import affine
 from gpucodegen.dialects.builtin import Module
-from gpucodegen.dialects.ranges.arithmetic import Range
-from gpucodegen.dialects.ranges.index_ranges import range_of_value
+from gpucodegen.dialects.shared.integer_ranges import Range, range_of_value
 from gpucodegen.ir.operation import (
     Block,
     Operation,
     Value,
     ValueMap,
     clone,
+    operand_segments,
     single_block,
 )
-from gpucodegen.ir.segments import operand_segments
 from gpucodegen.ir.types import I1, INDEX
 from gpucodegen.passes.checks.guards.checks import STEP, Check, refusing, reporting
 from gpucodegen.passes.framework.base import ModulePass

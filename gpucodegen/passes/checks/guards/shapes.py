@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 
 from gpucodegen.dialects import linalg
 from gpucodegen.dialects.func import Function
-from gpucodegen.ir.affine.expressions import Dim
+from gpucodegen.ir.affine import Dim
 from gpucodegen.ir.operation import Operation, Value, rewrite_bottom_up
 from gpucodegen.ir.types import MemRefType
 from gpucodegen.passes.checks.guards.checks import FIT, Check, refusing, reporting

@@ -12,7 +12,7 @@ from math import prod
 
 from gpucodegen.dialects import memref
 from gpucodegen.dialects.func import Function
-from gpucodegen.dialects.memref.asking import asks_runtime
+from gpucodegen.dialects.memref import needs_runtime
 from gpucodegen.ir.attributes import StridedLayoutAttr
 from gpucodegen.ir.operation import Operation, Region, Value
 from gpucodegen.ir.types import INDEX, MemRefType, Type
@@ -47,7 +47,7 @@ def chain_leaves(
     while (view := definitions.get(buffer)) is not None and (
         view.name in _VIEWS or view.name == CAST
     ):
-        if asks_runtime(view):
+        if needs_runtime(view):
             break
         if view.name == CAST:
             whole = stated(view.operands[0], definitions)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from gpucodegen.ir.data.float_formats import NARROW
+from gpucodegen.ir.number_formats import NARROW
 from gpucodegen.ir.types import (
     BF16,
     F16,

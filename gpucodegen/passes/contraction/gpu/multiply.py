@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from gpucodegen.dialects.gcg.words import Parts
+from gpucodegen.dialects.gcg import Parts
 from gpucodegen.ir.operation import Value
 from gpucodegen.ir.types import FloatType, Type, VectorType
 from gpucodegen.passes.contraction.gpu.held import Held

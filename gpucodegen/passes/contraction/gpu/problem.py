@@ -7,7 +7,7 @@ from dataclasses import replace
 from math import prod
 
 from gpucodegen.dialects.memref.layouts import strided_form
-from gpucodegen.dialects.shared.allocations import ALLOCATIONS
+from gpucodegen.dialects.shared.memory import ALLOCATIONS
 from gpucodegen.ir.operation import Value
 from gpucodegen.ir.types import (
     F32,

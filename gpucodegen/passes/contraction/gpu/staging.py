@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from math import gcd
 
 from gpucodegen.dialects.nvgpu import copies
-from gpucodegen.dialects.nvgpu.copy_kinds import ASYNCHRONOUS
+from gpucodegen.dialects.nvgpu.copies import ASYNCHRONOUS
 from gpucodegen.ir.operation import Value
 from gpucodegen.ir.types import (
     MemRefType,

@@ -18,10 +18,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from gpucodegen.dialects import affine
-from gpucodegen.ir.affine.expressions import AffineExpr, Dim, linear_form, to_expr
+from gpucodegen.ir.affine import AffineExpr, Dim, linear_form, to_expr
 from gpucodegen.ir.attributes import AffineMapAttr
-from gpucodegen.ir.operation import Operation, Value, rewrite_bottom_up
-from gpucodegen.ir.segments import segment_counts
+from gpucodegen.ir.operation import Operation, Value, rewrite_bottom_up, segment_counts
 from gpucodegen.ir.types import INDEX
 from gpucodegen.passes.framework.indexing import (
     Index,

@@ -13,8 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from gpucodegen.dialects import affine
-from gpucodegen.ir.affine.expressions import linear_form
-from gpucodegen.ir.affine.maps import AffineMap
+from gpucodegen.ir.affine import AffineMap, linear_form
 from gpucodegen.ir.operation import Operation, Value
 from gpucodegen.passes.contraction.recognition.operands import coefficients, is_linear
 from gpucodegen.passes.framework.indexing import Index, from_map, replace_values

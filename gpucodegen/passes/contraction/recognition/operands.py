@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from gpucodegen.ir.affine.expressions import Dim, linear_form
+from gpucodegen.ir.affine import Dim, linear_form
 from gpucodegen.ir.attributes import AffineMapAttr
 from gpucodegen.ir.locations import UNKNOWN, Location
 from gpucodegen.ir.operation import Operation, Value, clone

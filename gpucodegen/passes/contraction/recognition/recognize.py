@@ -12,9 +12,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from gpucodegen.dialects.gcg.words import Parts
-from gpucodegen.ir.data.float_formats import NARROW
+from gpucodegen.dialects.gcg import Parts
 from gpucodegen.ir.locations import Location
+from gpucodegen.ir.number_formats import NARROW
 from gpucodegen.ir.operation import Operation, Value
 from gpucodegen.ir.types import FloatType, MemRefType, Type, element_type
 from gpucodegen.passes.analysis.lifting.walk.reductions import is_reassociable

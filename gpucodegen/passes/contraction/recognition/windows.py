@@ -9,10 +9,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from gpucodegen.dialects.memref.layouts import strided_form
-from gpucodegen.ir.affine.expressions import linear_form
+from gpucodegen.ir.affine import linear_form
 from gpucodegen.ir.attributes import DenseArrayAttr, StridedLayoutAttr
-from gpucodegen.ir.operation import Value
-from gpucodegen.ir.segments import segment_counts
+from gpucodegen.ir.operation import Value, segment_counts
 from gpucodegen.ir.types import I64, MemRefType
 from gpucodegen.passes.contraction.recognition.operands import Operand, coefficients
 from gpucodegen.passes.framework.builder import Builder

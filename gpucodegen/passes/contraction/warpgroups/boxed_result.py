@@ -24,8 +24,7 @@ from gpucodegen.ir.attributes import (
     StridedLayoutAttr,
     UnitAttr,
 )
-from gpucodegen.ir.operation import Value
-from gpucodegen.ir.segments import OPERAND_SEGMENTS, segment_counts
+from gpucodegen.ir.operation import OPERAND_SEGMENTS, Value, segment_counts
 from gpucodegen.ir.types import I32, I64, MemRefType, VectorType, element_type
 from gpucodegen.passes.contraction.gpu.result_tile import Cells, Piece
 from gpucodegen.passes.contraction.warpgroups.result import MEET

@@ -14,8 +14,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from gpucodegen.ir.attributes import IntegerAttr, StridedLayoutAttr
-from gpucodegen.ir.operation import Value
-from gpucodegen.ir.segments import OPERAND_SEGMENTS, segment_counts
+from gpucodegen.ir.operation import OPERAND_SEGMENTS, Value, segment_counts
 from gpucodegen.ir.types import I1, I64, INDEX, DialectType, MemRefType, Type
 from gpucodegen.passes.contraction.warpgroups.boxes import LINE, Boxes
 from gpucodegen.passes.framework.builder import Builder

@@ -12,8 +12,7 @@ from dataclasses import dataclass, field
 
 from gpucodegen.dialects import affine
 from gpucodegen.dialects.memref.layouts import Strided, strided_form
-from gpucodegen.ir.affine.expressions import AffineExpr, Dim, leaves, linear_form
-from gpucodegen.ir.affine.maps import AffineMap
+from gpucodegen.ir.affine import AffineExpr, AffineMap, Dim, leaves, linear_form
 from gpucodegen.ir.attributes import IntegerAttr
 from gpucodegen.ir.operation import Operation, Value
 from gpucodegen.ir.types import IndexType, MemRefType

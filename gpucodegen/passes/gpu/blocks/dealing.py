@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
-from gpucodegen.dialects.shared.transfers import WAITS
+from gpucodegen.dialects.shared.dma import WAITS
 from gpucodegen.ir.operation import Operation
 from gpucodegen.passes.analysis.queries import NestAnalysis
 from gpucodegen.passes.analysis.work import Middles, inside, iterations

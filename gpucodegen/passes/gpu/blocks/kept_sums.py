@@ -10,8 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from gpucodegen.dialects import affine
-from gpucodegen.ir.operation import Operation, Value, single_block
-from gpucodegen.ir.segments import segment_counts
+from gpucodegen.ir.operation import Operation, Value, segment_counts, single_block
 from gpucodegen.passes.contraction.in_blocks.running import RunningProduct
 from gpucodegen.passes.framework.builder import Builder
 

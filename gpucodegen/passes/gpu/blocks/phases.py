@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
 
-from gpucodegen.dialects.shared.transfers import TRANSFERS, WAITS
+from gpucodegen.dialects.shared.dma import TRANSFERS, WAITS
 from gpucodegen.ir.operation import Operation, Region, Value
 from gpucodegen.passes.analysis.queries import NestAnalysis
 from gpucodegen.passes.analysis.work import Middles, inside

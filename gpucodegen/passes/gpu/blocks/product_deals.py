@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from gpucodegen.dialects.gcg.tile_products import TileProductNote
-from gpucodegen.dialects.shared.transfers import STARTS, WAITS, ends_of
+from gpucodegen.dialects.gcg import TileProductNote
+from gpucodegen.dialects.shared.dma import STARTS, WAITS, ends_of
 from gpucodegen.ir.operation import Operation
 from gpucodegen.passes.analysis.queries import NestAnalysis
 from gpucodegen.passes.analysis.work import Middles

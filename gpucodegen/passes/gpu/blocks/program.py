@@ -13,8 +13,8 @@ from dataclasses import dataclass, replace
 from math import prod
 
 from gpucodegen.dialects import affine
-from gpucodegen.dialects.shared.allocations import ALLOCATIONS
-from gpucodegen.dialects.shared.transfers import TRANSFERS, tag_of
+from gpucodegen.dialects.shared.dma import TRANSFERS, tag_of
+from gpucodegen.dialects.shared.memory import ALLOCATIONS
 from gpucodegen.ir.operation import (
     Operation,
     Value,

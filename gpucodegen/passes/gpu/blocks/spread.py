@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from gpucodegen.dialects import affine
-from gpucodegen.dialects.shared.transfers import TRANSFERS
-from gpucodegen.ir.affine.expressions import AffineExpr, Binary
+from gpucodegen.dialects.shared.dma import TRANSFERS
+from gpucodegen.ir.affine import AffineExpr, Binary
 from gpucodegen.ir.operation import Operation, Value, clone, substitute_values
 from gpucodegen.passes.analysis.queries import NestAnalysis
 from gpucodegen.passes.framework.builder import Builder

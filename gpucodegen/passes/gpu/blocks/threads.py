@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
 
-from gpucodegen.dialects.shared.transfers import TRANSFERS
+from gpucodegen.dialects.shared.dma import TRANSFERS
 from gpucodegen.ir.operation import Operation, Value, substitute_values
 from gpucodegen.passes.analysis.queries import NestAnalysis
 from gpucodegen.passes.framework.builder import Builder

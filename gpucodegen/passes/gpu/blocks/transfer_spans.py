@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from gpucodegen.dialects.shared.allocations import ALLOCATIONS
-from gpucodegen.dialects.shared.transfers import TRANSFERS, ends_of, tag_of
+from gpucodegen.dialects.shared.dma import TRANSFERS, ends_of, tag_of
+from gpucodegen.dialects.shared.memory import ALLOCATIONS
 from gpucodegen.ir.operation import Operation, Value
 from gpucodegen.passes.cpu.cpu_outliner import needs_host
 from gpucodegen.passes.prepare.affine.dead_code import is_pure

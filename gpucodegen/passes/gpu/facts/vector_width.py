@@ -21,10 +21,8 @@ from math import gcd
 
 from gpucodegen.dialects import affine
 from gpucodegen.dialects.memref.layouts import strided_form
-from gpucodegen.dialects.shared.allocations import ALLOCATIONS
-from gpucodegen.dialects.shared.memory_spaces import is_shared
-from gpucodegen.ir.affine.evaluation import divisor_of
-from gpucodegen.ir.affine.expressions import Dim, leaves, linear_form
+from gpucodegen.dialects.shared.memory import ALLOCATIONS, is_shared
+from gpucodegen.ir.affine import Dim, divisor_of, leaves, linear_form
 from gpucodegen.ir.operation import Operation, Value
 from gpucodegen.ir.types import MemRefType, element_bytes, element_type
 from gpucodegen.passes.framework.indexing import ZERO, Index, from_map, substituted

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from gpucodegen.dialects.gcg import tile_products
-from gpucodegen.dialects.gcg.alias_groups import with_groups
-from gpucodegen.dialects.gcg.tile_products import TileProductNote
+from gpucodegen.dialects import gcg
+from gpucodegen.dialects.gcg import TileProductNote, with_groups
 from gpucodegen.dialects.gpu import MAPPED_BLOCK, MAPPED_GRID, RESIDENT, Launch
-from gpucodegen.dialects.memref.asking import asks_runtime
+from gpucodegen.dialects.memref import needs_runtime
 from gpucodegen.ir.attributes import (
     Attribute,
     DenseArrayAttr,
@@ -24,10 +23,10 @@ from gpucodegen.ir.operation import (
     Operation,
     Value,
     clone,
+    segment_counts,
     single_block,
     substitute_values,
 )
-from gpucodegen.ir.segments import segment_counts
 from gpucodegen.ir.types import I32, INDEX, FunctionType, MemRefType, VectorType
 from gpucodegen.passes.cpu.vector_runs import is_repeatable
 from gpucodegen.passes.framework.builder import Builder
@@ -95,7 +94,7 @@ VIEWS = frozenset(
 
 
 def _is_repeated(op: Operation) -> bool:
-    is_view = op.name in REMATERIALISED | VIEWS and not asks_runtime(op)
+    is_view = op.name in REMATERIALISED | VIEWS and not needs_runtime(op)
     return is_view or is_repeatable(op)
 
 
@@ -167,7 +166,9 @@ def outline(
     if kernel.resident is not None:
         attributes[RESIDENT] = IntegerAttr(kernel.resident, I32)
     if kernel.products:
-        attributes[tile_products.NAME] = tile_products.as_attribute(kernel.products)
+        attributes[gcg.PRODUCTS_ATTRIBUTE] = gcg.tile_products_attribute(
+            kernel.products
+        )
     function = Operation(
         "gpu.func",
         attributes=attributes,

@@ -17,7 +17,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from gpucodegen.dialects import affine
-from gpucodegen.ir.affine.maps import AffineMap
+from gpucodegen.ir.affine import AffineMap
 from gpucodegen.ir.operation import Operation, Value, clone
 from gpucodegen.ir.types import VectorType, element_type
 from gpucodegen.passes.framework.builder import Builder

@@ -18,7 +18,7 @@ from typing import ClassVar
 
 from gpucodegen.dialects import affine
 from gpucodegen.dialects.builtin import Module
-from gpucodegen.dialects.shared.transfers import JOINED, STARTS, WAITS, tag_of
+from gpucodegen.dialects.shared.dma import JOINED, STARTS, WAITS, tag_of
 from gpucodegen.ir.attributes import UnitAttr
 from gpucodegen.ir.operation import Operation, Value, clone, rewrite_bottom_up
 from gpucodegen.ir.types import INDEX

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from gpucodegen.dialects.builtin import Module
-from gpucodegen.dialects.shared.transfers import PENDING, WAITS
+from gpucodegen.dialects.shared.dma import PENDING, WAITS
 from gpucodegen.ir.attributes import IntegerAttr
 from gpucodegen.ir.operation import Operation, rewrite_bottom_up
 from gpucodegen.passes.analysis.lifting import Surroundings, lift_function

@@ -16,7 +16,7 @@ from typing import ClassVar
 from gpucodegen.dialects import affine
 from gpucodegen.dialects.arith import element_bits
 from gpucodegen.dialects.builtin import Module
-from gpucodegen.dialects.shared.allocations import ALLOCATIONS
+from gpucodegen.dialects.shared.memory import ALLOCATIONS
 from gpucodegen.ir.operation import (
     Operation,
     Value,

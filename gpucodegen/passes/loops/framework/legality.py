@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from gpucodegen import errors
 from gpucodegen.dialects import affine
-from gpucodegen.dialects.gpu.communication.meetings import MEETINGS
+from gpucodegen.dialects.gpu.collectives import COLLECTIVES
 from gpucodegen.ir.locations import Location
 from gpucodegen.ir.operation import Operation, Value, rewrite_bottom_up
 from gpucodegen.passes.analysis.lifting import Surroundings
@@ -21,7 +21,7 @@ ASYNCHRONOUS = frozenset(
         "affine.dma_wait",
         "memref.dma_start",
         "memref.dma_wait",
-        *MEETINGS,
+        *COLLECTIVES,
     }
 )
 """What these order is not a dependence between iterations."""

@@ -10,10 +10,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from gpucodegen.dialects import affine
-from gpucodegen.ir.affine.maps import AffineMap
+from gpucodegen.ir.affine import AffineMap
 from gpucodegen.ir.attributes import AffineMapAttr, index_attr
-from gpucodegen.ir.operation import Operation, Value
-from gpucodegen.ir.segments import segment_counts
+from gpucodegen.ir.operation import Operation, Value, segment_counts
 from gpucodegen.passes.framework.indexing import Index, as_map, from_map
 
 

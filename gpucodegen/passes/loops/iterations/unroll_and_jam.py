@@ -13,8 +13,14 @@ from typing import ClassVar
 
 from gpucodegen.dialects import affine
 from gpucodegen.dialects.builtin import Module
-from gpucodegen.ir.operation import Operation, Value, ValueMap, clone, single_block
-from gpucodegen.ir.segments import segment_counts
+from gpucodegen.ir.operation import (
+    Operation,
+    Value,
+    ValueMap,
+    clone,
+    segment_counts,
+    single_block,
+)
 from gpucodegen.passes.analysis.lifting import Surroundings
 from gpucodegen.passes.framework.base import ModulePass
 from gpucodegen.passes.framework.builder import Builder

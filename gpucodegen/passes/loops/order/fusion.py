@@ -18,10 +18,10 @@ from gpucodegen.ir.operation import (
     Operation,
     Value,
     rewrite_bottom_up,
+    segment_counts,
     single_block,
     substitute_values,
 )
-from gpucodegen.ir.segments import segment_counts
 from gpucodegen.passes.analysis.lifting import Surroundings
 from gpucodegen.passes.analysis.queries import NestAnalysis, analyse
 from gpucodegen.passes.loops.framework import legality

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from gpucodegen.dialects import affine
-from gpucodegen.ir.affine.maps import Constraint, IntegerSet
+from gpucodegen.ir.affine import Constraint, IntegerSet
 from gpucodegen.ir.attributes import IntegerSetAttr, UnitAttr
 from gpucodegen.ir.locations import Location
 from gpucodegen.ir.operation import Operation, Region, Value, clone, single_block

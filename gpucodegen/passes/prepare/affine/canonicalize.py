@@ -10,8 +10,7 @@ from typing import ClassVar
 from gpucodegen.dialects import affine, arith
 from gpucodegen.dialects.builtin import Module
 from gpucodegen.dialects.memref import Slice
-from gpucodegen.ir.affine.expressions import Const
-from gpucodegen.ir.affine.maps import IntegerSet
+from gpucodegen.ir.affine import Const, IntegerSet
 from gpucodegen.ir.attributes import AffineMapAttr, IntegerAttr, IntegerSetAttr, number
 from gpucodegen.ir.operation import Block, Operation, Region, Value, renamed
 from gpucodegen.ir.types import (

@@ -21,7 +21,7 @@ from gpucodegen.ir.attributes import (
     StridedLayoutAttr,
     StringAttr,
 )
-from gpucodegen.ir.data.float_formats import FORMATS
+from gpucodegen.ir.number_formats import FORMATS
 from gpucodegen.ir.operation import (
     Block,
     Operation,

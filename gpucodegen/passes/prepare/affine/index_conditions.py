@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from gpucodegen.dialects import arith
-from gpucodegen.ir.affine.expressions import AffineExpr, Binary, Const, Dim
+from gpucodegen.ir.affine import AffineExpr, Binary, Const, Dim
 from gpucodegen.ir.operation import Operation, Value
 from gpucodegen.ir.types import INDEX
 from gpucodegen.passes.framework.indexing import Index

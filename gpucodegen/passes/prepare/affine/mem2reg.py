@@ -18,11 +18,18 @@ from typing import ClassVar
 
 from gpucodegen.dialects import affine
 from gpucodegen.dialects.builtin import Module
-from gpucodegen.dialects.shared.allocations import ALLOCATIONS
-from gpucodegen.ir.affine.expressions import Const
+from gpucodegen.dialects.shared.memory import ALLOCATIONS
+from gpucodegen.ir.affine import Const
 from gpucodegen.ir.attributes import AffineMapAttr
-from gpucodegen.ir.operation import Block, Operation, Region, Value, substitute_values
-from gpucodegen.ir.segments import OPERAND_SEGMENTS, segment_sizes
+from gpucodegen.ir.operation import (
+    OPERAND_SEGMENTS,
+    Block,
+    Operation,
+    Region,
+    Value,
+    segment_sizes,
+    substitute_values,
+)
 from gpucodegen.ir.types import MemRefType, element_type
 from gpucodegen.passes.framework.base import ModulePass
 from gpucodegen.passes.framework.functions import in_functions, with_blocks

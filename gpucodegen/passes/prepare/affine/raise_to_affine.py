@@ -15,17 +15,15 @@ from typing import ClassVar
 from gpucodegen.dialects import affine
 from gpucodegen.dialects.builtin import Module
 from gpucodegen.dialects.memref import Mixed, Slice
-from gpucodegen.dialects.ranges.arithmetic import HALF
-from gpucodegen.ir.affine.expressions import Const
-from gpucodegen.ir.affine.maps import AffineMap
+from gpucodegen.dialects.shared.integer_ranges import HALF
+from gpucodegen.ir.affine import AffineMap, Const
 from gpucodegen.ir.attributes import (
     AffineMapAttr,
     IntegerAttr,
     IntegerSetAttr,
     index_attr,
 )
-from gpucodegen.ir.operation import Block, Operation, Value
-from gpucodegen.ir.segments import segment_counts
+from gpucodegen.ir.operation import Block, Operation, Value, segment_counts
 from gpucodegen.ir.types import INDEX, MemRefType
 from gpucodegen.passes.framework.base import ModulePass
 from gpucodegen.passes.framework.indexing import (

@@ -14,7 +14,7 @@ from typing import ClassVar
 from gpucodegen.dialects.builtin import Module
 from gpucodegen.dialects.framework.registry import lookup
 from gpucodegen.dialects.func import Function, named_function
-from gpucodegen.dialects.shared.outside import runs_outside
+from gpucodegen.dialects.shared.effects import is_external
 from gpucodegen.ir.attributes import Attribute, ElementsAttr, StringAttr, dictionary
 from gpucodegen.ir.operation import Operation, Value, rewrite_bottom_up
 from gpucodegen.passes.framework.base import ModulePass
@@ -50,7 +50,7 @@ class OutsideCalls(ModulePass):
                     map(is_carried, _values(op))
                 )
                 return _handled(op, callee, {}) if is_outside else None
-            if op.name == HANDLE or op.regions or not runs_outside(op):
+            if op.name == HANDLE or op.regions or not is_external(op):
                 return None
             is_known = lookup(op.name) is not None
             if is_known or any(map(holds_vector, _values(op))):

@@ -12,7 +12,7 @@ from typing import ClassVar
 
 from gpucodegen.dialects.builtin import Module, symbol_name
 from gpucodegen.dialects.func import Function
-from gpucodegen.dialects.shared.storage import stored_by_map
+from gpucodegen.dialects.shared.memory import stored_by_map
 from gpucodegen.ir.attributes import IntegerAttr
 from gpucodegen.ir.operation import Block, Operation
 from gpucodegen.ir.types import I32, MemRefType

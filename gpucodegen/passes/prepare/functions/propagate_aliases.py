@@ -1,7 +1,7 @@
 """Functions that are called with overlapping buffers say so of their arguments.
 
 Comes in: calls that stay.  Goes out: arguments that may overlap in some call are in one
-group (`gpucodegen.dialects.gcg.alias_groups`), so that the callee is mapped for that
+group (`gpucodegen.dialects.gcg`), so that the callee is mapped for that
 call, too.  Buffers overlap if they are one, or views of one, or arguments of one group.
 """
 
@@ -15,9 +15,9 @@ from typing import ClassVar
 
 from gpucodegen.dialects.builtin import Module, symbol_name
 from gpucodegen.dialects.func import Function, named_function
-from gpucodegen.dialects.gcg.alias_groups import alias_groups, with_groups
+from gpucodegen.dialects.gcg import alias_groups, with_groups
 from gpucodegen.ir.attributes import Attribute, StringAttr
-from gpucodegen.ir.constants.elements import DistinctAttr
+from gpucodegen.ir.constants import DistinctAttr
 from gpucodegen.ir.operation import Operation, Value
 from gpucodegen.passes.analysis.lifting.buffers.aliases import Aliases
 from gpucodegen.passes.analysis.lifting.values.accesses import is_memref

@@ -289,7 +289,7 @@ def _allocation(renamer: _Renamer, op: Operation) -> Operation:
     rebuilt = renamer.retyped(op.with_(operands=(*kept, *rest)), [static])
     if "operandSegmentSizes" not in op.attributes:
         return rebuilt
-    from gpucodegen.ir.segments import segment_counts
+    from gpucodegen.ir.operation import segment_counts
 
     return rebuilt.with_attribute(
         "operandSegmentSizes", segment_counts(len(kept), len(rest))

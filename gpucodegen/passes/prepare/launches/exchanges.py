@@ -11,7 +11,7 @@ from typing import ClassVar
 
 from gpucodegen import errors
 from gpucodegen.dialects.builtin import Module
-from gpucodegen.dialects.gpu.communication.meetings import Constants
+from gpucodegen.dialects.gpu.collectives import Constants
 from gpucodegen.ir.attributes import IntegerAttr
 from gpucodegen.ir.operation import Operation, Value
 from gpucodegen.passes.framework.base import ModulePass

@@ -11,11 +11,13 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from gpucodegen.dialects.builtin import Module
-from gpucodegen.dialects.gpu.asynchronous import TOKEN
-from gpucodegen.ir.operation import Operation, Value, rewrite_bottom_up
-from gpucodegen.ir.segments import (
+from gpucodegen.dialects.gpu.syntax import TOKEN
+from gpucodegen.ir.operation import (
     OPERAND_SEGMENTS,
+    Operation,
+    Value,
     operand_segments,
+    rewrite_bottom_up,
     segment_counts,
     segment_sizes,
 )

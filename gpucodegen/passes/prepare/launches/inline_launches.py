@@ -19,9 +19,10 @@ from typing import ClassVar
 from gpucodegen import errors
 from gpucodegen.dialects import gpu
 from gpucodegen.dialects.builtin import Module
-from gpucodegen.dialects.shared.memory_spaces import is_shared
+from gpucodegen.dialects.shared.memory import is_shared
 from gpucodegen.ir.attributes import IntegerAttr
 from gpucodegen.ir.operation import (
+    OPERAND_SEGMENTS,
     Block,
     Operation,
     Region,
@@ -29,9 +30,9 @@ from gpucodegen.ir.operation import (
     ValueMap,
     clone,
     rewrite_bottom_up,
+    segment_sizes,
     substitute_values,
 )
-from gpucodegen.ir.segments import OPERAND_SEGMENTS, segment_sizes
 from gpucodegen.ir.types import INDEX, MemRefType
 from gpucodegen.passes.framework.base import ModulePass
 from gpucodegen.passes.framework.builder import Builder

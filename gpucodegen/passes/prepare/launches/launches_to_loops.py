@@ -14,8 +14,8 @@ from typing import ClassVar
 from gpucodegen import errors
 from gpucodegen.dialects import gpu
 from gpucodegen.dialects.builtin import Module
-from gpucodegen.dialects.gpu.communication.meetings import MEETINGS
-from gpucodegen.dialects.shared.memory_spaces import is_shared
+from gpucodegen.dialects.gpu.collectives import COLLECTIVES
+from gpucodegen.dialects.shared.memory import is_shared
 from gpucodegen.ir.attributes import IntegerAttr
 from gpucodegen.ir.operation import (
     Operation,
@@ -100,7 +100,7 @@ def _reason(op: Operation) -> str:
     if len(op.regions[0].blocks) > 1:
         return "its kernel has branches between blocks of operations"
     for inner in op.walk():
-        if inner.name in MEETINGS:
+        if inner.name in COLLECTIVES:
             return f"its threads wait for one another at {inner.name}"
         spaces = (getattr(v.type, "memory_space", None) for v in inner.results)
         if any(map(is_shared, spaces)):

@@ -15,11 +15,9 @@ from typing import ClassVar
 
 from gpucodegen.dialects import linalg
 from gpucodegen.dialects.builtin import Module
-from gpucodegen.ir.affine.expressions import Dim
-from gpucodegen.ir.affine.maps import AffineMap
+from gpucodegen.ir.affine import AffineMap, Dim
 from gpucodegen.ir.attributes import IntegerAttr
-from gpucodegen.ir.operation import Operation, Value, rewrite_bottom_up
-from gpucodegen.ir.segments import segment_counts
+from gpucodegen.ir.operation import Operation, Value, rewrite_bottom_up, segment_counts
 from gpucodegen.ir.types import INDEX, MemRefType, TensorType, element_type
 from gpucodegen.passes.framework.base import ModulePass
 from gpucodegen.passes.framework.builder import Builder

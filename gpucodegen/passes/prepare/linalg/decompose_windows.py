@@ -16,10 +16,9 @@ from typing import ClassVar
 from gpucodegen.dialects import linalg
 from gpucodegen.dialects.arith import is_float
 from gpucodegen.dialects.builtin import Module
-from gpucodegen.dialects.linalg.named.bodies import scalar_body
-from gpucodegen.dialects.linalg.named.definitions import numbers
-from gpucodegen.ir.affine.expressions import AffineExpr, Dim
-from gpucodegen.ir.affine.maps import AffineMap
+from gpucodegen.dialects.linalg.named_bodies import scalar_body
+from gpucodegen.dialects.linalg.named_definitions import numbers
+from gpucodegen.ir.affine import AffineExpr, AffineMap, Dim
 from gpucodegen.ir.operation import Operation, Value, rewrite_bottom_up
 from gpucodegen.ir.types import IntegerType, MemRefType, Type, element_type
 from gpucodegen.passes.framework.base import ModulePass

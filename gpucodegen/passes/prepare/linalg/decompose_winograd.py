@@ -15,12 +15,16 @@ from typing import ClassVar
 from gpucodegen.dialects import linalg
 from gpucodegen.dialects.arith import binary
 from gpucodegen.dialects.builtin import Module
-from gpucodegen.dialects.linalg.named.definitions import Windows, map_of
-from gpucodegen.dialects.linalg.named.winograd import MATRICES, Matrix
-from gpucodegen.dialects.linalg.relayout_checks import winograd_sizes
+from gpucodegen.dialects.linalg.named_definitions import Windows, map_of
+from gpucodegen.dialects.linalg.relayout import MATRICES, Matrix, winograd_sizes
 from gpucodegen.ir.attributes import DenseElementsAttr
-from gpucodegen.ir.operation import Operation, Value, rewrite_bottom_up
-from gpucodegen.ir.segments import OPERAND_SEGMENTS, segment_sizes
+from gpucodegen.ir.operation import (
+    OPERAND_SEGMENTS,
+    Operation,
+    Value,
+    rewrite_bottom_up,
+    segment_sizes,
+)
 from gpucodegen.ir.types import INDEX, TensorType, element_type
 from gpucodegen.passes.framework.base import ModulePass
 from gpucodegen.passes.framework.builder import Builder

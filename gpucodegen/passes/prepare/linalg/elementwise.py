@@ -10,7 +10,7 @@ from gpucodegen.dialects import linalg
 from gpucodegen.dialects.builtin import Module
 from gpucodegen.dialects.framework.definition import Trait
 from gpucodegen.dialects.framework.registry import lookup
-from gpucodegen.ir.affine.maps import AffineMap
+from gpucodegen.ir.affine import AffineMap
 from gpucodegen.ir.operation import Operation, Value, rewrite_bottom_up
 from gpucodegen.ir.types import INDEX, TensorType, Type, element_type
 from gpucodegen.passes.framework.base import ModulePass

@@ -17,8 +17,7 @@ from typing import ClassVar
 
 from gpucodegen.dialects import linalg
 from gpucodegen.dialects.builtin import Module
-from gpucodegen.ir.affine.expressions import Const, Dim
-from gpucodegen.ir.affine.maps import AffineMap
+from gpucodegen.ir.affine import AffineMap, Const, Dim
 from gpucodegen.ir.attributes import DenseElementsAttr, IntegerAttr, number
 from gpucodegen.ir.operation import Operation, Value, clone, substitute_values
 from gpucodegen.ir.types import I64, INDEX, TensorType, element_type

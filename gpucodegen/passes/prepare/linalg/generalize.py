@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from gpucodegen.dialects.builtin import Module
-from gpucodegen.dialects.linalg.named.definitions import generalized, is_structured
+from gpucodegen.dialects.linalg.named_definitions import generalized, is_structured
 from gpucodegen.ir.operation import Operation, rewrite_bottom_up
 from gpucodegen.passes.framework.base import ModulePass
 

@@ -16,7 +16,7 @@ from gpucodegen import errors
 from gpucodegen.dialects import linalg
 from gpucodegen.dialects.builtin import Module
 from gpucodegen.dialects.verifier.affine_values import AffineValues
-from gpucodegen.ir.affine.expressions import Dim
+from gpucodegen.ir.affine import Dim
 from gpucodegen.ir.attributes import OpaqueAttr
 from gpucodegen.ir.operation import Operation, Value, clone, rewrite_bottom_up
 from gpucodegen.ir.types import FloatType, MemRefType

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 from gpucodegen.dialects import affine, memref
 from gpucodegen.dialects.memref import DYNAMIC_MARK, Mixed
-from gpucodegen.dialects.memref.shape_syntax import groups_of
-from gpucodegen.dialects.shared.flat_elements import (
+from gpucodegen.dialects.memref.reshapes import groups_of
+from gpucodegen.dialects.shared.memory import (
     elements_of,
     steps_of,
     vector_in,
@@ -19,8 +19,7 @@ from gpucodegen.ir.attributes import (
     DenseArrayAttr,
     IntegerAttr,
 )
-from gpucodegen.ir.operation import Operation, Value
-from gpucodegen.ir.segments import segment_counts
+from gpucodegen.ir.operation import Operation, Value, segment_counts
 from gpucodegen.ir.types import I64, INDEX, MemRefType, VectorType
 from gpucodegen.passes.framework.builder import Builder
 

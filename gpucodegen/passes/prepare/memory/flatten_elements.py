@@ -15,9 +15,8 @@ from gpucodegen.dialects import affine, memref
 from gpucodegen.dialects.builtin import Module
 from gpucodegen.dialects.func import Function
 from gpucodegen.dialects.shared.effects import undeclared
-from gpucodegen.dialects.shared.flat_elements import elements_of, flat, vector_in
-from gpucodegen.ir.affine.expressions import Const
-from gpucodegen.ir.affine.maps import AffineMap
+from gpucodegen.dialects.shared.memory import elements_of, flat, vector_in
+from gpucodegen.ir.affine import AffineMap, Const
 from gpucodegen.ir.attributes import AffineMapAttr, IntegerAttr, TypeAttr
 from gpucodegen.ir.operation import Block, Operation, Value, renamed
 from gpucodegen.ir.types import INDEX, FunctionType, VectorType

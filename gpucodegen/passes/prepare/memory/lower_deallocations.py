@@ -17,14 +17,14 @@ from typing import ClassVar
 from gpucodegen.dialects import arith, memref
 from gpucodegen.dialects.builtin import Module
 from gpucodegen.dialects.scf import if_
-from gpucodegen.dialects.shared.allocations import ALLOCATIONS
+from gpucodegen.dialects.shared.memory import ALLOCATIONS
 from gpucodegen.ir.operation import (
     Operation,
     Value,
+    operand_segments,
     rewrite_bottom_up,
     substitute_values,
 )
-from gpucodegen.ir.segments import operand_segments
 from gpucodegen.ir.types import I1, INDEX
 from gpucodegen.passes.analysis.lifting.buffers.aliases import owners
 from gpucodegen.passes.framework.base import ModulePass

@@ -15,15 +15,24 @@ from gpucodegen.dialects import affine
 from gpucodegen.dialects.builtin import Module
 from gpucodegen.dialects.func import Function
 from gpucodegen.dialects.memref import Alloc
-from gpucodegen.dialects.shared.allocations import ALLOCATIONS
 from gpucodegen.dialects.shared.effects import undeclared
-from gpucodegen.dialects.shared.storage import box, collision, lowest, stored_by_map
-from gpucodegen.ir.affine.expressions import AffineExpr, Const, Dim
-from gpucodegen.ir.affine.maps import AffineMap
+from gpucodegen.dialects.shared.memory import (
+    ALLOCATIONS,
+    box,
+    collision,
+    lowest,
+    stored_by_map,
+)
+from gpucodegen.ir.affine import AffineExpr, AffineMap, Const, Dim
 from gpucodegen.ir.attributes import AffineMapAttr, TypeAttr
 from gpucodegen.ir.locations import Location
-from gpucodegen.ir.operation import Operation, Region, Value, rewrite_bottom_up
-from gpucodegen.ir.segments import segment_counts
+from gpucodegen.ir.operation import (
+    Operation,
+    Region,
+    Value,
+    rewrite_bottom_up,
+    segment_counts,
+)
 from gpucodegen.ir.types import FunctionType, MemRefType
 from gpucodegen.passes.framework.base import ModulePass
 from gpucodegen.passes.framework.builder import Builder

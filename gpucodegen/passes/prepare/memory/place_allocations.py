@@ -25,9 +25,9 @@ from gpucodegen.ir.operation import (
     Operation,
     Value,
     rewrite_bottom_up,
+    segment_counts,
     substitute_values,
 )
-from gpucodegen.ir.segments import segment_counts
 from gpucodegen.ir.types import I64, MemRefType, Type, element_bytes
 from gpucodegen.passes.framework.base import ModulePass
 from gpucodegen.passes.framework.builder import Builder

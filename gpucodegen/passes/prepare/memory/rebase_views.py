@@ -12,8 +12,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from gpucodegen.dialects.builtin import Module
-from gpucodegen.dialects.memref import Mixed, Slice
-from gpucodegen.dialects.memref.asking import FROM_BUFFER
+from gpucodegen.dialects.memref import FROM_BUFFER, Mixed, Slice
 from gpucodegen.ir.attributes import StridedLayoutAttr, UnitAttr
 from gpucodegen.ir.operation import Operation, Value, rewrite_bottom_up
 from gpucodegen.ir.types import MemRefType

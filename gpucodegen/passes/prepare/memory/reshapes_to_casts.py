@@ -20,7 +20,7 @@ from typing import ClassVar
 
 from gpucodegen.dialects import memref
 from gpucodegen.dialects.builtin import Module
-from gpucodegen.dialects.memref.shape_syntax import groups_of
+from gpucodegen.dialects.memref.reshapes import groups_of
 from gpucodegen.ir.attributes import StridedLayoutAttr
 from gpucodegen.ir.operation import Operation, Value, rewrite_bottom_up
 from gpucodegen.ir.types import INDEX, MemRefType

@@ -7,6 +7,7 @@ from typing import ClassVar
 
 from gpucodegen.dialects.builtin import Module
 from gpucodegen.dialects.memref import Mixed
+from gpucodegen.dialects.memref.checks import static
 from gpucodegen.dialects.memref.layouts import (
     Strided,
     plus,
@@ -14,7 +15,6 @@ from gpucodegen.dialects.memref.layouts import (
     times,
     with_strides,
 )
-from gpucodegen.dialects.memref.view_checks import static
 from gpucodegen.ir.attributes import IntegerAttr
 from gpucodegen.ir.operation import Operation, Value, rewrite_bottom_up
 from gpucodegen.ir.types import INDEX, MemRefType

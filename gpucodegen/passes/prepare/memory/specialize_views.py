@@ -6,15 +6,15 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 from gpucodegen.dialects.memref import Slice
+from gpucodegen.dialects.memref.checks import sliced_form, static
 from gpucodegen.dialects.memref.layouts import (
     Strided,
     product,
     strided_form,
     with_strides,
 )
-from gpucodegen.dialects.memref.shape_syntax import groups_of
-from gpucodegen.dialects.memref.view_checks import sliced_form, static
-from gpucodegen.ir.affine.expressions import Dim
+from gpucodegen.dialects.memref.reshapes import groups_of
+from gpucodegen.ir.affine import Dim
 from gpucodegen.ir.attributes import AffineMapAttr
 from gpucodegen.ir.operation import Operation
 from gpucodegen.ir.types import MemRefType

@@ -11,8 +11,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 
-from gpucodegen.dialects.stablehlo.names import BINARY, CHLO, UNARY
-from gpucodegen.dialects.stablehlo.words import word
+from gpucodegen.dialects.stablehlo.operations import BINARY, CHLO, UNARY
+from gpucodegen.dialects.stablehlo.syntax import word
 from gpucodegen.ir.attributes import Attribute, IntegerAttr, StringAttr
 from gpucodegen.ir.operation import Operation
 from gpucodegen.passes.prepare.stablehlo.forms import refusal

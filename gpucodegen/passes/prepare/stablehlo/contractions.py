@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from gpucodegen.dialects.linalg.named.definitions import numbers
-from gpucodegen.dialects.stablehlo.words import layouts, listed
-from gpucodegen.ir.affine.expressions import AffineExpr, Const, Dim
+from gpucodegen.dialects.linalg.named_definitions import numbers
+from gpucodegen.dialects.stablehlo.syntax import layouts, listed
+from gpucodegen.ir.affine import AffineExpr, Const, Dim
 from gpucodegen.ir.operation import Operation, Value
 from gpucodegen.ir.types import element_type
 from gpucodegen.passes.framework.builder import Builder

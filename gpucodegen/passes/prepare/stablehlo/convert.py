@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 
 from gpucodegen.dialects.builtin import Module
-from gpucodegen.dialects.stablehlo.names import REFUSED
+from gpucodegen.dialects.stablehlo.operations import REFUSED
 from gpucodegen.ir.operation import Operation, Value, rewrite_bottom_up
 from gpucodegen.passes.framework.base import ModulePass
 from gpucodegen.passes.framework.builder import Builder

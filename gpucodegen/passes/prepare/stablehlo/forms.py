@@ -10,11 +10,9 @@ from collections.abc import Callable, Sequence
 
 from gpucodegen import errors
 from gpucodegen.dialects import linalg
-from gpucodegen.ir.affine.expressions import AffineExpr, Const, Dim
-from gpucodegen.ir.affine.maps import AffineMap
+from gpucodegen.ir.affine import AffineExpr, AffineMap, Const, Dim
 from gpucodegen.ir.attributes import Attribute, DenseElementsAttr, IntegerAttr, number
-from gpucodegen.ir.operation import Operation, Value
-from gpucodegen.ir.segments import OPERAND_SEGMENTS, segment_sizes
+from gpucodegen.ir.operation import OPERAND_SEGMENTS, Operation, Value, segment_sizes
 from gpucodegen.ir.types import I64, INDEX, FloatType, TensorType, Type, element_type
 from gpucodegen.passes.framework.builder import Builder
 

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import prod
 
-from gpucodegen.dialects.linalg.named.definitions import numbers
-from gpucodegen.ir.affine.expressions import AffineExpr, Dim
+from gpucodegen.dialects.linalg.named_definitions import numbers
+from gpucodegen.ir.affine import AffineExpr, Dim
 from gpucodegen.ir.attributes import ArrayAttr, Attribute, DenseArrayAttr, IntegerAttr
-from gpucodegen.ir.operation import Operation, Value, single_block
-from gpucodegen.ir.segments import segment_counts
+from gpucodegen.ir.operation import Operation, Value, segment_counts, single_block
 from gpucodegen.ir.types import I64, INDEX, TensorType, Type, element_type
 from gpucodegen.passes.framework.builder import Builder
 from gpucodegen.passes.prepare.stablehlo.elements.conversions import converted

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from gpucodegen.dialects.linalg.named.definitions import numbers
-from gpucodegen.ir.affine.expressions import AffineExpr, Dim
+from gpucodegen.dialects.linalg.named_definitions import numbers
+from gpucodegen.ir.affine import AffineExpr, Dim
 from gpucodegen.ir.operation import Operation, Value
 from gpucodegen.ir.types import element_type
 from gpucodegen.passes.framework.builder import Builder

@@ -8,14 +8,14 @@ from typing import ClassVar
 
 from gpucodegen.dialects.builtin import Module
 from gpucodegen.dialects.memref import DYNAMIC_MARK, Mixed
-from gpucodegen.dialects.scf.forall import BOUNDS
+from gpucodegen.dialects.scf.syntax import BOUNDS
 from gpucodegen.ir.operation import (
     Operation,
     Value,
+    operand_segments,
     rewrite_bottom_up,
     substitute_values,
 )
-from gpucodegen.ir.segments import operand_segments
 from gpucodegen.passes.framework.base import ModulePass
 from gpucodegen.passes.framework.builder import Builder
 from gpucodegen.passes.prepare.tensors.nests import nest

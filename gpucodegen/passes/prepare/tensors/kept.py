@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from gpucodegen.dialects.memref import Mixed
+from gpucodegen.dialects.memref.checks import static
 from gpucodegen.dialects.memref.layouts import Extent
-from gpucodegen.dialects.memref.view_checks import static
 from gpucodegen.ir.types import Shape
 
 

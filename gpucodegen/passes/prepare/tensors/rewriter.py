@@ -12,8 +12,7 @@ from dataclasses import dataclass, field, replace
 
 from gpucodegen import errors
 from gpucodegen.dialects.framework.registry import lookup
-from gpucodegen.ir.operation import Block, Operation, Region, Value
-from gpucodegen.ir.segments import segment_counts
+from gpucodegen.ir.operation import Block, Operation, Region, Value, segment_counts
 from gpucodegen.ir.types import MemRefType, TensorType, UnrankedTensorType
 from gpucodegen.passes.framework.builder import Builder
 from gpucodegen.passes.framework.indexing import Index

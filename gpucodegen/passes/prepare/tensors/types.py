@@ -10,12 +10,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from gpucodegen.dialects.memref import DYNAMIC_MARK, Mixed, Slice
+from gpucodegen.dialects.memref.checks import static
 from gpucodegen.dialects.memref.layouts import Extent, plus, product
-from gpucodegen.dialects.memref.shape_syntax import groups_of
-from gpucodegen.dialects.memref.view_checks import static
+from gpucodegen.dialects.memref.reshapes import groups_of
 from gpucodegen.ir.attributes import DenseArrayAttr
-from gpucodegen.ir.operation import Operation, Value
-from gpucodegen.ir.segments import operand_segments
+from gpucodegen.ir.operation import Operation, Value, operand_segments
 from gpucodegen.ir.types import I64, Shape, TensorType, Type
 from gpucodegen.passes.prepare.memory.flat_views import with_entries
 from gpucodegen.passes.prepare.tensors.kept import kept_dimensions

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from gpucodegen.dialects.memref import Mixed
+from gpucodegen.dialects.memref.checks import static
 from gpucodegen.dialects.memref.layouts import (
     Strided,
     plus,
@@ -10,7 +11,6 @@ from gpucodegen.dialects.memref.layouts import (
     times,
     with_strides,
 )
-from gpucodegen.dialects.memref.view_checks import static
 from gpucodegen.ir.operation import Value
 from gpucodegen.ir.types import MemRefType, Shape, TensorType, Type
 from gpucodegen.passes.framework.builder import Builder

@@ -8,8 +8,8 @@ from typing import ClassVar
 
 from gpucodegen.dialects.builtin import Module
 from gpucodegen.dialects.framework.declare import with_element
-from gpucodegen.dialects.linalg.named.definitions import numbers
-from gpucodegen.dialects.tosa.names import REFUSED
+from gpucodegen.dialects.linalg.named_definitions import numbers
+from gpucodegen.dialects.tosa import REFUSED
 from gpucodegen.ir.attributes import DenseArrayAttr, DenseElementsAttr, TypeAttr
 from gpucodegen.ir.operation import Operation, Value, rewrite_bottom_up
 from gpucodegen.ir.types import I64, FloatType, element_type

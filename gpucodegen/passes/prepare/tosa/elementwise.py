@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from gpucodegen.dialects.framework.declare import with_element
-from gpucodegen.dialects.stablehlo.words import enumeration
-from gpucodegen.dialects.tosa.names import COMPARED, ELEMENTWISE
-from gpucodegen.dialects.tosa.syntax import chosen_word
+from gpucodegen.dialects.stablehlo.syntax import enumeration
+from gpucodegen.dialects.tosa import COMPARED, ELEMENTWISE, chosen_word
 from gpucodegen.ir.attributes import Attribute, FloatAttr, IntegerAttr
 from gpucodegen.ir.operation import Operation, Value
 from gpucodegen.ir.types import FloatType, IntegerType, Type, element_type

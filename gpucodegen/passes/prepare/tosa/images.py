@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from gpucodegen.dialects.linalg.named.definitions import numbers
-from gpucodegen.dialects.tosa.syntax import chosen_word
+from gpucodegen.dialects.linalg.named_definitions import numbers
+from gpucodegen.dialects.tosa import chosen_word
 from gpucodegen.ir.attributes import DenseArrayAttr, IntegerAttr, OpaqueAttr
 from gpucodegen.ir.operation import Operation, Value
 from gpucodegen.ir.types import I1, I64, INDEX, FloatType, element_type

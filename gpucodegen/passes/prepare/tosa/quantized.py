@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from gpucodegen.dialects.framework.declare import with_element
-from gpucodegen.dialects.linalg.named.definitions import numbers
-from gpucodegen.dialects.tosa.syntax import chosen_word
-from gpucodegen.ir.affine.expressions import Dim
+from gpucodegen.dialects.linalg.named_definitions import numbers
+from gpucodegen.dialects.tosa import chosen_word
+from gpucodegen.ir.affine import Dim
 from gpucodegen.ir.operation import Operation, Value
 from gpucodegen.ir.types import I64, INDEX, IntegerType, Type, element_type
 from gpucodegen.passes.framework.builder import Builder

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import inf, nan
 
-from gpucodegen.dialects.stablehlo.words import enumeration
-from gpucodegen.ir.affine.expressions import Dim
+from gpucodegen.dialects.stablehlo.syntax import enumeration
+from gpucodegen.ir.affine import Dim
 from gpucodegen.ir.operation import Operation, Value
 from gpucodegen.ir.types import I1, I64, FloatType, IntegerType, Type, element_type
 from gpucodegen.passes.framework.builder import Builder

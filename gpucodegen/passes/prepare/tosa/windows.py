@@ -6,11 +6,10 @@ from collections.abc import Sequence
 from math import inf, nan
 
 from gpucodegen.dialects.framework.declare import with_element
-from gpucodegen.dialects.linalg.named.definitions import numbers
-from gpucodegen.ir.affine.expressions import Dim
+from gpucodegen.dialects.linalg.named_definitions import numbers
+from gpucodegen.ir.affine import Dim
 from gpucodegen.ir.attributes import Attribute, DenseElementsAttr
-from gpucodegen.ir.operation import Operation, Value
-from gpucodegen.ir.segments import OPERAND_SEGMENTS, segment_sizes
+from gpucodegen.ir.operation import OPERAND_SEGMENTS, Operation, Value, segment_sizes
 from gpucodegen.ir.types import (
     I64,
     FloatType,

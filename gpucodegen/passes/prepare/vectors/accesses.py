@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from gpucodegen.ir.affine.expressions import Dim
+from gpucodegen.ir.affine import Dim
 from gpucodegen.ir.attributes import AffineMapAttr
-from gpucodegen.ir.operation import Operation, Value
-from gpucodegen.ir.segments import operand_segments
+from gpucodegen.ir.operation import Operation, Value, operand_segments
 from gpucodegen.ir.types import INDEX, MemRefType
 from gpucodegen.passes.analysis.lifting.values.accesses import padded_dimensions
 from gpucodegen.passes.framework.builder import Builder

@@ -6,8 +6,14 @@ from collections.abc import Sequence
 
 from gpucodegen.dialects.func import Function
 from gpucodegen.ir.attributes import DenseArrayAttr, TypeAttr
-from gpucodegen.ir.operation import Block, Operation, Region, Successor, Value
-from gpucodegen.ir.segments import OPERAND_SEGMENTS
+from gpucodegen.ir.operation import (
+    OPERAND_SEGMENTS,
+    Block,
+    Operation,
+    Region,
+    Successor,
+    Value,
+)
 from gpucodegen.ir.types import FunctionType, VectorType
 from gpucodegen.passes.framework.builder import Builder
 from gpucodegen.passes.prepare.boundaries.carriers import carrier

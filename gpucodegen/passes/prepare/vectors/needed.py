@@ -12,11 +12,10 @@ from collections.abc import Callable, Iterator
 from gpucodegen.dialects import vector
 from gpucodegen.dialects.shared.combiners import kind_word, of_kind
 from gpucodegen.errors import UnsupportedType
-from gpucodegen.ir.affine.expressions import Dim
+from gpucodegen.ir.affine import Dim
 from gpucodegen.ir.attributes import AffineMapAttr
-from gpucodegen.ir.data.float_formats import NARROW
-from gpucodegen.ir.operation import Block, Operation, Value
-from gpucodegen.ir.segments import operand_segments
+from gpucodegen.ir.number_formats import NARROW
+from gpucodegen.ir.operation import Block, Operation, Value, operand_segments
 from gpucodegen.ir.types import ComplexType, VectorType, element_type
 from gpucodegen.passes.cpu.cpu_outliner import needs_host
 from gpucodegen.passes.cpu.vector_runs import is_repeatable

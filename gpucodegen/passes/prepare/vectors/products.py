@@ -7,8 +7,7 @@ from functools import partial
 
 from gpucodegen.dialects import vector
 from gpucodegen.dialects.shared.combiners import Combiner, kind_word, of_kind
-from gpucodegen.ir.affine.expressions import Dim
-from gpucodegen.ir.affine.maps import AffineMap
+from gpucodegen.ir.affine import AffineMap, Dim
 from gpucodegen.ir.attributes import IntegerAttr
 from gpucodegen.ir.operation import Operation, Value
 from gpucodegen.ir.types import FloatType, Type, element_type

@@ -2,7 +2,7 @@
 
 Comes in: functions, or operations inside one. Goes out: `Aliases`, which knows what
 each memref is made of (views, choices among memrefs, results of calls, globals) and
-which arguments are in one group (`gpucodegen.dialects.gcg.alias_groups`). Two memrefs
+which arguments are in one group (`gpucodegen.dialects.gcg`). Two memrefs
 may be the same memory iff they may show a common buffer, or buffers of one group:
 
     memory(v) = buffers that v may show, and the groups of these
@@ -16,8 +16,8 @@ from dataclasses import dataclass, field
 
 from gpucodegen.dialects.builtin import symbol_name
 from gpucodegen.dialects.func import Function, named_function
-from gpucodegen.dialects.gcg.alias_groups import alias_groups
-from gpucodegen.dialects.shared.allocations import ALLOCATIONS
+from gpucodegen.dialects.gcg import alias_groups
+from gpucodegen.dialects.shared.memory import ALLOCATIONS
 from gpucodegen.ir.attributes import Attribute
 from gpucodegen.ir.operation import Operation, Value
 from gpucodegen.passes.analysis.lifting.values.accesses import is_memref

@@ -17,7 +17,7 @@ from gpucodegen.dialects.builtin import symbol_name
 from gpucodegen.dialects.func import Function
 from gpucodegen.dialects.gpu import LaunchFunc
 from gpucodegen.dialects.nvgpu.types import is_tensor_map
-from gpucodegen.dialects.shared.allocations import ALLOCATIONS
+from gpucodegen.dialects.shared.memory import ALLOCATIONS
 from gpucodegen.ir.operation import Operation, Value
 from gpucodegen.passes.analysis.lifting.buffers.aliases import Aliases
 

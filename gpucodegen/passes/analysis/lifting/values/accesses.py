@@ -6,14 +6,13 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from gpucodegen.dialects.shared.combiners import atomic_kind
-from gpucodegen.dialects.shared.outside import CALLS, runs_outside
+from gpucodegen.dialects.shared.effects import CALLS, is_external
 from gpucodegen.ir.attributes import (
     AffineMapAttr,
     DenseArrayAttr,
     IntegerAttr,
 )
-from gpucodegen.ir.operation import Operation, Value
-from gpucodegen.ir.segments import OPERAND_SEGMENTS
+from gpucodegen.ir.operation import OPERAND_SEGMENTS, Operation, Value
 from gpucodegen.ir.types import (
     MemRefType,
     UnrankedMemRefType,
@@ -62,7 +61,7 @@ def accesses_of(op: Operation, env: Environment) -> Accesses | None:
 
 def is_opaque(op: Operation) -> bool:
     """Whether the operation alone does not say what it does."""
-    return op.name in CALLS or runs_outside(op)
+    return op.name in CALLS or is_external(op)
 
 
 TRANSPARENT = frozenset(

@@ -5,8 +5,15 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from gpucodegen.ir.affine.expressions import AffineExpr, Binary, Const, Dim, Sym
-from gpucodegen.ir.affine.maps import AffineMap, Constraint
+from gpucodegen.ir.affine import (
+    AffineExpr,
+    AffineMap,
+    Binary,
+    Const,
+    Constraint,
+    Dim,
+    Sym,
+)
 from gpucodegen.tiling.model.scop import RESERVED
 
 Texts = Sequence[str | None]

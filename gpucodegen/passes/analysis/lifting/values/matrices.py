@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from gpucodegen.dialects.gpu.mma.checks import matrix
+from gpucodegen.dialects.gpu.mma import matrix
 from gpucodegen.ir.operation import Operation
 from gpucodegen.ir.types import MemRefType, Type, element_bytes, element_type
 from gpucodegen.passes.analysis.lifting.environment import Environment

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from gpucodegen.dialects.framework.definition import Trait
 from gpucodegen.dialects.framework.registry import lookup
-from gpucodegen.dialects.shared.memory_spaces import is_shared
+from gpucodegen.dialects.shared.memory import is_shared
 from gpucodegen.ir.operation import Operation, Value
 from gpucodegen.ir.types import MemRefType
 

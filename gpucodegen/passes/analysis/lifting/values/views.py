@@ -6,9 +6,9 @@ from collections.abc import Callable, Mapping, Sequence
 from itertools import accumulate
 from math import prod
 
-from gpucodegen.dialects.memref.shape_syntax import groups_of
-from gpucodegen.dialects.shared.allocations import ALLOCATIONS
-from gpucodegen.ir.affine.expressions import Dim
+from gpucodegen.dialects.memref.reshapes import groups_of
+from gpucodegen.dialects.shared.memory import ALLOCATIONS
+from gpucodegen.ir.affine import Dim
 from gpucodegen.ir.attributes import AffineMapAttr, DenseArrayAttr
 from gpucodegen.ir.operation import Operation, Value
 from gpucodegen.ir.types import MemRefType

@@ -9,8 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from gpucodegen.dialects.nvgpu.types import fields, held, is_tensor_map
-from gpucodegen.ir.operation import Operation, Value
-from gpucodegen.ir.segments import operand_segments
+from gpucodegen.ir.operation import Operation, Value, operand_segments
 from gpucodegen.passes.analysis.lifting.buffers.described import Described
 from gpucodegen.passes.analysis.lifting.environment import Environment
 from gpucodegen.passes.analysis.lifting.values.accesses import READ, WRITE, all_cells

@@ -12,8 +12,7 @@ from math import prod
 
 from gpucodegen.dialects.arith import predicate
 from gpucodegen.dialects.nvgpu.types import barrier_count
-from gpucodegen.ir.operation import Operation, Value
-from gpucodegen.ir.segments import operand_segments
+from gpucodegen.ir.operation import Operation, Value, operand_segments
 from gpucodegen.ir.types import MemRefType, element_bytes, element_type
 from gpucodegen.passes.analysis.lifting.environment import Environment
 from gpucodegen.passes.analysis.lifting.values.accesses import READ, WRITE, all_cells

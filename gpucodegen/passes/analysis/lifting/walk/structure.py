@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from gpucodegen.dialects import affine
 from gpucodegen.dialects.arith import predicate
-from gpucodegen.ir.affine.maps import AffineMap
+from gpucodegen.ir.affine import AffineMap
 from gpucodegen.ir.attributes import IntegerAttr, IntegerSetAttr
 from gpucodegen.ir.operation import Block, Operation, Region, Value
 from gpucodegen.passes.analysis.lifting.environment import Environment

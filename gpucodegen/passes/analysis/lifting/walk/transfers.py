@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from gpucodegen.dialects.nvgpu.copies import AsyncCopy
-from gpucodegen.dialects.shared.transfers import (
+from gpucodegen.dialects.shared.dma import (
     End,
     ends_of,
     has_strided_source,

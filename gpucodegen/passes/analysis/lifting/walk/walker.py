@@ -12,10 +12,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
 from gpucodegen.dialects import affine
-from gpucodegen.dialects.gpu.communication.meetings import MEETINGS, meeting
+from gpucodegen.dialects.gpu.collectives import COLLECTIVES, collective_of
 from gpucodegen.dialects.nvgpu.copies import COMMIT, COPY, WAIT, pending_groups
-from gpucodegen.dialects.shared.allocations import ALLOCATIONS
-from gpucodegen.dialects.shared.transfers import STARTS, WAITS, is_joined, left_open
+from gpucodegen.dialects.shared.dma import STARTS, WAITS, is_joined, left_open
+from gpucodegen.dialects.shared.memory import ALLOCATIONS
 from gpucodegen.ir.attributes import IntegerAttr
 from gpucodegen.ir.locations import Location
 from gpucodegen.ir.operation import Block, Operation, Value
@@ -225,7 +225,7 @@ class Lifter(Walk):
 
     def meet(self, op: Operation, nodes: Nodes) -> None:
         """Threads of a block or lanes of a warp come together."""
-        found = meeting(op, self._number)
+        found = collective_of(op, self._number)
         assert found is not None
         is_plain = found.lanes is None and found.orders and not found.of_grid
         what = "barrier" if is_plain else op.name
@@ -340,7 +340,7 @@ _HANDLERS: dict[str, Callable[[Lifter, Operation, Nodes], None]] = {
     **dict.fromkeys(ALLOCATIONS, Lifter.allocate),
     **dict.fromkeys(STARTS, Lifter.dma_start),
     **dict.fromkeys(WAITS, Lifter.dma_wait),
-    **dict.fromkeys(MEETINGS, Lifter.meet),
+    **dict.fromkeys(COLLECTIVES, Lifter.meet),
     COPY: Lifter.async_copy,
     COMMIT: Lifter.commit,
     WAIT: Lifter.group_wait,

@@ -20,7 +20,7 @@ from itertools import product
 from math import prod
 
 from gpucodegen.dialects.arith import element_bits
-from gpucodegen.ir.affine.maps import AffineMap
+from gpucodegen.ir.affine import AffineMap
 from gpucodegen.ir.operation import Operation, Value
 from gpucodegen.ir.types import MemRefType, VectorType
 from gpucodegen.passes.contraction.cpu.ranges import Positions, grid

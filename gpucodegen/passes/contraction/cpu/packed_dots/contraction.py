@@ -17,7 +17,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from math import prod
 
-from gpucodegen.dialects.gcg.words import Parts
+from gpucodegen.dialects.gcg import Parts
 from gpucodegen.ir.operation import Value
 from gpucodegen.ir.types import I32, INDEX, IntegerType, MemRefType
 from gpucodegen.passes.contraction.cpu.blocking import row_axis

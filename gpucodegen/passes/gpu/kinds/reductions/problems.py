@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from math import prod
 
 from gpucodegen.dialects import affine
-from gpucodegen.dialects.shared.allocations import ALLOCATIONS
-from gpucodegen.ir.affine.evaluation import divisor_of
+from gpucodegen.dialects.shared.memory import ALLOCATIONS
+from gpucodegen.ir.affine import divisor_of
 from gpucodegen.ir.operation import Operation, Value
 from gpucodegen.passes.framework.builder import Builder
 from gpucodegen.passes.framework.indexing import Index, compact

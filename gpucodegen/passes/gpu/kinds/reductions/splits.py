@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from gpucodegen.dialects import affine
-from gpucodegen.ir.affine.maps import AffineMap
+from gpucodegen.ir.affine import AffineMap
 from gpucodegen.ir.operation import Operation, Value, clone
 from gpucodegen.ir.types import INDEX, MemRefType
 from gpucodegen.passes.framework.builder import Builder

@@ -11,7 +11,7 @@ atomic  C[..] OP= own[..][0] OP own[..][1] ..
 
 from __future__ import annotations
 
-from gpucodegen.dialects.gcg.update_notes import notes_of, with_note
+from gpucodegen.dialects.gcg import update_notes_of, with_update_note
 from gpucodegen.ir.operation import Operation, rewrite_bottom_up
 from gpucodegen.passes.framework.builder import Builder
 from gpucodegen.passes.framework.indexing import Index
@@ -36,7 +36,7 @@ def scatters_of(nest: Nest) -> list[Operation] | None:
     Else it is what it is without them, with a note of the reason.
     """
     found, mapper = updates_of(nest), nest.mapper
-    if found is None or any(notes_of([nest.op])):
+    if found is None or any(update_notes_of([nest.op])):
         return None
     if isinstance(found, str):
         return _in_global(nest, found)
@@ -54,7 +54,11 @@ def _in_global(nest: Nest, reason: str) -> list[Operation]:
     """What the nest becomes by another kind, with a note."""
 
     def noted(op: Operation) -> list[Operation] | None:
-        return [with_note(op, "global memory", reason)] if op.name == UPDATE else None
+        return (
+            [with_update_note(op, "global memory", reason)]
+            if op.name == UPDATE
+            else None
+        )
 
     (op,) = rewrite_bottom_up(nest.op, noted)
     return nest.mapper.nest(nest.of(op))

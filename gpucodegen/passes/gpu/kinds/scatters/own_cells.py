@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from math import prod
 
 from gpucodegen.dialects.arith import compare
-from gpucodegen.dialects.gcg.update_notes import with_note
+from gpucodegen.dialects.gcg import with_update_note
 from gpucodegen.dialects.shared.combiners import Combiner
 from gpucodegen.ir.operation import Operation, Region, Value, single_block
 from gpucodegen.ir.types import INDEX, MemRefType, element_type
@@ -92,7 +92,7 @@ class OwnCells:
                 changes += differs.results
             word = self.kind.atomic
             sent = i.nested(lambda j: update(j, word, total, self.buffer, at))
-            noted = [with_note(op, self._where, reason) for op in sent]
+            noted = [with_update_note(op, self._where, reason) for op in sent]
             when(i, changes, lambda j: j.operations.extend(noted))
 
         self._each(b, extents(self.buffer), (thread, threads), one)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gpucodegen import errors
-from gpucodegen.dialects.shared.transfers import TRANSFERS
+from gpucodegen.dialects.shared.dma import TRANSFERS
 from gpucodegen.ir.operation import Operation, Value
 from gpucodegen.passes.analysis.lifting import Lifted, Surroundings, lift_function
 from gpucodegen.passes.gpu.transfers.overlap.rotate import ACCESSES

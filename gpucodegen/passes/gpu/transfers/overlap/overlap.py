@@ -27,8 +27,13 @@ from typing import ClassVar
 from gpucodegen import errors
 from gpucodegen.dialects import affine
 from gpucodegen.dialects.builtin import Module
-from gpucodegen.ir.operation import Operation, Value, clone, rewrite_bottom_up
-from gpucodegen.ir.segments import segment_counts
+from gpucodegen.ir.operation import (
+    Operation,
+    Value,
+    clone,
+    rewrite_bottom_up,
+    segment_counts,
+)
 from gpucodegen.ir.types import MemRefType
 from gpucodegen.passes.analysis.lifting import Surroundings
 from gpucodegen.passes.framework.base import ModulePass

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from gpucodegen.dialects import affine
-from gpucodegen.dialects.shared.transfers import STARTS, TRANSFERS, ends_of, lengths_of
+from gpucodegen.dialects.shared.dma import STARTS, TRANSFERS, ends_of, lengths_of
 from gpucodegen.ir.attributes import AffineMapAttr, Attribute
 from gpucodegen.ir.operation import Operation, Value, rewrite_bottom_up
 from gpucodegen.passes.framework.indexing import Index, as_map, compact, from_map

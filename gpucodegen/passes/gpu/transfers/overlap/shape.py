@@ -11,14 +11,14 @@ from dataclasses import dataclass
 from itertools import takewhile
 
 from gpucodegen.dialects import affine
-from gpucodegen.dialects.shared.allocations import ALLOCATIONS
-from gpucodegen.dialects.shared.transfers import (
+from gpucodegen.dialects.shared.dma import (
     STARTS,
     TRANSFERS,
     WAITS,
     ends_of,
     tag_of,
 )
+from gpucodegen.dialects.shared.memory import ALLOCATIONS
 from gpucodegen.ir.operation import Operation, Value
 from gpucodegen.passes.framework.indexing import Index, from_map
 from gpucodegen.passes.framework.nests import inner_operations

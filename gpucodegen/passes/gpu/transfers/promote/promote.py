@@ -14,10 +14,9 @@ from typing import ClassVar
 
 from gpucodegen import errors
 from gpucodegen.dialects.builtin import Module
-from gpucodegen.dialects.shared.memory_spaces import is_shared
+from gpucodegen.dialects.shared.memory import is_shared
 from gpucodegen.ir.attributes import IntegerAttr
-from gpucodegen.ir.operation import Operation, Value
-from gpucodegen.ir.segments import segment_counts
+from gpucodegen.ir.operation import Operation, Value, segment_counts
 from gpucodegen.ir.types import I64, MemRefType, element_type
 from gpucodegen.passes.analysis.lifting import Surroundings
 from gpucodegen.passes.analysis.queries import analyse

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from gpucodegen.dialects.shared.memory_spaces import MemorySpace, meaning
+from gpucodegen.dialects.shared.memory import MemorySpace, meaning
 from gpucodegen.ir.operation import Value
 from gpucodegen.ir.types import MemRefType
 from gpucodegen.passes.framework.builder import Builder

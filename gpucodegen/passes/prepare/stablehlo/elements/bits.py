@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 from gpucodegen.dialects.arith import bit_width
 from gpucodegen.dialects.framework.declare import with_element
-from gpucodegen.ir.affine.expressions import Dim
-from gpucodegen.ir.data.float_formats import FORMATS
+from gpucodegen.ir.affine import Dim
+from gpucodegen.ir.number_formats import FORMATS
 from gpucodegen.ir.operation import Operation, Value
 from gpucodegen.ir.types import INDEX, IntegerType, Type, element_type
 from gpucodegen.passes.framework.builder import Builder

@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from gpucodegen.dialects.arith import bit_width
-from gpucodegen.dialects.stablehlo.words import word
-from gpucodegen.ir.affine.expressions import Dim
+from gpucodegen.dialects.stablehlo.syntax import word
+from gpucodegen.ir.affine import Dim
 from gpucodegen.ir.operation import Operation, Value
 from gpucodegen.ir.types import TensorType, Type, element_type
 from gpucodegen.passes.framework.builder import Builder

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from gpucodegen.dialects.linalg.named.definitions import numbers
+from gpucodegen.dialects.linalg.named_definitions import numbers
 from gpucodegen.dialects.memref import DYNAMIC_MARK
-from gpucodegen.dialects.stablehlo.words import listed, numbered
+from gpucodegen.dialects.stablehlo.syntax import listed, numbered
 from gpucodegen.ir.attributes import Attribute, DenseArrayAttr
-from gpucodegen.ir.operation import Operation, Value
-from gpucodegen.ir.segments import segment_counts
+from gpucodegen.ir.operation import Operation, Value, segment_counts
 from gpucodegen.ir.types import I64, INDEX
 from gpucodegen.passes.framework.builder import Builder
 from gpucodegen.passes.prepare.stablehlo.elements.table import UNSIGNED, kind_of

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from gpucodegen.dialects.stablehlo.words import listed, numbered
+from gpucodegen.dialects.stablehlo.syntax import listed, numbered
 from gpucodegen.ir.operation import Operation, Value, single_block
 from gpucodegen.ir.types import I1, INDEX
 from gpucodegen.passes.framework.builder import Builder

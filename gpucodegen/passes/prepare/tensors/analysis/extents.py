@@ -6,8 +6,7 @@ from collections.abc import Callable, Mapping
 
 from gpucodegen.dialects import linalg
 from gpucodegen.dialects.memref import Slice
-from gpucodegen.ir.operation import Operation, Value
-from gpucodegen.ir.segments import operand_segments
+from gpucodegen.ir.operation import Operation, Value, operand_segments
 from gpucodegen.ir.types import TensorType
 from gpucodegen.passes.prepare.tensors.analysis.conflicts import Conflicts
 from gpucodegen.passes.prepare.tensors.analysis.effects import UNDEFINED

@@ -9,8 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from gpucodegen.ir.operation import Operation, Value
-from gpucodegen.ir.segments import OPERAND_SEGMENTS, segment_counts
+from gpucodegen.ir.operation import OPERAND_SEGMENTS, Operation, Value, segment_counts
 from gpucodegen.passes.framework.builder import Builder
 from gpucodegen.passes.prepare.tensors.analysis.conflicts import Write
 from gpucodegen.passes.prepare.tensors.analysis.extents import origin

@@ -15,7 +15,7 @@ from gpucodegen.dialects.memref.layouts import (
     times,
     with_strides,
 )
-from gpucodegen.dialects.memref.shape_syntax import groups_of
+from gpucodegen.dialects.memref.reshapes import groups_of
 from gpucodegen.ir.operation import Operation, Value
 from gpucodegen.ir.types import (
     INDEX,

@@ -6,8 +6,13 @@ part that it puts in, the part is updated in place; else the loop writes to a co
 
 from __future__ import annotations
 
-from gpucodegen.ir.operation import Operation, Region, Value
-from gpucodegen.ir.segments import OPERAND_SEGMENTS, segment_counts
+from gpucodegen.ir.operation import (
+    OPERAND_SEGMENTS,
+    Operation,
+    Region,
+    Value,
+    segment_counts,
+)
 from gpucodegen.passes.framework.builder import Builder
 from gpucodegen.passes.prepare.tensors.analysis.conflicts import Write
 from gpucodegen.passes.prepare.tensors.analysis.effects import reads

@@ -12,8 +12,12 @@ from collections.abc import Mapping, Sequence
 from itertools import chain
 
 from gpucodegen.dialects.memref import Mixed, Slice
-from gpucodegen.ir.operation import Operation, Value, rewrite_bottom_up
-from gpucodegen.ir.segments import operand_segments
+from gpucodegen.ir.operation import (
+    Operation,
+    Value,
+    operand_segments,
+    rewrite_bottom_up,
+)
 
 _Part = tuple[tuple[Mixed, ...], ...]
 _INSERTION = "tensor.parallel_insert_slice"

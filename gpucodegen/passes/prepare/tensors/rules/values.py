@@ -5,9 +5,8 @@ from __future__ import annotations
 from itertools import product
 
 from gpucodegen.ir.attributes import DenseElementsAttr
-from gpucodegen.ir.constants.elements import DenseResourceAttr, SparseElementsAttr
-from gpucodegen.ir.operation import Operation
-from gpucodegen.ir.segments import operand_segments
+from gpucodegen.ir.constants import DenseResourceAttr, SparseElementsAttr
+from gpucodegen.ir.operation import Operation, operand_segments
 from gpucodegen.ir.types import INDEX, MemRefType
 from gpucodegen.passes.framework.builder import Builder
 from gpucodegen.passes.prepare.tensors.analysis.effects import is_undefined

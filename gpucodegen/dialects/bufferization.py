@@ -1,0 +1,249 @@
+"""The bufferization dialect.
+
+- `syntax`: what formats cannot say
+- `checks`: rules
+- `operations`: the table
+
+bufferization: between tensors and memrefs.
+
+Rules of bufferization operations.
+
+Parts of the syntax of bufferization operations.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from gpucodegen import errors
+from gpucodegen.dialects.framework import constraints, kinds
+from gpucodegen.dialects.framework.assembly_elements import (
+    FormatElement,
+    ParsedElements,
+    Printed,
+)
+from gpucodegen.dialects.framework.constraints import compatible_shapes, require
+from gpucodegen.dialects.framework.declare import always, indices, like, op
+from gpucodegen.dialects.framework.definition import Types
+from gpucodegen.dialects.memref.checks import check_copy
+from gpucodegen.ir.attributes import Attribute
+from gpucodegen.ir.operation import Operation, operand_segments
+from gpucodegen.ir.types import (
+    I1,
+    MemRefType,
+    TensorType,
+    Type,
+    UnrankedMemRefType,
+    UnrankedTensorType,
+    element_type,
+)
+
+
+def tensor_like(ty: Type) -> Type:
+    """The tensor type with a memref's shape and element."""
+    if isinstance(ty, MemRefType):
+        return TensorType(ty.shape, ty.element)
+    return UnrankedTensorType(ty.element) if isinstance(ty, UnrankedMemRefType) else ty
+
+
+@dataclass(frozen=True, slots=True)
+class TensorAndMemRef(FormatElement):
+    """``type to type``; older text has the memref's only."""
+
+    source: str
+    result: str
+
+    def parse(self, parsed: ParsedElements) -> None:
+        """Read the element."""
+        first = parsed.reader.type()
+        if parsed.reader.accept("to"):
+            types = [first, parsed.reader.type()]
+        elif self.source == "tensor":
+            types = [tensor_like(first), first]
+        else:
+            types = [first, tensor_like(first)]
+        parsed.types |= {self.source: types[:1], self.result: types[1:]}
+
+    def print(self, printed: Printed) -> None:
+        """Write the element."""
+        (source,), (result,) = printed.op.operands, printed.op.results
+        printed.put(f"{source.type} to {result.type}")
+
+
+def one_per_retained(
+    types: Types, attributes: Mapping[str, Attribute]
+) -> Sequence[Type]:
+    """``i1`` for every memref that bufferization.dealloc keeps."""
+    del attributes
+    return [I1] * len(types.get("retained", ()))
+
+
+def _shape(ty: Type) -> object:
+    return ty.shape if isinstance(ty, MemRefType | TensorType) else None
+
+
+def check_same_array(o: Operation) -> None:
+    """The tensor and the buffer have one shape and element type."""
+    source, result = o.operands[0].type, o.results[0].type
+    if _shape(source) != _shape(result) or element_type(source) != element_type(result):
+        raise errors.InvalidCast(
+            o.location,
+            operation=o.name,
+            source=source,
+            target=result,
+            hint="Keep the shape and the element type",
+        )
+
+
+def check_alloc_tensor(o: Operation) -> None:
+    """One size per ``?``, or the tensor whose sizes and elements are copied."""
+    sizes, copied, _ = operand_segments(o, 3)
+    ty = o.results[0].type
+    dynamic = ty.shape.count(None) if isinstance(ty, TensorType) else 0
+    expected = 0 if copied else dynamic
+    if len(sizes) != expected:
+        raise errors.WrongOperandCount(
+            o.location,
+            operation=o.name,
+            expected="no sizes beside copy(..)"
+            if copied
+            else f"{dynamic} sizes (one per '?')",
+            actual=len(sizes),
+        )
+    for value in copied:
+        if value.type != ty:
+            raise errors.TypesDiffer(
+                o.location,
+                operation=o.name,
+                first="the copied tensor",
+                first_type=value.type,
+                second="the result",
+                second_type=ty,
+            )
+
+
+def check_dealloc(o: Operation) -> None:
+    """One condition per buffer, one result per buffer that is kept."""
+    memrefs, conditions, retained = operand_segments(o, 3)
+    if len(memrefs) != len(conditions):
+        raise errors.WrongOperandCount(
+            o.location,
+            operation=o.name,
+            expected=f"{len(memrefs)} conditions (one per buffer)",
+            actual=len(conditions),
+        )
+    if len(retained) != len(o.results):
+        raise errors.WrongResultCount(
+            o.location,
+            operation=o.name,
+            expected=len(retained),
+            actual=len(o.results),
+        )
+
+
+def check_materialize(o: Operation) -> None:
+    """Shapes agree; a tensor comes back as a result, a buffer is writable."""
+    source, dest = (v.type for v in o.operands)
+    is_tensor = isinstance(dest, TensorType)
+    require(
+        element_type(source) == element_type(dest) and _compatible(source, dest),
+        o,
+        f"cannot put {source} into {dest}",
+        "Use one shape and element type",
+    )
+    require(
+        is_tensor != ("writable" in o.attributes),
+        o,
+        "the word 'writable' belongs to buffers, and to all of them",
+        "Remove it" if is_tensor else "Add 'writable' before the buffer",
+    )
+    require(
+        not is_tensor or "restrict" not in o.attributes,
+        o,
+        "the word 'restrict' belongs to buffers",
+        "Remove it",
+    )
+    if len(o.results) != int(is_tensor):
+        raise errors.WrongResultCount(
+            o.location,
+            operation=o.name,
+            expected=int(is_tensor),
+            actual=len(o.results),
+        )
+
+
+def _compatible(source: Type, dest: Type) -> bool:
+    if not isinstance(source, TensorType):
+        return True
+    return isinstance(dest, TensorType | MemRefType) and compatible_shapes(
+        source.shape, dest.shape
+    )
+
+
+_FLAGS = "(`restrict` $restrict^)? (`writable` $writable^)?"
+
+OPERATIONS = (
+    op(
+        "bufferization.to_tensor",
+        "buffer -> result",
+        f"$buffer {_FLAGS} attr-dict `:` custom<Types>",
+        custom={"Types": TensorAndMemRef("buffer", "result")},
+        attributes={"restrict": kinds.UNIT, "writable": kinds.UNIT},
+        types={"buffer": constraints.ANY_MEMREF, "result": constraints.ANY_TENSOR},
+        checks=[check_same_array],
+    ),
+    op(
+        "bufferization.to_buffer",
+        "tensor -> buffer",
+        "$tensor (`read_only` $read_only^)? attr-dict `:` custom<Types>",
+        custom={"Types": TensorAndMemRef("tensor", "buffer")},
+        attributes={"read_only": kinds.UNIT},
+        types={"tensor": constraints.ANY_TENSOR, "buffer": constraints.ANY_MEMREF},
+        checks=[check_same_array],
+    ),
+    op(
+        "bufferization.alloc_tensor",
+        "dynamic_sizes* copy? size_hint? -> result",
+        "`` `(` $dynamic_sizes `)` (`copy` `` `(` $copy^ `)`)?"
+        " (`size_hint` `` `=` `` $size_hint^)? attr-dict `:` type($result)",
+        implied={
+            "dynamic_sizes": indices,
+            "size_hint": indices,
+            "copy": like("result"),
+        },
+        attributes={"memory_space": kinds.OPTIONAL},
+        types={"result": constraints.TENSOR},
+        checks=[check_alloc_tensor],
+    ),
+    op(
+        "bufferization.dealloc_tensor",
+        "tensor",
+        "$tensor attr-dict `:` type($tensor)",
+        types={"tensor": constraints.ANY_TENSOR},
+    ),
+    op(
+        "bufferization.dealloc",
+        "memrefs* conditions* retained* -> updatedConditions*",
+        "(`` `(` $memrefs^ `:` type($memrefs) `)` `if` `(` $conditions `)`)?"
+        " (`retain` `(` $retained^ `:` type($retained) `)`)? attr-dict",
+        infer={"conditions": always(I1), "updatedConditions": one_per_retained},
+        types={"memrefs": constraints.ANY_MEMREF, "retained": constraints.ANY_MEMREF},
+        checks=[check_dealloc],
+    ),
+    op(
+        "bufferization.clone",
+        "input -> output",
+        "$input attr-dict `:` type($input) `to` type($output)",
+        types={"input": constraints.ANY_MEMREF, "output": constraints.ANY_MEMREF},
+        checks=[check_copy],
+    ),
+    op(
+        "bufferization.materialize_in_destination",
+        "source dest -> result?",
+        f"$source `in` {_FLAGS} $dest attr-dict `:` functional-type(operands, results)",
+        attributes={"restrict": kinds.UNIT, "writable": kinds.UNIT},
+        infer={"result": like("dest")},
+        checks=[check_materialize],
+    ),
+)

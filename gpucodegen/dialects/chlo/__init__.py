@@ -1,4 +1,0 @@
-"""CHLO: functions of one number that JAX prints beside StableHLO.
-
-- `operations`: the table
-"""

@@ -1,0 +1,114 @@
+"""Operations at which threads have to come together, and which threads those are."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from gpucodegen.ir.attributes import ArrayAttr, IntegerAttr
+from gpucodegen.ir.operation import Operation, Value
+
+WARP = 32
+"""Lanes of a subgroup."""
+ALL_LANES = (1 << WARP) - 1
+MEMORIES = {"workgroup": "shared", "global": "global"}
+"""Address spaces that several threads reach."""
+NOTHING: frozenset[str] = frozenset()
+EVERYTHING = frozenset(MEMORIES.values())
+
+Constants = Callable[[Value], int | None]
+"""The number that a value always is, if there is one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Collective:
+    """Who meets at an operation, and for which memories that is a barrier.
+
+    ``lanes`` has a bit for each lane of a warp that must come; None stands for all
+    threads of the block, or of all blocks where these meet too: ``of_grid``.
+    ``alone``: no other lane may come.
+
+    >>> shuffle = Operation("gpu.subgroup_reduce")
+    >>> collective_of(shuffle, lambda value: None) == Collective(ALL_LANES)
+    True
+    """
+
+    lanes: int | None
+    orders: frozenset[str] = NOTHING
+    of_grid: bool = False
+    alone: bool = False
+
+
+def collective_of(op: Operation, constants: Constants) -> Collective | None:
+    """What an operation asks of the threads around it, None if it asks nothing."""
+    found = _TABLE.get(op.name)
+    return None if found is None else found(op, constants)
+
+
+def _barrier(op: Operation, constants: Constants) -> Collective:
+    """Of the block or of each warp; ``memfence`` names the memories."""
+    del constants
+    of_warp = "subgroup" in str(op.attributes.get("scope"))
+    given = op.attributes.get("address_spaces")
+    spaces = given.values if isinstance(given, ArrayAttr) else None
+    named = (str(space).partition("<")[2].strip(">") for space in spaces or ())
+    fenced = frozenset(MEMORIES[name] for name in named if name in MEMORIES)
+    return Collective(
+        ALL_LANES if of_warp else None, EVERYTHING if spaces is None else fenced
+    )
+
+
+def _whole_block(op: Operation, constants: Constants) -> Collective:
+    del op, constants
+    return Collective(None)
+
+
+def _whole_grid(op: Operation, constants: Constants) -> Collective:
+    del op, constants
+    return Collective(None, EVERYTHING, of_grid=True)
+
+
+def _whole_warp(op: Operation, constants: Constants) -> Collective:
+    del op, constants
+    return Collective(ALL_LANES)
+
+
+def _first_lanes(op: Operation, constants: Constants) -> Collective:
+    """The lanes below a width, all where it is not known."""
+    width = op.attributes.get("width")
+    known = width.value if isinstance(width, IntegerAttr) else constants(op.operands[2])
+    count = WARP if known is None else max(0, min(known, WARP))
+    return Collective((1 << count) - 1)
+
+
+def _masked(position: int, orders: frozenset[str] = NOTHING) -> _Rule:
+    """The lanes of the mask that is this operand, all where it is not known."""
+
+    def rule(op: Operation, constants: Constants) -> Collective:
+        mask = constants(op.operands[position])
+        if mask is None:
+            return Collective(ALL_LANES, orders)
+        return Collective(mask & ALL_LANES, orders, alone=True)
+
+    return rule
+
+
+_Rule = Callable[[Operation, Constants], Collective]
+_TABLE: dict[str, _Rule] = {
+    "gcg.grid_barrier": _whole_grid,
+    "gpu.barrier": _barrier,
+    "gpu.all_reduce": _whole_block,
+    "gpu.ballot": _whole_warp,
+    "gpu.rotate": _first_lanes,
+    "gpu.shuffle": _first_lanes,
+    "gpu.subgroup_broadcast": _whole_warp,
+    "gpu.subgroup_mma_compute": _whole_warp,
+    "gpu.subgroup_reduce": _whole_warp,
+    "nvvm.bar.warp.sync": _masked(0, EVERYTHING),
+    "nvvm.redux.sync": _masked(1),
+    "nvvm.shfl.sync": _masked(0),
+    "nvvm.vote.ballot.sync": _masked(0),
+    "nvvm.vote.sync": _masked(0),
+}
+COLLECTIVES = frozenset(_TABLE)
+"""The operations that no thread carries out alone."""

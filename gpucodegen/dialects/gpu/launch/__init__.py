@@ -1,3 +1,0 @@
-"""Launches of kernels: syntax and checks."""
-
-from __future__ import annotations

@@ -1,3 +1,0 @@
-"""Memory of a device."""
-
-from __future__ import annotations

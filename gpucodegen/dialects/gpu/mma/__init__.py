@@ -1,3 +1,0 @@
-"""Matrix fragments of a warp."""
-
-from __future__ import annotations

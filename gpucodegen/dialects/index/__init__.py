@@ -1,3 +1,0 @@
-"""The index dialect."""
-
-from __future__ import annotations

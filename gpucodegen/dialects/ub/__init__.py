@@ -1,3 +1,0 @@
-"""The ub dialect."""
-
-from __future__ import annotations

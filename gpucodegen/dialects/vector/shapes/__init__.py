@@ -1,3 +1,0 @@
-"""Vectors in another shape or order."""
-
-from __future__ import annotations

@@ -1,0 +1,83 @@
+"""How the kernels of a target are written: a spelling, and a line for each operation.
+
+Comes in: nothing.  Goes out: the `Emission` of CPUs and that of CUDA, which other
+targets take as they are or change.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from gpucodegen.emit.context import Emitter, Handlers
+from gpucodegen.emit.spelling import CPU as ON_CPU
+from gpucodegen.emit.spelling import CUDA as ON_CUDA
+from gpucodegen.emit.spelling import WIDE_CUDA, Spelling
+from gpucodegen.emit.tables import (
+    affine,
+    control,
+    fragments,
+    gpu,
+    hopper,
+    memory,
+    scalars,
+    transfers,
+    vectors,
+)
+from gpucodegen.ir.operation import Operation
+
+
+@dataclass(frozen=True, slots=True)
+class Emission:
+    """What turns kernels into text.
+
+    ``handlers`` maps the name of an operation to what writes it.  ``wide`` is the
+    spelling of kernels whose indices need 64 bits, if it is another one.  ``bulk``:
+    bytes of shared memory of a block where engines copy rows, 0 where they do not.
+
+    >>> CPU.spelling.face, sorted(CUDA.handlers.keys() - CPU.handlers.keys())[1]
+    ('gpucodegen.intrinsics.cpu', 'gcg.grid_barrier')
+    """
+
+    spelling: Spelling
+    handlers: Handlers
+    wide: Spelling | None = None
+    bulk: int = 0
+
+
+def leave(e: Emitter, op: Operation) -> None:
+    """The end of a kernel; only a body of several blocks has to say so."""
+    del op
+    if not e.is_structured:
+        e.writer.line("return")
+
+
+_COMMON: Handlers = (
+    scalars.SCALAR_HANDLERS
+    | scalars.CAST_HANDLERS
+    | scalars.COMPLEX_HANDLERS
+    | memory.HANDLERS
+    | memory.VIEW_HANDLERS
+    | vectors.HANDLERS
+    | affine.INDEX_HANDLERS
+    | affine.HANDLERS
+    | control.SCF_HANDLERS
+    | transfers.HANDLERS
+    | control.CFG_HANDLERS
+    | memory.GUARD_HANDLERS
+    | {"func.return": leave}
+)
+CPU = Emission(ON_CPU, _COMMON)
+CUDA = Emission(
+    ON_CUDA,
+    _COMMON
+    | gpu.HANDLERS
+    | gpu.WARP_HANDLERS
+    | fragments.FRAGMENT_HANDLERS
+    | transfers.THREAD_COPY_HANDLERS
+    | fragments.SUBGROUP_HANDLERS
+    | hopper.BARRIER_HANDLERS
+    | hopper.TENSOR_COPY_HANDLERS
+    | hopper.WARPGROUP_HANDLERS
+    | {"gpu.return": leave},
+    WIDE_CUDA,
+)

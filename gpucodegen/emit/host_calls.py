@@ -1,0 +1,274 @@
+"""What runs outside of the program, as calls of the runtime.
+
+A function of the caller: ``rt.handle("tf.Print", (..), {..}, (..))``.  What the runtime
+offers: ``rt.routine("vector.print", (..), ("f32",), {..}, ("f.mlir", 3, 5))``.
+
+The state of emitting a host function, and the tuples its calls take.
+
+What a host function is that makes its results, launches one kernel and returns.
+
+Comes in: what was printed of a function.  Goes out: the launch, for callers that need
+no host program to make it, or None.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from gpucodegen.dialects.framework.registry import lookup
+from gpucodegen.emit.context import Emitter
+from gpucodegen.emit.expressions import Text
+from gpucodegen.emit.kernel import EmittedKernel
+from gpucodegen.emit.spelling import HOST, AccessReports, dtype, is_index
+from gpucodegen.errors import ExternalFunction, UnregisteredOperation
+from gpucodegen.ir.affine import AffineExpr
+from gpucodegen.ir.attributes import (
+    Attribute,
+    DictAttr,
+    FloatAttr,
+    IntegerAttr,
+    StringAttr,
+)
+from gpucodegen.ir.locations import file_location
+from gpucodegen.ir.operation import Operation, Value
+from gpucodegen.ir.types import MemRefType, Type, UnrankedMemRefType, element_type
+
+Form = tuple[tuple[int, ...], str]
+"""Extents and element type of an array."""
+
+
+TensorMap = tuple[int, tuple[int, ...], int, int]
+"""Which argument it describes, the extents of its boxes, swizzle and promotion."""
+
+
+class OneLaunch(NamedTuple):
+    """All that a host function does.
+
+    ``order``: which values the kernel takes, in its order: a number counts the
+    arguments of the function, then ``results``, the arrays that it makes and returns,
+    then the words for reports, then ``maps``.  ``single``: it returns one array, no
+    tuple.  ``words``: how many there are for reports, and ``told``: what these mean.
+    ``grid`` and ``block``: of a kernel in blocks, how many blocks and threads.
+    """
+
+    kernel: str
+    order: tuple[int, ...]
+    results: tuple[Form, ...] = ()
+    single: bool = False
+    words: int = 0
+    told: tuple[object, ...] = ()
+    grid: tuple[int, ...] = ()
+    block: tuple[int, ...] = ()
+    maps: tuple[TensorMap, ...] = ()
+
+
+class Launched(NamedTuple):
+    """A launch: grid and block, or None, and arguments are names or expressions."""
+
+    kernel: str
+    arguments: tuple[str, ...]
+    status: str
+    reports: AccessReports
+    grid: str = "None"
+    block: str = "None"
+
+
+@dataclass(slots=True)
+class PrintedHost:
+    """Lines of a function's body by what they do, as they are printed.
+
+    ``made``: variables that hold new arrays.  ``same``: variables that are others.
+    ``maps``: those that hold tensor maps: the array's variable, then texts of what else
+    a `TensorMap` has.  ``launches``, and what is ``returned``.
+    """
+
+    made: dict[str, Form] = field(default_factory=dict[str, Form])
+    same: dict[str, str] = field(default_factory=dict[str, str])
+    maps: dict[str, tuple[str, str, str, str]] = field(
+        default_factory=dict[str, tuple[str, str, str, str]]
+    )
+    launches: list[Launched] = field(default_factory=list[Launched])
+    returned: tuple[str, ...] = ()
+
+    def one_launch(self, arguments: Sequence[str], lines: int) -> OneLaunch | None:
+        """The only launch, if there is nothing else among so many ``lines``.
+
+        What is made has to be returned, and nothing else.  Extents are numbers.
+
+        >>> start = Launched("k", ("b", "a"), "status", AccessReports())
+        >>> PrintedHost(launches=[start]).one_launch(["a", "b"], 1).order
+        (1, 0)
+        >>> PrintedHost(launches=[start]).one_launch(["a", "b"], 2)
+        >>> made = PrintedHost({"c": ((4,), "f32")}, {"b": "c"}, {}, [start], ("c",))
+        >>> made.one_launch(["a"], 4)[1:4]
+        ((1, 0), (((4,), 'f32'),), True)
+        """
+        returned = [self.same.get(name, name) for name in self.returned]
+        if len(self.launches) != 1 or list(self.made) != returned:
+            return None
+        kernel, texts, status, reports, *sizes = self.launches[0]
+        extents = [_numbers(size) for size in sizes]
+        known = len(self.made) + len(self.same) + 2 * bool(reports.words)
+        known += len(self.maps)
+        names = [*arguments, *self.made, *[status] * bool(reports.words), *self.maps]
+        maps = [self._map(map_, arguments) for map_ in self.maps.values()]
+        given = [self.same.get(text, text) for text in texts]
+        if lines != known + 1 + bool(returned) or not set(given) <= set(names):
+            return None
+        grid, block = extents
+        if grid is None or block is None or None in maps:
+            return None
+        return OneLaunch(
+            kernel,
+            tuple(map(names.index, given)),
+            tuple(self.made.values()),
+            len(returned) == 1,
+            reports.words,
+            tuple(reports.told),
+            grid,
+            block,
+            tuple(filter(None, maps)),
+        )
+
+    def _map(
+        self, texts: tuple[str, str, str, str], arguments: Sequence[str]
+    ) -> TensorMap | None:
+        """A map of an argument; None of another array, or of extents not known here."""
+        name, box, swizzle, promotion = texts
+        array, extents = self.same.get(name, name), _numbers(box)
+        if array not in arguments or extents is None:
+            return None
+        return arguments.index(array), extents, int(swizzle), int(promotion)
+
+
+def _numbers(text: str) -> tuple[int, ...] | None:
+    """The numbers of a tuple's text, none of ``None``; None where others are in it.
+
+    >>> _numbers("(4, 1, 1)"), _numbers("None"), _numbers("(n, 1, 1)")
+    ((4, 1, 1), (), None)
+    """
+    parts = [] if text == "None" else text.strip("()").split(", ")
+    return tuple(map(int, parts)) if all(p.isdecimal() for p in parts) else None
+
+
+Offered = Callable[[str], bool]
+"""Whether the runtime offers an operation or function of a name."""
+
+
+def nothing_offered(name: str) -> bool:
+    """A runtime that offers nothing."""
+    del name
+    return False
+
+
+@dataclass(slots=True)
+class HostEmitter(Emitter):
+    """An emitter that also knows what a host function can call."""
+
+    kernels: Mapping[tuple[str, ...], EmittedKernel] = field(
+        default_factory=dict[tuple[str, ...], EmittedKernel]
+    )
+    functions: Mapping[str, str] = field(default_factory=dict[str, str])
+    constants: Mapping[str, str] = field(default_factory=dict[str, str])
+    offered: Offered = nothing_offered
+    launched: list[EmittedKernel] = field(default_factory=list[EmittedKernel])
+    own_tags: set[Value] = field(default_factory=set[Value])
+    printed: PrintedHost = field(default_factory=PrintedHost)
+
+
+def tuple_text(texts: Sequence[Text]) -> Text:
+    """A Python tuple."""
+    inner = ", ".join(text.code for text in texts)
+    return Text(f"({inner},)" if len(texts) == 1 else f"({inner})")
+
+
+def shape_text(e: Emitter, sizes: Sequence[AffineExpr]) -> Text:
+    """A Python tuple of index expressions."""
+    return tuple_text([e.affine(size) for size in sizes])
+
+
+def handled(e: Emitter, op: Operation) -> None:
+    """A call of the function that stands for an unregistered operation."""
+    if op.regions or op.successors:
+        raise e.refusal(op, "A handler takes operands and attributes, no regions")
+    run_outside(e, op, op.name, op.attributes)
+
+
+def handle(e: Emitter, op: Operation) -> None:
+    """``gcg.handle``: an operation, or a function without a body, by its name."""
+    given = op.attributes.get("given")
+    entries = dict(given.entries) if isinstance(given, DictAttr) else {}
+    run_outside(e, op, op.string("operation"), entries)
+
+
+def is_run_outside(e: HostEmitter, name: str) -> bool:
+    """Whether somebody runs operations or functions of a name."""
+    return e.handlers.get(name) is handled or e.offered(name)
+
+
+def run_outside(
+    e: Emitter, op: Operation, name: str, attributes: Mapping[str, Attribute]
+) -> None:
+    """A call of the function of a name: the caller's, else the runtime's."""
+    assert isinstance(e, HostEmitter)
+    operands = tuple_text([e.text(value) for value in op.operands])
+    given = ", ".join(
+        f"{key!r}: {_python(value)!r}" for key, value in attributes.items()
+    )
+    if e.handlers.get(name) is handled:
+        results = tuple_text([Text(repr(_form(v))) for v in op.results])
+        text = f"rt.handle({name!r}, {operands}, {{{given}}}, {results})"
+    elif e.offered(name):
+        kinds = tuple_text([Text(repr(_kind(v))) for v in op.operands])
+        found = file_location(op.location)
+        place = (found.filename, found.line, found.column) if found else ()
+        text = f"rt.routine({name!r}, {operands}, {kinds}, {{{given}}}, {place!r})"
+    elif lookup(name) is None and "." in name:
+        raise UnregisteredOperation(op.location, operation=name)
+    else:
+        raise ExternalFunction(op.location, name=name)
+    targets = "".join(f"{e.variable(result)}, " for result in op.results)
+    e.writer.line(f"{targets.rstrip()} = {text}" if targets else text)
+    for result in op.results:
+        _take_in(e, op, result)
+
+
+def _take_in(e: Emitter, op: Operation, result: Value) -> None:
+    """A number gets the width of its type."""
+    if is_buffer(result.type):
+        return
+    function = "int" if is_index(result.type) else e.constructor(op, result)
+    name = e.variable(result)
+    e.writer.line(f"{name} = {function}({name})")
+
+
+def _python(value: Attribute) -> object:
+    """The attribute as a handler gets it: a number, a string, or its text."""
+    if isinstance(value, IntegerAttr | FloatAttr | StringAttr):
+        return value.value
+    return str(value)
+
+
+def is_buffer(ty: Type) -> bool:
+    """Whether values of a type are memory."""
+    return isinstance(ty, MemRefType | UnrankedMemRefType)
+
+
+def _kind(value: Value) -> str:
+    """The type of a number, or of the elements of a buffer, with ``[]``."""
+    brackets = "[]" if is_buffer(value.type) else ""
+    return f"{element_type(value.type)}{brackets}"
+
+
+def _form(value: Value) -> str:
+    """Element type of a result, with the extents of a buffer: ``f32[4,?]``."""
+    name = dtype(element_type(value.type), value.location, HOST.name)
+    match value.type:
+        case MemRefType(shape):
+            return f"{name}[{','.join('?' if n is None else str(n) for n in shape)}]"
+        case UnrankedMemRefType():
+            return f"{name}[*]"
+        case _:
+            return name

@@ -1,0 +1,478 @@
+"""Accesses, local buffers and views.
+
+- `addressing`: a memref as a pointer, sizes and strides
+- `offsets`: sums that several offsets have in common
+- `memory`: elements and local buffers
+- `views`: other shapes on one buffer
+- `prefetches`: neighbours fetched by one statement
+
+What is told of accesses that would leave their buffer.
+
+The host raises where it sees one.  A kernel notes the first values of each report in
+words that it is given, and the host looks at these after the launch.
+
+Views of memrefs inside kernels: another shape, strides and offset on one buffer.
+
+Comes in: an operation on a buffer that the kernel knows.  Goes out: nothing but an
+entry of the emitter's buffers or indices; only the address becomes a line of source.
+
+Element access and local buffers of memrefs inside kernels.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+
+from gpucodegen.dialects import affine, memref
+from gpucodegen.dialects.nvgpu.types import BARRIER_BYTES, barrier_count
+from gpucodegen.dialects.shared.combiners import OF_ATOMICS, atomic_kind
+from gpucodegen.dialects.shared.memory import is_shared
+from gpucodegen.emit.addressing import (
+    SHARED_ALIGNMENT,
+    Descriptor,
+    row_major,
+    static_elements,
+)
+from gpucodegen.emit.context import Emitter, Handler
+from gpucodegen.emit.expressions import Text, call
+from gpucodegen.emit.spelling import COMPLEX, Told, dtype, stored_bytes
+from gpucodegen.emit.tables.control import counted, declare
+from gpucodegen.ir.affine import AffineExpr, Const, to_expr
+from gpucodegen.ir.attributes import (
+    AffineMapAttr,
+    IntegerAttr,
+    StridedLayoutAttr,
+    StringAttr,
+)
+from gpucodegen.ir.locations import file_location
+from gpucodegen.ir.number_formats import NARROW
+from gpucodegen.ir.operation import Operation, Value
+from gpucodegen.ir.types import MemRefType
+
+
+def buffer_of(e: Emitter, op: Operation, value: Value) -> Descriptor:
+    """The buffer of a memref value."""
+    found = e.buffers.get(value)
+    if found is None:
+        raise e.broken(op, f"memref %{value.name} is not a buffer of this kernel")
+    return found
+
+
+def stored_dtype(ty: MemRefType, op: Operation, target: str) -> str:
+    """The dtype of a memref's elements in memory; ``index`` takes 64 bits."""
+    kind = dtype(ty.element, op.location, target)
+    return "i64" if kind == "index" else kind
+
+
+def memref_type(op: Operation, value: Value, e: Emitter) -> MemRefType:
+    """The type of a memref value."""
+    if not isinstance(value.type, MemRefType):
+        raise e.refusal(op, "Cast the buffer to a ranked memref")
+    return value.type
+
+
+CONVERTED = NARROW | {"i1"}
+"""Elements whose values differ from their bits in memory."""
+
+
+# -- elements --------------------------------------------------------------------------
+
+
+def read(e: Emitter, buffer: Descriptor, indices: Sequence[AffineExpr]) -> Text:
+    """The element at indices."""
+    offset = e.offset(buffer.at(indices, e.swept))
+    if buffer.dtype in CONVERTED:
+        load = e.make(f"load_{buffer.dtype}", "load", buffer.dtype)
+        return call(load, buffer.pointer, offset)
+    return Text(f"{buffer.pointer}[{offset}]")
+
+
+def write(
+    e: Emitter, buffer: Descriptor, indices: Sequence[AffineExpr], value: Text
+) -> None:
+    """Store an element at indices."""
+    offset = e.offset(buffer.at(indices, e.swept))
+    if buffer.dtype in CONVERTED:
+        store = e.make(f"store_{buffer.dtype}", "store", buffer.dtype)
+        e.writer.line(str(call(store, buffer.pointer, offset, value)))
+    else:
+        e.writer.line(f"{buffer.pointer}[{offset}] = {value}")
+
+
+def access(
+    e: Emitter, op: Operation, first: int
+) -> tuple[Descriptor, list[AffineExpr]]:
+    """The buffer at operand ``first`` and the indices after it."""
+    target, *operands = op.operands[first:]
+    buffer = buffer_of(e, op, target)
+    if isinstance(op.attributes.get("map"), AffineMapAttr):
+        return buffer, e.applied(affine.map_of(op), operands)
+    rank = len(buffer.sizes)
+    return buffer, [e.index(value) for value in operands[:rank]]
+
+
+def load(e: Emitter, op: Operation) -> None:
+    """``affine.load`` and ``memref.load``."""
+    buffer, indices = access(e, op, 0)
+    text = read(e, buffer, indices)
+    is_index = e.dtype(op, op.result) == "index"
+    e.define(op.result, e.narrow(text) if is_index else text)
+
+
+def store(e: Emitter, op: Operation) -> None:
+    """``affine.store`` and ``memref.store``."""
+    buffer, indices = access(e, op, 1)
+    write(e, buffer, indices, e.text(op.operands[0]))
+
+
+def atomic(e: Emitter, op: Operation) -> None:
+    """``memref.atomic_rmw``."""
+    buffer, indices = access(e, op, 1)
+    kind = atomic_kind(op)
+    combine = OF_ATOMICS[kind].operation if kind in OF_ATOMICS else "assign"
+    name, details = f"atomic_{kind}_{buffer.dtype}", (combine, buffer.dtype)
+    if buffer.pointer in e.facts.shared:
+        name, details = f"{name}_shared", (*details, "shared")
+    made = e.make(name, "atomic", *details)
+    offset = e.offset(buffer.at(indices))
+    text = call(made, buffer.pointer, offset, e.text(op.operands[0]))
+    if e.uses.get(op.result):
+        e.define(op.result, text)
+    else:
+        e.writer.line(str(text))
+
+
+def generic_atomic(e: Emitter, op: Operation) -> None:
+    """``memref.generic_atomic_rmw``: computed anew until nothing came between."""
+    buffer, indices = access(e, op, 0)
+    kind = buffer.dtype
+    if kind.startswith(COMPLEX):
+        raise e.refusal(op, "Update the parts of complex numbers one by one")
+    name = e.names.fresh("at")
+    e.writer.line(f"{name} = {e.offset(buffer.at(indices))}")
+    place = buffer.pointer, Text(name)
+    read, element, exchange = (
+        e.make(f"{made}_{kind}", made, kind)
+        for made in ("atomic_word", "element_of", "exchange")
+    )
+    declare(e, op.results)
+    (before,) = op.body.arguments
+    *body, last = op.body.operations
+    with e.block("while True:"):
+        word = e.names.fresh("word")
+        e.writer.line(f"{word} = {call(read, *place)}")
+        e.define(before, call(element, *place, Text(word)))
+        e.emit(body)
+        after = e.text(last.operands[0])
+        with e.block(f"if {call(exchange, *place, Text(word), after)}:"):
+            e.assign(op.results, [e.text(before)])
+            e.writer.line("break")
+
+
+def copy(e: Emitter, op: Operation) -> None:
+    """``memref.copy`` element by element."""
+    source, target = (buffer_of(e, op, value) for value in op.operands)
+    _copy_from(e, source, target, [])
+
+
+def _copy_from(
+    e: Emitter, source: Descriptor, target: Descriptor, indices: list[AffineExpr]
+) -> None:
+    depth = len(indices)
+    if depth == len(source.sizes):
+        write(e, target, indices, read(e, source, indices))
+        return
+    name = e.names.fresh("ijkl"[depth] if depth < 4 else f"i{depth}")
+    with counted(e, name, Text("0"), e.affine(source.sizes[depth]), 1):
+        _copy_from(e, source, target, [*indices, e.atoms.add(name)])
+
+
+# -- buffers of the kernel itself ------------------------------------------------------
+
+
+def allocate(e: Emitter, op: Operation) -> None:
+    """``memref.alloca`` and ``memref.alloc``: shared, private, or heap memory."""
+    ty = memref_type(op, op.result, e)
+    count = static_elements(ty, op.location)
+    kind = "tag" if op.result in e.facts.tags else stored_dtype(ty, op, e.spelling.name)
+    hint = f"{count}x{kind}"
+    name, alignment = e.variable(op.result), 0
+    if e.spelling.in_blocks and is_shared(ty.memory_space):
+        alignment = e.facts.alignments.get(op.result, SHARED_ALIGNMENT)
+        made = shared_array(e, count, kind, alignment)
+        e.facts.shared.add(name)
+    elif op.name == "memref.alloc" and e.spelling.has_heap and kind != "tag":
+        made = call(e.make(f"heap_{kind}", "heap", kind), str(count))
+        e.facts.heap.add(name)
+    else:
+        made = call(e.make(f"local_{hint}", "local", count, kind))
+        e.facts.private.add(name)
+    e.writer.line(f"{name} = {made}")
+    sizes = tuple(to_expr(extent or 0) for extent in ty.shape)
+    strides = row_major(sizes)
+    e.buffers[op.result] = Descriptor(name, kind, sizes, strides, alignment=alignment)
+
+
+def shared_array(
+    e: Emitter, count: int, kind: str, alignment: int = SHARED_ALIGNMENT
+) -> Text:
+    """Elements that a block shares: an array of its own, or a part of what it gets."""
+    hint, alignment = f"{count}x{kind}", max(alignment, SHARED_ALIGNMENT)
+    start = -(-e.shared_bytes // alignment) * alignment
+    e.shared_bytes = start + count * stored_bytes(kind)
+    wide = (alignment,) if alignment > SHARED_ALIGNMENT else ()
+    if e.facts.dynamic_shared:
+        name = f"shared_{hint}_from_{start}"
+        return call(e.make(name, "dynamic_shared", start, kind, *wide))
+    return call(e.make(f"shared_{hint}", "shared", count, kind, *wide))
+
+
+def shared_in(operations: Iterable[Operation], alignments: Mapping[Value, int]) -> int:
+    """Bytes of the shared memory that operations allocate, in their order."""
+    end = 0
+    for root in operations:
+        for op in root.walk():
+            size = _shared_bytes(op)
+            if size:
+                least = alignments.get(op.result, SHARED_ALIGNMENT)
+                end = -(-end // least) * least + size
+    return end
+
+
+def _shared_bytes(op: Operation) -> int:
+    """What one operation allocates."""
+    if op.name == "nvgpu.mbarrier.create":
+        return barrier_count(op.result.type) * BARRIER_BYTES
+    ty = op.result.type if op.name in _ALLOCATED else None
+    if not isinstance(ty, MemRefType) or not is_shared(ty.memory_space):
+        return 0
+    kind = stored_dtype(ty, op, "cuda")
+    return static_elements(ty, op.location) * stored_bytes(kind)
+
+
+_ALLOCATED = ("memref.alloca", "memref.alloc")
+
+
+def deallocate(e: Emitter, op: Operation) -> None:
+    """``memref.dealloc``: what the kernel took from the heap has to be given back."""
+    (operand,) = op.operands
+    buffer = buffer_of(e, op, operand)
+    if buffer.pointer in e.facts.heap:
+        free = e.make(f"heap_free_{buffer.dtype}", "heap_free", buffer.dtype)
+        e.writer.line(str(call(free, buffer.pointer)))
+
+
+def prefetch(e: Emitter, op: Operation) -> None:
+    """``memref.prefetch`` and ``affine.prefetch``: a hint."""
+    hint = op.attributes.get("localityHint")
+    write = op.attributes.get("isWrite")
+    if not e.spelling.takes_hints or not isinstance(hint, IntegerAttr):
+        return
+    buffer, indices = access(e, op, 0)
+    is_write = isinstance(write, IntegerAttr) and bool(write.value)
+    name = f"prefetch_{'write' if is_write else 'read'}{hint.value}"
+    function = e.make(name, "prefetch", is_write, hint.value)
+    e.prefetches.add(function, buffer.pointer, buffer.at(indices), e.offset)
+
+
+def nothing(e: Emitter, op: Operation) -> None:
+    """Operations without an effect in generated code."""
+
+
+HANDLERS: dict[str, Handler] = {
+    "affine.load": load,
+    "affine.store": store,
+    "memref.load": load,
+    "memref.store": store,
+    "memref.atomic_rmw": atomic,
+    "memref.generic_atomic_rmw": generic_atomic,
+    "memref.copy": copy,
+    "memref.alloc": allocate,
+    "memref.alloca": allocate,
+    "memref.dealloc": deallocate,
+    "memref.prefetch": prefetch,
+    "affine.prefetch": prefetch,
+}
+
+
+def dimension(e: Emitter, op: Operation) -> None:
+    """``memref.dim`` of a known dimension."""
+    target, position = op.operands
+    index = e.index(position)
+    buffer = buffer_of(e, op, target)
+    if not isinstance(index, Const) or not 0 <= index.value < len(buffer.sizes):
+        raise e.refusal(op, "Ask for a constant dimension of the memref")
+    e.indices[op.result] = buffer.sizes[index.value]
+
+
+def rank(e: Emitter, op: Operation) -> None:
+    """``memref.rank``."""
+    e.indices[op.result] = Const(memref.rank(op.operands[0]))
+
+
+def pointer(e: Emitter, op: Operation) -> None:
+    """``memref.extract_aligned_pointer_as_index``."""
+    buffer = buffer_of(e, op, op.operands[0])
+    e.define(op.result, e.narrow(call(e.use("address"), buffer.pointer)))
+
+
+def cast(e: Emitter, op: Operation) -> None:
+    """``memref.cast``: the same buffer; static extents replace dynamic ones."""
+    ty = memref_type(op, op.result, e)
+    buffer = buffer_of(e, op, op.operands[0])
+    sizes = tuple(
+        size if extent is None else Const(extent)
+        for size, extent in zip(buffer.sizes, ty.shape, strict=True)
+    )
+    e.buffers[op.result] = replace(buffer, sizes=sizes)
+
+
+def same(e: Emitter, op: Operation) -> None:
+    """Views that change nothing here."""
+    for result in op.results:
+        e.buffers[result] = buffer_of(e, op, op.operands[0])
+
+
+def aligned(e: Emitter, op: Operation) -> None:
+    """``memref.assume_alignment``: the first element lies on such an address."""
+    same(e, op)
+    alignment = op.attributes["alignment"]
+    for value in (*op.operands, *op.results):
+        buffer = e.buffers[value]
+        if buffer.offset == Const(0) and isinstance(alignment, IntegerAttr):
+            known = max(alignment.value, buffer.alignment)
+            e.buffers[value] = replace(buffer, alignment=known)
+
+
+def _expressions(e: Emitter, entries: Sequence[memref.Mixed]) -> list[AffineExpr]:
+    return [Const(x) if isinstance(x, int) else e.index(x) for x in entries]
+
+
+def subview(e: Emitter, op: Operation) -> None:
+    """``memref.subview``, with dimensions of extent one dropped where the type says."""
+    view = memref.Slice(op)
+    buffer = buffer_of(e, op, view.source)
+    offsets, sizes, steps = (
+        _expressions(e, entries) for entries in (view.offsets, view.sizes, view.strides)
+    )
+    strides = [s * t for s, t in zip(steps, buffer.strides, strict=True)]
+    kept = kept_dimensions(sizes, memref_type(op, op.result, e))
+    e.buffers[op.result] = buffer.viewed(
+        tuple(sizes[d] for d in kept),
+        tuple(strides[d] for d in kept),
+        buffer.at(offsets),
+    )
+
+
+def kept_dimensions(sizes: Sequence[AffineExpr], ty: MemRefType) -> list[int]:
+    """Dimensions that remain in a rank-reduced type: unit ones go first."""
+    kept: list[int] = []
+    surplus = len(sizes) - ty.rank
+    for position, size in enumerate(sizes):
+        extent = ty.shape[len(kept)] if len(kept) < ty.rank else None
+        if surplus and size == Const(1) and extent != 1:
+            surplus -= 1
+        else:
+            kept.append(position)
+    return kept[: ty.rank]
+
+
+def reinterpret(e: Emitter, op: Operation) -> None:
+    """``memref.reinterpret_cast``: new offset, sizes and strides."""
+    view = memref.Slice(op)
+    buffer = buffer_of(e, op, view.source)
+    (offset,), sizes, strides = (
+        _expressions(e, entries) for entries in (view.offsets, view.sizes, view.strides)
+    )
+    moved = buffer.moved(offset)
+    e.buffers[op.result] = buffer.viewed(tuple(sizes), tuple(strides), moved)
+
+
+def reshape(e: Emitter, op: Operation) -> None:
+    """``memref.collapse_shape`` / ``expand_shape`` with static result extents."""
+    ty = memref_type(op, op.result, e)
+    buffer = buffer_of(e, op, op.operands[0])
+    layout = ty.layout
+    static = None not in ty.shape
+    if not static or (isinstance(layout, StridedLayoutAttr) and None in layout.strides):
+        raise e.refusal(op, "Give the reshaped memref static extents")
+    sizes = tuple(to_expr(extent or 0) for extent in ty.shape)
+    strides = row_major(sizes)
+    if isinstance(layout, StridedLayoutAttr):
+        strides = tuple(to_expr(stride or 0) for stride in layout.strides)
+    e.buffers[op.result] = buffer.viewed(sizes, strides, buffer.offset)
+
+
+def transpose(e: Emitter, op: Operation) -> None:
+    """``memref.transpose``."""
+    order = affine.map_of(op, "permutation").results
+    buffer = buffer_of(e, op, op.operands[0])
+    dims = [getattr(result, "position", 0) for result in order]
+    e.buffers[op.result] = buffer.viewed(
+        tuple(buffer.sizes[d] for d in dims),
+        tuple(buffer.strides[d] for d in dims),
+        buffer.offset,
+    )
+
+
+VIEW_HANDLERS: dict[str, Handler] = {
+    "memref.dim": dimension,
+    "memref.rank": rank,
+    "memref.extract_aligned_pointer_as_index": pointer,
+    "memref.cast": cast,
+    "memref.memory_space_cast": same,
+    "memref.assume_alignment": aligned,
+    "memref.subview": subview,
+    "memref.reinterpret_cast": reinterpret,
+    "memref.collapse_shape": reshape,
+    "memref.expand_shape": reshape,
+    "memref.transpose": transpose,
+}
+
+
+def told(op: Operation) -> Told:
+    """Place, verb, buffer, dimension, extent and names."""
+    place = file_location(op.location)
+    where = (place.filename, place.line, place.column) if place else ()
+    buffer = op.string("verb"), op.string("buffer")
+    sizes = op.integer("dimension"), op.integer("extent")
+    return where, *buffer, *sizes, _names(op)
+
+
+def _names(op: Operation) -> tuple[str, ...]:
+    found = op.entries("names")
+    return tuple(v.value for v in found if isinstance(v, StringAttr))
+
+
+def report(e: Emitter, op: Operation) -> None:
+    """``gcg.report`` in a kernel: the values, and before them that there are some.
+
+    On a GPU, the thread that exchanges the first word writes the values, so that no two
+    threads write one word.
+    """
+    status = e.reports.pointer or e.names.fresh("status")
+    e.reports.pointer = status
+    first = e.reports.add(told(op), len(op.operands))
+    if e.spelling.in_blocks:
+        exchange = e.make("atomic_assign_i64", "atomic", "assign", "i64")
+        with e.block(f"if {exchange}({status}, {first}, 1) == 0:"):
+            _note(e, op, status, first)
+        return
+    _note(e, op, status, first)
+    e.writer.line(f"{status}[{first}] = 1")
+
+
+def _note(e: Emitter, op: Operation, status: str, first: int) -> None:
+    for position, value in enumerate(op.operands):
+        e.writer.line(f"{status}[{first + 1 + position}] = {e.text(value)}")
+
+
+def refuse(e: Emitter, op: Operation) -> None:
+    """``gcg.refuse``, and ``gcg.report`` on the host: the call ends here."""
+    values = "".join(f"{e.text(value)}, " for value in op.operands)
+    e.writer.line(str(call("rt.refuse", repr(told(op)), Text(f"({values})"))))
+
+
+GUARD_HANDLERS: dict[str, Handler] = {"gcg.report": report}
+HOST_HANDLERS: dict[str, Handler] = {"gcg.report": refuse, "gcg.refuse": refuse}

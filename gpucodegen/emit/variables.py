@@ -1,0 +1,392 @@
+"""Prefetches of neighbours in one buffer are one statement.
+
+    affine.prefetch %C[%i, %j + 24], write, ...
+    affine.prefetch %C[%i, %j + 32], write, ...
+    affine.prefetch %C[%i, %j + 39], write, ...
+    =>  prefetch_write3(C, i * 900 + j + 24, (0, 8, 15))
+
+A tile fetches dozens of lines, and Numba's time grows with every call and sum.
+
+Sums that several offsets have in common get a variable, where they first occur.
+
+The accesses of a stencil differ by constants:
+
+    A[i * 80 + j * 9 - t + 1], A[i * 80 + j * 9 - t - 1]
+    =>  _at = i * 80 + j * 9 - t
+        A[_at + 1], A[_at - 1]
+
+LLVM finds such sums itself, but Numba's time grows with every operator of the text.
+
+Which values get a Python variable, and which values share one.
+
+A loop-carried value should read ``acc = f(acc)``: the initial value, the carried value,
+what is yielded and the result share one variable where their lifetimes allow it.
+
+Lifetimes are intervals over the operations in textual order: operation ``p`` reads at
+``2p`` and writes at ``2p + 1``.  A value used inside a loop that it is defined outside
+of lives to the end of that loop.  Two groups of values may share a variable iff no two
+of their intervals overlap.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+
+from gpucodegen.dialects import affine
+from gpucodegen.emit.expressions import Precedence, Text, binary, call, number
+from gpucodegen.emit.source import SourceWriter
+from gpucodegen.ir.affine import AffineExpr, Binary, linear_form
+from gpucodegen.ir.operation import Block, Operation, Value
+
+LOOPS = frozenset(
+    {"affine.for", "affine.parallel", "scf.for", "scf.parallel", "scf.while"}
+)
+WRITTEN_INSIDE = frozenset({"affine.parallel", "scf.parallel", "scf.while"})
+"""Loops that write their results in every iteration."""
+CARRYING = {"affine.for": 1, "scf.for": 1}
+"""Loops with carried values, and the number of block arguments before those."""
+BRANCHES = frozenset({"affine.if", "scf.if", "scf.index_switch"})
+VIEWS = frozenset(
+    f"memref.{name}"
+    for name in (
+        "cast dim subview reinterpret_cast collapse_shape expand_shape transpose "
+        "memory_space_cast assume_alignment"
+    ).split()
+)
+"""Operations that compute no value at run time, only another way to see a buffer."""
+
+
+def uses_of(operations: Iterable[Operation]) -> dict[Value, int]:
+    """How often each value is an operand, nested operations included."""
+    counts: dict[Value, int] = {}
+    for root in operations:
+        for op in root.walk():
+            for value in op.used:
+                counts[value] = counts.get(value, 0) + 1
+    return counts
+
+
+def is_inlined(op: Operation, uses: Mapping[Value, int]) -> bool:
+    """Whether an operation is printed at its uses instead of on its own line."""
+    if op.name == "arith.constant" or op.name in VIEWS:
+        return True
+    return op.name == "affine.apply" and (
+        uses.get(op.results[0], 0) <= 1 or _is_simple(op)
+    )
+
+
+def _is_simple(op: Operation) -> bool:
+    """``c``, ``d0 * c`` or ``d0 + c``: shorter than the name it would get."""
+    (expr,) = affine.map_of(op).results
+    terms, constant = linear_form(expr)
+    whole = not any(isinstance(term, Binary) for term in terms)
+    shifted = list(terms.values()) == [1]
+    scaled = len(terms) == 1 and not constant
+    return whole and (not terms or shifted or scaled)
+
+
+Interval = tuple[int, int]
+
+
+@dataclass(slots=True)
+class VariableAllocator:
+    """Groups of values with one variable each; every value starts alone."""
+
+    _intervals: dict[Value, list[Interval]] = field(
+        default_factory=dict[Value, list[Interval]]
+    )
+    _leader: dict[Value, Value] = field(default_factory=dict[Value, Value])
+    _named: dict[Value, tuple[int, str]] = field(
+        default_factory=dict[Value, tuple[int, str]]
+    )
+
+    @staticmethod
+    def of(operations: Sequence[Operation]) -> VariableAllocator:
+        """The groups of a body."""
+        lifetimes = _Lifetimes(uses_of(operations))
+        lifetimes.number(operations)
+        lifetimes.block(operations)
+        sharing = VariableAllocator(lifetimes.intervals(), _named=lifetimes.named())
+        for first, second in lifetimes.wishes:
+            sharing._merge(first, second)
+        return sharing
+
+    def leader(self, value: Value) -> Value:
+        """The value that stands for the whole group."""
+        while value in self._leader:
+            value = self._leader[value]
+        return value
+
+    def hint(self, value: Value) -> str:
+        """A name for the group: that of its outermost carried value, or its own."""
+        _, name = self._named.get(self.leader(value), (0, ""))
+        return name or value.name
+
+    def _merge(self, first: Value, second: Value) -> None:
+        one, other = self.leader(first), self.leader(second)
+        mine, theirs = self._intervals.get(one), self._intervals.get(other)
+        if one is other or mine is None or theirs is None:
+            return
+        if any(a < d and c < b for a, b in mine for c, d in theirs):
+            return
+        self._leader[other] = one
+        self._intervals[one] = mine + theirs
+        names = [self._named[v] for v in (one, other) if v in self._named]
+        if names:
+            self._named[one] = min(names)
+
+
+@dataclass(slots=True)
+class _Lifetimes:
+    """Walks over a body: where values start and end, and which may share."""
+
+    uses: Mapping[Value, int]
+    starts: dict[Value, int] = field(default_factory=dict[Value, int])
+    ends: dict[Value, int] = field(default_factory=dict[Value, int])
+    wishes: list[tuple[Value, Value]] = field(default_factory=list[tuple[Value, Value]])
+    _carried: list[Value] = field(default_factory=list[Value])
+    _spans: dict[int, Interval] = field(default_factory=dict[int, Interval])
+    _inlined: dict[Value, Operation] = field(default_factory=dict[Value, Operation])
+    _loops: list[Interval] = field(default_factory=list[Interval])
+
+    def number(self, operations: Sequence[Operation], position: int = 0) -> int:
+        """Give each operation its first and last position."""
+        for op in operations:
+            start = position = position + 1
+            for block in _blocks(op):
+                position = self.number(block.operations, position + 1)
+            position += bool(op.regions)
+            self._spans[id(op)] = (start, position)
+        return position
+
+    def intervals(self) -> dict[Value, list[Interval]]:
+        """The lifetime of each value, at least one step long."""
+        return {
+            value: [(start, max(start + 1, self.ends.get(value, 0)))]
+            for value, start in self.starts.items()
+        }
+
+    def named(self) -> dict[Value, tuple[int, str]]:
+        """Start and name of the values that loops carry."""
+        return {v: (self.starts[v], v.name) for v in self._carried if v.name}
+
+    def block(self, operations: Sequence[Operation]) -> None:
+        """Record the lifetimes and wishes of a straight list of operations."""
+        for op in operations:
+            if is_inlined(op, self.uses):
+                self._inlined.update(dict.fromkeys(op.results, op))
+            else:
+                self._operation(op)
+
+    def _operation(self, op: Operation) -> None:
+        start, end = self._spans[id(op)]
+        self._read(op.used, start)
+        skipped = CARRYING.get(op.name)
+        repeats = op.name in LOOPS or _jumps(op)
+        if repeats:
+            # Bounds may be read again before every iteration.
+            self._read(_bounds(op), end)
+            self._loops.append((start, end))
+        for block in _blocks(op):
+            if skipped is not None:
+                self._start(block.arguments[skipped:], start)
+                self._carried += block.arguments[skipped:]
+            self.block(block.operations)
+        if repeats:
+            self._loops.pop()
+        if _jumps(op):
+            self._keep_apart(op)
+        self._start(op.results, start if op.name in WRITTEN_INSIDE else end)
+        self._wish(op)
+
+    def _keep_apart(self, op: Operation) -> None:
+        """Between blocks, order in the text says nothing: values share no variable."""
+        for block in _blocks(op):
+            for value in (v for inner in block.operations for v in inner.results):
+                self.starts.pop(value, None)
+
+    def _start(self, values: Sequence[Value], position: int) -> None:
+        self.starts.update(dict.fromkeys(values, 2 * position + 1))
+
+    def _read(self, values: Iterable[Value], position: int) -> None:
+        for value in values:
+            definition = self._inlined.get(value)
+            if definition is not None:
+                self._read(definition.operands, position)
+                continue
+            end = 2 * position
+            for first, last in self._loops:
+                if self.starts.get(value, 0) < 2 * first:
+                    end = max(end, 2 * last)
+            self.ends[value] = max(end, self.ends.get(value, 0))
+
+    def _wish(self, op: Operation) -> None:
+        if op.name in CARRYING:
+            block = op.body
+            carried = block.arguments[CARRYING[op.name] :]
+            inits = op.operands[len(op.operands) - len(carried) :]
+            self.wishes += zip(carried, op.results, strict=True)
+            self.wishes += zip(carried, block.operations[-1].operands, strict=True)
+            self.wishes += zip(carried, inits, strict=True)
+        elif op.name in BRANCHES and op.results:
+            for block in _blocks(op):
+                yielded = block.operations[-1].operands
+                self.wishes += zip(op.results, yielded, strict=True)
+
+
+def _jumps(op: Operation) -> bool:
+    """Whether a region has several blocks, between which there are branches."""
+    return any(len(region.blocks) > 1 for region in op.regions)
+
+
+def _bounds(op: Operation) -> tuple[Value, ...]:
+    carried = len(op.results) if op.name in CARRYING else 0
+    return op.operands[: len(op.operands) - carried]
+
+
+def _blocks(op: Operation) -> Iterator[Block]:
+    for region in op.regions:
+        yield from region.blocks
+
+
+LEAST = 3
+"""Operators of a sum that is worth a variable."""
+
+Terms = frozenset[tuple[AffineExpr, int]]
+
+
+@dataclass(slots=True)
+class _Sum:
+    """The line that a sum first occurs in, its text there, its variable or nothing."""
+
+    line: int
+    depth: int
+    text: Text
+    name: str = ""
+
+
+@dataclass(slots=True)
+class Offsets:
+    """The sums of the open blocks of one function.
+
+    Variables begin with an underscore, as no other name in generated source does.
+    """
+
+    writer: SourceWriter
+    _scopes: list[dict[Terms, _Sum]] = field(
+        default_factory=lambda: [dict[Terms, _Sum]()]
+    )
+    _count: int = 0
+
+    @contextmanager
+    def scope(self) -> Generator[None]:
+        """A block: after it, its variables may be without a value."""
+        self._scopes.append({})
+        try:
+            yield
+        finally:
+            self._scopes.pop()
+
+    def text(
+        self, expr: AffineExpr, printed: Callable[[AffineExpr], Text]
+    ) -> Text | None:
+        """The offset by a variable and a constant; None for what is printed whole.
+
+        Call it only for expressions that the next line of the writer holds.
+        """
+        terms, constant = linear_form(expr)
+        if _operators(terms.values()) < LEAST:
+            return None
+        key = frozenset(terms.items())
+        known = next((s[key] for s in self._scopes if key in s), None)
+        if known is None:
+            whole = printed(expr - constant)
+            line, depth = len(self.writer.lines), self.writer.depth
+            self._scopes[-1][key] = _Sum(line, depth, whole)
+            return None
+        if not known.name:
+            if known.line == len(self.writer.lines):  # twice in the line to come
+                return None
+            self._define(known)
+        operator = "-" if constant < 0 else "+"
+        name = Text(known.name)
+        rest = number(abs(constant))
+        return binary(name, operator, rest, Precedence.SUM) if constant else name
+
+    def _define(self, known: _Sum) -> None:
+        """Put the variable before the line where the sum first occurs."""
+        known.name = f"_at{self._count or ''}"
+        self._count += 1
+        lines = self.writer.lines
+        first = lines[known.line]
+        if not first.endswith(":"):
+            lines[known.line] = first.replace(known.text.code, known.name, 1)
+        self.writer.insert(known.line, known.depth, f"{known.name} = {known.text}")
+        for other in (each for scope in self._scopes for each in scope.values()):
+            other.line += other is not known and other.line >= known.line
+
+
+def _operators(factors: Iterable[int]) -> int:
+    """Operators of the text of a sum with these factors."""
+    found = list(factors)
+    return len(found) - 1 + sum(abs(factor) != 1 for factor in found)
+
+
+@dataclass(frozen=True, slots=True)
+class _Statement:
+    """Elements at ``distances`` from ``first``, printed at the end of a writer."""
+
+    function: str
+    pointer: str
+    first: AffineExpr
+    end: tuple[int, int]
+    """How many lines there were after it, and how deep it stands."""
+    distances: tuple[int, ...] = (0,)
+
+    def reach(self, other: _Statement) -> int | None:
+        """How far after this another one begins; None if it cannot join it."""
+        terms, start = linear_form(self.first)
+        others, place = linear_form(other.first)
+        is_next = (self.function, self.pointer, self.end) == (
+            other.function,
+            other.pointer,
+            other.end,
+        )
+        return place - start if is_next and terms == others else None
+
+
+@dataclass(slots=True)
+class Prefetches:
+    """The prefetches of one function."""
+
+    writer: SourceWriter
+    _last: _Statement | None = None
+
+    def add(
+        self,
+        function: str,
+        pointer: str,
+        place: AffineExpr,
+        printed: Callable[[AffineExpr], Text],
+    ) -> None:
+        """Print a prefetch, in the last line if that is one it can join.
+
+        ``printed`` gives the text of the place for a separate line.
+        """
+        new, last = _Statement(function, pointer, place, self._end), self._last
+        distance = None if last is None else last.reach(new)
+        if last is None or distance is None:
+            self.writer.line(str(call(function, pointer, printed(place), "(0,)")))
+            self._last = replace(new, end=self._end)
+            return
+        distances = (*last.distances, distance)
+        self.writer.lines[-1] = self.writer.lines[-1].replace(
+            f", {last.distances})", f", {distances})", 1
+        )
+        self._last = replace(last, distances=distances)
+
+    @property
+    def _end(self) -> tuple[int, int]:
+        return len(self.writer.lines), self.writer.depth

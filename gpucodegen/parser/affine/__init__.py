@@ -1,3 +1,0 @@
-"""Affine maps, integer sets and subscripts."""
-
-from __future__ import annotations

@@ -1,3 +1,0 @@
-"""Names in the text: blocks, and SSA values with their uses."""
-
-from __future__ import annotations

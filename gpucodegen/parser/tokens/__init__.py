@@ -1,3 +1,0 @@
-"""Characters to words and strings."""
-
-from __future__ import annotations
