@@ -68,7 +68,7 @@ def versions() -> dict[str, str]:
 
 def facts() -> dict[str, Any]:
     """What stands at the head of a file of results."""
-    from gpucodegen.runtime.machine.processor import cpu
+    from gpucodegen.runtime.processor import cpu
 
     host = cpu()
     return {

@@ -15,12 +15,11 @@ if TYPE_CHECKING:
     from gpucodegen.dialects.builtin import Module
     from gpucodegen.ir.operation import Operation
     from gpucodegen.passes.analysis.lifting import Surroundings
-    from gpucodegen.tiling.proof.bands import Band
-    from gpucodegen.tiling.proof.bounds.bounds import Violation
+    from gpucodegen.tiling.proof.array_bounds import Violation
     from gpucodegen.tiling.proof.dependences import Dependence
-    from gpucodegen.tiling.proof.loops import LoopVerdict
-    from gpucodegen.tiling.proof.values.liveness import LoopValues
-    from gpucodegen.tiling.proof.values.undefined import UndefinedRead
+    from gpucodegen.tiling.proof.flow import UndefinedRead
+    from gpucodegen.tiling.proof.legality import Band
+    from gpucodegen.tiling.proof.liveness import LoopValues, LoopVerdict
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,13 +134,16 @@ def analyze_function(
     """All answers on one function; ``surroundings`` are the functions it may call."""
     from gpucodegen.passes.analysis.lifting import lift_function
     from gpucodegen.tiling.model.relations import model
-    from gpucodegen.tiling.proof.bands import bands
-    from gpucodegen.tiling.proof.bounds.bounds import needs, violations
+    from gpucodegen.tiling.proof.array_bounds import needs, violations
     from gpucodegen.tiling.proof.dependences import dependences
-    from gpucodegen.tiling.proof.loops import loop_verdicts
-    from gpucodegen.tiling.proof.values.liveness import parts, values
-    from gpucodegen.tiling.proof.values.privatisation import with_privatisation
-    from gpucodegen.tiling.proof.values.undefined import undefined_reads
+    from gpucodegen.tiling.proof.flow import undefined_reads
+    from gpucodegen.tiling.proof.legality import bands
+    from gpucodegen.tiling.proof.liveness import (
+        loop_verdicts,
+        parts,
+        values,
+        with_privatisation,
+    )
 
     built = model(lift_function(op, surroundings).scop)
     found, passed = dependences(built), values(built)

@@ -190,7 +190,7 @@ def _until_failure(function: Function, arguments: Sequence[Any]) -> Stages:
     from gpucodegen.compiling.lowering import map_module
     from gpucodegen.compiling.targets.registry import find
     from gpucodegen.passes.framework.reachable import reachable
-    from gpucodegen.runtime.host.parameters import alignments, specialized
+    from gpucodegen.runtime.host.arguments import alignments, specialized
 
     target, known = function.key_for(tuple(arguments))
     types = specialized(function.view.type.inputs, known)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, fields
 from typing import Any, Literal, cast, get_args
 
 from gpucodegen import errors
-from gpucodegen.runtime.host.scalars import plain
+from gpucodegen.runtime.host.arguments import plain
 from gpucodegen.tiling.machine.gpu.devices import MULTIPROCESSORS
 
 Precision = Literal["ieee", "tf32", "3xtf32"]

@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any, cast
 from gpucodegen import errors
 from gpucodegen.debugging.spans import span
 from gpucodegen.options import flag
-from gpucodegen.runtime.host.collection import collected_afterwards
-from gpucodegen.runtime.host.parameters import Parameter, parameters_of, results_of
+from gpucodegen.runtime.host.arguments import Parameter, parameters_of, results_of
+from gpucodegen.runtime.host.generated_code import deferred_garbage_collection
 from gpucodegen.runtime.storage import cache, records
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ class Source:
         is_path = self.filename == NO_FILE and looks_like_path(self.text)
         allow = self.allow_unregistered and not is_path  # `a.mlir` could be a name
         try:
-            with span(self.filename, "parse"), collected_afterwards():
+            with span(self.filename, "parse"), deferred_garbage_collection():
                 self.parsed = parse_module(
                     self.text, self.filename, allow_unregistered=allow, told=told
                 )

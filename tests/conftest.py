@@ -7,7 +7,7 @@ Of many cases alike, ``sampled`` leaves a few to the quick run.  ``cases`` takes
 Random programs are the same in every run, so that only a change makes a test fail;
 ``--fuzz`` makes others, and runs all slow cases, also where ``drawn`` leaves a few.
 ``--update-golden`` rewrites the files that hold what is generated; ``--processor=NAME``
-plans for a processor of `gpucodegen.runtime.machine.processors`, and compiles for it if
+plans for a processor of `gpucodegen.runtime.processor`, and compiles for it if
 this machine runs its code; tests about GPUs alone are left out.
 """
 
@@ -56,9 +56,9 @@ def has_ptxas() -> bool:
 
 @cache
 def has_disassembler() -> bool:
-    from gpucodegen.runtime.cuda import compilation, tools
+    from gpucodegen.runtime.cuda import compilation
 
-    return compilation.has_assembler() and bool(tools.tool("nvdisasm"))
+    return compilation.has_assembler() and bool(compilation.tool("nvdisasm"))
 
 
 def has_documents() -> bool:
@@ -103,7 +103,7 @@ def pytest_configure(config: pytest.Config) -> None:
     name = config.getoption("--processor")
     if name is None:
         return
-    from gpucodegen.runtime.machine.processors import PROCESSORS, runs_here
+    from gpucodegen.runtime.processor import PROCESSORS, runs_here
 
     if name not in PROCESSORS:
         raise pytest.UsageError(f"{name!r} is none of {', '.join(PROCESSORS)}")
@@ -335,8 +335,7 @@ def processor(request: pytest.FixtureRequest) -> Iterator[None]:
     if name is None:
         yield
         return
-    from gpucodegen.runtime.machine.processor import stated
-    from gpucodegen.runtime.machine.processors import PROCESSORS, runs_here
+    from gpucodegen.runtime.processor import PROCESSORS, runs_here, stated
 
     here = runs_here(PROCESSORS[name])
     with nullcontext() if here else stated(PROCESSORS[name]):

@@ -23,7 +23,7 @@ from bench.case import Case, copied, restoring
 from bench.ceilings import ceiling
 from bench.harness import SETTLE, Clock, Times, settled
 from bench.row import OURS, Row, Settings
-from gpucodegen.tiling.tuning.verdict import gain
+from gpucodegen.tiling.tuning.calibration import gain
 from gpucodegen.tuning.result import TuneResult, shown
 
 FULL = 150.0

@@ -24,7 +24,7 @@ The rooms, in the order in which a call passes through them:
     What a first call taught.  Later calls of the form become words, whose distances
     are compared, and run; `bind` keeps the words.
 `addresses`
-    How an array becomes a word; `gpucodegen.runtime.host.scalars` says it of numbers.
+    How an array becomes a word; `gpucodegen.runtime.host.arguments` says it of numbers.
 `streams`
     The stream that a caller names.
 `foreign`
@@ -35,7 +35,7 @@ The rooms, in the order in which a call passes through them:
 `launch`
     The action of one launch: results are made, the kernel runs, and what it noted is
     looked at.  As a function of words, and as one of arrays that machine code checks
-    (`gpucodegen.intrinsics.direct`).
+    (`gpucodegen.intrinsics.direct_launch`).
 `interpreted`
     Calls that the interpreter makes; they keep no plan.
 

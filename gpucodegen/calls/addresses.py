@@ -9,7 +9,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from gpucodegen.intrinsics.direct import layout
+from gpucodegen.intrinsics import direct_layout
 
 _addressof, _first_byte = ctypes.addressof, ctypes.c_char.from_buffer
 
@@ -24,7 +24,7 @@ def _asked(array: np.ndarray[Any, Any]) -> int:
 
 def _read(array: np.ndarray[Any, Any]) -> int:
     """The address, from the array itself: that takes half the time."""
-    return _integer_at(id(array) + layout.DATA).value
+    return _integer_at(id(array) + direct_layout.DATA).value
 
 
 _integer_at = ctypes.c_size_t.from_address

@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 
 from gpucodegen.calls.foreign.libraries import OWN, library_of
-from gpucodegen.runtime.host.parameters import alignment_of
-from gpucodegen.runtime.machine.c_library import C_LIBRARY
-from gpucodegen.tiling.machine.gpu.limits import WIDEST
+from gpucodegen.runtime.host.arguments import alignment_of
+from gpucodegen.runtime.storage.machine_code import C_LIBRARY
+from gpucodegen.tiling.machine.gpu.devices import WIDEST
 
 Form = Hashable
 

@@ -28,7 +28,7 @@ from gpucodegen.compiling.targets import registry
 from gpucodegen.debugging.display import folded
 from gpucodegen.options import Options
 from gpucodegen.program_text import Source
-from gpucodegen.runtime.host.parameters import Known
+from gpucodegen.runtime.host.arguments import Known
 
 if TYPE_CHECKING:
     from gpucodegen.dialects.func import Function as FunctionView

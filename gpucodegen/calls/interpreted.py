@@ -30,8 +30,8 @@ from gpucodegen.ir.types import (
     VectorType,
     element_type,
 )
+from gpucodegen.runtime.host.arguments import Parameter
 from gpucodegen.runtime.host.buffers import NUMPY_NAMES, Buffer
-from gpucodegen.runtime.host.parameters import Parameter
 
 if TYPE_CHECKING:
     from gpucodegen.dialects.builtin import Module

@@ -16,7 +16,7 @@ from gpucodegen import errors
 from gpucodegen.calls.signature import Signature
 
 if TYPE_CHECKING:
-    from gpucodegen.runtime.host.parameters import Parameter
+    from gpucodegen.runtime.host.arguments import Parameter
 
 OPTIONS = "out", "stream"
 """Keywords that are not arguments of the function."""
@@ -25,7 +25,7 @@ OPTIONS = "out", "stream"
 def python_names(parameters: Sequence[Parameter]) -> tuple[str, ...]:
     """An identifier for each argument: its own name where that is one.
 
-    >>> from gpucodegen.runtime.host.parameters import Parameter
+    >>> from gpucodegen.runtime.host.arguments import Parameter
     >>> given = "A", "a-b", "0", "in", "out", "A"
     >>> python_names([Parameter(name, "f32", "f32") for name in given])
     ('A', 'a_b', 'arg2', 'in_', 'out_', 'A_')

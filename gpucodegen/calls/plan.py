@@ -27,10 +27,9 @@ from gpucodegen.calls.signature import Signature
 from gpucodegen.calls.streams import Place, current, place_of
 from gpucodegen.compiling.executable import Executable
 from gpucodegen.compiling.targets.registry import find
+from gpucodegen.runtime.host.arguments import alignment_of, scalar_conversion
 from gpucodegen.runtime.host.buffers import CPU, Buffer
 from gpucodegen.runtime.host.engines import storage
-from gpucodegen.runtime.host.parameters import alignment_of
-from gpucodegen.runtime.host.scalars import scalar_conversion
 
 Word = Callable[[Any], Any]
 """How an argument becomes a word."""

@@ -13,16 +13,16 @@ from math import prod
 from typing import Any
 
 from gpucodegen import errors
-from gpucodegen.runtime.devices.strides import row_major
-from gpucodegen.runtime.host.buffers import NUMPY_NAMES, Buffer, Expected, to_buffer
-from gpucodegen.runtime.host.parameters import (
+from gpucodegen.intrinsics.framework.elements import row_major
+from gpucodegen.runtime.host.arguments import (
     Extents,
     Known,
     Parameter,
     alignment_of,
     allocated,
+    scalar_conversion,
 )
-from gpucodegen.runtime.host.scalars import scalar_conversion
+from gpucodegen.runtime.host.buffers import NUMPY_NAMES, Buffer, Expected, to_buffer
 
 
 @dataclass(frozen=True, slots=True)

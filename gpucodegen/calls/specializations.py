@@ -20,7 +20,7 @@ from gpucodegen.compiling.winners import final_options
 from gpucodegen.debugging.levels import tell
 from gpucodegen.options import Options
 from gpucodegen.program_text import Source
-from gpucodegen.runtime.host.parameters import Known
+from gpucodegen.runtime.host.arguments import Known
 
 MAX_SPECIALIZATIONS = 64
 """Shapes a function is compiled for before dynamic extents take over."""

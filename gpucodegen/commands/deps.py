@@ -76,7 +76,7 @@ def is_old(text: str) -> bool:
 
 def _rows(function: Operation, surroundings: Surroundings, *, old: bool) -> Rows:
     from gpucodegen.passes.analysis.dependence_pairs import lift_accesses
-    from gpucodegen.tiling.proof.depcheck import rows
+    from gpucodegen.tiling.proof.dependences import rows
 
     lifted = lift_accesses(function, surroundings, plain=old)
     return [list(row) for row in rows(lifted.scop)]
@@ -87,9 +87,11 @@ def _account(label: str, function: Operation, surroundings: Surroundings) -> str
     from gpucodegen.passes.analysis.lifting import lift_function
     from gpucodegen.tiling.model.relations import model
     from gpucodegen.tiling.proof.dependences import dependences
-    from gpucodegen.tiling.proof.loops import loop_verdicts
-    from gpucodegen.tiling.proof.values.liveness import values
-    from gpucodegen.tiling.proof.values.privatisation import with_privatisation
+    from gpucodegen.tiling.proof.liveness import (
+        loop_verdicts,
+        values,
+        with_privatisation,
+    )
 
     built = model(lift_function(function, surroundings).scop)
     found = dependences(built)

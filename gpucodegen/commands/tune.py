@@ -28,7 +28,7 @@ from gpucodegen.tuning.progress import progress
 
 if TYPE_CHECKING:
     from gpucodegen.dialects.builtin import Module
-    from gpucodegen.tiling.tuning.trials import Trial
+    from gpucodegen.tiling.tuning.search import Trial
     from gpucodegen.tuning.result import TuneResult
 
 INTERRUPTED = 130

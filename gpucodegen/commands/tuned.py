@@ -13,7 +13,7 @@ from gpucodegen.compiling.winners import tuning_store
 from gpucodegen.tuning.result import line
 
 if TYPE_CHECKING:
-    from gpucodegen.tiling.tuning.records.store import TuningStore
+    from gpucodegen.tiling.tuning.store import TuningStore
 
 LEAST_OF_KEY = 6
 """Letters that name a key."""
@@ -27,7 +27,7 @@ def run(options: argparse.Namespace) -> int:
 
 def _show(store: TuningStore, options: argparse.Namespace) -> int:
     """What was tuned, or with a key or a function's name all trials of it."""
-    from gpucodegen.tiling.tuning.records.exchange import exported
+    from gpucodegen.tiling.tuning.exchange import exported
 
     chosen = _chosen(store, options.place)
     if options.json:
@@ -46,7 +46,7 @@ def _show(store: TuningStore, options: argparse.Namespace) -> int:
 
 def _export(store: TuningStore, options: argparse.Namespace) -> int:
     """All of the store as JSON, to a file or standard output."""
-    from gpucodegen.tiling.tuning.records.exchange import exported
+    from gpucodegen.tiling.tuning.exchange import exported
 
     text = exported(store)
     if options.place is None:
@@ -58,7 +58,7 @@ def _export(store: TuningStore, options: argparse.Namespace) -> int:
 
 def _import(store: TuningStore, options: argparse.Namespace) -> int:
     """Add what a file has to the store."""
-    from gpucodegen.tiling.tuning.records.exchange import merged
+    from gpucodegen.tiling.tuning.exchange import merged
 
     if options.place is None:
         print("tune import: name the file", file=sys.stderr)

@@ -72,7 +72,7 @@ def kind_of_situation(options: Options, device: object = None) -> tuple[object, 
 
 def _chosen(options: Options) -> tuple[object, object]:
     """Options and processor."""
-    from gpucodegen.runtime.machine.processor import facts
+    from gpucodegen.runtime.processor import facts
 
     names = (field.name for field in fields(options) if field.name != "sanitize")
     chosen = {name: getattr(options, name) for name in names}

@@ -16,9 +16,9 @@ from gpucodegen.compiling.runnable import Runnable
 from gpucodegen.compiling.targets.registry import find
 from gpucodegen.debugging.levels import tell
 from gpucodegen.debugging.spans import span
-from gpucodegen.runtime.host.collection import collected_afterwards
+from gpucodegen.runtime.host.arguments import Known, alignments, specialized
+from gpucodegen.runtime.host.generated_code import deferred_garbage_collection
 from gpucodegen.runtime.host.loader import load_program
-from gpucodegen.runtime.host.parameters import Known, alignments, specialized
 
 if TYPE_CHECKING:
     from gpucodegen.emit.copy_plan import PlannedTransfer
@@ -108,7 +108,7 @@ def build(
     if found is None:
         with (
             _ONE_AT_A_TIME,
-            collected_afterwards(),
+            deferred_garbage_collection(),
             catch_warnings(record=True) as told,
         ):
             simplefilter("always")

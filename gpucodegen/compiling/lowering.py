@@ -40,7 +40,7 @@ def lower(
     from gpucodegen.passes.framework.reachable import reachable
     from gpucodegen.runtime.host.loader import CONTRACTED, kernel_spec
     from gpucodegen.runtime.host.spec import StatedLaunch
-    from gpucodegen.runtime.machine.processor import thread_count
+    from gpucodegen.runtime.processor import thread_count
     from gpucodegen.tiling.machine.gpu.devices import bulk_copies
 
     mapped = map_module(reachable(module, name), name, key, options, stages)

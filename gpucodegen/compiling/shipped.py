@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from importlib.metadata import EntryPoint
 
-    from gpucodegen.tiling.tuning.records.store import TuningStore
+    from gpucodegen.tiling.tuning.store import TuningStore
 
 GROUP = "gpucodegen.tuned"
 SEEN = Store("shipped")
@@ -63,7 +63,7 @@ def _points() -> Iterable[EntryPoint]:
 def _merge(store: Callable[[], TuningStore], point: EntryPoint) -> None:
     """Add one text; a package that gives none of a store is a warning."""
     from gpucodegen import errors
-    from gpucodegen.tiling.tuning.records.exchange import merged
+    from gpucodegen.tiling.tuning.exchange import merged
 
     try:
         merged(store(), str(point.load()()))

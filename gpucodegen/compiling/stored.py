@@ -11,16 +11,16 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from gpucodegen.tiling.tuning.space import shown
-from gpucodegen.tiling.tuning.verdict import Gain
+from gpucodegen.tiling.tuning.calibration import Gain
+from gpucodegen.tiling.tuning.search import shown
 
 if TYPE_CHECKING:
     from gpucodegen.compiling.executable import Specialization
     from gpucodegen.options import Options
     from gpucodegen.program_text import Source
-    from gpucodegen.tiling.tuning.records.rows import Winner
-    from gpucodegen.tiling.tuning.records.store import TuningStore
-    from gpucodegen.tiling.tuning.trials import Trial
+    from gpucodegen.tiling.tuning.database import Winner
+    from gpucodegen.tiling.tuning.search import Trial
+    from gpucodegen.tiling.tuning.store import TuningStore
 
 UNITS = (("days", 86400), ("hours", 3600), ("minutes", 60), ("seconds", 1))
 
@@ -31,7 +31,7 @@ class Stored:
 
     The trials are in the order in which they were made.
 
-    >>> from gpucodegen.tiling.tuning.records.rows import Winner
+    >>> from gpucodegen.tiling.tuning.database import Winner
     >>> about = {"arguments": ["64x48xfloat64"], "target": "cpu"}
     >>> winner = Winner({"tile0": 8}, 1.234, since=time.time() - 7200)
     >>> print(Stored(about, winner))
@@ -121,12 +121,12 @@ def call_of(key: Specialization) -> list[Any]:
 def read_call(call: Any) -> Specialization | None:
     """It again; None for anything else.
 
-    >>> from gpucodegen.runtime.host.parameters import Known
+    >>> from gpucodegen.runtime.host.arguments import Known
     >>> key = "cpu", (Known((3, 4), None, 64), None)
     >>> read_call(call_of(key)) == key, read_call(None)
     (True, None)
     """
-    from gpucodegen.runtime.host.parameters import Known
+    from gpucodegen.runtime.host.arguments import Known
 
     if not call:
         return None

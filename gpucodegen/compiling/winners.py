@@ -18,14 +18,14 @@ from gpucodegen.compiling.executable import Specialization
 from gpucodegen.compiling.targets.registry import DEVICE_ARRAYS, find
 from gpucodegen.options import Options
 from gpucodegen.program_text import Source
-from gpucodegen.runtime.host.parameters import Known
+from gpucodegen.runtime.host.arguments import Known
 from gpucodegen.runtime.storage import cache
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from gpucodegen.tiling.tuning.records.rows import Winner
-    from gpucodegen.tiling.tuning.records.store import TuningStore
+    from gpucodegen.tiling.tuning.database import Winner
+    from gpucodegen.tiling.tuning.store import TuningStore
 
 Point = Mapping[str, int]
 DATABASE = "tuning.sqlite"
@@ -55,7 +55,7 @@ def winner_of(
     source: Source, name: str, key: Specialization, options: Options
 ) -> Winner | None:
     """The stored schedule that is faster than the default one, if there is one."""
-    from gpucodegen.tiling.tuning.records.lookup import first_known
+    from gpucodegen.tiling.tuning.lookup import first_known
 
     scopes = {
         tuning_identity(source, name, key, options, scope): scope
@@ -153,7 +153,7 @@ def with_point(options: Options, point: Point) -> Options:
     >>> made.plan, made.register_tile
     ((('order0', 21),), (4,))
     """
-    from gpucodegen.tiling.tuning.space import REGISTER_TILE
+    from gpucodegen.tiling.tuning.search import REGISTER_TILE
 
     tiles = [f"tile{n}" for n in range(len(point))]
     sizes = {
@@ -180,7 +180,7 @@ def tuning_store() -> TuningStore:
     Raises CacheRefused.
     """
     from gpucodegen import errors
-    from gpucodegen.tiling.tuning.records.store import TuningStore
+    from gpucodegen.tiling.tuning.store import TuningStore
 
     try:
         with cache.cache_folder(create=True) as folder:
@@ -226,7 +226,7 @@ def tuning_identity(
     checks around the same code, have no part in it, nor has where anything lies:
     machines that are alike have the same keys.
     """
-    from gpucodegen.tiling.tuning.records.lookup import tuning_key
+    from gpucodegen.tiling.tuning.lookup import tuning_key
 
     target, known = key
     arch = find(target).settled_arch(options)
@@ -256,9 +256,9 @@ def machine_identity(target: str, threads: int | None) -> str:
 
     The host with its caches and threads, or the device with its driver.
     """
-    from gpucodegen.runtime.machine.processor import facts
+    from gpucodegen.runtime.processor import facts
     from gpucodegen.runtime.storage.machine_code import kind_of_host
-    from gpucodegen.tiling.tuning.records.lookup import tuning_key
+    from gpucodegen.tiling.tuning.lookup import tuning_key
 
     on = device_name(target) or (facts(), threads, kind_of_host())
     return tuning_key(target=target, on=on, sources=cache.sources_content())

@@ -13,7 +13,7 @@ from typing import Any
 
 from gpucodegen.calls.function import Function
 from gpucodegen.compiling.executable import Executable
-from gpucodegen.runtime.devices.arguments import ArgumentLayout
+from gpucodegen.runtime.cuda.kernel_launch import ArgumentLayout
 from gpucodegen.runtime.host.buffers import Buffer
 from gpucodegen.runtime.host.spec import KernelSpec
 
@@ -68,7 +68,7 @@ def _architecture(form: str, kernels: Sequence[KernelSpec]) -> str:
         from gpucodegen.runtime.cuda.compilation import architecture_of
 
         return max(map(architecture_of, kernels), key=len, default="")
-    from gpucodegen.runtime.machine.processor import cpu
+    from gpucodegen.runtime.processor import cpu
 
     return cpu().name
 

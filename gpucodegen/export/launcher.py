@@ -18,9 +18,9 @@ from gpucodegen.calls.overlaps import checked_apart
 from gpucodegen.calls.signature import Signature
 from gpucodegen.compiling.artifact import Artifact
 from gpucodegen.compiling.runnable import Runnable
+from gpucodegen.runtime.host.arguments import Known, alignment_of
 from gpucodegen.runtime.host.engines import Engine
 from gpucodegen.runtime.host.loader import load_program
-from gpucodegen.runtime.host.parameters import Known, alignment_of
 
 
 @dataclass(frozen=True, slots=True)

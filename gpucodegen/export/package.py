@@ -37,13 +37,19 @@ EXCHANGED = {
     "cuda": {"gpucodegen.runtime.cuda.compilation": "gpucodegen.export.stored_ptx"},
 }
 LEFT_OUT = {
-    "cpu": ("runtime.cuda", "intrinsics.cuda", "intrinsics.direct", "ptx"),
+    "cpu": (
+        "runtime.cuda",
+        "intrinsics.cuda",
+        *("intrinsics.direct_launch", "intrinsics.direct_layout"),
+        "ptx",
+    ),
     "cuda": (
         "intrinsics.cpu",
-        "intrinsics.direct",
+        "intrinsics.direct_launch",
+        "intrinsics.direct_layout",
         "intrinsics.cuda",
-        *("runtime.cpu.engine", "runtime.cpu.kernels", "runtime.threads"),
-        *("runtime.cpu.stored_kernels", "runtime.cpu.outline"),
+        *("runtime.cpu.engine", "runtime.cpu.kernels", "runtime.cpu.pool"),
+        *("runtime.cpu.own_pool", "runtime.cpu.numba_pool"),
     ),
 }
 KERNELS: Mapping[str, tuple[Callable[[KernelSpec], str], str]] = {

@@ -36,7 +36,7 @@ from {package}._engine import engine
 from {support}.calls.signature import Signature
 from {support}.compiling.artifact import Artifact
 from {support}.export.launcher import Exported, Variant
-from {support}.runtime.host.parameters import Known, Parameter
+from {support}.runtime.host.arguments import Known, Parameter
 from {support}.runtime.host.spec import Constant, KernelSpec, Param, StatedLaunch
 
 HERE = Path(__file__).parent

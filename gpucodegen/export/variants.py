@@ -16,7 +16,7 @@ import numpy as np
 
 from gpucodegen.compiling.artifact import Artifact
 from gpucodegen.compiling.executable import Executable
-from gpucodegen.runtime.host.parameters import Known
+from gpucodegen.runtime.host.arguments import Known
 from gpucodegen.runtime.host.spec import KernelSpec
 
 HOST = "host.py"

@@ -17,9 +17,9 @@ from gpucodegen import errors
 from gpucodegen.calls.foreign.taken import several_of
 from gpucodegen.calls.function import Function
 from gpucodegen.compiling.targets import registry
+from gpucodegen.runtime.host.arguments import Known, Parameter, specialized
 from gpucodegen.runtime.host.buffers import NUMPY_NAMES
-from gpucodegen.runtime.host.parameters import Known, Parameter, specialized
-from gpucodegen.tiling.machine.gpu.limits import ALLOCATED
+from gpucodegen.tiling.machine.gpu.devices import ALLOCATED
 
 
 class Made(NamedTuple):

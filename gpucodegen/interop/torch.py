@@ -16,8 +16,8 @@ from gpucodegen.calls.foreign.taken import several_of
 from gpucodegen.calls.function import Function
 from gpucodegen.calls.named import python_names
 from gpucodegen.interop.functional import Functional, Source, signature_of
+from gpucodegen.runtime.host.arguments import Parameter
 from gpucodegen.runtime.host.buffers import NUMPY_NAMES
-from gpucodegen.runtime.host.parameters import Parameter
 
 Backward = Callable[[tuple[Any, ...], Any, Any], Any]
 """Arguments, result and the result's gradient -> a gradient for each argument."""
@@ -146,7 +146,7 @@ def _schema(
 ) -> str:
     """The operator's schema, as PyTorch writes it.
 
-    >>> from gpucodegen.runtime.host.parameters import Parameter
+    >>> from gpucodegen.runtime.host.arguments import Parameter
     >>> x, n = Parameter("x", "memref<4xf32>", "f32", (4,)), Parameter("n", "i8", "i8")
     >>> _schema(("x", "n"), (x, n), (Source(None, 0),), {0})
     '(Tensor(a0!) x, int n) -> Tensor'

@@ -34,12 +34,11 @@ are external, indirect or recursive.
 
 from __future__ import annotations
 
-from gpucodegen.ptx.execution.launch import STEPS
+from gpucodegen.ptx.entries import Entry, Parameter
+from gpucodegen.ptx.execution.lanes import STEPS
 from gpucodegen.ptx.faults import Fault, OutOfMemory, SourceLocation, Unsupported
-from gpucodegen.ptx.memory import Memory
+from gpucodegen.ptx.memory import Memory, TensorMap
 from gpucodegen.ptx.module import Module, Run
-from gpucodegen.ptx.parsing.entries import Entry, Parameter
-from gpucodegen.ptx.tensor_maps import TensorMap
 
 __all__ = [
     "STEPS",

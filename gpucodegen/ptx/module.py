@@ -14,15 +14,15 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
+from gpucodegen.ptx.entries import Entry
+from gpucodegen.ptx.execution.barriers import cluster_order
 from gpucodegen.ptx.execution.batch import Batch
-from gpucodegen.ptx.execution.counting.counters import Counters
-from gpucodegen.ptx.execution.launch import STEPS, Extents, Launch
-from gpucodegen.ptx.execution.order.marks import Marks
-from gpucodegen.ptx.execution.order.readers import BlockReaders, LastReaders
-from gpucodegen.ptx.execution.spaces.clusters import cluster_order
+from gpucodegen.ptx.execution.counters import Counters
+from gpucodegen.ptx.execution.lanes import STEPS, Extents, Launch
+from gpucodegen.ptx.execution.shadow_memory import ShadowMemory
+from gpucodegen.ptx.execution.vector_clocks import BlockReaders, LastReaders
 from gpucodegen.ptx.memory import Memory, reserved
-from gpucodegen.ptx.parsing.entries import Entry
-from gpucodegen.ptx.parsing.parser import ModuleParser, ParsedModule
+from gpucodegen.ptx.parser import ModuleParser, ParsedModule
 from gpucodegen.ptx.translation.program import EntryProgram
 from gpucodegen.ptx.types import Array
 
@@ -41,7 +41,7 @@ class Run:
 
     launch: Launch
     counters: Counters | None = None
-    marks: Marks | None = None
+    marks: ShadowMemory | None = None
 
     def totals(self) -> dict[str, int]:
         """Sums over the launch: see `Counters.totals`; empty if it was not measured."""
@@ -233,7 +233,7 @@ def _check(launch: Launch) -> None:
         )
 
 
-def _global_marks(launch: Launch, cooperative: bool) -> Marks:
+def _global_marks(launch: Launch, cooperative: bool) -> ShadowMemory:
     """Marks for all cells of global memory, none of which is touched yet.
 
     Blocks of a cooperative launch have words of their own for what they read.
@@ -253,4 +253,4 @@ def _global_marks(launch: Launch, cooperative: bool) -> Marks:
     if cooperative and launch.blocks > 1:
         readers = BlockReaders([accesses() for _ in range(launch.blocks)])
     changed = atomics if program.has_atomics else None
-    return Marks(writers, readers, changed, shift, shared=False)
+    return ShadowMemory(writers, readers, changed, shift, shared=False)

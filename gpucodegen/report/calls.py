@@ -14,7 +14,7 @@ from gpucodegen.compiling.lowering import Key
 from gpucodegen.compiling.targets.registry import find
 from gpucodegen.compiling.winners import final_options
 from gpucodegen.options import Options
-from gpucodegen.runtime.host.parameters import alignments, specialized
+from gpucodegen.runtime.host.arguments import alignments, specialized
 
 
 @dataclass(frozen=True, slots=True)

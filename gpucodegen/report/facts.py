@@ -15,12 +15,12 @@ from gpucodegen.report.strides import element_bytes
 from gpucodegen.report.subjects import Nest, Subject
 from gpucodegen.tiling.model.isl_forms import set_text
 from gpucodegen.tiling.model.scop import Loop
-from gpucodegen.tiling.proof.bands import Band
-from gpucodegen.tiling.proof.bounds.bounds import Violation, needs
-from gpucodegen.tiling.proof.loops import LoopKind
-from gpucodegen.tiling.proof.values.undefined import UndefinedRead
-from gpucodegen.tiling.schedule.footprint import footprints
-from gpucodegen.tiling.schedule.fronts import front
+from gpucodegen.tiling.proof.array_bounds import Violation, needs
+from gpucodegen.tiling.proof.flow import UndefinedRead
+from gpucodegen.tiling.proof.legality import Band
+from gpucodegen.tiling.proof.liveness import LoopKind
+from gpucodegen.tiling.schedule.promotion import footprints
+from gpucodegen.tiling.schedule.skewing import front
 
 Found = TypeVar("Found", Violation, UndefinedRead)
 

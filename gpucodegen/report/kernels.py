@@ -32,7 +32,7 @@ from gpucodegen.passes.gpu.collectives.lower import LowerCollectives
 from gpucodegen.report.schedule_tree import Tree, Verdicts, effects, schedule_tree
 from gpucodegen.report.strides import element_bytes
 from gpucodegen.report.subjects import location_of
-from gpucodegen.runtime.host.parameters import alignments, allocated, parameters_of
+from gpucodegen.runtime.host.arguments import alignments, allocated, parameters_of
 from gpucodegen.tiling.model.isl import Interval
 from gpucodegen.tiling.model.points import Tuple, touched, touched_cells
 from gpucodegen.tiling.model.relations import Model, model

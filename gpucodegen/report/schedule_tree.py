@@ -33,7 +33,7 @@ from gpucodegen.tiling.model.scop import (
     Wait,
     statements,
 )
-from gpucodegen.tiling.proof.bands import Band
+from gpucodegen.tiling.proof.legality import Band
 
 SEPARATOR = "; "
 """Between the domains of statements."""

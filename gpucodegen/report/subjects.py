@@ -23,13 +23,18 @@ from gpucodegen.passes.prepare.tensors.bufferize import Bufferize
 from gpucodegen.tiling.machine.contraction import ContractionShape, contractions
 from gpucodegen.tiling.model.relations import Instances, Model, model
 from gpucodegen.tiling.model.scop import If, Loop, Node, loops, statements
-from gpucodegen.tiling.proof.bands import Band, bands
-from gpucodegen.tiling.proof.bounds.bounds import Violation, violations
+from gpucodegen.tiling.proof.array_bounds import Violation, violations
 from gpucodegen.tiling.proof.dependences import Dependence, dependences
-from gpucodegen.tiling.proof.loops import LoopVerdict, loop_verdicts
-from gpucodegen.tiling.proof.values.liveness import LoopValues, parts, values
-from gpucodegen.tiling.proof.values.privatisation import with_privatisation
-from gpucodegen.tiling.proof.values.undefined import UndefinedRead, undefined_reads
+from gpucodegen.tiling.proof.flow import UndefinedRead, undefined_reads
+from gpucodegen.tiling.proof.legality import Band, bands
+from gpucodegen.tiling.proof.liveness import (
+    LoopValues,
+    LoopVerdict,
+    loop_verdicts,
+    parts,
+    values,
+    with_privatisation,
+)
 
 ANSWERED_HERE = frozenset({"check-bounds", "check-reads"})
 """Passes that only warn or refuse: what they find is part of the explanation."""

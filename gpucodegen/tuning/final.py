@@ -10,11 +10,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Protocol
 
-from gpucodegen.tiling.tuning.verdict import CONFIDENCE, Gain, gain
+from gpucodegen.tiling.tuning.calibration import CONFIDENCE, Gain, gain
 
 if TYPE_CHECKING:
-    from gpucodegen.tiling.tuning.space import Point
-    from gpucodegen.tiling.tuning.trials import Trial
+    from gpucodegen.tiling.tuning.search import Point, Trial
 
 FINALISTS = 3
 """Schedules that meet the default in the final."""

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from gpucodegen.tuning.result import shown
 
 if TYPE_CHECKING:
-    from gpucodegen.tiling.tuning.trials import Trial
+    from gpucodegen.tiling.tuning.search import Trial
 
 Observe = Callable[["Trial"], object]
 

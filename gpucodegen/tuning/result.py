@@ -8,14 +8,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from gpucodegen.debugging.display import folded
-from gpucodegen.tiling.tuning.space import shown
+from gpucodegen.tiling.tuning.search import shown
 from gpucodegen.tuning.final import Finalist, winner
 
 if TYPE_CHECKING:
     import os
 
-    from gpucodegen.tiling.tuning.space import Point
-    from gpucodegen.tiling.tuning.trials import Trial
+    from gpucodegen.tiling.tuning.search import Point, Trial
     from gpucodegen.tuning.choices.holes import Holes
 
 
@@ -161,7 +160,7 @@ def table(function: str, trials: Sequence[Trial], default: Point) -> str:
 def line(trial: Trial, default: Point) -> str:
     """A trial on one line.
 
-    >>> from gpucodegen.tiling.tuning.trials import Status, Trial
+    >>> from gpucodegen.tiling.tuning.search import Status, Trial
     >>> line(Trial({"tile0": 8}, Status.OK, 0.0021), {"tile0": 0})
     'tile0=8: ok 2.100 ms'
     """

@@ -101,7 +101,7 @@ class Subject:
         from importlib.metadata import version
 
         from gpucodegen.compiling.winners import device_name
-        from gpucodegen.runtime.machine.processor import host_name
+        from gpucodegen.runtime.processor import host_name
 
         return {
             "function": self.name,
@@ -145,7 +145,7 @@ def identity_of(
     That of a ``pipeline`` with holes is another one for each pipeline.
     """
     from gpucodegen.compiling.winners import tuning_identity
-    from gpucodegen.tiling.tuning.records.lookup import tuning_key
+    from gpucodegen.tiling.tuning.lookup import tuning_key
 
     function = program[name]
     key = function.key_for(arguments)

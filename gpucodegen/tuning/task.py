@@ -18,9 +18,8 @@ from gpucodegen.compiling.winners import (
     machine_identity,
     tuning_store,
 )
-from gpucodegen.runtime.machine.processor import processors
-from gpucodegen.tiling.tuning.correction import Correction
-from gpucodegen.tiling.tuning.records.lessons import keep, taught
+from gpucodegen.runtime.processor import processors
+from gpucodegen.tiling.tuning.calibration import Correction, keep, recorded_tunings
 from gpucodegen.tuning.choices.holes import Holes
 from gpucodegen.tuning.choices.schedules import Schedules, schedules
 from gpucodegen.tuning.forecasts.basis import is_emulated, predicted_for
@@ -35,9 +34,8 @@ if TYPE_CHECKING:
 
     from gpucodegen.dialects.builtin import Module
     from gpucodegen.program import Program
-    from gpucodegen.tiling.tuning.records.store import Session
-    from gpucodegen.tiling.tuning.space import Point
-    from gpucodegen.tiling.tuning.trials import Trial
+    from gpucodegen.tiling.tuning.search import Point, Trial
+    from gpucodegen.tiling.tuning.store import Session
     from gpucodegen.tuning.final import Timing
 
 MANY = 8
@@ -130,7 +128,7 @@ class Task:
         machine = ""
         if not (holes or scope.predicted_for):
             machine = machine_identity(about["target"], subject.options.threads)
-            lessons = taught(session.store, machine, besides=session.key)
+            lessons = recorded_tunings(session.store, machine, besides=session.key)
             found = replace(found, correction=Correction.of(lessons))
         found = replace(found, where=asked.where)
         return Task(program, arguments, subject, holes, found, session, about, machine)

@@ -13,9 +13,14 @@ from typing import TYPE_CHECKING, Any
 
 from gpucodegen import errors
 from gpucodegen.compiling.winners import SHAPES
-from gpucodegen.tiling.tuning.ranks import rank_correlation
-from gpucodegen.tiling.tuning.search import MeasureAll, Search
-from gpucodegen.tiling.tuning.trials import Trial, TrialError, identity
+from gpucodegen.tiling.tuning.calibration import rank_correlation
+from gpucodegen.tiling.tuning.search import (
+    MeasureAll,
+    Search,
+    Trial,
+    TrialError,
+    identity,
+)
 from gpucodegen.tuning.choices.order import Order
 from gpucodegen.tuning.effort import Effort, effort_of
 from gpucodegen.tuning.final import Finalist, Timing, final, winner
@@ -28,8 +33,7 @@ if TYPE_CHECKING:
     from concurrent.futures import Executor
 
     from gpucodegen.dialects.builtin import Module
-    from gpucodegen.tiling.tuning.space import Point
-    from gpucodegen.tiling.tuning.strategies import Model
+    from gpucodegen.tiling.tuning.search import Model, Point
     from gpucodegen.tuning.choices.holes import Holes
 
 

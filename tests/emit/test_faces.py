@@ -27,8 +27,8 @@ def test_faces_have_what_is_printed(face: str):
 
 
 def test_intrinsics_combine_by_the_operations_of_the_table():
-    from gpucodegen.intrinsics.scalars.elementwise import ELEMENTWISE
-    from gpucodegen.intrinsics.tiles.atomics import DIRECT
+    from gpucodegen.intrinsics.atomics import DIRECT
+    from gpucodegen.intrinsics.elementwise import ELEMENTWISE
 
     combined = {row.operation for row in OF_ATOMICS.values()}
     assert combined <= set(ELEMENTWISE)

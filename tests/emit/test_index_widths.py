@@ -9,9 +9,9 @@ import pytest
 
 import gpucodegen as gcg
 from gpucodegen.calls.function import Function
+from gpucodegen.runtime.cuda import kernel_launch
 from gpucodegen.runtime.cuda.engine import CudaEngine
-from gpucodegen.runtime.devices import arguments
-from gpucodegen.runtime.host.parameters import Known
+from gpucodegen.runtime.host.arguments import Known
 
 pytestmark = pytest.mark.filterwarnings("ignore::gpucodegen.errors.PossiblyOutOfBounds")
 DOUBLE = """func.func @f(%a: {a}, %b: {b}) {{
@@ -113,7 +113,7 @@ def few_indices(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         taken.append(spec.name)  # type: ignore[attr-defined]
         return wide(engine, spec)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(arguments, "MAX_OFFSET", 100)
+    monkeypatch.setattr(kernel_launch, "MAX_OFFSET", 100)
     monkeypatch.setattr(CudaEngine, "_wide", noted)
     return taken
 

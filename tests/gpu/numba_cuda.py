@@ -11,7 +11,7 @@ def ptx(spec: KernelSpec, cc: tuple[int, int] = (9, 0)) -> str:
     from numba import types
     from numba.cuda.compiler import _compile_pyfunc_with_fixup
 
-    from gpucodegen.intrinsics.cuda.face import parameter
+    from gpucodegen.intrinsics.cuda.backend import parameter
 
     face = "tests.gpu.numba_cuda_face"
     text = spec.source.replace(

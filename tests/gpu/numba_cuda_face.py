@@ -9,14 +9,19 @@ from numba import cuda
 from numba.core.types import boolean, float32, float64, int8, int16, int32, int64
 from numba.cuda import extending
 
-from gpucodegen.intrinsics.cpu.library import function
-from gpucodegen.intrinsics.cuda import grids, matrices, memory, warps
-from gpucodegen.intrinsics.framework import faces
-from gpucodegen.intrinsics.framework.lowering import Face, Lowering, signature
-from gpucodegen.intrinsics.framework.vector_type import Tile, llvm_tile
+from gpucodegen.intrinsics.cpu.backend import function
+from gpucodegen.intrinsics.cuda import matrices, memory, threads
+from gpucodegen.intrinsics.framework import backends
+from gpucodegen.intrinsics.framework.lowering import (
+    Backend,
+    Lowering,
+    Tile,
+    llvm_tile,
+    signature,
+)
 
 _intrinsic = extending._intrinsic(target="cuda", prefer_literal=True)
-FACE = Face(
+FACE = Backend(
     _intrinsic,
     0,
     function,
@@ -40,9 +45,9 @@ def _larger(low: Lowering, a: Any, b: Any) -> Any:
     return low.builder.select(is_nan, low.builder.fadd(a, b), largest)
 
 
-globals().update(faces.shaped(FACE) | memory.factories(FACE) | faces.plain(FACE))
+globals().update(backends.shaped(FACE) | memory.factories(FACE) | backends.plain(FACE))
 globals().update(memory.own_factories(FACE))
-globals().update(warps.factories(FACE) | grids.factories(FACE))
+globals().update(threads.warp_factories(FACE) | threads.grid_factories(FACE))
 globals().update(matrices.factories(FACE))
 maximumf = FACE.define("maximumf", 2, lambda a, b: signature(a, a, b), _larger)
 __all__ = ["boolean", "cuda", "float32", "float64", "int8", "int16", "int32", "int64"]

@@ -7,7 +7,7 @@ import pytest
 import gpucodegen as gcg
 from gpucodegen.passes.analysis.lifting import lift_function
 from gpucodegen.tiling.model.relations import model
-from gpucodegen.tiling.proof.loops import loop_verdicts
+from gpucodegen.tiling.proof.liveness import loop_verdicts
 
 
 def kinds(body: str) -> str:

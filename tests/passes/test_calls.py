@@ -10,7 +10,7 @@ from gpucodegen.passes.analysis.lifting import Surroundings, lift_function
 from gpucodegen.tiling.model.relations import model
 from gpucodegen.tiling.model.scop import Access, statements
 from gpucodegen.tiling.proof.dependences import dependences
-from gpucodegen.tiling.proof.loops import loop_verdicts
+from gpucodegen.tiling.proof.liveness import loop_verdicts
 
 
 def lifted(module: Module, name: str):

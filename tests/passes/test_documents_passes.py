@@ -16,7 +16,7 @@ from gpucodegen.passes.analysis.dependence_pairs import (
     lift_accesses,
 )
 from gpucodegen.passes.framework.registry import PASSES, pass_class
-from gpucodegen.tiling.proof.depcheck import rows
+from gpucodegen.tiling.proof.dependences import rows
 
 # -- canonicalize ----------------------------------------------------------------------
 

@@ -14,7 +14,7 @@ import gpucodegen as gcg
 from gpucodegen import errors
 from gpucodegen.passes.analysis.lifting import Surroundings, lift_function
 from gpucodegen.tiling.model.relations import model
-from gpucodegen.tiling.proof.loops import loop_verdicts
+from gpucodegen.tiling.proof.liveness import loop_verdicts
 
 N = 6
 """Extent of every loop and of each dimension of the buffer, as far as tests go."""

@@ -9,7 +9,7 @@ import gpucodegen as gcg
 from gpucodegen.passes.framework.base import run_pipeline
 from gpucodegen.passes.framework.pipeline_text import parse_pipeline
 from gpucodegen.passes.loops.cells.privatize import Privatize
-from gpucodegen.tiling.machine import model
+from gpucodegen.tiling.machine import processor
 
 ROWS = """func.func @f(%A: memref<64x40xf32>, %B: memref<64x40xf32>) {
   %sum = memref.alloc() : memref<f32>
@@ -67,7 +67,7 @@ def test_the_allocation_moves_into_the_loop():
 @pytest.mark.slow
 @pytest.mark.parametrize("target", ["cpu", "sim"])
 def test_results_are_the_same(target: str, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(model, "PARALLEL_WORK", 0)
+    monkeypatch.setattr(processor, "PARALLEL_WORK", 0)
     A, B = numbers(64, 40), np.zeros((64, 40), np.float32)
     program = gcg.compile(ROWS, target=target, threads=2)
     program["f"](A, B)

@@ -11,8 +11,7 @@ from vector_programs import Nest, nests
 from vector_runs import CACHES, WIDTHS, kernel, run, vectorized
 
 import gpucodegen as gcg
-from gpucodegen.runtime.machine.processor import stated
-from gpucodegen.runtime.machine.processors import AVX2_SMALL
+from gpucodegen.runtime.processor import AVX2_SMALL, stated
 
 RNG = np.random.default_rng(11)
 

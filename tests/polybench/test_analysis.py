@@ -24,10 +24,9 @@ from gpucodegen.passes.analysis.lifting import lift_function
 from gpucodegen.tiling.model.isl import UNLIMITED
 from gpucodegen.tiling.model.relations import model
 from gpucodegen.tiling.model.scop import Scop, statements
-from gpucodegen.tiling.proof.bands import bands
-from gpucodegen.tiling.proof.depcheck import rows
-from gpucodegen.tiling.proof.dependences import dependences
-from gpucodegen.tiling.proof.loops import loop_verdicts
+from gpucodegen.tiling.proof.dependences import dependences, rows
+from gpucodegen.tiling.proof.legality import bands
+from gpucodegen.tiling.proof.liveness import loop_verdicts
 
 SIZES = {"T": 2, "N": 5, "NP": 3, "NQ": 2, "NR": 3}
 OTHERS = 4

@@ -13,9 +13,9 @@ import gpucodegen as gcg
 from examples.polybench.catalogue import KERNELS
 from gpucodegen.passes.analysis.lifting import lift_function
 from gpucodegen.tiling.model.relations import model
-from gpucodegen.tiling.proof.bands import bands
 from gpucodegen.tiling.proof.dependences import dependences
-from gpucodegen.tiling.proof.loops import loop_verdicts
+from gpucodegen.tiling.proof.legality import bands
+from gpucodegen.tiling.proof.liveness import loop_verdicts
 
 # Nothing relates the extents of different arrays while they are symbols.
 pytestmark = pytest.mark.filterwarnings("ignore::gpucodegen.errors.PossiblyOutOfBounds")

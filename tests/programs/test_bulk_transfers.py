@@ -12,9 +12,8 @@ import gpucodegen as gcg
 from examples.catalogue import PROGRAMS
 from gpucodegen import errors
 from gpucodegen.report.gpu.report import report
-from gpucodegen.runtime.cuda.compilation import compile_cubin
-from gpucodegen.runtime.cuda.kernel import CudaKernel
-from gpucodegen.runtime.cuda.tools import disassemble
+from gpucodegen.runtime.cuda.compilation import compile_cubin, disassemble
+from gpucodegen.runtime.cuda.kernel_launch import CudaKernel
 from gpucodegen.runtime.devices.emulated_device import EmulatedDevice
 from tests.passes.lowering import apply
 from tests.programs.bulk_texts import (

@@ -280,7 +280,7 @@ def test_kernels_compile_to_ptx(part: str, dtype: str):
 
 
 def test_a_complex_argument_is_two_parameters_of_a_cuda_kernel():
-    from gpucodegen.runtime.devices.arguments import ArgumentLayout
+    from gpucodegen.runtime.cuda.kernel_launch import ArgumentLayout
     from gpucodegen.runtime.host.spec import KernelSpec, Param
 
     params = Param("i", "scalar", "i32"), Param("z", "scalar", "complex<f32>")

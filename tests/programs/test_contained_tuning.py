@@ -24,8 +24,8 @@ from gpucodegen import errors
 from gpucodegen.cli import main
 from gpucodegen.compiling.winners import tuning_store
 from gpucodegen.dialects.func import Function
-from gpucodegen.tiling.tuning.records.exchange import exported
-from gpucodegen.tiling.tuning.trials import Crashed, Status
+from gpucodegen.tiling.tuning.exchange import exported
+from gpucodegen.tiling.tuning.search import Crashed, Status
 from gpucodegen.tuning.measuring import contained
 from gpucodegen.tuning.measuring.agreement import difference
 from gpucodegen.tuning.measuring.contest import Contest

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 import gpucodegen as gcg
-from gpucodegen.runtime.machine.processor import stated
-from gpucodegen.runtime.machine.processors import AVX512
+from gpucodegen.runtime.processor import AVX512, stated
 from tests.programs.products import integers
 
 ROWS, COLUMNS, STEPS = 230, 131, 131

@@ -11,23 +11,21 @@ import pytest
 import gpucodegen as gcg
 from gpucodegen.passes.framework.base import run_pipeline
 from gpucodegen.passes.framework.pipeline_text import parse_pipeline
-from gpucodegen.runtime.machine.processor import Cpu, stated
-from gpucodegen.runtime.machine.processors import AVX2, AVX512, SSE2
-from gpucodegen.tiling.machine.model import Machine
-from gpucodegen.tiling.machine.products.candidates import (
+from gpucodegen.runtime.processor import AVX2, AVX512, SSE2, Cpu, stated
+from gpucodegen.tiling.machine.dot_kernels import Products, dots_time
+from gpucodegen.tiling.machine.processor import Machine, VectorUnit
+from gpucodegen.tiling.machine.product_plan import plan_contraction as plan
+from gpucodegen.tiling.machine.product_plan import tiles_time
+from gpucodegen.tiling.machine.product_problem import (
     Candidate,
     InPlace,
     OuterPanels,
     PrivatePanels,
+    Problem,
     SharedPanels,
     Stripes,
     TileSizes,
 )
-from gpucodegen.tiling.machine.products.kinds.dots import Products, dots_time
-from gpucodegen.tiling.machine.products.plan import plan_contraction as plan
-from gpucodegen.tiling.machine.products.plan import tiles_time
-from gpucodegen.tiling.machine.products.problem import Problem
-from gpucodegen.tiling.machine.vector_unit import VectorUnit
 from tests.programs.products import integers, product
 
 SHAPES = {

@@ -15,11 +15,11 @@ from gpucodegen import errors
 from gpucodegen.emit.spelling import DECLARED_SHARED
 from gpucodegen.passes.gpu.launches import grid_chunks
 from gpucodegen.runtime.cuda import compilation
-from gpucodegen.runtime.cuda.kernel import CudaKernel
+from gpucodegen.runtime.cuda.kernel_launch import CudaKernel
 from gpucodegen.runtime.devices import emulated_cupy as xp
 from gpucodegen.runtime.devices import emulated_device
 from gpucodegen.runtime.devices.protocol import LaunchLimits
-from gpucodegen.tiling.machine.gpu.limits import STATIC_SHARED
+from gpucodegen.tiling.machine.gpu.devices import STATIC_SHARED
 from tests.emit.running import loaded
 
 ANY = "memref<?x?xf32, strided<[?, ?], offset: ?>>"

@@ -14,10 +14,9 @@ import pytest
 import gpucodegen as gcg
 from gpucodegen import errors
 from gpucodegen.compiling.executable import Executable
-from gpucodegen.runtime.cuda.kernel import CudaKernel
+from gpucodegen.runtime.cuda.kernel_launch import ArgumentLayout, CudaKernel
 from gpucodegen.runtime.devices import emulated_cupy as xp
 from gpucodegen.runtime.devices import emulated_device
-from gpucodegen.runtime.devices.arguments import ArgumentLayout
 from gpucodegen.runtime.host.buffers import Buffer
 from gpucodegen.runtime.host.spec import KernelSpec, Param
 

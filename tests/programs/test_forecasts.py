@@ -17,7 +17,7 @@ from gpucodegen.cli import main
 from gpucodegen.compiling import winners
 from gpucodegen.runtime.devices import inventory
 from gpucodegen.runtime.devices.inventory import Gpu
-from gpucodegen.tiling.tuning.trials import Status, Trial
+from gpucodegen.tiling.tuning.search import Status, Trial
 from gpucodegen.tuning import task
 from gpucodegen.tuning.choices.schedules import schedules
 from gpucodegen.tuning.forecasts.forecast import Forecast

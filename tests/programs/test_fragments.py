@@ -9,7 +9,7 @@ import pytest
 
 import gpucodegen as gcg
 from gpucodegen import errors
-from gpucodegen.ptx.numerics.codes import encoded
+from gpucodegen.ptx.floats import encoded
 from gpucodegen.runtime.cuda.compilation import compile_ptx
 from gpucodegen.runtime.devices import emulated_device
 

@@ -15,7 +15,7 @@ import gpucodegen as gcg
 from gpucodegen.compiling.targets import cuda_passes
 from gpucodegen.dialects.gpu import known_block
 from gpucodegen.passes.gpu.map_gpu import MapGpu
-from gpucodegen.tiling.machine.gpu.products.block_order import blocks_of, tile_of
+from gpucodegen.tiling.machine.gpu.product_work import blocks_of, tile_of
 from tests.passes.lowering import apply
 
 MAPS = {

@@ -16,7 +16,7 @@ from gpucodegen.passes.checks.kernels import VerifyKernels
 from gpucodegen.passes.framework.base import run_pipeline
 from gpucodegen.passes.gpu.map_gpu import MapGpu
 from gpucodegen.tiling.model.relations import model
-from gpucodegen.tiling.proof.kernels.races import PROOF, races
+from gpucodegen.tiling.proof.races import PROOF, races
 from tests.passes.stencil_texts import FDTD, STENCILS, Stencil, Sweep
 
 LINE = STENCILS["jacobi_1d"]

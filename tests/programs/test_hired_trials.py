@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import gpucodegen as gcg
-from gpucodegen.tiling.tuning.trials import Status, Trial
+from gpucodegen.tiling.tuning.search import Status, Trial
 from gpucodegen.tuning.measuring.hired import Sent
 from tests.programs.test_contained_tuning import ADD
 

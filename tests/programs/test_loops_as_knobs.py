@@ -10,8 +10,7 @@ import pytest
 import gpucodegen as gcg
 from gpucodegen import errors
 from gpucodegen.passes.loops.order.asked import is_asked
-from gpucodegen.tiling.tuning.space import Point, Space
-from gpucodegen.tiling.tuning.trials import Status
+from gpucodegen.tiling.tuning.search import Point, Space, Status
 from gpucodegen.tuning.choices.schedules import Schedules, schedules
 
 N, M, K = 24, 40, 17

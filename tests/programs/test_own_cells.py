@@ -14,8 +14,7 @@ from hypothesis import strategies as st
 import gpucodegen as gcg
 from gpucodegen import errors
 from gpucodegen.report.explanation import explain
-from gpucodegen.runtime.cuda.compilation import compile_cubin, compile_ptx
-from gpucodegen.runtime.cuda.tools import disassemble
+from gpucodegen.runtime.cuda.compilation import compile_cubin, compile_ptx, disassemble
 from gpucodegen.tiling.machine.gpu.devices import DEVICES, most_shared
 from gpucodegen.tiling.machine.gpu.scatters import (
     IN_GLOBAL,

@@ -8,9 +8,17 @@ import numpy as np
 import pytest
 
 import gpucodegen as gcg
-from gpucodegen.runtime.machine import processor
-from gpucodegen.runtime.machine.processor import Caches, cpu, stated, thread_count
-from gpucodegen.runtime.machine.processors import AVX2, AVX512, PROCESSORS, SSE2
+from gpucodegen.runtime import processor
+from gpucodegen.runtime.processor import (
+    AVX2,
+    AVX512,
+    PROCESSORS,
+    SSE2,
+    Caches,
+    cpu,
+    stated,
+    thread_count,
+)
 from tests.programs.products import integers
 
 TEXT = """

@@ -11,7 +11,7 @@ import pytest
 import gpucodegen as gcg
 from gpucodegen import errors, parser
 from gpucodegen.calls import specializations
-from gpucodegen.tiling.tuning.verdict import Gain
+from gpucodegen.tiling.tuning.calibration import Gain
 from gpucodegen.tuning import tune as tuning
 from gpucodegen.tuning.final import Finalist
 

@@ -6,12 +6,10 @@ import numpy as np
 import pytest
 
 import gpucodegen as gcg
-from gpucodegen.runtime.machine.processor import Cpu, stated
-from gpucodegen.runtime.machine.processors import AVX2, AVX512, NEON, SSE2
-from gpucodegen.tiling.machine.model import Machine
-from gpucodegen.tiling.machine.products.kinds.split_k import reduction_parts
-from gpucodegen.tiling.machine.products.problem import Problem
-from gpucodegen.tiling.machine.vector_unit import VectorUnit
+from gpucodegen.runtime.processor import AVX2, AVX512, NEON, SSE2, Cpu, stated
+from gpucodegen.tiling.machine.panel_kernels import reduction_parts
+from gpucodegen.tiling.machine.processor import Machine, VectorUnit
+from gpucodegen.tiling.machine.product_problem import Problem
 from tests.programs.products import integers
 
 SHAPES = {

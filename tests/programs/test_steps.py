@@ -25,7 +25,7 @@ from gpucodegen.options import Options
 from gpucodegen.passes.analysis.lifting import Surroundings
 from gpucodegen.passes.checks.races import check_kernel
 from gpucodegen.passes.gpu.map_gpu import MapGpu
-from gpucodegen.runtime.cuda import kernel as cuda_kernel
+from gpucodegen.runtime.cuda import kernel_launch as cuda_kernel
 
 # Nothing relates the extents of an array while they are symbols.
 pytestmark = pytest.mark.filterwarnings("ignore::gpucodegen.errors.PossiblyOutOfBounds")

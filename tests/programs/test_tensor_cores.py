@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import gpucodegen as gcg
-from gpucodegen.ptx.numerics.codes import decoded, encoded
+from gpucodegen.ptx.floats import decoded, encoded
 from gpucodegen.runtime.cuda.compilation import compile_ptx
 from gpucodegen.runtime.devices import emulated_device
 

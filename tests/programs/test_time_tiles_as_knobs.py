@@ -16,7 +16,7 @@ import gpucodegen as gcg
 from gpucodegen import errors
 from gpucodegen.passes.checks import kernels as verify_kernels
 from gpucodegen.passes.loops.tiling.asked_tiles import is_of_time_tiles
-from gpucodegen.tiling.tuning.trials import Status
+from gpucodegen.tiling.tuning.search import Status
 from gpucodegen.tuning.choices.schedules import Schedules, schedules
 
 STEPS, LENGTH, HEIGHT, WIDTH = 12, 60, 70, 12

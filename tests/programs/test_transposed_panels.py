@@ -8,10 +8,9 @@ import pytest
 import gpucodegen as gcg
 from gpucodegen.passes.framework.base import run_pipeline
 from gpucodegen.passes.framework.pipeline_text import parse_pipeline
-from gpucodegen.tiling.machine.model import Machine
-from gpucodegen.tiling.machine.products.plan import plan_contraction
-from gpucodegen.tiling.machine.products.problem import Problem
-from gpucodegen.tiling.machine.vector_unit import VectorUnit
+from gpucodegen.tiling.machine.processor import Machine, VectorUnit
+from gpucodegen.tiling.machine.product_plan import plan_contraction
+from gpucodegen.tiling.machine.product_problem import Problem
 from tests.programs.products import integers, product
 
 SHAPES = {

@@ -15,8 +15,7 @@ import gpucodegen as gcg
 from gpucodegen import errors
 from gpucodegen.compiling.winners import tuning_identity, with_point
 from gpucodegen.options import Options
-from gpucodegen.tiling.tuning.space import REGISTER_TILE, is_tile
-from gpucodegen.tiling.tuning.trials import Status
+from gpucodegen.tiling.tuning.search import REGISTER_TILE, Status, is_tile
 from gpucodegen.tuning.choices.schedules import schedules
 from gpucodegen.tuning.measuring.contained import Contained
 from gpucodegen.tuning.measuring.contest import Contest

@@ -12,7 +12,7 @@ import pytest
 
 import gpucodegen as gcg
 from gpucodegen.runtime.storage.cache import cache_directory
-from gpucodegen.tiling.tuning.trials import Crashed, Status, Trial
+from gpucodegen.tiling.tuning.search import Crashed, Status, Trial
 from gpucodegen.tuning import task
 from gpucodegen.tuning.measuring.contained import Contained
 from gpucodegen.tuning.measuring.contest import Contest

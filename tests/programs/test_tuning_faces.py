@@ -22,8 +22,8 @@ from gpucodegen.cli import main
 from gpucodegen.compiling.stored import Stored
 from gpucodegen.compiling.winners import tuning_store
 from gpucodegen.report.gpu.report import report
-from gpucodegen.tiling.tuning.trials import Status, Trial
-from gpucodegen.tiling.tuning.verdict import gain
+from gpucodegen.tiling.tuning.calibration import gain
+from gpucodegen.tiling.tuning.search import Status, Trial
 from gpucodegen.tuning.final import final, winner
 from gpucodegen.tuning.measuring.contained import Contained
 from gpucodegen.tuning.measuring.contest import HOPELESS, Contest, Point

@@ -13,9 +13,8 @@ import gpucodegen as gcg
 from gpucodegen import errors
 from gpucodegen.cli import main
 from gpucodegen.compiling.winners import tuning_store
-from gpucodegen.tiling.tuning.records import claims
-from gpucodegen.tiling.tuning.space import Point
-from gpucodegen.tiling.tuning.trials import Status, Trial
+from gpucodegen.tiling.tuning import leases
+from gpucodegen.tiling.tuning.search import Point, Status, Trial
 from gpucodegen.tuning.measuring.contained import Contained
 from gpucodegen.tuning.measuring.contest import Contest
 from gpucodegen.tuning.subject import identity_of
@@ -113,7 +112,7 @@ def test_no_final_is_held_while_another_process_measures_the_default(
     session = stored(SHIFT, "shift", *matrices())
     session.crown(WON, 2.0)
     with monkeypatch.context() as elsewhere:
-        elsewhere.setattr(claims, "_host", lambda: "another machine")
+        elsewhere.setattr(leases, "_host", lambda: "another machine")
         assert session.claim(DEFAULT)
     result = gcg.tune(SHIFT, "shift", *matrices(), candidates=[(16,)])
     assert "another process measures the default" in str(result)

@@ -9,9 +9,9 @@ import pytest
 
 import gpucodegen as gcg
 from gpucodegen.compiling.winners import machine_identity
-from gpucodegen.tiling.tuning.correction import FEWEST
+from gpucodegen.tiling.tuning.calibration import FEWEST
 from gpucodegen.tiling.tuning.knobs import Knob
-from gpucodegen.tiling.tuning.space import Point
+from gpucodegen.tiling.tuning.search import Point
 from gpucodegen.tuning.choices.schedules import schedules
 from gpucodegen.tuning.measuring.contained import Contained
 from gpucodegen.tuning.measuring.contest import Contest

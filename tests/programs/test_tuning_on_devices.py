@@ -10,7 +10,7 @@ import pytest
 
 import gpucodegen as gcg
 from gpucodegen.runtime.devices import emulated_cupy
-from gpucodegen.tiling.tuning.trials import Status
+from gpucodegen.tiling.tuning.search import Status
 from gpucodegen.tuning.measuring import device_clock
 from gpucodegen.tuning.measuring.agreement import difference
 from gpucodegen.tuning.measuring.arguments import copied

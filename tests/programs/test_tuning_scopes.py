@@ -13,12 +13,12 @@ from gpucodegen import errors
 from gpucodegen.cli import main
 from gpucodegen.compiling import winners
 from gpucodegen.compiling.winners import MEASURED, Scope, tuning_identity, tuning_store
+from gpucodegen.runtime import processor
 from gpucodegen.runtime.devices import inventory
 from gpucodegen.runtime.devices.inventory import Gpu
-from gpucodegen.runtime.machine import processor
-from gpucodegen.runtime.machine.processors import NEON
+from gpucodegen.runtime.processor import NEON
 from gpucodegen.runtime.storage import cache
-from gpucodegen.tiling.tuning.trials import Status, Trial
+from gpucodegen.tiling.tuning.search import Status, Trial
 
 BUCKET = Scope("bucket")
 

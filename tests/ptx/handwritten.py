@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from gpucodegen import ptx
-from gpucodegen.ptx.numerics.floats import to_bf16
+from gpucodegen.ptx.floats import to_bf16
 from tests.ptx.kernels import GLOBAL_ID, entry, launch
 from tests.ptx.test_copies import RING
 from tests.ptx.test_matrices import PRODUCT, matrices

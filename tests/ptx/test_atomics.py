@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from gpucodegen.ptx import faults
-from gpucodegen.ptx.numerics.floats import from_bf16, rounded_bf16
+from gpucodegen.ptx.floats import from_bf16, rounded_bf16
 from tests.ptx.kernels import entry, fault, launch
 
 START = """mov.u32 %r1, %tid.x; cvt.rn.f32.u32 %f1, %r1; add.f32 %f2, %f1, %f1;

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from gpucodegen.ptx.execution.counting import cost
+from gpucodegen.ptx.execution import cost
 from tests.ptx.kernels import GLOBAL_ID, entry, launch
 
 PATTERNS = {

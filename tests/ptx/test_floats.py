@@ -7,7 +7,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from gpucodegen.ptx.numerics import rounding
+from gpucodegen.ptx import floats
 from tests.ptx.kernels import entry, launch
 
 
@@ -73,7 +73,7 @@ def test_fma_of_single_precision_is_rounded_once() -> None:
     a = (1 + 2.0**-12 * rng.integers(0, 4096, 400)).astype("f4")
     b = np.full(400, np.float32(1 + 2**-11))
     c = np.float32(2.0**-60) * rng.choice(np.array([-1, 1], "f4"), 400)
-    for x, y, z, found in zip(a, b, c, rounding.fma32(a, b, c), strict=True):
+    for x, y, z, found in zip(a, b, c, floats.fma32(a, b, c), strict=True):
         exact = Fraction(float(x)) * Fraction(float(y)) + Fraction(float(z))
         off = abs(Fraction(float(found)) - exact)
         for other in (np.nextafter(found, np.float32(s)) for s in (-9, 9)):

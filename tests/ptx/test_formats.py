@@ -10,8 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gpucodegen.ptx.numerics.codes import FORMATS, decoded, encoded
-from gpucodegen.ptx.numerics.floats import from_bf16, rounded_bf16
+from gpucodegen.ptx.floats import FORMATS, decoded, encoded, from_bf16, rounded_bf16
 from tests.ptx.kernels import GLOBAL_ID, entry, launch
 
 COUNT = 64

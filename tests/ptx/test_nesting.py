@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpucodegen.ptx.control.nesting import nesting
+from gpucodegen.ptx.control_flow import nesting
 from tests.ptx.kernels import GLOBAL_ID, entry, launch
 
 GRAPHS = st.integers(1, 9).flatmap(

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from gpucodegen.ptx import faults
-from gpucodegen.ptx.numerics.codes import decoded, encoded
+from gpucodegen.ptx.floats import decoded, encoded
 from tests.ptx.kernels import entry, fault, launch
 
 BITS = {

@@ -7,8 +7,8 @@ import pytest
 
 from gpucodegen import ptx
 from gpucodegen.ptx import faults
-from gpucodegen.ptx.execution.asynchronous.warpgroups import operand_addresses
-from gpucodegen.ptx.numerics.floats import to_bf16
+from gpucodegen.ptx.execution.matrices import operand_addresses
+from gpucodegen.ptx.floats import to_bf16
 from tests.ptx.kernels import changed, entry, launch
 from tests.ptx.test_products import BITS, codes, fragment, value
 

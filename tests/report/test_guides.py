@@ -16,7 +16,7 @@ from examples.catalogue import FOLDER
 from gpucodegen.cli import main
 from gpucodegen.compiling.winners import tuning_store
 from gpucodegen.passes.gpu import kinds
-from gpucodegen.tiling.tuning.records.exchange import exported
+from gpucodegen.tiling.tuning.exchange import exported
 from tests.house.readme import ROOT
 
 PAGES = ("offload-to-a-gpu.md", "how-a-nest-becomes-a-grid.md", "tuning.md")

@@ -7,8 +7,8 @@ import math
 import pytest
 
 from gpucodegen.report.gpu.model import KernelReport
-from gpucodegen.tiling.machine.gpu.products.candidates import SharedTiles
-from gpucodegen.tiling.machine.gpu.products.plan import DEFAULT
+from gpucodegen.tiling.machine.gpu.product_plan import DEFAULT
+from gpucodegen.tiling.machine.gpu.product_tiles import SharedTiles
 from tests.report.key_kernels import PROGRAMS, Figures, reported
 
 FIGURES = {

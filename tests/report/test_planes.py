@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 import gpucodegen as gcg
 from gpucodegen.report.pictures.planes import Plane, Point, planes
 from gpucodegen.report.subjects import subject
-from gpucodegen.tiling.schedule.fronts import LARGEST
+from gpucodegen.tiling.schedule.skewing import LARGEST
 from tests.report.report_nests import (
     DIAGONAL,
     LU,

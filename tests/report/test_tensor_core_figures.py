@@ -12,21 +12,20 @@ import pytest
 import gpucodegen as gcg
 from gpucodegen.report.gpu.model import KernelReport
 from gpucodegen.report.gpu.report import report
-from gpucodegen.runtime.cuda.compilation import compile_cubin, compile_ptx
-from gpucodegen.runtime.cuda.tools import disassemble
+from gpucodegen.runtime.cuda.compilation import compile_cubin, compile_ptx, disassemble
 from gpucodegen.runtime.host.spec import KernelSpec
 from gpucodegen.sass.listing import listings
 from gpucodegen.sass.mix import main_loop, mix, share
 from gpucodegen.tiling.machine.gpu.devices import DEVICES
-from gpucodegen.tiling.machine.gpu.products.candidates import (
+from gpucodegen.tiling.machine.gpu.product_plan import clocks_of, plan_contraction
+from gpucodegen.tiling.machine.gpu.product_tiles import (
     DOUBLES,
     FRAGMENTS,
     WarpgroupTiles,
     WarpTiles,
 )
-from gpucodegen.tiling.machine.gpu.products.copies import fragment_copy, read_turns
-from gpucodegen.tiling.machine.gpu.products.plan import clocks_of, plan_contraction
-from gpucodegen.tiling.machine.gpu.products.product_work import Product
+from gpucodegen.tiling.machine.gpu.product_work import Product
+from gpucodegen.tiling.machine.gpu.shared_copies import fragment_copy, read_turns
 from tests.programs.products import product as oriented
 from tests.report.key_kernels import product
 

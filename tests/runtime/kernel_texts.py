@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from gpucodegen.runtime.cpu.kernels import compile_cpu
-from gpucodegen.runtime.cuda.kernel import CudaKernel
+from gpucodegen.runtime.cuda.kernel_launch import CudaKernel
 from gpucodegen.runtime.devices import emulated_cupy, emulated_device
 from gpucodegen.runtime.host.buffers import Buffer
 from gpucodegen.runtime.host.spec import KernelSpec, Param

@@ -11,7 +11,7 @@ import numpy as np
 
 from gpucodegen.intrinsics.pool import layout
 from gpucodegen.intrinsics.pool.layout import ENTRY
-from gpucodegen.runtime.threads import pool
+from gpucodegen.runtime.cpu import pool
 
 WORK = "void(int64, int64, int64)"
 

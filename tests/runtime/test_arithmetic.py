@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gpucodegen.intrinsics.scalars.elementwise import ELEMENTWISE
+from gpucodegen.intrinsics.elementwise import ELEMENTWISE
 from gpucodegen.ir.number_formats import of_bits, to_bits
 from tests.runtime.kernel_texts import FACES, NAMES, loop, run
 

@@ -13,9 +13,9 @@ import mpmath
 import numpy as np
 import pytest
 
-from gpucodegen.intrinsics.cuda.functions import ALL
-from gpucodegen.intrinsics.scalars import functions
-from gpucodegen.runtime.cuda.kernel import CudaKernel
+from gpucodegen.intrinsics import arithmetic
+from gpucodegen.intrinsics.cuda.backend import ALL
+from gpucodegen.runtime.cuda.kernel_launch import CudaKernel
 from gpucodegen.runtime.devices import emulated_device
 from gpucodegen.runtime.host.buffers import Buffer
 from gpucodegen.runtime.host.spec import KernelSpec, Param
@@ -138,7 +138,7 @@ def pairs(kind: str) -> tuple[Any, Any]:
 
 def test_the_page_has_every_function() -> None:
     names = {name for name, _ in BOUNDS}
-    assert names == {*functions.UNARY, *functions.BINARY} <= set(ALL)
+    assert names == {*arithmetic.UNARY, *arithmetic.BINARY} <= set(ALL)
     listed = bounds_of(PAGE.read_text("utf-8").partition(OF_CUDA)[2])
     assert {name for name, _ in listed} == names - set(vectors.REFERENCES)
 

@@ -10,9 +10,9 @@ import pytest
 
 from gpucodegen import errors
 from gpucodegen.commands.about import doctor
+from gpucodegen.runtime.cuda.kernel_launch import ArgumentLayout
 from gpucodegen.runtime.devices import choice, emulated_device, inventory
 from gpucodegen.runtime.devices import emulated_cupy as xp
-from gpucodegen.runtime.devices.arguments import ArgumentLayout
 from gpucodegen.runtime.host.buffers import Buffer
 from gpucodegen.runtime.host.spec import KernelSpec, Param
 

@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gpucodegen.intrinsics.direct import layout
-from gpucodegen.intrinsics.direct.layout import MOST_ARRAYS
+from gpucodegen.intrinsics import direct_layout
+from gpucodegen.intrinsics.direct_layout import MOST_ARRAYS
 from gpucodegen.runtime.cpu import direct_call as calls
 from gpucodegen.runtime.cpu.direct_call import direct_call
 from gpucodegen.runtime.storage import machine_code
@@ -202,7 +202,7 @@ def test_code_for_other_objects_is_other_code(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(machine_code, "address_in", lambda _: 1)
     method = calls._method.__wrapped__
     method()
-    monkeypatch.setattr(layout, "OBJECTS", (*layout.OBJECTS[:-1], 72))
+    monkeypatch.setattr(direct_layout, "OBJECTS", (*direct_layout.OBJECTS[:-1], 72))
     method()
     method()
     assert len(keys) == 3

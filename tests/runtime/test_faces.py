@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from gpucodegen.emit.spelling import HOST
 from gpucodegen.intrinsics import cpu, cuda
-from gpucodegen.intrinsics.framework.faces import MEMORY, SHAPED
+from gpucodegen.intrinsics.framework.backends import MEMORY, SHAPED
 from gpucodegen.runtime.cpu import arithmetic
 
 

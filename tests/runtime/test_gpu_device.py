@@ -11,11 +11,10 @@ import numpy as np
 import pytest
 
 from gpucodegen import errors
+from gpucodegen.runtime.cuda.kernel_launch import ArgumentLayout, Recording
 from gpucodegen.runtime.devices import cupy_device
-from gpucodegen.runtime.devices.arguments import ArgumentLayout
 from gpucodegen.runtime.devices.cupy_device import CupyDevice, GpuKernel
 from gpucodegen.runtime.devices.protocol import LaunchLimits, TensorForm
-from gpucodegen.runtime.devices.recording import Recording
 from gpucodegen.runtime.host.spec import KernelSpec, Param
 
 KIB = 1024

@@ -13,8 +13,7 @@ import sys
 
 import pytest
 
-from gpucodegen.runtime.machine.processor import Cpu
-from gpucodegen.runtime.machine.processors import AVX2, SSE2, runs_here
+from gpucodegen.runtime.processor import AVX2, SSE2, Cpu, runs_here
 
 AVX = Cpu("sandybridge", SSE2.features | {"avx", "sse4.2", "popcnt"})
 HOSTS = {

@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from gpucodegen.runtime.threads import pool
+from gpucodegen.runtime.cpu import pool
 from tests.house.readme import ROOT
 
 pytestmark = pytest.mark.skipif(not pool.HAS_OWN, reason="needs POSIX threads")
@@ -18,7 +18,7 @@ import signal, sys, threading, time
 sys.path.insert(0, {str(ROOT)!r})
 import numpy as np
 import gpucodegen as gcg
-from gpucodegen.runtime.threads import pool
+from gpucodegen.runtime.cpu import pool
 from tests.runtime.pool_calls import memory, parallel_for
 pool.processors = lambda: 2  # wherever this runs
 parallel_for()

@@ -17,8 +17,8 @@ import sys
 
 import pytest
 
-from gpucodegen.runtime.machine.processors import AVX2, AVX512
-from gpucodegen.tiling.machine.products.register_tile import (
+from gpucodegen.runtime.processor import AVX2, AVX512
+from gpucodegen.tiling.machine.register_tiles import (
     VectorUnit,
     choose_register_tile,
 )
@@ -30,7 +30,7 @@ PROGRAM = f"""
 import json
 import numpy as np
 import gpucodegen as gcg
-from gpucodegen.runtime.machine.processor import cpu
+from gpucodegen.runtime.processor import cpu
 
 found = {{}}
 for element, dtype in (("f32", "f4"), ("f64", "f8")):

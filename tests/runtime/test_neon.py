@@ -17,7 +17,7 @@ from pathlib import Path
 import llvmlite.binding as llvm
 import pytest
 
-from gpucodegen.tiling.machine.products.register_tile import (
+from gpucodegen.tiling.machine.register_tiles import (
     VectorUnit,
     choose_register_tile,
 )
@@ -27,7 +27,7 @@ PROGRAM = f"""
 import json
 import numpy as np
 import gpucodegen as gcg
-from gpucodegen.runtime.cpu import stored_kernels
+from gpucodegen.runtime.cpu import kernels as stored_kernels
 
 made = []
 stored_kernels.keep = lambda _, code: made.append(code.library.get_llvm_str())

@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gpucodegen.runtime.cpu.kernels import compile_cpu
-from gpucodegen.runtime.cpu.outline import outlined
+from gpucodegen.runtime.cpu.kernels import compile_cpu, outlined
 from gpucodegen.runtime.host.spec import KernelSpec, Param
 
 HEADER = "from gpucodegen.intrinsics.cpu import prange\n"

@@ -15,11 +15,11 @@ import pytest
 
 from gpucodegen.intrinsics.framework.native import WORD, Code, Instruction
 from gpucodegen.intrinsics.pool import layout
+from gpucodegen.intrinsics.pool.primitives import PROCESSOR, mode, pause, set_mode
 from gpucodegen.intrinsics.pool.shares import start_of
-from gpucodegen.intrinsics.pool.words import PROCESSOR, mode, pause, set_mode
+from gpucodegen.runtime.cpu import pool
+from gpucodegen.runtime.cpu.own_pool import compiled
 from gpucodegen.runtime.storage import machine_code
-from gpucodegen.runtime.threads import pool
-from gpucodegen.runtime.threads.native_code import compiled
 from tests.house.readme import ROOT
 from tests.runtime.pool_calls import count_up, is_once, memory, nested, parallel_for
 

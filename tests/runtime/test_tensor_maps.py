@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from gpucodegen import errors
-from gpucodegen.runtime.cuda import tensor_maps
-from gpucodegen.runtime.cuda.tensor_maps import at, encoded, form_of
+from gpucodegen.runtime.cuda import engine
+from gpucodegen.runtime.cuda.engine import at, encoded, form_of
 from gpucodegen.runtime.host.buffers import Buffer
 
 
@@ -70,7 +70,7 @@ def test_what_the_driver_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
             words[:] = range(16)
             return 0
 
-    monkeypatch.setattr(tensor_maps, "_driver", Driver)
+    monkeypatch.setattr(engine, "_driver", Driver)
     x = buffer((60, 56))
     assert encoded(form_of(x, (30, 64), 128, 256)).tolist() == list(range(16))
     assert noted[0] % 64 == 0
@@ -85,6 +85,6 @@ def test_what_the_driver_refuses(monkeypatch: pytest.MonkeyPatch) -> None:
         def cuTensorMapEncodeTiled(*_: Any) -> int:  # noqa: N802 - its name
             return 1
 
-    monkeypatch.setattr(tensor_maps, "_driver", Driver)
+    monkeypatch.setattr(engine, "_driver", Driver)
     with pytest.raises(errors.WrongTensorMap, match="error 1"):
         encoded(form_of(buffer((60, 56)), (30, 64), 128, 0))

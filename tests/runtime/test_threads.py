@@ -11,11 +11,10 @@ import numpy as np
 import pytest
 
 import gpucodegen as gcg
+from gpucodegen.runtime import processor
+from gpucodegen.runtime.cpu import pool
 from gpucodegen.runtime.devices import inventory
-from gpucodegen.runtime.machine import processor
-from gpucodegen.runtime.machine.processor import thread_count
-from gpucodegen.runtime.machine.quota import told_quota
-from gpucodegen.runtime.threads import pool
+from gpucodegen.runtime.processor import thread_count, told_quota
 from tests.house.readme import ROOT
 
 MATMUL = """
@@ -84,8 +83,8 @@ def test_one_thread_needs_no_pool(text: str, monkeypatch: pytest.MonkeyPatch) ->
 
 USED = """
 import numpy as np, gpucodegen as gcg
-from gpucodegen.intrinsics.cpu import parallel
-from gpucodegen.runtime.threads import pool
+from gpucodegen.intrinsics.cpu import target as parallel
+from gpucodegen.runtime.cpu import pool
 pool.processors = lambda: PROCESSORS
 used, made = [], parallel.parallel_for
 parallel.parallel_for = lambda count: used.append(count) or made(count)
@@ -199,7 +198,7 @@ def test_a_system_without_groups_has_no_quota(tmp_path: Path) -> None:
 def test_one_thread_by_variable_starts_no_pool() -> None:
     code = """
 import numpy as np, gpucodegen as gcg
-from gpucodegen.runtime.threads import own_pool
+from gpucodegen.runtime.cpu import own_pool
 own_pool.entry = None
 gcg.compile(TEXT, target="cpu").f(np.ones(64, np.int32))
 """
@@ -231,7 +230,7 @@ def test_numbas_pool_serves_where_there_is_no_other(layer: str) -> None:
     code = """
 import numba, numpy as np, gpucodegen as gcg
 from concurrent.futures import ThreadPoolExecutor
-from gpucodegen.runtime.threads import pool
+from gpucodegen.runtime.cpu import pool
 pool.HAS_OWN = False
 program = gcg.compile(TEXT, target="cpu", threads=2)
 arrays = [np.ones(64, np.int32) for _ in range(4)]
@@ -251,7 +250,7 @@ print(numba.threading_layer(), *(int(x.sum()) for x in arrays))
 def test_a_warm_start_without_a_pool_of_ours_takes_numba(tmp_path: Path) -> None:
     code = """
 import sys, numpy as np, gpucodegen as gcg
-from gpucodegen.runtime.threads import pool
+from gpucodegen.runtime.cpu import pool
 pool.HAS_OWN = {own}
 x = np.ones(64, np.int32)
 gcg.compile(TEXT, target="cpu", threads=2).f(x)

@@ -10,8 +10,7 @@ import numba
 import pytest
 from numba.core import compiler, ir
 
-from gpucodegen.intrinsics.framework.pipeline import KernelCompiler
-from gpucodegen.intrinsics.framework.value_names import ValueNames
+from gpucodegen.intrinsics.framework.pipeline import KernelCompiler, ValueNames
 
 
 def in_a_row(n: int) -> float:

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from gpucodegen.intrinsics.framework.features import has_fused_operations
-from gpucodegen.intrinsics.vector_math import FORMULAS, scaling
+from gpucodegen.intrinsics.vector_math import FORMULAS, lanes
 from gpucodegen.runtime.cpu.kernels import compile_cpu
 from gpucodegen.runtime.host.spec import KernelSpec, Param
 
@@ -204,7 +204,7 @@ def test_processors_without_scaling_have_the_same_powers(
     x = np.concatenate([samples(name, kind), small, special_values(dtype)])
     x = x.astype(dtype)
     here = applied(name, x)
-    monkeypatch.setattr(scaling, "SCALEF", {})
+    monkeypatch.setattr(lanes, "SCALEF", {})
     np.testing.assert_array_equal(applied(name, x, note="in steps"), here)
     np.testing.assert_array_equal(np.isnan(here), np.isnan(x))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 import gpucodegen as gcg
-from gpucodegen.runtime.host.workspace import LENT_ALIKE, LENT_BYTES, Pool
+from gpucodegen.runtime.cpu.engine import LENT_ALIKE, LENT_BYTES, Pool
 
 PAIR = """func.func @f(%A: memref<6xf32>) -> (memref<6xf32>, memref<6xf32>) {
   %r = memref.alloc() : memref<6xf32>

@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 from tiling_nests import nests, scops
 from tiling_oracle import carrier, conflicts, execute
 
-from gpucodegen.tiling.model.aliases import merged
 from gpucodegen.tiling.model.isl import UNLIMITED
 from gpucodegen.tiling.model.relations import model
 from gpucodegen.tiling.model.scop import (
@@ -24,7 +23,8 @@ from gpucodegen.tiling.model.scop import (
     read,
     write,
 )
-from gpucodegen.tiling.proof.loops import LoopKind, loop_verdicts
+from gpucodegen.tiling.model.summaries import merged
+from gpucodegen.tiling.proof.liveness import LoopKind, loop_verdicts
 
 Cell = tuple[int, ...]
 PLACES: list[Callable[[int, int], Cell]] = [

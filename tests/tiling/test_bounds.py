@@ -14,7 +14,7 @@ from gpucodegen.tiling.model.scop import (
     read,
     write,
 )
-from gpucodegen.tiling.proof.bounds.bounds import by_array, needs, violations
+from gpucodegen.tiling.proof.array_bounds import by_array, needs, violations
 
 
 def stencil(*body: Node, parameters: tuple[str, ...] = (), extent: int | str = 8):

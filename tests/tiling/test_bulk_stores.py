@@ -23,7 +23,7 @@ from gpucodegen.tiling.model.scop import (
     read,
     write,
 )
-from gpucodegen.tiling.proof.kernels.races import Race, races
+from gpucodegen.tiling.proof.races import Race, races
 
 
 @dataclass(frozen=True)

@@ -19,8 +19,8 @@ from gpucodegen.tiling.model.scop import (
     read,
     write,
 )
-from gpucodegen.tiling.proof.kernels.conflicts import groups_of
-from gpucodegen.tiling.proof.kernels.races import races
+from gpucodegen.tiling.proof.conflicts import groups_of
+from gpucodegen.tiling.proof.races import races
 
 ROUNDS = Loop("k", "0", "6")
 

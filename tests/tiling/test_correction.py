@@ -9,13 +9,18 @@ from random import Random
 
 import pytest
 
-from gpucodegen.tiling.machine.menu import Menu
-from gpucodegen.tiling.tuning.correction import Correction, Tried
+from gpucodegen.tiling.machine.plan_space import PlanSpace
+from gpucodegen.tiling.tuning.calibration import (
+    MOST_TUNINGS,
+    Correction,
+    Tried,
+    keep,
+    rank_correlation,
+    recorded_tunings,
+)
 from gpucodegen.tiling.tuning.knobs import Knob
-from gpucodegen.tiling.tuning.ranks import rank_correlation
-from gpucodegen.tiling.tuning.records.lessons import MOST_TUNINGS, keep, taught
-from gpucodegen.tiling.tuning.records.store import TuningStore
-from gpucodegen.tiling.tuning.trials import Status, Trial
+from gpucodegen.tiling.tuning.search import Status, Trial
+from gpucodegen.tiling.tuning.store import TuningStore
 
 Features = Mapping[str, float]
 Truth = Callable[[Features], float]
@@ -109,8 +114,8 @@ def test_a_feature_that_was_seen_once_hardly_counts() -> None:
 
 def test_a_point_chooses_the_plan_that_is_nearest_of_each_kernel() -> None:
     menus = (
-        Menu(({"a": 1}, {"a": 2}), (30.0, 10.0), "f32: "),
-        Menu(({"b": 4}, {"b": 8}), (30.0, 90.0)),
+        PlanSpace(({"a": 1}, {"a": 2}), (30.0, 10.0), "f32: "),
+        PlanSpace(({"b": 4}, {"b": 8}), (30.0, 90.0)),
     )
     knob = Knob("plan", {"a": (0, 1, 2), "b": (0, 4, 8), "other": (0, 5)}, {}, menus)
     assert knob.features({}) == {"f32: a=2": 0.25, "b=4": 0.75}
@@ -130,16 +135,16 @@ def test_the_store_keeps_what_trials_teach(tmp_path: Path) -> None:
             session.remember(Trial({"i": size}, status, seconds))
         points = [({"i": size}, {f"i={size}": 1.0}, 2.0 + n) for size in (0, 4, 8, 16)]
         keep(session, "here" if n else "elsewhere", points)
-    found = taught(store, "here", besides="key 5")
+    found = recorded_tunings(store, "here", besides="key 5")
     assert len(found) == MOST_TUNINGS - 1
     assert found[0][0].clocks >= 5.0
     assert [(one.features, one.seconds) for one in found[0]] == [
         ({"i=0": 1.0}, 1.0),
         ({"i=4": 1.0}, 5.0),
     ]
-    assert taught(store, "nowhere", besides="") == []
+    assert recorded_tunings(store, "nowhere", besides="") == []
     store.forget("key 9")
-    assert len(taught(store, "here", besides="key 5")) == MOST_TUNINGS - 1
+    assert len(recorded_tunings(store, "here", besides="key 5")) == MOST_TUNINGS - 1
 
 
 @pytest.mark.parametrize("text", ["", "4", '{"i": "x"}', '{"i": NaN}', "[]"])
@@ -150,4 +155,4 @@ def test_strange_rows_teach_nothing(text: str, tmp_path: Path) -> None:
     keep(session, "here", [({"i": 8}, {"i=8": 1.0}, 2.0)])
     with store.connection() as database:
         database.execute("update expectation set features = ?", (text,))
-    assert taught(store, "here", besides="") == [[]]
+    assert recorded_tunings(store, "here", besides="") == [[]]

@@ -27,7 +27,7 @@ from gpucodegen.tiling.model.scop import (
     walk,
     write,
 )
-from gpucodegen.tiling.proof.values.flow import Flow, flow
+from gpucodegen.tiling.proof.flow import Flow, flow
 
 if TYPE_CHECKING:
     from islpy import Point

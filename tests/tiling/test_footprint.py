@@ -4,10 +4,10 @@ from tiling_samples import CONVOLUTION, JACOBI, MATMUL, nest
 
 from gpucodegen.tiling.model.relations import model
 from gpucodegen.tiling.model.scop import Scop
-from gpucodegen.tiling.schedule.footprint import Box, footprints
+from gpucodegen.tiling.schedule.promotion import Footprint, footprints
 
 
-def boxes(scop: Scop, array: str, sizes: dict[str, int]) -> list[Box]:
+def boxes(scop: Scop, array: str, sizes: dict[str, int]) -> list[Footprint]:
     return list(footprints(model(scop), array, sizes))
 
 

@@ -10,25 +10,24 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpucodegen.ptx.execution.counting import cost
+from gpucodegen.ptx.execution import cost
 from gpucodegen.tiling.machine.gpu.devices import portable_shared
-from gpucodegen.tiling.machine.gpu.products.banks import wavefronts
-from gpucodegen.tiling.machine.gpu.products.block_order import memory
-from gpucodegen.tiling.machine.gpu.products.candidates import (
-    CANDIDATES,
-    WARPGROUPS,
-    SharedTiles,
-)
-from gpucodegen.tiling.machine.gpu.products.copies import tile_copy
-from gpucodegen.tiling.machine.gpu.products.lanes import LaneMap
-from gpucodegen.tiling.machine.gpu.products.plan import (
+from gpucodegen.tiling.machine.gpu.product_plan import (
     DEFAULT,
     fitted,
     plan_contraction,
 )
-from gpucodegen.tiling.machine.gpu.products.product_work import Counts, Product
-from gpucodegen.tiling.machine.gpu.products.rectangles import rectangle, tiles_of
-from gpucodegen.tiling.machine.gpu.products.warpgroups import WarpgroupCounts
+from gpucodegen.tiling.machine.gpu.product_tiles import (
+    CANDIDATES,
+    WARPGROUPS,
+    LaneMap,
+    SharedTiles,
+    rectangle,
+    tiles_of,
+)
+from gpucodegen.tiling.machine.gpu.product_work import Counts, Product, memory
+from gpucodegen.tiling.machine.gpu.shared_copies import tile_copy, wavefronts
+from gpucodegen.tiling.machine.gpu.warpgroups import WarpgroupCounts
 
 
 @given(

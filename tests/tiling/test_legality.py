@@ -10,9 +10,9 @@ from tiling_samples import JACOBI, MATMUL, MATMUL_INIT, SEIDEL, nest
 
 from gpucodegen.tiling.model.relations import model
 from gpucodegen.tiling.model.scop import Loop, Scop
-from gpucodegen.tiling.proof.bands import bands
 from gpucodegen.tiling.proof.dependences import Dependence, dependences
 from gpucodegen.tiling.proof.legality import (
+    bands,
     check_fusion,
     check_interchange,
     check_schedule,

@@ -11,11 +11,11 @@ from sqlite3 import Connection
 
 import pytest
 
-from gpucodegen.tiling.tuning.records import lookup
-from gpucodegen.tiling.tuning.records.database import reading
-from gpucodegen.tiling.tuning.records.lookup import first_known
-from gpucodegen.tiling.tuning.records.store import TuningStore
-from gpucodegen.tiling.tuning.trials import Status, Trial
+from gpucodegen.tiling.tuning import lookup
+from gpucodegen.tiling.tuning.database import reading
+from gpucodegen.tiling.tuning.lookup import first_known
+from gpucodegen.tiling.tuning.search import Status, Trial
+from gpucodegen.tiling.tuning.store import TuningStore
 
 KEYS = "exact", "bucket"
 
@@ -93,7 +93,7 @@ def test_a_look_up_loads_nothing_of_a_search(tmp_path: Path) -> None:
     script = (
         "import sys\n"
         "from pathlib import Path\n"
-        "from gpucodegen.tiling.tuning.records.lookup import first_known\n"
+        "from gpucodegen.tiling.tuning.lookup import first_known\n"
         "print(first_known(Path(sys.argv[1]), ['exact']))\n"
         "print(*(n for n in sys.modules if n.startswith('gpucodegen.tiling.')))"
     )
@@ -106,6 +106,6 @@ def test_a_look_up_loads_nothing_of_a_search(tmp_path: Path) -> None:
     found, modules = done.stdout.splitlines()
     assert found == "('exact', None)"
     assert {name.removeprefix("gpucodegen.tiling.") for name in modules.split()} == {
-        *("tuning", "tuning.records"),
-        *(f"tuning.records.{name}" for name in ("database", "lookup", "rows")),
+        "tuning",
+        *(f"tuning.{name}" for name in ("database", "lookup")),
     }

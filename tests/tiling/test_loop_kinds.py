@@ -20,9 +20,8 @@ from tiling_samples import (
 from gpucodegen.tiling.model.isl import Limits
 from gpucodegen.tiling.model.relations import model
 from gpucodegen.tiling.model.scop import Array, If, Loop, Scop, Statement, read, write
-from gpucodegen.tiling.proof.depcheck import rows
-from gpucodegen.tiling.proof.dependences import dependences
-from gpucodegen.tiling.proof.loops import LoopKind, loop_verdicts
+from gpucodegen.tiling.proof.dependences import dependences, rows
+from gpucodegen.tiling.proof.liveness import LoopKind, loop_verdicts
 
 
 def kinds(scop: Scop) -> str:

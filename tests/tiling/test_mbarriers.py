@@ -24,9 +24,9 @@ from gpucodegen.tiling.model.scop import (
     read,
     write,
 )
-from gpucodegen.tiling.proof.kernels.lanes import ALL_LANES
-from gpucodegen.tiling.proof.kernels.races import PROOF, Race, races
-from gpucodegen.tiling.proof.kernels.turns import NotModelledError
+from gpucodegen.tiling.proof.kernel_order import ALL_LANES
+from gpucodegen.tiling.proof.mbarriers import NotModelledError
+from gpucodegen.tiling.proof.races import PROOF, Race, races
 
 UPDATE = {"atomic": "mbarrier"}
 

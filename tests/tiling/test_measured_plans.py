@@ -11,11 +11,11 @@ import pytest
 
 from bench import session
 from gpucodegen.tiling.machine.gpu.devices import DEVICES
-from gpucodegen.tiling.machine.gpu.products.candidates import WarpgroupTiles
-from gpucodegen.tiling.machine.gpu.products.plan import plan_contraction, priced
-from gpucodegen.tiling.machine.gpu.products.product_work import Product
-from gpucodegen.tiling.machine.menu import point_of
-from gpucodegen.tiling.tuning.ranks import rank_correlation
+from gpucodegen.tiling.machine.gpu.product_plan import plan_contraction, priced
+from gpucodegen.tiling.machine.gpu.product_tiles import WarpgroupTiles
+from gpucodegen.tiling.machine.gpu.product_work import Product
+from gpucodegen.tiling.machine.plan_space import point_of
+from gpucodegen.tiling.tuning.calibration import rank_correlation
 
 RESULTS = Path(session.__file__).parent / "results" / "gpu"
 MEASURED: Mapping[str, Any] = json.loads(

@@ -20,7 +20,7 @@ from gpucodegen.passes.framework.base import run_pipeline
 from gpucodegen.passes.loops.cells.privatize import Privatize
 from gpucodegen.tiling.model.relations import model
 from gpucodegen.tiling.model.scop import If, Loop, Node, Scop, Statement
-from gpucodegen.tiling.proof.values.undefined import undefined_reads
+from gpucodegen.tiling.proof.flow import undefined_reads
 
 Memory = dict[str, np.ndarray[Any, Any]]
 

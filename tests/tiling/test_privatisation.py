@@ -27,9 +27,16 @@ from gpucodegen.tiling.model.scop import (
     read,
     write,
 )
-from gpucodegen.tiling.proof.loops import LoopKind, LoopVerdict, Private, loop_verdicts
-from gpucodegen.tiling.proof.values.liveness import liveness, parts, values
-from gpucodegen.tiling.proof.values.privatisation import with_privatisation
+from gpucodegen.tiling.proof.liveness import (
+    LoopKind,
+    LoopVerdict,
+    Private,
+    liveness,
+    loop_verdicts,
+    parts,
+    values,
+    with_privatisation,
+)
 
 
 def verdicts(scop: Scop, limits: Limits = UNLIMITED) -> dict[str, LoopVerdict]:

@@ -24,8 +24,7 @@ from gpucodegen.tiling.model.scop import (
     statements,
 )
 from gpucodegen.tiling.proof.legality import Refusal
-from gpucodegen.tiling.schedule.promotion import LocalTile, local_tiles
-from gpucodegen.tiling.schedule.scan import ScannedRange
+from gpucodegen.tiling.schedule.promotion import LocalTile, ScannedRange, local_tiles
 
 EXTENT = 64
 Cell = tuple[str, tuple[int, ...]]

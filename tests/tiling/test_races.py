@@ -22,7 +22,7 @@ from gpucodegen.tiling.model.scop import (
     read,
     write,
 )
-from gpucodegen.tiling.proof.kernels.races import races
+from gpucodegen.tiling.proof.races import races
 
 N = 128
 TILE = 32

@@ -27,7 +27,7 @@ from gpucodegen.tiling.model.scop import (
     Wait,
     nest,
 )
-from gpucodegen.tiling.proof.kernels.races import races
+from gpucodegen.tiling.proof.races import races
 
 ARRAYS = (Array("g", (None,)), Array("s", (None,), scope=("b",)))
 GRID = (

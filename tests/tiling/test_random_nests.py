@@ -8,8 +8,8 @@ from tiling_oracle import carrying_loops, expected_rows
 from gpucodegen.tiling.model.isl import UNLIMITED
 from gpucodegen.tiling.model.relations import model
 from gpucodegen.tiling.model.scop import Scop
-from gpucodegen.tiling.proof.depcheck import rows
-from gpucodegen.tiling.proof.loops import LoopKind, loop_verdicts
+from gpucodegen.tiling.proof.dependences import rows
+from gpucodegen.tiling.proof.liveness import LoopKind, loop_verdicts
 
 
 @pytest.mark.sampled(11)

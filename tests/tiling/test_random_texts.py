@@ -12,7 +12,7 @@ from gpucodegen.passes.analysis.dependence_pairs import (
     functions_with_body,
     lift_accesses,
 )
-from gpucodegen.tiling.proof.depcheck import rows
+from gpucodegen.tiling.proof.dependences import rows
 
 
 @pytest.mark.slow

@@ -13,11 +13,9 @@ from gpucodegen.tiling.model.scop import Scop, statements
 from gpucodegen.tiling.proof.dependences import dependences
 from gpucodegen.tiling.proof.legality import Refusal
 from gpucodegen.tiling.schedule.isl_ast import generate
-from gpucodegen.tiling.schedule.orders.isl_schedule import find_schedule
-from gpucodegen.tiling.schedule.orders.own_loops import schedule_steps
+from gpucodegen.tiling.schedule.isl_scheduler import find_schedule, schedule_steps
 from gpucodegen.tiling.schedule.schedule import Schedule, Unit, UnitNest
-from gpucodegen.tiling.schedule.skew import SkewedBand, find_band, skewed
-from gpucodegen.tiling.schedule.wavefront import wavefront
+from gpucodegen.tiling.schedule.skewing import SkewedBand, find_band, skewed, wavefront
 
 SIZES = ({"T": 5, "N": 6}, {"T": 3, "N": 9})
 

@@ -22,14 +22,24 @@ from gpucodegen.tiling.model.relations import model
 from gpucodegen.tiling.model.scop import loops
 from gpucodegen.tiling.proof.dependences import dependences
 from gpucodegen.tiling.proof.legality import check_tiling
-from gpucodegen.tiling.tuning.records import claims
-from gpucodegen.tiling.tuning.records.exchange import exported, merged, winner_in
-from gpucodegen.tiling.tuning.records.lookup import tuning_key
-from gpucodegen.tiling.tuning.records.store import TuningStore
-from gpucodegen.tiling.tuning.search import Measure, Outcome, Search, one_by_one
-from gpucodegen.tiling.tuning.space import Point, Space
-from gpucodegen.tiling.tuning.strategies import after, given, local_search, sampled
-from gpucodegen.tiling.tuning.trials import Status, Trial
+from gpucodegen.tiling.tuning import leases
+from gpucodegen.tiling.tuning.exchange import exported, merged, winner_in
+from gpucodegen.tiling.tuning.lookup import tuning_key
+from gpucodegen.tiling.tuning.search import (
+    Measure,
+    Outcome,
+    Point,
+    Search,
+    Space,
+    Status,
+    Trial,
+    after,
+    given,
+    local_search,
+    one_by_one,
+    sampled,
+)
+from gpucodegen.tiling.tuning.store import TuningStore
 
 SIZES = (8, 16, 32, 64, 128)
 
@@ -149,9 +159,9 @@ def test_stale_claims_are_taken_over(tmp_path: Path, monkeypatch: pytest.MonkeyP
     assert session.claim({"i": 8})
     assert not session.claim({"i": 8})
     assert session.recall({"i": 8}) is None
-    monkeypatch.setattr(claims, "_host", lambda: "another machine")
+    monkeypatch.setattr(leases, "_host", lambda: "another machine")
     assert not session.claim({"i": 8})
-    later = time.time() + claims.STALE_SECONDS + 1
+    later = time.time() + leases.STALE_SECONDS + 1
     monkeypatch.setattr(time, "time", lambda: later)
     assert session.claim({"i": 8})
 
@@ -273,7 +283,7 @@ def test_an_interrupted_search_goes_on_as_if_it_had_not_been(tmp_path: Path):
 KILLED = """
 import sys, time
 from pathlib import Path
-from gpucodegen.tiling.tuning.records.store import TuningStore
+from gpucodegen.tiling.tuning.store import TuningStore
 session = TuningStore(Path(sys.argv[1])).session("key")
 session.claim({"i": 8})
 print("claimed", flush=True)

@@ -26,8 +26,8 @@ from gpucodegen.tiling.model.scop import (
     read,
     write,
 )
-from gpucodegen.tiling.model.summary import excess, summary
-from gpucodegen.tiling.proof.loops import LoopKind, loop_verdicts
+from gpucodegen.tiling.model.summaries import excess, summary
+from gpucodegen.tiling.proof.liveness import LoopKind, loop_verdicts
 
 programs = settings(nests, max_examples=120)
 Cells = dict[tuple[str, AccessKind], set[tuple[int, ...]]]

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
-from gpucodegen.tiling.machine.loops.time_cost import Sweep, time_cost, untiled_cost
-from gpucodegen.tiling.machine.model import Machine
+from gpucodegen.tiling.machine.processor import Machine
+from gpucodegen.tiling.machine.temporal_tiling import Sweep, time_cost, untiled_cost
 
 HOST = Machine(2, second=1 << 20)
 PLANE = Sweep((4094, 4094), (2, 2), 8)

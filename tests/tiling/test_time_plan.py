@@ -7,14 +7,13 @@ from itertools import product
 
 import pytest
 
-from gpucodegen.tiling.machine.loops.time_cost import TimePlan
-from gpucodegen.tiling.machine.loops.time_plan import plan_time_tiles
-from gpucodegen.tiling.machine.model import Machine
+from gpucodegen.tiling.machine.processor import Machine
+from gpucodegen.tiling.machine.temporal_tiling import TimePlan, plan_time_tiles
 from gpucodegen.tiling.model.relations import model
 from gpucodegen.tiling.model.scop import Array, Loop, Scop, Statement, nest, read, write
 from gpucodegen.tiling.proof.dependences import dependences
 from gpucodegen.tiling.schedule.schedule import Unit, UnitNest
-from gpucodegen.tiling.schedule.skew import SkewedBand, find_band
+from gpucodegen.tiling.schedule.skewing import SkewedBand, find_band
 
 SIDE = 400
 MACHINE = Machine(2, second=1_310_720, shared=48 << 20)

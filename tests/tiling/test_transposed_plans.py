@@ -7,11 +7,9 @@ from dataclasses import replace
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpucodegen.tiling.machine.model import Machine
-from gpucodegen.tiling.machine.products.candidates import Stripes, TileSizes
-from gpucodegen.tiling.machine.products.plan import plan_contraction
-from gpucodegen.tiling.machine.products.problem import Problem
-from gpucodegen.tiling.machine.vector_unit import VectorUnit
+from gpucodegen.tiling.machine.processor import Machine, VectorUnit
+from gpucodegen.tiling.machine.product_plan import plan_contraction
+from gpucodegen.tiling.machine.product_problem import Problem, Stripes, TileSizes
 
 UNITS = st.sampled_from([VectorUnit(512, 32), VectorUnit(256, 16), VectorUnit(128, 32)])
 EXTENTS = st.integers(1, 2500)

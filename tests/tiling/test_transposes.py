@@ -6,8 +6,8 @@ from itertools import product
 
 import pytest
 
-from gpucodegen.tiling.machine.gpu.limits import STATIC_SHARED
-from gpucodegen.tiling.machine.gpu.transposes import plan_tile
+from gpucodegen.tiling.machine.gpu.devices import STATIC_SHARED
+from gpucodegen.tiling.machine.gpu.streams import plan_tile
 
 ELEMENTS = ([1], [2], [4], [8], [16], [1, 4], [8, 8], [1] * 6, [16] * 4)
 EXTENTS = ((1, 1, 1), (1, 6, 16), (1, 16, 6), (3, 64, 64))

@@ -21,7 +21,7 @@ from gpucodegen.tiling.model.scop import (
     read,
     write,
 )
-from gpucodegen.tiling.proof.values.undefined import UndefinedRead, undefined_reads
+from gpucodegen.tiling.proof.flow import UndefinedRead, undefined_reads
 
 
 def fresh(scop: Scop) -> Scop:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from gpucodegen.tiling.model.scop import Access, If, Loop, Node, Scop, Statement, loops
-from gpucodegen.tiling.proof.loops import LoopKind
+from gpucodegen.tiling.proof.liveness import LoopKind
 
 Around: TypeAlias = tuple[tuple[Loop, int], ...]
 

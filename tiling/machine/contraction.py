@@ -30,7 +30,7 @@ from gpucodegen.tiling.model.isl_forms import coefficients
 from gpucodegen.tiling.model.relations import Instances, Model, header
 from gpucodegen.tiling.model.scop import Access, Loop, Statement
 from gpucodegen.tiling.proof.dependences import Dependence
-from gpucodegen.tiling.proof.loops import LoopKind, loop_verdicts
+from gpucodegen.tiling.proof.liveness import LoopKind, loop_verdicts
 
 LoopT = TypeVar("LoopT")
 Moves = tuple[bool, bool, bool]

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from gpucodegen.tiling.machine.facts import MEMORY
+from gpucodegen.tiling.machine.processor import MEMORY
 from gpucodegen.tiling.model.isl_forms import coefficients
 from gpucodegen.tiling.model.relations import Model, Reference, header
 from gpucodegen.tiling.model.scop import Loop

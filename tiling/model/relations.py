@@ -13,25 +13,30 @@ Comes in: a `Scop`. Goes out: a `Model`, in which every statement has
 
 Tuples carry no names: relations of different statements are told apart by who holds
 them. Cells of arrays allocated in loops begin with the loops' values (`Array.scope`).
+
+Accesses up to a shift: what of an index depends on the iteration, and the constant.
+
+The conflicts of two accesses depend on their indices without constants, and on the
+difference of these constants:
+
+    { x -> y : L(x) + a = M(y) + b }  =  { x -> y : L(x) + (a - b) = M(y) }
+
+so accesses that differ by the same shift need the question only once.
+
+Where statements stand: the loops and conditions around them, as isl constraints.
+
+Comes in: the tree of a `Scop`. Goes out: one `Place` per statement, barrier and wait,
+in textual order.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from gpucodegen.tiling.model.isl import Function, Limits, Map, Set, Solver
 from gpucodegen.tiling.model.isl_forms import linear_function
-from gpucodegen.tiling.model.places import (
-    Around,
-    Doubt,
-    Place,
-    conjunction,
-    counting,
-    iteration,
-    places,
-    trip,
-)
 from gpucodegen.tiling.model.scop import (
     Access,
     AccessKind,
@@ -39,8 +44,10 @@ from gpucodegen.tiling.model.scop import (
     Barrier,
     Commit,
     GroupWait,
+    If,
     Leaf,
     Loop,
+    Node,
     Phase,
     ProxyFence,
     Scop,
@@ -48,7 +55,173 @@ from gpucodegen.tiling.model.scop import (
     Turn,
     Wait,
 )
-from gpucodegen.tiling.model.translation import shifts_of
+
+TRIPS = "the number of a loop's trips is not proven to be the same for all"
+CONDITION = "a condition is not proven to be the same for all"
+
+
+@dataclass(frozen=True, slots=True)
+class Doubt:
+    """Something around a statement that may keep it from being executed.
+
+    ``depth`` counts the surrounding loops that fix it: two executions in the same
+    iteration of these, with the same ``cause`` around, happen both or not at all.
+    ``uniform``: so do two in threads of one block that differ in nothing else.
+    ``what``: in words what is not known; ``loc``: where it stands.
+    """
+
+    depth: int
+    cause: object
+    uniform: bool = False
+    what: str = field(default="", compare=False)
+    loc: object = field(default=None, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class EnclosingScope:
+    """The loops and conditions around a node, and why it may not run under them."""
+
+    loops: tuple[Loop, ...] = ()
+    conditions: tuple[str, ...] = ()
+    doubts: tuple[Doubt, ...] = ()
+
+    @property
+    def certain(self) -> bool:
+        """Whether the node is certainly executed in all iterations."""
+        return not self.doubts
+
+    @property
+    def key(self) -> object:
+        """Equal where the same loops and conditions are around."""
+        return tuple(loop.name for loop in self.loops), self.conditions
+
+    @property
+    def constraints(self) -> tuple[str, ...]:
+        """All that holds for the loop variables and the numbers of their trips."""
+        bounds = [bound for loop in self.loops for bound in iteration(loop)]
+        return (*bounds, *self.conditions)
+
+    def loop(self, loop: Loop) -> EnclosingScope:
+        """Inside one more loop."""
+        known = bool(loop.lowers and loop.uppers) and not loop.opaque
+        loops = (*self.loops, loop)
+        if known:
+            return replace(self, loops=loops)
+        doubt = Doubt(len(loops), loop.name, what=TRIPS, loc=loop.loc)
+        return replace(self, loops=loops, doubts=(*self.doubts, doubt))
+
+    def branch(self, node: If, *, taken: bool) -> EnclosingScope:
+        """Inside one branch of a condition."""
+        if node.constraints is None:
+            cause = id(node), taken
+            doubt = Doubt(len(self.loops), cause, node.uniform, CONDITION, node.loc)
+            return replace(self, doubts=(*self.doubts, doubt))
+        holds = conjunction(node.constraints)
+        condition = holds if taken else f"not ({holds})"
+        return replace(self, conditions=(*self.conditions, condition))
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A statement, barrier or wait and what is around it."""
+
+    node: Leaf
+    around: EnclosingScope
+
+
+def places(
+    body: tuple[Node, ...], around: EnclosingScope | None = None
+) -> Iterator[Place]:
+    """Every statement, barrier and wait in textual order.
+
+    >>> from gpucodegen.tiling.model.scop import Statement
+    >>> inside = If(("i >= 2",), (Statement("S", ()),))
+    >>> (place,) = places((Loop("i", "0", "N", body=(inside,)),))
+    >>> place.around.constraints
+    ('i = __t_i', 'i >= 0', 'i < N', '(i >= 2)')
+    """
+    around = around or EnclosingScope()
+    for node in body:
+        match node:
+            case Loop():
+                yield from places(node.body, around.loop(node))
+            case If():
+                yield from places(node.body, around.branch(node, taken=True))
+                yield from places(node.orelse, around.branch(node, taken=False))
+            case _:
+                yield Place(node, around)
+
+
+def iteration(loop: Loop) -> list[str]:
+    """What holds between a loop's variable and the number of its trip.
+
+    step 1:  i = t and lower <= i < upper
+    step s:  i = max(lower) + s*t and t >= 0 and i < upper
+    """
+    if loop.opaque:
+        return [counting(loop)]
+    below = [f"{loop.name} < {bound}" for bound in loop.uppers]
+    if loop.step == 1 or not loop.lowers:
+        above = [f"{loop.name} >= {bound}" for bound in loop.lowers]
+        return [counting(loop), *above, *below]
+    return [counting(loop), f"{trip(loop.name)} >= 0", *below]
+
+
+def counting(loop: Loop) -> str:
+    """The loop's variable by the number of its trip."""
+    if loop.opaque or loop.step == 1 or not loop.lowers:
+        return f"{loop.name} = {trip(loop.name)}"
+    start = loop.lowers[0]
+    if len(loop.lowers) > 1:
+        start = f"max({', '.join(loop.lowers)})"
+    return f"{loop.name} = ({start}) + {loop.step}*{trip(loop.name)}"
+
+
+def trip(name: str) -> str:
+    """The number of a loop's trip."""
+    return f"__t_{name}"
+
+
+def conjunction(constraints: Sequence[str]) -> str:
+    """All of the constraints."""
+    return " and ".join(f"({constraint})" for constraint in constraints) or "1 = 1"
+
+
+_NUMBER = re.compile(r"-?\d+")
+_SHIFTED = re.compile(r"(?P<head>.*[\w)]) (?P<sign>[+-]) (?P<by>\d+)(?P<tail> \+ \w+)?")
+
+
+def shift_of(index: str | None) -> tuple[str | None, int]:
+    """An index as something that is moved by a constant.
+
+    >>> shift_of("2*i + n - 5"), shift_of("7"), shift_of("j + 4 + lane")
+    (('2*i + n', -5), ('', 7), ('j + lane', 4))
+    >>> shift_of("floor((i + 3)/2)"), shift_of(None)
+    (('floor((i + 3)/2)', 0), (None, 0))
+    """
+    if index is None:
+        return None, 0
+    if _NUMBER.fullmatch(index):
+        return "", int(index)
+    found = _SHIFTED.fullmatch(index)
+    if found is None:
+        return index, 0
+    amount = int(found["by"])
+    by = amount if found["sign"] == "+" else -amount
+    return found["head"] + (found["tail"] or ""), by
+
+
+def shifts_of(
+    indices: Sequence[str | None],
+) -> tuple[tuple[str | None, ...], tuple[int, ...]]:
+    """The same of all indices of an access.
+
+    >>> shifts_of(("i", "j + 1"))
+    (('i', 'j'), (0, 1))
+    """
+    moved = [shift_of(index) for index in indices]
+    return tuple(index for index, _ in moved), tuple(by for _, by in moved)
+
 
 Form = tuple[int, tuple[int, ...]]
 """The number of a shape, and shifts: relations of equal forms are equal."""
@@ -246,7 +419,7 @@ def followed(built: Model, statement: Statement) -> Model:
     scop = replace(built.scop, body=(*built.scop.body, statement))
     arrays = {array.name: array for array in scop.arrays}
     builder = _Builder(scop, arrays, built.solver)
-    last = builder.instances(len(built.everything), Place(statement, Around()))
+    last = builder.instances(len(built.everything), Place(statement, EnclosingScope()))
     return Model(scop, built.solver, (*built.everything, last))
 
 
@@ -325,7 +498,7 @@ class _Builder:
             tag=self._tag(around, node),
         )
 
-    def _frame(self, around: Around) -> _Frame:
+    def _frame(self, around: EnclosingScope) -> _Frame:
         """{ trips -> values : steps }, alone and with bounds, conditions, context."""
         names = [loop.name for loop in around.loops]
         trips = ", ".join(trip(name) for name in names)
@@ -338,14 +511,14 @@ class _Builder:
         values = counted if bounded is None else bounded
         return _Frame(bounded is not None, values, formula, values.domain())
 
-    def _relation(self, around: Around, access: Access) -> _Cells:
+    def _relation(self, around: EnclosingScope, access: Access) -> _Cells:
         """{ trips -> scope, indices : span } over the domain, each text once."""
         key = (around.key, access.array, access.indices, access.span, access.where)
         if key not in self.relations:
             self.relations[key] = self._cells(around, access)
         return self.relations[key]
 
-    def _form(self, around: Around, access: Access, cells: _Cells) -> Form:
+    def _form(self, around: EnclosingScope, access: Access, cells: _Cells) -> Form:
         """What decides over the relation, shifts apart."""
         array = self.arrays.get(access.array)
         scope = array.scope if array else ()
@@ -353,7 +526,7 @@ class _Builder:
         shape = (around.key, scope, moved, access.span, access.where, cells.exact)
         return self.solver.number(shape), shifts
 
-    def _cells(self, around: Around, access: Access) -> _Cells:
+    def _cells(self, around: EnclosingScope, access: Access) -> _Cells:
         names = [loop.name for loop in around.loops]
         array = self.arrays.get(access.array)
         scope = [
@@ -384,7 +557,7 @@ class _Builder:
             unknown,
         )
 
-    def _tag(self, around: Around, node: Leaf) -> Map | None:
+    def _tag(self, around: EnclosingScope, node: Leaf) -> Map | None:
         tag = node.tag if isinstance(node, Statement | Wait) else None
         if tag is None:
             return None

@@ -1,4 +1,24 @@
-"""How far dependences reach along loops that are aligned with each other.
+"""How far values travel per step of a time loop: the halos of overlapped tiles.
+
+Comes in: a `UnitNest` whose outermost loop is time, and per unit its *positions*: isl
+text of the time step and of the cell in space that it computes.  Goes out: `StepHalo`.
+
+A tile of space that is computed alone, without its neighbours, for some steps needs a
+halo: what it keeps at the end is right if every value that an instance reads was made
+by an instance of the tile too, or before the first step.  Let u be the steps that are
+left after an instance.  The tile computes the cells from ``first - a*u - c`` to
+``last + b*u + d`` along a dimension, with slopes a and b that all units share and
+margins c and d of each unit.  For each read y of what x has written, with dt and d the
+distances of time and space, that is so if
+
+    c(x) >= c(y) + d - a * dt   and   d(x) >= d(y) - d - b * dt.
+
+Distances come from isl and are exact; the slopes are the smallest for which margins
+exist, and the margins longest paths, as the shifts in `skew` are.  These are the
+overlapped tiles of Krishnamoorthy and others (PLDI 2007) and of PolyMage, and the ghost
+zones of Meng and Skadron (ICS 2009).
+
+How far dependences reach along loops that are aligned with each other.
 
 Comes in: a `UnitNest`, and which loop of each unit counts for each position. Goes out,
 per pair of units, the distances { l(y) - l(x) : x -> y in dependences }, their minima.
@@ -7,11 +27,11 @@ per pair of units, the distances { l(y) - l(x) : x -> y in dependences }, their 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import reduce
 
 from gpucodegen.tiling.model.isl import Set, Solver
-from gpucodegen.tiling.proof.dependences import Dependence
+from gpucodegen.tiling.proof.dependences import Dependence, Kind
 from gpucodegen.tiling.schedule.schedule import UnitNest
 
 Factors = tuple[int, ...]
@@ -106,3 +126,99 @@ def _merged(nest: UnitNest, sets: Sequence[Set]) -> list[Set]:
     """The union in fewer pieces, where isl finds them."""
     union = nest.model.solver.ask(lambda: reduce(Set.union, sets).coalesce(), None)
     return list(sets) if union is None else [union]
+
+
+STEEPEST = 8
+"""Values that travel further per step leave tiles that are nearly all halo."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sides:
+    """Cells towards lower and towards higher indices."""
+
+    below: int
+    above: int
+
+
+@dataclass(frozen=True, slots=True)
+class StepHalo:
+    """Per dimension the slopes a and b; per unit and dimension the margins c and d."""
+
+    slopes: tuple[Sides, ...]
+    margins: Mapping[str, tuple[Sides, ...]]
+
+
+def step_halo(
+    nest: UnitNest,
+    positions: Mapping[str, tuple[str, ...]],
+    least: Mapping[str, Sequence[Sides]],
+) -> StepHalo | None:
+    """The smallest slopes and margins; None if values travel without a limit.
+
+    ``least``: margins that units have at least.
+
+    >>> from gpucodegen.tiling.proof.dependences import dependences
+    >>> from gpucodegen.tiling.model.relations import model
+    >>> from gpucodegen.tiling.schedule.schedule import Unit
+    >>> from gpucodegen.tiling.model.scop import Array, Loop, Scop, Statement, nest
+    >>> from gpucodegen.tiling.model.scop import read, write
+    >>> reads = read("A", "i - 2"), read("A", "i + 1")
+    >>> there = Statement("S", (*reads, write("B", "i")))
+    >>> back = Statement("R", (read("B", "j"), write("A", "j")))
+    >>> sweeps = (*nest([Loop("i", "2", "98")], (there,)),
+    ...           *nest([Loop("j", "2", "98")], (back,)))
+    >>> body = nest([Loop("t", "0", "T")], sweeps)
+    >>> built = model(Scop(("T",), (), (Array("A", (100,)), Array("B", (100,))), body))
+    >>> steps = UnitNest(built, dependences(built), (Unit(("S",)), Unit(("R",))))
+    >>> found = step_halo(steps, {"S": ("t", "i"), "R": ("t", "j")}, {})
+    >>> found.slopes
+    (Sides(below=2, above=1),)
+    """
+    values = [d for d in nest.dependences if d.kind is Kind.RAW]
+    flowing = replace(nest, dependences=tuple(values))
+    distances = Deltas.of(flowing).between(positions)
+    if distances is None:
+        return None
+    names = [unit.name for unit in nest.units]
+    rank = len(positions[names[0]]) - 1
+    slopes: list[Sides] = []
+    margins: dict[str, list[Sides]] = {name: [] for name in names}
+    for dimension in range(rank):
+        own = {n: least[n][dimension] if n in least else Sides(0, 0) for n in names}
+        below = _side(distances, dimension, -1, {n: s.below for n, s in own.items()})
+        above = _side(distances, dimension, 1, {n: s.above for n, s in own.items()})
+        if below is None or above is None:
+            return None
+        slopes.append(Sides(below[0], above[0]))
+        for name in names:
+            margins[name].append(Sides(below[1][name], above[1][name]))
+    return StepHalo(tuple(slopes), {n: tuple(found) for n, found in margins.items()})
+
+
+def _side(
+    distances: Distances, dimension: int, sign: int, least: Mapping[str, int]
+) -> tuple[int, Mapping[str, int]] | None:
+    """The smallest slope of one side with its margins."""
+    for slope in range(STEEPEST + 1):
+        found = _margins(distances, (slope, *[0] * dimension, sign), least)
+        if found is not None:
+            return slope, found
+    return None
+
+
+def _margins(
+    distances: Distances, factors: tuple[int, ...], least: Mapping[str, int]
+) -> Mapping[str, int] | None:
+    """Longest paths against the flow of values; None if they never end."""
+    margins = dict(least)
+    spare = {pair: steps.least_sum(factors) for pair, steps in distances.items()}
+    for _ in range(len(margins) + 1):
+        changed = False
+        for (source, sink), low in spare.items():
+            if low is None:
+                return None
+            if margins[source] < margins[sink] - low:
+                margins[source], changed = margins[sink] - low, True
+        if not changed:
+            return margins
+    return None

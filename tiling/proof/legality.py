@@ -1,4 +1,9 @@
-"""Legality of tiling, interchange, fusion, fission and of any new schedule.
+"""Permutable bands: runs of nested loops that may be tiled and interchanged at will.
+
+Comes in: a `Model` and its dependences. Goes out: the bands in pre-order. Each loop is
+in exactly one; a band is as long as nesting and dependences allow, from outside in.
+
+Legality of tiling, interchange, fusion, fission and of any new schedule.
 
 Comes in: a `Model`, its dependences and the wished transformation. Goes out: None where
 it is legal, or a `Refusal` with the dependence that forbids it and a witness.
@@ -7,21 +12,94 @@ An ``x -> y`` in the dependences means: y must stay after x. Accumulations into 
 with one operator may run in any order where the program allows that, and with
 ``relaxed=True`` everywhere: it is for callers that may reassociate. What a loop
 declared parallel carries has no order to keep.
+
+Whether iterations dealt out to members keep every dependence within one member.
+
+Comes in: dependences between two loops that give position p to the same member.  Goes
+out: whether only equal positions depend on each other:
+
+    { x -> y in dependence : position of x != position of y } = {}
+
+Nests that meet at single places only may run place after place.
+
+Comes in: the dependences of nests that run one after the other, and the place that each
+execution of their statements works on.  Goes out: a dependence that leaves its place.
+Without one, all that happens at a place may be done at once, in any order of places.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
 from gpucodegen.tiling.model.isl import IN, OUT, Map
-from gpucodegen.tiling.model.relations import Model
-from gpucodegen.tiling.model.scop import Loop, statements
+from gpucodegen.tiling.model.relations import Instances, Model, header
+from gpucodegen.tiling.model.scop import If, Loop, Node, statements
 from gpucodegen.tiling.proof.dependences import Dependence
-from gpucodegen.tiling.proof.kernels.ordering import everything
+from gpucodegen.tiling.proof.kernel_order import everything
 from gpucodegen.tiling.proof.witness import Witness, find_witness
+
+
+def leaving(
+    found: Iterable[Dependence], places: Mapping[str, Sequence[str]]
+) -> Dependence | None:
+    """The first dependence between different places; None if there is none.
+
+    ``places``: for each statement by name, isl text over the variables of its loops.
+    With p the place of an execution,
+
+        { x -> y in dependences : p(x) != p(y) } = {}
+
+    >>> from gpucodegen.tiling.proof.dependences import dependences
+    >>> from gpucodegen.tiling.model.relations import model
+    >>> from gpucodegen.tiling.model.scop import Array, Loop, Scop, Statement, nest
+    >>> from gpucodegen.tiling.model.scop import read, write
+    >>> def two(index):
+    ...     first = nest([Loop("i", "0", "N")], (Statement("S", (write("A", "i"),)),))
+    ...     sink = Statement("T", (read("A", index), write("B", "j")))
+    ...     second = nest([Loop("j", "0", "N")], (sink,))
+    ...     arrays = (Array("A", ("N",)), Array("B", ("N",)))
+    ...     return dependences(model(Scop(("N",), (), arrays, (*first, *second))))
+    >>> leaving(two("j"), {"S": ["i"], "T": ["j"]}) is None
+    True
+    >>> print(leaving(two("N - 1 - j"), {"S": ["i"], "T": ["j"]}).kind.value)
+    read after write
+    """
+    for dependence in found:
+        model, pairs = dependence.model, dependence.pairs
+        names = (dependence.source.instances.name, dependence.sink.instances.name)
+        first, second = (model.times(name, places[name]) for name in names)
+        elsewhere = model.solver.ask(
+            lambda p=pairs, a=first, b=second: p.subtract(a.apply_range(b.reverse())),
+            pairs,
+        )
+        if not model.solver.is_empty(elsewhere):
+            return dependence
+    return None
+
+
+def stays_within(found: Dependence, before: object, after: object) -> bool:
+    """Whether positions of the loops made from two operations are certainly equal."""
+    source, sink = found.source.instances, found.sink.instances
+    first, second = _position(source, before), _position(sink, after)
+    if found.assumed or first is None or second is None:
+        return False
+    solver, scop = found.model.solver, found.model.scop
+    left = [f"x{d}" for d in range(len(source.loops))]
+    right = [f"y{d}" for d in range(len(sink.loops))]
+    tuples = f"[{', '.join(left)}] -> [{', '.join(right)}]"
+    condition = f"{left[first]} != {right[second]}"
+    differ = solver.map(f"{header(scop)} {{ {tuples} : {condition} }}")
+    apart = solver.ask(lambda: found.pairs.intersect(differ), None)
+    return apart is not None and solver.is_empty(apart)
+
+
+def _position(instances: Instances, payload: object) -> int | None:
+    """Which of the loops around a statement was made from an operation."""
+    made = [loop.payload is payload for loop in instances.loops]
+    return made.index(True) if True in made else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -265,3 +343,73 @@ def _ends(dependence: Dependence) -> tuple[str, str]:
 
 
 _WORD = re.compile(r"[A-Za-z_]\w*")
+
+
+@dataclass(frozen=True, slots=True)
+class Band:
+    """A permutable run of perfectly nested loops and what ended it."""
+
+    loops: tuple[Loop, ...]
+    outer: tuple[Loop, ...]
+    rectangular: bool
+    ended_by: Refusal | None = None
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The loops' names, outermost first."""
+        return tuple(loop.name for loop in self.loops)
+
+
+def bands(
+    body: tuple[Node, ...], found: Sequence[Dependence], *, relaxed: bool = False
+) -> tuple[Band, ...]:
+    """All bands of a program with these dependences.
+
+    >>> from gpucodegen.tiling.proof.dependences import dependences
+    >>> from gpucodegen.tiling.model.relations import model
+    >>> from gpucodegen.tiling.model.scop import Array, Scop, Statement, nest, read
+    >>> from gpucodegen.tiling.model.scop import write
+    >>> diagonal = Statement("S", (read("A", "i + 1", "j - 1"), write("A", "i", "j")))
+    >>> body = nest([Loop("i", "0", "4"), Loop("j", "1", "5")], (diagonal,))
+    >>> scop = Scop(arrays=(Array("A", (5, 5)),), body=body)
+    >>> found = bands(body, dependences(model(scop)))
+    >>> [band.names for band in found]
+    [('i',), ('j',)]
+    >>> print(found[0].ended_by)
+    a dependence points backward along loop j: S at (i=0, j=2) reads A[1, 1] and \
+S at (i=1, j=1) writes it
+    """
+    return tuple(_bands(body, (), found, relaxed))
+
+
+def _bands(
+    body: tuple[Node, ...],
+    outer: tuple[Loop, ...],
+    found: Sequence[Dependence],
+    relaxed: bool,
+) -> Iterator[Band]:
+    for node in body:
+        match node:
+            case Loop():
+                band = _band_from(node, outer, found, relaxed)
+                yield band
+                inside = (*outer, *band.loops)
+                yield from _bands(band.loops[-1].body, inside, found, relaxed)
+            case If():
+                yield from _bands((*node.body, *node.orelse), outer, found, relaxed)
+            case _:
+                pass
+
+
+def _band_from(
+    loop: Loop, outer: tuple[Loop, ...], found: Sequence[Dependence], relaxed: bool
+) -> Band:
+    chain = (loop,)
+    refusal = None
+    while len(chain[-1].body) == 1 and isinstance(chain[-1].body[0], Loop):
+        longer = (*chain, chain[-1].body[0])
+        refusal = check_tiling(found, longer, relaxed=relaxed)
+        if refusal:
+            break
+        chain = longer
+    return Band(chain, outer, rectangular(chain), refusal)

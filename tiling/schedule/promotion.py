@@ -15,27 +15,309 @@ the array inside o, with copies from I(o) before and of O(o) after all accesses,
               none writes a cell of O(o).
 
 I and O are scanned polyhedra; where they are more than needed they stay in the array.
+
+Footprints: the box of an array that one tile of a nest touches.
+
+Comes in: a `Model`, references of one array, tile sizes by loop name. Goes out: one
+`Footprint` per reference group, with the position of its corner and its extent.
+
+The tile of loop l with size z and step s is origin_l <= l < origin_l + z*s. Loops
+outside the tiled ones stand still, loops inside run over their whole range. Boxes are
+those of full tiles; at the border of the domain a tile may touch less.
+
+Cells of a set, dimension by dimension: the bounds of a loop nest that visits them.
+
+Comes in: a `Set` over parameters. Goes out: a `ScannedRange` per dimension, with bounds
+that are plain `Linear` functions of parameters and of the dimensions before it.
+
+A set that is no single polyhedron is visited as the smallest one that the constraints
+of its parts describe; a caller that needs to know whether that is more compares with
+`scanned`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from itertools import combinations
 from math import prod
 
 from gpucodegen.tiling.machine.contraction import index_coefficients
-from gpucodegen.tiling.model.isl import SET, Set
-from gpucodegen.tiling.model.relations import Model, Reference
-from gpucodegen.tiling.proof.legality import Refusal
-from gpucodegen.tiling.proof.values.tile_body import TileBody, certainly_writes
-from gpucodegen.tiling.schedule.scan import (
-    Linear,
-    ScannedRange,
-    lower_bounds,
-    scan,
-    scanned,
+from gpucodegen.tiling.model.isl import (
+    PARAM,
+    SET,
+    BasicSet,
+    Constraint,
+    Map,
+    Set,
+    Solver,
 )
+from gpucodegen.tiling.model.isl_forms import affine_text
+from gpucodegen.tiling.model.relations import Model, Reference, conjunction
+from gpucodegen.tiling.model.scop import Loop
+from gpucodegen.tiling.proof.flow import TileBody, certainly_writes
+from gpucodegen.tiling.proof.legality import Refusal
+
+
+@dataclass(frozen=True, slots=True)
+class Linear:
+    """``floor((sum of factor * name + constant) / divisor)``.
+
+    >>> print(Linear((("t", 2), ("N", -1)), 3), Linear((("t", 1),), 0, 4))
+    2*t - N + 3 floor((t)/4)
+    """
+
+    terms: tuple[tuple[str, int], ...] = ()
+    constant: int = 0
+    divisor: int = 1
+
+    def __str__(self) -> str:
+        parts = [(factor, f"*{name}") for name, factor in self.terms]
+        parts += [(self.constant, "")] if self.constant or not parts else []
+        signed = (f"{'-' if f < 0 else '+'} {abs(f)}{name}" for f, name in parts)
+        text = " ".join(signed).replace(" 1*", " ").removeprefix("+ ")
+        text = f"-{text[2:]}" if text.startswith("- ") else text
+        return text if self.divisor == 1 else f"floor(({text})/{self.divisor})"
+
+    @property
+    def names(self) -> frozenset[str]:
+        """The parameters and dimensions in it."""
+        return frozenset(name for name, _ in self.terms)
+
+
+@dataclass(frozen=True, slots=True)
+class ScannedRange:
+    """From the largest of ``lowers`` to the smallest of ``uppers``, exclusive."""
+
+    lowers: tuple[Linear, ...]
+    uppers: tuple[Linear, ...]
+
+
+def scan(solver: Solver, cells: Set, context: Set) -> tuple[ScannedRange, ...] | None:
+    """The bounds of each dimension, named ``c0``, ``c1``, ...; None where open.
+
+    ``context``: the parameters for which they have to hold.
+
+    >>> solver = Solver()
+    >>> text = "[t, N] -> { [i, j] : t <= i < t + 4 and i < N and 0 <= j <= i }"
+    >>> i, j = scan(solver, solver.set(text), solver.set("[t, N] -> { : 0 <= t < N }"))
+    >>> [str(bound) for bound in (*i.lowers, *i.uppers)]
+    ['t', 't + 4', 'N']
+    >>> [str(bound) for bound in (*j.lowers, *j.uppers)]
+    ['0', 'c0 + 1']
+    """
+    return solver.ask(lambda: _ranges(cells, context), None)
+
+
+def scanned(
+    solver: Solver, ranges: Sequence[ScannedRange], parameters: Sequence[str]
+) -> Set:
+    """The cells that loops with these bounds visit."""
+    names = [f"c{d}" for d in range(len(ranges))]
+    held = [
+        f"{name} {relation} {bound}"
+        for name, range_ in zip(names, ranges, strict=True)
+        for relation, bounds in ((">=", range_.lowers), ("<", range_.uppers))
+        for bound in bounds
+    ]
+    tuple_ = f"[{', '.join(names)}]"
+    inside = " and ".join(held) or "1 = 1"
+    return solver.set(f"[{', '.join(parameters)}] -> {{ {tuple_} : {inside} }}")
+
+
+def hull(cells: Set) -> BasicSet:
+    """One polyhedron around a set, made of the constraints of its parts."""
+    return cells.remove_divs().coalesce().simple_hull()
+
+
+def lower_bounds(
+    solver: Solver, cells: Set, context: Set, d: int
+) -> tuple[Linear, ...]:
+    """Functions of parameters alone that no cell is below along dimension ``d``."""
+
+    def query() -> tuple[Linear, ...]:
+        rank = cells.dim(SET)
+        line = cells.project_out(SET, d + 1, rank - d - 1).project_out(SET, 0, d)
+        (range_,) = _ranges(line, context) or (ScannedRange((), ()),)
+        return range_.lowers
+
+    return solver.ask(query, ())
+
+
+def _ranges(cells: Set, context: Set) -> tuple[ScannedRange, ...] | None:
+    whole = hull(cells)
+    rank = whole.dim(SET)
+    ranges: list[ScannedRange] = []
+    for d in range(rank):
+        known = hull(context).add_dims(SET, d + 1)
+        prefix = whole.project_out(SET, d + 1, rank - d - 1).remove_divs()
+        range_ = _range(prefix.gist(known).remove_redundancies(), d)
+        if not range_.lowers or not range_.uppers:
+            return None
+        ranges.append(range_)
+    return tuple(ranges)
+
+
+def _range(prefix: BasicSet, d: int) -> ScannedRange:
+    """The constraints on dimension ``d``: factor * c_d + rest >= 0, or = 0."""
+    lowers: list[Linear] = []
+    uppers: list[Linear] = []
+    for constraint in prefix.get_constraints():
+        factor = constraint.get_coefficient_val(SET, d).to_python()
+        rest = _rest(constraint, d)
+        for sign in (1, -1) if constraint.is_equality() else (1,):
+            signed = replace(
+                rest,
+                terms=tuple((n, f * sign) for n, f in rest.terms),
+                constant=rest.constant * sign,
+            )
+            if factor * sign > 0:
+                lowers.append(_at_least(signed, factor * sign))
+            elif factor * sign < 0:
+                uppers.append(_at_most(signed, -factor * sign))
+    return ScannedRange(tuple(dict.fromkeys(lowers)), tuple(dict.fromkeys(uppers)))
+
+
+def _at_least(rest: Linear, factor: int) -> Linear:
+    """factor * c + rest >= 0:  c >= ceil(-rest / factor)."""
+    terms = tuple((name, -f) for name, f in rest.terms)
+    return Linear(terms, factor - 1 - rest.constant, factor)
+
+
+def _at_most(rest: Linear, factor: int) -> Linear:
+    """rest - factor * c >= 0:  c < floor((rest + factor) / factor)."""
+    return Linear(rest.terms, rest.constant + factor, factor)
+
+
+def _rest(constraint: Constraint, d: int) -> Linear:
+    """A constraint without its term in dimension ``d``."""
+    terms: list[tuple[str, int]] = []
+    space = constraint.get_space()
+    for kind in (PARAM, SET):
+        for i in range(space.dim(kind)):
+            factor = constraint.get_coefficient_val(kind, i).to_python()
+            if factor and (kind, i) != (SET, d):
+                name = space.get_dim_name(PARAM, i) if kind == PARAM else f"c{i}"
+                terms.append((str(name), factor))
+    constant = constraint.get_constant_val().to_python()
+    return Linear(tuple(terms), constant)
+
+
+ORIGIN = "__o_"
+
+
+@dataclass(frozen=True, slots=True)
+class Footprint:
+    """A box of an array, as seen from the tile at ``__o_<loop>`` (origins by loop).
+
+    ``lower`` is isl text over parameters and origins, None where it is not affine;
+    an extent is None where it is not bounded.
+    """
+
+    array: str
+    references: tuple[Reference, ...]
+    lower: tuple[str | None, ...]
+    extent: tuple[int | None, ...]
+
+    @property
+    def cells(self) -> int | None:
+        """The number of cells in the box."""
+        total = 1
+        for extent in self.extent:
+            if extent is None:
+                return None
+            total *= extent
+        return total
+
+
+def footprints(
+    model: Model, array: str, sizes: Mapping[str, int]
+) -> tuple[Footprint, ...]:
+    """The boxes of ``array`` for one tile.
+
+    References whose indices differ by constants only form one group.
+
+    >>> from gpucodegen.tiling.model.relations import model
+    >>> from gpucodegen.tiling.model.scop import Array, Scop, Statement, nest, read
+    >>> blur = Statement("S", (read("A", "i - 1"), read("A", "i"), read("A", "i + 1")))
+    >>> body = nest([Loop("i", "1", "N - 1")], (blur,))
+    >>> built = model(Scop(("N",), (), (Array("A", ("N",)),), body))
+    >>> (box,) = footprints(built, "A", {"i": 32})
+    >>> box.lower, box.extent
+    (('-1 + __o_i',), (34,))
+    """
+    references = [r for r in model.references if r.access.array == array]
+    groups: dict[object, list[Reference]] = {}
+    for reference in references:
+        groups.setdefault(_shape(model, reference), []).append(reference)
+    return tuple(_footprint(model, array, group, sizes) for group in groups.values())
+
+
+def _shape(model: Model, reference: Reference) -> object:
+    """What the references of one group have in common."""
+    rows = index_coefficients(model, reference.instances, reference.access)
+    if rows is None:
+        return id(reference)
+    return tuple(tuple(sorted(row.items())) for row in rows)
+
+
+def _footprint(
+    model: Model, array: str, group: Sequence[Reference], sizes: Mapping[str, int]
+) -> Footprint:
+    """Extent: max { c' - c : c, c' in cells } + 1 per dimension."""
+    cells = _cells(model, group[0], sizes)
+    for reference in group[1:]:
+        cells = cells.union(_cells(model, reference, sizes))
+    rank = range(len(group[0].access.indices))
+    lower = tuple(
+        model.solver.ask(lambda d=d: affine_text(cells.dim_min(d)), None) for d in rank
+    )
+    spread = model.solver.ask(
+        lambda: Map.from_domain_and_range(cells, cells).deltas(), None
+    )
+    widths = [
+        None if spread is None else model.solver.interval(spread, d) for d in rank
+    ]
+    extent = tuple(
+        None if width is None or width.upper is None else width.upper + 1
+        for width in widths
+    )
+    return Footprint(array, tuple(group), lower, extent)
+
+
+def _cells(model: Model, reference: Reference, sizes: Mapping[str, int]) -> Set:
+    """{ cell : a value in the tile accesses it }, origins as parameters."""
+    loops = reference.instances.loops
+    tiled = [d for d, loop in enumerate(loops) if loop.name in sizes]
+    first = tiled[0] if tiled else len(loops)
+    origins = [ORIGIN + loop.name for loop in loops]
+    inside = [
+        _extent(loop, origin, sizes.get(loop.name), fixed=d < first)
+        for d, (loop, origin) in enumerate(zip(loops, origins, strict=True))
+    ]
+    access = reference.access
+    cell = [f"__c{d}" for d in range(len(access.indices))]
+    touched = [
+        f"{c} = {index}"
+        for c, index in zip(cell, access.indices, strict=True)
+        if index is not None
+    ]
+    local = [loop.name for loop in loops] + [name for name, _ in access.span]
+    constraints = conjunction((*inside, *touched, *access.ranges))
+    body = f"exists {', '.join(local)} : ({constraints})" if local else constraints
+    parameters = ", ".join([*model.scop.parameters, *origins])
+    return model.solver.set(f"[{parameters}] -> {{ [{', '.join(cell)}] : {body} }}")
+
+
+def _extent(loop: Loop, origin: str, size: int | None, *, fixed: bool) -> str:
+    if fixed:
+        return f"{loop.name} = {origin}"
+    if size is None:
+        bounds = [f"{loop.name} >= {bound}" for bound in loop.lowers]
+        bounds += [f"{loop.name} < {bound}" for bound in loop.uppers]
+        return " and ".join(bounds) or "1 = 1"
+    trip = f"0 <= __k < {size} and {loop.name} = {origin} + {loop.step}*__k"
+    return f"exists __k : ({trip})"
 
 
 @dataclass(frozen=True, slots=True)

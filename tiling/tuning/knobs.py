@@ -12,13 +12,18 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import prod
 
-from gpucodegen.tiling.machine.menu import Menu
-from gpucodegen.tiling.machine.model import Machine
-from gpucodegen.tiling.machine.products.candidates import Tiling
-from gpucodegen.tiling.machine.products.problem import Problem
-from gpucodegen.tiling.machine.products.register_tile import candidates, tile_cycles
-from gpucodegen.tiling.tuning.space import REGISTER_TILE, Objection, Point, is_tile
-from gpucodegen.tiling.tuning.trials import Identity, identity
+from gpucodegen.tiling.machine.plan_space import PlanSpace
+from gpucodegen.tiling.machine.processor import Machine
+from gpucodegen.tiling.machine.product_problem import Problem, Tiling
+from gpucodegen.tiling.machine.register_tiles import candidates, tile_cycles
+from gpucodegen.tiling.tuning.search import (
+    REGISTER_TILE,
+    Identity,
+    Objection,
+    Point,
+    identity,
+    is_tile,
+)
 
 K_BLOCKS = (64, 128, 256, 512, 1024)
 """Steps of a reduction block: powers of two up to what a second cache holds."""
@@ -45,13 +50,13 @@ class Knob:
     option: str
     values: Mapping[str, tuple[int, ...]]
     start: Mapping[str, int]
-    menus: tuple[Menu, ...] = ()
+    menus: tuple[PlanSpace, ...] = ()
 
     def objection(self, point: Point) -> Objection | None:
         """Why a point is not worth a trial, though it may be legal.
 
         >>> tile = {"rows": (0, 4), "columns": (0, 8), "k_block": (0,)}
-        >>> menu = Menu(({"rows": 4, "columns": 16},), (1.0,))
+        >>> menu = PlanSpace(({"rows": 4, "columns": 16},), (1.0,))
         >>> knob = Knob("register_tile", tile, {}, (menu,))
         >>> knob.objection({"rows": 4, "columns": 8, "k_block": 0})
         'no plan of the compiler has rows=4 and columns=8'
@@ -84,7 +89,7 @@ class Knob:
         """What a point is compiled to: its tiles of time loops, all else as it asks.
 
         >>> plans = {"tiled": 1}, {"tiled": 2, "steps": 4}, {"tiled": 2, "steps": 6}
-        >>> knob = loop_knob(Menu(plans, (7.0, 9.0, 8.0)))
+        >>> knob = loop_knob(PlanSpace(plans, (7.0, 9.0, 8.0)))
         >>> knob.schedule({"tiled": 2}) == knob.schedule({"steps": 6})
         True
         """
@@ -107,7 +112,7 @@ class Knob:
     def features(self, point: Point) -> dict[str, float]:
         """What a point chooses, by name: its plans, each by its share of the clocks.
 
-        >>> menu = Menu(({"rows": 4}, {"rows": 6}), (9.0, 5.0), "f32: ")
+        >>> menu = PlanSpace(({"rows": 4}, {"rows": 6}), (9.0, 5.0), "f32: ")
         >>> knob = Knob("register_tile", {}, {}, (menu,))
         >>> knob.features({"rows": 0, "k_block": 64})
         {'f32: rows=6': 1.0, 'k_block=64': 1.0}
@@ -129,7 +134,7 @@ class Knob:
 
         Each differs from the default in one kind of kernel.
 
-        >>> menu = Menu(({"a": 1}, {"a": 2}, {"a": 4}), (9.0, 5.0, 7.0))
+        >>> menu = PlanSpace(({"a": 1}, {"a": 2}, {"a": 4}), (9.0, 5.0, 7.0))
         >>> menu_knob(menu).ranked()
         ({'a': 4}, {'a': 1})
         """
@@ -151,17 +156,17 @@ class Knob:
         return {name: n if (n := plan.get(name, 0)) in v else 0 for name, v in every}
 
 
-def _nearest(menu: Menu, point: Point) -> int:
+def _nearest(menu: PlanSpace, point: Point) -> int:
     """The number of the plan that a point has, which may ask for tile sizes instead."""
     is_tiled = menu.untiled and any(n and is_tile(name) for name, n in point.items())
     return menu.nearest(menu.untiled if is_tiled else point)
 
 
-def _by_one_field(menu: Menu) -> dict[int, Point]:
+def _by_one_field(menu: PlanSpace) -> dict[int, Point]:
     """The plans that one field tells apart, by their numbers.
 
     >>> plans = {"a": 1, "b": 2}, {"a": 2, "b": 2}, {"a": 2, "b": 4}
-    >>> _by_one_field(Menu(plans, (7.0, 8.0, 9.0)))
+    >>> _by_one_field(PlanSpace(plans, (7.0, 8.0, 9.0)))
     {0: {'a': 1}, 1: {'a': 2}, 2: {'b': 4}}
     """
     every = dict.fromkeys(pair for point in menu.points for pair in point.items())
@@ -200,7 +205,7 @@ def register_knob(problem: Problem, machine: Machine, tiling: Tiling) -> Knob:
         for name, own, sizes in zip(REGISTER_TILE, chosen, every, strict=True)
     }
     shape = problem.rows, problem.columns, problem.element_bits, unit
-    menu = Menu(
+    menu = PlanSpace(
         tuple({"rows": tile.rows, "columns": tile.columns} for tile in fitting),
         tuple(steps * tile_cycles(*shape, tile) for tile in fitting),
         f"{problem.element_bits} bits: ",
@@ -208,10 +213,10 @@ def register_knob(problem: Problem, machine: Machine, tiling: Tiling) -> Knob:
     return Knob("register_tile", values, {}, (menu,))
 
 
-def menu_knob(menu: Menu) -> Knob:
+def menu_knob(menu: PlanSpace) -> Knob:
     """The fields of the plans of a kernel of the GPU.
 
-    >>> menu_knob(Menu(({"a": 1, "b": 8}, {"a": 2, "b": 8}), (9.0, 5.0))).values
+    >>> menu_knob(PlanSpace(({"a": 1, "b": 8}, {"a": 2, "b": 8}), (9.0, 5.0))).values
     {'a': (0, 1, 2), 'b': (0, 8)}
     """
     values = {
@@ -221,7 +226,7 @@ def menu_knob(menu: Menu) -> Knob:
     return Knob("plan", values, {}, (menu,))
 
 
-def loop_knob(menu: Menu) -> Knob:
+def loop_knob(menu: PlanSpace) -> Knob:
     """The tiles of a time loop on the CPU, or none.
 
     The compiler's choice, 0, stands next to what is most like it, so that a search
@@ -230,7 +235,7 @@ def loop_knob(menu: Menu) -> Knob:
 
     >>> points = {"tiled": 1}, {"tiled": 2, "steps": 4}, {"tiled": 2, "steps": 6}
     >>> points = (*points, {"tiled": 2, "steps": 8})
-    >>> loop_knob(Menu(points, (7.0, 9.0, 8.0, 8.5))).values
+    >>> loop_knob(PlanSpace(points, (7.0, 9.0, 8.0, 8.5))).values
     {'steps': (4, 0, 8, 6), 'tiled': (0, 2, 1)}
     """
     chosen = menu.points[menu.nearest({})]

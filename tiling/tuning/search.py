@@ -1,27 +1,392 @@
 """A search for the fastest legal point of a space, within a budget of measurements.
 
-Comes in: a `Space`, a strategy (`gpucodegen.tiling.tuning.strategies`), a ``measure``
+Comes in: a `Space`, a strategy (`gpucodegen.tiling.tuning.search`), a ``measure``
 callable and, if wished, a memory of earlier trials.  Goes out: every trial made, and
 the best.  Nothing illegal is ever measured.
+
+Orders in which points are tried: generators that ask for trials and are told them.
+
+A strategy yields points that may be measured at the same time and is sent their trials,
+one for each; None for a point that nobody may measure now.  It ends when it has no
+further idea.
+
+One point of a space and what became of it, and where such trials are kept.
+
+The search space of a tuner: named dimensions, a few values each, forbidden points.
+
+Comes in: values per dimension and a predicate. Goes out: points, their neighbours and
+random members. A point is a plain mapping from dimension to value.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
-from typing import TypeAlias
-
-from gpucodegen.tiling.tuning.space import Point, Space
-from gpucodegen.tiling.tuning.strategies import Strategy
-from gpucodegen.tiling.tuning.trials import (
-    Identity,
-    Notebook,
-    Status,
-    Trial,
-    TrialMemory,
-    failed,
-    identity,
+from collections.abc import (
+    Callable,
+    Generator,
+    Hashable,
+    Iterable,
+    Iterator,
+    Mapping,
+    Sequence,
 )
+from dataclasses import dataclass, field
+from enum import Enum
+from itertools import islice, product
+from math import prod
+from random import Random
+from typing import Any, Protocol, TypeAlias
+
+Point: TypeAlias = Mapping[str, int]
+Objection: TypeAlias = object
+Identity: TypeAlias = tuple[tuple[str, int], ...]
+
+REGISTER_TILE = ("rows", "columns", "k_block")
+"""Sizes of a contraction on the CPU: of the result in registers, and of the steps."""
+
+
+def no_objection(point: Point) -> Objection | None:
+    """Every point is legal.
+
+    >>> no_objection({"i": 8}) is None
+    True
+    """
+    del point
+
+
+def identity(point: Mapping[str, int]) -> Identity:
+    """A point as a key.
+
+    >>> identity({"j": 8, "i": 4})
+    (('i', 4), ('j', 8))
+    """
+    return tuple(sorted(point.items()))
+
+
+def is_tile(name: str) -> bool:
+    """Whether a size is one of the tile of a nest.
+
+    >>> is_tile("tile12"), is_tile("product.tile_rows")
+    (True, False)
+    """
+    return name.startswith("tile") and name[4:].isdigit()
+
+
+def shown(point: Point) -> str:
+    """A point as a line shows it.
+
+    >>> shown({"rows": 4, "columns": 0})
+    'rows=4, columns=0'
+    """
+    return ", ".join(f"{name}={size}" for name, size in point.items())
+
+
+@dataclass(frozen=True, slots=True)
+class Space:
+    """All combinations of the dimensions' values to which ``objection`` gives None.
+
+    ``objection`` tells why a point is illegal: a text, a `Refusal`, anything printable.
+    ``schedule``: a key of what a point compiles to, where several may be the same.
+
+    >>> space = Space({"i": (8, 16, 32), "j": (16, 32)})
+    >>> space.size
+    6
+    >>> [dict(point) for point in space.neighbours({"i": 8, "j": 16})]
+    [{'i': 16, 'j': 16}, {'i': 8, 'j': 32}]
+    """
+
+    dimensions: Mapping[str, Sequence[int]]
+    objection: Callable[[Point], Objection | None] = no_objection
+    schedule: Callable[[Point], Hashable] = identity
+
+    @property
+    def size(self) -> int:
+        """The number of points, legal or not."""
+        return prod(len(values) for values in self.dimensions.values())
+
+    def points(self) -> Iterator[Point]:
+        """Every legal point, first dimension slowest."""
+        for values in product(*self.dimensions.values()):
+            point = dict(zip(self.dimensions, values, strict=True))
+            if self.objection(point) is None:
+                yield point
+
+    def neighbours(self, point: Point) -> Iterator[Point]:
+        """The legal points one step away along one dimension."""
+        for name, values in self.dimensions.items():
+            at = list(values).index(point[name])
+            for step in (at - 1, at + 1):
+                if 0 <= step < len(values):
+                    moved = {**point, name: values[step]}
+                    if self.objection(moved) is None:
+                        yield moved
+
+    def sample(self, random: Random, attempts: int = 1000) -> Point | None:
+        """A random legal point, None if none turned up."""
+        for _ in range(attempts):
+            point = {
+                name: random.choice(values) for name, values in self.dimensions.items()
+            }
+            if self.objection(point) is None:
+                return point
+        return next(self.points(), None) if self.size <= attempts else None
+
+
+class Status(Enum):
+    """How a trial ended.
+
+    What is ``OK`` has a time, what is ``PREDICTED`` an estimate of it by a model.
+    """
+
+    OK = "ok"
+    PREDICTED = "predicted"
+    ILLEGAL = "illegal"
+    FAILED = "failed"
+    CRASHED = "crashed"
+    TIMEOUT = "timeout"
+    WRONG = "wrong"
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """One point and what became of it; ``reason`` for those without a time."""
+
+    point: Point
+    status: Status
+    seconds: float | None = None
+    reason: str = ""
+
+
+class TrialError(Exception):
+    """A measurement that ended badly, and how; the reason is its text."""
+
+    status = Status.FAILED
+
+
+class Crashed(TrialError):
+    """The process that measured came to its end."""
+
+    status = Status.CRASHED
+
+
+class TimedOut(TrialError):
+    """The measurement took too long."""
+
+    status = Status.TIMEOUT
+
+
+class WrongResult(TrialError):
+    """The schedule leaves other numbers than the default one."""
+
+    status = Status.WRONG
+
+
+def failed(point: Point, error: Exception) -> Trial:
+    """The trial of a point whose measurement raised an error.
+
+    >>> failed({"i": 8}, MemoryError("too much")).reason
+    'MemoryError: too much'
+    >>> failed({"i": 8}, TimedOut("more than 30 s")).status
+    <Status.TIMEOUT: 'timeout'>
+    """
+    if isinstance(error, TrialError):
+        return Trial(point, error.status, reason=str(error))
+    return Trial(point, Status.FAILED, reason=f"{type(error).__name__}: {error}")
+
+
+class TrialMemory(Protocol):
+    """Where trials are kept between searches; `store.Session` is one in a file."""
+
+    def recall(self, point: Point) -> Trial | None:
+        """The finished trial of this point."""
+        ...
+
+    def claim(self, point: Point) -> bool:
+        """Whether this search may measure the point; False while another one does."""
+        ...
+
+    def release(self, point: Point) -> None:
+        """Give back a claim whose measurement was given up."""
+        ...
+
+    def remember(self, trial: Trial) -> None:
+        """Keep a trial made by this search."""
+        ...
+
+    def forgive(self, point: Point) -> None:
+        """Forget that a point failed, so that it may be tried again."""
+        ...
+
+
+@dataclass(slots=True)
+class Notebook:
+    """A memory that lasts as long as the search.
+
+    >>> notebook = Notebook()
+    >>> notebook.remember(Trial({"i": 8}, Status.OK, 1.0))
+    >>> notebook.recall({"i": 8}).seconds
+    1.0
+    """
+
+    trials: dict[Identity, Trial] = field(default_factory=dict[Identity, Trial])
+
+    def recall(self, point: Point) -> Trial | None:
+        """The finished trial of this point."""
+        return self.trials.get(identity(point))
+
+    def claim(self, point: Point) -> bool:
+        """No other search is running."""
+        del point
+        return True
+
+    def release(self, point: Point) -> None:
+        """Nothing was claimed."""
+        del point
+
+    def remember(self, trial: Trial) -> None:
+        """Keep a trial."""
+        self.trials[identity(trial.point)] = trial
+
+    def forgive(self, point: Point) -> None:
+        """Forget that a point failed."""
+        trial = self.recall(point)
+        if trial is not None and trial.seconds is None:
+            del self.trials[identity(point)]
+
+
+Model: TypeAlias = "Callable[[Point], float | None]"
+"""What is expected of a point, to be compared with that of others; None: nothing."""
+Strategy: TypeAlias = Generator[Sequence["Point"], Sequence[Trial | None], None]
+RESTARTS_WITHOUT_NEWS = 50
+"""Known random or suggested points in a row that end a search."""
+
+
+def after(point: Point, rest: Strategy) -> Strategy:
+    """A point alone, then the rest, unless the point cannot run.
+
+    >>> from gpucodegen.tiling.tuning.search import Status
+    >>> order = after({"i": 0}, given([{"i": 8}]))
+    >>> next(order), order.send([Trial({"i": 0}, Status.OK, 1.0)])
+    ([{'i': 0}], [{'i': 8}])
+    >>> order = after({"i": 0}, given([{"i": 8}]))
+    >>> next(order), list(order)  # what is sent is None: somebody else measures it
+    ([{'i': 0}], [[{'i': 8}]])
+    """
+    told = yield [point]
+    if told and told[0] is not None and told[0].seconds is None:
+        return
+    yield from rest
+
+
+def given(points: Sequence[Point], *, width: int = 1) -> Strategy:
+    """These points and no others."""
+    rest = iter(points)
+    while group := list(islice(rest, width)):
+        yield group
+
+
+def local_search(
+    space: Space,
+    seeds: Sequence[Point] = (),
+    *,
+    seed: int = 0,
+    width: int = 1,
+    model: Model | None = None,
+) -> Strategy:
+    """From each start to better neighbours, until there is none.
+
+    The starts are the seeds, then random legal points.  Neighbours are tried in the
+    order of what a ``model`` expects of them, those of which it expects the same in
+    random order; ``width`` at the same time, and the best that improves is moved to.
+    Of points that are one schedule, the first is tried.
+    """
+    random = Random(seed)  # noqa: S311  (repeatable, not secret)
+    seen = _Seen(space)
+    for start in _starts(space, seeds, random, seen):
+        (here,) = yield seen.first_of([start])
+        while here is not None and here.seconds is not None:
+            neighbours = list(space.neighbours(here.point))
+            random.shuffle(neighbours)
+            if model is not None:
+                neighbours.sort(key=lambda point: model(point) or 0.0)
+            here = yield from _better(here.seconds, neighbours, seen, width)
+
+
+@dataclass(frozen=True, slots=True)
+class _Seen:
+    """The first point of each schedule that was asked for."""
+
+    space: Space
+    points: dict[object, Point] = field(default_factory=dict[object, "Point"])
+
+    def first_of(self, points: Sequence[Point]) -> list[Point]:
+        """These points, or earlier ones that are the same schedules."""
+        found = self.points
+        return [found.setdefault(self.space.schedule(p), p) for p in points]
+
+
+def _better(
+    seconds: float, neighbours: Sequence[Point], seen: _Seen, width: int
+) -> Generator[Sequence[Point], Sequence[Trial | None], Trial | None]:
+    rest = iter(neighbours)
+    while group := list(islice(rest, width)):
+        trials = yield seen.first_of(group)
+        timed = [(t.seconds, n) for n, t in enumerate(trials) if t and t.seconds]
+        if timed and min(timed)[0] < seconds:
+            return trials[min(timed)[1]]
+    return None
+
+
+def _starts(
+    space: Space, seeds: Sequence[Point], random: Random, seen: _Seen
+) -> Iterator[Point]:
+    """All seeds, then random legal points until too many in a row are known."""
+    yield from seeds
+    repeated = 0
+    while repeated < RESTARTS_WITHOUT_NEWS:
+        point = space.sample(random)
+        if point is None:
+            return
+        repeated = repeated + 1 if space.schedule(point) in seen.points else 0
+        yield point
+
+
+def _noted(points: list[Point], known: set[Identity]) -> list[Point]:
+    known.update(map(identity, points))
+    return points
+
+
+def sampled(
+    space: Space, seeds: Sequence[Point], sampler: Any, *, width: int = 1
+) -> Strategy:
+    """The seeds, then what a sampler of Optuna suggests, until it repeats itself.
+
+    ``sampler``: an ``optuna.samplers.BaseSampler``.  Optuna is not a dependency of this
+    package: whoever has a sampler has it installed.
+    """
+    import optuna
+
+    optuna.logging.set_verbosity(optuna.logging.WARNING)
+    study = optuna.create_study(sampler=sampler)
+    choices = {
+        name: optuna.distributions.CategoricalDistribution(tuple(values))
+        for name, values in space.dimensions.items()
+    }
+    for point in seeds:
+        study.enqueue_trial(dict(point))
+    known: set[Identity] = set()
+    repeated = 0
+    while repeated < RESTARTS_WITHOUT_NEWS:
+        asked = [study.ask(choices) for _ in range(width)]
+        points = [dict(one.params) for one in asked]
+        is_new = not known.issuperset(map(identity, points))
+        repeated = 0 if is_new else repeated + 1
+        trials = yield _noted(points, known)
+        for one, trial in zip(asked, trials, strict=True):
+            if trial is None or trial.seconds is None:
+                study.tell(one, state=optuna.trial.TrialState.FAIL)
+            else:
+                study.tell(one, trial.seconds)
+
 
 Measure: TypeAlias = Callable[[Point], float]
 """Seconds of a point; an exception for one that cannot run."""
@@ -74,7 +439,7 @@ class Search:
     not.  ``is_late``: whether no further measurement may begin.  ``observe``: told each
     trial that is new to this search.
 
-    >>> from gpucodegen.tiling.tuning.strategies import local_search
+    >>> from gpucodegen.tiling.tuning.search import local_search
     >>> space = Space({"i": (8, 16, 32, 64), "j": (8, 16, 32, 64)})
     >>> clock = one_by_one(lambda p: abs(p["i"] - 32) + abs(p["j"] - 16) + 1.0)
     >>> found = Search(space, clock).run(local_search(space))

@@ -23,7 +23,7 @@ from gpucodegen.passes.prepare.affine.mem2reg import Mem2Reg
 from gpucodegen.passes.prepare.functions.propagate_aliases import PropagateAliases
 from gpucodegen.passes.prepare.memory.expand_copies import ExpandCopies
 from gpucodegen.passes.prepare.memory.heap_allocations import HeapAllocations
-from gpucodegen.runtime.machine.processor import Cpu, cpu
+from gpucodegen.runtime.processor import Cpu, cpu
 
 
 def mapped(options: Options) -> list[ModulePass]:

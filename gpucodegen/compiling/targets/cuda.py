@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from gpucodegen.compiling.targets.record import Target
-from gpucodegen.tiling.machine.gpu.limits import WIDEST
+from gpucodegen.tiling.machine.gpu.devices import WIDEST
 
 if TYPE_CHECKING:
     from gpucodegen.emit.emissions import Emission

@@ -13,7 +13,7 @@ from gpucodegen.passes.loops.order.fuse_elementwise import FuseElementwise
 from gpucodegen.passes.loops.scatter.atomic_updates import AtomicUpdates
 from gpucodegen.passes.loops.tiling.tile import Tile
 from gpucodegen.passes.prepare.functions.mark_overwritten import MarkOverwritten
-from gpucodegen.tiling.machine.gpu.limits import WARP
+from gpucodegen.tiling.machine.gpu.devices import WARP
 
 
 def mapped(options: Options) -> list[ModulePass]:

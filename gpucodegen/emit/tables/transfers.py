@@ -21,7 +21,7 @@ Each cell of a tag has an mbarrier, whose phase k takes all copies of the cell b
 its waits k - 1 and k: they announce their bytes, and the first thread arrives at
 wait k.  So a start may be conditional or one of several.  All threads of a block come
 to the same waits, and each keeps the parity of every cell's phase in a bit.  What the
-waits order is proven of the module (`gpucodegen.tiling.proof.kernels.transfers`): a
+waits order is proven of the module (`gpucodegen.tiling.proof.async_copies`): a
 wait ends the transfers of its cell.
 
 One transfer as expressions: where its ends begin, and its elements in runs.

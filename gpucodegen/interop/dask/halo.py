@@ -1,7 +1,7 @@
 """What a block of a grid needs around it, from the analysis of the function.
 
 Comes in: a function that computes a grid from grids.  Goes out: how far its values
-travel in a call, as `gpucodegen.tiling.proof.values.cones` finds it.
+travel in a call, as `gpucodegen.tiling.proof.halos` finds it.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any
 from gpucodegen import errors
 from gpucodegen.calls.function import Function
 from gpucodegen.interop.functional import Functional, Source
-from gpucodegen.tiling.proof.values.cones import Reach, Unbounded, reach_of
+from gpucodegen.tiling.proof.halos import Reach, Unbounded, reach_of
 
 
 def reach(function: Function, arguments: Sequence[Any] = ()) -> Reach:

@@ -24,13 +24,20 @@ from numba.core.types import (
     int64,
 )
 
-from gpucodegen.intrinsics.cpu.face import FACE
-from gpucodegen.intrinsics.cpu.loops import one_at_a_time, prefetch
-from gpucodegen.intrinsics.cpu.memory import heap, heap_free, local, shared
-from gpucodegen.intrinsics.cpu.transfers import dma_start, dma_wait
-from gpucodegen.intrinsics.framework import faces
+from gpucodegen.intrinsics.cpu.backend import (
+    BACKEND,
+    dma_start,
+    dma_wait,
+    heap,
+    heap_free,
+    local,
+    one_at_a_time,
+    prefetch,
+    shared,
+)
+from gpucodegen.intrinsics.framework import backends
 
-FACTORIES = faces.shaped(FACE) | {
+FACTORIES = backends.shaped(BACKEND) | {
     "dma_start": dma_start,
     "dma_wait": dma_wait,
     "heap": heap,
@@ -38,7 +45,7 @@ FACTORIES = faces.shaped(FACE) | {
     "local": local,
     "shared": shared,
 }
-PLAIN = faces.plain(FACE) | {
+PLAIN = backends.plain(BACKEND) | {
     "boolean": boolean,
     "complex64": complex64,
     "complex128": complex128,

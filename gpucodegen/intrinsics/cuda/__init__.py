@@ -29,24 +29,19 @@ from numba.core.types import (
 )
 
 from gpucodegen.intrinsics.cuda import (
-    grids,
-    matrices,
-    memory,
-    threads,
-    warps,
-)
-from gpucodegen.intrinsics.cuda.face import FACE
-from gpucodegen.intrinsics.engines import (
-    barriers,
     bulk_copies,
-    subgroups,
-    tensor_copies,
-    warpgroups,
+    matrices,
+    mbarriers,
+    memory,
+    subgroup_matrices,
+    threads,
+    wgmma,
 )
-from gpucodegen.intrinsics.framework import faces
+from gpucodegen.intrinsics.cuda.backend import BACKEND
+from gpucodegen.intrinsics.framework import backends
 
-FACTORIES = faces.shaped(FACE) | memory.factories(FACE)
-PLAIN = faces.plain(FACE) | {
+FACTORIES = backends.shaped(BACKEND) | memory.factories(BACKEND)
+PLAIN = backends.plain(BACKEND) | {
     "boolean": boolean,
     "complex64": complex64,
     "complex128": complex128,
@@ -57,17 +52,17 @@ PLAIN = faces.plain(FACE) | {
     "int32": int32,
     "int64": int64,
 }
-cuda = threads.face(FACE)
+cuda = threads.face(BACKEND)
 OWN = (
-    warps.factories(FACE)
-    | grids.factories(FACE)
-    | memory.own_factories(FACE)
-    | matrices.factories(FACE)
-    | barriers.factories(FACE)
-    | bulk_copies.factories(FACE)
-    | subgroups.factories(FACE)
-    | tensor_copies.factories(FACE)
-    | warpgroups.factories(FACE)
+    threads.warp_factories(BACKEND)
+    | threads.grid_factories(BACKEND)
+    | memory.own_factories(BACKEND)
+    | matrices.factories(BACKEND)
+    | mbarriers.factories(BACKEND)
+    | bulk_copies.factories(BACKEND)
+    | subgroup_matrices.factories(BACKEND)
+    | bulk_copies.tensor_copy_factories(BACKEND)
+    | wgmma.factories(BACKEND)
 )
 """Factories that CUDA alone has."""
 globals().update(FACTORIES | PLAIN | OWN)

@@ -3,31 +3,101 @@
 A register of 32 bits holds as many elements of a row of a fragment as fit.  Narrow
 floats are float32 in a kernel; that each of them is exact makes packing them free: the
 compiler takes back what unpacking has done.
+
+Products of floats of 8 bits by a warp, as each architecture computes them.
+
+Instructions that add such products to a sum keep fewer bits of it than an f32 has:
+NVIDIA does not say how many.  So each instruction starts from zero here, and its 32
+products of a sum are added to it in f32.  sm_90 and sm_100 have no such instruction for
+one warp: their factors become f16, which holds all of their numbers, and two products
+of 16 terms are added to the sum in f32.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cache, partial
 from typing import Any
 
 from llvmlite import ir
 from numba.core import types
 
-from gpucodegen.intrinsics.engines import octets
-from gpucodegen.intrinsics.engines.architectures import since
-from gpucodegen.intrinsics.engines.instructions import SHARED, in_space
+from gpucodegen.intrinsics.cuda.instructions import SHARED, in_space, since
 from gpucodegen.intrinsics.framework.elements import element
 from gpucodegen.intrinsics.framework.lowering import (
     I8,
     I32,
-    Face,
+    Backend,
     Lowering,
     signature,
     tile_or_scalar,
 )
-from gpucodegen.intrinsics.scalars.narrow import bits_type, narrow, widen
+from gpucodegen.intrinsics.narrow_floats import bits_type, narrow, widen
 from gpucodegen.ir.number_formats import NARROW
+
+OCTET_TYPES = {"f8E4M3FN": "e4m3", "f8E5M2": "e5m2"}
+"""What PTX calls them."""
+FIRST, WITHOUT, AGAIN = 89, 90, 120
+"""Architectures from which on there are such products, are none, and are again."""
+F32 = ir.FloatType()
+Fragments = tuple[list[Any], list[Any], list[Any]]
+Instruction = Callable[..., list[Any]]
+"""Of a text, types of its results and its values: the results."""
+
+
+def octets_multiplied(
+    low: Lowering, instruction: Instruction, kind: str, given: Fragments
+) -> list[Any]:
+    """The sums of ``16 x 8`` elements with 32 products added to each."""
+
+    def whole() -> list[Any]:
+        *factors, before = given
+        zeros = [ir.Constant(F32, 0.0)] * len(before)
+        form = f"m16n8k32.row.col.f32.{kind}.{kind}.f32"
+        made = product(instruction, form, (*factors, zeros))
+        return [low.builder.fadd(*pair) for pair in zip(before, made, strict=True)]
+
+    def in_halves() -> list[Any]:
+        left, right, sums = given
+        rows, columns = (
+            [_halves(instruction, word, kind) for word in words]
+            for words in (left, right)
+        )
+        form = "m16n8k16.row.col.f32.f16.f16.f32"
+        for n in range(2):
+            parts = [pair[n] for pair in rows], [pair[n] for pair in columns]
+            sums = product(instruction, form, (*parts, sums))
+        return sums
+
+    def before_last() -> Sequence[Any]:
+        return since(low, WITHOUT, in_halves, whole)
+
+    return since(low, AGAIN, whole, before_last)
+
+
+def _halves(instruction: Instruction, word: Any, kind: str) -> tuple[Any, Any]:
+    """Four codes of a word as f16, two of them in each of two words."""
+    text = (
+        "{ .reg .b16 low, high; mov.b32 {low, high}, $2;"
+        f" cvt.rn.f16x2.{kind}x2 $0, low; cvt.rn.f16x2.{kind}x2 $1, high; }}"
+    )
+    first, second = instruction(text, [I32, I32], [word])
+    return first, second
+
+
+def product(
+    instruction: Instruction, form: str, given: Sequence[Sequence[Any]]
+) -> list[Any]:
+    """One instruction ``mma.sync``, on the registers of A, B and C."""
+    number, lists = 0, list[str]()
+    for group in (given[2], *given):
+        names = [f"${number + i}" for i in range(len(group))]
+        lists.append(f"{{{', '.join(names)}}}")
+        number += len(group)
+    values = [value for group in given for value in group]
+    results = [value.type for value in given[2]]
+    return instruction(f"mma.sync.aligned.{form} {', '.join(lists)};", results, values)
+
 
 REGISTER = 32
 """Bits of a register."""
@@ -46,12 +116,12 @@ SUMS = {"f16": "f16", "f32": "f32", "f64": "f64", "i32": "s32"}
 """What PTX calls elements of the sums."""
 
 
-def factories(face: Face) -> dict[str, Any]:
+def factories(face: Backend) -> dict[str, Any]:
     """By name; the same request gives the same intrinsic."""
     return {name: cache(partial(make, face)) for name, make in MADE.items()}
 
 
-def ldmatrix(face: Face, tiles: int, name: str, transpose: bool = False) -> Any:
+def ldmatrix(face: Backend, tiles: int, name: str, transpose: bool = False) -> Any:
     """``ldmatrix(p, i)``: 8 rows of 16 bytes a tile, whose places lanes bring.
 
     Lane ``8 t + r`` brings that of row r of tile t.  The result has a row for each
@@ -77,7 +147,7 @@ def ldmatrix(face: Face, tiles: int, name: str, transpose: bool = False) -> Any:
 
 
 def mma_sync(
-    face: Face,
+    face: Backend,
     shape: tuple[int, int, int],
     kind: str,
     sums: str,
@@ -89,7 +159,7 @@ def mma_sync(
     elements of one register.  Before sm_90 no instruction multiplies 16 rows of f64.
     """
     m, n, k = shape
-    held = "i8" if kind in octets.PTX_TYPES else kind
+    held = "i8" if kind in OCTET_TYPES else kind
     across = max(1, REGISTER // _bits(held))
     left, right = (tile_or_scalar((count, across), held) for count in counts[:2])
     ty = tile_or_scalar((counts[2], 2), sums)
@@ -102,9 +172,9 @@ def mma_sync(
         if held != kind:
             instruction = partial(_instruction, low)
             given = rows, columns, before
-            name = octets.PTX_TYPES[kind]
+            name = OCTET_TYPES[kind]
             return low.from_elements(
-                ty, octets.multiplied(low, instruction, name, given)
+                ty, octets_multiplied(low, instruction, name, given)
             )
         multiplied = partial(_multiplied, low, factor=kind, sums=sums)
 
@@ -138,11 +208,11 @@ def _multiplied(
     """One instruction, on the registers of all three fragments."""
     (m, n, k), kind, total = shape, PTX_TYPES[factor], SUMS[sums]
     form = f"m{m}n{n}k{k}.row.col.{total}.{kind}.{kind}.{total}"
-    return octets.product(partial(_instruction, low), form, given)
+    return product(partial(_instruction, low), form, given)
 
 
 def some_rows(
-    face: Face, shape: tuple[int, int], name: str, first: int, count: int
+    face: Backend, shape: tuple[int, int], name: str, first: int, count: int
 ) -> Any:
     """``some_rows(tile)``: ``count`` rows from ``first`` on."""
     source, ty = (tile_or_scalar((n, shape[1]), name) for n in (shape[0], count))

@@ -13,16 +13,21 @@ from llvmlite import ir
 from numba.core import types
 
 from gpucodegen import errors
-from gpucodegen.intrinsics.engines.dealing import cooperatively, element_offset
-from gpucodegen.intrinsics.engines.instructions import GLOBAL, SHARED, in_space
+from gpucodegen.intrinsics.cuda.instructions import (
+    GLOBAL,
+    SHARED,
+    cooperatively,
+    element_offset,
+    in_space,
+)
 from gpucodegen.intrinsics.framework.elements import element
 from gpucodegen.intrinsics.framework.lowering import (
     I32,
-    Face,
+    Backend,
     Lowering,
     signature,
 )
-from gpucodegen.intrinsics.tiles.memory import memory_scalar
+from gpucodegen.intrinsics.tile_memory import memory_scalar
 
 ALIGNMENT = 16
 WORD = 4
@@ -31,12 +36,12 @@ DYNAMIC = "dynamic_shared"
 """The memory of a block whose size a launch gives."""
 
 
-def factories(face: Face) -> dict[str, Any]:
+def factories(face: Backend) -> dict[str, Any]:
     """By name; the same request gives the same intrinsic."""
     return {name: cache(partial(make, face)) for name, make in MADE.items()}
 
 
-def own_factories(face: Face) -> dict[str, Any]:
+def own_factories(face: Backend) -> dict[str, Any]:
     """Those that the CPU has no counterpart of."""
     return {name: cache(partial(make, face)) for name, make in OWN.items()}
 
@@ -46,7 +51,7 @@ def pointer(name: str) -> Any:
     return types.CPointer(getattr(types, element(name).pointee))
 
 
-def shared(face: Face, n: int, name: str, alignment: int = ALIGNMENT) -> Any:
+def shared(face: Backend, n: int, name: str, alignment: int = ALIGNMENT) -> Any:
     """``shared()``: ``n`` elements of the block's shared memory, one array per call."""
 
     def lower(low: Lowering) -> Any:
@@ -64,7 +69,7 @@ def shared(face: Face, n: int, name: str, alignment: int = ALIGNMENT) -> Any:
 
 
 def dynamic_shared(
-    face: Face, offset: int, name: str, alignment: int = ALIGNMENT
+    face: Backend, offset: int, name: str, alignment: int = ALIGNMENT
 ) -> Any:
     """``dynamic_shared()``: elements from a byte of what each launch gives a block."""
 
@@ -85,7 +90,7 @@ def dynamic_shared(
     return face.define(hint, 0, lambda: signature(pointer(name)), lower)
 
 
-def local(face: Face, n: int, name: str) -> Any:
+def local(face: Backend, n: int, name: str) -> Any:
     """``local()``: ``n`` elements private to the thread."""
 
     def lower(low: Lowering) -> Any:
@@ -98,7 +103,7 @@ def local(face: Face, n: int, name: str) -> Any:
     return face.define(f"local_{n}_{name}", 0, lambda: signature(pointer(name)), lower)
 
 
-def heap(face: Face, name: str) -> Any:
+def heap(face: Backend, name: str) -> Any:
     """A GPU kernel allocates no memory while it runs."""
     del face, name
     raise errors.UnsupportedOperation(operation="memref.alloc", target="cuda")
@@ -114,7 +119,7 @@ def _assembly(low: Lowering, text: str, constraints: str, args: list[Any]) -> No
 
 
 def dma_start(
-    face: Face,
+    face: Backend,
     name: str,
     source_space: str = "global",
     target_space: str = "shared",
@@ -192,7 +197,7 @@ def _start_copy(
     _assembly(low, text, f"r,l{',r' * len(sizes)},~{{memory}}", [*places, *sizes])
 
 
-def dma_wait(face: Face, name: str, pending: int = 0) -> Any:
+def dma_wait(face: Backend, name: str, pending: int = 0) -> Any:
     """``dma_wait(tag, tag_idx, count)``: the thread's own part has arrived.
 
     A block barrier must follow before other threads' parts are read.  ``pending``
@@ -212,7 +217,7 @@ def dma_wait(face: Face, name: str, pending: int = 0) -> Any:
 # Copies of single threads.
 
 
-def async_copy(face: Face, width: int, padded: bool = False) -> Any:
+def async_copy(face: Backend, width: int, padded: bool = False) -> Any:
     """``async_copy(src, a, b, c, dst, dst_off[, real])``: one cp.async of some bytes.
 
     It begins ``a + b + c`` elements behind ``src``, each of which fits 32 bits.
@@ -231,12 +236,12 @@ def async_copy(face: Face, width: int, padded: bool = False) -> Any:
     return face.define(f"async_copy_{width}", 6 + padded, typing_rule, lower)
 
 
-def close_group(face: Face) -> Any:
+def close_group(face: Backend) -> Any:
     """``close_group()``: what the thread has copied since the last time is a group."""
     return face.define("close_group", 0, lambda: signature(types.void), _close_group)
 
 
-def wait_groups(face: Face, pending: int) -> Any:
+def wait_groups(face: Backend, pending: int) -> Any:
     """``wait_groups()``: all groups of the thread but ``pending`` have arrived."""
 
     def lower(low: Lowering) -> None:

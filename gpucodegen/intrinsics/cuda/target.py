@@ -2,11 +2,27 @@
 
 LLVM comes with llvmlite, so nothing of CUDA is needed here.  A kernel's arguments lie
 in its own parameters; its pointers are those of global memory.
+
+How often LLVM repeats the body of innermost loops that multiply.
+
+Left alone, it stops at a size that suits processors with few registers.  A body is
+repeated until it has `PRODUCTS` of floats, so that few of its instructions count and
+compare.  Loops around such a loop stay loops.
+
+Innermost loops that multiply fragments of matrices become straight code.  Those around
+them that wait for other threads stay loops: repeated, they load fragments ahead of
+their turn, for which there are no registers.
+
+Loops of single sums, and others that call functions, wait for other threads or hold
+assembly, are left to LLVM.
+
+Lines of MLIR in PTX: comments of generated text name them, ``.loc`` repeats them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from itertools import chain
@@ -14,11 +30,12 @@ from typing import Any
 
 import llvmlite.binding as llvm
 from llvmlite import ir
-from numba.core import types
+from numba.core import cgutils, types
 from numba.core.callconv import MinimalCallConv
 from numba.core.codegen import Codegen, CodeLibrary
 from numba.core.datamodel import default_manager, models
 from numba.core.datamodel.manager import DataModelManager
+from numba.core.debuginfo import AbstractDIBuilder
 from numba.core.dispatcher import Dispatcher
 from numba.core.fastmathpass import FastFloatBinOpVisitor
 from numba.core.imputils import Registry
@@ -30,11 +47,226 @@ from numba.core.target_extension import (
 )
 from numba.core.typing import templates
 
-from gpucodegen.intrinsics.cuda.lines import Lines, Place
-from gpucodegen.intrinsics.cuda.unrolling import unroll
-from gpucodegen.intrinsics.framework.contexts import KnownCode, KnownTypes, Target
 from gpucodegen.intrinsics.framework.lowering import FORMULA, I32
-from gpucodegen.intrinsics.framework.pipeline import KernelCompiler
+from gpucodegen.intrinsics.framework.pipeline import (
+    KernelCompiler,
+    KnownCode,
+    KnownTypes,
+    Target,
+)
+
+Place = tuple[str, int]
+"""A file and a line of it."""
+_COMMENT = re.compile(r"  # (.+):(\d+)$")
+
+
+def places(source: str) -> dict[int, Place]:
+    r"""The places that lines of a generated text were made from, by their numbers.
+
+    >>> places("def k(A):\n    x = A[0]  # mm.mlir:7")
+    {2: ('mm.mlir', 7)}
+    """
+    found = map(_COMMENT.search, source.splitlines())
+    return {
+        number: (match[1], int(match[2]))
+        for number, match in enumerate(found, 1)
+        if match
+    }
+
+
+class Lines(AbstractDIBuilder):
+    """Writes the debug information of one kernel: lines, and nothing of variables."""
+
+    def __init__(
+        self, module: Any, filepath: str, cgctx: Any, directives_only: bool
+    ) -> None:
+        del filepath, directives_only
+        self.module, self.places = module, cgctx.kernel.places
+        self._scopes: dict[str, Any] = {}
+
+    def initialize(self) -> None:
+        """Nothing before the kernel."""
+
+    def mark_subprogram(
+        self, function: Any, qualname: str, argnames: Any, argtypes: Any, line: int
+    ) -> None:
+        """The kernel, which begins where its first line does."""
+        del argnames, argtypes, line
+        file, first = next(iter(self.places.values()))
+        unit = self._debug_info(
+            "DICompileUnit",
+            is_distinct=True,
+            language=ir.DIToken("DW_LANG_C"),
+            file=self._file(file),
+            producer="gpucodegen",
+            isOptimized=True,
+            runtimeVersion=0,
+            emissionKind=ir.DIToken("DebugDirectivesOnly"),
+        )
+        nothing = self.module.add_metadata([])
+        self._scopes[file] = self._debug_info(
+            "DISubprogram",
+            is_distinct=True,
+            name=qualname,
+            linkageName=function.name,
+            scope=self._file(file),
+            file=self._file(file),
+            line=first,
+            type=self._debug_info("DISubroutineType", types=nothing),
+            scopeLine=first,
+            unit=unit,
+            spFlags=ir.DIToken("DISPFlagDefinition"),
+        )
+        function.set_metadata("dbg", self._scopes[file])
+        cgutils.get_or_insert_named_metadata(self.module, "llvm.dbg.cu").add(unit)
+
+    def mark_location(self, builder: Any, line: int) -> None:
+        """Instructions from here on are of a line of the text."""
+        if line not in self.places:
+            return
+        file, number = self.places[line]
+        builder.debug_metadata = self._debug_info(
+            "DILocation", line=number, column=0, scope=self._scope(file)
+        )
+
+    def mark_variable(self, *args: Any, **others: Any) -> None:
+        """Variables are in registers, and nothing asks for them."""
+
+    def finalize(self) -> None:
+        """State the version of the format."""
+        version = [I32(2), "Debug Info Version", I32(3)]
+        self.module.add_named_metadata("llvm.module.flags", version)
+
+    def _scope(self, file: str) -> Any:
+        """The kernel, or what other files have of it."""
+        if file not in self._scopes:
+            kernel = next(iter(self._scopes.values()))
+            self._scopes[file] = self._debug_info(
+                "DILexicalBlockFile",
+                scope=kernel,
+                file=self._file(file),
+                discriminator=0,
+            )
+        return self._scopes[file]
+
+    def _file(self, name: str) -> Any:
+        return self._debug_info("DIFile", filename=name, directory="")
+
+    def _debug_info(self, kind: str, is_distinct: bool = False, **fields: Any) -> Any:
+        return self.module.add_debug_info(kind, fields, is_distinct)
+
+
+FEWEST = 4
+"""Products of a body that is repeated: of tiles, not of one sum."""
+PRODUCTS = 1024
+"""Of a repeated body, at most."""
+MOST = 16
+"""Repetitions."""
+_FUSED = ("llvm.fma.", "llvm.fmuladd.")
+_MMA, _BARRIER = "mma.sync", "llvm.nvvm.barrier"
+_PLAIN = (*_FUSED, "llvm.assume", "llvm.nvvm.read.ptx.sreg.")
+
+
+class _Identity(ir.MDValue):
+    """Metadata that names itself first: so LLVM tells loops apart."""
+
+    def descr(self, buf: list[str]) -> None:
+        """Append the definition."""
+        others = ", ".join(each.get_reference() for each in self.operands)
+        buf += (f"distinct !{{ {self.get_reference()}, {others} }}", "\n")
+
+
+def unroll(function: Any) -> None:
+    """Mark the loops of a function."""
+    edges = list(_back_edges(function.blocks[0]))
+    heads = {head for _, head in edges}
+    for tail, head in edges:
+        body = _body(function, tail, head)
+        called = list(_called(body))
+        if any(name.startswith(_MMA) for name in called):
+            waits = any(name.startswith(_BARRIER) for name in called)
+            if waits:
+                _ask(function.module, tail, "llvm.loop.unroll.disable")
+            elif not heads & (body - {head}):
+                _ask(function.module, tail, "llvm.loop.unroll.full")
+        work = _products(body)
+        if work < FEWEST:
+            continue
+        count = min(MOST, PRODUCTS // work)
+        if heads & (body - {head}):
+            _ask(function.module, tail, "llvm.loop.unroll.disable")
+        elif count > 1:
+            _ask(function.module, tail, "llvm.loop.unroll.count", I32(count))
+
+
+def _ask(module: Any, tail: Any, *wish: Any) -> None:
+    asked = module.add_metadata(list(wish))
+    identity = _Identity(module, [asked], str(len(module.metadata)))
+    tail.terminator.set_metadata("llvm.loop", identity)
+
+
+def _following(block: Any) -> list[Any]:
+    """Where a block may go on."""
+    operands: Sequence[Any] = block.terminator.operands if block.terminator else ()
+    return [each for each in operands if isinstance(each, ir.Block)]
+
+
+def _back_edges(entry: Any) -> Iterator[tuple[Any, Any]]:
+    """Jumps to a block that the way from the entry has passed."""
+    way, seen = [(entry, iter(_following(entry)))], {entry}
+    open_ = {entry}
+    while way:
+        block, rest = way[-1]
+        target = next(rest, None)
+        if target is None:
+            way.pop()
+            open_.discard(block)
+        elif target in open_:
+            yield block, target
+        elif target not in seen:
+            seen.add(target)
+            open_.add(target)
+            way.append((target, iter(_following(target))))
+
+
+def _body(function: Any, tail: Any, head: Any) -> set[Any]:
+    """The blocks of a loop: all that reach the jump back without its head."""
+    before: dict[Any, list[Any]] = {}
+    for block in function.blocks:
+        for target in _following(block):
+            before.setdefault(target, []).append(block)
+    body, left = {head, tail}, [tail]
+    while left:
+        block = left.pop()
+        if block is head:
+            continue
+        new = [each for each in before.get(block, ()) if each not in body]
+        body.update(new)
+        left += new
+    return body
+
+
+def _called(body: set[Any]) -> Iterator[str]:
+    """Names of the functions, and texts of the assembly, that a loop calls."""
+    for block in body:
+        for x in block.instructions:
+            if x.opname == "call":
+                yield getattr(x.callee, "asm", getattr(x.callee, "name", ""))
+
+
+def _products(body: set[Any]) -> int:
+    """Multiplications of floats in a loop; 0 where it has to stay as it is."""
+    count = 0
+    for block in body:
+        for instruction in block.instructions:
+            if instruction.opname == "call":
+                name = getattr(instruction.callee, "name", "")
+                if not name.startswith(_PLAIN):
+                    return 0
+                count += name.startswith(_FUSED)
+            count += instruction.opname == "fmul"
+    return count
+
 
 NAME = "gpucodegen-cuda"
 TRIPLE = "nvptx64-nvidia-cuda"

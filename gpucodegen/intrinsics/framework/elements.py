@@ -1,10 +1,28 @@
-"""Element types: how each MLIR element is stored in memory and carried in a kernel."""
+"""Element types: how each MLIR element is stored in memory and carried in a kernel.
+
+How the elements of an array lie in memory.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from gpucodegen.ir.number_formats import NARROW, SMALL
+
+
+def row_major(shape: Sequence[int]) -> tuple[int, ...]:
+    """Strides of contiguous memory, in elements.
+
+    >>> row_major((2, 3, 4))
+    (12, 4, 1)
+    """
+    strides: list[int] = []
+    step = 1
+    for extent in reversed(shape):
+        strides.append(step)
+        step *= extent
+    return tuple(reversed(strides))
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,12 @@
 """How an intrinsic is made: typing and code for both targets, the CPU and CUDA.
 
-A `Face` is one target of Numba's.  `Face.define` makes an intrinsic from a rule for
+A `Backend` is one target of Numba's.  `define` makes an intrinsic from a rule for
 its types and a function that builds its code through a `Lowering`.
+
+The Numba type of register tiles: ``n`` or ``m x n`` elements in one variable.
+
+In LLVM a tile is an array of pieces, row after row.  A piece is a vector as wide as the
+machine's registers (CPU) or one element (CUDA); the last piece of a row may be padded.
 """
 
 from __future__ import annotations
@@ -13,9 +18,69 @@ from typing import Any
 from llvmlite import ir
 from numba.core import types, typing
 
-from gpucodegen.intrinsics.framework import vector_type
 from gpucodegen.intrinsics.framework.elements import element
-from gpucodegen.intrinsics.framework.vector_type import Tile
+
+
+class Tile(types.Type):
+    """``vector<n x T>`` or ``vector<m x n x T>``; ``dtype`` is a Numba scalar type."""
+
+    def __init__(self, shape: tuple[int, ...], dtype: Any) -> None:
+        self.shape = shape
+        self.dtype = dtype
+        super().__init__(name=f"tile({'x'.join(map(str, shape))}x{dtype})")
+
+    @property
+    def rows(self) -> int:
+        """Rows of a 2-d tile, 1 otherwise."""
+        return self.shape[0] if len(self.shape) == 2 else 1
+
+    @property
+    def columns(self) -> int:
+        """Elements of one row."""
+        return self.shape[-1]
+
+    def like(self, dtype: Any) -> Tile:
+        """The same shape with another element type."""
+        return Tile(self.shape, dtype)
+
+
+def llvm_scalar(dtype: Any) -> ir.Type:
+    """The LLVM type of a scalar in a register."""
+    if isinstance(dtype, types.Complex):
+        return ir.LiteralStructType([llvm_scalar(dtype.underlying_float)] * 2)
+    if isinstance(dtype, types.Float):
+        return ir.FloatType() if dtype.bitwidth == 32 else ir.DoubleType()
+    return ir.IntType(1 if dtype == types.boolean else dtype.bitwidth)
+
+
+def lanes_per_piece(columns: int, dtype: Any, register_bytes: int) -> int:
+    """Elements of one piece: a full register, or the power of two that holds a row.
+
+    Elements of less than four bytes take as many lanes as float32, so that narrow
+    types and masks line up with the values they come from.
+    """
+    is_wide = llvm_scalar(dtype) in {ir.IntType(64), ir.DoubleType()}
+    full = max(1, register_bytes // (8 if is_wide else 4))
+    return min(full, 1 << (columns - 1).bit_length())
+
+
+def piece_type(tile: Tile, register_bytes: int) -> ir.Type:
+    """The LLVM type of one piece: a vector, or a scalar where lanes are single."""
+    scalar = llvm_scalar(tile.dtype)
+    width = lanes_per_piece(tile.columns, tile.dtype, register_bytes)
+    return scalar if width == 1 else ir.VectorType(scalar, width)
+
+
+def pieces_per_row(tile: Tile, register_bytes: int) -> int:
+    """Pieces of one row."""
+    return -(-tile.columns // lanes_per_piece(tile.columns, tile.dtype, register_bytes))
+
+
+def llvm_tile(tile: Tile, register_bytes: int) -> ir.ArrayType:
+    """The LLVM type of a tile."""
+    count = tile.rows * pieces_per_row(tile, register_bytes)
+    return ir.ArrayType(piece_type(tile, register_bytes), count)
+
 
 I1, I8, I32, I64 = (ir.IntType(bits) for bits in (1, 8, 32, 64))
 
@@ -26,7 +91,7 @@ FORMULA = "formula."
 
 
 @dataclass(frozen=True)
-class Face:
+class Backend:
     """One target of Numba's that intrinsics are made for.
 
     ``intrinsic`` is its decorator, set to keep literal types.  ``register_bytes`` is
@@ -88,7 +153,7 @@ class Lowering:
     context: Any
     builder: Any
     signature: Any
-    face: Face
+    face: Backend
 
     def value_type(self, ty: Any) -> ir.Type:
         """The LLVM type of a Numba type."""
@@ -113,15 +178,15 @@ class Lowering:
     def lanes(self, tile: Tile) -> int:
         """Elements of a piece."""
         bytes_ = self.face.register_bytes
-        return vector_type.lanes(tile.columns, tile.dtype, bytes_)
+        return lanes_per_piece(tile.columns, tile.dtype, bytes_)
 
     def per_row(self, tile: Tile) -> int:
         """Pieces of a row."""
-        return vector_type.pieces_per_row(tile, self.face.register_bytes)
+        return pieces_per_row(tile, self.face.register_bytes)
 
     def piece_type(self, tile: Tile) -> ir.Type:
         """The LLVM type of a piece."""
-        return vector_type.piece_type(tile, self.face.register_bytes)
+        return piece_type(tile, self.face.register_bytes)
 
     def pieces(self, value: Any) -> list[Any]:
         """The pieces of a tile, row after row."""
@@ -130,7 +195,7 @@ class Lowering:
 
     def pack(self, tile: Tile, pieces: Sequence[Any]) -> Any:
         """A tile from its pieces."""
-        ty = vector_type.llvm_tile(tile, self.face.register_bytes)
+        ty = llvm_tile(tile, self.face.register_bytes)
         value = ir.Constant(ty, ir.Undefined)
         for i, piece in enumerate(pieces):
             value = self.builder.insert_value(value, piece, i)

@@ -18,8 +18,8 @@ from gpucodegen.intrinsics.framework.native import (
     word,
 )
 from gpucodegen.intrinsics.pool import layout
+from gpucodegen.intrinsics.pool.primitives import call, load, replace, store
 from gpucodegen.intrinsics.pool.shares import start_of
-from gpucodegen.intrinsics.pool.words import call, load, replace, store
 
 ADDRESS = I8.as_pointer()
 OWNER = layout.OWNER

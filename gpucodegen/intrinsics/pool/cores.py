@@ -13,8 +13,7 @@ go on there.
 from __future__ import annotations
 
 from gpucodegen.intrinsics.pool import layout
-from gpucodegen.intrinsics.pool.system import core, look, move
-from gpucodegen.intrinsics.pool.words import load, ones, store
+from gpucodegen.intrinsics.pool.primitives import core, load, look, move, ones, store
 
 CORE, ALLOWED, MASK, LINE = layout.CORE, layout.ALLOWED, layout.MASK, layout.LINE
 NO_CORE, SHARES, BUSY = layout.NO_CORE, layout.SHARES, layout.BUSY

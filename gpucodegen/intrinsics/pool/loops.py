@@ -15,25 +15,23 @@ from gpucodegen.intrinsics.pool.interrupts import (
     unwatched,
     watched_from,
 )
-from gpucodegen.intrinsics.pool.shares import share_out, take_part
-from gpucodegen.intrinsics.pool.system import (
-    lock,
-    sleep,
-    sleep_until_done,
-    start,
-    unlock,
-    wake_all,
-)
-from gpucodegen.intrinsics.pool.words import (
+from gpucodegen.intrinsics.pool.primitives import (
     add,
     call,
     load,
+    lock,
     mode,
     pause,
     replace,
+    sleep,
+    sleep_until_done,
+    start,
     store,
     swap,
+    unlock,
+    wake_all,
 )
+from gpucodegen.intrinsics.pool.shares import share_out, take_part
 
 __all__ = ["parallel_for", "raise_kept", "worker"]
 

@@ -13,15 +13,17 @@ from __future__ import annotations
 
 from gpucodegen.intrinsics.pool import layout
 from gpucodegen.intrinsics.pool.interrupts import watched
-from gpucodegen.intrinsics.pool.system import lock, unlock, wake_caller
-from gpucodegen.intrinsics.pool.words import (
+from gpucodegen.intrinsics.pool.primitives import (
     add,
     call,
     load,
+    lock,
     mode,
     replace,
     set_mode,
     store,
+    unlock,
+    wake_caller,
 )
 
 LINE, SHARES = layout.LINE, layout.SHARES

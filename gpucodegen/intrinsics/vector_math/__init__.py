@@ -21,34 +21,28 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from gpucodegen.intrinsics.framework.lowering import Face, Lowering
-from gpucodegen.intrinsics.vector_math import (
-    error_function,
-    exponential,
-    logarithm,
-    power,
-    trigonometric,
-)
+from gpucodegen.intrinsics.framework.lowering import Backend, Lowering
+from gpucodegen.intrinsics.vector_math import exponential, trigonometric
 from gpucodegen.intrinsics.vector_math.lanes import Lanes
 
 FORMULAS: dict[str, Callable[..., Lanes]] = {
     "exp": exponential.exp,
     "exp2": exponential.exp2,
     "expm1": exponential.expm1,
-    "log": logarithm.log,
-    "log2": logarithm.log2,
-    "log10": logarithm.log10,
-    "log1p": logarithm.log1p,
+    "log": exponential.log,
+    "log2": exponential.log2,
+    "log10": exponential.log10,
+    "log1p": exponential.log1p,
     "tanh": exponential.tanh,
     "sin": trigonometric.sin,
     "cos": trigonometric.cos,
-    "erf": error_function.erf,
-    "powf": power.power,
+    "erf": exponential.erf,
+    "powf": exponential.power,
     "rsqrt": lambda x: x.of(1.0) / x.llvm("sqrt"),
 }
 
 
-def formulas(face: Face) -> dict[str, Callable[..., Any]]:
+def formulas(face: Backend) -> dict[str, Callable[..., Any]]:
     """By name the code for pieces of tiles, where there are vector registers."""
     return dict.fromkeys(FORMULAS, formula) if face.register_bytes else {}
 

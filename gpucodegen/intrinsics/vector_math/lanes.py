@@ -2,22 +2,34 @@
 
 A formula is written once for float32 and float64; plain numbers in it become constants
 in every lane.
+
+Products with powers of 2: one instruction where the processor has it.
+
+Arguments that a formula leaves out.
+
+On the CPU they are the C library's, lane by lane; what has none has a second formula.
+The branch is taken where some lane needs it; the other lanes keep their result, so no
+lane depends on its neighbours.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from llvmlite import ir
+from numba.core import cgutils, types
 
+from gpucodegen.intrinsics.framework.features import cpu_features
 from gpucodegen.intrinsics.framework.lowering import (
+    I1,
     I32,
     I64,
     Lowering,
     number,
     shaped_like,
+    suffix,
 )
 
 F32, F64 = ir.FloatType(), ir.DoubleType()
@@ -204,3 +216,82 @@ def product_of(a: Lanes, b: Lanes | float) -> Pair:
     """``a * b`` exactly."""
     high = (a * b).fenced()
     return Pair(high, a.fma(b, -high))
+
+
+CURRENT_ROUNDING = 4
+SCALEF = {512: "avx512f", 256: "avx512vl", 128: "avx512vl"}
+"""Bits of a register: the feature of processors that scale the floats in it."""
+
+
+def scaled(x: Lanes, exponent: Lanes) -> Lanes:
+    """``x * 2**exponent``, rounded once; NaN where ``x`` is.
+
+    Valid for whole exponents between twice the smallest and twice the largest of the
+    format.
+    """
+    count = getattr(x.value.type, "count", 1)
+    bits = count * x.format.bits
+    if SCALEF.get(bits) in cpu_features():
+        return _scaled_at_once(x, exponent, bits)
+    return _scaled_in_steps(x, exponent.whole()).or_nan(x)
+
+
+def _scaled_at_once(x: Lanes, exponent: Lanes, bits: int) -> Lanes:
+    """VSCALEFPS and VSCALEFPD (Intel SDM, volume 2)."""
+    lanes = x.value.type.count
+    kind = "ps" if x.scalar == F32 else "pd"
+    all_lanes = ir.Constant(ir.IntType(max(8, lanes)), -1)
+    arguments = [x.value, exponent.value, x.value, all_lanes]
+    if bits == max(SCALEF):
+        arguments.append(ir.Constant(I32, CURRENT_ROUNDING))
+    name = f"llvm.x86.avx512.mask.scalef.{kind}.{bits}"
+    return x.of(x.low.call(name, x.value.type, arguments))
+
+
+def _scaled_in_steps(x: Lanes, exponent: Lanes) -> Lanes:
+    """The first of two products is exact, so a subnormal result is rounded once."""
+    half = exponent.integer("ashr", 1)
+    return x * power_of_two(half) * power_of_two(exponent - half)
+
+
+def power_of_two(exponent: Lanes) -> Lanes:
+    """``2**exponent`` of integers in the normal range."""
+    form = FORMATS[F32 if exponent.scalar == I32 else F64]
+    return (exponent + form.bias).integer("shl", form.fraction).as_float()
+
+
+def otherwise(
+    result: Lanes, is_rare: Any, name: str, formula: Callable[..., Lanes], *args: Lanes
+) -> Lanes:
+    """``result``, and where the bit is set the library's function or the formula."""
+    low, builder = result.low, result.low.builder
+    is_vector = isinstance(is_rare.type, ir.VectorType)
+    some = is_rare
+    if is_vector:
+        some = low.call(f"llvm.vector.reduce.or.{suffix(is_rare.type)}", I1, [is_rare])
+    before = builder.block
+    with builder.if_then(some, likely=False):
+        if is_vector:
+            value = _one_by_one(result, name, args)
+            value = builder.select(is_rare, value, result.value)
+        else:
+            value = formula(*args).value
+        inside = builder.block
+    merged = builder.phi(result.value.type)
+    merged.add_incoming(result.value, before)
+    merged.add_incoming(value, inside)
+    return result.of(merged)
+
+
+def _one_by_one(result: Lanes, name: str, args: Sequence[Lanes]) -> Any:
+    """The library's function of every lane, in a loop: its code stands there once."""
+    low, builder = result.low, result.low.builder
+    dtype = types.float32 if result.scalar == F32 else types.float64
+    target = cgutils.alloca_once_value(builder, result.value)
+    count = ir.Constant(I64, result.value.type.count)
+    with cgutils.for_range(builder, count) as loop:
+        lanes = [builder.extract_element(arg.value, loop.index) for arg in args]
+        value = low.face.function(low, name, dtype, lanes)
+        changed = builder.insert_element(builder.load(target), value, loop.index)
+        builder.store(changed, target)
+    return builder.load(target)

@@ -19,7 +19,7 @@ from gpucodegen.passes.analysis.lifting import (
 )
 from gpucodegen.passes.framework.base import ModulePass
 from gpucodegen.tiling.model.scop import statements
-from gpucodegen.tiling.proof.depcheck import Row, rows
+from gpucodegen.tiling.proof.dependences import Row, rows
 
 NO_DEPENDENCE = "false"
 

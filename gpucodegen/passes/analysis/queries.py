@@ -14,7 +14,7 @@ from gpucodegen.passes.analysis.lifting import Lifted, Surroundings, lift_operat
 from gpucodegen.tiling.model.relations import Model, model
 from gpucodegen.tiling.model.scop import Node, Statement
 from gpucodegen.tiling.proof.dependences import Dependence, dependences
-from gpucodegen.tiling.proof.loops import LoopKind, LoopVerdict, loop_verdicts
+from gpucodegen.tiling.proof.liveness import LoopKind, LoopVerdict, loop_verdicts
 
 
 @dataclass(frozen=True, slots=True)

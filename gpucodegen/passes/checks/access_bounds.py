@@ -12,7 +12,7 @@ from dataclasses import replace
 from gpucodegen import errors
 from gpucodegen.ir.locations import UNKNOWN, Location
 from gpucodegen.tiling.model.relations import Model
-from gpucodegen.tiling.proof.bounds.bounds import (
+from gpucodegen.tiling.proof.array_bounds import (
     Suspect,
     Violation,
     by_array,

@@ -17,7 +17,7 @@ from gpucodegen.passes.framework.base import ModulePass
 from gpucodegen.passes.framework.functions import in_functions
 from gpucodegen.passes.prepare.memory.place_allocations import placed
 from gpucodegen.tiling.model.relations import model
-from gpucodegen.tiling.proof.bounds.bounds import suspects
+from gpucodegen.tiling.proof.array_bounds import suspects
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,7 +28,7 @@ from gpucodegen.passes.analysis.lifting.walk.effects import declared_accesses
 from gpucodegen.passes.analysis.lifting.walk.walker import Lifter
 from gpucodegen.passes.framework.base import ModulePass
 from gpucodegen.tiling.model.scop import Access
-from gpucodegen.tiling.model.summary import excess, summary
+from gpucodegen.tiling.model.summaries import excess, summary
 
 
 @dataclass(frozen=True, slots=True)

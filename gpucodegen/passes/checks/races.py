@@ -1,6 +1,6 @@
 """The proof of every mapped kernel: no two threads race, no transfer is overtaken.
 
-* a GPU kernel: the rules of `gpucodegen.tiling.proof.kernels.races` on its block and
+* a GPU kernel: the rules of `gpucodegen.tiling.proof.races` on its block and
   thread loops;
 * a CPU kernel: no ``affine.parallel`` carries a dependence but between atomic updates;
 * any function with transfers: every use of their cells comes after the wait, and starts
@@ -27,9 +27,9 @@ from gpucodegen.passes.checks.transfer_pairs import unpaired
 from gpucodegen.tiling.model.relations import model
 from gpucodegen.tiling.model.scop import statements
 from gpucodegen.tiling.proof.dependences import dependences
-from gpucodegen.tiling.proof.kernels.races import PROOF, Race, races
-from gpucodegen.tiling.proof.kernels.turns import NotModelledError
-from gpucodegen.tiling.proof.loops import LoopKind, loop_verdicts, nested_loops
+from gpucodegen.tiling.proof.liveness import LoopKind, loop_verdicts, nested_loops
+from gpucodegen.tiling.proof.mbarriers import NotModelledError
+from gpucodegen.tiling.proof.races import PROOF, Race, races
 
 
 def check_kernel(op: Operation, surroundings: Surroundings) -> None:

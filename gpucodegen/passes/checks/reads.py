@@ -13,7 +13,7 @@ from gpucodegen.passes.analysis.dependence_pairs import functions_with_body
 from gpucodegen.passes.analysis.lifting import Surroundings, lift_function
 from gpucodegen.passes.framework.base import ModulePass
 from gpucodegen.tiling.model.relations import model
-from gpucodegen.tiling.proof.values.undefined import UndefinedRead, undefined_reads
+from gpucodegen.tiling.proof.flow import UndefinedRead, undefined_reads
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,8 +25,8 @@ from gpucodegen.ir.operation import Operation, Value
 from gpucodegen.passes.analysis.lifting import lift_function
 from gpucodegen.passes.framework.base import ModulePass
 from gpucodegen.tiling.model.relations import Model, model
-from gpucodegen.tiling.proof.kernels.pairing import unmatched_waits
-from gpucodegen.tiling.proof.kernels.races import Race, unfinished_copies
+from gpucodegen.tiling.proof.async_copies import unmatched_waits
+from gpucodegen.tiling.proof.races import Race, unfinished_copies
 
 
 @dataclass(frozen=True, slots=True)

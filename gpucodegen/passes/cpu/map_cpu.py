@@ -14,11 +14,9 @@ from gpucodegen.passes.contraction.recognition.recognize import Contraction
 from gpucodegen.passes.cpu.parallel_loops import CpuMapping, Lower, map_operations
 from gpucodegen.passes.framework.base import ModulePass
 from gpucodegen.passes.framework.functions import in_functions, users, with_blocks
-from gpucodegen.tiling.machine.model import Machine
-from gpucodegen.tiling.machine.products.candidates import Candidate, TileSizes
-from gpucodegen.tiling.machine.products.plan import plan_contraction
-from gpucodegen.tiling.machine.products.problem import Problem
-from gpucodegen.tiling.machine.vector_unit import VectorUnit
+from gpucodegen.tiling.machine.processor import Machine, VectorUnit
+from gpucodegen.tiling.machine.product_plan import plan_contraction
+from gpucodegen.tiling.machine.product_problem import Candidate, Problem, TileSizes
 from gpucodegen.tiling.tuning.knobs import NOTHING, Knob, register_knob
 
 

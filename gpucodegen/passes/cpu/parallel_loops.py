@@ -31,7 +31,7 @@ from gpucodegen.passes.contraction.recognition.recognize import (
 )
 from gpucodegen.passes.framework.functions import with_blocks
 from gpucodegen.passes.loops.order.distribution import distribute
-from gpucodegen.tiling.machine.model import Machine
+from gpucodegen.tiling.machine.processor import Machine
 
 LOOP_OPERATION = 16
 """Multiply-adds of 32 bits that take as long as an operation of any other loop."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from gpucodegen import errors
-from gpucodegen.tiling.machine.menu import Menu, Menus
+from gpucodegen.tiling.machine.plan_space import Menus, PlanSpace
 
 
 def wanted(name: str, plan: Sequence[int | str], *, keeps: bool) -> Menus:
@@ -51,5 +51,5 @@ def not_on_offer(name: str, menus: Menus, owner: str) -> errors.InvalidPassOptio
     )
 
 
-def _values(menu: Menu, name: str) -> set[int]:
+def _values(menu: PlanSpace, name: str) -> set[int]:
     return {point[name] for point in menu.points if name in point}

@@ -35,14 +35,20 @@ from gpucodegen.passes.loops.restructuring.apply import (
     reordered,
     rewrite_nests,
 )
-from gpucodegen.tiling.machine.gpu.devices import SCHEDULERS, GpuDevice
+from gpucodegen.tiling.machine.gpu.devices import SCHEDULERS, WARP, GpuDevice
 from gpucodegen.tiling.machine.gpu.estimate import START
-from gpucodegen.tiling.machine.gpu.limits import WARP
-from gpucodegen.tiling.machine.gpu.products.plan import planned_for
-from gpucodegen.tiling.machine.gpu.teams import lane_clocks, plan_lanes, step_clocks
+from gpucodegen.tiling.machine.gpu.product_plan import planned_for
+from gpucodegen.tiling.machine.gpu.thread_groups import (
+    lane_clocks,
+    plan_lanes,
+    step_clocks,
+)
 from gpucodegen.tiling.proof.legality import Refusal
-from gpucodegen.tiling.schedule.orders.isl_schedule import Parallel, find_schedule
-from gpucodegen.tiling.schedule.orders.own_loops import schedule_steps
+from gpucodegen.tiling.schedule.isl_scheduler import (
+    Parallel,
+    find_schedule,
+    schedule_steps,
+)
 
 Operations = list[Operation]
 DEEPEST = 3

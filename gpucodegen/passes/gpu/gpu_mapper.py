@@ -58,10 +58,10 @@ from gpucodegen.passes.gpu.launches.gpu_launch import (
 from gpucodegen.passes.lower_affine.sequential import sequential
 from gpucodegen.passes.prepare.affine.dead_code import has_no_effect
 from gpucodegen.tiling.machine.gpu.devices import GpuDevice, bulk_copies
-from gpucodegen.tiling.machine.gpu.products.candidates import Candidate
-from gpucodegen.tiling.machine.gpu.products.plan import planned_for
-from gpucodegen.tiling.machine.gpu.teams import StepTeam
-from gpucodegen.tiling.machine.menu import Menus
+from gpucodegen.tiling.machine.gpu.product_plan import planned_for
+from gpucodegen.tiling.machine.gpu.product_tiles import Candidate
+from gpucodegen.tiling.machine.gpu.thread_groups import ThreadGroup
+from gpucodegen.tiling.machine.plan_space import Menus
 
 
 @dataclass(slots=True)
@@ -75,7 +75,7 @@ class GpuMapper:
     module: str
     definitions: Mapping[Value, Operation]
     plan: Candidate | None = None
-    team: StepTeam | None = None
+    team: ThreadGroup | None = None
     surroundings: Surroundings = field(default_factory=Surroundings)
     uses: Mapping[Value, int] = field(default_factory=dict[Value, int])
     contractions: bool = True

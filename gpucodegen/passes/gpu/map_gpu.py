@@ -24,13 +24,13 @@ from gpucodegen.passes.gpu.gpu_mapper import GpuMapper
 from gpucodegen.passes.gpu.launches.gpu_launch import CONTAINER, gpu_module
 from gpucodegen.passes.prepare.affine.dead_code import without_dead_code
 from gpucodegen.tiling.machine.gpu.devices import MULTIPROCESSORS
-from gpucodegen.tiling.machine.gpu.products.candidates import (
+from gpucodegen.tiling.machine.gpu.product_tiles import (
     Candidate,
     SharedTiles,
     WarpTiles,
 )
-from gpucodegen.tiling.machine.gpu.teams import StepTeam
-from gpucodegen.tiling.machine.menu import Menus
+from gpucodegen.tiling.machine.gpu.thread_groups import ThreadGroup
+from gpucodegen.tiling.machine.plan_space import Menus
 from gpucodegen.tiling.tuning.knobs import Knob, menu_knob
 
 
@@ -106,7 +106,7 @@ class MapGpu(ModulePass):
                 symbol_name(op),
                 definitions(op),
                 plan,
-                StepTeam(*self.team) if self.team else None,
+                ThreadGroup(*self.team) if self.team else None,
                 surroundings,
                 {value: len(found) for value, found in users(op).items()},
                 self.contractions,

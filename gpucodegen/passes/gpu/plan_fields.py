@@ -5,18 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from gpucodegen.dialects.gcg import BulkRows
-from gpucodegen.tiling.machine.gpu.in_time.problem import TimeTiles
-from gpucodegen.tiling.machine.gpu.products.candidates import (
+from gpucodegen.tiling.machine.gpu.product_tiles import (
     SharedTiles,
     WarpgroupTiles,
     WarpTiles,
 )
 from gpucodegen.tiling.machine.gpu.reductions import ColumnTeams, RowTeams
 from gpucodegen.tiling.machine.gpu.scatters import ScatterPlan
-from gpucodegen.tiling.machine.gpu.streams import StreamPlan
-from gpucodegen.tiling.machine.gpu.teams import LaneTeams, StepTeam
-from gpucodegen.tiling.machine.gpu.transposes import TurnedTile
-from gpucodegen.tiling.machine.menu import fields_of
+from gpucodegen.tiling.machine.gpu.streams import StreamPlan, TransposeTile
+from gpucodegen.tiling.machine.gpu.temporal_tiling import TimeTiles
+from gpucodegen.tiling.machine.gpu.thread_groups import LaneTeams, ThreadGroup
+from gpucodegen.tiling.machine.plan_space import fields_of
 
 PLANS: Mapping[str, tuple[type, ...]] = {
     "bulk": (BulkRows,),
@@ -27,9 +26,9 @@ PLANS: Mapping[str, tuple[type, ...]] = {
     "rows": (RowTeams,),
     "scatter": (ScatterPlan,),
     "stream": (StreamPlan,),
-    "team": (StepTeam,),
+    "team": (ThreadGroup,),
     "time": (TimeTiles,),
-    "turned": (TurnedTile,),
+    "turned": (TransposeTile,),
 }
 """The plans that planners choose among, by what a field's name begins with."""
 

@@ -1,30 +1,276 @@
-"""Operands of instructions as Python expressions, and results as assignments.
+"""What all tables of instructions share: how a rule looks, and what it may ignore.
+
+Operands of instructions as Python expressions, and results as assignments.
 
 Comes in: one kernel and the variables of its module.  Goes out: text of expressions
 over the names that generated functions know: ``R`` (registers), ``S`` (the batch that
 runs), ``q`` (the mask of the instruction) and constants made here.
+
+Which instructions order threads, and which lanes must meet at one.
+
+An access to memory as its instruction states it.
+
+Special registers: what a thread can ask about itself and its launch.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
+from gpucodegen.ptx.entries import Entry, Instruction, integer, real, word
 from gpucodegen.ptx.memory import BASE
-from gpucodegen.ptx.parsing.constants import integer, real, word
-from gpucodegen.ptx.parsing.entries import Entry
-from gpucodegen.ptx.translation.sites import (
-    LOCAL_WINDOW,
-    PARAMETER_WINDOW,
-    SHARED_START,
-    SHARED_WINDOW,
+from gpucodegen.ptx.types import DTYPES, Array, Value, dtype
+
+Extents = tuple[int, int, int]
+
+
+class Asked(Protocol):
+    """What the registers are made of: the numbers of the lanes, the launch's sizes."""
+
+    thread: Array
+    """Number of each lane in its block."""
+    block: Array
+    """Number of each lane's block in the grid."""
+    extents: Extents
+    """Threads of a block along x, y, z."""
+    grid: Extents
+    shared_bytes: int
+    dynamic_bytes: int
+    cluster: Extents
+    """Blocks of a cluster."""
+    ticks: int
+    """What clocks count."""
+
+
+@dataclass(frozen=True, slots=True)
+class Special:
+    """The type of a register and its value for the lanes of a batch."""
+
+    dtype: str
+    value: Callable[[Asked], Value]
+
+
+def place(number: Value, extents: Extents, axis: int) -> Value:
+    """A coordinate of the thread or block with a number; x runs fastest."""
+    for extent in extents[:axis]:
+        number = number // extent
+    return number % extents[axis]
+
+
+def _uniform(value: Value) -> Value:
+    """One scalar, if all lanes have the same value."""
+    found = value.astype("i4")
+    return found[0] if (found == found[0]).all() else found
+
+
+def _block(s: Asked, axis: int) -> Value:
+    return place(s.block, s.grid, axis)
+
+
+def _rank(s: Asked) -> Value:
+    """The number of each lane's block in its cluster."""
+    (i, j, k), x = s.cluster, [_block(s, axis) for axis in range(3)]
+    return x[0] % i + i * (x[1] % j + j * (x[2] % k))
+
+
+COORDINATES: dict[str, Callable[[Asked, int], Value]] = {
+    "tid": lambda s, axis: _uniform(place(s.thread, s.extents, axis)),
+    "ntid": lambda s, axis: np.int32(s.extents[axis]),
+    "ctaid": lambda s, axis: _uniform(_block(s, axis)),
+    "nctaid": lambda s, axis: np.int32(s.grid[axis]),
+    "clusterid": lambda s, axis: _uniform(_block(s, axis) // s.cluster[axis]),
+    "nclusterid": lambda s, axis: np.int32(s.grid[axis] // s.cluster[axis]),
+    "cluster_ctaid": lambda s, axis: _uniform(_block(s, axis) % s.cluster[axis]),
+    "cluster_nctaid": lambda s, axis: np.int32(s.cluster[axis]),
+}
+"""Registers with a value for each of x, y, z."""
+
+
+def _lanes(form: Callable[[Array], Value]) -> Special:
+    """A mask of lanes around one's own bit."""
+    return Special(
+        "i4",
+        lambda s: (
+            form(np.uint64(1) << (s.thread % 32).astype("u8")).astype("u4").view("i4")
+        ),
+    )
+
+
+_ONE = np.uint64(1)
+
+
+def _along(form: Callable[[Asked, int], Value], axis: int) -> Callable[[Asked], Value]:
+    return lambda s: form(s, axis)
+
+
+_FIXED: dict[str, Special] = {
+    "%laneid": Special("i4", lambda s: (s.thread % 32).astype("i4")),
+    "%warpid": Special("i4", lambda s: (s.thread // 32).astype("i4")),
+    "%nwarpid": Special("i4", lambda s: np.int32(s.thread.max() // 32 + 1)),
+    "%dynamic_smem_size": Special("i4", lambda s: np.int32(s.dynamic_bytes)),
+    "%total_smem_size": Special("i4", lambda s: np.int32(s.shared_bytes)),
+    "%clock": Special("i4", lambda s: np.int32(s.ticks & 0x7FFFFFFF)),
+    "%clock_hi": Special("i4", lambda s: np.int32(s.ticks >> 32)),
+    "%clock64": Special("i8", lambda s: np.int64(s.ticks)),
+    "%globaltimer": Special("i8", lambda s: np.int64(s.ticks)),
+    "%globaltimer_lo": Special("i4", lambda s: np.int32(s.ticks & 0x7FFFFFFF)),
+    "%globaltimer_hi": Special("i4", lambda s: np.int32(s.ticks >> 32)),
+    "%smid": Special("i4", lambda s: _uniform(s.block % PROCESSORS)),
+    "%nsmid": Special("i4", lambda _: np.int32(PROCESSORS)),
+    "%gridid": Special("i8", lambda _: np.int64(0)),
+    "%aggr_smem_size": Special("i4", lambda s: np.int32(s.shared_bytes)),
+    "%reserved_smem_offset_begin": Special("i4", lambda _: np.int32(0)),
+    "%reserved_smem_offset_end": Special("i4", lambda _: np.int32(SHARED_START)),
+    "%cluster_ctarank": Special("i4", lambda s: _uniform(_rank(s))),
+    "%cluster_nctarank": Special(
+        "i4", lambda s: np.int32(s.cluster[0] * s.cluster[1] * s.cluster[2])
+    ),
+    "%is_explicit_cluster": Special("?", lambda s: np.bool_(s.cluster != (1, 1, 1))),
+    "WARP_SZ": Special("i4", lambda _: np.int32(32)),
+    "%lanemask_eq": _lanes(lambda one: one),
+    "%lanemask_lt": _lanes(lambda one: one - _ONE),
+    "%lanemask_le": _lanes(lambda one: one + one - _ONE),
+    "%lanemask_gt": _lanes(lambda one: ~(one + one - _ONE)),
+    "%lanemask_ge": _lanes(lambda one: ~(one - _ONE)),
+}
+SPECIAL = _FIXED | {
+    f"%{name}.{letter}": Special("i4", _along(form, axis))
+    for name, form in COORDINATES.items()
+    for axis, letter in enumerate("xyz")
+}
+CLOCKS = frozenset(name for name in SPECIAL if "clock" in name or "timer" in name)
+"""Registers that change while a kernel runs."""
+PROCESSORS = 132
+"""Multiprocessors of the device: those of an H100."""
+
+
+SHARED_START = 1024
+"""The first address of shared memory that a block may use, as on sm_90."""
+SHARED_WINDOW, LOCAL_WINDOW, PARAMETER_WINDOW = 1 << 40, 2 << 40, 3 << 40
+"""Where shared and local memory and parameters lie among the generic addresses."""
+RANK = 24
+"""The bit from which on a shared address holds a block's rank in its cluster, plus one;
+zero stands for the block itself."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Site:
+    """One instruction that reads or writes ``count`` elements at once.
+
+    ``index`` is that of the instruction, ``offset`` what is added to the address, in
+    bytes; ``dtype`` is NumPy's name of an element.
+    """
+
+    index: int
+    space: str
+    offset: int
+    dtype: str
+    count: int
+    width: int
+    """Bytes that one lane moves: at most 16."""
+    shift: int
+    """The width as a power of two."""
+    order: str = ""
+    """``relaxed`` or more if it is atomic in itself, as ``.volatile`` ones are too."""
+
+    @property
+    def size(self) -> int:
+        """Bytes of an element."""
+        return self.width // self.count
+
+    @staticmethod
+    def of(
+        index: int,
+        space: str,
+        offset: int,
+        dtype: str,
+        count: int = 1,
+        size: int = 0,
+        order: str = "",
+    ) -> Site:
+        """A site; ``size`` is that of an element, if NumPy's type does not tell."""
+        width = count * (size or np.dtype(dtype).itemsize)
+        return Site(
+            index, space, offset, dtype, count, width, width.bit_length() - 1, order
+        )
+
+
+_FINE = frozenset(("mbarrier", "wgmma", "fence", "membar"))
+_ORDERS = frozenset(("acquire", "release", "acq_rel"))
+_STRONG = _ORDERS | {"relaxed", "volatile", "mmio"}
+_COLLECTIVE = frozenset(
+    ("shfl", "vote", "redux", "match", "ldmatrix", "stmatrix", "elect", "movmatrix")
 )
-from gpucodegen.ptx.translation.special import SPECIAL
-from gpucodegen.ptx.types import dtype
+_PLAIN = frozenset(("cta", "aligned"))
+
+
+def is_block_barrier(x: Instruction) -> bool:
+    """Whether threads of several warps meet at an instruction."""
+    return x.opcode in ("bar", "barrier") and x.modifiers[:1] != ("warp",)
+
+
+def is_whole_barrier(x: Instruction) -> bool:
+    """Whether a barrier is the one of all threads of a block."""
+    return {*x.modifiers} - _PLAIN == {"sync"} and x.operands in ((), ("0",))
+
+
+def is_named_barrier(x: Instruction) -> bool:
+    """Whether a barrier has a number, or a number of threads.
+
+    >>> is_named_barrier(Instruction.of("bar.arrive 1, 64", 0, 1, None))
+    True
+    """
+    kind = {*x.modifiers} - _PLAIN
+    count = len(x.operands)
+    return kind in ({"sync"}, {"arrive"}) and ("arrive" in kind) < count <= 2
+
+
+def is_voting_barrier(x: Instruction) -> bool:
+    """Whether a barrier counts for how many threads a predicate holds.
+
+    >>> is_voting_barrier(Instruction.of("bar.red.popc.u32 %r1, 0, %p1", 0, 1, None))
+    True
+    """
+    kind = {*x.modifiers} - _PLAIN
+    votes = ({"red", "popc", "u32"}, {"red", "and", "pred"}, {"red", "or", "pred"})
+    return kind in votes and 3 <= len(x.operands) <= 4
+
+
+def is_fine(x: Instruction) -> bool:
+    """Whether an instruction may order threads otherwise than the block's barrier."""
+    if x.opcode in ("bar", "barrier"):
+        return not is_whole_barrier(x)
+    bulk = x.opcode == "cp" and "bulk" in x.modifiers
+    return bulk or x.opcode in _FINE or bool(_ORDERS & {*x.modifiers})
+
+
+def order_of(x: Instruction) -> str:
+    """How strong a load, store or atomic is: relaxed at least if atomic in itself.
+
+    >>> order_of(Instruction.of("ld.volatile.global.u32 %r1, [%d1]", 0, 1, None))
+    'relaxed'
+    """
+    for modifier in x.modifiers:
+        if modifier in _ORDERS:
+            return modifier
+    atomic = x.opcode in ("atom", "red") or _STRONG & {*x.modifiers}
+    return "relaxed" if atomic else ""
+
+
+def is_atomic(x: Instruction) -> bool:
+    """Whether an instruction is known not to race with atomics."""
+    return x.opcode in ("atom", "red", "ld", "st") and bool(order_of(x))
+
+
+def is_collective(x: Instruction) -> bool:
+    """Whether the lanes of a warp meet at an instruction."""
+    warp = x.opcode in ("bar", "barrier") and x.modifiers[:1] == ("warp",)
+    return warp or x.opcode in _COLLECTIVE or x.name.startswith("mma.sync")
 
 
 class Untranslatable(Exception):
@@ -187,3 +433,41 @@ RANGES = {
     "const": (BASE, 1 << 62),
 }
 """The generic addresses of each space."""
+
+
+Rule = Callable[[Instruction, OperandText], list[Line]]
+"""The lines that do what an instruction does; raises `Untranslatable`."""
+
+IGNORED = frozenset(
+    "aligned uni relaxed acquire release acq_rel weak volatile mmio nc gpu cta sys "
+    "cluster".split()
+)
+"""Modifiers that change nothing here: lanes run in order, memory has one copy."""
+COMBINATIONS = {"and": "&", "or": "|", "xor": "^"}
+"""How a result is combined with a predicate."""
+SPACES = tuple(
+    "param param:entry param:func global shared shared:cta shared:cluster local "
+    "const".split()
+)
+ROUNDINGS = ("rn", "rz", "rm", "rp")
+
+
+def mods(x: Instruction, known: Iterable[str] = ()) -> list[str]:
+    """The modifiers that matter; a `Untranslatable` if one is neither known nor a type.
+
+    Hints about caches, ``L1:...`` and ``L2:...``, are left out.
+    """
+    left = [
+        m for m in x.modifiers if m not in IGNORED and not m.startswith(("L1:", "L2:"))
+    ]
+    allowed = {*known, *DTYPES}
+    strange = [m for m in left if m not in allowed]
+    if strange:
+        raise Untranslatable(f"modifier {strange[0]}")
+    return left
+
+
+def chosen(given: Iterable[str], among: Iterable[str], default: str = "") -> str:
+    """The first modifier that is one of some."""
+    some = set(among)
+    return next((m for m in given if m in some), default)

@@ -9,7 +9,7 @@ from gpucodegen.passes.analysis.launches import HostLoop, KernelLaunches
 from gpucodegen.report.kernels import MappedKernel, Mapping, WorkShare
 from gpucodegen.report.subjects import Nest, location_of
 from gpucodegen.report.wording import Lines, box, distances, section, size, table
-from gpucodegen.tiling.proof.loops import LoopKind, LoopVerdict
+from gpucodegen.tiling.proof.liveness import LoopKind, LoopVerdict
 
 
 def mapping_lines(mapping: Mapping, nests: Sequence[Nest]) -> Lines:

@@ -26,9 +26,9 @@ from gpucodegen.report.wording import (
     table,
 )
 from gpucodegen.tiling.machine.contraction import ContractionShape, OperandAccess
-from gpucodegen.tiling.proof.bands import Band
 from gpucodegen.tiling.proof.dependences import Dependence
-from gpucodegen.tiling.proof.loops import LoopKind, LoopVerdict
+from gpucodegen.tiling.proof.legality import Band
+from gpucodegen.tiling.proof.liveness import LoopKind, LoopVerdict
 
 FEW = 3
 """Accesses that may be wrong are many or none."""

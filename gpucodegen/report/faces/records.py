@@ -27,9 +27,9 @@ from gpucodegen.report.strides import walks
 from gpucodegen.report.subjects import Nest, Subject, location_of
 from gpucodegen.tiling.machine.contraction import ContractionShape, OperandAccess
 from gpucodegen.tiling.model.isl import Interval
-from gpucodegen.tiling.proof.bands import Band
 from gpucodegen.tiling.proof.dependences import Dependence
-from gpucodegen.tiling.proof.loops import LoopVerdict
+from gpucodegen.tiling.proof.legality import Band
+from gpucodegen.tiling.proof.liveness import LoopVerdict
 
 Record = dict[str, Any]
 

@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from gpucodegen.ptx import Entry
-from gpucodegen.ptx.analysis.requests import Request
-from gpucodegen.ptx.execution.counting.counters import Counters, Traffic
-from gpucodegen.ptx.parsing.entries import Instruction
+from gpucodegen.ptx.dataflow import Request
+from gpucodegen.ptx.entries import Instruction
+from gpucodegen.ptx.execution.counters import Counters, Traffic
 from gpucodegen.ptx.types import align
 from gpucodegen.report.gpu.model import AccessRow
 

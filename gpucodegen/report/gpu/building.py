@@ -7,8 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from gpucodegen.ptx.analysis.requests import requests
-from gpucodegen.ptx.analysis.states import Setting, States
+from gpucodegen.ptx.dataflow import Setting, States, requests
 from gpucodegen.report.gpu.accesses import Naming, access_rows, site_costs
 from gpucodegen.report.gpu.counting import Counted
 from gpucodegen.report.gpu.figures import figures_of
@@ -16,10 +15,9 @@ from gpucodegen.report.gpu.limits import Situation, limit_facts
 from gpucodegen.report.gpu.machine_code import MachineCode
 from gpucodegen.report.gpu.measuring import MeasuredLaunch
 from gpucodegen.report.gpu.model import AccessRow, Execution, KernelReport, LaunchFacts
-from gpucodegen.tiling.machine.gpu.devices import GpuDevice
+from gpucodegen.tiling.machine.gpu.devices import GpuDevice, occupancy, waves
 from gpucodegen.tiling.machine.gpu.estimate import estimate
-from gpucodegen.tiling.machine.gpu.occupancy import occupancy, waves
-from gpucodegen.tiling.machine.gpu.products.plan import busy
+from gpucodegen.tiling.machine.gpu.product_plan import busy
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,15 +8,14 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from math import ceil
 
-from gpucodegen.ptx.control.nesting import Loop
-from gpucodegen.ptx.execution.counting.counters import Counters
-from gpucodegen.ptx.execution.counting.footprint import WRITES
-from gpucodegen.ptx.parsing.entries import Instruction
+from gpucodegen.ptx.control_flow import Loop
+from gpucodegen.ptx.entries import Instruction
+from gpucodegen.ptx.execution.cost import WRITES
+from gpucodegen.ptx.execution.counters import Counters
 from gpucodegen.report.gpu.measuring import MeasuredLaunch
 from gpucodegen.report.gpu.model import LoopFacts
-from gpucodegen.tiling.machine.gpu.devices import SECTOR
+from gpucodegen.tiling.machine.gpu.devices import SECTOR, WARP
 from gpucodegen.tiling.machine.gpu.estimate import Work
-from gpucodegen.tiling.machine.gpu.limits import WARP
 
 _MATRIX = re.compile(r"mma\..*?m(\d+)n(\d+)k(\d+)")
 _SPECIAL = frozenset(("ex2", "lg2", "sin", "cos", "rcp", "rsqrt", "sqrt", "tanh"))

@@ -12,7 +12,7 @@ from dataclasses import asdict
 from math import ceil, prod
 from typing import Any
 
-from gpucodegen.ptx.parsing.entries import Instruction
+from gpucodegen.ptx.entries import Instruction
 from gpucodegen.report.gpu.counting import kind
 from gpucodegen.report.gpu.model import Figures, FunctionReport, KernelReport
 from gpucodegen.sass.mix import ARITHMETIC

@@ -12,7 +12,7 @@ from math import ceil
 
 from gpucodegen.report.gpu.model import AccessRow, LaunchFacts, LimitFacts, LoopFacts
 from gpucodegen.report.wording import counted
-from gpucodegen.tiling.machine.gpu.devices import SCHEDULERS, GpuDevice
+from gpucodegen.tiling.machine.gpu.devices import SCHEDULERS, WARP, GpuDevice
 from gpucodegen.tiling.machine.gpu.estimate import (
     REACHED,
     Estimate,
@@ -22,7 +22,6 @@ from gpucodegen.tiling.machine.gpu.estimate import (
     needed_in_flight,
     tensor_rates,
 )
-from gpucodegen.tiling.machine.gpu.limits import WARP
 
 HELP: dict[Unit, str] = {
     Unit.ISSUE: "fewer instructions beside the arithmetic: larger tiles of a thread, "

@@ -6,8 +6,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from gpucodegen.report.gpu.model import LoopFacts, MachineAccesses
-from gpucodegen.runtime.cuda.compilation import Cubin, compile_cubin, has_assembler
-from gpucodegen.runtime.cuda.tools import disassemble, tool
+from gpucodegen.runtime.cuda.compilation import (
+    Cubin,
+    compile_cubin,
+    disassemble,
+    has_assembler,
+    tool,
+)
 from gpucodegen.sass.listing import listings
 from gpucodegen.sass.memory import in_flight, widths
 from gpucodegen.sass.mix import main_loop, mix

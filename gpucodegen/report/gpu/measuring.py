@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from gpucodegen import ptx
-from gpucodegen.ptx.execution.counting.counters import Counters
+from gpucodegen.ptx.execution.counters import Counters
 from gpucodegen.runtime.devices.emulated_device import EmulatedDevice, LoadedKernel
 
 Triple = tuple[int, int, int]

@@ -30,8 +30,7 @@ from gpucodegen.report.gpu.measuring import Enough, MeasuringDevice
 from gpucodegen.report.gpu.model import FunctionReport, TransferRow, as_json
 from gpucodegen.report.sizes import Sizes, make_sizes
 from gpucodegen.runtime.cuda.compilation import capability as capability_of
-from gpucodegen.runtime.cuda.compilation import has_assembler
-from gpucodegen.runtime.cuda.tools import tool
+from gpucodegen.runtime.cuda.compilation import has_assembler, tool
 from gpucodegen.runtime.devices.emulated_array import EmulatedArray
 from gpucodegen.tiling.machine.gpu.devices import (
     DEVICES,

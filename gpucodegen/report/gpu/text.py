@@ -19,7 +19,7 @@ from gpucodegen.report.gpu.model import (
     TransferRow,
 )
 from gpucodegen.report.wording import Lines, counted, equations, indented, section, size
-from gpucodegen.runtime.cuda.tools import EXTRA
+from gpucodegen.runtime.cuda.compilation import EXTRA
 from gpucodegen.tiling.machine.gpu.devices import GpuDevice
 
 CLOCKS = "clocks: "

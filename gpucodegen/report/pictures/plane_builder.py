@@ -24,9 +24,9 @@ from gpucodegen.tiling.model.points import (
 from gpucodegen.tiling.model.relations import Instances
 from gpucodegen.tiling.model.scop import Loop, loops
 from gpucodegen.tiling.proof.dependences import Dependence
-from gpucodegen.tiling.proof.loops import LoopKind
+from gpucodegen.tiling.proof.liveness import LoopKind
 from gpucodegen.tiling.proof.witness import Event
-from gpucodegen.tiling.schedule.fronts import front
+from gpucodegen.tiling.schedule.skewing import front
 
 LIMITS = (10, 12)
 """At most so many values of the outer and of the inner loop are shown."""

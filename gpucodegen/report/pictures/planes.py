@@ -14,7 +14,7 @@ from itertools import combinations
 from gpucodegen.report.subjects import Nest
 from gpucodegen.tiling.model.points import Tuple
 from gpucodegen.tiling.model.scop import Loop
-from gpucodegen.tiling.proof.loops import nested_loops
+from gpucodegen.tiling.proof.liveness import nested_loops
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +67,7 @@ class Plane:
 
     ``rows`` and ``columns``: the values of the outer and the inner loop. ``given``: the
     loops around them and the parameters of the bounds. ``effects``: what each statement
-    does. ``front``: factors of `gpucodegen.tiling.schedule.fronts`, if there are some.
+    does. ``front``: factors of `gpucodegen.tiling.schedule.skewing`, if there are some.
     ``workers``: 0 or 1, the parallel loop along which nothing waits for anything, so
     that each of its iterations may have its own thread. ``is_cut``: there are more
     iterations. ``complete``: isl answered everything. ``focus``: the row and column of

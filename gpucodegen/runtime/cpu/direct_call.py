@@ -16,10 +16,10 @@ from typing import Any
 
 import numpy as np
 
-from gpucodegen.intrinsics.direct import layout
-from gpucodegen.runtime.threads.native_code import address
+from gpucodegen.intrinsics import direct_layout
+from gpucodegen.runtime.cpu.own_pool import address
 
-MODULE = "gpucodegen.intrinsics.direct.launch"
+MODULE = "gpucodegen.intrinsics.direct_launch"
 NAME = b"launch"
 FAST_CALL = 0x0080
 """``METH_FASTCALL``."""
@@ -68,17 +68,17 @@ def direct_call(
     >>> b
     array([2., 0.])
     """
-    if not 0 < len(order) <= layout.MOST_ARRAYS or not _is_known():
+    if not 0 < len(order) <= direct_layout.MOST_ARRAYS or not _is_known():
         return None
-    header = [0] * layout.HEADER
-    header[layout.KERNEL] = kernel
-    header[layout.PARAMETERS] = len(order)
-    header[layout.PAIRS] = len(apart)
-    header[layout.ARRAYS] = len(arrays)
-    header[layout.VARIABLE] = ctypes.addressof(unset)
-    header[layout.ARRAY_TYPE] = id(np.ndarray)
-    header[layout.DONE] = id(None)
-    header[layout.DECLINED] = id(NotImplemented)
+    header = [0] * direct_layout.HEADER
+    header[direct_layout.KERNEL] = kernel
+    header[direct_layout.PARAMETERS] = len(order)
+    header[direct_layout.PAIRS] = len(apart)
+    header[direct_layout.ARRAYS] = len(arrays)
+    header[direct_layout.VARIABLE] = ctypes.addressof(unset)
+    header[direct_layout.ARRAY_TYPE] = id(np.ndarray)
+    header[direct_layout.DONE] = id(None)
+    header[direct_layout.DECLINED] = id(NotImplemented)
     pairs = (word for pair in apart for word in pair)
     facts = (word for one in arrays for word in _facts(one))
     record = array("q", [*header, *order, *pairs, *facts]).tobytes()
@@ -87,7 +87,11 @@ def direct_call(
 
 
 def _facts(one: np.ndarray[Any, Any]) -> Iterator[int]:
-    yield from (id(one.dtype), layout.ACCESS_FLAG * one.flags.writeable, one.ndim)
+    yield from (
+        id(one.dtype),
+        direct_layout.ACCESS_FLAG * one.flags.writeable,
+        one.ndim,
+    )
     yield from one.shape
     yield from one.strides
 
@@ -95,8 +99,8 @@ def _facts(one: np.ndarray[Any, Any]) -> Iterator[int]:
 @cache
 def _method() -> _Method:
     """The description of the function, which all share."""
-    names = {layout.ENTRY: "launch"}
-    code = address(MODULE, names, layout.ENTRY, layout.OBJECTS)
+    names = {direct_layout.ENTRY: "launch"}
+    code = address(MODULE, names, direct_layout.ENTRY, direct_layout.OBJECTS)
     return _Method(NAME, code, FAST_CALL, None)
 
 
@@ -119,8 +123,8 @@ def _is_known() -> bool:
     text = b"12345678"
     items, (number,) = (text, 7), array("q", text)
     return (
-        _word(id(items) + layout.ITEMS) == id(text)
-        and _word(id(text) + layout.CONTENTS) == number
+        _word(id(items) + direct_layout.ITEMS) == id(text)
+        and _word(id(text) + direct_layout.CONTENTS) == number
         and _has_fields(np.zeros((4, 6, 2), "i2")[::-2, 1:, 0])
         and _has_fields(np.frombuffer(text))
         and bool(_method().function)
@@ -131,20 +135,23 @@ def _has_fields(one: np.ndarray[Any, Any]) -> bool:
     """Whether what belongs to an array is where it should be."""
     place = id(one)
     numbers = {
-        layout.TYPE: id(np.ndarray),
-        layout.DATA: one.ctypes.data,
-        layout.DTYPE: id(one.dtype),
+        direct_layout.TYPE: id(np.ndarray),
+        direct_layout.DATA: one.ctypes.data,
+        direct_layout.DTYPE: id(one.dtype),
     }
     bits = {
-        layout.DIMENSIONS: (layout.INT, one.ndim),
-        layout.FLAGS: (layout.ACCESS_FLAG, layout.ACCESS_FLAG * one.flags.writeable),
+        direct_layout.DIMENSIONS: (direct_layout.INT, one.ndim),
+        direct_layout.FLAGS: (
+            direct_layout.ACCESS_FLAG,
+            direct_layout.ACCESS_FLAG * one.flags.writeable,
+        ),
     }
-    lists = {layout.SHAPE: one.shape, layout.STRIDES: one.strides}
+    lists = {direct_layout.SHAPE: one.shape, direct_layout.STRIDES: one.strides}
     return (
         all(_word(place + field) == found for field, found in numbers.items())
         and all(_word(place + f) & mask == found for f, (mask, found) in bits.items())
         and all(
-            _word(_word(place + field) + layout.WORD * d) == found
+            _word(_word(place + field) + direct_layout.WORD_BYTES * d) == found
             for field, row in lists.items()
             for d, found in enumerate(row)
         )

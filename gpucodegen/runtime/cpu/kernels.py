@@ -1,20 +1,256 @@
-"""CPU kernels: compiled by Numba, kept on disk, called with addresses and numbers."""
+"""CPU kernels: compiled by Numba, kept on disk, called with addresses and numbers.
+
+Parallel loops of a kernel as functions of their own, which threads share.
+
+Comes in: the text of a kernel with ``prange`` loops.  Goes out: its syntax tree, each
+of these loops a function of a range and of the variables that it takes from outside:
+
+    for i in prange(n): ...    =>    if parallel_for(kernel_0, n, (a, b)): return
+
+A kernel whose loop was interrupted goes no further: what follows may need all of it.
+
+Compiled kernels as object files: a later process runs them without Numba.
+
+Comes in: what Numba made of a kernel.  Goes out, now or in another process: a function
+of addresses and numbers.  Importing Numba takes longer than loading a hundred kernels,
+so a process that finds all of its kernels here never does.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+import ast
+import ctypes
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
 from types import ModuleType
 from typing import Any
 
 from gpucodegen.debugging.levels import tell
 from gpucodegen.debugging.spans import span
-from gpucodegen.runtime.cpu import stored_kernels
-from gpucodegen.runtime.cpu.outline import CALL, outlined
-from gpucodegen.runtime.host import modules
-from gpucodegen.runtime.host.collection import collected_afterwards
+from gpucodegen.runtime.cpu import pool
+from gpucodegen.runtime.host import generated_code
+from gpucodegen.runtime.host.generated_code import deferred_garbage_collection
 from gpucodegen.runtime.host.spec import KernelSpec
-from gpucodegen.runtime.threads import pool
+from gpucodegen.runtime.storage import cache, machine_code
+
+FORMAT = 2
+"""Changes with what `keep` writes."""
+Entry = Callable[..., None]
+
+
+def keep(spec: KernelSpec, compiled: Any) -> None:
+    """Store what Numba compiled, if it can be loaded without it."""
+    library, description = compiled.library, compiled.fndesc
+    if library.has_dynamic_globals:
+        return
+    stored = machine_code.as_object(
+        description.llvm_cfunc_wrapper_name,
+        library._final_module,  # noqa: SLF001
+        library._get_compiled_object(),  # noqa: SLF001
+        python=description.llvm_cpython_wrapper_name,
+        environment=description.env_name,
+    )
+    machine_code.OBJECTS.put(_key(spec), stored)
+
+
+def load(spec: KernelSpec) -> tuple[Entry, int] | None:
+    """The kernel as it was kept, and where its code lies; None if it was not."""
+    stored = machine_code.OBJECTS.get(_key(spec))
+    if stored is None or (spec.parallel and not pool.provided()):
+        return None
+    found = machine_code.linked(stored)
+    entry = None if found is None else _function(spec.name, found)
+    return None if found is None or entry is None else (entry, found.address)
+
+
+def _function(name: str, found: machine_code.Linked) -> Entry | None:
+    """A kernel as a function of Python, which takes addresses and numbers.
+
+    Numba's own: its code looks for an environment before it looks at its arguments.
+    """
+    maker = machine_code.extension("numba._dynfunc")
+    if maker is None:
+        return None
+    environment = maker.Environment({})
+    _ENVIRONMENTS.append(environment)
+    symbols, address = found.facts, found.engine.get_global_value_address
+    place = address(symbols["environment"])
+    ctypes.c_void_p.from_address(place).value = id(environment)
+    code = found.engine.get_function_address(symbols["python"])
+    module = sys.modules[__name__]
+    return maker.make_function(module, name, "", code, environment, ())
+
+
+_ENVIRONMENTS: list[Any] = []
+"""They live as long as the code."""
+
+
+def _key(spec: KernelSpec) -> str:
+    return cache.digest(
+        FORMAT,
+        spec.source,
+        spec.name,
+        spec.signature,
+        spec.parallel,
+        spec.fastmath,
+        pool.count(spec.threads),
+        machine_code.host(),
+        cache.package_digest(),
+    )
+
+
+LOOP = "prange"
+CALL = "parallel_for"
+
+
+@dataclass(frozen=True, slots=True)
+class Outlined:
+    """A module whose function calls the ``parts``, functions of the same module."""
+
+    tree: ast.Module
+    parts: tuple[str, ...]
+
+
+def outlined(source: str, name: str) -> Outlined:
+    """The kernel ``name`` with its outermost parallel loops as functions.
+
+    >>> made = outlined('''
+    ... def f(A, n):
+    ...     for t in range(3):
+    ...         for i in prange(n):
+    ...             k = i + t
+    ...             A[k] = k''', "f")
+    >>> print(ast.unparse(made.tree))
+    def f_0(begin, end, A, t):
+        for i in range(begin, end):
+            k = i + t
+            A[k] = k
+    <BLANKLINE>
+    def f(A, n):
+        for t in range(3):
+            if parallel_for(f_0, n, (A, t)):
+                return
+    """
+    tree = ast.parse(source)
+    position, kernel = next(
+        (at, node)
+        for at, node in enumerate(tree.body)
+        if isinstance(node, ast.FunctionDef) and node.name == name
+    )
+    outliner = _Outliner(name, _names(tree))
+    outliner.visit(kernel)
+    own = dict.fromkeys([*_arguments(kernel), *_Uses.of([kernel]).stored])
+    for part, call in outliner.made:
+        (loop,) = part.body
+        assert isinstance(loop, ast.For)
+        needed = _Uses.of([loop]).needed
+        taken = [each for each in own if each in needed]
+        part.args.args += [ast.arg(each) for each in taken]
+        loaded: list[ast.expr] = [ast.Name(each, ast.Load()) for each in taken]
+        call.args.append(ast.Tuple(loaded, ast.Load()))
+    parts = [part for part, _ in outliner.made]
+    tree.body[position:position] = parts
+    return Outlined(ast.fix_missing_locations(tree), tuple(p.name for p in parts))
+
+
+def _arguments(kernel: ast.FunctionDef) -> list[str]:
+    return [argument.arg for argument in kernel.args.args]
+
+
+def _names(tree: ast.AST) -> set[str]:
+    """Every name of a text."""
+    found = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
+    return found | {node.arg for node in ast.walk(tree) if isinstance(node, ast.arg)}
+
+
+@dataclass
+class _Outliner(ast.NodeTransformer):
+    """Takes parallel loops out of a function; their variables are found afterwards."""
+
+    name: str
+    used: set[str]
+    made: list[tuple[ast.FunctionDef, ast.Call]] = field(
+        default_factory=list[tuple[ast.FunctionDef, ast.Call]]
+    )
+
+    def visit_For(self, node: ast.For) -> ast.stmt:
+        """One parallel loop, or the loops in a sequential one."""
+        if not _is_parallel(node):
+            self.generic_visit(node)
+            return node
+        assert isinstance(node.iter, ast.Call)
+        begin, end, name = map(
+            self._fresh, ("begin", "end", f"{self.name}_{len(self.made)}")
+        )
+        bounds: list[ast.expr] = [ast.Name(n, ast.Load()) for n in (begin, end)]
+        over = ast.Call(ast.Name("range", ast.Load()), bounds, [])
+        loop = ast.For(node.target, over, node.body, [])
+        given = [ast.arg(begin), ast.arg(end)]
+        arguments = ast.arguments(
+            posonlyargs=[], args=given, kwonlyargs=[], kw_defaults=[], defaults=[]
+        )
+        part = ast.FunctionDef(name, arguments, [ast.copy_location(loop, node)], [])
+        called: list[ast.expr] = [ast.Name(name, ast.Load()), *node.iter.args]
+        call = ast.Call(ast.Name(CALL, ast.Load()), called, [])
+        self.made.append((ast.copy_location(part, node), call))
+        return ast.copy_location(ast.If(call, [ast.Return()], []), node)
+
+    def _fresh(self, name: str) -> str:
+        while name in self.used:
+            name += "_"
+        return name
+
+
+def _is_parallel(node: ast.For) -> bool:
+    called = node.iter.func if isinstance(node.iter, ast.Call) else None
+    return isinstance(called, ast.Name) and called.id == LOOP
+
+
+@dataclass
+class _Uses(ast.NodeVisitor):
+    """Variables in the order of evaluation: ``needed`` are read before any write."""
+
+    stored: dict[str, None] = field(default_factory=dict[str, None])
+    needed: dict[str, None] = field(default_factory=dict[str, None])
+
+    @staticmethod
+    def of(nodes: Iterable[ast.AST]) -> _Uses:
+        """The variables of some statements."""
+        uses = _Uses()
+        for node in nodes:
+            uses.visit(node)
+        return uses
+
+    def visit_Name(self, node: ast.Name) -> None:
+        """A use."""
+        if isinstance(node.ctx, ast.Store):
+            self.stored.setdefault(node.id)
+        elif node.id not in self.stored:
+            self.needed.setdefault(node.id)
+
+    def generic_visit(self, node: ast.AST) -> None:
+        """The parts of a node, targets last."""
+        for part in sorted(_parts(node), key=lambda p: p[0] in {"target", "targets"}):
+            self.visit(part[1])
+
+    def visit_For(self, node: ast.For) -> None:
+        """The range, the variable, the body."""
+        for part in (node.iter, node.target, *node.body):
+            self.visit(part)
+
+    def visit_AugAssign(self, node: ast.AugAssign) -> None:
+        """``x += 1`` reads ``x`` first."""
+        if isinstance(node.target, ast.Name):
+            self.visit(ast.Name(node.target.id, ast.Load()))
+        self.generic_visit(node)
+
+
+def _parts(node: ast.AST) -> Iterator[tuple[str, ast.AST]]:
+    for name, value in ast.iter_fields(node):
+        for part in value if isinstance(value, list) else [value]:
+            if isinstance(part, ast.AST):
+                yield name, part
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,10 +265,10 @@ class CpuKernel:
     address: int
 
 
-@collected_afterwards()
+@deferred_garbage_collection()
 def compile_cpu(spec: KernelSpec) -> CpuKernel:
     """Compile a kernel, or take it from the disk cache."""
-    loaded = stored_kernels.load(spec)
+    loaded = load(spec)
     tell(1, f"kernel {spec.name}: {'from disk' if loaded else 'compiled by Numba'}")
     if loaded is not None:
         return CpuKernel(spec, *loaded)
@@ -41,7 +277,7 @@ def compile_cpu(spec: KernelSpec) -> CpuKernel:
         dispatcher.compile(types)
     dispatcher.disable_compile()
     compiled = dispatcher.overloads[types]
-    stored_kernels.keep(spec, compiled)
+    keep(spec, compiled)
     symbol = compiled.fndesc.llvm_cfunc_wrapper_name
     address = compiled.library.get_pointer_to_function(symbol)
     return CpuKernel(spec, compiled.entry_point, address)
@@ -58,10 +294,10 @@ def dispatcher_of(spec: KernelSpec) -> tuple[Any, tuple[Any, ...]]:
     """What Numba compiles the kernel with, and the types of its parameters."""
     import numba
 
-    from gpucodegen.intrinsics.cpu.face import parameter
+    from gpucodegen.intrinsics.cpu.backend import parameter
     from gpucodegen.intrinsics.cpu.target import jit
 
-    module = modules.load(spec.source)
+    module = generated_code.load(spec.source)
     function = _on_threads(module, spec) if spec.parallel else vars(module)[spec.name]
     dispatcher = jit(
         function,
@@ -75,11 +311,10 @@ def dispatcher_of(spec: KernelSpec) -> tuple[Any, tuple[Any, ...]]:
 
 def _on_threads(module: ModuleType, spec: KernelSpec) -> Any:
     """The kernel with its parallel loops as functions that the pool calls."""
-    from gpucodegen.intrinsics.cpu.parallel import parallel_for
-    from gpucodegen.intrinsics.cpu.target import jit
+    from gpucodegen.intrinsics.cpu.target import jit, parallel_for
 
     pool.provided()  # compiled code refers to the pool by name
-    with modules.SYNTAX_TREES:
+    with generated_code.SYNTAX_TREES:
         made = outlined(spec.source, spec.name)
         code = compile(made.tree, str(module.__file__), "exec")
     shared = parallel_for(pool.count(spec.threads))

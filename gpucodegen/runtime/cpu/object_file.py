@@ -16,8 +16,8 @@ from gpucodegen import errors
 from gpucodegen.intrinsics.framework.elements import element
 from gpucodegen.runtime.cpu import kernels
 from gpucodegen.runtime.host.spec import KernelSpec, Param
-from gpucodegen.runtime.machine.c_library import C_LIBRARY
 from gpucodegen.runtime.storage import machine_code
+from gpucodegen.runtime.storage.machine_code import C_LIBRARY
 
 WORDS = {"i1", "i8", "i16", "i32", "i64", "float", "double", "ptr"}
 """The types of LLVM that C passes in one register."""

@@ -2,26 +2,91 @@
 
 Comes in: a kernel as source text.  Goes out: PTX, which the emulated device executes,
 or a cubin for one architecture, with what the assembler said of it.
+
+The assembler and the disassembler of CUDA's wheels, or of an installed toolkit.
+
+The extra ``report`` brings both: ``nvidia-cuda-nvcc`` has ``ptxas`` and
+``nvidia-cuda-nvdisasm`` has ``nvdisasm``.
 """
 
 from __future__ import annotations
 
+import importlib.util
+import os
 import re
+import shutil
 import struct
+import subprocess
+import tempfile
 from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import version
+from pathlib import Path
 from typing import Any
 
 from gpucodegen import errors
 from gpucodegen.debugging.levels import tell
 from gpucodegen.debugging.spans import span
-from gpucodegen.runtime.cuda import tools
-from gpucodegen.runtime.host import modules
+from gpucodegen.runtime.host import generated_code
 from gpucodegen.runtime.host.spec import KernelSpec
 from gpucodegen.runtime.storage.cache import Store, digest, package_digest
-from gpucodegen.tiling.machine.gpu.devices import capability_of, most_shared
-from gpucodegen.tiling.machine.gpu.limits import STATIC_SHARED
+from gpucodegen.tiling.machine.gpu.devices import (
+    STATIC_SHARED,
+    capability_of,
+    most_shared,
+)
+
+EXTRA = "pip install 'gpucodegen[report]'"
+
+
+def tool(name: str) -> str:
+    """The path of a program: of the newest wheel, else of ``PATH``; or nothing.
+
+    >>> tool("no-such-program")
+    ''
+    """
+    found = importlib.util.find_spec("nvidia")
+    file = f"{name}.exe" if os.name == "nt" else name
+    wheels = [
+        path
+        for folder in (found.submodule_search_locations or () if found else ())
+        for path in Path(folder).glob(f"cu*/bin/{file}")
+    ]
+    newest = max(wheels, key=_version, default=None)
+    return str(newest) if newest is not None else shutil.which(name) or ""
+
+
+def _version(path: Path) -> int:
+    digits = re.sub(r"\D", "", path.parent.parent.name)
+    return int(digits or 0)
+
+
+def assemble(ptx: str, architecture: str) -> tuple[bytes, str]:
+    """Machine code of a PTX text, and what ``ptxas -v`` said of it."""
+    with tempfile.TemporaryDirectory() as folder:
+        source, made = Path(folder, "kernel.ptx"), Path(folder, "kernel.cubin")
+        source.write_text(ptx, encoding="utf-8")
+        words = [tool("ptxas"), "-v", "-arch", architecture, str(source)]
+        log = _output([*words, "-o", str(made)])
+        return made.read_bytes(), log
+
+
+def disassemble(cubin: bytes) -> str:
+    """The text of machine code."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "kernel.cubin")
+        path.write_bytes(cubin)
+        return _output([tool("nvdisasm"), "-c", str(path)])
+
+
+def _output(words: list[str]) -> str:
+    done = subprocess.run(  # noqa: S603 - a program of a wheel, on a file of ours
+        words, capture_output=True, text=True, check=False
+    )
+    if done.returncode:
+        raise OSError(done.returncode, f"{words[0]} failed: {done.stderr.strip()}")
+    return done.stdout + done.stderr
+
 
 CUBINS = Store("cuda")
 PTX = Store("ptx")
@@ -80,13 +145,13 @@ def _own(spec: KernelSpec, cc: Capability) -> Capability:
 
 
 def _compiled(spec: KernelSpec, cc: Capability) -> str:
-    from gpucodegen.intrinsics.cuda import assembly, lines
-    from gpucodegen.intrinsics.cuda.face import parameter
+    from gpucodegen.intrinsics.cuda import assembly, target
+    from gpucodegen.intrinsics.cuda.backend import parameter
     from gpucodegen.intrinsics.cuda.target import Kernel
 
-    function = getattr(modules.load(spec.source), spec.name)
+    function = getattr(generated_code.load(spec.source), spec.name)
     types = tuple(parameter(*p) for p in spec.signature)
-    kernel = Kernel(spec.block, spec.resident, lines.places(spec.source))
+    kernel = Kernel(spec.block, spec.resident, target.places(spec.source))
     text = assembly.llvm_text(function, types, kernel, spec.fastmath)
     return assembly.ptx(text, assembly.known(architecture(cc)))
 
@@ -158,7 +223,7 @@ def compile_cubin(spec: KernelSpec, cc: Capability | None = None) -> Cubin:
     stored = CUBINS.get(key)
     if stored is not None:
         return Cubin.read(spec.name, stored)
-    code, log = tools.assemble(compile_ptx(spec, cc), architecture(cc))
+    code, log = assemble(compile_ptx(spec, cc), architecture(cc))
     cubin = Cubin(spec.name, code, log)
     CUBINS.put(key, cubin.record())
     return cubin
@@ -180,7 +245,7 @@ def architecture_of(spec: KernelSpec) -> str:
 
 def has_assembler() -> bool:
     """Whether PTX can become machine code here, without a driver."""
-    return bool(tools.tool("ptxas"))
+    return bool(tool("ptxas"))
 
 
 def _key(spec: KernelSpec, cc: Capability) -> str:

@@ -15,8 +15,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from gpucodegen.intrinsics.framework.elements import row_major
 from gpucodegen.runtime.devices.protocol import Device, Shape
-from gpucodegen.runtime.devices.strides import row_major
 
 
 @dataclass(eq=False)

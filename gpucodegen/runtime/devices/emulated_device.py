@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 
 from gpucodegen import errors
+from gpucodegen.intrinsics.framework.elements import row_major
 from gpucodegen.runtime.devices.emulated_array import (
     Allocation,
     DevicePointer,
@@ -44,9 +45,7 @@ from gpucodegen.runtime.devices.protocol import (
     Triple,
     failure,
 )
-from gpucodegen.runtime.devices.strides import row_major
-from gpucodegen.tiling.machine.gpu.devices import devices_of
-from gpucodegen.tiling.machine.gpu.occupancy import occupancy
+from gpucodegen.tiling.machine.gpu.devices import devices_of, occupancy
 
 STEPS_VARIABLE = "GPUCODEGEN_EMULATED_STEPS"
 MEMORY = 8 << 30

@@ -10,8 +10,7 @@ from typing import Any
 
 from gpucodegen import errors
 from gpucodegen.runtime.devices import choice
-from gpucodegen.runtime.machine.processor import cores, cpu
-from gpucodegen.runtime.machine.quota import quota
+from gpucodegen.runtime.processor import cores, cpu, quota
 
 
 @dataclass(frozen=True, slots=True)

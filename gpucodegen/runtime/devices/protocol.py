@@ -14,8 +14,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from gpucodegen import errors
-from gpucodegen.tiling.machine.gpu.devices import most_shared
-from gpucodegen.tiling.machine.gpu.limits import GRID, STATIC_SHARED
+from gpucodegen.tiling.machine.gpu.devices import GRID, STATIC_SHARED, most_shared
 
 if TYPE_CHECKING:
     import numpy as np

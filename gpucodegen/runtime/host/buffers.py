@@ -9,9 +9,8 @@ from typing import Any
 import numpy as np
 
 from gpucodegen import errors
-from gpucodegen.intrinsics.framework.elements import element
+from gpucodegen.intrinsics.framework.elements import element, row_major
 from gpucodegen.ir.number_formats import NARROW, SMALL
-from gpucodegen.runtime.devices.strides import row_major
 
 CPU, GPU = "the CPU", "the GPU"
 

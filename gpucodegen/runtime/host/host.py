@@ -20,8 +20,7 @@ from gpucodegen.runtime.cpu.arithmetic import carried, stored
 from gpucodegen.runtime.host.buffers import Buffer
 from gpucodegen.runtime.host.engines import Engine, Maker, storage
 from gpucodegen.runtime.host.spec import KernelSpec
-from gpucodegen.runtime.host.transfers import HostTransfers
-from gpucodegen.runtime.host.views import Shape, Views, check_shape
+from gpucodegen.runtime.host.views import HostTransfers, Shape, Views, check_shape
 
 Told = tuple[tuple[str, int, int] | tuple[()], str, str, int, int, tuple[str, ...]]
 """Place, verb, buffer, dimension, its extent or -1, and names of values of a report."""

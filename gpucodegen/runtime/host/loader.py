@@ -10,7 +10,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from gpucodegen.runtime.cpu import arithmetic
-from gpucodegen.runtime.host import modules
+from gpucodegen.runtime.host import generated_code
 from gpucodegen.runtime.host.engines import Engine
 from gpucodegen.runtime.host.host import HostApi
 from gpucodegen.runtime.host.spec import KernelSpec, Param
@@ -57,7 +57,7 @@ def load_program(
 
     ``handlers`` run the operations that the program does not know.
     """
-    module = modules.load(emitted.host_source)
+    module = generated_code.load(emitted.host_source)
     kernels = tuple(
         kernel if isinstance(kernel, KernelSpec) else kernel_spec(kernel)
         for kernel in emitted.kernels

@@ -27,7 +27,7 @@ RECORDS: dict[str, str] = {
     "FileLoc": "gpucodegen.ir.locations",
     "KernelSpec": "gpucodegen.runtime.host.spec",
     "Param": "gpucodegen.runtime.host.spec",
-    "Parameter": "gpucodegen.runtime.host.parameters",
+    "Parameter": "gpucodegen.runtime.host.arguments",
     "PlannedTransfer": "gpucodegen.emit.copy_plan",
     "StatedLaunch": "gpucodegen.runtime.host.spec",
     "Sym": "gpucodegen.ir.affine",

@@ -15,7 +15,7 @@ from math import prod
 from typing import TYPE_CHECKING, Any
 
 from gpucodegen import errors
-from gpucodegen.tiling.tuning.trials import Identity, Status, Trial, identity
+from gpucodegen.tiling.tuning.search import Identity, Status, Trial, identity
 from gpucodegen.tuning.choices.schedules import Schedules
 from gpucodegen.tuning.measuring.contest import Contest
 

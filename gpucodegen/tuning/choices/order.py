@@ -10,12 +10,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from gpucodegen.tiling.tuning import strategies
-from gpucodegen.tiling.tuning.space import Space
+from gpucodegen.tiling.tuning import search
+from gpucodegen.tiling.tuning.search import Space
 from gpucodegen.tuning.choices.schedules import PRUNED
 
 if TYPE_CHECKING:
-    from gpucodegen.tiling.tuning.space import Point
+    from gpucodegen.tiling.tuning.search import Point
     from gpucodegen.tuning.choices.holes import Holes
     from gpucodegen.tuning.choices.schedules import Schedules
 
@@ -30,7 +30,7 @@ class Order:
     """
 
     space: Space
-    strategy: strategies.Strategy
+    strategy: search.Strategy
     note: str = ""
 
     @staticmethod
@@ -57,17 +57,15 @@ class Order:
         space = found.space
         if points is not None:
             space = Space(found.knob.values, found.objection)
-            rest = strategies.given(points, width=listed)
+            rest = search.given(points, width=listed)
         elif sampler is not None:
-            rest = strategies.sampled(space, ranked[:1], sampler, width=width)
+            rest = search.sampled(space, ranked[:1], sampler, width=width)
         elif found.knob.option == "plan":
-            rest = strategies.given(ranked, width=listed)
+            rest = search.given(ranked, width=listed)
         else:
-            rest = strategies.local_search(
-                space, ranked, width=width, model=found.clocks
-            )
+            rest = search.local_search(space, ranked, width=width, model=found.clocks)
         note = "" if candidates is not None else _left_out(left_out)
-        return Order(space, strategies.after(found.default, rest), note)
+        return Order(space, search.after(found.default, rest), note)
 
 
 def _given(

@@ -18,15 +18,15 @@ from gpucodegen.compiling.targets.registry import find
 from gpucodegen.compiling.winners import Point
 from gpucodegen.passes.loops.order.asked import is_asked
 from gpucodegen.passes.loops.tiling.asked_tiles import is_of_time_tiles
-from gpucodegen.runtime.host.parameters import alignments, specialized
-from gpucodegen.tiling.tuning.correction import Correction
+from gpucodegen.runtime.host.arguments import alignments, specialized
+from gpucodegen.tiling.tuning.calibration import Correction
 from gpucodegen.tuning.choices.legality import Legality, Passes
 
 if TYPE_CHECKING:
     from gpucodegen.dialects.builtin import Module
     from gpucodegen.program import Program
     from gpucodegen.tiling.tuning.knobs import Knob
-    from gpucodegen.tiling.tuning.space import Space
+    from gpucodegen.tiling.tuning.search import Space
 
 
 PRUNED = 2.0
@@ -51,7 +51,7 @@ class Schedules:
     @property
     def space(self) -> Space:
         """The points of a search."""
-        from gpucodegen.tiling.tuning.space import Space
+        from gpucodegen.tiling.tuning.search import Space
 
         def objection(point: Point) -> object | None:
             return self.knob.objection(point) or self.objection(point)

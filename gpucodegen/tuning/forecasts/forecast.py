@@ -24,8 +24,8 @@ from gpucodegen.report.gpu.machine_code import machine_code_of
 from gpucodegen.report.gpu.measuring import Enough, MeasuringDevice
 from gpucodegen.report.gpu.report import device_of
 from gpucodegen.runtime.cuda.compilation import capability as capability_of
-from gpucodegen.tiling.tuning.trials import Identity, Status, Trial, failed
-from gpucodegen.tiling.tuning.verdict import LEAST_GAIN
+from gpucodegen.tiling.tuning.calibration import LEAST_GAIN
+from gpucodegen.tiling.tuning.search import Identity, Status, Trial, failed
 from gpucodegen.tuning.forecasts.reduced import reduced
 from gpucodegen.tuning.measuring.contest import DEFAULT, Contest
 

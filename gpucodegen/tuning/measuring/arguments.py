@@ -8,7 +8,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from gpucodegen.tiling.machine.model import CACHE_LINE
+from gpucodegen.tiling.machine.processor import CACHE_LINE
 
 
 @dataclass(frozen=True, slots=True)

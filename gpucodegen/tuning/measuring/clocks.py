@@ -34,7 +34,7 @@ class Watch:
         (0, True)
         """
         from gpucodegen.compiling.targets.registry import find
-        from gpucodegen.runtime.machine.processor import cpu
+        from gpucodegen.runtime.processor import cpu
 
         if any(type(one).__module__.startswith("cupy") for one in arguments):
             cupy = import_module("cupy")

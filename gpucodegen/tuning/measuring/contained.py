@@ -17,12 +17,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
-from gpucodegen.tiling.tuning.trials import Crashed, TimedOut, Trial, TrialError, failed
+from gpucodegen.tiling.tuning.search import Crashed, TimedOut, Trial, TrialError, failed
 
 if TYPE_CHECKING:
     from typing import IO
 
-    from gpucodegen.tiling.tuning.space import Point
+    from gpucodegen.tiling.tuning.search import Point
 
 SECONDS_TO_START = 120.0
 """For imports and the text of the program, on a busy machine."""

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any, Self, cast
 
 from gpucodegen.compiling.winners import Point, with_point
 from gpucodegen.program_text import of_module
-from gpucodegen.tiling.tuning.trials import Identity, Trial, WrongResult
-from gpucodegen.tiling.tuning.verdict import gain
+from gpucodegen.tiling.tuning.calibration import gain
+from gpucodegen.tiling.tuning.search import Identity, Trial, WrongResult
 from gpucodegen.tuning.measuring.agreement import difference
 from gpucodegen.tuning.measuring.arguments import copied
 from gpucodegen.tuning.measuring.clocks import Clock, Watch

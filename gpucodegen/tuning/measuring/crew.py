@@ -13,13 +13,13 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from gpucodegen.tiling.tuning.trials import Trial, TrialError, failed
+from gpucodegen.tiling.tuning.search import Trial, TrialError, failed
 from gpucodegen.tuning.measuring.contained import Contained
 from gpucodegen.tuning.measuring.contest import compile_kernels, scheduled
 
 if TYPE_CHECKING:
     from gpucodegen.program import Program
-    from gpucodegen.tiling.tuning.space import Point
+    from gpucodegen.tiling.tuning.search import Point
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,9 +21,7 @@ from gpucodegen.tuning.measuring.contained import Contained, Tunable
 if TYPE_CHECKING:
     from concurrent.futures import Executor, Future
 
-    from gpucodegen.tiling.tuning.search import MeasureAll
-    from gpucodegen.tiling.tuning.space import Point
-    from gpucodegen.tiling.tuning.trials import Trial
+    from gpucodegen.tiling.tuning.search import MeasureAll, Point, Trial
 
 
 class Timer(Protocol):

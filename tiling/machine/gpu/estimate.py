@@ -20,10 +20,10 @@ from math import ceil
 from gpucodegen.tiling.machine.gpu.devices import (
     SCHEDULERS,
     SECTOR,
+    WARP,
     GpuDevice,
     Multiprocessor,
 )
-from gpucodegen.tiling.machine.gpu.limits import WARP
 
 LATENCY_L1, LATENCY_L2, LATENCY_MEMORY, BARRIER = 33, 260, 480, 30
 """Clocks until a load from there arrives, and of a barrier; as published for sm_90."""

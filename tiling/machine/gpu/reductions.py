@@ -12,12 +12,10 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from math import ceil, log2
 
-from gpucodegen.tiling.machine.gpu.devices import SECTOR, GpuDevice
+from gpucodegen.tiling.machine.gpu.devices import SECTOR, WARP, GpuDevice, occupancy
 from gpucodegen.tiling.machine.gpu.estimate import START, Unit, Work, estimate
-from gpucodegen.tiling.machine.gpu.limits import WARP
-from gpucodegen.tiling.machine.gpu.occupancy import occupancy
-from gpucodegen.tiling.machine.gpu.products.plan import DEFAULT
-from gpucodegen.tiling.machine.menu import Choose, least
+from gpucodegen.tiling.machine.gpu.product_plan import DEFAULT
+from gpucodegen.tiling.machine.plan_space import Choose, least
 
 SIZES = (32, 64, 128, 256, 512, 1024)
 """Threads of a team."""

@@ -19,17 +19,21 @@ from dataclasses import dataclass
 from itertools import product
 from math import ceil, log, sqrt
 
-from gpucodegen.tiling.machine.gpu.devices import LINE, SCHEDULERS, GpuDevice
+from gpucodegen.tiling.machine.gpu.devices import (
+    LINE,
+    SCHEDULERS,
+    WARP,
+    GpuDevice,
+    occupancy,
+)
 from gpucodegen.tiling.machine.gpu.estimate import (
     BARRIER,
     BUSY_LATENCY,
     LATENCY_L2,
     LATENCY_MEMORY,
 )
-from gpucodegen.tiling.machine.gpu.limits import WARP
-from gpucodegen.tiling.machine.gpu.occupancy import occupancy
 from gpucodegen.tiling.machine.gpu.streams import ADDRESSING, APART, LONGEST, REGISTER
-from gpucodegen.tiling.machine.menu import Choose, least
+from gpucodegen.tiling.machine.plan_space import Choose, least
 
 LINE_RATE, LINE_POWER, MOST_RATE = 0.37, 0.8, 42.0
 """Global updates per clock of a device: ``LINE_RATE * lines ** LINE_POWER``, up to the

@@ -13,14 +13,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from gpucodegen.intrinsics.vector_math import library_formulas
 from gpucodegen.intrinsics.vector_math.lanes import F32, Lanes
-from gpucodegen.intrinsics.vector_math.without_library import (
-    angles,
-    hyperbolic,
-    lengths,
-    remainder,
-)
-from gpucodegen.intrinsics.vector_math.without_library.complementary import erfc
+from gpucodegen.intrinsics.vector_math.library_formulas import erfc
 
 Formula = Callable[..., Lanes]
 
@@ -39,19 +34,19 @@ def _in_float64(formula: Formula) -> Formula:
 FORMULAS: dict[str, Formula] = {
     name: _in_float64(formula)
     for name, formula in {
-        "tan": angles.tan,
-        "asin": angles.asin,
-        "acos": angles.acos,
-        "atan": angles.atan,
-        "atan2": angles.atan2,
-        "sinh": hyperbolic.sinh,
-        "cosh": hyperbolic.cosh,
-        "asinh": hyperbolic.asinh,
-        "acosh": hyperbolic.acosh,
-        "atanh": hyperbolic.atanh,
+        "tan": library_formulas.tan,
+        "asin": library_formulas.asin,
+        "acos": library_formulas.acos,
+        "atan": library_formulas.atan,
+        "atan2": library_formulas.atan2,
+        "sinh": library_formulas.sinh,
+        "cosh": library_formulas.cosh,
+        "asinh": library_formulas.asinh,
+        "acosh": library_formulas.acosh,
+        "atanh": library_formulas.atanh,
         "erfc": erfc,
-        "cbrt": lengths.cbrt,
-        "hypot": lengths.hypot,
-        "fmod": remainder.fmod,
+        "cbrt": library_formulas.cbrt,
+        "hypot": library_formulas.hypot,
+        "fmod": library_formulas.fmod,
     }.items()
 }

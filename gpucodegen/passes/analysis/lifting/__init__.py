@@ -74,7 +74,7 @@ def lift_function(
 ) -> Lifted:
     """Lift the body of a function or kernel.
 
-    ``listed``: the operations that `gpucodegen.tiling.proof.depcheck` numbers.
+    ``listed``: the operations that `gpucodegen.tiling.proof.dependences` numbers.
 
     ``trust_parallel=False`` checks ``affine.parallel`` like any other loop.
     """

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 
 from gpucodegen.ir.operation import Operation, Value
 from gpucodegen.passes.analysis.lifting.environment import Environment
-from gpucodegen.tiling.model.aliases import merged, storages
 from gpucodegen.tiling.model.scop import Node, Scop
+from gpucodegen.tiling.model.summaries import merged, storages
 
 
 @dataclass(frozen=True, slots=True)

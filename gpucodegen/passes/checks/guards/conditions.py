@@ -15,7 +15,7 @@ from gpucodegen.passes.framework.indexing import Index, as_map
 from gpucodegen.passes.loops.restructuring.rebuild import index_of
 from gpucodegen.passes.lower_affine.bounds import compare
 from gpucodegen.passes.lower_affine.expressions import index_operation, results_of
-from gpucodegen.tiling.proof.bounds.guards import Pieces
+from gpucodegen.tiling.proof.array_bounds import Pieces
 from gpucodegen.tiling.schedule.schedule_ast import Inequality
 
 

@@ -36,8 +36,7 @@ from gpucodegen.passes.framework.builder import Builder
 from gpucodegen.passes.framework.functions import definitions, with_blocks
 from gpucodegen.passes.loops.cells.updates import in_same_place, updates
 from gpucodegen.tiling.model.relations import Model, model
-from gpucodegen.tiling.proof.bounds.bounds import Suspect, suspects
-from gpucodegen.tiling.proof.bounds.guards import Pieces, leaving
+from gpucodegen.tiling.proof.array_bounds import Pieces, Suspect, leaving, suspects
 from gpucodegen.tiling.schedule.schedule_ast import Guard, names
 
 _BUFFERS = (MemRefType, UnrankedMemRefType)

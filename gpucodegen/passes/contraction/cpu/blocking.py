@@ -14,7 +14,7 @@ from gpucodegen.passes.contraction.recognition.recognize import Contraction
 from gpucodegen.passes.framework.builder import Builder
 from gpucodegen.passes.framework.indexing import ZERO, Index
 from gpucodegen.passes.framework.nests import Axis
-from gpucodegen.tiling.machine.products.candidates import Candidate, OuterPanels, Tiling
+from gpucodegen.tiling.machine.product_problem import Candidate, OuterPanels, Tiling
 
 
 def row_axis(contraction: Contraction) -> Axis | None:

@@ -34,20 +34,21 @@ from gpucodegen.passes.contraction.recognition.collapse import collapsed
 from gpucodegen.passes.contraction.recognition.image import Image
 from gpucodegen.passes.contraction.recognition.recognize import Contraction
 from gpucodegen.passes.framework.builder import Builder
-from gpucodegen.tiling.machine.model import Machine, product_work
-from gpucodegen.tiling.machine.products.candidates import (
-    DotProducts,
-    SplitK,
-    TransposedResult,
-)
-from gpucodegen.tiling.machine.products.kinds.dots import Products
-from gpucodegen.tiling.machine.products.plan import (
+from gpucodegen.tiling.machine.dot_kernels import Products
+from gpucodegen.tiling.machine.processor import Machine, product_work
+from gpucodegen.tiling.machine.product_plan import (
     Forms,
     Planner,
     plan_contraction,
     plan_kernel,
 )
-from gpucodegen.tiling.machine.products.problem import Pixels, Problem
+from gpucodegen.tiling.machine.product_problem import (
+    DotProducts,
+    Pixels,
+    Problem,
+    SplitK,
+    TransposedResult,
+)
 
 
 def lower_contraction(

@@ -23,7 +23,7 @@ from gpucodegen.passes.contraction.cpu.kernels.transposed_result import can_tran
 from gpucodegen.passes.contraction.cpu.packing.packing import direct_lanes
 from gpucodegen.passes.contraction.recognition.recognize import Contraction, recognize
 from gpucodegen.passes.loops.order.distribution import distribute
-from gpucodegen.tiling.machine.vector_unit import FEWEST_LANES
+from gpucodegen.tiling.machine.processor import FEWEST_LANES
 
 SHORT_SUM = 256
 """Bits of the factors of a sum that is faster side by side with others."""

@@ -17,9 +17,9 @@ from gpucodegen.passes.contraction.fragments.tf32 import tf32_parts
 from gpucodegen.passes.contraction.gpu.held import Held
 from gpucodegen.passes.framework.builder import Builder
 from gpucodegen.passes.framework.indexing import Index
-from gpucodegen.tiling.machine.gpu.limits import WARP
-from gpucodegen.tiling.machine.gpu.products.candidates import WarpTiles
-from gpucodegen.tiling.machine.gpu.products.fragments import COLUMNS, ROWS, terms_of
+from gpucodegen.tiling.machine.gpu.devices import WARP
+from gpucodegen.tiling.machine.gpu.fragments import COLUMNS, ROWS, terms_of
+from gpucodegen.tiling.machine.gpu.product_tiles import WarpTiles
 
 
 @dataclass(frozen=True, slots=True)

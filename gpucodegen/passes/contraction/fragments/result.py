@@ -18,8 +18,8 @@ from gpucodegen.passes.contraction.gpu.result_tile import Cells, Piece
 from gpucodegen.passes.framework.builder import Builder
 from gpucodegen.passes.framework.indexing import ZERO, Index
 from gpucodegen.passes.gpu.launches.gpu_launch import SHARED
-from gpucodegen.tiling.machine.gpu.products.copies import OCTET
-from gpucodegen.tiling.machine.gpu.products.fragments import COLUMNS, ROWS, slice_shape
+from gpucodegen.tiling.machine.gpu.fragments import COLUMNS, ROWS, slice_shape
+from gpucodegen.tiling.machine.gpu.shared_copies import OCTET
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,7 @@ from gpucodegen.ir.types import I1, I32, Type, VectorType, element_bytes
 from gpucodegen.passes.contraction.gpu.held import Held
 from gpucodegen.passes.framework.builder import Builder
 from gpucodegen.passes.framework.indexing import Index
-from gpucodegen.tiling.machine.gpu.products.copies import (
+from gpucodegen.tiling.machine.gpu.shared_copies import (
     DOUBLE,
     EITHER_WAY,
     LINE,

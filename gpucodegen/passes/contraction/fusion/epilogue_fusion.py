@@ -3,7 +3,7 @@
 A nest before it gives the cells their first value (a fill, ``C *= beta``). The nests
 after it, the epilogue, go on with the finished sums (bias, activation, conversion).
 Together they may run cell by cell, in any order of cells, iff no dependence leaves its
-cell (`gpucodegen.tiling.machine.pointwise`): with p the cell of an execution,
+cell (`gpucodegen.tiling.proof.legality`): with p the cell of an execution,
 
     { x -> y in dependences : p(x) != p(y) } = {}.
 
@@ -46,8 +46,8 @@ from gpucodegen.passes.framework.indexing import ZERO, Index
 from gpucodegen.passes.framework.nests import Axis
 from gpucodegen.passes.loops.framework.legality import lifted_loops
 from gpucodegen.passes.prepare.affine.dead_code import has_no_effect
-from gpucodegen.tiling.machine.pointwise import leaving
 from gpucodegen.tiling.model.scop import statements
+from gpucodegen.tiling.proof.legality import leaving
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,8 +19,8 @@ from gpucodegen.passes.contraction.gpu.axes import (
 from gpucodegen.passes.framework.builder import Builder
 from gpucodegen.passes.framework.indexing import ZERO, Index, divided
 from gpucodegen.passes.gpu.launches.gpu_launch import thread_index
-from gpucodegen.tiling.machine.gpu.products.block_order import blocks_of, tile_of
-from gpucodegen.tiling.machine.gpu.products.candidates import Candidate
+from gpucodegen.tiling.machine.gpu.product_tiles import Candidate
+from gpucodegen.tiling.machine.gpu.product_work import blocks_of, tile_of
 
 
 @dataclass(frozen=True, slots=True)

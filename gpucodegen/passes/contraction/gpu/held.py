@@ -9,7 +9,7 @@ from gpucodegen.ir.operation import Value
 from gpucodegen.ir.types import VectorType
 from gpucodegen.passes.framework.builder import Builder
 from gpucodegen.passes.framework.indexing import Index
-from gpucodegen.tiling.machine.gpu.products.copies import TileCopy
+from gpucodegen.tiling.machine.gpu.shared_copies import TileCopy
 
 
 class Held(Protocol):

@@ -37,17 +37,17 @@ from gpucodegen.passes.framework.indexing import Index
 from gpucodegen.passes.framework.nests import Axis
 from gpucodegen.passes.gpu.facts.vector_width import Definitions
 from gpucodegen.passes.gpu.launches.gpu_launch import KernelBody, thread_index
-from gpucodegen.tiling.machine.gpu.limits import WIDEST
-from gpucodegen.tiling.machine.gpu.products.candidates import (
+from gpucodegen.tiling.machine.gpu.devices import WIDEST
+from gpucodegen.tiling.machine.gpu.product_tiles import (
+    LaneMap,
     SharedTiles,
     WarpTiles,
 )
-from gpucodegen.tiling.machine.gpu.products.copies import (
+from gpucodegen.tiling.machine.gpu.shared_copies import (
     copied_width,
     fragment_copy,
     tile_copy,
 )
-from gpucodegen.tiling.machine.gpu.products.lanes import LaneMap
 
 
 def lower(

@@ -16,7 +16,7 @@ from gpucodegen.ir.types import FloatType, Type, VectorType
 from gpucodegen.passes.contraction.gpu.held import Held
 from gpucodegen.passes.framework.builder import Builder
 from gpucodegen.passes.framework.indexing import Index
-from gpucodegen.tiling.machine.gpu.products.lanes import LaneMap, Side
+from gpucodegen.tiling.machine.gpu.product_tiles import LaneMap, Side
 
 UNROLLED = 290
 """Instructions of a loop that LLVM surely unrolls whole: it stops at 300."""

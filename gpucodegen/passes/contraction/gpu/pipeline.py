@@ -39,7 +39,7 @@ from gpucodegen.passes.contraction.gpu.staging import Chunk, Staging
 from gpucodegen.passes.contraction.gpu.walk import Walk
 from gpucodegen.passes.framework.builder import Builder
 from gpucodegen.passes.framework.indexing import ZERO, Index
-from gpucodegen.tiling.machine.gpu.products.candidates import (
+from gpucodegen.tiling.machine.gpu.product_tiles import (
     STAGED,
     SharedTiles,
     WarpTiles,

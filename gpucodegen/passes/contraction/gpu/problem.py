@@ -30,23 +30,23 @@ from gpucodegen.passes.framework.builder import Builder
 from gpucodegen.passes.framework.nests import Axis
 from gpucodegen.passes.gpu.facts.vector_width import Definitions
 from gpucodegen.tiling.machine.gpu.devices import has_warpgroups
-from gpucodegen.tiling.machine.gpu.products.candidates import (
-    SPLITS,
-    Candidate,
-    WarpgroupTiles,
-    WarpTiles,
-)
-from gpucodegen.tiling.machine.gpu.products.copies import by_position, copied_width
-from gpucodegen.tiling.machine.gpu.products.plan import (
+from gpucodegen.tiling.machine.gpu.product_plan import (
     USUAL,
     device_for,
     least_depth,
     plan_contraction,
     with_copies,
 )
-from gpucodegen.tiling.machine.gpu.products.product_work import Product
-from gpucodegen.tiling.machine.gpu.products.steps import even_depth
-from gpucodegen.tiling.machine.menu import Choose, least
+from gpucodegen.tiling.machine.gpu.product_tiles import (
+    SPLITS,
+    Candidate,
+    WarpgroupTiles,
+    WarpTiles,
+    even_depth,
+)
+from gpucodegen.tiling.machine.gpu.product_work import Product
+from gpucodegen.tiling.machine.gpu.shared_copies import by_position, copied_width
+from gpucodegen.tiling.machine.plan_space import Choose, least
 
 WORD = 4
 """Bytes of elements that are copied one by one past the registers.

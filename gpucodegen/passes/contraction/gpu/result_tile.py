@@ -26,7 +26,7 @@ from gpucodegen.passes.contraction.gpu.multiply import Quads
 from gpucodegen.passes.contraction.recognition.recognize import Contraction
 from gpucodegen.passes.framework.builder import Builder
 from gpucodegen.passes.framework.indexing import Index, replace_values
-from gpucodegen.tiling.machine.gpu.products.candidates import Candidate
+from gpucodegen.tiling.machine.gpu.product_tiles import Candidate
 
 Write = Callable[[Builder, int, Value], None]
 """Takes what is written of a piece: from which of its elements on, and the values."""

@@ -32,7 +32,7 @@ from gpucodegen.passes.framework.indexing import ZERO, Index
 from gpucodegen.passes.framework.nests import Axis
 from gpucodegen.passes.gpu.facts.vector_width import Definitions, vector_width
 from gpucodegen.passes.gpu.launches.gpu_launch import SHARED
-from gpucodegen.tiling.machine.gpu.products.copies import TileCopy
+from gpucodegen.tiling.machine.gpu.shared_copies import TileCopy
 
 End = tuple[Value, Sequence[Index]]
 """A memref and indices."""

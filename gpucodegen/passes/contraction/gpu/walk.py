@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from gpucodegen.passes.contraction.gpu.axes import Positions, extent, unflatten
 from gpucodegen.passes.framework.indexing import Index, divided
 from gpucodegen.passes.framework.nests import Axis
-from gpucodegen.tiling.machine.gpu.products.steps import steps_of
+from gpucodegen.tiling.machine.gpu.product_tiles import steps_of
 
 
 @dataclass(frozen=True, slots=True)

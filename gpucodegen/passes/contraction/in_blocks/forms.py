@@ -37,13 +37,13 @@ from gpucodegen.passes.contraction.recognition.recognize import (
 from gpucodegen.passes.framework.indexing import Index
 from gpucodegen.passes.framework.nests import inner_operations
 from gpucodegen.passes.gpu.launches.gpu_launch import SHARED
-from gpucodegen.tiling.machine.gpu.own_tiles import (
+from gpucodegen.tiling.machine.gpu.product_tiles import SharedTiles, WarpTiles
+from gpucodegen.tiling.machine.gpu.user_tiles import (
     ROOM,
     slice_bytes,
     thread_tiles,
     warp_tiles,
 )
-from gpucodegen.tiling.machine.gpu.products.candidates import SharedTiles, WarpTiles
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from gpucodegen.passes.contraction.recognition.operands import Operand, coeffici
 from gpucodegen.passes.framework.builder import Builder
 from gpucodegen.passes.framework.indexing import Index, compact
 from gpucodegen.passes.framework.nests import Axis
-from gpucodegen.tiling.machine.gpu.products.copies import ROW
+from gpucodegen.tiling.machine.gpu.shared_copies import ROW
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from gpucodegen.ir.types import FloatType, element_bytes, element_type
 from gpucodegen.passes.contraction.fragments.factors import type_of
 from gpucodegen.passes.contraction.recognition.recognize import Contraction
-from gpucodegen.tiling.machine.gpu.own_tiles import MOST_WARPS, Tile, warp_tiles
-from gpucodegen.tiling.machine.gpu.products.fragments import COLUMNS, ROWS, terms_of
+from gpucodegen.tiling.machine.gpu.fragments import COLUMNS, ROWS, terms_of
+from gpucodegen.tiling.machine.gpu.user_tiles import MOST_WARPS, Tile, warp_tiles
 
 
 def uneven(narrow: Contraction | None, tile: Tile, room: int) -> str:

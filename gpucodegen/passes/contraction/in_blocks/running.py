@@ -32,10 +32,9 @@ from gpucodegen.passes.contraction.in_blocks.forms import TileProduct
 from gpucodegen.passes.contraction.in_blocks.keeping import runs
 from gpucodegen.passes.framework.builder import Builder
 from gpucodegen.passes.framework.indexing import ZERO, Index
-from gpucodegen.tiling.machine.gpu.limits import WARP, WIDEST
-from gpucodegen.tiling.machine.gpu.products.candidates import SharedTiles, WarpTiles
-from gpucodegen.tiling.machine.gpu.products.fragments import COLUMNS, ROWS
-from gpucodegen.tiling.machine.gpu.products.lanes import LaneMap
+from gpucodegen.tiling.machine.gpu.devices import WARP, WIDEST
+from gpucodegen.tiling.machine.gpu.fragments import COLUMNS, ROWS
+from gpucodegen.tiling.machine.gpu.product_tiles import LaneMap, SharedTiles, WarpTiles
 
 Plan = SharedTiles | WarpTiles
 Parts = tuple[Fragments, FragmentTile] | tuple[Quads, ResultTile]

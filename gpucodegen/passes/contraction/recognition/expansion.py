@@ -4,7 +4,7 @@
 
 Then the loop may be distributed over its body, and what it did for one vector at a time
 is done for a matrix.  Legal iff the iterations may have copies of their own
-(`gpucodegen.tiling.proof.values.privatisation`) into which nothing is copied; what the
+(`gpucodegen.tiling.proof.liveness`) into which nothing is copied; what the
 last one leaves is copied out.
 """
 
@@ -26,9 +26,13 @@ from gpucodegen.passes.framework.builder import Builder
 from gpucodegen.passes.framework.indexing import Index, as_map, from_map
 from gpucodegen.passes.framework.nests import Axis, axis_of
 from gpucodegen.tiling.model.relations import model
-from gpucodegen.tiling.proof.loops import LoopKind, Private, loop_verdicts
-from gpucodegen.tiling.proof.values.liveness import values
-from gpucodegen.tiling.proof.values.privatisation import with_privatisation
+from gpucodegen.tiling.proof.liveness import (
+    LoopKind,
+    Private,
+    loop_verdicts,
+    values,
+    with_privatisation,
+)
 
 
 @dataclass(frozen=True, slots=True)

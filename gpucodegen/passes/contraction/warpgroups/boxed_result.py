@@ -33,11 +33,11 @@ from gpucodegen.passes.framework.builder import Builder
 from gpucodegen.passes.framework.indexing import ZERO, Index, divided
 from gpucodegen.passes.gpu.launches.gpu_launch import SHARED
 from gpucodegen.passes.prepare.memory.flat_views import with_columns
-from gpucodegen.tiling.machine.gpu.limits import WARP, WARPGROUP, WIDEST
-from gpucodegen.tiling.machine.gpu.products.candidates import WarpgroupTiles
-from gpucodegen.tiling.machine.gpu.products.copies import OCTET
-from gpucodegen.tiling.machine.gpu.products.fragments import COLUMNS, ROWS
-from gpucodegen.tiling.machine.gpu.products.warpgroups import boxed_columns
+from gpucodegen.tiling.machine.gpu.devices import WARP, WARPGROUP, WIDEST
+from gpucodegen.tiling.machine.gpu.fragments import COLUMNS, ROWS
+from gpucodegen.tiling.machine.gpu.product_tiles import WarpgroupTiles
+from gpucodegen.tiling.machine.gpu.shared_copies import OCTET
+from gpucodegen.tiling.machine.gpu.warpgroups import boxed_columns
 
 PAIR = 2
 """Elements side by side that a lane has of each row of a fragment."""

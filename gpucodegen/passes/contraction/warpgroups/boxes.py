@@ -35,8 +35,8 @@ from gpucodegen.passes.framework.builder import Builder
 from gpucodegen.passes.framework.indexing import Index
 from gpucodegen.passes.framework.nests import Axis
 from gpucodegen.passes.gpu.facts.vector_width import Definitions
-from gpucodegen.tiling.machine.gpu.limits import WIDEST
-from gpucodegen.tiling.machine.gpu.products.candidates import SPAN
+from gpucodegen.tiling.machine.gpu.devices import WIDEST
+from gpucodegen.tiling.machine.gpu.product_tiles import SPAN
 
 ELEMENT = 2
 """Bytes of an element."""

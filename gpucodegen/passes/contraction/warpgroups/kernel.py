@@ -52,14 +52,14 @@ from gpucodegen.passes.framework.builder import Builder
 from gpucodegen.passes.framework.indexing import ZERO, Index
 from gpucodegen.passes.gpu.facts.vector_width import Definitions
 from gpucodegen.passes.gpu.launches.gpu_launch import KernelBody, thread_index
-from gpucodegen.tiling.machine.gpu.limits import WARP, WARPGROUP, WIDEST
-from gpucodegen.tiling.machine.gpu.products.candidates import (
+from gpucodegen.tiling.machine.gpu.devices import WARP, WARPGROUP, WIDEST
+from gpucodegen.tiling.machine.gpu.product_tiles import (
     SPAN,
     WARPGROUP_ROWS,
     WarpgroupTiles,
 )
-from gpucodegen.tiling.machine.gpu.products.product_work import Product
-from gpucodegen.tiling.machine.gpu.products.warpgroups import (
+from gpucodegen.tiling.machine.gpu.product_work import Product
+from gpucodegen.tiling.machine.gpu.warpgroups import (
     LEFT,
     TAKEN,
     WarpgroupCounts,

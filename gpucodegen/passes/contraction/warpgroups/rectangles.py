@@ -18,7 +18,7 @@ from gpucodegen.passes.contraction.recognition.operands import Operand
 from gpucodegen.passes.contraction.recognition.recognize import Contraction
 from gpucodegen.passes.framework.indexing import Index
 from gpucodegen.passes.framework.nests import Axis
-from gpucodegen.tiling.machine.gpu.products.rectangles import rectangle
+from gpucodegen.tiling.machine.gpu.product_tiles import rectangle
 
 
 def in_rectangles(

@@ -18,13 +18,13 @@ from gpucodegen.passes.contraction.gpu.result_tile import Cells, Piece
 from gpucodegen.passes.framework.builder import Builder
 from gpucodegen.passes.framework.indexing import ZERO, Index
 from gpucodegen.passes.gpu.launches.gpu_launch import SHARED
-from gpucodegen.tiling.machine.gpu.limits import WARP, WARPGROUP
-from gpucodegen.tiling.machine.gpu.products.candidates import (
+from gpucodegen.tiling.machine.gpu.devices import WARP, WARPGROUP
+from gpucodegen.tiling.machine.gpu.fragments import COLUMNS, ROWS, gap_of
+from gpucodegen.tiling.machine.gpu.product_tiles import (
     WarpgroupTiles,
 )
-from gpucodegen.tiling.machine.gpu.products.copies import OCTET
-from gpucodegen.tiling.machine.gpu.products.fragments import COLUMNS, ROWS, gap_of
-from gpucodegen.tiling.machine.gpu.products.warpgroups import SLICE_COLUMNS
+from gpucodegen.tiling.machine.gpu.shared_copies import OCTET
+from gpucodegen.tiling.machine.gpu.warpgroups import SLICE_COLUMNS
 
 MEET = {"scope": OpaqueAttr("#gpu.barrier_scope<subgroup>")}
 """What makes a barrier one of a warp."""

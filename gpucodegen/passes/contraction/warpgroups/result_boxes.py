@@ -25,9 +25,9 @@ from gpucodegen.passes.contraction.warpgroups.tensor_maps import (
 from gpucodegen.passes.framework.builder import Builder
 from gpucodegen.passes.framework.indexing import Index
 from gpucodegen.passes.framework.nests import Axis
-from gpucodegen.tiling.machine.gpu.limits import WIDEST
-from gpucodegen.tiling.machine.gpu.products.candidates import SPAN
-from gpucodegen.tiling.machine.gpu.products.fragments import ROWS
+from gpucodegen.tiling.machine.gpu.devices import WIDEST
+from gpucodegen.tiling.machine.gpu.fragments import ROWS
+from gpucodegen.tiling.machine.gpu.product_tiles import SPAN
 
 SIZES = (2, 4)
 """Bytes of elements whose pairs a lane stores at once."""

@@ -20,8 +20,8 @@ from gpucodegen.ir.types import (
     element_type,
 )
 from gpucodegen.passes.framework.builder import Builder
-from gpucodegen.tiling.machine.gpu.limits import WIDEST
-from gpucodegen.tiling.machine.gpu.products.candidates import SPAN
+from gpucodegen.tiling.machine.gpu.devices import WIDEST
+from gpucodegen.tiling.machine.gpu.product_tiles import SPAN
 
 MOST_RANK = 5
 """Dimensions that a tensor map has at most."""

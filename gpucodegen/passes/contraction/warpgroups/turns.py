@@ -24,7 +24,7 @@ from gpucodegen.passes.contraction.gpu.block_order import (
 from gpucodegen.passes.framework.builder import Builder
 from gpucodegen.passes.framework.indexing import ZERO, Index
 from gpucodegen.passes.gpu.launches.gpu_launch import thread_index
-from gpucodegen.tiling.machine.gpu.products.candidates import WarpgroupTiles
+from gpucodegen.tiling.machine.gpu.product_tiles import WarpgroupTiles
 
 EachTile = Callable[[Builder, Place, Index], None]
 """What is done for a tile; the number says how many the block had before."""

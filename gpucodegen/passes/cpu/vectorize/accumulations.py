@@ -19,7 +19,7 @@ from gpucodegen.passes.cpu.vectorize.operations import cost
 from gpucodegen.passes.cpu.vectorize.recognize import LoopBody
 from gpucodegen.passes.framework.nests import inner_operations
 from gpucodegen.passes.loops.cells.updates import same_cell
-from gpucodegen.tiling.proof.loops import LoopKind, LoopVerdict
+from gpucodegen.tiling.proof.liveness import LoopKind, LoopVerdict
 
 ROUNDED = frozenset(row.operator for row in COMBINERS.values() if row.is_ordered)
 """Operators whose result depends on the order."""

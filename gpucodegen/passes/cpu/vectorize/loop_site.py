@@ -17,7 +17,7 @@ from gpucodegen.passes.cpu.vectorize.accumulations import Order
 from gpucodegen.passes.cpu.vectorize.loops import IterationRange, range_in
 from gpucodegen.passes.cpu.vectorize.streaming_stores import EnclosingLoops
 from gpucodegen.passes.framework.nests import inner_operations
-from gpucodegen.tiling.machine.model import Machine
+from gpucodegen.tiling.machine.processor import Machine
 
 POINTER = "memref.extract_aligned_pointer_as_index"
 

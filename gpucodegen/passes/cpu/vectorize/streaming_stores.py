@@ -24,9 +24,8 @@ from gpucodegen.passes.cpu.vectorize.recognize import (
     layout_of,
 )
 from gpucodegen.passes.framework.indexing import Index
-from gpucodegen.tiling.machine.loops.streaming_stores import goes_past_caches
-from gpucodegen.tiling.machine.loops.vector_plan import InnerLoop
-from gpucodegen.tiling.machine.model import Machine
+from gpucodegen.tiling.machine.processor import Machine
+from gpucodegen.tiling.machine.vectorization import InnerLoop, goes_past_caches
 
 BITS = frozenset({32, 64})
 """Widths of elements whose vectors fill a register."""

@@ -41,8 +41,7 @@ from gpucodegen.passes.cpu.vectorize.streaming_stores import (
 from gpucodegen.passes.cpu.vectorize.transposed.tiles import transposed_tiles
 from gpucodegen.passes.framework.base import ModulePass
 from gpucodegen.passes.framework.functions import with_blocks
-from gpucodegen.tiling.machine.model import Machine
-from gpucodegen.tiling.machine.vector_unit import VectorUnit
+from gpucodegen.tiling.machine.processor import Machine, VectorUnit
 
 FORMS: tuple[VectorForm, ...] = (
     transposed_tiles,  # two loops that transpose

@@ -28,7 +28,7 @@ from gpucodegen.passes.gpu.blocks.spread import (
     spread,
 )
 from gpucodegen.passes.gpu.blocks.threads import dealt_loops, dealt_row, divide
-from gpucodegen.tiling.machine.gpu.teams import side_by_side
+from gpucodegen.tiling.machine.gpu.thread_groups import side_by_side
 from gpucodegen.tiling.proof.dependences import Dependence
 
 LOADS = frozenset({"affine.load", "memref.load", "affine.vector_load"})

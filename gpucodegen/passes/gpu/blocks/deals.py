@@ -15,8 +15,8 @@ from gpucodegen.passes.analysis.work import Middles
 from gpucodegen.passes.framework.builder import Builder
 from gpucodegen.passes.framework.indexing import Index, compact, from_map
 from gpucodegen.passes.framework.nests import inner_operations
-from gpucodegen.tiling.proof.deals import stays_within
 from gpucodegen.tiling.proof.dependences import Dependence
+from gpucodegen.tiling.proof.legality import stays_within
 
 Divide = Callable[[Builder], None]
 """Appends what a member of a team does of an operation."""

@@ -23,7 +23,7 @@ from gpucodegen.passes.gpu.blocks.spread import (
 )
 from gpucodegen.passes.gpu.facts.strides import byte_stride
 from gpucodegen.passes.gpu.facts.vector_width import Definitions
-from gpucodegen.tiling.machine.gpu.teams import Access, Extents, Step, mean_step
+from gpucodegen.tiling.machine.gpu.thread_groups import Access, Extents, Step, mean_step
 
 PARTS = 4
 """Parts of the outermost loop in whose middles a step is looked at: it may shrink."""

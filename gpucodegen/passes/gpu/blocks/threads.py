@@ -19,7 +19,7 @@ from gpucodegen.passes.framework.builder import Builder
 from gpucodegen.passes.framework.indexing import Index, compact, substituted
 from gpucodegen.passes.framework.nests import inner_operations
 from gpucodegen.passes.gpu.facts.mapped_loops import MappedLoop, mapped_loops
-from gpucodegen.tiling.machine.gpu.limits import WARP
+from gpucodegen.tiling.machine.gpu.devices import WARP
 
 MAX_THREADS = 256
 

@@ -21,7 +21,7 @@ from gpucodegen.passes.framework.builder import Builder
 from gpucodegen.passes.framework.indexing import Index
 from gpucodegen.passes.gpu.collectives.warp import Combine, Warp
 from gpucodegen.passes.gpu.launches.gpu_launch import SHARED
-from gpucodegen.tiling.machine.gpu.limits import WARP
+from gpucodegen.tiling.machine.gpu.devices import WARP
 
 
 def _combine(op: Operation) -> Combine:

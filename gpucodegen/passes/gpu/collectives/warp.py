@@ -13,7 +13,7 @@ from gpucodegen.ir.types import I1, I32
 from gpucodegen.passes.framework.builder import Builder
 from gpucodegen.passes.gpu.launches.gpu_launch import thread_index
 from gpucodegen.passes.prepare.launches.identities import ThreadPlace
-from gpucodegen.tiling.machine.gpu.limits import WARP
+from gpucodegen.tiling.machine.gpu.devices import WARP
 
 Combine = Callable[[Builder, Value, Value], Value]
 """Builds one value of two."""

@@ -27,7 +27,7 @@ from gpucodegen.ir.operation import Operation, Value
 from gpucodegen.ir.types import MemRefType, element_bytes, element_type
 from gpucodegen.passes.framework.indexing import ZERO, Index, from_map, substituted
 from gpucodegen.passes.gpu.launches.gpu_launch import ASSUMPTION
-from gpucodegen.tiling.machine.gpu.limits import ALLOCATED, WIDEST
+from gpucodegen.tiling.machine.gpu.devices import ALLOCATED, WIDEST
 
 Definitions = Mapping[Value, Operation]
 Places = Mapping[Value, Index]

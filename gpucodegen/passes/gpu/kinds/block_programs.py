@@ -7,7 +7,7 @@ from gpucodegen.passes.contraction.in_blocks.forms import Allowed
 from gpucodegen.passes.gpu.blocks.program import block_program
 from gpucodegen.passes.gpu.blocks.transfer_spans import needs_block
 from gpucodegen.passes.gpu.kinds.nest import Mapper, Nest
-from gpucodegen.tiling.machine.gpu.products.plan import device_for, room_of
+from gpucodegen.tiling.machine.gpu.product_plan import device_for, room_of
 
 
 def block_program_of(nest: Nest) -> list[Operation] | None:

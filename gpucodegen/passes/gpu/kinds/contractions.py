@@ -26,10 +26,14 @@ from gpucodegen.passes.gpu.blocks.transfer_spans import needs_block
 from gpucodegen.passes.gpu.facts.vector_width import Definitions
 from gpucodegen.passes.gpu.kinds.nest import Mapper, Nest
 from gpucodegen.passes.loops.order.distribution import distribute
-from gpucodegen.tiling.machine.gpu.products.candidates import Candidate, WarpgroupTiles
-from gpucodegen.tiling.machine.gpu.products.plan import device_for
-from gpucodegen.tiling.machine.gpu.products.product_work import Product
-from gpucodegen.tiling.machine.gpu.products.words import PACKED, four_bytes, words_pay
+from gpucodegen.tiling.machine.gpu.product_plan import (
+    PACKED,
+    device_for,
+    four_bytes,
+    words_pay,
+)
+from gpucodegen.tiling.machine.gpu.product_tiles import Candidate, WarpgroupTiles
+from gpucodegen.tiling.machine.gpu.product_work import Product
 
 NOTHING_MADE: Definitions = MappingProxyType({})
 

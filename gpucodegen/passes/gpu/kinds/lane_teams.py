@@ -34,8 +34,8 @@ from gpucodegen.passes.gpu.kinds.reductions.problems import unflattened
 from gpucodegen.passes.gpu.kinds.stepped import distributed, is_plain
 from gpucodegen.passes.gpu.kinds.thread_mapping import THREADS
 from gpucodegen.passes.gpu.launches.gpu_launch import KernelBody, thread_index
-from gpucodegen.tiling.machine.gpu.limits import WARP
-from gpucodegen.tiling.machine.gpu.teams import LaneTeams, Step, plan_lanes
+from gpucodegen.tiling.machine.gpu.devices import WARP
+from gpucodegen.tiling.machine.gpu.thread_groups import LaneTeams, Step, plan_lanes
 
 
 @dataclass(frozen=True, slots=True)

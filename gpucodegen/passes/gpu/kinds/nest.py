@@ -16,8 +16,8 @@ from gpucodegen.passes.analysis.queries import NestAnalysis, analyse
 from gpucodegen.passes.cpu.vectorize.accumulations import Order
 from gpucodegen.passes.gpu.launches.gpu_launch import KernelBody
 from gpucodegen.tiling.machine.gpu.devices import GpuDevice
-from gpucodegen.tiling.machine.gpu.teams import StepTeam
-from gpucodegen.tiling.machine.menu import Menus
+from gpucodegen.tiling.machine.gpu.thread_groups import ThreadGroup
+from gpucodegen.tiling.machine.plan_space import Menus
 
 
 class Mapper(Protocol):
@@ -32,7 +32,7 @@ class Mapper(Protocol):
     """Of products of f32 on tensor cores."""
     arch: str
     """The architecture whose own features kernels use, or ""."""
-    team: StepTeam | None
+    team: ThreadGroup | None
     """Who walks programs of steps, if the caller has chosen that."""
     plans: Menus
     """What the caller asks of plans."""

@@ -24,7 +24,7 @@ from gpucodegen.passes.gpu.kinds.nest import Nest
 from gpucodegen.passes.gpu.launches.gpu_launch import KernelBody, thread_index
 from gpucodegen.passes.loops.order.distribution import distribute
 from gpucodegen.passes.prepare.affine.dead_code import has_no_effect
-from gpucodegen.tiling.machine.gpu.teams import UNKNOWN, StepTeam, plan_steps
+from gpucodegen.tiling.machine.gpu.thread_groups import UNKNOWN, ThreadGroup, plan_steps
 
 STRUCTURE = frozenset({"affine.for", "affine.if"})
 PLAIN = STORES | LOADS | {"affine.yield"}
@@ -129,7 +129,7 @@ def _multiplies(op: Operation, analysis: NestAnalysis) -> bool:
     return any(_multiplies(o, analysis) for body in bodies for o in body.operations)
 
 
-def _launched(nest: Nest, plan: StepTeam) -> list[Operation]:
+def _launched(nest: Nest, plan: ThreadGroup) -> list[Operation]:
     """The kernel, and the word at which its blocks meet."""
     location = nest.op.location
     before, after, b = Builder(location), Builder(location), Builder(location)

@@ -7,7 +7,7 @@ from gpucodegen.passes.gpu.kinds.nest import Nest
 from gpucodegen.passes.gpu.stencils.launches import launch_tiles
 from gpucodegen.passes.gpu.stencils.problem import problem_of
 from gpucodegen.passes.gpu.stencils.recognition import time_nest_of
-from gpucodegen.tiling.machine.gpu.in_time.tiles import plan_time_tiles
+from gpucodegen.tiling.machine.gpu.temporal_tiling import plan_time_tiles
 
 
 def time_tiles_of(nest: Nest) -> list[Operation] | None:

@@ -23,8 +23,8 @@ from gpucodegen.passes.gpu.launches.gpu_launch import SHARED, KernelBody, thread
 from gpucodegen.passes.gpu.sweeps.sweep import Rows, Sweep, iterations, sweeps
 from gpucodegen.passes.gpu.sweeps.turned_tiles import Side, TurnedTiles
 from gpucodegen.tiling.machine.gpu.devices import GpuDevice
-from gpucodegen.tiling.machine.gpu.transposes import TurnedTile, plan_tile
-from gpucodegen.tiling.machine.menu import Choose
+from gpucodegen.tiling.machine.gpu.streams import TransposeTile, plan_tile
+from gpucodegen.tiling.machine.plan_space import Choose
 
 
 def transposes_of(nest: Nest) -> list[Operation] | None:
@@ -107,7 +107,7 @@ class _Turned:
         known = self.across.addresses.values()
         return sum(address.element for address in known if address is not None)
 
-    def plan(self, device: GpuDevice, choose: Choose) -> TurnedTile:
+    def plan(self, device: GpuDevice, choose: Choose) -> TransposeTile:
         """The tile of least estimated cost."""
         stores = [op for op in self.across.addresses if not op.results]
         widths = (
@@ -127,7 +127,7 @@ def _width(sweep: Sweep, op: Operation) -> int:
     return max((most for _, most in sweep.stream(op).widths), default=1)
 
 
-def _kernel(turned: _Turned, plan: TurnedTile) -> KernelBody:
+def _kernel(turned: _Turned, plan: TransposeTile) -> KernelBody:
     loops = turned.loops
     b = Builder(loops[0].operation.location)
     tiles = {
@@ -158,5 +158,5 @@ def _kernel(turned: _Turned, plan: TurnedTile) -> KernelBody:
     return KernelBody((*turned.down.views, *b.operations), grid, (plan.threads, 1, 1))
 
 
-def _tile_type(op: Operation, plan: TurnedTile) -> MemRefType:
+def _tile_type(op: Operation, plan: TransposeTile) -> MemRefType:
     return MemRefType(plan.shape, op.result.type, None, SHARED)

@@ -17,7 +17,7 @@ from gpucodegen.ir.operation import Operation, Value, rewrite_bottom_up
 from gpucodegen.ir.types import INDEX
 from gpucodegen.passes.framework.builder import Builder
 from gpucodegen.passes.framework.indexing import Index
-from gpucodegen.tiling.machine.gpu.limits import GRID
+from gpucodegen.tiling.machine.gpu.devices import GRID
 
 Chunks = Mapping[int, Value]
 """Dimensions (0: x) that the host walks, and the first block of a chunk in each."""

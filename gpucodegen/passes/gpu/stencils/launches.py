@@ -24,7 +24,7 @@ from gpucodegen.passes.gpu.stencils.tiles import Block, Grid
 from gpucodegen.passes.gpu.stencils.time_nest import TimeNest
 from gpucodegen.passes.gpu.stencils.transfers import Transfers
 from gpucodegen.passes.loops.framework.ranges import LoopRange, with_range
-from gpucodegen.tiling.machine.gpu.in_time.problem import TimeTiles
+from gpucodegen.tiling.machine.gpu.temporal_tiling import TimeTiles
 
 Launch = Callable[[KernelBody], list[Operation]]
 """The operations of the host that launch a kernel."""

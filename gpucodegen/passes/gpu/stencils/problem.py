@@ -9,7 +9,7 @@ from gpucodegen.ir.operation import Operation
 from gpucodegen.passes.framework.indexing import compact
 from gpucodegen.passes.gpu.stencils.cells import ACCESSES, memref_of
 from gpucodegen.passes.gpu.stencils.time_nest import Sweep, TimeNest
-from gpucodegen.tiling.machine.gpu.in_time.problem import SweepWork, TimeProblem
+from gpucodegen.tiling.machine.gpu.temporal_tiling import SweepWork, TimeProblem
 
 Way = tuple[int, tuple[int, ...]]
 

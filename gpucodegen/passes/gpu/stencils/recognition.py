@@ -6,7 +6,7 @@ Comes in: a nest.  Goes out: a `TimeNest`, if
 * every array that it writes is its own buffer, and all have one rank;
 * each sweep computes, in one instance, one cell of each array that it writes, and reads
   cells of such arrays at constant distances from it;
-* values travel a bounded number of cells per step (`tiling.proof.reach`).
+* values travel a bounded number of cells per step (`tiling.proof.distances`).
 
 An array is *carried* if a step may read a cell that an earlier step has written.
 Others are computed anew in each step before they are read: only their last values
@@ -42,8 +42,8 @@ from gpucodegen.passes.loops.framework.ranges import range_of
 from gpucodegen.passes.prepare.affine.dead_code import is_pure
 from gpucodegen.tiling.model.isl import Set
 from gpucodegen.tiling.model.relations import Reference
-from gpucodegen.tiling.proof.reach import Reach, Sides, reach
-from gpucodegen.tiling.proof.values.flow import flow
+from gpucodegen.tiling.proof.distances import Sides, StepHalo, step_halo
+from gpucodegen.tiling.proof.flow import flow
 from gpucodegen.tiling.schedule.schedule import Unit, UnitNest
 
 DEEPEST = 3
@@ -180,7 +180,7 @@ def _cells(reference: Reference) -> Set:
     return reference.relation.range()
 
 
-def _reach(sweeps: Sequence[Sweep], analysis: NestAnalysis) -> Reach | None:
+def _reach(sweeps: Sequence[Sweep], analysis: NestAnalysis) -> StepHalo | None:
     """How far values travel per step, with every cell kept by one tile."""
     units: list[Unit] = []
     positions: dict[str, tuple[str, ...]] = {}
@@ -201,7 +201,7 @@ def _reach(sweeps: Sequence[Sweep], analysis: NestAnalysis) -> Reach | None:
             for along in zip(*ways, (0,) * len(sweep.axes), strict=True)
         ]
     nest = UnitNest(analysis.model, analysis.dependences, tuple(units))
-    return reach(nest, positions, least)
+    return step_halo(nest, positions, least)
 
 
 def _text(axis: Axis, names: Mapping[Value, str]) -> str:

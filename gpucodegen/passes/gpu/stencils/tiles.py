@@ -11,7 +11,7 @@ from gpucodegen.passes.framework.builder import Builder
 from gpucodegen.passes.framework.indexing import Index, compact
 from gpucodegen.passes.gpu.launches.gpu_launch import SHARED, thread_index
 from gpucodegen.passes.gpu.stencils.time_nest import TimeNest, Written
-from gpucodegen.tiling.machine.gpu.in_time.problem import ACROSS, TimeTiles
+from gpucodegen.tiling.machine.gpu.temporal_tiling import ACROSS, TimeTiles
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ from gpucodegen.passes.gpu.stencils.cells import (
     Axis,
 )
 from gpucodegen.passes.loops.framework.ranges import LoopRange
-from gpucodegen.tiling.proof.reach import Reach, Sides
+from gpucodegen.tiling.proof.distances import Sides, StepHalo
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +78,7 @@ class TimeNest:
     steps: LoopRange
     sweeps: tuple[Sweep, ...]
     arrays: tuple[Written, ...]
-    reach: Reach
+    reach: StepHalo
     analysis: NestAnalysis
 
     @property

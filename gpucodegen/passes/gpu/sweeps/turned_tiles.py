@@ -19,7 +19,7 @@ from gpucodegen.passes.framework.indexing import Index, as_map, from_map, replac
 from gpucodegen.passes.gpu.facts.mapped_loops import MappedLoop, trip_count
 from gpucodegen.passes.gpu.sweeps.groups import Grouped, Moved
 from gpucodegen.passes.gpu.sweeps.sweep import Sweep, moved
-from gpucodegen.tiling.machine.gpu.transposes import TurnedTile
+from gpucodegen.tiling.machine.gpu.streams import TransposeTile
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +59,7 @@ class TurnedTiles:
 
     down: Sweep
     across: Sweep
-    plan: TurnedTile
+    plan: TransposeTile
     sides: tuple[Side, Side]
     tiles: Mapping[Operation, Value]
     places: Mapping[Value, Value]

@@ -6,7 +6,7 @@ closed between a start's own and its wait, in
 
     { x -> w : tag(x) = tag(w), S(x) < S(w) }
 
-(`gpucodegen.tiling.proof.kernels.transfers`); 0 where it is not known.  The proof of
+(`gpucodegen.tiling.proof.async_copies`); 0 where it is not known.  The proof of
 the kernel that follows asks for what the waits say then.
 """
 
@@ -23,8 +23,8 @@ from gpucodegen.passes.analysis.lifting import Surroundings, lift_function
 from gpucodegen.passes.framework.base import ModulePass
 from gpucodegen.tiling.model.relations import model
 from gpucodegen.tiling.model.scop import Wait
-from gpucodegen.tiling.proof.kernels.races import PROOF
-from gpucodegen.tiling.proof.kernels.transfers import MOST_OPEN, Transfers
+from gpucodegen.tiling.proof.async_copies import MOST_OPEN, Transfers
+from gpucodegen.tiling.proof.races import PROOF
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,7 @@
 """Copies of small buffers for each iteration, where they make a loop parallel.
 
 Comes in: affine nests. Goes out: the same with allocations inside outermost loops that
-are parallel after privatisation (`gpucodegen.tiling.proof.values.privatisation` proves
+are parallel after privatisation (`gpucodegen.tiling.proof.liveness` proves
 which), so that the mapping takes these loops for parallel ones.
 """
 
@@ -35,9 +35,15 @@ from gpucodegen.passes.framework.indexing import Index, from_map
 from gpucodegen.passes.framework.nests import axis_of, inner_operations
 from gpucodegen.passes.gpu.blocks.transfer_spans import needs_block
 from gpucodegen.tiling.model.relations import model
-from gpucodegen.tiling.proof.loops import LoopKind, LoopVerdict, Private, loop_verdicts
-from gpucodegen.tiling.proof.values.liveness import LiveValues, values
-from gpucodegen.tiling.proof.values.privatisation import with_privatisation
+from gpucodegen.tiling.proof.liveness import (
+    LiveValues,
+    LoopKind,
+    LoopVerdict,
+    Private,
+    loop_verdicts,
+    values,
+    with_privatisation,
+)
 
 
 @dataclass(frozen=True, slots=True)

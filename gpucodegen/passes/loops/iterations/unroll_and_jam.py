@@ -1,7 +1,7 @@
 """Unroll and jam: copies of an outer loop's iterations side by side in its inner loops.
 
 Legal iff no dependence carried by the loop within ``factor`` iterations points backward
-in what is below it (`gpucodegen.tiling.schedule.jam`, with the formula).
+in what is below it (`gpucodegen.tiling.schedule.transforms`, with the formula).
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ from gpucodegen.passes.loops.framework.rewriting import (
 )
 from gpucodegen.passes.loops.iterations.unroll import check_factor, divided
 from gpucodegen.tiling.proof.legality import Refusal
-from gpucodegen.tiling.schedule.jam import check_jam
+from gpucodegen.tiling.schedule.transforms import check_jam
 
 
 @dataclass(frozen=True, slots=True)

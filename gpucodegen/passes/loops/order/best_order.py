@@ -17,7 +17,7 @@ from gpucodegen.tiling.machine.locality import (
     innermost_cost,
     turned_against,
 )
-from gpucodegen.tiling.machine.menu import Menu
+from gpucodegen.tiling.machine.plan_space import PlanSpace
 
 SHORTEST = 8
 """Loops of fewer iterations do not fill a vector; they do not go innermost."""
@@ -39,7 +39,7 @@ def best_order(analysis: NestAnalysis, chain: Sequence[Operation]) -> Order | No
 
 def order_menu(
     name: str, analysis: NestAnalysis, chain: Sequence[Operation], default: Order | None
-) -> Menu | None:
+) -> PlanSpace | None:
     """The legal orders of a nest but the ``default``, which an empty point stands for.
 
     They cost the cache lines of their innermost loop in all iterations.  The default,
@@ -58,7 +58,7 @@ def order_menu(
     lines = [least, *(max(least, costs[order[-1]]) for order in legal)]
     every = prod(axis.extent for axis in map(axis_of, chain) if axis)
     clocks = tuple(every * max(each, 1 / LINE_ELEMENTS) for each in lines)
-    return Menu(({}, *({name: number_of(order)} for order in legal)), clocks)
+    return PlanSpace(({}, *({name: number_of(order)} for order in legal)), clocks)
 
 
 def _better_orders(

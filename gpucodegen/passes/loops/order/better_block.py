@@ -19,7 +19,7 @@ from gpucodegen.passes.loops.order.best_order import best_order, order_menu
 from gpucodegen.passes.loops.order.distribution import distribute
 from gpucodegen.passes.loops.order.locality_fusion import LocalityFuser, Predicate, Span
 from gpucodegen.passes.loops.tiling.tiled_nest import tiled
-from gpucodegen.tiling.machine.menu import Menu
+from gpucodegen.tiling.machine.plan_space import PlanSpace
 from gpucodegen.tiling.proof.legality import Refusal
 
 MAX_DEPTH = 6
@@ -43,7 +43,7 @@ class Block:
     asked: Asked
     numbers: Iterator[int]
     keeps: bool
-    found: list[Menu]
+    found: list[PlanSpace]
 
     def improved(self, operations: Sequence[Operation]) -> list[Operation]:
         """The block with each nest in its order, and neighbours fused."""
@@ -65,7 +65,9 @@ class Block:
             wishes |= {n: APART for a, b in joined.values() for n in range(a, b)}
             # no model tells which is better
             names = {f"fusion{n}": wish for n, wish in sorted(wishes.items())}
-            self.found.extend(Menu(({}, {n: w}), (1.0, 1.0)) for n, w in names.items())
+            self.found.extend(
+                PlanSpace(({}, {n: w}), (1.0, 1.0)) for n, w in names.items()
+            )
         return fused
 
     def _ordered(
@@ -104,7 +106,7 @@ class Block:
         before: Sequence[Operation],
         number: int,
         made: Sequence[Operation],
-    ) -> Iterator[Menu]:
+    ) -> Iterator[PlanSpace]:
         """What else the order of a nest could be, next to what was made of it."""
         nest = sunk(op)
         chain = chain_of(nest)

@@ -4,7 +4,7 @@ Comes in: perfectly nested loops, outermost first, and the body of the innermost
 into parts (`finest`, `around_loops`). Goes out: nests in an order that keeps every
 dependence. Parts that depend on each other in a cycle, those that share a scalar, and
 those that take part in computing one carried value stay together
-(`gpucodegen.tiling.schedule.distribution`). Constants and index arithmetic are repeated
+(`gpucodegen.tiling.schedule.transforms`). Constants and index arithmetic are repeated
 in each nest that needs them.
 
 The pass `distribute` cuts as fine as possible; mapping cuts around loops, so that what
@@ -24,7 +24,7 @@ from gpucodegen.passes.loops.framework import legality
 from gpucodegen.passes.loops.framework.chains import chain_of, is_repeatable
 from gpucodegen.passes.loops.framework.naming import FOR
 from gpucodegen.passes.loops.framework.replacement import Replacement
-from gpucodegen.tiling.schedule.distribution import distribution
+from gpucodegen.tiling.schedule.transforms import distribution
 
 Operations = tuple[Operation, ...]
 

@@ -33,7 +33,7 @@ from gpucodegen.passes.framework.base import ModulePass
 from gpucodegen.passes.framework.functions import in_functions, with_blocks
 from gpucodegen.passes.loops.order.asked import Asked, not_there
 from gpucodegen.passes.loops.order.better_block import Block
-from gpucodegen.tiling.machine.menu import Menu
+from gpucodegen.tiling.machine.plan_space import PlanSpace
 from gpucodegen.tiling.tuning.knobs import LOOPS, Knob, menu_knob
 
 
@@ -81,12 +81,12 @@ class ImproveLocality(ModulePass):
 
     def knobs(self, module: Module) -> Sequence[Knob]:
         """The orders of each nest and the fusions that are legal, the default first."""
-        found: list[Menu] = []
+        found: list[PlanSpace] = []
         self._improved(module, found, keeps=True)
         return [replace(menu_knob(menu), option=LOOPS) for menu in found]
 
     def _improved(
-        self, module: Module, found: list[Menu], *, keeps: bool = False
+        self, module: Module, found: list[PlanSpace], *, keeps: bool = False
     ) -> Module:
         """The better module; what else it could be is added to ``found``."""
         surroundings, asked = Surroundings.of(module), Asked.of(self.plan)

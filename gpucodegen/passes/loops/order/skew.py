@@ -16,7 +16,7 @@ from gpucodegen.passes.loops.restructuring.apply import reorder_nests
 from gpucodegen.passes.loops.restructuring.pieces import Movable
 from gpucodegen.tiling.proof.legality import Refusal
 from gpucodegen.tiling.schedule.schedule import Schedule
-from gpucodegen.tiling.schedule.skew import skewed
+from gpucodegen.tiling.schedule.skewing import skewed
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from gpucodegen.passes.framework.base import ModulePass
 from gpucodegen.passes.loops.restructuring.apply import reorder_nests
 from gpucodegen.passes.loops.restructuring.pieces import Movable
 from gpucodegen.tiling.proof.legality import Refusal
-from gpucodegen.tiling.schedule.orders.isl_schedule import find_schedule
+from gpucodegen.tiling.schedule.isl_scheduler import find_schedule
 from gpucodegen.tiling.schedule.schedule import Schedule
 
 

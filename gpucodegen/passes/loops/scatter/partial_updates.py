@@ -33,7 +33,7 @@ from gpucodegen.passes.framework.indexing import Index
 from gpucodegen.passes.framework.nests import Axis, axis_of, inner_operations
 from gpucodegen.passes.loops.scatter.atomic_updates import with_atomics
 from gpucodegen.passes.loops.scatter.scatters import Scatter, in_loops
-from gpucodegen.tiling.machine.model import CACHE_LINE, Machine
+from gpucodegen.tiling.machine.processor import CACHE_LINE, Machine
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,8 +14,8 @@ from dataclasses import dataclass, field
 from itertools import count
 from typing import Any, TypeVar
 
-from gpucodegen.tiling.machine.loops.time_cost import TimeTiles
-from gpucodegen.tiling.machine.menu import Choose, Menus, fields_of, least
+from gpucodegen.tiling.machine.plan_space import Choose, Menus, fields_of, least
+from gpucodegen.tiling.machine.temporal_tiling import TimeTiles
 
 P = TypeVar("P")
 KIND = "time"

@@ -13,8 +13,7 @@ from gpucodegen.passes.analysis.queries import analyse
 from gpucodegen.passes.framework.base import ModulePass
 from gpucodegen.passes.framework.functions import in_functions, with_blocks
 from gpucodegen.passes.loops.tiling.tiled_nest import tiled
-from gpucodegen.tiling.proof.bands import Band, bands
-from gpucodegen.tiling.proof.legality import rectangular
+from gpucodegen.tiling.proof.legality import Band, bands, rectangular
 
 
 @dataclass(frozen=True, slots=True)

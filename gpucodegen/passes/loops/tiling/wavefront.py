@@ -26,15 +26,13 @@ from gpucodegen.passes.loops.restructuring.apply import (
 )
 from gpucodegen.passes.loops.restructuring.pieces import Movable
 from gpucodegen.passes.loops.tiling.asked_tiles import TimeLoops
-from gpucodegen.tiling.machine.loops.time_cost import TimePlan
-from gpucodegen.tiling.machine.loops.time_plan import plan_time_tiles
-from gpucodegen.tiling.machine.menu import Choose, Menus
-from gpucodegen.tiling.machine.model import Machine
+from gpucodegen.tiling.machine.plan_space import Choose, Menus
+from gpucodegen.tiling.machine.processor import Machine
+from gpucodegen.tiling.machine.temporal_tiling import TimePlan, plan_time_tiles
 from gpucodegen.tiling.proof.legality import Refusal
-from gpucodegen.tiling.proof.loops import LoopKind, loop_verdicts
+from gpucodegen.tiling.proof.liveness import LoopKind, loop_verdicts
 from gpucodegen.tiling.schedule.schedule import Schedule
-from gpucodegen.tiling.schedule.skew import find_band
-from gpucodegen.tiling.schedule.wavefront import wavefront
+from gpucodegen.tiling.schedule.skewing import find_band, wavefront
 from gpucodegen.tiling.tuning.knobs import Knob, loop_knob
 
 

@@ -19,7 +19,7 @@ from gpucodegen.passes.analysis.lifting import Surroundings, lift_function
 from gpucodegen.passes.analysis.lifting.buffers.escapes import Escapes
 from gpucodegen.passes.framework.base import ModulePass
 from gpucodegen.tiling.model.relations import model
-from gpucodegen.tiling.proof.values.liveness import is_overwritten, values
+from gpucodegen.tiling.proof.liveness import is_overwritten, values
 
 OVERWRITTEN = "gcg.overwritten"
 

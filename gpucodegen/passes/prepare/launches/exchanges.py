@@ -15,7 +15,7 @@ from gpucodegen.dialects.gpu.collectives import Constants
 from gpucodegen.ir.attributes import IntegerAttr
 from gpucodegen.ir.operation import Operation, Value
 from gpucodegen.passes.framework.base import ModulePass
-from gpucodegen.tiling.machine.gpu.limits import WARP
+from gpucodegen.tiling.machine.gpu.devices import WARP
 
 
 @dataclass(frozen=True, slots=True)

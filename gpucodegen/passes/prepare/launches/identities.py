@@ -13,7 +13,7 @@ from gpucodegen.dialects import gpu
 from gpucodegen.ir.operation import Operation, Value
 from gpucodegen.ir.types import INDEX
 from gpucodegen.passes.framework.builder import Builder
-from gpucodegen.tiling.machine.gpu.limits import WARP
+from gpucodegen.tiling.machine.gpu.devices import WARP
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from gpucodegen import errors
 from gpucodegen.dialects import gpu
 from gpucodegen.ir.attributes import IntegerAttr
 from gpucodegen.ir.operation import Operation
-from gpucodegen.tiling.machine.gpu.limits import WARP
+from gpucodegen.tiling.machine.gpu.devices import WARP
 
 
 def check_launch(op: Operation, launch: gpu.Launch | gpu.LaunchFunc) -> None:

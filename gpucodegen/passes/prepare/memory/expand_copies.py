@@ -19,8 +19,8 @@ from gpucodegen.ir.types import I64, MemRefType, element_type
 from gpucodegen.passes.framework.base import ModulePass
 from gpucodegen.passes.framework.builder import Builder
 from gpucodegen.passes.framework.functions import in_functions, with_blocks
-from gpucodegen.tiling.machine.loops.streaming_stores import goes_past_caches
-from gpucodegen.tiling.machine.model import Machine
+from gpucodegen.tiling.machine.processor import Machine
+from gpucodegen.tiling.machine.vectorization import goes_past_caches
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ from gpucodegen import errors
 from gpucodegen.dialects.builtin import Module
 from gpucodegen.report.sizes import Sizes
 from gpucodegen.report.subjects import Subject, subject
-from gpucodegen.runtime.host.parameters import Parameter
+from gpucodegen.runtime.host.arguments import Parameter
 from gpucodegen.tiling.model.points import touched
 
 Place = tuple[str, int]

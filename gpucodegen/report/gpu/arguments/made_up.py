@@ -18,9 +18,9 @@ from gpucodegen.report.sizes import Sizes
 from gpucodegen.runtime.cuda.engine import CudaEngine
 from gpucodegen.runtime.devices import choice
 from gpucodegen.runtime.devices.protocol import Device
+from gpucodegen.runtime.host.arguments import Parameter
 from gpucodegen.runtime.host.buffers import CPU, Buffer
 from gpucodegen.runtime.host.engines import storage
-from gpucodegen.runtime.host.parameters import Parameter
 
 DEFAULTS = {0: 1024, 1: 1024, 2: 1024, 3: 128}
 """Extent of an open dimension where none is asked for, by the most dimensions that an

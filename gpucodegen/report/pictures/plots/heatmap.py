@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from gpucodegen.report.pictures.plots.marks import is_default, milliseconds
 
 if TYPE_CHECKING:
-    from gpucodegen.tiling.tuning.trials import Trial
+    from gpucodegen.tiling.tuning.search import Trial
 
 
 def draw(axis: Any, trials: Sequence[Trial]) -> None:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from gpucodegen.report.pictures.plots.marks import is_default, milliseconds
 
 if TYPE_CHECKING:
-    from gpucodegen.tiling.tuning.trials import Trial
+    from gpucodegen.tiling.tuning.search import Trial
 
 PAPER = {"facecolor": "white", "edgecolor": "none", "pad": 0.8, "alpha": 0.8}
 """Under a number that lines cross."""

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from gpucodegen.compiling.stored import Stored
-    from gpucodegen.tiling.tuning.trials import Trial
+    from gpucodegen.tiling.tuning.search import Trial
 
 SUFFIXES = ".png", ".svg"
 INCHES = (7.0, 3.2)

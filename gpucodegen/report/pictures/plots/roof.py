@@ -13,7 +13,7 @@ from functools import cache
 import numpy as np
 
 from gpucodegen.api import compile as compile_text
-from gpucodegen.runtime.machine.processor import cpu
+from gpucodegen.runtime.processor import cpu
 
 CHAINS = 12
 """Independent sums per thread: enough for four cycles of latency on two pipes."""

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from gpucodegen.report.pictures.plots.marks import is_default
 
 if TYPE_CHECKING:
-    from gpucodegen.tiling.tuning.trials import Trial
+    from gpucodegen.tiling.tuning.search import Trial
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +33,7 @@ class Placed:
         """
         from gpucodegen.compiling.targets import find, names
         from gpucodegen.report.pictures.plots.roof import TYPES
-        from gpucodegen.runtime.machine.processor import thread_count
+        from gpucodegen.runtime.processor import thread_count
 
         work: Mapping[str, Any] = about.get("work", {})
         if not work.get("flops") or work.get("dtype") not in TYPES:

@@ -3,7 +3,7 @@
 Declared effects count (`gpucodegen.dialects.shared.effects`), once the body is known to
 keep to them. Otherwise the body is lifted as if it stood in place of the call, so that
 its indices are those of this call; its loops become iterators of the accesses
-(`gpucodegen.tiling.model.summary`). A function without a body, one that calls itself,
+(`gpucodegen.tiling.model.summaries`). A function without a body, one that calls itself,
 and one too large to look at touch all the buffers they are given.
 """
 
@@ -25,7 +25,7 @@ from gpucodegen.passes.analysis.lifting.values.accesses import (
 from gpucodegen.passes.analysis.lifting.walk.effects import declared_accesses
 from gpucodegen.passes.analysis.lifting.walk.walk import Walk
 from gpucodegen.tiling.model.scop import Access
-from gpucodegen.tiling.model.summary import summary
+from gpucodegen.tiling.model.summaries import summary
 
 Accesses = tuple[Access, ...]
 LIMIT = 20_000

@@ -14,7 +14,7 @@ from gpucodegen.dialects.func import Function
 from gpucodegen.ir.operation import Operation, Value
 from gpucodegen.passes.analysis.lifting.environment import Environment, Text
 from gpucodegen.passes.analysis.lifting.walk.walk import Walk
-from gpucodegen.tiling.machine.gpu.limits import WARP
+from gpucodegen.tiling.machine.gpu.devices import WARP
 from gpucodegen.tiling.model.scop import Loop, Node, Role, nest
 
 IDENTITIES = {"gpu.block_id": Role.BLOCK, "gpu.thread_id": Role.THREAD}

@@ -51,7 +51,7 @@ from gpucodegen.tiling.model.scop import (
     Tag,
     Wait,
 )
-from gpucodegen.tiling.proof.kernels.lanes import ALL_LANES
+from gpucodegen.tiling.proof.kernel_order import ALL_LANES
 
 
 @dataclass(slots=True)

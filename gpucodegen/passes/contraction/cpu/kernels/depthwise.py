@@ -32,12 +32,12 @@ from gpucodegen.passes.contraction.recognition.windows import slides
 from gpucodegen.passes.framework.builder import Builder
 from gpucodegen.passes.framework.indexing import Index, as_map
 from gpucodegen.passes.framework.nests import Axis
-from gpucodegen.tiling.machine.model import Machine
-from gpucodegen.tiling.machine.products.kinds.window import (
+from gpucodegen.tiling.machine.convolution_kernels import (
     Window,
     pixels_of_a_tile,
     unrolling_pays,
 )
+from gpucodegen.tiling.machine.processor import Machine
 
 
 @dataclass(frozen=True, slots=True)

@@ -36,8 +36,8 @@ from gpucodegen.passes.contraction.recognition.operands import Operand, buffer_o
 from gpucodegen.passes.framework.builder import Builder
 from gpucodegen.passes.framework.indexing import Index
 from gpucodegen.passes.framework.nests import Axis
-from gpucodegen.tiling.machine.products.candidates import DotProducts
-from gpucodegen.tiling.machine.products.register_tile import split_evenly
+from gpucodegen.tiling.machine.product_problem import DotProducts
+from gpucodegen.tiling.machine.register_tiles import split_evenly
 
 
 def lower(sides: Sides, tile: DotProducts, lanes: int) -> list[Operation]:

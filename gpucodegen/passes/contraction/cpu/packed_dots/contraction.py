@@ -32,13 +32,13 @@ from gpucodegen.passes.contraction.recognition.recognize import Contraction
 from gpucodegen.passes.framework.builder import Builder
 from gpucodegen.passes.framework.indexing import Index
 from gpucodegen.passes.framework.nests import Axis
-from gpucodegen.tiling.machine.model import Machine
-from gpucodegen.tiling.machine.products.kinds.packed_dots import (
+from gpucodegen.tiling.machine.dot_kernels import (
     WORD,
     PackedDots,
     Part,
     plan_packed_dots,
 )
+from gpucodegen.tiling.machine.processor import Machine
 
 WIDENING = {"arith.extsi": True, "arith.extui": False}
 """Operations that make a narrow integer an i32, and whether it has a sign."""

@@ -18,7 +18,7 @@ from gpucodegen.passes.contraction.recognition.operands import Operand
 from gpucodegen.passes.framework.builder import Builder
 from gpucodegen.passes.framework.indexing import Index
 from gpucodegen.passes.framework.nests import Axis
-from gpucodegen.tiling.machine.products.kinds.packed_dots import WORD, Part
+from gpucodegen.tiling.machine.dot_kernels import WORD, Part
 
 
 @dataclass(frozen=True, slots=True)

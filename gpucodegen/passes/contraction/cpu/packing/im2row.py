@@ -27,7 +27,7 @@ from gpucodegen.passes.contraction.recognition.image import Image
 from gpucodegen.passes.contraction.recognition.operands import Operand
 from gpucodegen.passes.framework.builder import Builder
 from gpucodegen.passes.framework.indexing import ZERO, Index
-from gpucodegen.tiling.machine.facts import MEMORY
+from gpucodegen.tiling.machine.processor import MEMORY
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,7 +26,7 @@ from gpucodegen.passes.contraction.recognition.windows import slides
 from gpucodegen.passes.framework.builder import Builder
 from gpucodegen.passes.framework.indexing import Index
 from gpucodegen.passes.framework.nests import Axis
-from gpucodegen.tiling.machine.products.kinds.im2row import LINES_PAY
+from gpucodegen.tiling.machine.convolution_kernels import LINES_PAY
 
 
 def flattened(b: Builder, contraction: Contraction) -> Contraction | None:

@@ -24,7 +24,7 @@ from gpucodegen.passes.contraction.cpu.register_tiles.kernel import RowTiles
 from gpucodegen.passes.contraction.cpu.register_tiles.stripe import Stripe
 from gpucodegen.passes.framework.builder import Builder
 from gpucodegen.passes.framework.indexing import Index
-from gpucodegen.tiling.machine.products.candidates import (
+from gpucodegen.tiling.machine.product_problem import (
     Im2Row,
     OuterPanels,
     PrivatePanels,

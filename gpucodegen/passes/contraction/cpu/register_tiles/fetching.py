@@ -30,8 +30,8 @@ from gpucodegen.passes.contraction.cpu.ranges import (
 from gpucodegen.passes.framework.builder import Builder
 from gpucodegen.passes.framework.indexing import Index
 from gpucodegen.passes.framework.nests import Axis
-from gpucodegen.tiling.machine.facts import MEMORY
-from gpucodegen.tiling.machine.products.candidates import InPlace, Stripes
+from gpucodegen.tiling.machine.processor import MEMORY
+from gpucodegen.tiling.machine.product_problem import InPlace, Stripes
 
 FIRST, SECOND = 3, 2
 """Locality of what is fetched into the first cache, and into the second one."""

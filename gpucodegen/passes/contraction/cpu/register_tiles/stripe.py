@@ -35,7 +35,7 @@ from gpucodegen.passes.contraction.cpu.register_tiles.corners import Corners
 from gpucodegen.passes.contraction.cpu.register_tiles.kernel import RowTiles
 from gpucodegen.passes.framework.builder import Builder
 from gpucodegen.passes.framework.indexing import Index
-from gpucodegen.tiling.machine.products.candidates import Stripes
+from gpucodegen.tiling.machine.product_problem import Stripes
 
 
 @dataclass(frozen=True, slots=True)

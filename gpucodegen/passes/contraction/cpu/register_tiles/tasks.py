@@ -50,7 +50,7 @@ from gpucodegen.passes.contraction.recognition.recognize import Contraction
 from gpucodegen.passes.framework.builder import Builder
 from gpucodegen.passes.framework.indexing import Index
 from gpucodegen.passes.framework.nests import Axis
-from gpucodegen.tiling.machine.products.candidates import (
+from gpucodegen.tiling.machine.product_problem import (
     Candidate,
     OuterPanels,
     SharedPanels,

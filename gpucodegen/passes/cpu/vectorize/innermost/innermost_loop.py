@@ -36,7 +36,7 @@ from gpucodegen.passes.cpu.vectorize.streaming_stores import (
 )
 from gpucodegen.passes.framework.builder import Builder
 from gpucodegen.passes.framework.nests import inner_operations
-from gpucodegen.tiling.machine.loops.vector_plan import plan_lanes, thread_block
+from gpucodegen.tiling.machine.vectorization import plan_lanes, thread_block
 
 
 def innermost_loop(site: LoopSite) -> list[Operation]:

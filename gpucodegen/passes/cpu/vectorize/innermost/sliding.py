@@ -23,8 +23,8 @@ from gpucodegen.passes.cpu.vectorize.recognize import LoopBody
 from gpucodegen.passes.cpu.vectorize.widen import Widened
 from gpucodegen.passes.framework.builder import Builder
 from gpucodegen.passes.framework.indexing import Index
-from gpucodegen.tiling.machine.loops.vector_plan import rows_in_registers
-from gpucodegen.tiling.machine.vector_unit import VectorUnit
+from gpucodegen.tiling.machine.processor import VectorUnit
+from gpucodegen.tiling.machine.vectorization import rows_in_registers
 
 
 def loads_in_registers(

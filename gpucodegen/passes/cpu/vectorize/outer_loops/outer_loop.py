@@ -22,12 +22,12 @@ from gpucodegen.passes.cpu.vectorize.outer_loops.strip_mining import (
 from gpucodegen.passes.cpu.vectorize.recognize import LoopBody
 from gpucodegen.passes.cpu.vectorize.reductions.argminmax import argminmax_of
 from gpucodegen.passes.framework.nests import inner_operations
-from gpucodegen.tiling.machine.loops.outer_loop_plan import (
+from gpucodegen.tiling.machine.processor import Machine
+from gpucodegen.tiling.machine.vectorization import (
     OuterLoopShape,
     is_short_inner_loop,
     outer_lanes,
 )
-from gpucodegen.tiling.machine.model import Machine
 
 
 def outer_loop(site: LoopSite) -> list[Operation]:

@@ -29,7 +29,7 @@ from gpucodegen.passes.cpu.vectorize.reductions.vector_range import (
 )
 from gpucodegen.passes.framework.nests import inner_operations
 from gpucodegen.passes.prepare.affine.dead_code import has_no_effect
-from gpucodegen.tiling.machine.vector_unit import VectorUnit
+from gpucodegen.tiling.machine.processor import VectorUnit
 
 COMPARISONS = {"arith.cmpf": "o", "arith.cmpi": "su"}
 """First letters of the predicates that never take a NaN, by operation."""

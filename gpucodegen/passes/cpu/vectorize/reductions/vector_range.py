@@ -12,9 +12,12 @@ from gpucodegen.ir.operation import Value
 from gpucodegen.passes.cpu.vectorize.loops import IterationRange
 from gpucodegen.passes.framework.builder import Builder
 from gpucodegen.passes.framework.indexing import Index, compact
-from gpucodegen.tiling.machine.loops.accumulators import split_accumulators
-from gpucodegen.tiling.machine.loops.vector_plan import InnerLoop, plan_lanes
-from gpucodegen.tiling.machine.vector_unit import VectorUnit
+from gpucodegen.tiling.machine.processor import VectorUnit
+from gpucodegen.tiling.machine.vectorization import (
+    InnerLoop,
+    plan_lanes,
+    split_accumulators,
+)
 
 
 @dataclass(frozen=True, slots=True)

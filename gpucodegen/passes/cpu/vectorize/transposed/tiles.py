@@ -33,12 +33,12 @@ from gpucodegen.passes.cpu.vectorize.transposed.accesses import (
 from gpucodegen.passes.cpu.vectorize.widen import Widened
 from gpucodegen.passes.framework.builder import Builder
 from gpucodegen.passes.framework.indexing import Index, replace_values
-from gpucodegen.tiling.machine.loops.streaming_stores import (
+from gpucodegen.tiling.machine.processor import Machine
+from gpucodegen.tiling.machine.vectorization import (
     FEWEST_TILED,
     goes_past_caches,
+    transposed_side,
 )
-from gpucodegen.tiling.machine.loops.vector_plan import transposed_side
-from gpucodegen.tiling.machine.model import Machine
 
 
 def transposed_tiles(site: LoopSite) -> list[Operation]:

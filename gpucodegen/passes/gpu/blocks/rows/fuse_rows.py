@@ -24,7 +24,7 @@ from gpucodegen.passes.gpu.blocks.transfer_spans import needs_block
 from gpucodegen.passes.loops.framework.chains import chain_of
 from gpucodegen.passes.loops.order.distribution import distribute
 from gpucodegen.passes.loops.order.locality_fusion import LocalityFuser
-from gpucodegen.tiling.machine.gpu.products.plan import planned_for
+from gpucodegen.tiling.machine.gpu.product_plan import planned_for
 
 
 @dataclass(frozen=True, slots=True)

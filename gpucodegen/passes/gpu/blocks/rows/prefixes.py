@@ -19,7 +19,7 @@ from gpucodegen.passes.framework.indexing import Index
 from gpucodegen.passes.gpu.blocks.rows.reduce import combination, neutral
 from gpucodegen.passes.gpu.blocks.rows.team import Team
 from gpucodegen.passes.gpu.launches.gpu_launch import SHARED
-from gpucodegen.tiling.machine.gpu.limits import WARP
+from gpucodegen.tiling.machine.gpu.devices import WARP
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ from gpucodegen.ir.operation import Region, Value
 from gpucodegen.ir.types import FloatType, IntegerType, Type
 from gpucodegen.passes.framework.builder import Builder
 from gpucodegen.passes.framework.indexing import Index, compact
-from gpucodegen.tiling.machine.gpu.teams import DIMENSIONS, split
+from gpucodegen.tiling.machine.gpu.thread_groups import DIMENSIONS, split
 
 
 @dataclass(frozen=True, slots=True)

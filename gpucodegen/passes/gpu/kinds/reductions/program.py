@@ -33,7 +33,7 @@ from gpucodegen.passes.loops.order.interchange import interchanged, refusal_of
 from gpucodegen.passes.lower_affine.sequential import sequential
 from gpucodegen.passes.prepare.affine.dead_code import has_no_effect
 from gpucodegen.passes.prepare.linalg.linalg_to_affine import REASSOCIABLE
-from gpucodegen.tiling.proof.loops import LoopKind
+from gpucodegen.tiling.proof.liveness import LoopKind
 
 
 @dataclass(frozen=True)

@@ -21,7 +21,7 @@ from gpucodegen.passes.gpu.kinds.scatters.pieces import Pieces
 from gpucodegen.passes.gpu.kinds.scatters.problem import Updates, updates_of
 from gpucodegen.passes.gpu.launches.gpu_launch import KernelBody, thread_index
 from gpucodegen.passes.loops.scatter.atomic_updates import UPDATE
-from gpucodegen.tiling.machine.gpu.products.plan import device_for, room_of
+from gpucodegen.tiling.machine.gpu.product_plan import device_for, room_of
 from gpucodegen.tiling.machine.gpu.scatters import (
     ScatterPlan,
     blocks_of,

@@ -17,7 +17,7 @@ from gpucodegen.passes.gpu.kinds.scatters.problem import extents
 from gpucodegen.passes.gpu.launches.gpu_launch import SHARED
 from gpucodegen.passes.loops.scatter.atomic_updates import update
 from gpucodegen.passes.prepare.vectors.boxes import when
-from gpucodegen.tiling.machine.gpu.limits import WARP
+from gpucodegen.tiling.machine.gpu.devices import WARP
 
 
 @dataclass(frozen=True, slots=True)

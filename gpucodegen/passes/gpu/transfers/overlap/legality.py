@@ -11,9 +11,9 @@ from gpucodegen.passes.analysis.lifting import Lifted, Surroundings, lift_functi
 from gpucodegen.passes.gpu.transfers.overlap.rotate import ACCESSES
 from gpucodegen.passes.gpu.transfers.overlap.shape import MEMORY, StreamingLoop
 from gpucodegen.tiling.model.relations import Model, Reference, model
-from gpucodegen.tiling.proof.kernels.races import races
-from gpucodegen.tiling.proof.loops import LoopKind, loop_verdicts
-from gpucodegen.tiling.proof.values.tile_body import TileBody
+from gpucodegen.tiling.proof.flow import TileBody
+from gpucodegen.tiling.proof.liveness import LoopKind, loop_verdicts
+from gpucodegen.tiling.proof.races import races
 
 
 def is_sequential(

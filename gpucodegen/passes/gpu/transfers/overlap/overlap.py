@@ -14,7 +14,7 @@ Legal if no iteration finds what another left in the buffers,
 
     { c : x reads c of a buffer, no start y of the same k writes c, S(y) < S(x) } = {},
 
-and if the rules of `gpucodegen.tiling.proof.kernels.races` hold for the result: what a
+and if the rules of `gpucodegen.tiling.proof.races` hold for the result: what a
 transfer reads is not written, and what it writes is not touched, while it is under way.
 """
 

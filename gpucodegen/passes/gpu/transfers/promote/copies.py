@@ -14,8 +14,7 @@ from gpucodegen.ir.operation import Value
 from gpucodegen.passes.framework.builder import Builder
 from gpucodegen.passes.framework.indexing import Index, compact
 from gpucodegen.passes.gpu.transfers.promote.scope import Scope
-from gpucodegen.tiling.schedule.promotion import LocalTile
-from gpucodegen.tiling.schedule.scan import Linear, ScannedRange
+from gpucodegen.tiling.schedule.promotion import Linear, LocalTile, ScannedRange
 
 
 class Way(Enum):

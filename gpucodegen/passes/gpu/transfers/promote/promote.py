@@ -30,7 +30,7 @@ from gpucodegen.passes.gpu.transfers.promote.levels import perfect_chain, tile_l
 from gpucodegen.passes.gpu.transfers.promote.redirect import redirected
 from gpucodegen.passes.gpu.transfers.promote.scope import Scope
 from gpucodegen.passes.gpu.transfers.promote.transfers import COPIES, Moves
-from gpucodegen.tiling.machine.gpu.limits import STATIC_SHARED
+from gpucodegen.tiling.machine.gpu.devices import STATIC_SHARED
 from gpucodegen.tiling.model.relations import model
 from gpucodegen.tiling.schedule.promotion import LocalTile
 

@@ -11,7 +11,7 @@ from gpucodegen.ir.types import MemRefType
 from gpucodegen.passes.framework.builder import Builder
 from gpucodegen.passes.framework.indexing import Index, compact
 from gpucodegen.passes.gpu.transfers.promote.copies import Held, Span, span
-from gpucodegen.tiling.schedule.scan import ScannedRange
+from gpucodegen.tiling.schedule.promotion import ScannedRange
 
 
 def has_runs(held: Held, ranges: Sequence[ScannedRange]) -> bool:

@@ -12,7 +12,7 @@ from gpucodegen.passes.analysis.lifting import Lifted
 from gpucodegen.passes.framework.builder import Builder
 from gpucodegen.passes.framework.indexing import ZERO, Index
 from gpucodegen.tiling.model.scop import loops
-from gpucodegen.tiling.schedule.scan import Linear
+from gpucodegen.tiling.schedule.promotion import Linear
 
 
 @dataclass(slots=True)

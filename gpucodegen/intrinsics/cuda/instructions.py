@@ -1,0 +1,152 @@
+"""Instructions of PTX that LLVM does not know, and addresses as they take them.
+
+Code that depends on the device that it is compiled for.
+
+One text of LLVM's serves all devices.  Its backend knows what ``__nvvm_reflect`` gives
+before anything else, so that of two ways one is left.
+
+Work that is dealt to the threads of a block, and runs of elements that it covers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from llvmlite import ir
+
+from gpucodegen.intrinsics.framework.lowering import I8, I32, I64, Lowering
+
+NAME = b"__CUDA_ARCH\0"
+"""What the backend is asked for: 10 times the number of an architecture."""
+
+
+def since(
+    low: Lowering,
+    architecture: int,
+    then: Callable[[], Sequence[Any]],
+    before: Callable[[], Sequence[Any]],
+) -> list[Any]:
+    """Values made in one way from an architecture on, as 90, in another before it."""
+    builder = low.builder
+    found = low.call("__nvvm_reflect", I32, [_name(low)])
+    limit = ir.Constant(I32, 10 * architecture)
+    ways: list[tuple[Sequence[Any], Any]] = []
+    with builder.if_else(builder.icmp_unsigned(">=", found, limit)) as blocks:
+        for block, make in zip(blocks, (then, before), strict=True):
+            with block:
+                ways.append((make(), builder.block))
+    made: list[Any] = []
+    for values in zip(*(values for values, _ in ways), strict=True):
+        phi = builder.phi(values[0].type)
+        for value, (_, block) in zip(values, ways, strict=True):
+            phi.add_incoming(value, block)
+        made.append(phi)
+    return made
+
+
+def _name(low: Lowering) -> Any:
+    """The address of the name."""
+    module, label = low.builder.module, "cuda_arch"
+    text = module.globals.get(label)
+    if text is None:
+        ty = ir.ArrayType(I8, len(NAME))
+        text = ir.GlobalVariable(module, ty, label)
+        text.initializer = ir.Constant(ty, bytearray(NAME))
+        text.linkage, text.global_constant = "private", True
+    return low.builder.bitcast(text, ir.PointerType(I8))
+
+
+SHARED, GLOBAL = 3, 1
+"""Address spaces of PTX."""
+LETTERS = {"i16": "h", "i32": "r", "i64": "l", "float": "f", "double": "d"}
+"""The constraint of a register by the LLVM type that it holds."""
+
+
+def instruction(
+    low: Lowering,
+    text: str,
+    args: Sequence[Any] = (),
+    results: Sequence[ir.Type] = (),
+    tied: int = 0,
+) -> list[Any]:
+    """One instruction, which no lane may come to by another way than written.
+
+    ``$0`` and on are the results, then the arguments.  The last ``tied`` arguments are
+    in the registers of the last results.
+    """
+    types = [arg.type for arg in args]
+    made: ir.Type = ir.VoidType()
+    if results:
+        made = results[0] if len(results) == 1 else ir.LiteralStructType(list(results))
+    free = len(args) - tied
+    constraints = [f"={LETTERS[str(ty)]}" for ty in results]
+    constraints += [LETTERS[str(ty)] for ty in types[:free]]
+    constraints += [str(len(results) - tied + n) for n in range(tied)]
+    function = ir.FunctionType(made, types)
+    given = ",".join([*constraints, "~{memory}"])
+    code = ir.InlineAsm(function, text, given, side_effect=True)
+    value = low.builder.call(code, list(args), attrs=("convergent",))
+    if len(results) < 2:
+        return [value] * len(results)
+    return [low.builder.extract_value(value, n) for n in range(len(results))]
+
+
+def in_space(low: Lowering, pointer: Any, offset: Any, space: int) -> Any:
+    """The address of an element in a space, as its instructions take it."""
+    place = low.builder.gep(pointer, [offset])
+    typed = ir.PointerType(place.type.pointee, addrspace=space)
+    narrow = low.builder.addrspacecast(place, typed)
+    return low.builder.ptrtoint(narrow, I32 if space == SHARED else I64)
+
+
+def register(low: Lowering, special: str) -> Any:
+    """What a special register holds: ``tid.x``."""
+    return low.call(f"llvm.nvvm.read.ptx.sreg.{special}", I32, ())
+
+
+def element_offset(low: Lowering, offset: Any, e: Any, stride: Any, run: Any) -> Any:
+    """``offset + e // run * stride + e % run``; run is positive."""
+    builder = low.builder
+    whole = builder.mul(builder.udiv(e, run), stride)
+    return builder.add(offset, builder.add(whole, builder.urem(e, run)))
+
+
+def thread_and_count(low: Lowering) -> tuple[Any, Any]:
+    """The thread's number in its block, and the number of threads."""
+    builder = low.builder
+    x, y, z = (register(low, f"tid.{d}") for d in "xyz")
+    nx, ny, nz = (register(low, f"ntid.{d}") for d in "xyz")
+    row = builder.add(builder.mul(z, ny), y)
+    thread = builder.add(builder.mul(row, nx), x)
+    return thread, builder.mul(builder.mul(nx, ny), nz)
+
+
+def cooperatively(
+    low: Lowering, count: Any, step: Any, body: Callable[[Any], None], most: int = 0
+) -> None:
+    """Run ``body(e)`` for every ``step``-th ``e`` below ``count``, over threads.
+
+    ``most``: only so many of them take part, the first ones; 0 is all.
+    """
+    builder = low.builder
+    thread, threads = thread_and_count(low)
+    first = builder.mul(thread, step)
+    if most:
+        few = builder.icmp_unsigned("<", threads, I32(most))
+        threads = builder.select(few, threads, I32(most))
+        takes_part = builder.icmp_unsigned("<", thread, I32(most))
+        first = builder.select(takes_part, first, count)
+    entry = builder.block
+    head, inside, done = (builder.append_basic_block(f"dma_{s}") for s in "hbd")
+    builder.branch(head)
+    builder.position_at_end(head)
+    e = builder.phi(I32)
+    e.add_incoming(first, entry)
+    builder.cbranch(builder.icmp_signed("<", e, count), inside, done)
+    builder.position_at_end(inside)
+    body(e)
+    following = builder.add(e, builder.mul(threads, step))
+    e.add_incoming(following, builder.block)
+    builder.branch(head)
+    builder.position_at_end(done)

@@ -1,0 +1,300 @@
+"""``cp.async``: copies from global to shared memory that land when waited for.
+
+They land as late as they may, at the wait of the thread that started them, so that a
+missing wait shows: until then their destination is poisoned, and what touches it is
+told.
+
+Bulk copies from shared to global memory, which land when they are waited for.
+
+Until then the engine may read their sources at any time: they must not change.  Nor may
+anyone touch their destinations: a wait for their reads alone frees the sources only.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from gpucodegen.ptx import faults
+from gpucodegen.ptx.execution.accesses import Accesses
+from gpucodegen.ptx.execution.mbarriers import MBarriers
+from gpucodegen.ptx.memory import BASE
+from gpucodegen.ptx.translation.operands import Site
+from gpucodegen.ptx.types import Array, Mask, Value
+
+
+@dataclass(frozen=True, slots=True)
+class BulkStore:
+    """A store on its way: what each byte was, whence and whither it goes.
+
+    Targets count from the start of the arena.  ``read``: the engine has read the
+    sources, which may change.
+    """
+
+    lane: int
+    group: int
+    sources: Array
+    targets: Array
+    before: Array
+    site: Site
+    read: bool = False
+
+
+class BulkStores:
+    """The stores of one batch without a wait so far."""
+
+    def __init__(self, mbarriers: MBarriers) -> None:
+        self.mbarriers, self.accesses = mbarriers, mbarriers.accesses
+        self.batch = self.accesses.batch
+        self.group = np.zeros(self.batch.lanes, np.int64)
+        self.pending: list[BulkStore] = []
+
+    def start(
+        self,
+        source: Site,
+        of: Value,
+        target: Site,
+        to: Value,
+        size: Value,
+        mask: Mask,
+    ) -> None:
+        """Start a store of so many bytes of each lane."""
+        _, lanes, origins = self.accesses.resolve(source, of, mask)
+        _, _, places = self.accesses.resolve(target, to, mask)
+        every = self.batch.lanes
+        mine = np.arange(every) if lanes is None else lanes
+        sizes = np.broadcast_to(size, every)[mine].tolist()
+        rows = zip(mine.tolist(), origins.tolist(), places.tolist(), sizes, strict=True)
+        for lane, origin, place, nbytes in rows:
+            if self.accesses.memory.outside(np.array([place]), nbytes) is not None:
+                where = self.accesses.memory.nearest(place + BASE)
+                text = f"bulk store of {nbytes} bytes out of bounds ({where})"
+                self.batch.fault(faults.OUT_OF_BOUNDS, text, source.index, lane)
+            self.accesses.stretched("shared", source, lane, origin, nbytes)
+            self.accesses.stretched("global", target, lane, place, nbytes)
+            each: Array = np.arange(int(nbytes))
+            self._start(source, lane, origin, each, place + each)
+
+    def start_tensor(
+        self,
+        source: Site,
+        of: Value,
+        descriptor: Value,
+        corner: tuple[Value, ...],
+        mask: Mask,
+    ) -> None:
+        """Start a store of a tensor's box of each lane; bytes outside go nowhere."""
+        _, lanes, origins = self.accesses.resolve(source, of, mask)
+        every = self.batch.lanes
+        mine = np.arange(every) if lanes is None else lanes
+        maps = np.broadcast_to(descriptor, every)[mine].tolist()
+        corners = np.stack([np.broadcast_to(c, every)[mine] for c in corner], -1)
+        rows = zip(mine.tolist(), origins.tolist(), maps, corners.tolist(), strict=True)
+        for lane, origin, address, place in rows:
+            rank = len(corner)
+            tensor, own = self.mbarriers.tensor(source, lane, address, rank, origin)
+            targets = tensor.bytes_at(tuple(place))
+            self._start(source, lane, origin, tensor.places(own), targets)
+
+    def _start(
+        self, site: Site, lane: int, origin: int, places: Array, targets: Array
+    ) -> None:
+        used, aims = places[targets >= 0], targets[targets >= 0]
+        self.mbarriers.check_shared_source(site, lane, origin, len(places), used)
+        pieces = np.unique(aims // site.width) * site.width
+        if len(pieces):
+            lanes = np.full(len(pieces), lane)
+            self.accesses.check("write", "global", site, lanes, pieces)
+        marks = self.accesses.marks.get("global")
+        if marks is not None:
+            marks.start_store(aims)
+        sources = origin + used
+        before = self.accesses.shared[sources]
+        group = int(self.group[lane])
+        self.pending.append(BulkStore(lane, group, sources, aims, before, site))
+
+    def commit(self, mask: Mask) -> None:
+        """Close the group of stores that these lanes have started."""
+        self.group[... if mask is None else mask] += 1
+
+    def wait(self, newest: int, reads: bool, mask: Mask) -> None:
+        """Land the groups of these lanes but for the newest; or only read them."""
+        kept: list[BulkStore] = []
+        for store in self.pending:
+            waits = mask is None or mask[store.lane]
+            if not waits or store.group >= self.group[store.lane] - newest:
+                kept.append(store)
+            elif reads:
+                kept.append(self._read(store))
+            else:
+                self._land(self._read(store))
+        self.pending = kept
+
+    def _read(self, store: BulkStore) -> BulkStore:
+        """The store behind its reads, all of which are as they were at the start."""
+        if store.read:
+            return store
+        data = self.accesses.shared[store.sources]
+        if self.accesses.marks and (data != store.before).any():
+            text = "the source of a bulk store was overwritten before it was waited for"
+            self.batch.fault(faults.IN_FLIGHT, text, store.site.index, store.lane)
+        return replace(store, before=data, read=True)
+
+    def _land(self, store: BulkStore) -> None:
+        self.accesses.memory.data[store.targets] = store.before
+        marks = self.accesses.marks.get("global")
+        if marks is not None:
+            marks.land_store(store.targets, int(self.batch.clocks.marks[store.lane]))
+
+    def check_end(self) -> None:
+        """Land what was read; fault if threads end whose stores were not waited for."""
+        for store in self.pending:
+            if not store.read:
+                text = "the kernel ends with a bulk store that was not waited for"
+                self.batch.fault(faults.IN_FLIGHT, text, store.site.index, store.lane)
+            self._land(store)
+
+
+_UNREADY = 0xFF
+
+
+@dataclass(frozen=True, slots=True)
+class Pending:
+    """Copies on their way: by which lanes, whither, whence, how many bytes each."""
+
+    lanes: Array
+    targets: Array
+    sources: Array
+    sizes: Array
+    groups: Array
+    before: Array
+    """What the sources held at the start."""
+    width: int
+    site: int
+    """Number of the instruction."""
+
+    def where(self, chosen: Array) -> Pending:
+        """Some of them."""
+        return replace(
+            self,
+            lanes=self.lanes[chosen],
+            targets=self.targets[chosen],
+            sources=self.sources[chosen],
+            sizes=self.sizes[chosen],
+            groups=self.groups[chosen],
+            before=self.before[chosen],
+        )
+
+
+class Copies:
+    """The copies of one batch without a wait so far."""
+
+    def __init__(self, accesses: Accesses) -> None:
+        self.accesses, self.batch = accesses, accesses.batch
+        self.group = np.zeros(self.batch.lanes, np.int64)
+        self.pending: list[Pending] = []
+
+    def start(
+        self,
+        target: Site,
+        to: Value,
+        source: Site,
+        of: Value,
+        real: Value | None,
+        mask: Mask,
+    ) -> None:
+        """Start a copy; ``real`` bytes come from the source, zeros fill the rest."""
+        accesses, batch = self.accesses, self.batch
+        _, lanes, targets = accesses.resolve(target, to, mask)
+        mine = np.arange(batch.lanes) if lanes is None else lanes
+        if real is None:
+            sizes = np.full(len(mine), target.width)
+        else:
+            sizes = np.broadcast_to(real, batch.lanes)[mine].astype("i8")
+        sources = np.broadcast_to(of, batch.lanes)[mine] + (source.offset - BASE)
+        self._check_sources(source, mine, sources, sizes)
+        some = sizes > 0
+        if some.any():
+            accesses.noted("global", source, mine[some], sources[some])
+        for size in np.unique(sizes[some]):
+            of_size = sizes == size
+            lanes_of, from_there = mine[of_size], sources[of_size]
+            accesses.check("read", "global", source, lanes_of, from_there, int(size))
+        accesses.noted("shared", target, lanes, targets)
+        accesses.check("write", "shared", target, lanes, targets)
+        marks = accesses.marks.get("shared")
+        if marks is not None:
+            marks.start_copy(accesses.touch("shared", target.width, lanes, targets))
+        cells = targets[:, None] + np.arange(target.width)
+        accesses.shared[cells] = _UNREADY
+        groups, width = self.group[mine], target.width
+        before = self._data(sources, sizes, width)
+        self.pending.append(
+            Pending(mine, targets, sources, sizes, groups, before, width, target.index)
+        )
+
+    def _data(self, sources: Array, sizes: Array, width: int) -> Array:
+        """What the sources hold now, zeros behind it."""
+        data, columns = np.zeros((len(sources), width), np.uint8), np.arange(width)
+        real = columns < sizes[:, None]
+        memory = self.batch.launch.memory.data
+        data[real] = memory[(sources[:, None] + columns)[real]]
+        return data
+
+    def _check_sources(
+        self, site: Site, lanes: Array, sources: Array, sizes: Array
+    ) -> None:
+        memory = self.batch.launch.memory
+        odd = (sources & (site.width - 1) != 0) & (sizes > 0)
+        if odd.any():
+            text = f"misaligned source of a cp.async of {site.width} bytes"
+            lane = int(lanes[np.argmax(odd)])
+            self.batch.fault(faults.MISALIGNED, text, site.index, lane)
+        for size in np.unique(sizes[sizes > 0]):
+            alike = np.flatnonzero(sizes == size)
+            outside = memory.outside(sources[alike], int(size))
+            if outside is not None:
+                at = int(alike[np.argmax(outside)])
+                where = memory.nearest(int(sources[at]) + BASE)
+                text = f"cp.async source out of bounds ({where})"
+                lane = int(lanes[at])
+                self.batch.fault(faults.OUT_OF_BOUNDS, text, site.index, lane)
+
+    def commit(self, mask: Mask) -> None:
+        """Close the group of copies that these lanes have started."""
+        self.group[... if mask is None else mask] += 1
+
+    def wait(self, newest: int, mask: Mask) -> None:
+        """Land the groups of these lanes but for the newest; -1: open ones as well."""
+        kept: list[Pending] = []
+        for copy in self.pending:
+            done = copy.groups < self.group[copy.lanes] - newest
+            if mask is not None:
+                done &= mask[copy.lanes]
+            if done.any():
+                self._land(copy.where(done))
+            if not done.all():
+                kept.append(copy.where(~done))
+        self.pending = kept
+
+    def _land(self, copy: Pending) -> None:
+        accesses, columns = self.accesses, np.arange(copy.width)
+        data = self._data(copy.sources, copy.sizes, copy.width)
+        accesses.shared[copy.targets[:, None] + columns] = data
+        marks = accesses.marks.get("shared")
+        if marks is None:
+            return
+        changed = (data != copy.before).any(1)
+        if changed.any():
+            text = "the source of a copy was overwritten before it was waited for"
+            lane = int(copy.lanes[np.argmax(changed)])
+            self.batch.fault(faults.IN_FLIGHT, text, copy.site, lane)
+        marks.land(accesses.touch("shared", copy.width, copy.lanes, copy.targets))
+
+    def check_end(self) -> None:
+        """Fault if threads end whose copies nobody has waited for."""
+        if self.pending and self.accesses.marks:
+            copy = self.pending[0]
+            text = "the kernel ends with a copy that was not waited for"
+            self.batch.fault(faults.IN_FLIGHT, text, copy.site, int(copy.lanes[0]))

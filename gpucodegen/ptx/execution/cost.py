@@ -1,0 +1,140 @@
+"""What one access of a warp costs: sectors of global, wavefronts of shared memory.
+
+Comes in: byte offsets, a row of 32 for each warp, -1 for lanes that take no part.
+
+>>> alone = np.arange(32)[None] * 4
+>>> int(sectors(alone)), int(wavefronts(alone, 4)), int(wavefronts(alone * 32, 4))
+(4, 1, 32)
+
+Sectors of global memory that each block touches, counted once.
+
+They are what a block's accesses cost beyond a cache that keeps all of them.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+import numpy as np
+
+from gpucodegen.ptx.memory import Memory, reserved
+from gpucodegen.ptx.types import Array, align
+
+SECTOR_SHIFT = 5
+"""A sector of 32 bytes as a power of two."""
+WAVEFRONT = 128
+"""Bytes that the banks of shared memory give at once."""
+_BANKS = 32
+_PHASES = {8: 2, 16: 4}
+"""Of accesses of so many bytes."""
+
+
+def _distinct(rows: Array) -> Array:
+    """How many different offsets each row has."""
+    ordered = np.sort(rows, 1)
+    fresh = (ordered[:, 1:] != ordered[:, :-1]) & (ordered[:, 1:] >= 0)
+    return fresh.sum(1) + (ordered[:, 0] >= 0)
+
+
+def sectors(rows: Array) -> int:
+    """Sectors of 32 bytes that the warps touch."""
+    return int(_distinct(np.where(rows >= 0, rows >> SECTOR_SHIFT, -1)).sum())
+
+
+def least_sectors(rows: Array, width: int) -> int:
+    """Sectors if the bytes that each warp asks for lay in a row.
+
+    >>> same = np.zeros((8, 32), np.int64)
+    >>> least_sectors(same, 4), least_sectors(same + 4 * np.arange(32), 4)
+    (8, 32)
+    """
+    return int((-(-_distinct(rows) * width // (1 << SECTOR_SHIFT))).sum())
+
+
+def distinct_bytes(rows: Array, width: int) -> int:
+    """Bytes that the warps ask for, those of several lanes counted once."""
+    return int(_distinct(rows).sum()) * width
+
+
+def wavefronts(rows: Array, width: int) -> int:
+    """Turns that the banks need: the most different words that one bank must give.
+
+    Accesses of 8 and 16 bytes go in 2 and 4 phases; two phases become one if lanes
+    ``t`` and ``t ^ 1``, or ``t`` and ``t ^ 2``, share their addresses.  That rule is no
+    vendor's: the community has measured it, and ``unmerged_wavefronts`` is without it.
+    """
+    phases, words = _PHASES.get(width, 1), max(1, width // 4)
+    if phases == 1:
+        return _turns(rows, 1, words)
+    lanes = np.arange(32)
+    merged = np.zeros(len(rows), bool)
+    for partner in (1, 2):
+        merged |= (rows == rows[:, lanes ^ partner]).all(1)
+    return _turns(rows[merged], phases // 2, words) + _turns(
+        rows[~merged], phases, words
+    )
+
+
+def unmerged_wavefronts(rows: Array, width: int) -> int:
+    """Turns if no phases become one.
+
+    >>> pairs = np.arange(32)[None] // 2 * 16
+    >>> int(wavefronts(pairs, 16)), int(unmerged_wavefronts(pairs, 16))
+    (2, 4)
+    """
+    return _turns(rows, _PHASES.get(width, 1), max(1, width // 4))
+
+
+def _turns(rows: Array, phases: int, words: int) -> int:
+    if not len(rows):
+        return 0
+    parts = rows.reshape(len(rows) * phases, -1, 1)
+    touched = np.where(parts < 0, -1, (parts >> 2) + np.arange(words))
+    ordered = np.sort(touched.reshape(len(parts), -1), 1)
+    fresh = np.ones_like(ordered, bool)
+    fresh[:, 1:] = ordered[:, 1:] != ordered[:, :-1]
+    fresh &= ordered >= 0
+    banks = np.arange(len(parts))[:, None] * _BANKS + (ordered & (_BANKS - 1))
+    counts = np.bincount(banks[fresh], minlength=len(parts) * _BANKS)
+    return int(counts.reshape(-1, _BANKS).max(1).sum())
+
+
+def least_wavefronts(rows: Array, width: int) -> int:
+    """Turns if the bytes asked for lay evenly over all banks."""
+    return int(np.maximum(1, -(-_distinct(rows) * width // (4 * _BANKS))).sum())
+
+
+READS, WRITES = "reads", "writes"
+
+
+class Footprint:
+    """Sectors of one batch: a row of flags for each block, and direction."""
+
+    def __init__(self, memory: Memory, blocks: int) -> None:
+        self.memory, self.blocks = memory, blocks
+        self._columns = align(memory.top >> SECTOR_SHIFT, 8) + 8
+        self._flags: dict[str, np.ndarray[Any, np.dtype[np.uint8]]] = {}
+
+    def touch(self, direction: str, rows: Array, offsets: Array, width: int) -> None:
+        """Note accesses: blocks of the batch, offsets of their first bytes, bytes."""
+        if direction not in self._flags:
+            pages = reserved(self.blocks * self._columns)
+            self._flags[direction] = np.frombuffer(pages, np.uint8)
+        flags = self._flags[direction]
+        start = rows * self._columns
+        flags[start + (offsets >> SECTOR_SHIFT)] = 1
+        if width > 1 << SECTOR_SHIFT:
+            flags[start + ((offsets + width - 1) >> SECTOR_SHIFT)] = 1
+
+    def count(self) -> Counter[tuple[str, int]]:
+        """Sectors by direction and by the allocation's first address, over blocks."""
+        found: Counter[tuple[str, int]] = Counter()
+        for direction, flags in self._flags.items():
+            table = flags.reshape(self.blocks, self._columns)
+            for start, end in self.memory.allocations():
+                low, high = start >> SECTOR_SHIFT, -(-end >> SECTOR_SHIFT) + 1
+                touched = int(np.count_nonzero(table[:, low:high]))
+                if touched:
+                    found[direction, start] += touched
+        return found

@@ -1,0 +1,73 @@
+"""Generated text as a Python module that tracebacks and profilers can show.
+
+Garbage in cycles is collected after a compilation, not during it.
+
+What a compilation makes (modules of Python, operations, the IR of Numba) mostly stays
+until its end, so that the collector walks over more and more of it and finds nothing:
+0.12 of 1.0 s for PolyBench's 3mm, 0.22 of 2.2 s for adi, at the same peak of memory.
+"""
+
+from __future__ import annotations
+
+import gc
+import sys
+from collections.abc import Generator
+from contextlib import contextmanager
+from threading import RLock
+from types import ModuleType
+
+from gpucodegen.runtime.storage import cache
+
+
+@contextmanager
+def deferred_garbage_collection() -> Generator[None]:
+    """No collections meanwhile; within another one, or where they are off, nothing.
+
+    >>> with deferred_garbage_collection():
+    ...     gc.isenabled()
+    False
+    >>> gc.isenabled()
+    True
+    """
+    if not gc.isenabled():
+        yield
+        return
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.enable()
+
+
+SOURCES = cache.Store("source")
+_ONE_AT_A_TIME = RLock()
+"""No thread is given a module that another thread still executes."""
+SYNTAX_TREES = RLock()
+"""Held by who makes syntax trees of text or code of them: CPython 3.11 loses count when
+threads do so at once (https://github.com/python/cpython/issues/106905)."""
+
+
+def load(source: str) -> ModuleType:
+    """The module of a source text: executed once per process, from the text itself.
+
+    The copy on disk is only there to be read by people and tools.
+    """
+    name = f"k_{cache.digest(source)[:32]}"
+    with _ONE_AT_A_TIME:
+        known = sys.modules.get(name)
+        return _executed(name, source) if known is None else known
+
+
+def _executed(name: str, source: str) -> ModuleType:
+    file, text = f"{name}.py", source.encode()
+    is_kept = SOURCES.read(file) == text or SOURCES.write(file, text)
+    module = ModuleType(name)
+    module.__file__ = str(SOURCES.path(file)) if is_kept else f"<{name}>"
+    code = compile(source, module.__file__, "exec")
+    sys.modules[name] = module
+    try:
+        exec(code, module.__dict__)
+    except BaseException:
+        del sys.modules[name]
+        raise
+    return module

@@ -1,0 +1,234 @@
+"""What a kernel of fragments does: a warp multiplies on the tensor cores.
+
+Counted as `product_work` counts other kernels.  A row of a fragment in shared memory is
+16 bytes; an instruction multiplies ``16 x 8`` elements by 32 bytes of terms.  Both
+factors lie in shared memory as they lie in global memory: a tile has a row for each of
+its positions, or one for each of its terms, with a gap behind it that puts the rows of
+a fragment into different banks.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import ceil, prod
+
+from gpucodegen.tiling.machine.gpu.devices import LINE, SECTOR, WARP, WIDEST, GpuDevice
+from gpucodegen.tiling.machine.gpu.estimate import BUSY_LATENCY, Work
+from gpucodegen.tiling.machine.gpu.product_tiles import WarpTiles
+from gpucodegen.tiling.machine.gpu.product_work import (
+    GROUP,
+    OTHERS,
+    Product,
+    begun_and_ended,
+    rounds_of,
+)
+from gpucodegen.tiling.machine.gpu.shared_copies import (
+    DOUBLE,
+    OCTET,
+    TileCopy,
+    fragment_copy,
+)
+
+ROWS, COLUMNS = 16, 8
+"""Elements of the result of one instruction."""
+SLICE = 4
+"""Bytes of a sum on its way from registers through shared memory; twice that of f64."""
+BASE_REGISTERS = 44
+"""Registers besides sums and fragments: addresses and what is on its way."""
+
+
+def terms_of(element: int) -> int:
+    """Terms of one instruction, for elements of so many bytes.
+
+    >>> [terms_of(size) for size in (1, 2, 4, 8)]
+    [32, 16, 8, 4]
+    """
+    return 2 * WIDEST // element
+
+
+def gap_of(columns: int) -> int:
+    """The distance of rows of sums in shared memory, in elements of 4 or 8 bytes.
+
+    Four rows that a half of a warp stores lie in different banks, and so do the two of
+    a quarter that stores elements of 8 bytes.
+
+    >>> gap_of(64), gap_of(32)
+    (72, 40)
+    """
+    return columns + next(n for n in range(0, 32, 4) if (columns + n) % 32 in (8, 24))
+
+
+def slice_shape(plan: WarpTiles) -> tuple[int, int]:
+    """Rows of sums that are in shared memory at once, and their distance.
+
+    >>> slice_shape(WarpTiles(128, 64, 32, 64, 32))
+    (16, 72)
+    """
+    return plan.tile_rows // plan.warp_rows * OCTET, gap_of(plan.tile_columns)
+
+
+@dataclass(frozen=True, slots=True)
+class FragmentCounts:
+    """A plan for a problem; ``product`` has the elements that fragments hold."""
+
+    plan: WarpTiles
+    product: Product
+
+    @property
+    def copies(self) -> tuple[TileCopy, TileCopy]:
+        """How both factors come to shared memory."""
+        plan, product = self.plan, self.product
+        rows, columns = (
+            fragment_copy(
+                size, plan.depth, plan.threads, turned, width, product.element
+            )
+            for size, turned, width in zip(
+                (plan.tile_rows, plan.tile_columns),
+                product.turned,
+                product.widths,
+                strict=True,
+            )
+        )
+        return rows, columns
+
+    @property
+    def shared(self) -> int:
+        """Bytes of shared memory of a block: stages, and a slice of the sums."""
+        plan = self.plan
+        stage = sum(copy.cells for copy in self.copies) * self.product.element
+        sums = prod(slice_shape(plan)) * SLICE * self._words
+        return plan.stages * stage + sums
+
+    @property
+    def registers(self) -> int:
+        """Registers of a thread, about."""
+        down, across = self._fragments
+        sums = down * across * 4 * self._words
+        return sums + down * 4 + across * 2 + BASE_REGISTERS
+
+    @property
+    def is_uneven(self) -> bool:
+        """Whether each block of terms has to be told where its line is.
+
+        Else those of a round, as many as there are stages, are told at once.
+        """
+        plan = self.plan
+        rounds = plan.depth * plan.stages if all(plan.direct) else plan.depth
+        return any(line % rounds for line in self.product.lines)
+
+    @property
+    def is_double(self) -> bool:
+        """Whether products are of f64."""
+        return self.product.element == DOUBLE
+
+    @property
+    def _words(self) -> int:
+        """Registers of a sum."""
+        return 2 if self.is_double else 1
+
+    @property
+    def _fragments(self) -> tuple[int, int]:
+        """Fragments of a warp's rows, and of its columns."""
+        return self.plan.warp_rows // ROWS, self.plan.warp_columns // COLUMNS
+
+    @property
+    def blocks(self) -> int:
+        """Blocks of the grid."""
+        plan, product = self.plan, self.product
+        down = ceil(product.rows / plan.tile_rows)
+        across = ceil(product.columns / plan.tile_columns)
+        return down * across * product.batch * plan.splits
+
+    def work(self) -> Work:
+        """All that the launch does."""
+        plan, product = self.plan, self.product
+        trips = self._trips
+        warps = self.blocks * ceil(plan.threads / WARP)
+        steps = plan.depth // terms_of(product.element)
+        down, across = self._fragments
+        tiles = steps * (down + across // 2)
+        loads = tiles * self._words
+        products = steps * down * across
+        copied, stored = self._copies()
+        each = products * product.passes + loads + copied + OTHERS
+        cells = plan.tile_rows * plan.tile_columns
+        bytes_ = self._stage * trips + 2 * cells * product.result
+        sectors = self.blocks * bytes_ / SECTOR
+        tensor, doubles = self._arithmetic(cells * plan.depth * trips)
+        return Work(
+            self.blocks,
+            plan.threads,
+            warps * trips * each,
+            wavefronts=warps * trips * (4 * tiles + stored)
+            + self.blocks * trips * self._lines(),
+            sectors=sectors,
+            block_sectors=sectors,
+            memory=self._memory(),
+            waits=2,
+            barriers=2 * trips,
+            tensor=tensor,
+            double_tensor=doubles,
+        )
+
+    def starved(self, device: GpuDevice) -> float:
+        """Clocks if nothing but the stages held a block up.
+
+        The next one is asked for as a block begins one of them.  All but one may be on
+        their way, each with the latency of busy memory and its share of the L2 cache.
+        """
+        way = self._stage * device.processors / device.l2_rate
+        arrival = way + BUSY_LATENCY * device.clock
+        trips = self._rounds(device) * self._trips
+        return trips * arrival / (self.plan.stages - 1)
+
+    def idle(self, device: GpuDevice) -> float:
+        """Clocks in which nothing is multiplied."""
+        return begun_and_ended(self.product, self._rounds(device), device)
+
+    def _rounds(self, device: GpuDevice) -> int:
+        """How often a multiprocessor begins as many blocks as it holds."""
+        return rounds_of(self.blocks, self.plan.resident, device)
+
+    @property
+    def _trips(self) -> int:
+        """Blocks of terms of a block of the grid."""
+        return ceil(self.product.terms / self.plan.splits / self.plan.depth)
+
+    @property
+    def _stage(self) -> int:
+        """Bytes of both factors' tiles."""
+        plan = self.plan
+        elements = (plan.tile_rows + plan.tile_columns) * plan.depth
+        return elements * self.product.element
+
+    def _lines(self) -> float:
+        """Lines that a block's copies of both tiles pass the L1 cache in."""
+        size = self.product.element
+        return sum(
+            copy.touched(LINE, size, width * size)
+            for copy, width in zip(self.copies, self.product.widths, strict=True)
+        )
+
+    def _arithmetic(self, terms: int) -> tuple[float, float]:
+        """What tensor cores multiply for all sums: numbers of 16 bits, and doubles."""
+        product = self.product
+        if self.is_double:
+            return 0.0, float(self.blocks * terms)
+        return self.blocks * terms * product.element / 2 * product.passes, 0.0
+
+    def _copies(self) -> tuple[int, int]:
+        """Instructions of a warp for the copies of a block of terms, and wavefronts."""
+        size, direct = self.product.element, self.plan.direct
+        instructions = GROUP * any(direct)
+        turns = 0
+        for copy, is_direct in zip(self.copies, direct, strict=True):
+            stores = copy.width if copy.is_turned else 1
+            instructions += copy.per_thread * (1 if is_direct else 1 + stores)
+            turns += copy.per_thread * copy.turns(size)
+        return instructions, turns
+
+    def _memory(self) -> float:
+        product = self.product
+        factors = (product.rows + product.columns) * product.terms * product.element
+        results = 2 * product.rows * product.columns * product.result
+        return product.batch * (factors + results)

@@ -1,0 +1,455 @@
+"""Which kernel a contraction becomes on a GPU: the candidate of least estimated clocks.
+
+Every plan is counted as `product_work` and `fragments` say and priced as every report
+is: by `estimate`, from published facts of the device, and from what an H100 showed of
+plans (``bench/results/gpu``).
+
+Whether products of bytes pay as products of words of four of them (``dp4a``).
+
+Both factors are packed by kernels of their own, which read each byte and write it to
+its word; then a word of each is one instruction of the integer unit, for four terms.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import lru_cache
+from math import ceil
+from statistics import geometric_mean
+from typing import Any
+
+from gpucodegen.tiling.machine.dot_kernels import (
+    BYTE,
+    WORD,
+    PackedDots,
+    Part,
+)
+from gpucodegen.tiling.machine.gpu.devices import (
+    DEVICES,
+    SECTOR,
+    WARP,
+    GpuDevice,
+    devices_of,
+    occupancy,
+    portable_shared,
+)
+from gpucodegen.tiling.machine.gpu.estimate import Estimate, Unit, Work, estimate
+from gpucodegen.tiling.machine.gpu.fragments import (
+    FragmentCounts,
+    terms_of,
+)
+from gpucodegen.tiling.machine.gpu.product_tiles import (
+    CANDIDATES,
+    DOUBLES,
+    FRAGMENTS,
+    STAGES,
+    Candidate,
+    WarpgroupTiles,
+    WarpTiles,
+)
+from gpucodegen.tiling.machine.gpu.product_work import (
+    GROUPS,
+    Counts,
+    Product,
+    memory,
+    partial_sums,
+)
+from gpucodegen.tiling.machine.gpu.shared_copies import DOUBLE
+from gpucodegen.tiling.machine.gpu.warpgroups import (
+    WarpgroupCounts,
+    has_bands,
+    may_split,
+    warpgroup_tiles,
+)
+from gpucodegen.tiling.machine.plan_space import Choose, least
+
+DEFAULT = DEVICES["H100"]
+"""What kernels are planned for."""
+WARPS = 24
+"""Warps of a multiprocessor beyond which more are not worth fewer registers."""
+SHARPNESS, BLUNTNESS = 8, 2
+"""How near the soft maximum is to the largest; an assumption, and as measured.
+
+The blunt one is of units that hold each other up (`CONTENDING`).
+"""
+BANDS = 1 / 300
+"""Share of a loop's instructions that bands of tiles add, as compiled for f64."""
+UNEVEN = 1 / 10
+"""Share of time that finding the line of each block of terms takes: an assumption.
+
+A loop of a convolution of 64 channels has 1/8 more instructions then, as compiled.
+"""
+CONTENDING = Unit.SHARED, Unit.TENSOR, Unit.L2
+"""What hold each other up in kernels of `mma.sync`: fragments, products and copies.
+
+Their clocks as the legs of a right angle: 18 plans of a product of f16 on an H100 took
+0.89 to 1.1 times that, one each of i8 and tf32 1.13 to 1.2, two convolutions 1.28.
+Products of f64 take tensor cores so long that these alone count, as measured.
+"""
+USUAL = (256, 1024, 4096)
+"""What an extent that is not known may be: a plan must serve small ones and large."""
+
+
+def plan_contraction(
+    *products: Product,
+    splits: tuple[int, ...] = (1,),
+    device: GpuDevice | None = None,
+    choose: Choose = least,
+    warpgroups: bool = False,
+    bands: bool = False,
+) -> Candidate:
+    """The kernel of a contraction; ``splits``: numbers of blocks that may share terms.
+
+    ``device``: whose facts count, and whose shared memory a block may have.  Without
+    one the facts are those of `DEFAULT`, and every device has the shared memory.
+    ``warpgroups``: plans that devices of sm_90 alone have are among them.  ``bands``:
+    and so is every order of tiles of each plan, not only that of least clocks.
+
+    Several products are one whose extents are not known.  Its kernel is the one of
+    least clocks, in the geometric mean over them.  Its blocks have one tile each.
+
+    >>> plans = [plan_contraction(Product(n, n, n)) for n in (256, 1024, 4096)]
+    >>> [(plan.tile_rows, plan.tile_columns) for plan in plans]
+    [(32, 32), (64, 64), (128, 128)]
+    >>> plan_contraction(Product(256, 256, 16384), splits=(1, 8)).splits
+    8
+    >>> open_ = plan_contraction(*(Product(n, n, n) for n in USUAL))
+    >>> (open_.tile_rows, open_.tile_columns)
+    (64, 64)
+    """
+    offered = {"warpgroups": warpgroups, "bands": bands}
+    clocks = priced(*products, splits=splits, device=device, **offered)
+    return choose(clocks, clocks.__getitem__)
+
+
+@lru_cache(maxsize=256)
+def priced(
+    *products: Product,
+    splits: tuple[int, ...],
+    device: GpuDevice | None,
+    warpgroups: bool,
+    bands: bool = False,
+) -> Mapping[Candidate, float]:
+    """All plans, and their clocks."""
+    product, plans = products[0], list[Candidate]()
+    known, are_known = device or DEFAULT, len(products) == 1
+    for tiles in _tiles(product, device, warpgroups=warpgroups, turns=are_known):
+        orders = (
+            orders_of(tiles, product) if bands else [ordered(tiles, product, known)]
+        )
+        for plan in orders:
+            ways = (replace(plan, splits=parts) for parts in splits)
+            plans += [way for way in ways if _may_split(way, product, known)]
+    return {
+        plan: geometric_mean(clocks_of(plan, each, known) for each in products)
+        for plan in plans
+    }
+
+
+def _may_split(plan: Candidate, product: Product, device: GpuDevice) -> bool:
+    """Whether parts of the terms are long enough for a plan that may split them."""
+    is_long = plan.splits == 1 or product.terms >= 8 * plan.splits * plan.depth
+    is_whole = not isinstance(plan, WarpgroupTiles)
+    return is_long and (is_whole or may_split(plan, seen(plan, product), device))
+
+
+def with_copies(
+    plan: Candidate, product: Product, *, device: GpuDevice | None = None
+) -> Candidate:
+    """A caller's tiles with the copies that cost least, if the caller chose none.
+
+    Tiles that fit no block stay as they are, as do those of warpgroups.
+    """
+    if isinstance(plan, WarpgroupTiles):
+        return plan
+    ways = [plan] if any(plan.direct) else staged(plan, product)
+    found = [fits for way in ways if (fits := fitted(way, product, device=device))]
+    known = device or DEFAULT
+    return min(found, key=lambda one: clocks_of(one, product, known), default=plan)
+
+
+def device_for(architecture: str) -> GpuDevice | None:
+    """The device whose facts stand for an architecture; None for "" or an unknown one.
+
+    >>> [device_for(name).name for name in ("sm_90a", "sm_80")], device_for("")
+    (['H100', 'A100'], None)
+    """
+    known = devices_of(architecture)
+    return DEFAULT if DEFAULT in known else next(iter(known), None)
+
+
+def planned_for(architecture: str) -> GpuDevice:
+    """The device that kernels of an architecture are planned for; "" is any.
+
+    >>> planned_for("sm_80").name, planned_for("").name
+    ('A100', 'H100')
+    """
+    return device_for(architecture) or DEFAULT
+
+
+def room_of(device: GpuDevice | None) -> int:
+    """Bytes of shared memory of a block: of a device, or of every one.
+
+    >>> [room_of(known) // 1024 for known in (None, DEVICES["A100"])]
+    [99, 163]
+    """
+    return device.multiprocessor.block_shared if device else portable_shared()
+
+
+def fitted(
+    plan: Candidate, product: Product, *, device: GpuDevice | None = None
+) -> Candidate | None:
+    """A plan with as many resident blocks as registers and shared memory allow.
+
+    Factors that ``cp.async`` cannot copy go through registers.  Blocks of terms are
+    halved until the tiles fit the memory of a block; None where none of them do.
+    """
+    moved = seen(plan, product).direct
+    left, right = (a and b for a, b in zip(plan.direct, moved, strict=True))
+    stages = plan.stages if left and right else STAGES[0]
+    plan = replace(plan, direct=(left, right), stages=stages)
+    least, room = least_depth(plan, product), room_of(device)
+    while plan.depth > least and counts_of(plan, product).shared > room:
+        plan = replace(plan, depth=plan.depth // 2)
+    counts = counts_of(plan, product)
+    unit = (device or DEFAULT).multiprocessor
+    held = occupancy(unit, plan.threads, counts.registers, counts.shared)
+    if not held.blocks or counts.shared > room:
+        return None
+    enough = max(1, WARPS // (held.warps // held.blocks))
+    return replace(plan, resident=min(held.blocks, enough))
+
+
+def staged(plan: Candidate, product: Product) -> Iterator[Candidate]:
+    """A plan with every way that the factors may come to shared memory.
+
+    Warps that hold fragments have no registers for elements on their way.
+
+    >>> product = Product(64, 64, 64, direct=(True, True))
+    >>> [(way.direct, way.stages) for way in staged(CANDIDATES[0], product)][:3]
+    [((False, False), 2), ((False, True), 2), ((True, True), 2)]
+    """
+    ways, product = [dict[str, Any]()], seen(plan, product)
+    if isinstance(plan, WarpTiles) and all(product.direct):
+        ways.clear()
+    for direct in _direct_ways(plan, product):
+        counts = STAGES if all(direct) else STAGES[:1]
+        ways += [{"direct": direct, "stages": n} for n in counts]
+    return (replace(plan, **way) for way in ways)
+
+
+def _direct_ways(plan: Candidate, product: Product) -> list[tuple[bool, bool]]:
+    """Which factors the hardware may copy: all that it can, or those in wide pieces."""
+    ways = [product.direct]
+    if not isinstance(plan, WarpTiles):
+        left, right = (
+            can and not turned
+            for can, turned in zip(product.direct, product.turned, strict=True)
+        )
+        ways.insert(0, (left, right))
+    return [way for way in dict.fromkeys(ways) if any(way)]
+
+
+def ordered(plan: Candidate, product: Product, device: GpuDevice) -> Candidate:
+    """The plan in bands of tiles where what they save is worth their arithmetic.
+
+    Otherwise, and where not all that is read is known, blocks walk whole rows of tiles.
+
+    >>> plan = replace(CANDIDATES[-2], resident=2)
+    >>> product = Product(32768, 32768, 32768)
+    >>> [ordered(plan, product, DEVICES[name]).group for name in ("H100", "RTX 4090")]
+    [1, 16]
+    """
+    plans = orders_of(plan, product)
+    best = min(plans, key=lambda each: memory(each, product, device))
+    saved = 1 - clocks_of(best, product, device) / clocks_of(plans[0], product, device)
+    return best if saved > BANDS else plans[0]
+
+
+def orders_of(plan: Candidate, product: Product) -> list[Candidate]:
+    """The plan in whole rows of tiles, and in bands of all heights that it may have.
+
+    >>> [way.group for way in orders_of(CANDIDATES[-2], Product(4096, 4096, 4096))]
+    [1, 2, 4, 8, 16]
+    """
+    ways = (replace(plan, group=n) for n in (GROUPS if product.plain else GROUPS[:1]))
+    return [
+        way
+        for way in ways
+        if not isinstance(way, WarpgroupTiles) or has_bands(way, seen(way, product))
+    ]
+
+
+def _tiles(
+    product: Product, device: GpuDevice | None, *, warpgroups: bool, turns: bool
+) -> Iterator[Candidate]:
+    """Plans of all kinds that fit the device, none of whose sums are split."""
+    known = device or DEFAULT
+    kinds = [*CANDIDATES, *_warp_tiles(product, known)]
+    for plan in (way for tiles in kinds for way in staged(tiles, product)):
+        found = fitted(plan, product, device=device)
+        if found:
+            yield found
+    if warpgroups and product.fragments is not None:
+        yield from warpgroup_tiles(product.fragments, known, turns=turns)
+
+
+def _warp_tiles(product: Product, device: GpuDevice) -> Iterator[WarpTiles]:
+    """Tiles for tensor cores, whose depth counts elements of the factors.
+
+    None of f64 where tensor cores are not known to gain anything.
+    """
+    if product.fragments is not None:
+        size, kinds = product.fragments.element, FRAGMENTS
+        if size == DOUBLE:
+            kinds = DOUBLES if device.multiprocessor.double_tensor else ()
+        yield from (replace(tiles, depth=tiles.depth * 2 // size) for tiles in kinds)
+
+
+def seen(plan: Candidate, product: Product) -> Product:
+    """A product as the kernel of a plan computes it."""
+    is_narrow = isinstance(plan, WarpTiles | WarpgroupTiles)
+    return (product.fragments if is_narrow else None) or product
+
+
+def counts_of(
+    plan: Candidate, product: Product
+) -> Counts | FragmentCounts | WarpgroupCounts:
+    """What a plan does and needs."""
+    match plan:
+        case WarpTiles():
+            return FragmentCounts(plan, seen(plan, product))
+        case WarpgroupTiles():
+            return WarpgroupCounts(plan, seen(plan, product))
+        case _:
+            return Counts(plan, product)
+
+
+def least_depth(plan: Candidate, product: Product) -> int:
+    """The number of terms that no block of them has less than."""
+    match plan:
+        case WarpTiles():
+            return terms_of(seen(plan, product).element)
+        case WarpgroupTiles():
+            return plan.depth
+        case _:
+            return 1
+
+
+def clocks_of(plan: Candidate, product: Product, device: GpuDevice) -> float:
+    """Clocks of the launches of a plan."""
+    moved = memory(plan, seen(plan, product), device)
+    counts = counts_of(plan, product)
+    work = replace(counts.work(), memory=moved)
+    if isinstance(counts, WarpgroupCounts):
+        sectors = work.block_sectors / counts.from_cache(device)
+        work = replace(work, block_sectors=sectors)
+    longer = UNEVEN if isinstance(counts, FragmentCounts) and counts.is_uneven else 0
+    contending = CONTENDING if contends(counts) else ()
+    ring = 0.0 if isinstance(counts, Counts) else counts.starved(device)
+    found = _at_least(ring, estimate(device, plan.resident, work))
+    clocks = counts.idle(device) + busy(found, contending) * (1 + longer)
+    if plan.splits > 1:
+        sums = partial_sums(product, plan.splits)
+        clocks += busy(estimate(device, device.multiprocessor.blocks, sums))
+    return clocks
+
+
+def contends(counts: Counts | FragmentCounts | WarpgroupCounts) -> bool:
+    """Whether what a kernel does is of `CONTENDING` units."""
+    return isinstance(counts, FragmentCounts) and not counts.is_double
+
+
+def _at_least(waiting: float, found: Estimate) -> Estimate:
+    """An estimate with no fewer clocks of latency than these."""
+    latency = max(waiting, found.clocks.get(Unit.LATENCY, 0.0))
+    return Estimate({**found.clocks, Unit.LATENCY: latency})
+
+
+def busy(found: Estimate, contending: Sequence[Unit] = ()) -> float:
+    """A soft maximum of the units' clocks: two that are busy hold each other up.
+
+    ``contending``: units that do so more than others, which count as one.
+
+    >>> work = Estimate({Unit.ISSUE: 90.0, Unit.FMA: 90.0})
+    >>> round(busy(work)), round(busy(work, (Unit.ISSUE, Unit.FMA)))
+    (98, 127)
+    """
+    alone = [clocks for unit, clocks in found.clocks.items() if unit not in contending]
+    several = [found.clocks.get(unit, 0.0) for unit in contending]
+    return _soft([*alone, _soft(several, BLUNTNESS)], SHARPNESS)
+
+
+def _soft(clocks: Sequence[float], sharpness: int) -> float:
+    """A soft maximum; 0 of nothing."""
+    return sum(each**sharpness for each in clocks) ** (1 / sharpness)
+
+
+PACKED = 4
+"""Words that a thread packs at once, where their bytes lie side by side."""
+THREADS = 256
+"""Threads of a block that packs."""
+PACKING = 4 * WORD // BYTE
+"""Instructions for a word of bytes that do not: read, mask, shift, join each."""
+
+
+def four_bytes(left: Part, right: Part, rows: int) -> PackedDots | None:
+    """Words of four bytes, each with or without a sign; None for other integers.
+
+    >>> four_bytes(Part(8), Part(8, signed=False), 64).right
+    Part(bits=8, signed=False)
+    >>> four_bytes(Part(16), Part(8), 64) is None
+    True
+    """
+    del rows
+    is_of_bytes = left.bits == right.bits == BYTE
+    return PackedDots(left, right) if is_of_bytes else None
+
+
+def words_pay(
+    plain: Sequence[Product],
+    words: Sequence[Product],
+    device: GpuDevice | None = None,
+) -> bool:
+    """Whether products of words, packing included, take fewer clocks by estimate.
+
+    ``device``: as for `plan_contraction`.
+
+    >>> def pays(size, terms):
+    ...     plain, words = (
+    ...         Product(size, size, n, integer=True) for n in (terms, terms // 4)
+    ...     )
+    ...     return words_pay([plain], [words])
+    >>> pays(32, 32), pays(2048, 2048)
+    (False, True)
+    """
+    known = device or DEFAULT
+
+    def clocks(product: Product) -> float:
+        return clocks_of(plan_contraction(product, device=device), product, known)
+
+    packing = sum(_packing(each, known) for each in words)
+    return sum(map(clocks, words)) + packing < sum(map(clocks, plain))
+
+
+def _packing(product: Product, device: GpuDevice) -> float:
+    """Clocks of the launches that pack both factors."""
+    sizes = (product.rows, product.columns)
+    works = (_packed(product.batch * size * product.terms) for size in sizes)
+    held = device.multiprocessor.blocks
+    return sum(busy(estimate(device, held, work)) for work in works)
+
+
+def _packed(words: int) -> Work:
+    warps, memory = ceil(words / WARP), 2 * words * WORD // BYTE
+    sectors = memory / SECTOR
+    return Work(
+        ceil(words / THREADS),
+        THREADS,
+        warps * PACKING,
+        sectors=sectors,
+        block_sectors=sectors,
+        memory=memory,
+        waits=1,
+    )

@@ -1,0 +1,364 @@
+"""Which quads of a tile each thread of a block multiplies.
+
+A thread has ``thread_rows x thread_columns`` elements as quads of at most 4 x 4.  The
+32 lanes of a warp lie 4 x 8 in z-order, lane t at row ``t // 2 % 4`` and column
+``t // 8 * 2 + t % 2``: lanes t and t ^ 1 read the same rows, t and t ^ 2 the same
+columns, so that shared memory answers both at once.  Neighbouring lanes have
+neighbouring quads, and the next quad of a thread lies behind those of all lanes.
+
+Blocks of terms that walk several axes of a reduction without divisions.
+
+Terms are numbered through the axes, the last one fastest.  A block of ``depth`` terms
+walks them evenly iff with some axis j and P positions of all axes behind it
+
+    depth = P q,   and   q divides the extent of axis j, or j is the first axis.
+
+Then every position behind j is the same in every block, and j moves by q.
+
+Tiles of rows that several axes count, such as the pixels of images.
+
+A tensor copy brings a box, so the rows of a tile are a rectangle of positions.  It has
+a power of two of them along each axis; those beyond an extent are computed for nothing.
+
+The kinds of kernel that a contraction may become on a GPU, a class each.
+
+    SharedTiles     blocks copy tiles of both factors, threads multiply parts of these
+    WarpTiles       blocks copy tiles, warps multiply parts of them on tensor cores
+    WarpgroupTiles  one warp copies tiles by tensor copies, four at a time multiply them
+
+A kind is a member of `Candidate`, lines of `CANDIDATES` and a case of ``plan.work``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache
+from math import ceil, log, prod
+from typing import Protocol, Self, TypeAlias, TypeVar
+
+from gpucodegen.tiling.machine.gpu.devices import WARP, WARPGROUP
+
+
+@dataclass(frozen=True, slots=True)
+class SharedTiles:
+    """A block computes ``tile_rows x tile_columns`` of C, ``depth`` terms at a time.
+
+    Both factors' parts of these lie in shared memory.  Each thread keeps
+    ``thread_rows x thread_columns`` of the tile in registers.  ``splits`` blocks share
+    the terms of a tile.  ``resident``: blocks that a multiprocessor shall hold at once.
+    Blocks walk the tiles in bands of ``group`` rows of them.
+    ``direct``: which of the two factors the hardware copies to shared memory past the
+    registers (``cp.async``), into one of ``stages`` tiles.
+    """
+
+    tile_rows: int
+    tile_columns: int
+    depth: int
+    thread_rows: int
+    thread_columns: int
+    splits: int = 1
+    resident: int = 1
+    group: int = 1
+    direct: tuple[bool, bool] = (False, False)
+    stages: int = 2
+
+    @property
+    def threads(self) -> int:
+        """Threads of a block."""
+        rows = self.tile_rows // self.thread_rows
+        return rows * (self.tile_columns // self.thread_columns)
+
+
+@dataclass(frozen=True, slots=True)
+class WarpTiles:
+    """As `SharedTiles`, but a warp keeps ``warp_rows x warp_columns`` as fragments.
+
+    ``depth`` counts elements of 16 bits here, and elements of the factors in a plan
+    that is fitted to a product.
+    """
+
+    tile_rows: int
+    tile_columns: int
+    depth: int
+    warp_rows: int
+    warp_columns: int
+    splits: int = 1
+    resident: int = 1
+    group: int = 1
+    direct: tuple[bool, bool] = (False, False)
+    stages: int = 2
+
+    @property
+    def threads(self) -> int:
+        """Threads of a block."""
+        warps = self.tile_rows // self.warp_rows
+        return WARP * warps * (self.tile_columns // self.warp_columns)
+
+
+@dataclass(frozen=True, slots=True)
+class WarpgroupTiles:
+    """A block of one warpgroup that copies and ``consumers`` that multiply (`wgmma`).
+
+    Each consumer keeps `WARPGROUP_ROWS` rows of the tile in registers.  Both factors
+    come by tensor copies to a ring of ``stages``, whose mbarriers order who writes and
+    who reads.  Devices of sm_90 alone have such kernels.
+    ``turns``: tiles of the result that a block computes at most, one after the other;
+    copies of the next one begin while the sums of one are stored.  ``tensor_stores``:
+    the result goes through boxes in shared memory, which tensor copies store.
+    """
+
+    tile_rows: int
+    tile_columns: int
+    depth: int
+    consumers: int
+    splits: int = 1
+    resident: int = 1
+    group: int = 1
+    direct: tuple[bool, bool] = (True, True)
+    stages: int = 4
+    turns: int = 1
+    tensor_stores: bool = False
+
+    @property
+    def threads(self) -> int:
+        """Threads of a block."""
+        return WARPGROUP * (self.consumers + 1)
+
+
+Candidate: TypeAlias = SharedTiles | WarpTiles | WarpgroupTiles
+"""A kernel of a contraction."""
+
+STAGES = (2, 3, 4)
+"""Tiles of each factor in shared memory: one is read while the others are stored.
+
+More than two pay only where no factor goes through registers.
+"""
+STAGED = 4
+"""Elements on their way to shared memory that a thread holds at once."""
+CANDIDATES: tuple[SharedTiles, ...] = (
+    SharedTiles(16, 16, 8, 2, 2),
+    SharedTiles(16, 64, 16, 4, 4),
+    SharedTiles(32, 32, 16, 2, 4),
+    SharedTiles(32, 64, 16, 4, 4),
+    SharedTiles(64, 32, 16, 4, 4),
+    SharedTiles(64, 64, 16, 4, 4),
+    SharedTiles(64, 64, 16, 8, 4),
+    SharedTiles(128, 64, 16, 8, 4),
+    SharedTiles(64, 128, 16, 8, 8),
+    SharedTiles(128, 64, 16, 8, 8),
+    SharedTiles(128, 128, 16, 8, 8),
+    SharedTiles(128, 256, 8, 16, 8),
+)
+"""From the tile that wastes least on small problems to the one of most reuse."""
+FRAGMENTS: tuple[WarpTiles, ...] = (
+    WarpTiles(32, 32, 32, 16, 16),
+    WarpTiles(64, 32, 32, 32, 16),
+    WarpTiles(64, 64, 32, 32, 32),
+    WarpTiles(64, 64, 64, 32, 32),
+    WarpTiles(64, 128, 32, 32, 64),
+    WarpTiles(128, 64, 32, 64, 32),
+    WarpTiles(128, 128, 32, 64, 64),
+    WarpTiles(128, 128, 64, 64, 64),
+    WarpTiles(128, 256, 32, 64, 64),
+    WarpTiles(256, 128, 32, 64, 64),
+)
+"""Of those on tensor cores, in the same order."""
+DOUBLES: tuple[WarpTiles, ...] = (
+    WarpTiles(32, 32, 64, 16, 16),
+    WarpTiles(64, 32, 64, 32, 16),
+    WarpTiles(64, 64, 32, 32, 32),
+    WarpTiles(64, 64, 64, 32, 32),
+    WarpTiles(64, 128, 64, 32, 64),
+    WarpTiles(128, 64, 64, 64, 32),
+    WarpTiles(128, 128, 32, 64, 32),
+    WarpTiles(128, 128, 64, 64, 32),
+)
+"""Of those whose sums are of f64, two registers each."""
+WARPGROUP_ROWS = 64
+"""Rows of the result that a warpgroup computes at once."""
+SPAN = 128
+"""Bytes of a row of a box, and of the swizzle within which its pieces are permuted."""
+WARPGROUPS: tuple[WarpgroupTiles, ...] = tuple(
+    WarpgroupTiles(WARPGROUP_ROWS * consumers, columns, SPAN // 2, consumers)
+    for consumers in (1, 2)
+    for columns in (64, 128, 256)
+)
+"""Of those on whole warpgroups; ``depth`` counts elements of 16 bits."""
+MOST_STAGES = 8
+"""Stages of a ring beyond which more hide nothing."""
+TURNS = (2, 4)
+"""Tiles of a block that are tried besides as many as keep all blocks running."""
+SPLITS = (1, 2, 3, 4, 6, 8)
+"""Numbers of blocks that may share the terms of a tile."""
+
+
+@cache
+def rectangle(extents: tuple[int, ...], rows: int) -> tuple[int, ...]:
+    """The rectangle of so many positions whose tiles have the fewest that do not exist.
+
+    Of several, the longest along the last axes: its elements lie closest in memory.
+    ``rows``: a power of two.
+
+    >>> [rectangle((32, n, n), 64) for n in (56, 28, 14, 7)]
+    [(1, 8, 8), (4, 4, 4), (16, 2, 2), (8, 1, 8)]
+    >>> rectangle((1000,), 128)
+    (128,)
+    """
+
+    def cost(sizes: tuple[int, ...]) -> tuple[int, list[int]]:
+        tiles = tiles_of(extents, sizes)
+        return tiles, [-size for size in reversed(sizes)]
+
+    return min(_rectangles(len(extents), rows), key=cost)
+
+
+def tiles_of(extents: Sequence[int], sizes: Sequence[int]) -> int:
+    """The number of rectangles that cover all positions.
+
+    >>> tiles_of((32, 7, 7), (8, 1, 8))
+    28
+    """
+    return prod(ceil(n / size) for n, size in zip(extents, sizes, strict=True))
+
+
+def _rectangles(axes: int, rows: int) -> Iterator[tuple[int, ...]]:
+    """All of so many positions."""
+    if axes == 1:
+        yield (rows,)
+        return
+    for power in range(rows.bit_length()):
+        for others in _rectangles(axes - 1, rows >> power):
+            yield (1 << power, *others)
+
+
+@dataclass(frozen=True, slots=True)
+class Steps:
+    """``axis`` moves by ``step``; a block passes through ``inner`` positions behind."""
+
+    axis: int
+    step: int
+    inner: int
+
+
+def steps_of(extents: Sequence[int | None], depth: int) -> Steps | None:
+    """How blocks walk axes evenly, the slowest axis first; None if they do not.
+
+    >>> steps_of((3, 3, 64), 16), steps_of((64, 3, 3), 18)
+    (Steps(axis=2, step=16, inner=1), Steps(axis=0, step=2, inner=9))
+    >>> steps_of((64, 3, 3), 16)
+    """
+    axis, inner = len(extents) - 1, 1
+    while axis > 0:
+        extent = extents[axis]
+        if not extent or depth % (inner * extent):
+            break
+        axis, inner = axis - 1, inner * extent
+    step = depth // inner
+    extent = extents[axis]
+    if axis > 0 and (extent is None or extent % step):
+        return None
+    terms = 1
+    for count in extents:
+        terms = 0 if count is None else terms * count
+    is_ragged = inner > 1 and terms % inner
+    return None if is_ragged else Steps(axis, step, inner)
+
+
+def even_depth(extents: Sequence[int | None], depth: int, grain: int = 1) -> int:
+    """The number of terms closest to ``depth`` whose blocks walk evenly, if there is.
+
+    It is half of that to a third more, for shared memory holds the terms, and a
+    multiple of ``grain``.
+
+    >>> [even_depth(extents, 16) for extents in ((3, 3, 64), (64, 3, 3), (7, 7, 3))]
+    [16, 18, 21]
+    >>> even_depth((5, 7, 11), 16)
+    11
+    """
+    tried = range(-(-depth // 2), depth * 4 // 3 + 1)
+    even = [n for n in tried if n % grain == 0 and steps_of(extents, n)]
+    return min(even, key=lambda n: abs(log(n / depth)), default=depth)
+
+
+class Arithmetic(Protocol):
+    """Numbers, or expressions of them."""
+
+    def __add__(self, other: Self | int, /) -> Self: ...
+    def __mul__(self, other: int, /) -> Self: ...
+    def __floordiv__(self, other: int, /) -> Self: ...
+    def __mod__(self, other: int, /) -> Self: ...
+
+
+Number = TypeVar("Number", bound=Arithmetic)
+
+LANES = 4, 8
+"""Lanes of a warp along rows and columns."""
+QUAD = 4
+"""Elements of a thread that lie side by side: 16 bytes of f32."""
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """How threads share the tile along rows or along columns.
+
+    ``lanes`` threads of a group lie side by side; each has ``quads`` runs of ``quad``.
+    """
+
+    lanes: int
+    quad: int
+    quads: int
+
+    @property
+    def span(self) -> int:
+        """Elements of a group of threads."""
+        return self.lanes * self.quad * self.quads
+
+
+@dataclass(frozen=True, slots=True)
+class LaneMap:
+    """The threads of a block: groups of ``rows.lanes x columns.lanes`` threads.
+
+    >>> lanes = LaneMap.of(SharedTiles(128, 128, 16, 8, 8))
+    >>> lanes.rows, lanes.columns, lanes.across
+    (Side(lanes=4, quad=4, quads=2), Side(lanes=8, quad=4, quads=2), 2)
+    """
+
+    rows: Side
+    columns: Side
+    across: int
+    """Groups along the columns of the tile."""
+    ordered: bool
+    """Whether the lanes of a group lie in z-order, or else row by row."""
+
+    def place(self, lane: Number) -> tuple[Number, Number]:
+        """The row and the column of a lane among the lanes of its group.
+
+        >>> lanes = LaneMap.of(SharedTiles(128, 128, 16, 8, 8))
+        >>> [lanes.place(lane) for lane in (0, 1, 2, 3, 8)]
+        [(0, 0), (0, 1), (1, 0), (1, 1), (0, 2)]
+        """
+        if not self.ordered:
+            return lane // self.columns.lanes, lane % self.columns.lanes
+        down = self.rows.lanes
+        return lane // 2 % down, lane // (2 * down) * 2 + lane % 2
+
+    @staticmethod
+    def of(plan: SharedTiles) -> LaneMap:
+        """Warps where they fit the tile, or else the whole block as one group."""
+        threads = (
+            plan.tile_rows // plan.thread_rows,
+            plan.tile_columns // plan.thread_columns,
+        )
+        fits = all(n % lanes == 0 for n, lanes in zip(threads, LANES, strict=True))
+        down, across = LANES if fits else threads
+        rows, columns = (
+            _side(lanes, n)
+            for lanes, n in ((down, plan.thread_rows), (across, plan.thread_columns))
+        )
+        return LaneMap(rows, columns, plan.tile_columns // columns.span, fits)
+
+
+def _side(lanes: int, elements: int) -> Side:
+    quad = next(n for n in (QUAD, 2, 1) if elements % n == 0)
+    return Side(lanes, quad, elements // quad)

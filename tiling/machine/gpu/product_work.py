@@ -1,0 +1,357 @@
+"""Which tile of a result a block computes, and what that order costs in memory.
+
+The device starts blocks by their number, and as many at a time as it holds.  Blocks
+that run together read the same rows or columns from the L2 cache.  In bands of G rows
+of tiles, walked column by column, the blocks of a moment make a rectangle that is G
+tiles high, which has less of an edge than whole rows of tiles.
+
+What a kernel of a contraction does, counted from its plan.
+
+Comes in: a plan and a problem.  Goes out: a `Work`, as executed counters give one, and
+the registers and shared memory that the kernel needs.  Counts are of warps.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import ceil, exp
+
+from gpucodegen.tiling.machine.gpu.devices import (
+    LINE,
+    SCHEDULERS,
+    SECTOR,
+    WARP,
+    WIDEST,
+    GpuDevice,
+)
+from gpucodegen.tiling.machine.gpu.estimate import (
+    BUSY_LATENCY,
+    LATENCY_MEMORY,
+    Work,
+    busiest,
+)
+from gpucodegen.tiling.machine.gpu.product_tiles import (
+    STAGED,
+    Candidate,
+    LaneMap,
+    Number,
+    SharedTiles,
+    Side,
+)
+from gpucodegen.tiling.machine.gpu.shared_copies import (
+    TileCopy,
+    copied_width,
+    tile_copy,
+    wavefronts,
+)
+
+OTHERS = 20
+"""Instructions for a block of terms besides arithmetic and memory, as compiled."""
+GROUP = 6
+"""Instructions for a group of copies past the registers besides one for each copy.
+
+It is closed and waited for, and places in shared memory become numbers; as compiled.
+"""
+ADDRESS = 3
+"""Instructions for the addresses of a copy past the registers, and of a single element.
+
+A copy has two, neither of which may be far from what a register holds.  Elements along
+the terms are those of rows, each with an address of its own.  As compiled.
+"""
+BASE_REGISTERS = 36
+"""Registers besides sums and factors: addresses and what is on its way."""
+WIDE_REGISTERS = 12
+"""More of them where an element takes two, as compiled."""
+REGISTER = 4
+"""Bytes of a register."""
+
+
+@dataclass(frozen=True, slots=True)
+class Product:
+    """``batch`` results of ``rows x columns``, each element a sum of ``terms``.
+
+    ``element``: bytes of each in registers and in shared memory.  ``turned``: which of
+    the two factors lie along the terms in memory; ``widths``: how many of their
+    elements one access moves; ``direct``: which of them `cp.async` can copy.
+    ``plain``: it is a product of matrices of known extents, so they are all that is
+    read.  ``integer``: elements are integers, or words of narrow ones.
+    ``fragments``: the product as tensor cores compute it, if they do; there, ``result``
+    has the bytes of an element of the result, ``passes`` says how many products of
+    tensor cores make one, ``boxes`` whether tensor copies can bring both factors,
+    and ``stores`` whether they can store the result.
+    ``row_axes``, ``term_axes``: extents of what counts rows and terms, if known.
+    ``read``: elements of the factors' arrays, if known; windows use some several times.
+    ``lines``: terms of each factor that lie in a line, 0 where all of them do.
+    """
+
+    rows: int
+    columns: int
+    terms: int
+    batch: int = 1
+    element: int = 4
+    turned: tuple[bool, bool] = (True, False)
+    widths: tuple[int, int] = (4, 4)
+    direct: tuple[bool, bool] = (False, False)
+    plain: bool = True
+    integer: bool = False
+    fragments: Product | None = None
+    result: int = 4
+    passes: int = 1
+    boxes: bool = False
+    stores: bool = False
+    row_axes: tuple[int, ...] = ()
+    term_axes: tuple[int, ...] = ()
+    read: int | None = None
+    lines: tuple[int, int] = (0, 0)
+
+
+def rounds_of(blocks: int, resident: int, device: GpuDevice) -> int:
+    """How often a multiprocessor begins as many blocks as it holds."""
+    return ceil(busiest(blocks, device.processors) / resident)
+
+
+def begun_and_ended(product: Product, rounds: int, device: GpuDevice) -> float:
+    """Clocks in which nothing is multiplied: for first stages and for last results.
+
+    Blocks that a multiprocessor holds begin together.  The results of the last ones are
+    read and written when there is nothing else to do.
+    """
+    results = 2 * product.batch * product.rows * product.columns * product.result
+    last = results / rounds / device.copy_bandwidth
+    return (rounds * BUSY_LATENCY + last) * device.clock
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """A plan for a problem."""
+
+    plan: SharedTiles
+    product: Product
+
+    @property
+    def copies(self) -> tuple[TileCopy, TileCopy]:
+        """How both factors come to shared memory."""
+        plan, product = self.plan, self.product
+        rows, columns = (
+            tile_copy(
+                *(size, plan.depth, plan.threads, turned),
+                copied_width(width, turned=turned, is_direct=is_direct),
+                product.element,
+            )
+            for size, turned, width, is_direct in zip(
+                (plan.tile_rows, plan.tile_columns),
+                product.turned,
+                product.widths,
+                plan.direct,
+                strict=True,
+            )
+        )
+        return rows, columns
+
+    @property
+    def shared(self) -> int:
+        """Bytes of shared memory of a block."""
+        lead = sum(copy.lead for copy in self.copies)
+        return self.plan.stages * self.plan.depth * lead * self.product.element
+
+    @property
+    def registers(self) -> int:
+        """Registers of a thread, about."""
+        plan, words = self.plan, self.product.element // REGISTER or 1
+        rows, columns = plan.thread_rows, plan.thread_columns
+        factors = 3 * (rows + columns) // 2
+        base = BASE_REGISTERS + WIDE_REGISTERS * (words - 1)
+        return (rows * columns + factors) * words + base
+
+    @property
+    def blocks(self) -> int:
+        """Blocks of the grid."""
+        plan, product = self.plan, self.product
+        down = ceil(product.rows / plan.tile_rows)
+        across = ceil(product.columns / plan.tile_columns)
+        return down * across * product.batch * plan.splits
+
+    def idle(self, device: GpuDevice) -> float:
+        """Clocks in which nothing is multiplied, beside plans of tensor cores.
+
+        Among themselves plans of threads are compared without them.
+        """
+        if self.product.fragments is None:
+            return 0.0
+        rounds = rounds_of(self.blocks, self.plan.resident, device)
+        return begun_and_ended(self.product, rounds, device)
+
+    def work(self) -> Work:
+        """All that the launch does.
+
+        After a barrier, numbers of stages and the first loads of shared memory take as
+        long as the barrier, each.
+        What comes from beyond passes the same memory, a line at a time.
+        """
+        plan, product = self.plan, self.product
+        trips = ceil(product.terms / plan.splits / plan.depth)
+        warps = self.blocks * ceil(plan.threads / WARP)
+        products = plan.depth * plan.thread_rows * plan.thread_columns
+        loads, turns = self._shared_accesses()
+        copied, stored = self._copies()
+        each = products + loads + copied + OTHERS
+        kind = "double" if product.element > REGISTER else "fma"
+        kind = "integer" if product.integer else kind
+        cells = plan.tile_rows * plan.tile_columns
+        results = 2 * cells * product.element / SECTOR
+        sectors = self.blocks * (self._touched(SECTOR) * trips + results)
+        passing = self.blocks * trips * self._touched(LINE)
+        return Work(
+            self.blocks,
+            plan.threads,
+            warps * trips * each,
+            wavefronts=warps * trips * (turns + stored) + passing,
+            sectors=sectors,
+            block_sectors=sectors,
+            memory=self._memory(),
+            waits=2 + trips * self._waits(each),
+            barriers=3 * trips,
+            abreast=True,
+            **{kind: warps * trips * products},
+        )
+
+    def _shared_accesses(self) -> tuple[int, int]:
+        """Loads of a warp for a block of terms, and their wavefronts."""
+        lanes, size = LaneMap.of(self.plan), self.product.element
+        places = [lanes.place(lane) for lane in range(min(WARP, self.plan.threads))]
+        owners = list(zip(*places, strict=True))
+        loads = turns = 0
+        for side, own in zip((lanes.rows, lanes.columns), owners, strict=True):
+            pieces, width = _pieces(side, size)
+            loads += side.quads * pieces
+            starts = [lane * side.quad * size for lane in own]
+            turns += side.quads * pieces * wavefronts(starts, width)
+        return self.plan.depth * loads, self.plan.depth * turns
+
+    def _copies(self) -> tuple[int, int]:
+        """Instructions of a warp for the copies of a block of terms, and wavefronts."""
+        size, direct = self.product.element, self.plan.direct
+        instructions = GROUP * any(direct)
+        turns = 0
+        for copy, is_direct in zip(self.copies, direct, strict=True):
+            stores = copy.width if copy.along_depth else 1
+            each = 1 if is_direct else 1 + stores
+            is_apart = is_direct or (copy.along_depth and copy.width == 1)
+            address = ADDRESS if is_apart else 0
+            instructions += copy.per_thread * (each + address)
+            turns += copy.per_thread * copy.turns(size)
+        return instructions, turns
+
+    def _touched(self, unit: int) -> float:
+        """Sectors or lines that a block asks for in a trip."""
+        size = self.product.element
+        return sum(
+            copy.touched(unit, size, width * size)
+            for copy, width in zip(self.copies, self.product.widths, strict=True)
+        )
+
+    def _waits(self, instructions: int) -> float:
+        """How often a warp waits for memory in a trip of so many instructions.
+
+        What goes through registers comes in pieces, each while the block multiplies a
+        part of the terms.  What does not is on its way for ``stages - 1`` trips.  Some
+        loads take longer than others: they are taken to arrive as if by chance.
+        """
+        plan, pieces = self.plan, 0
+        for copy, is_direct in zip(self.copies, plan.direct, strict=True):
+            chunks = max(1, STAGED // copy.width)
+            pieces += 0 if is_direct else ceil(copy.per_thread / chunks)
+        slow = self.product.element // REGISTER or 1
+        clocks = slow * instructions * ceil(plan.threads / WARP / SCHEDULERS)
+        if not pieces:
+            return exp(-clocks * (plan.stages - 1) / LATENCY_MEMORY)
+        return pieces * exp(-clocks / pieces / LATENCY_MEMORY)
+
+    def _memory(self) -> float:
+        product = self.product
+        factors = (product.rows + product.columns) * product.terms
+        results = 2 * product.rows * product.columns
+        return product.batch * (factors + results) * product.element
+
+
+def _pieces(side: Side, element: int) -> tuple[int, int]:
+    """Accesses for a quad, and their bytes."""
+    size = side.quad * element
+    return max(1, size // WIDEST), min(size, WIDEST)
+
+
+def partial_sums(product: Product, splits: int) -> Work:
+    """The second kernel, which adds up what the blocks of each tile have summed."""
+    cells = product.rows * product.columns * product.batch
+    vectors = cells // 4
+    warps = ceil(vectors / WARP)
+    memory = (splits + 2) * cells * product.element
+    return Work(
+        ceil(warps / 8),
+        256,
+        warps * (8 * splits + OTHERS),
+        sectors=memory / SECTOR,
+        block_sectors=memory / SECTOR,
+        memory=memory,
+        waits=1,
+    )
+
+
+HELD = 0.6
+"""Share of the L2 cache that inputs may fill and still stay there; an assumption."""
+GROUPS = (1, 2, 4, 8, 16)
+"""Heights of bands that are tried."""
+
+
+def tile_of(block: Number, across: int, group: int) -> tuple[Number, Number]:
+    """The row and the column of a block's tile; ``across`` tiles lie side by side.
+
+    >>> [tile_of(block, 3, 2) for block in range(7)]
+    [(0, 0), (1, 0), (0, 1), (1, 1), (0, 2), (1, 2), (2, 0)]
+    """
+    band, within = block // (across * group), block % (across * group)
+    return band * group + within % group, within // group
+
+
+def blocks_of(down: int, across: int, group: int) -> int:
+    """Blocks of such a grid; those below the last row of tiles have none.
+
+    >>> blocks_of(5, 3, 2)
+    18
+    """
+    return ceil(down / group) * group * across
+
+
+def memory(plan: Candidate, product: Product, device: GpuDevice) -> float:
+    """Bytes that the device's memory moves, where the L2 cache keeps what it can.
+
+    All of the factors come once if they stay in the cache.  If not, the blocks of each
+    moment fetch their rows and columns once.
+
+    >>> from dataclasses import replace
+    >>> from gpucodegen.tiling.machine.gpu.devices import DEVICES
+    >>> from gpucodegen.tiling.machine.gpu.product_tiles import SharedTiles
+    >>> plan, product = SharedTiles(128, 128, 16, 8, 8), Product(8192, 8192, 8192)
+    >>> grouped = replace(plan, resident=2, group=16)
+    >>> plain, less = (
+    ...     memory(each, product, DEVICES["H100"])
+    ...     for each in (replace(plan, resident=2), grouped)
+    ... )
+    >>> round(less / plain, 2)
+    0.53
+    """
+    each = product.element
+    used = product.batch * (product.rows + product.columns) * product.terms
+    factors = min(used, product.read or used) * each
+    results = 2 * product.batch * product.rows * product.columns * each
+    if product.plain and factors > HELD * device.l2:
+        down = ceil(product.rows / plan.tile_rows)
+        across = ceil(product.columns / plan.tile_columns)
+        running = min(down * across, device.processors * max(1, plan.resident))
+        bands = ceil(running / (plan.group * across))
+        high = min(down, plan.group * bands)
+        wide = min(across, ceil(running / plan.group))
+        edge = high * plan.tile_rows + wide * plan.tile_columns
+        moments = down * across / running
+        factors = max(factors, moments * edge * product.terms * each)
+    return factors + results

@@ -1,0 +1,315 @@
+"""How the threads of a block copy a tile of one factor to shared memory.
+
+The tile has ``depth`` terms of ``size`` rows or columns and lies in shared memory as
+``[term][position]``, or as ``[position][term]`` where fragments are read.  It is cut
+into chunks of ``width`` elements that lie side by side in global memory, along the
+terms or along the positions; chunk n belongs to thread ``n mod threads``.
+
+Turns that shared memory needs for an access of a warp, by its addresses.
+
+Shared memory has 32 banks of 4 bytes.  One turn, a wavefront, serves one word of each
+bank; equal words are served together.  Accesses of 8 bytes go by half a warp, of 16 by
+a quarter.  Two of these turns become one if all lanes t and t ^ 1, or all t and t ^ 2,
+share their addresses: that rule is measured by the community, not documented.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from math import ceil, gcd
+
+from gpucodegen.tiling.machine.gpu.devices import SECTOR, WARP
+from gpucodegen.tiling.machine.gpu.product_tiles import Number
+
+BANKS, WORD = 32, 4
+
+
+def wavefronts(addresses: Sequence[int], width: int, *, merged: bool = True) -> int:
+    """Wavefronts of an access of ``width`` bytes at the lanes' addresses in bytes.
+
+    ``merged``: by the rule of lanes that share their addresses.
+
+    >>> wavefronts([4 * lane for lane in range(32)], 4)
+    1
+    >>> wavefronts([128 * lane for lane in range(32)], 4)
+    32
+    >>> wavefronts([16 * lane for lane in range(32)], 16)
+    4
+    >>> pairs = [lane // 2 % 4 * 16 for lane in range(32)]
+    >>> wavefronts(pairs, 16), wavefronts(pairs, 16, merged=False)
+    (2, 4)
+    """
+    phases = max(width // WORD, 1)
+    if merged and phases > 1 and any(_shared(addresses, by) for by in (1, 2)):
+        phases //= 2
+    lanes = max(1, 32 // phases)
+    parts = (addresses[n : n + lanes] for n in range(0, len(addresses), lanes))
+    return sum(_turns(part, width) for part in parts)
+
+
+def _shared(addresses: Sequence[int], by: int) -> bool:
+    """Whether each lane has the address of its partner."""
+    return all(
+        lane ^ by < len(addresses) and address == addresses[lane ^ by]
+        for lane, address in enumerate(addresses)
+    )
+
+
+def _turns(addresses: Sequence[int], width: int) -> int:
+    words = {
+        address // WORD + n for address in addresses for n in range(max(width // 4, 1))
+    }
+    return max(Counter(word % BANKS for word in words).values(), default=0)
+
+
+ROW = 16
+"""Bytes of which the rows of a tile in shared memory are multiples."""
+OCTET = 8
+"""Rows of shared memory that one tile of a fragment is read from, `ROW` of each."""
+DOUBLE = 8
+"""Bytes of an element that is read alone: no tile has such elements."""
+EITHER_WAY = {2, DOUBLE}
+"""Bytes of elements whose fragments are read from rows of terms or of positions."""
+LINE = 4
+"""Lanes that bring terms of the same position."""
+
+
+@dataclass(frozen=True, slots=True)
+class TileCopy:
+    """``along_depth``: chunks lie along the terms, and are turned on the way.
+
+    Chunks are numbered: first ``lanes`` along the terms (1 where chunks lie along the
+    positions), then all positions, then the rest of the terms.  ``lead`` is the
+    distance of the rows of shared memory, which are ``by_position`` or by term.  Of
+    eight positions, ``ways`` that lie apart are neighbours in that order.
+    """
+
+    size: int
+    depth: int
+    threads: int
+    along_depth: bool
+    width: int
+    lanes: int
+    lead: int
+    by_position: bool = False
+    ways: int = 1
+
+    @property
+    def is_turned(self) -> bool:
+        """Whether elements of a chunk lie in different rows of shared memory."""
+        return self.along_depth != self.by_position
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Rows in shared memory, and their distance."""
+        return (self.size if self.by_position else self.depth), self.lead
+
+    @property
+    def cells(self) -> int:
+        """Elements that the tile takes in shared memory, gaps among them."""
+        rows, lead = self.shape
+        return rows * lead
+
+    def cell(self, term: Number, position: Number) -> tuple[Number, Number]:
+        """The row and the place in it of an element."""
+        return (position, term) if self.by_position else (term, position)
+
+    @property
+    def chunks(self) -> int:
+        """Chunks of the tile."""
+        return self.size * self.depth // self.width
+
+    @property
+    def per_thread(self) -> int:
+        """Chunks that the busiest thread copies."""
+        return -(-self.chunks // self.threads)
+
+    @property
+    def positions(self) -> int:
+        """Chunks side by side along the positions."""
+        return self.size if self.along_depth else self.size // self.width
+
+    def place(self, chunk: Number) -> tuple[Number, Number]:
+        """The first term and position of a chunk."""
+        low, rest = chunk % self.lanes, chunk // self.lanes
+        position, high = rest % self.positions, rest // self.positions
+        term = high * self.lanes + low
+        if self.along_depth and self.ways > 1:
+            apart, inner = OCTET // self.ways, position % OCTET
+            first = position // OCTET * OCTET
+            position = first + inner % self.ways * apart + inner // self.ways
+        if self.along_depth:
+            return term * self.width, position
+        return term, position * self.width
+
+    def moved(self, number: int) -> tuple[int, int] | None:
+        """How far a thread's chunk of a number lies from its first one.
+
+        None where that is not the same for all threads.
+
+        >>> tile_copy(128, 16, 256, True, 4, 4).moved(1)
+        (8, 0)
+        """
+        apart = {
+            (term - first, at - start)
+            for thread in range(self.threads)
+            for first, start in [self.place(thread)]
+            for term, at in [self.place(thread + number * self.threads)]
+        }
+        return apart.pop() if len(apart) == 1 else None
+
+    @property
+    def apart(self) -> tuple[int, int] | None:
+        """How far all neighbouring chunks of each thread lie apart.
+
+        None where a thread has one, or where they lie unevenly.
+
+        >>> fragment_copy(128, 32, 128, True, 8, 2).apart
+        (0, 32)
+        """
+        if self.per_thread < 2 or self.chunks % self.threads:
+            return None
+        first = self.moved(1)
+        if first is None:
+            return None
+        term, at = first
+        steps = range(1, self.per_thread)
+        return (
+            first if all(self.moved(n) == (n * term, n * at) for n in steps) else None
+        )
+
+    def turns(self, element: int) -> int:
+        """Wavefronts of the stores of a warp's first chunks, of elements of bytes.
+
+        >>> TileCopy(128, 16, 256, False, 4, 1, 128).turns(4)
+        4
+        """
+        lanes = min(WARP, self.threads, self.chunks)
+        places = [self.place(chunk) for chunk in range(lanes)]
+        rows = [self.cell(term, at) for term, at in places]
+        starts = [(row * self.lead + at) * element for row, at in rows]
+        if not self.is_turned:
+            return wavefronts(starts, self.width * element)
+        row = self.lead * element
+        return sum(
+            wavefronts([start + n * row for start in starts], element)
+            for n in range(self.width)
+        )
+
+    def touched(self, unit: int, element: int, grain: int) -> float:
+        """Sectors or lines that the tile's copies ask for, in the mean, of ``unit``.
+
+        Chunks that lie side by side are a run.  ``grain``: bytes that divide where rows
+        begin; runs that begin between two units take parts of one more.
+
+        >>> copy = TileCopy(64, 16, 128, True, 1, 16, 68)
+        >>> copy.touched(32, 4, 16), copy.touched(32, 4, 4)
+        (128.0, 184.0)
+        """
+        lanes = self.lanes if self.along_depth else min(WARP, self.positions)
+        run = lanes * self.width * element
+        each = -(-run // unit) if grain >= ROW else (run + unit - grain) / unit
+        return self.chunks / lanes * each
+
+
+def copied_width(width: int, *, turned: bool, is_direct: bool) -> int:
+    """Elements that one access moves: the hardware (``cp.async``) turns no chunks.
+
+    >>> [copied_width(4, turned=True, is_direct=way) for way in (False, True)]
+    [4, 1]
+    """
+    return 1 if turned and is_direct else width
+
+
+@cache
+def tile_copy(
+    size: int, depth: int, threads: int, along_depth: bool, width: int, element: int
+) -> TileCopy:
+    """The copy whose stores to shared memory take the fewest turns.
+
+    ``width``: most elements that one access may move; ``element``: bytes of each.
+    Distances of terms and numbers of neighbouring lanes along the terms are tried out.
+    Lanes along the terms read whole sectors of global memory where the tile has them;
+    single elements, which may begin anywhere in one, all terms of the tile.
+
+    >>> tile_copy(128, 16, 256, True, 4, 4)  # doctest: +ELLIPSIS
+    TileCopy(size=128, depth=16, threads=256, ..., width=4, lanes=2, lead=132, ...)
+    >>> tile_copy(128, 16, 256, False, 4, 4).lead
+    128
+    """
+    chunk = gcd(width, depth if along_depth else size)
+    unit = max(1, ROW // element)
+    step = unit if size % unit == 0 else 1
+    leads = range(size, size + (8 * step if along_depth else 0) + 1, step)
+    most = depth // chunk if along_depth else 1
+    least = min(most, max(1, SECTOR // (chunk * element))) if chunk > 1 else most
+    counts = [n for n in range(least, most + 1) if most % n == 0]
+    tried = [
+        TileCopy(size, depth, threads, along_depth, chunk, lanes, lead)
+        for lead in leads
+        for lanes in counts
+    ]
+    return min(tried, key=lambda copy: (copy.turns(element), copy.lead))
+
+
+def by_position(along_depth: bool, element: int) -> bool:
+    """Whether the terms of a position lie side by side where fragments are read.
+
+    Elements of 16 bits may lie either way, for they can be transposed when they are
+    read, and those of 64 bits, which are read one by one: they lie as in global memory.
+
+    >>> [by_position(False, element) for element in (1, 2, 4, 8)]
+    [True, False, True, False]
+    """
+    return along_depth or element not in EITHER_WAY
+
+
+@cache
+def fragment_copy(
+    size: int, depth: int, threads: int, along_depth: bool, width: int, element: int
+) -> TileCopy:
+    """The copy to where fragments are read, of fewest turns for both.
+
+    Distances of rows are tried out, and orders of rows.
+
+    >>> copy = fragment_copy(128, 32, 128, True, 8, 2)
+    >>> copy.lead, copy.ways, copy.turns(2), read_turns(copy, 2)
+    (40, 2, 4, 1)
+    >>> copy = fragment_copy(128, 32, 128, False, 8, 2)
+    >>> copy.shape, copy.turns(2), read_turns(copy, 2)
+    ((32, 136), 4, 1)
+    """
+    rows_are_positions = by_position(along_depth, element)
+    chunk = gcd(width, depth if along_depth else size)
+    unit = ROW // element
+    row = depth if rows_are_positions else size
+    lanes = depth // chunk if along_depth else 1
+    tried = [
+        TileCopy(
+            *(size, depth, threads, along_depth, chunk, lanes, lead),
+            *(rows_are_positions, ways),
+        )
+        for lead in range(row, row + 8 * unit + 1, unit)
+        for ways in ((1, 2, 4) if along_depth else (1,))
+    ]
+
+    def turns(copy: TileCopy) -> tuple[int, int, int, int]:
+        read = read_turns(copy, element)
+        return read, copy.turns(element), copy.lead, copy.ways
+
+    return min(tried, key=turns)
+
+
+def read_turns(copy: TileCopy, element: int) -> int:
+    """Wavefronts for one tile of a fragment: a row each of eight lanes.
+
+    Elements that are read alone are one of each lane, two tiles at once.
+    """
+    if element == DOUBLE:
+        places = [copy.cell(lane % LINE, lane // LINE) for lane in range(WARP)]
+        starts = [(row * copy.lead + at) * element for row, at in places]
+        return ceil(wavefronts(starts, element) / 2)
+    return wavefronts([row * copy.lead * element for row in range(OCTET)] * 4, ROW) // 4

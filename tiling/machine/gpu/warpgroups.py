@@ -1,0 +1,312 @@
+"""What a kernel of warpgroups does: tensor copies to a ring, `wgmma` from it.
+
+Counted as `product_work` counts other kernels.  Consumers read both factors from shared
+memory as they multiply, 128 bytes a clock.  Their sums go to the result as those of
+fragments do, through a slice of shared memory that each warp has for itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from math import ceil, prod
+
+from gpucodegen.tiling.machine.gpu.devices import (
+    SCHEDULERS,
+    SECTOR,
+    SYSTEM_SHARED,
+    WARP,
+    WARPGROUP,
+    GpuDevice,
+)
+from gpucodegen.tiling.machine.gpu.estimate import (
+    BUSY_LATENCY,
+    Work,
+    busiest,
+)
+from gpucodegen.tiling.machine.gpu.fragments import ROWS, SLICE, gap_of
+from gpucodegen.tiling.machine.gpu.product_tiles import (
+    MOST_STAGES,
+    SPAN,
+    TURNS,
+    WARPGROUP_ROWS,
+    WARPGROUPS,
+    WarpgroupTiles,
+    rectangle,
+    tiles_of,
+)
+from gpucodegen.tiling.machine.gpu.product_work import HELD, Product
+from gpucodegen.tiling.machine.gpu.shared_copies import OCTET
+
+SLICE_COLUMNS = 128
+"""Columns of a tile that are on their way to the result at once."""
+PART = 512
+"""Bytes of a row of a tile that are on their way through boxes at once."""
+BARRIERS = 16
+"""Bytes of the mbarriers of a stage."""
+TRIP = 40
+"""Instructions of a consumer's warp for a stage, as compiled."""
+STORED = 4
+"""Instructions for a sum on its way to the result, as compiled."""
+BASE_REGISTERS = 44
+"""Registers besides sums: addresses and what is on its way."""
+LEFT, TAKEN = 40, 232
+"""Registers of a thread that copies, and of one that multiplies, where they trade.
+
+Three warpgroups start with 168 each: ``40 + 2 * 232 = 3 * 168``.
+"""
+SHARED_RATE = 128
+"""Bytes that shared memory moves in a turn."""
+KEPT = 1.2
+"""How much faster the L2 cache gives factors that stay in it as a whole.
+
+As of two convolutions on an H100, beside a product of 4096 in all directions, which
+fetches factors from memory again and again.
+"""
+
+
+def boxed_columns(plan: WarpgroupTiles, size: int) -> int:
+    """Columns of a tile that go through boxes at once, of elements of so many bytes.
+
+    >>> [boxed_columns(WarpgroupTiles(128, 256, 64, 2), size) for size in (2, 4)]
+    [256, 128]
+    """
+    return min(plan.tile_columns, PART // size)
+
+
+@dataclass(frozen=True, slots=True)
+class WarpgroupCounts:
+    """A plan for a problem; ``product`` has the elements that factors have.
+
+    >>> from gpucodegen.tiling.machine.gpu.product_tiles import WarpgroupTiles
+    >>> counts = WarpgroupCounts(WarpgroupTiles(128, 256, 64, 2), Product(1, 1, 1))
+    >>> counts.shared, counts.trades_registers
+    (231488, True)
+    """
+
+    plan: WarpgroupTiles
+    product: Product
+
+    @property
+    def shared(self) -> int:
+        """Bytes of shared memory of a block: stages, and a part of the result."""
+        plan = self.plan
+        warps = plan.consumers * WARPGROUP // WARP
+        return plan.stages * (self._stage + BARRIERS) + warps * self._on_its_way
+
+    @property
+    def _stage(self) -> int:
+        """Bytes of both boxes of a stage."""
+        return (self.plan.tile_rows + self.plan.tile_columns) * SPAN
+
+    @property
+    def _on_its_way(self) -> int:
+        """Bytes of a warp's part of the result: boxes, or a slice of the sums.
+
+        The results of parts of the terms are sums.
+        """
+        plan, size = self.plan, self._result
+        if plan.tensor_stores:
+            return ROWS * boxed_columns(plan, size) * size
+        return OCTET * gap_of(min(SLICE_COLUMNS, plan.tile_columns)) * SLICE
+
+    @property
+    def _result(self) -> int:
+        """Bytes of an element of what the kernel stores."""
+        return self.product.result if self.plan.splits == 1 else SLICE
+
+    @property
+    def registers(self) -> int:
+        """Registers of a thread, about, with which a block starts."""
+        if self.trades_registers:
+            return (LEFT + self.plan.consumers * TAKEN) // (self.plan.consumers + 1)
+        return self._needed
+
+    @property
+    def _needed(self) -> int:
+        each = WARPGROUP_ROWS * self.plan.tile_columns // WARPGROUP
+        return each + BASE_REGISTERS
+
+    @property
+    def trades_registers(self) -> bool:
+        """Whether the warpgroup that copies leaves registers to the others."""
+        return self.plan.consumers == 2 and self._needed * self.plan.threads > 1 << 16
+
+    @property
+    def blocks(self) -> int:
+        """Blocks of the grid."""
+        return ceil(self.tiles / self.plan.turns)
+
+    @property
+    def down(self) -> int:
+        """Tiles one below the other, of all images."""
+        plan, product = self.plan, self.product
+        rows = product.row_axes or (product.rows,)
+        return tiles_of(rows, rectangle(rows, plan.tile_rows))
+
+    @property
+    def tiles(self) -> int:
+        """Tiles of the result."""
+        plan, product = self.plan, self.product
+        across = ceil(product.columns / plan.tile_columns)
+        return self.down * across * product.batch * plan.splits
+
+    @property
+    def _trips(self) -> int:
+        """Blocks of terms of a block of the grid: each is of the last axis of terms."""
+        *outer, inner = self.product.term_axes or (self.product.terms,)
+        return prod(outer) * ceil(inner / self.plan.splits / self.plan.depth)
+
+    def work(self) -> Work:
+        """All that the launch does, as if each block had a tile in every turn."""
+        plan, product = self.plan, self.product
+        trips, tiles = self._trips, self.blocks * plan.turns
+        cells = plan.tile_rows * plan.tile_columns
+        stage = self._stage
+        read = plan.consumers * (WARPGROUP_ROWS + plan.tile_columns) * SPAN
+        warps = tiles * plan.consumers * WARPGROUP // WARP
+        stored = cells // WARP
+        sectors = (stage * trips + 2 * cells * product.result) / SECTOR * tiles
+        return Work(
+            self.blocks,
+            plan.threads,
+            warps * (trips * TRIP + stored),
+            warpgroup=tiles * cells * plan.depth * trips,
+            wavefronts=tiles * trips * (stage + read) / SHARED_RATE,
+            sectors=sectors,
+            block_sectors=sectors,
+            memory=self._memory(),
+            waits=1 + plan.turns,
+            barriers=1,
+        )
+
+    def from_cache(self, device: GpuDevice) -> float:
+        """How much faster than otherwise the L2 cache gives both factors.
+
+        >>> from gpucodegen.tiling.machine.gpu.devices import DEVICES
+        >>> plan, products = WarpgroupTiles(128, 256, 64, 2), (1024, 4096)
+        >>> sizes = (Product(n, n, n, element=2) for n in products)
+        >>> [WarpgroupCounts(plan, n).from_cache(DEVICES["H100"]) for n in sizes]
+        [1.2, 1.0]
+        """
+        product = self.product
+        used = product.batch * (product.rows + product.columns) * product.terms
+        factors = min(used, product.read or used) * product.element
+        return KEPT if factors <= HELD * device.l2 else 1.0
+
+    def starved(self, device: GpuDevice) -> float:
+        """Clocks if nothing but the ring held a block up.
+
+        A stage is multiplied and then copied again, which takes its way from the L2
+        cache and the latency of busy memory; so many stages do that at once.
+        """
+        plan, unit = self.plan, device.multiprocessor
+        cells = plan.tile_rows * plan.tile_columns
+        multiplied = cells * plan.depth / (unit.warpgroup or unit.fma)
+        copied = self._stage / unit.l2_rate + BUSY_LATENCY * device.clock
+        rounds = ceil(busiest(self.blocks, device.processors) / plan.resident)
+        trips = rounds * plan.turns * self._trips
+        return trips * (multiplied + copied) / plan.stages
+
+    def idle(self, device: GpuDevice) -> float:
+        """Clocks in which a multiprocessor multiplies nothing.
+
+        A block waits for its first stage, and all its warps store at once.  Those that
+        share a multiprocessor begin together, so they do it together; but they hide the
+        latency of what sums are added to.  If a block has another tile behind one,
+        copies to its ring are under way meanwhile, as many as there are stages: the L2
+        cache gives that to the block before it multiplies, a latency later.  Sums that
+        tensor copies still write then take their share of it.
+
+        >>> from gpucodegen.tiling.machine.gpu.devices import DEVICES
+        >>> plan = WarpgroupTiles(128, 256, 64, 2)
+        >>> wanted = Product(4096, 4096, 4096, element=2, result=2)
+        >>> ways = plan, replace(plan, turns=4)
+        >>> [round(WarpgroupCounts(way, wanted).idle(DEVICES["H100"])) for way in ways]
+        [42616, 24017]
+        """
+        plan, blocks = self.plan, busiest(self.blocks, device.processors)
+        stored, behind = self._stored(device)
+        ring = plan.stages * self._stage * device.processors / device.l2_rate
+        ahead = (plan.turns - 1) * max(0.0, min(stored, ring) - behind)
+        latency = BUSY_LATENCY * device.clock
+        alone = plan.turns * latency if min(blocks, plan.resident) == 1 else 0.0
+        return blocks * (latency + alone + plan.turns * stored - ahead)
+
+    def _stored(self, device: GpuDevice) -> tuple[float, float]:
+        """Clocks in which warps store a tile, and those of what is written behind them.
+
+        All multiprocessors read at that time what the sums are added to, and then
+        write.  Tensor copies write while warps go on, but parts of a tile that share
+        boxes wait for each other.
+        """
+        plan = self.plan
+        cells = plan.tile_rows * plan.tile_columns
+        moved = cells * self._result * min(self.blocks, device.processors)
+        parts = plan.tile_columns // boxed_columns(plan, self._result)
+        behind = moved / device.l2_rate / parts if plan.tensor_stores else 0.0
+        read = moved * device.clock / device.copy_bandwidth
+        awaited = moved / device.l2_rate - behind
+        return read + awaited + cells // WARP * STORED / SCHEDULERS, behind
+
+    def _memory(self) -> float:
+        product = self.product
+        factors = (product.rows + product.columns) * product.terms * product.element
+        results = 2 * product.rows * product.columns * product.result
+        return product.batch * (factors + results)
+
+
+def warpgroup_tiles(
+    product: Product, device: GpuDevice, *, turns: bool = True
+) -> Iterator[WarpgroupTiles]:
+    """The plans of warpgroups that a device has, those of most stages first.
+
+    None where factors are no boxes of 16-bit elements, or the device is no sm_90.
+    ``turns``: blocks of several tiles are among them.
+    """
+    unit = device.multiprocessor
+    if not product.boxes or unit.warpgroup is None:
+        return
+    for tiles in WARPGROUPS:
+        for resident in (1, 2):
+            for stages in range(MOST_STAGES, 1, -1):
+                plan = replace(tiles, stages=stages, resident=resident)
+                forms = _forms(plan, product, device, turns=turns)
+                yield from (way for way in forms if has_room(way, product, device))
+
+
+def _forms(
+    plan: WarpgroupTiles, product: Product, device: GpuDevice, *, turns: bool
+) -> Iterator[WarpgroupTiles]:
+    """A plan with all ways to store the result, and with all numbers of turns.
+
+    Among these is the least with which all blocks run at once.
+    """
+    tiles = WarpgroupCounts(plan, product).tiles
+    all_run = ceil(tiles / (device.processors * plan.resident))
+    counts = {1, *TURNS, all_run} if turns else {1}
+    for tensor_stores in (False, True) if product.stores else (False,):
+        for n in sorted(counts):
+            yield replace(plan, tensor_stores=tensor_stores, turns=n)
+
+
+def has_room(plan: WarpgroupTiles, product: Product, device: GpuDevice) -> bool:
+    """Whether so many blocks have the registers and the shared memory that they need.
+
+    Tiles begin where the swizzle's pattern does.
+    """
+    unit, counts = device.multiprocessor, WarpgroupCounts(plan, product)
+    room = min(unit.block_shared, unit.shared // plan.resident - SYSTEM_SHARED)
+    registers = counts.registers * plan.threads * plan.resident
+    return counts.shared <= room and registers <= 1 << 16
+
+
+def has_bands(plan: WarpgroupTiles, product: Product) -> bool:
+    """Whether its tiles are in bands of one height, where blocks count on it."""
+    return plan.turns == 1 or WarpgroupCounts(plan, product).down % plan.group == 0
+
+
+def may_split(plan: WarpgroupTiles, product: Product, device: GpuDevice) -> bool:
+    """Whether a block has a tile for each turn, and there is room for sums of parts."""
+    counts = WarpgroupCounts(plan, product)
+    return plan.turns <= counts.tiles and has_room(plan, product, device)

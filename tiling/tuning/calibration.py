@@ -1,0 +1,331 @@
+"""What trials teach the model of a machine, kept beside them.
+
+Comes in: what the model expected of the points of a tuning.  Goes out: that and what
+was measured of them, for `gpucodegen.tiling.tuning.calibration`.
+
+What trials teach the model of a machine: factors for what it is wrong about.
+
+Comes in: trials of earlier tunings, each with what the model expected of it.  Goes out:
+a factor for the clocks of any point.
+
+A point chooses features, such as six rows of a register tile, and each has a weight:
+
+    log(seconds / clocks) = a constant of the tuning + w . f
+
+with ``f`` the features of the point.  The weights are those of least squares with a
+penalty on their own squares (ridge regression; Hastie, Tibshirani and Friedman, The
+Elements of Statistical Learning, 3.4.1), so a feature that was seen seldom has a weight
+near 0, and a factor near 1.
+
+How well one order agrees with another: what a model expects, and what was timed.
+
+How much faster one schedule is than another, told from rounds of both in turn.
+
+Comes in: seconds of each in the same rounds, so that what slows the machine down for a
+while slows down both.  Goes out: a gain with the interval that holds it, and a verdict
+that noise does not give.
+"""
+
+from __future__ import annotations
+
+import json
+import statistics
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import groupby
+from math import comb, exp, inf, isfinite, log
+from operator import itemgetter
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+
+from gpucodegen.tiling.tuning.database import point_text
+from gpucodegen.tiling.tuning.search import Status
+
+if TYPE_CHECKING:
+    from gpucodegen.tiling.tuning.search import Point
+    from gpucodegen.tiling.tuning.store import Session, TuningStore
+
+
+LEAST_GAIN = 0.03
+"""Share of the time that a faster schedule saves, at least."""
+CONFIDENCE = 0.95
+"""Chance that the intervals of a final hold all of its gains together."""
+
+
+@dataclass(frozen=True, slots=True)
+class Gain:
+    """How many times as fast: the median over the rounds, and the ends of its interval.
+
+    >>> print(Gain(1.2345, 1.19, 1.271))
+    1.23 times (95 %: 1.19 to 1.27)
+    """
+
+    median: float
+    low: float = 0.0
+    high: float = inf
+
+    @property
+    def is_proven(self) -> bool:
+        """Whether noise does not explain it, and it saves time that is worth having."""
+        return self.low > 1 and 1 / self.median <= 1 - LEAST_GAIN
+
+    @property
+    def is_loss(self) -> bool:
+        """Whether it is slower, beyond noise or by as much as a gain must be."""
+        return self.high < 1 or self.median < 1 - LEAST_GAIN
+
+    def __str__(self) -> str:
+        share = f"{CONFIDENCE:.0%}".replace("%", " %")
+        return f"{self.median:.2f} times ({share}: {self.low:.2f} to {self.high:.2f})"
+
+
+def gain(one: Sequence[float], other: Sequence[float], comparisons: int = 1) -> Gain:
+    """How many times as fast as ``other`` ``one`` is, from their seconds by rounds.
+
+    The interval of the median is that of the sign test: with n ratios in order, it goes
+    from the k-th least to the k-th greatest, k the largest with 2 P(B < k) <= 1 - c for
+    B binomial of n and 1/2 (Conover, Practical Nonparametric Statistics, 3.2).  No
+    assumption is made about how times are distributed.  Of several ``comparisons`` c is
+    what makes all of them hold together (Bonferroni).  Too few rounds tell nothing: the
+    interval is then all numbers.
+
+    >>> noise = [1.0, 1.3, 1.1, 1.0, 1.2, 2.0, 1.0, 1.1, 1.0]
+    >>> gain([0.9 * t for t in noise], noise).is_proven, gain(noise, noise).is_proven
+    (True, False)
+
+    What is faster on average only because of a few slow rounds of the other is not:
+
+    >>> print(gain([1.0] * 9, [1.0] * 7 + [5.0] * 2))
+    1.00 times (95 %: 1.00 to 5.00)
+    >>> print(gain([1.0] * 5, [2.0] * 5))
+    2.00 times (95 %: 0.00 to inf)
+    """
+    pairs = zip(one, other, strict=True)
+    ratios = sorted(theirs / mine for mine, theirs in pairs)
+    k = _rank(len(ratios), (1 - CONFIDENCE) / comparisons)
+    ends = (ratios[k - 1], ratios[-k]) if k else (0.0, inf)
+    return Gain(statistics.median(ratios), *ends)
+
+
+def _rank(rounds: int, doubt: float) -> int:
+    """The largest k with 2 P(B < k) <= ``doubt``; 0 if there is none.
+
+    >>> _rank(5, 0.05), _rank(9, 0.05), _rank(24, 0.05)
+    (0, 2, 7)
+    """
+    k, below = 0, 1
+    while 2 * below / 2**rounds <= doubt:
+        k += 1
+        below += comb(rounds, k)
+    return k
+
+
+FEWEST_RANKED = 3
+"""Fewer values have hardly an order."""
+
+
+def rank_correlation(one: Sequence[float], other: Sequence[float]) -> float | None:
+    """Spearman's coefficient: 1 for the same order, -1 for the opposite, 0 for none.
+
+    It is Pearson's of the ranks, where equal values share the mean of theirs.  None for
+    fewer than `FEWEST_RANKED` values, or where all of one side are equal.
+
+    >>> [rank_correlation([1, 2, 3], other) for other in ([10, 20, 90], [3, 2, 1])]
+    [1.0, -1.0]
+    >>> round(rank_correlation([1, 1, 2, 3], [1, 2, 3, 4]), 2)
+    0.95
+    >>> rank_correlation([1, 1, 1], [1, 2, 3]) is None
+    True
+    """
+    if len(one) < FEWEST_RANKED or min(len(set(one)), len(set(other))) < 2:
+        return None
+    return statistics.correlation(_ranks(one), _ranks(other))
+
+
+def _ranks(values: Sequence[float]) -> list[float]:
+    """The place of each among all, in order of size."""
+    places: dict[float, list[int]] = {}
+    for place, value in enumerate(sorted(values)):
+        places.setdefault(value, []).append(place)
+    return [statistics.mean(places[value]) for value in values]
+
+
+PENALTIES = (30.0, 10.0, 3.0, 1.0)
+"""Those that are tried: so many trials of a feature move its weight half the way."""
+FEWEST = 3
+"""Tunings from which anything is learnt."""
+MOST = 1.0
+"""Logarithm of the largest error that one trial tells of, as times have outliers."""
+GAIN = 0.05
+"""How much better a correction has to rank than none, in rank correlation."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tried:
+    """A trial: what it chose, what the model expected, and what it took."""
+
+    features: Mapping[str, float]
+    clocks: float
+    seconds: float
+
+
+Matrix: TypeAlias = "np.ndarray[Any, Any]"
+Tuning: TypeAlias = Sequence[Tried]
+"""Trials of one call, which compare."""
+
+
+@dataclass(frozen=True, slots=True)
+class Correction:
+    """A factor for the clocks of each point, from the features that it chooses.
+
+    >>> Correction().factor({"rows=4": 1.0})
+    1.0
+    """
+
+    weights: Mapping[str, float] = field(default_factory=dict[str, float])
+
+    @staticmethod
+    def of(tunings: Sequence[Tuning]) -> Correction:
+        """What some tunings teach; nothing, where that would not have helped them.
+
+        Each tuning is ranked by what all the others teach.  The penalty that ranks them
+        best is taken, if on average it does so better than the model alone.
+
+        >>> four = [Tried({"rows=4": 1.0}, 8.0 - n, 16.0 - n) for n in (1, 2)]
+        >>> six = [Tried({"rows=6": 1.0}, 9.0 + n, 9.0 + n) for n in (1, 2)]
+        >>> found = Correction.of([[*four, *six]] * 3)
+        >>> found.factor({"rows=4": 1.0}) > 1.2, found.factor({"rows=6": 1.0}) < 0.9
+        (True, True)
+        >>> Correction.of([[*four, *six]] * 2)
+        Correction(weights={})
+        """
+        if len(tunings) < FEWEST:
+            return Correction()
+        names = sorted({n for each in tunings for one in each for n in one.features})
+        sums = [_Sums.of(each, names) for each in tunings]
+        every = sum(sums, _Sums.none(len(names)))
+
+        def agreement(penalty: float) -> float:
+            return _agreement(
+                (each, (every - own).correction(names, penalty))
+                for each, own in zip(tunings, sums, strict=True)
+            )
+
+        best, penalty = max((agreement(penalty), penalty) for penalty in PENALTIES)
+        alone = _agreement((each, Correction()) for each in tunings)
+        if best < alone + GAIN:
+            return Correction()
+        return every.correction(names, penalty)
+
+    def factor(self, features: Mapping[str, float]) -> float:
+        """What the clocks of a point are multiplied by."""
+        known = self.weights
+        return exp(
+            sum(n * known[name] for name, n in features.items() if name in known)
+        )
+
+
+def _agreement(corrected: Iterable[tuple[Tuning, Correction]]) -> float:
+    """The mean rank correlation of corrected clocks with seconds."""
+    found = [
+        rank_correlation(
+            [one.clocks * correction.factor(one.features) for one in tuning],
+            [one.seconds for one in tuning],
+        )
+        for tuning, correction in corrected
+    ]
+    return statistics.mean(one or 0.0 for one in found)
+
+
+@dataclass(frozen=True, slots=True)
+class _Sums:
+    """What least squares needs of some tunings: A' A and A' errors.
+
+    A has a row for each trial; those of several tunings add up.
+    """
+
+    square: Matrix
+    right: Matrix
+
+    @staticmethod
+    def none(names: int) -> _Sums:
+        """Those of no tuning."""
+        return _Sums(np.zeros((names, names)), np.zeros(names))
+
+    @staticmethod
+    def of(tuning: Tuning, names: Sequence[str]) -> _Sums:
+        """Those of one tuning, whose constant is the mean of features and of errors.
+
+        An error is what the model left out of a trial, next to the median, in bounds.
+        """
+        rows = np.array([[one.features.get(n, 0.0) for n in names] for one in tuning])
+        ratios = np.array([log(one.seconds / one.clocks) for one in tuning])
+        errors = np.clip(ratios - np.median(ratios), -MOST, MOST)
+        rows, errors = rows - rows.mean(axis=0), errors - errors.mean()
+        return _Sums(rows.T @ rows, rows.T @ errors)
+
+    def __add__(self, other: _Sums) -> _Sums:
+        return _Sums(self.square + other.square, self.right + other.right)
+
+    def __sub__(self, other: _Sums) -> _Sums:
+        return _Sums(self.square - other.square, self.right - other.right)
+
+    def correction(self, names: Sequence[str], penalty: float) -> Correction:
+        """The weights w of least |A w - errors|^2 + penalty |w|^2.
+
+        That is where (A' A + penalty) w = A' errors.
+        """
+        square = self.square + penalty * np.eye(len(names))
+        weights = np.linalg.solve(square, self.right)
+        return Correction(dict(zip(names, map(float, weights), strict=True)))
+
+
+Expected: TypeAlias = "tuple[Point, Mapping[str, float], float]"
+"""A point, its features and its clocks by the model."""
+MOST_TUNINGS = 64
+"""Tunings that teach, the latest ones."""
+_KEEP = "insert or replace into expectation values (?, ?, ?, ?, ?)"
+_TAUGHT = """
+select key, features, clocks, seconds from expectation join trial using (key, point)
+where machine = ? and status = ? and seconds > 0 and clocks > 0 and key != ?
+    and key in (select key from trial group by key order by max(since) desc limit ?)
+order by key, point
+"""
+
+
+def keep(session: Session, machine: str, expected: Iterable[Expected]) -> None:
+    """Keep what the model of a machine expects of points of a key."""
+    rows = [
+        (session.key, point_text(point), machine, clocks, json.dumps(dict(features)))
+        for point, features, clocks in expected
+    ]
+    with session.store.connection() as database:
+        database.execute("begin")
+        database.executemany(_KEEP, rows)
+        database.execute("commit")
+
+
+def recorded_tunings(
+    store: TuningStore, machine: str, besides: str
+) -> list[list[Tried]]:
+    """The trials of each of the latest tunings of a machine that were timed.
+
+    ``besides``: the key of one that is left out, so that it goes on as it began.
+    """
+    latest = machine, Status.OK.value, besides, MOST_TUNINGS
+    with store.connection() as database:
+        rows = database.execute(_TAUGHT, latest).fetchall()
+    tunings = groupby(rows, key=itemgetter(0))
+    found = [[_tried(*row) for _, *row in tuning] for _, tuning in tunings]
+    return [[one for one in tuning if one is not None] for tuning in found]
+
+
+def _tried(features: str, clocks: float, seconds: float) -> Tried | None:
+    """A row as a trial; None if it is not one that `keep` wrote."""
+    try:
+        shares = {str(name): float(n) for name, n in json.loads(features).items()}
+    except (ValueError, TypeError, AttributeError):
+        return None
+    numbers = (*shares.values(), clocks, seconds)
+    return Tried(shares, clocks, seconds) if all(map(isfinite, numbers)) else None
