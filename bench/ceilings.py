@@ -18,7 +18,7 @@ import numpy as np
 import gpucodegen as gcg
 from bench.harness import SETTLE, Clock, settled
 from bench.row import Limit, Settings
-from gpucodegen.report.pictures.plots.roof import COPY, TYPES, chained_work, chains
+from gpucodegen.report.plots.roofline import COPY, TYPES, chained_work, chains
 
 COPIED = 1 << 28
 """Bytes of each array of a copy."""

@@ -60,7 +60,7 @@ def caches() -> dict[str, str]:
 
 def versions() -> dict[str, str]:
     """Installed packages that matter, with their versions."""
-    from gpucodegen.commands.about.doctor import found_version
+    from gpucodegen.commands.doctor import found_version
 
     found = {package: found_version(package) for package in PACKAGES}
     return {package: number for package, number in found.items() if number}

@@ -20,15 +20,15 @@ from __future__ import annotations
 
 from gpucodegen.kernels.elementwise.fused import elementwise
 from gpucodegen.kernels.elementwise.movement import copy, transpose
-from gpucodegen.kernels.grids.indexed import bincount, histogram, scatter_add, take
-from gpucodegen.kernels.grids.stencils import stencil
+from gpucodegen.kernels.indexing import bincount, histogram, scatter_add, take
 from gpucodegen.kernels.products.attention import scaled_dot_product_attention
 from gpucodegen.kernels.products.einsum import einsum, tensordot
 from gpucodegen.kernels.products.matmul import matmul, matvec, vecdot
-from gpucodegen.kernels.reductions.places import argmax, argmin
-from gpucodegen.kernels.reductions.sums import (
+from gpucodegen.kernels.reductions import (
     all,  # noqa: A004 - the names that NumPy has
     any,  # noqa: A004
+    argmax,
+    argmin,
     count_nonzero,
     logsumexp,
     max,  # noqa: A004
@@ -39,8 +39,16 @@ from gpucodegen.kernels.reductions.sums import (
     sum,  # noqa: A004
     var,
 )
-from gpucodegen.kernels.rows.norms import batch_norm, layer_norm, rms_norm
-from gpucodegen.kernels.rows.softmax import cumprod, cumsum, log_softmax, softmax
+from gpucodegen.kernels.rows import (
+    batch_norm,
+    cumprod,
+    cumsum,
+    layer_norm,
+    log_softmax,
+    rms_norm,
+    softmax,
+)
+from gpucodegen.kernels.stencils import stencil
 from gpucodegen.kernels.windows.convolutions import conv1d, conv2d, conv3d
 from gpucodegen.kernels.windows.pooling import (
     avg_pool1d,

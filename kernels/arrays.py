@@ -17,7 +17,7 @@ from typing import Any, Protocol, TypeVar, cast
 import numpy as np
 
 from gpucodegen import errors
-from gpucodegen.calls.foreign.libraries import LIBRARIES, Library, Memory
+from gpucodegen.calls.foreign_arrays import LIBRARIES, Library, Memory
 
 
 class Array(Protocol):

@@ -3,20 +3,27 @@
 Comes in: the operands of a call, and its options.  Goes out: the program's function,
 prepared once for a form; and for calls like the last ones what their plan has become in
 machine code, with a new result.
+
+Tuning on the way: a function that was never tuned for a call is, before it runs.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from functools import lru_cache
 from typing import Any, Protocol
 
 from gpucodegen import api, errors
-from gpucodegen.calls.foreign.libraries import OWN, Library, Memory
-from gpucodegen.calls.form import form_of
+from gpucodegen.calls.foreign_arrays import OWN, Library, Memory
 from gpucodegen.calls.function import Function
-from gpucodegen.calls.launch import Entry, unlike
+from gpucodegen.calls.launch import Entry, form_of, unlike
+from gpucodegen.compiling.tuned_schedules import (
+    TUNED_OPTIONS,
+    scopes_of,
+    tuning_identity,
+    tuning_store,
+)
 from gpucodegen.kernels.arrays import (
     contiguous,
     empty,
@@ -24,6 +31,27 @@ from gpucodegen.kernels.arrays import (
     memory_module,
     require_shape,
 )
+
+
+def tune_once(function: Function, arguments: tuple[Any, ...]) -> None:
+    """Tune a function for arguments with quick effort, unless that was done.
+
+    A tuning that was interrupted goes on where it was.
+    """
+    from gpucodegen.tuning.tune import tune
+
+    source, name, options = function.source, function.name, function.options
+    key = function.key_for(arguments)
+    known = tuning_store().subjects()
+    identities = (
+        tuning_identity(source, name, key, options, scope)
+        for scope in scopes_of(key[0])
+    )
+    if not any("finished" in known.get(identity, {}) for identity in identities):
+        given = {field.name: getattr(options, field.name) for field in fields(options)}
+        chosen = {n: value for n, value in given.items() if n not in TUNED_OPTIONS}
+        tune(source.module, name, *arguments, **chosen)
+
 
 MAX_CALLS = 1024
 """Forms of calls that a function remembers."""
@@ -103,8 +131,6 @@ class KernelCall:
         result = self._made() if out is None else self._checked(out)
         place = result if recipe.inside is None else result.reshape(recipe.inside)
         if self.tune:
-            from gpucodegen.kernels.tuning import tune_once
-
             tune_once(self.function, (*given, *numbers, place))
             self.tune = False
         self.function(*given, *numbers, place)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from gpucodegen import errors
-from gpucodegen.calls.foreign.libraries import MLIR_NAMES
+from gpucodegen.calls.foreign_arrays import MLIR_NAMES
 
 
 @dataclass(frozen=True)

@@ -8,12 +8,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from gpucodegen.kernels import indexing, reductions, rows, stencils
 from gpucodegen.kernels.calls import Kernel
 from gpucodegen.kernels.elementwise import fused, movement
-from gpucodegen.kernels.grids import indexed, stencils
 from gpucodegen.kernels.products import attention, einsum, matmul
-from gpucodegen.kernels.reductions import places, prepared
-from gpucodegen.kernels.rows import norms, softmax
 from gpucodegen.kernels.windows import convolutions, pooling, transposed
 
 
@@ -36,33 +34,33 @@ _EVERY: tuple[tuple[Kernel, str], ...] = (
     (einsum.EINSUM, "numpy.einsum"),
     (einsum.TENSORDOT, "numpy.tensordot"),
     (attention.ATTENTION, f"{_TORCH}.scaled_dot_product_attention"),
-    (prepared.SUM, "numpy.sum"),
-    (prepared.PROD, "numpy.prod"),
-    (prepared.MAX, "numpy.max"),
-    (prepared.MIN, "numpy.min"),
-    (prepared.ALL, "numpy.all"),
-    (prepared.ANY, "numpy.any"),
-    (prepared.NONZERO, "numpy.count_nonzero"),
-    (prepared.MEAN, "numpy.mean"),
-    (prepared.VAR, "numpy.var"),
-    (prepared.STD, "numpy.std"),
-    (prepared.LOGSUMEXP, "scipy.special.logsumexp"),
-    (places.ARGMAX, "numpy.argmax"),
-    (places.ARGMIN, "numpy.argmin"),
-    (softmax.SOFTMAX, "scipy.special.softmax"),
-    (softmax.LOG_SOFTMAX, "scipy.special.log_softmax"),
-    (softmax.CUMSUM, "numpy.cumsum"),
-    (softmax.CUMPROD, "numpy.cumprod"),
-    *((each, f"{_TORCH}.{name}") for name, each in norms.NORMS.items()),
+    (reductions.SUM, "numpy.sum"),
+    (reductions.PROD, "numpy.prod"),
+    (reductions.MAX, "numpy.max"),
+    (reductions.MIN, "numpy.min"),
+    (reductions.ALL, "numpy.all"),
+    (reductions.ANY, "numpy.any"),
+    (reductions.NONZERO, "numpy.count_nonzero"),
+    (reductions.MEAN, "numpy.mean"),
+    (reductions.VAR, "numpy.var"),
+    (reductions.STD, "numpy.std"),
+    (reductions.LOGSUMEXP, "scipy.special.logsumexp"),
+    (reductions.ARGMAX, "numpy.argmax"),
+    (reductions.ARGMIN, "numpy.argmin"),
+    (rows.SOFTMAX, "scipy.special.softmax"),
+    (rows.LOG_SOFTMAX, "scipy.special.log_softmax"),
+    (rows.CUMSUM, "numpy.cumsum"),
+    (rows.CUMPROD, "numpy.cumprod"),
+    *((each, f"{_TORCH}.{name}") for name, each in rows.NORMS.items()),
     *((each, f"{_TORCH}.{each.name}") for each in convolutions.CONVOLUTIONS.values()),
     *((each, f"{_TORCH}.{each.name}") for each in transposed.TRANSPOSED.values()),
     *((each, f"{_TORCH}.{each.name}") for each in pooling.LARGEST.values()),
     *((each, f"{_TORCH}.{each.name}") for each in pooling.MEANS.values()),
     (stencils.STENCIL, "scipy.ndimage.correlate"),
-    (indexed.TAKE, "numpy.take"),
-    (indexed.SCATTER, "torch.index_add"),
-    (indexed.BINCOUNT, "numpy.bincount"),
-    (indexed.HISTOGRAM, "numpy.histogram"),
+    (indexing.TAKE, "numpy.take"),
+    (indexing.SCATTER, "torch.index_add"),
+    (indexing.BINCOUNT, "numpy.bincount"),
+    (indexing.HISTOGRAM, "numpy.histogram"),
 )
 KERNELS = {kernel.name: Ready(kernel, like) for kernel, like in _EVERY}
 """Operations by their names."""

@@ -15,7 +15,7 @@ from gpucodegen.tiling.machine.gpu.devices import (
     devices_of,
     own_architecture,
 )
-from gpucodegen.tuning.measuring.device_clock import DeviceClock
+from gpucodegen.tuning.clocks import DeviceClock
 
 ASKED = (
     "name",

@@ -39,7 +39,7 @@ The rooms, in the order in which a call passes through them:
 `interpreted`
     Calls that the interpreter makes; they keep no plan.
 
-On disk there is one record of a compiled function (`gpucodegen.compiling.artifact`),
+On disk there is one record of a compiled function (`gpucodegen.compiling.lowering`),
 and the launch is part of it.  Its key holds all that decides over it: the text, the
 function, the target, what calls tell of the arguments, options, host and versions.
 What a text says of the arguments of its functions is kept with the text

@@ -107,7 +107,7 @@ def _random(
     """Arguments of the sizes asked for: floats from -1 to 1, integers as given."""
     import numpy as np
 
-    from gpucodegen.report.gpu.arguments.made_up import HostMemory, made_up
+    from gpucodegen.report.gpu.example_arguments import HostMemory, made_up
     from gpucodegen.report.sizes import parse_sizes
 
     random = np.random.default_rng(options.seed)

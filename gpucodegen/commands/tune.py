@@ -22,8 +22,8 @@ from gpucodegen.commands.inputs import (
 )
 from gpucodegen.commands.run import add_argument_option, argument, only
 from gpucodegen.compiling.targets.registry import choices
-from gpucodegen.compiling.winners import SHAPES
-from gpucodegen.report.pictures.plots import KINDS
+from gpucodegen.compiling.tuned_schedules import SHAPES
+from gpucodegen.report.plots import KINDS
 from gpucodegen.tuning.progress import progress
 
 if TYPE_CHECKING:
@@ -102,7 +102,7 @@ def run(options: argparse.Namespace) -> int:
 
 def _interrupted(name: str, made: Sequence[Trial], stream: TextIO) -> int:
     """The table of what was made until Ctrl-C."""
-    from gpucodegen.compiling.winners import tuning_path
+    from gpucodegen.compiling.tuned_schedules import tuning_path
     from gpucodegen.tuning.result import table
 
     default = dict.fromkeys(made[0].point, 0) if made else {}
@@ -114,8 +114,7 @@ def _interrupted(name: str, made: Sequence[Trial], stream: TextIO) -> int:
 def _tuned(
     module: Module, options: argparse.Namespace, note: Callable[[Trial], object]
 ) -> TuneResult:
-    from gpucodegen.tuning.effort import effort_of
-    from gpucodegen.tuning.tune import tune
+    from gpucodegen.tuning.tune import effort_of, tune
 
     limits = effort_of(options.effort, options.trials, options.budget)
     name = _entry(module, options)
@@ -165,7 +164,7 @@ def _arguments(
 ) -> tuple[Any, ...]:
     """Those of ``--arg``, or arrays of ones of the sizes that are asked for."""
     from gpucodegen.api import compile as compile_module
-    from gpucodegen.report.gpu.arguments.made_up import HostMemory, made_up
+    from gpucodegen.report.gpu.example_arguments import HostMemory, made_up
     from gpucodegen.report.sizes import parse_sizes
 
     if options.arg:

@@ -8,8 +8,8 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from gpucodegen.compiling.stored import Stored
-from gpucodegen.compiling.winners import tuning_store
+from gpucodegen.compiling.stored_tunings import Stored
+from gpucodegen.compiling.tuned_schedules import tuning_store
 from gpucodegen.tuning.result import line
 
 if TYPE_CHECKING:
@@ -74,7 +74,7 @@ def _import(store: TuningStore, options: argparse.Namespace) -> int:
 
 def _plot(store: TuningStore, options: argparse.Namespace) -> int:
     """A picture of each tuned function, in the file that is named."""
-    from gpucodegen.report.pictures.plots.picture import Tuned, plotted
+    from gpucodegen.report.plots.picture import Tuned, plotted
 
     if options.place is None:
         print("tune plot: name the file, .svg or .png", file=sys.stderr)

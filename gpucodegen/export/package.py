@@ -2,12 +2,18 @@
 
 Comes in: functions of a program.  Goes out: a folder with a package of that name, which
 needs NumPy and Numba, or NumPy and CuPy, and tests that repeat stored calls.
+
+A function as it was compiled for certain arguments, as files of a package.
+
+Comes in: an executable.  Goes out: a folder with the host program, each kernel and the
+constants, and the text of the record that says how they are called.
 """
 
 from __future__ import annotations
 
 import keyword
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 from operator import attrgetter
 from pathlib import Path
@@ -18,10 +24,72 @@ import numpy as np
 
 from gpucodegen import errors
 from gpucodegen.calls.function import Function
+from gpucodegen.compiling.executable import Executable
+from gpucodegen.compiling.lowering import Artifact
 from gpucodegen.debugging.version import __version__
 from gpucodegen.emit.source import PythonNames
-from gpucodegen.export import example, files, support, texts, variants
+from gpucodegen.export import example, files, support, texts
+from gpucodegen.runtime.host.arguments import Known
 from gpucodegen.runtime.host.spec import KernelSpec
+
+HOST = "host.py"
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """How kernels are shipped: their texts, their files' ending, their threads."""
+
+    text: Callable[[KernelSpec], str]
+    ending: str
+    threads: int
+
+
+def write(
+    folder: Path,
+    executable: Executable,
+    known: tuple[Known | None, ...],
+    form: Form,
+    rename: Callable[[str], str],
+) -> str:
+    """Write the files of one variant; the text that makes its record.
+
+    ``rename``: a source with its imports as the package has them.
+    """
+    folder.mkdir(parents=True)
+    artifact = executable.artifact
+    (folder / HOST).write_text(rename(artifact.host_source), "utf-8")
+    kernels: list[KernelSpec] = []
+    for spec in artifact.kernels:
+        file = f"{spec.name}{form.ending}"
+        (folder / file).write_text(rename(form.text(spec)), "utf-8")
+        wide = spec.with_wide_indices()
+        named = f"{spec.name}_wide{form.ending}" if wide else ""
+        if wide:
+            (folder / named).write_text(rename(form.text(wide)), "utf-8")
+        shipped = replace(spec, source=file, wide=named, threads=form.threads)
+        kernels.append(shipped)
+    contents = {name: one.values for name, one in artifact.constants.items()}
+    contents = {name: np.asarray(v) for name, v in contents.items() if v is not None}
+    if contents:
+        np.savez_compressed(folder / "constants.npz", allow_pickle=False, **contents)
+    bare = _bare(artifact, tuple(kernels))
+    return f"Variant(\n{pformat(known)},\nHERE / {folder.name!r},\n{pformat(bare)},\n)"
+
+
+def _bare(artifact: Artifact, kernels: tuple[KernelSpec, ...]) -> Artifact:
+    """The artifact without its texts and numbers, which are files."""
+    constants: dict[str, Any] = {
+        name: replace(one, values=None) for name, one in artifact.constants.items()
+    }
+    return replace(
+        artifact,
+        host_source=HOST,
+        kernels=kernels,
+        constants=constants,
+        source="",
+        transfers=(),
+    )
+
 
 TARGETS = {"auto": "cpu", "cpu": "cpu", "cuda": "cuda", "sim": "cuda"}
 """What a package is made for, by the target of its program."""
@@ -153,11 +221,11 @@ class _Writer:
 
     def function(self, name: str, function: Function, target: str) -> None:
         """The module of a function, and a folder for each of its variants."""
-        form = variants.Form(*KERNELS[self.kind], function.options.threads or 0)
+        form = Form(*KERNELS[self.kind], function.options.threads or 0)
         records: list[str] = []
         for known, executable in function.variants(COMPILED.get(target, target)):
             place = self.inner / "functions" / f"{name}_{len(records)}"
-            records.append(variants.write(place, executable, known, form, self.rename))
+            records.append(write(place, executable, known, form, self.rename))
         names = PythonNames()
         parameters = [names.fresh(p.name) for p in function.signature.parameters]
         text = texts.FUNCTION.format(

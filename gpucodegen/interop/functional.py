@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gpucodegen import errors
-from gpucodegen.calls.foreign.taken import several_of
+from gpucodegen.calls.foreign_calls import several_of
 from gpucodegen.calls.function import Function
 from gpucodegen.compiling.targets import registry
 from gpucodegen.runtime.host.arguments import Known, Parameter, specialized

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from gpucodegen.calls.foreign.libraries import narrow
+from gpucodegen.calls.foreign_arrays import narrow
 from gpucodegen.calls.function import Function
 from gpucodegen.interop.functional import Functional, signature_of
 

@@ -12,9 +12,9 @@ from importlib import import_module
 from typing import Any
 
 from gpucodegen import errors
-from gpucodegen.calls.foreign.taken import several_of
+from gpucodegen.calls.foreign_calls import several_of
 from gpucodegen.calls.function import Function
-from gpucodegen.calls.named import python_names
+from gpucodegen.calls.signature import python_names
 from gpucodegen.interop.functional import Functional, Source, signature_of
 from gpucodegen.runtime.host.arguments import Parameter
 from gpucodegen.runtime.host.buffers import NUMPY_NAMES

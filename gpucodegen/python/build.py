@@ -21,13 +21,13 @@ from gpucodegen.ir.locations import FileLoc
 from gpucodegen.ir.operation import Operation, Value, single_block
 from gpucodegen.ir.types import INDEX
 from gpucodegen.passes.framework.operation_list import OperationList
-from gpucodegen.python.translation.context import is_tuple
-from gpucodegen.python.translation.units import argument, tidy
-from gpucodegen.python.values import arrays, reductions
-from gpucodegen.python.values.arrays import Lazy, View
-from gpucodegen.python.values.elementwise import apply
-from gpucodegen.python.values.scalars import NoRow, Scalar, convert, known
-from gpucodegen.python.values.types import ArrayType, element, of_annotation
+from gpucodegen.python import arrays, reductions
+from gpucodegen.python.arrays import Lazy, View
+from gpucodegen.python.context import is_tuple
+from gpucodegen.python.elementwise import apply
+from gpucodegen.python.scalars import NoRow, Scalar, convert, known
+from gpucodegen.python.types import ArrayType, element, of_annotation
+from gpucodegen.python.units import argument, tidy
 
 if TYPE_CHECKING:
     from gpucodegen.program import Program

@@ -15,10 +15,9 @@ from gpucodegen import errors
 from gpucodegen.calls.function import Function
 from gpucodegen.compiling.targets.registry import find
 from gpucodegen.options import make_options
+from gpucodegen.python.context import leaves, rebuilt
 from gpucodegen.python.source import read
-from gpucodegen.python.translation.context import leaves, rebuilt
-from gpucodegen.python.translation.units import ArrayResult, Given, Made, Unit
-from gpucodegen.python.values.types import (
+from gpucodegen.python.types import (
     ArgumentType,
     ArrayType,
     dtype_of,
@@ -26,6 +25,7 @@ from gpucodegen.python.values.types import (
     of_annotation,
     required,
 )
+from gpucodegen.python.units import ArrayResult, Given, Made, Unit
 
 if TYPE_CHECKING:
     from gpucodegen.dialects.builtin import Module

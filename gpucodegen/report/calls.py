@@ -12,7 +12,7 @@ from typing import Any
 from gpucodegen.calls.function import Function
 from gpucodegen.compiling.lowering import Key
 from gpucodegen.compiling.targets.registry import find
-from gpucodegen.compiling.winners import final_options
+from gpucodegen.compiling.tuned_schedules import final_options
 from gpucodegen.options import Options
 from gpucodegen.runtime.host.arguments import alignments, specialized
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from gpucodegen import errors
 from gpucodegen.api import read_module
-from gpucodegen.compiling.stored import Stored, in_use
+from gpucodegen.compiling.stored_tunings import Stored, in_use
 from gpucodegen.compiling.targets.registry import find, mappings
 from gpucodegen.debugging.display import framed
 from gpucodegen.dialects.builtin import Module, symbol_name
@@ -22,18 +22,17 @@ from gpucodegen.passes.analysis.dependence_pairs import functions_with_body
 from gpucodegen.program_text import of_module
 from gpucodegen.report import NOTHING, kernels
 from gpucodegen.report.calls import Call
-from gpucodegen.report.faces.kernel_text import mapping_lines
-from gpucodegen.report.faces.nest_text import copy_lines, nest_lines
-from gpucodegen.report.faces.records import (
+from gpucodegen.report.nest_text import copy_lines, mapping_lines, nest_lines
+from gpucodegen.report.page import PagePart, page
+from gpucodegen.report.pictures.drawing import Drawing, kernel_pictures, nest_pictures
+from gpucodegen.report.pictures.svg import written
+from gpucodegen.report.plots.picture import tuning_pictures
+from gpucodegen.report.records import (
     Record,
     error_record,
     mapping_record,
     nest_record,
 )
-from gpucodegen.report.page import PagePart, page
-from gpucodegen.report.pictures.drawing import Drawing, kernel_pictures, nest_pictures
-from gpucodegen.report.pictures.plots.embedded import tuning_pictures
-from gpucodegen.report.pictures.svg import written
 from gpucodegen.report.sizes import Sizes, make_sizes
 from gpucodegen.report.subjects import Nest, Subject, subject
 from gpucodegen.report.wording import Lines, SourceLine, equations, indented, section

@@ -29,8 +29,8 @@ from gpucodegen.passes.analysis.lifting import Lifted, Surroundings, lift_functi
 from gpucodegen.passes.checks.races import check_kernel
 from gpucodegen.passes.framework.reachable import reachable
 from gpucodegen.passes.gpu.collectives.lower import LowerCollectives
+from gpucodegen.report.access_facts import element_bytes
 from gpucodegen.report.schedule_tree import Tree, Verdicts, effects, schedule_tree
-from gpucodegen.report.strides import element_bytes
 from gpucodegen.report.subjects import location_of
 from gpucodegen.runtime.host.arguments import alignments, allocated, parameters_of
 from gpucodegen.tiling.model.isl import Interval

@@ -1,8 +1,15 @@
-"""A disassembled kernel: its instructions, and the loops that branches back make."""
+"""A disassembled kernel: its instructions, and the loops that branches back make.
+
+What machine code moves: widths of accesses, bytes that are under way at a time.
+
+What the instructions of a loop do: how many of each kind.
+"""
 
 from __future__ import annotations
 
 import re
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 _LABEL = re.compile(r"\s*(\.L_x_\d+):")
@@ -95,3 +102,127 @@ def _back(
         if first <= number:
             found[first] = number
     return sorted(found.items())
+
+
+_BITS = {"U8": 8, "S8": 8, "U16": 16, "S16": 16, "64": 64, "128": 128}
+_ACCESSES = frozenset(("LDG", "LD", "LDS", "STG", "ST", "STS", "LDGSTS", "LDL", "STL"))
+_REGISTER = re.compile(r"\bR(\d+)\b")
+_PENDING = re.compile(r"SB\d+, 0x([0-9a-f]+)")
+
+
+def bits(x: MachineInstruction) -> int:
+    """What one thread moves with an access, 0 for another instruction.
+
+    >>> bits(MachineInstruction(0, "", "LDG.E.128.CONSTANT", "R4, desc[UR4][R2.64]"))
+    128
+    """
+    if x.opcode not in _ACCESSES:
+        return 0
+    return next((_BITS[part] for part in x.name.split(".") if part in _BITS), 32)
+
+
+def widths(instructions: Sequence[MachineInstruction]) -> dict[str, Counter[int]]:
+    """How many accesses of each opcode move so many bits."""
+    found: dict[str, Counter[int]] = {}
+    for x in instructions:
+        if bits(x):
+            found.setdefault(x.opcode, Counter())[bits(x)] += 1
+    return found
+
+
+def in_flight(instructions: Sequence[MachineInstruction]) -> int:
+    """Most bytes from global memory that a thread has asked for and not yet used.
+
+    The text is read from top to bottom, loops once.  A load is under way until an
+    instruction names its registers, a copy to shared memory until a wait for its group.
+
+    >>> load = "desc[UR4][R2.64]"
+    >>> in_flight([
+    ...     MachineInstruction(0, "", "LDG.E.128", f"R4, {load}"),
+    ...     MachineInstruction(16, "", "LDG.E.128", f"R8, {load}"),
+    ...     MachineInstruction(32, "", "FADD", "R0, R4, R8"),
+    ...     MachineInstruction(48, "", "LDG.E.128", f"R4, {load}"),
+    ... ])
+    32
+    """
+    loads: list[tuple[set[int], int]] = []
+    groups = [0]
+    most = 0
+    for x in instructions:
+        named = {int(number) for number in _REGISTER.findall(x.operands)}
+        loads = [(held, size) for held, size in loads if not held & named]
+        pending = _PENDING.search(x.operands) if x.opcode == "DEPBAR" else None
+        if x.opcode in ("LDG", "LD"):
+            target = _REGISTER.match(x.operands)
+            first = int(target[1]) if target else 0
+            held = set(range(first, first + max(bits(x) // 32, 1)))
+            loads.append((held, bits(x) // 8))
+        elif x.opcode == "LDGSTS":
+            groups[-1] += bits(x) // 8
+        elif x.opcode == "LDGDEPBAR":
+            groups.append(0)
+        elif pending:
+            groups = groups[-1 - int(pending[1], 16) :]
+        most = max(most, sum(groups) + sum(size for _, size in loads))
+    return most
+
+
+KINDS: tuple[tuple[str, str], ...] = (
+    ("FFMA", r"FFMA|FMUL|FADD"),
+    ("DFMA", r"DFMA|DMUL|DADD"),
+    ("HFMA2", r"HFMA2|HADD2|HMUL2"),
+    ("MMA", r"[HIDQO]G?MMA"),
+    ("MUFU", r"MUFU"),
+    ("LDS", r"LDS|LDSM"),
+    ("STS", r"STS|STSM"),
+    ("LDG", r"LDG|LD"),
+    ("STG", r"STG|ST|RED|ATOM\w*"),
+    ("LDGSTS", r"LDGSTS|UTMA\w*|UBLKCP"),
+    ("local", r"LDL|STL"),
+    ("barrier", r"BAR|SYNCS|\w*DEPBAR|WARPGROUP|WARPSYNC|BSYNC|BSSY|MEMBAR"),
+    (
+        "integer",
+        r"U?(I(?!G?MMA)\w*|LEA|SHF|LOP3?|PRMT|SEL|VIADD\w*|BREV|FLO|POPC|SGXT|BMSK)",
+    ),
+    ("compare", r"U?(ISETP|FSETP|DSETP|PLOP3|FSEL|FMNMX|VIMNMX)"),
+    ("move", r"U?MOV|CS2R|S2U?R|R2UR|R2P|P2R|U?LDC|SHFL|VOTE\w*"),
+    ("branch", r"BRA|EXIT|CALL|RET|JMP|NOP|BREAK|WARPEXIT|YIELD|NANOSLEEP"),
+)
+"""Kinds of instructions by opcode; the last one that fits is taken, else "other"."""
+_PATTERNS = [(kind, re.compile(pattern)) for kind, pattern in KINDS]
+ARITHMETIC = ("FFMA", "DFMA", "HFMA2", "MMA")
+"""Kinds that do what a program is for."""
+
+
+def kind(x: MachineInstruction) -> str:
+    """The kind of one instruction."""
+    fits = [name for name, pattern in _PATTERNS if pattern.fullmatch(x.opcode)]
+    return fits[-1] if fits else "other"
+
+
+def mix(instructions: Sequence[MachineInstruction]) -> Counter[str]:
+    """How many instructions there are of each kind."""
+    return Counter(map(kind, instructions))
+
+
+def main_loop(listing: Listing) -> tuple[MachineInstruction, ...]:
+    """The loop that holds most arithmetic, else the longest; the smallest such loop.
+
+    Empty where the kernel has no loop.
+    """
+
+    def weight(loop: tuple[MachineInstruction, ...]) -> tuple[int, int, int]:
+        counts = mix(loop)
+        work = sum(counts[name] for name in ARITHMETIC)
+        return work, -len(loop) if work else len(loop), -loop[0].at
+
+    return max(listing.loops(), key=weight, default=())
+
+
+def share(counts: Counter[str], name: str) -> float:
+    """The share of one kind.
+
+    >>> share(Counter(FFMA=3, LDS=1), "FFMA")
+    0.75
+    """
+    return counts[name] / max(counts.total(), 1)

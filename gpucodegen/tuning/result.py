@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 from gpucodegen.debugging.display import folded
 from gpucodegen.tiling.tuning.search import shown
-from gpucodegen.tuning.final import Finalist, winner
+from gpucodegen.tuning.final_comparison import Finalist, winner
 
 if TYPE_CHECKING:
     import os
 
     from gpucodegen.tiling.tuning.search import Point, Trial
-    from gpucodegen.tuning.choices.holes import Holes
+    from gpucodegen.tuning.pipeline_templates import Holes
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,14 +111,14 @@ class TuneResult:
         )
 
     def plot(self, place: str | os.PathLike[str], kind: str = "trials") -> None:
-        """Draw the trials into a PNG or SVG file (`gpucodegen.report.pictures.plots`).
+        """Draw the trials into a PNG or SVG file (`gpucodegen.report.plots`).
 
         ``kind``: "trials" in their order with the best so far, "heatmap" of two knobs,
         "parallel" coordinates of all knobs, or "roofline" of default and winner, for
         which the machine's roof is measured.  Raises InvalidOption; ImportError without
         matplotlib.
         """
-        from gpucodegen.report.pictures.plots.picture import Tuned, plotted
+        from gpucodegen.report.plots.picture import Tuned, plotted
 
         tuned = Tuned(self.trials, self.about, self.gain)
         plotted({f"@{self.function}": tuned}, Path(place), kind)

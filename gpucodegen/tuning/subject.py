@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from gpucodegen.compiling.winners import MEASURED, Scope
+from gpucodegen.compiling.tuned_schedules import MEASURED, Scope
 from gpucodegen.debugging.version import __version__
 from gpucodegen.options import Options
 
@@ -16,8 +16,8 @@ PACKAGES = "llvmlite", "numba", "numpy"
 
 if TYPE_CHECKING:
     from gpucodegen.program import Program
-    from gpucodegen.tuning.choices.holes import Holes
-    from gpucodegen.tuning.final import Timing
+    from gpucodegen.tuning.final_comparison import Timing
+    from gpucodegen.tuning.pipeline_templates import Holes
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +50,7 @@ class Subject:
         scope: Scope = MEASURED,
     ) -> Subject:
         """The data of a call; of a pipeline with holes, if there is one."""
-        from gpucodegen.tuning.measuring.arguments import plain
+        from gpucodegen.tuning.arguments import plain
 
         target, _ = program[name].key_for(arguments)
         options = replace(program[name].options, target=target)
@@ -74,7 +74,7 @@ class Subject:
         from gpucodegen.api import parse
         from gpucodegen.program import Program
         from gpucodegen.program_text import of_module
-        from gpucodegen.tuning.measuring.arguments import real
+        from gpucodegen.tuning.arguments import real
 
         module = parse(self.text, allow_unregistered=True)
         program, given = Program(of_module(module), self.options), real(self.arguments)
@@ -88,10 +88,10 @@ class Subject:
 
     def timing(self, program: Program, arguments: tuple[Any, ...]) -> Timing:
         """What times or estimates calls of a program with these arguments."""
-        from gpucodegen.tuning.measuring.contest import Contest
+        from gpucodegen.tuning.paired_benchmark import PairedBenchmark
 
         timing = self.made(program, self.name, arguments)
-        if isinstance(timing, Contest):
+        if isinstance(timing, PairedBenchmark):
             timing.base = self.base
         return timing
 
@@ -100,7 +100,7 @@ class Subject:
         import platform
         from importlib.metadata import version
 
-        from gpucodegen.compiling.winners import device_name
+        from gpucodegen.compiling.tuned_schedules import device_name
         from gpucodegen.runtime.processor import host_name
 
         return {
@@ -125,12 +125,12 @@ class Subject:
 
 def _maker(holes: Holes | None, scope: Scope) -> Callable[..., Timing]:
     """What makes estimates, or a contest."""
-    from gpucodegen.tuning.forecasts.forecast import Forecast
-    from gpucodegen.tuning.measuring.contest import Contest
+    from gpucodegen.tuning.forecast import Forecast
+    from gpucodegen.tuning.paired_benchmark import PairedBenchmark
 
     if scope.predicted_for:
         return partial(Forecast.of, arch=scope.predicted_for)
-    return holes.contest if holes else Contest.of
+    return holes.contest if holes else PairedBenchmark.of
 
 
 def identity_of(
@@ -144,7 +144,7 @@ def identity_of(
 
     That of a ``pipeline`` with holes is another one for each pipeline.
     """
-    from gpucodegen.compiling.winners import tuning_identity
+    from gpucodegen.compiling.tuned_schedules import tuning_identity
     from gpucodegen.tiling.tuning.lookup import tuning_key
 
     function = program[name]

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 from gpucodegen import errors
 from gpucodegen.api import compile as compile_source
-from gpucodegen.compiling.stored import call_of
+from gpucodegen.compiling.stored_tunings import call_of
 from gpucodegen.compiling.targets import registry
-from gpucodegen.compiling.winners import (
+from gpucodegen.compiling.tuned_schedules import (
     SHAPES,
     TUNED_OPTIONS,
     Scope,
@@ -20,12 +20,12 @@ from gpucodegen.compiling.winners import (
 )
 from gpucodegen.runtime.processor import processors
 from gpucodegen.tiling.tuning.calibration import Correction, keep, recorded_tunings
-from gpucodegen.tuning.choices.holes import Holes
-from gpucodegen.tuning.choices.schedules import Schedules, schedules
-from gpucodegen.tuning.forecasts.basis import is_emulated, predicted_for
-from gpucodegen.tuning.measuring.arguments import on_host
-from gpucodegen.tuning.measuring.contained import Contained
-from gpucodegen.tuning.measuring.crew import Compiling, Crew
+from gpucodegen.tuning.arguments import on_host
+from gpucodegen.tuning.compile_pool import CompilePool, Compiling
+from gpucodegen.tuning.forecast import is_emulated, predicted_for
+from gpucodegen.tuning.isolated_trials import IsolatedTrials
+from gpucodegen.tuning.pipeline_templates import Holes
+from gpucodegen.tuning.schedules import Schedules, schedules
 from gpucodegen.tuning.subject import Subject
 from gpucodegen.tuning.work import work_of
 
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from gpucodegen.program import Program
     from gpucodegen.tiling.tuning.search import Point, Trial
     from gpucodegen.tiling.tuning.store import Session
-    from gpucodegen.tuning.final import Timing
+    from gpucodegen.tuning.final_comparison import Timing
 
 MANY = 8
 """Trials for which it pays to begin more processes."""
@@ -167,13 +167,13 @@ class Task:
         is_timed = self.machine and registry.find(self.about["target"]).repeats_calls
         return min(workers, processors()) if is_timed and trials >= MANY else 1
 
-    def crewed(self, timing: Timing, crew: int) -> Crew | None:
+    def crewed(self, timing: Timing, crew: int) -> CompilePool | None:
         """The process that measures and others that compile; None: it has to do."""
-        if crew < 2 or not isinstance(timing, Contained):
+        if crew < 2 or not isinstance(timing, IsolatedTrials):
             return None
         try:
             helper = replace(self.subject, made=Compiling)
-            return Crew.of(timing, helper, crew - 1)
+            return CompilePool.of(timing, helper, crew - 1)
         except Exception:  # noqa: BLE001  (then it is slower)
             return None
 
@@ -185,7 +185,7 @@ class Task:
         if not patience:
             return self.subject.timing(self.program, self.arguments), ""
         try:
-            return Contained.of(self.subject, patience), ""
+            return IsolatedTrials.of(self.subject, patience), ""
         except Exception as problem:  # noqa: BLE001  (what is wrong here is raised here)
             why = f"{type(problem).__name__}: {problem}"
         note = (

@@ -1,18 +1,22 @@
 """``gpucodegen.tune``: time legal tile sizes, keep the best for `compile`.
 
-The default schedule is timed first.  The fastest others meet it in a final
-(`gpucodegen.tuning.final`), and one is stored only if it is faster there beyond noise.
+The default schedule is timed first.  The fastest others are then timed beside it
+(`gpucodegen.tuning.final_comparison`); one is stored only if it is faster than the
+default by more than the noise.
 """
 
 from __future__ import annotations
 
+import math
+import re
 import time
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from gpucodegen import errors
-from gpucodegen.compiling.winners import SHAPES
+from gpucodegen.compiling.tuned_schedules import SHAPES
 from gpucodegen.tiling.tuning.calibration import rank_correlation
 from gpucodegen.tiling.tuning.search import (
     MeasureAll,
@@ -21,11 +25,10 @@ from gpucodegen.tiling.tuning.search import (
     TrialError,
     identity,
 )
-from gpucodegen.tuning.choices.order import Order
-from gpucodegen.tuning.effort import Effort, effort_of
-from gpucodegen.tuning.final import Finalist, Timing, final, winner
-from gpucodegen.tuning.measuring.hired import by_executor
+from gpucodegen.tuning.final_comparison import Finalist, Timing, final, winner
+from gpucodegen.tuning.remote_trials import by_executor
 from gpucodegen.tuning.result import TuneResult
+from gpucodegen.tuning.search_order import Order
 from gpucodegen.tuning.task import Asked, Task
 
 if TYPE_CHECKING:
@@ -34,7 +37,65 @@ if TYPE_CHECKING:
 
     from gpucodegen.dialects.builtin import Module
     from gpucodegen.tiling.tuning.search import Model, Point
-    from gpucodegen.tuning.choices.holes import Holes
+    from gpucodegen.tuning.pipeline_templates import Holes
+
+
+UNITS = {"s": 1.0, "m": 60.0, "h": 3600.0}
+
+
+@dataclass(frozen=True, slots=True)
+class Effort:
+    """At most so many trials, none of which begins after so many seconds."""
+
+    trials: int
+    seconds: float = math.inf
+
+    def clock(self) -> Callable[[], bool]:
+        """Whether the time is over, counted from now on."""
+        end = time.monotonic() + self.seconds
+        return lambda: time.monotonic() >= end
+
+
+EFFORTS = {"quick": Effort(24, 60.0), "full": Effort(400)}
+
+
+def effort_of(effort: str, trials: int | None, budget: float | str | None) -> Effort:
+    """A named effort, with other limits where they are given.
+
+    Raises InvalidOption.
+
+    >>> effort_of("quick", None, None)
+    Effort(trials=24, seconds=60.0)
+    >>> effort_of("full", None, "5m"), effort_of("quick", 30, None)
+    (Effort(trials=400, seconds=300.0), Effort(trials=30, seconds=inf))
+    """
+    if effort not in EFFORTS:
+        hint = f"Pass {errors.one_of(list(EFFORTS))}"
+        raise errors.InvalidOption(name="effort", value=effort, hint=hint)
+    if trials is not None and (type(trials) is not int or trials < 1):
+        hint = "Pass an integer >= 1"
+        raise errors.InvalidOption(name="trials", value=trials, hint=hint)
+    named = EFFORTS[effort]
+    if budget is not None:
+        return Effort(trials or EFFORTS["full"].trials, seconds(budget))
+    return named if trials is None else Effort(trials)
+
+
+def seconds(budget: float | str) -> float:
+    """A time in seconds: a number, or a text with its unit.
+
+    >>> seconds("90s"), seconds("1.5m"), seconds(7)
+    (90.0, 90.0, 7.0)
+    """
+    found = re.fullmatch(r"([0-9.]+)\s*([smh]?)", str(budget).strip())
+    try:
+        value = float(found[1]) * UNITS[found[2] or "s"] if found else -1.0
+    except ValueError:
+        value = -1.0
+    if value <= 0:
+        hint = "Pass seconds, or a text such as '60s' or '5m'"
+        raise errors.InvalidOption(name="budget", value=budget, hint=hint)
+    return value
 
 
 HIRED = 2

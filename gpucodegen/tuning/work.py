@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from gpucodegen.dialects.func import Function
 from gpucodegen.ir.types import FloatType, VectorType, element_type
 from gpucodegen.passes.analysis.work import total_work
-from gpucodegen.tuning.choices.schedules import affine_nests
+from gpucodegen.tuning.schedules import affine_nests
 
 if TYPE_CHECKING:
     from gpucodegen.dialects.builtin import Module

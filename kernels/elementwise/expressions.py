@@ -24,7 +24,7 @@ from gpucodegen.kernels.elementwise.functions import (
     OPERATORS,
     Call,
 )
-from gpucodegen.kernels.texts.scalars import Scalars, Value
+from gpucodegen.kernels.scalar_text import Scalars, Value
 
 CONSTANTS = {"pi": float(np.pi), "e": float(np.e), "inf": np.inf, "nan": np.nan}
 """Names that need no operand."""

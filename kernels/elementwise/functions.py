@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from gpucodegen.kernels.elements import BOOL, Element
-from gpucodegen.kernels.texts.scalars import UNARY, Scalars, Value, has
+from gpucodegen.kernels.scalar_text import UNARY, Scalars, Value, has
 
 Builder = Callable[..., Value]
 

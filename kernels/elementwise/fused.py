@@ -24,9 +24,9 @@ from gpucodegen.kernels.elementwise.expressions import (
     names_of,
     parsed,
 )
-from gpucodegen.kernels.texts.axes import Shape, merged
-from gpucodegen.kernels.texts.function import Memref, Operand, Text
-from gpucodegen.kernels.texts.scalars import Value
+from gpucodegen.kernels.function_text import Memref, Operand, Text
+from gpucodegen.kernels.merged_axes import Shape, merged
+from gpucodegen.kernels.scalar_text import Value
 
 NUMBERS: dict[str, tuple[Element, complex]] = {
     "bool": (BOOL, True),

@@ -9,9 +9,9 @@ from gpucodegen import errors
 from gpucodegen.kernels.arrays import Memory
 from gpucodegen.kernels.calls import Kernel, Recipe
 from gpucodegen.kernels.elements import element_of
-from gpucodegen.kernels.texts.axes import axis_of
-from gpucodegen.kernels.texts.function import Memref, Operand, Text
-from gpucodegen.kernels.texts.scalars import Value
+from gpucodegen.kernels.function_text import Memref, Operand, Text
+from gpucodegen.kernels.merged_axes import axis_of
+from gpucodegen.kernels.scalar_text import Value
 
 
 def transpose(

@@ -10,10 +10,10 @@ from gpucodegen import errors
 from gpucodegen.kernels.arrays import Memory, require_rank
 from gpucodegen.kernels.calls import Kernel, Recipe
 from gpucodegen.kernels.elements import BOOL, INDEX, Element, element_of
+from gpucodegen.kernels.function_text import Memref, Text
 from gpucodegen.kernels.products.matmul import one_element, spread
 from gpucodegen.kernels.products.texts import Contraction, Factor, Labels
-from gpucodegen.kernels.texts.function import Memref, Text
-from gpucodegen.kernels.texts.scalars import Value
+from gpucodegen.kernels.scalar_text import Value
 from gpucodegen.options import Precision
 
 NAME = "scaled_dot_product_attention"

@@ -12,9 +12,9 @@ from gpucodegen.kernels.arrays import Memory, is_turned, require_rank
 from gpucodegen.kernels.calls import Kernel, Recipe, View
 from gpucodegen.kernels.elements import F64, Element, element_of, wished
 from gpucodegen.kernels.elementwise.functions import ACTIVATIONS
+from gpucodegen.kernels.function_text import Text
 from gpucodegen.kernels.products.texts import Contraction, Factor, Labels
-from gpucodegen.kernels.texts.function import Text
-from gpucodegen.kernels.texts.scalars import Value
+from gpucodegen.kernels.scalar_text import Value
 from gpucodegen.options import Precision
 
 MANY = 1 << 13

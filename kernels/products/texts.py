@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from gpucodegen.kernels.elements import Element
-from gpucodegen.kernels.texts.function import Memref, Operand, Text
-from gpucodegen.kernels.texts.scalars import Value
+from gpucodegen.kernels.function_text import Memref, Operand, Text
+from gpucodegen.kernels.scalar_text import Value
 
 Label = str
 """The name of an axis; the empty one of an axis of extent 1, which is broadcast."""

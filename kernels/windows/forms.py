@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from gpucodegen.kernels.arrays import Memory, require_rank, require_shape
 from gpucodegen.kernels.calls import Recipe, View
 from gpucodegen.kernels.elements import Element
+from gpucodegen.kernels.function_text import Memref, Text
 from gpucodegen.kernels.products.matmul import Epilogue, one_element
 from gpucodegen.kernels.products.texts import Contraction, Factor
-from gpucodegen.kernels.texts.function import Memref, Text
 from gpucodegen.kernels.windows import texts
 from gpucodegen.kernels.windows.geometry import Layout, Sizes, SlidingWindow, Widths
 

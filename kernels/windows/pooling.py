@@ -10,9 +10,9 @@ from gpucodegen import errors
 from gpucodegen.kernels.arrays import Memory, require_rank
 from gpucodegen.kernels.calls import Kernel, Recipe
 from gpucodegen.kernels.elements import REAL, element_of
-from gpucodegen.kernels.reductions.texts import worst
-from gpucodegen.kernels.texts.function import Text
-from gpucodegen.kernels.texts.scalars import Value
+from gpucodegen.kernels.function_text import Text
+from gpucodegen.kernels.reduction_text import worst
+from gpucodegen.kernels.scalar_text import Value
 from gpucodegen.kernels.windows import texts
 from gpucodegen.kernels.windows.geometry import (
     Padding,

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from gpucodegen.kernels.elements import I64, INDEX
-from gpucodegen.kernels.texts.function import Memref, Operand, Text
-from gpucodegen.kernels.texts.scalars import Value
+from gpucodegen.kernels.function_text import Memref, Operand, Text
+from gpucodegen.kernels.scalar_text import Value
 from gpucodegen.kernels.windows.geometry import Layout, Sizes, SlidingWindow, Widths
 
 T = TypeVar("T")

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 import gpucodegen as gcg
 from gpucodegen import errors
 from gpucodegen.kernels.products import attention
-from gpucodegen.kernels.products.paths import contraction_path
+from gpucodegen.kernels.products.einsum import contraction_path
 from tests.kernels import formulas
 from tests.kernels.formulas import COMPLEX, EVERY, FLOATS, Array, check, made, wide
 

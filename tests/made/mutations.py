@@ -20,7 +20,7 @@ import numpy as np
 from gpucodegen.emit import variables
 from gpucodegen.emit.expressions import Precedence, Text, binary, number
 from gpucodegen.ir.affine import linear_form
-from gpucodegen.python.values import elementwise
+from gpucodegen.python import elementwise
 
 MOST = 500
 """Programs of an area among which one must show the bug."""
@@ -95,7 +95,7 @@ def _text_of_an_offset(self: Any, expr: Any, printed: Any) -> Any:
 def _truncated(b: Any, value: Any, target: Any, after: str) -> Any:
     """A float that does not fit its integer type saturates."""
     from gpucodegen.ir.types import I64, INDEX
-    from gpucodegen.python.values import scalars
+    from gpucodegen.python import scalars
 
     name = "arith.fptoui" if after == "u" else "arith.fptosi"
     (whole,) = b.add(name, (value,), [I64 if target == INDEX else target])

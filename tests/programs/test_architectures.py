@@ -16,7 +16,7 @@ from gpucodegen import errors
 from gpucodegen.calls.function import Function
 from gpucodegen.cli import main
 from gpucodegen.compiling.targets import find
-from gpucodegen.compiling.winners import Scope, tuning_identity
+from gpucodegen.compiling.tuned_schedules import Scope, tuning_identity
 from gpucodegen.export.files import write
 from gpucodegen.options import Options
 from gpucodegen.passes.framework.base import run_pipeline

@@ -17,7 +17,7 @@ import pytest
 
 import gpucodegen as gcg
 from gpucodegen import errors
-from gpucodegen.calls.foreign.taken import taken
+from gpucodegen.calls.foreign_calls import taken
 from gpucodegen.runtime.devices import emulated_cupy
 
 TEXT = """

@@ -22,13 +22,12 @@ import pytest
 import gpucodegen as gcg
 from gpucodegen import errors
 from gpucodegen.cli import main
-from gpucodegen.compiling.winners import tuning_store
+from gpucodegen.compiling.tuned_schedules import tuning_store
 from gpucodegen.dialects.func import Function
 from gpucodegen.tiling.tuning.exchange import exported
 from gpucodegen.tiling.tuning.search import Crashed, Status
-from gpucodegen.tuning.measuring import contained
-from gpucodegen.tuning.measuring.agreement import difference
-from gpucodegen.tuning.measuring.contest import Contest
+from gpucodegen.tuning import isolated_trials
+from gpucodegen.tuning.paired_benchmark import PairedBenchmark, difference
 from gpucodegen.tuning.result import TuneResult
 from gpucodegen.tuning.subject import Subject, identity_of
 
@@ -49,7 +48,7 @@ ADD = """func.func @add(%A: memref<?x?xf64, strided<[?, ?]>>, %x: f64) {
 
 BROKEN = """
 import ctypes, os, time
-from gpucodegen.tuning.measuring.contest import Contest
+from gpucodegen.tuning.paired_benchmark import Contest
 
 class Broken(Contest):
     def _compiled(self, point):
@@ -209,7 +208,7 @@ def test_unusable_limits_are_refused(options: dict[str, Any], name: str) -> None
 
 EIGHT = """
 import json, sys, numpy as np, gpucodegen as gcg
-from gpucodegen.tuning.measuring.contest import Contest
+from gpucodegen.tuning.paired_benchmark import Contest
 made = []
 def seconds(self, point):
     made.append(sorted(point.items()))
@@ -414,30 +413,30 @@ def test_no_process_stays_behind_what_cannot_be_made(
     broken: ModuleType, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ended: list[int] = []
-    end = contained._Worker.end
+    end = isolated_trials._Worker.end
     monkeypatch.setattr(
-        contained._Worker, "end", lambda self: (end(self), ended.append(1))
+        isolated_trials._Worker, "end", lambda self: (end(self), ended.append(1))
     )
     subject = Subject.of(
         gcg.compile(ADD, target="cpu"), "add", (np.zeros((4, 4)), 1.0), None
     )
     object.__setattr__(subject, "made", broken.Broken)  # which wants more arguments
     with pytest.raises(TypeError):
-        contained.Contained.of(subject, 60.0)
+        isolated_trials.IsolatedTrials.of(subject, 60.0)
     assert ended == [1]
 
 
 def test_a_final_that_crashes_keeps_what_was_stored(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    def rounds(_: Contest, points: object) -> list[list[float]]:
+    def rounds(_: PairedBenchmark, points: object) -> list[list[float]]:
         raise Crashed(f"the process ended by SIGSEGV at {points}")
 
     a = np.zeros((300, 40))
     key = identity_of(gcg.compile(ADD, target="cpu"), "add", (a, 1.0))
     tuning_store().session(key).crown({"tile0": 8, "tile1": 0}, 1.5)
-    monkeypatch.setattr(Contest, "rounds", rounds)
-    monkeypatch.setattr(Contest, "seconds", lambda *_: 1.0)
+    monkeypatch.setattr(PairedBenchmark, "rounds", rounds)
+    monkeypatch.setattr(PairedBenchmark, "seconds", lambda *_: 1.0)
     result = gcg.tune(ADD, "add", a, 1.0, candidates=[(16,)], isolate=False)
     assert result.winner is None
     assert "final was given up" in str(result)

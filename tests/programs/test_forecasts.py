@@ -14,14 +14,13 @@ import pytest
 import gpucodegen as gcg
 from gpucodegen import errors
 from gpucodegen.cli import main
-from gpucodegen.compiling import winners
+from gpucodegen.compiling import tuned_schedules
 from gpucodegen.runtime.devices import inventory
 from gpucodegen.runtime.devices.inventory import Gpu
 from gpucodegen.tiling.tuning.search import Status, Trial
 from gpucodegen.tuning import task
-from gpucodegen.tuning.choices.schedules import schedules
-from gpucodegen.tuning.forecasts.forecast import Forecast
-from gpucodegen.tuning.forecasts.reduced import reduced
+from gpucodegen.tuning.forecast import Forecast, reduced
+from gpucodegen.tuning.schedules import schedules
 from gpucodegen.tuning.subject import Subject
 from gpucodegen.tuning.task import Task
 from tests.made.tuned import PROGRAMS, Tuned, convolution, matmul, sums
@@ -119,7 +118,7 @@ def used(program: Tuned = RELU, target: str = "cuda", **options: Any) -> object:
     """The winner that a call finds, and for what it was predicted."""
     function = gcg.compile(program.text, target=target, **options)["f"]
     key = function.key_for(program.arguments())
-    found = winners.winner_of(function.source, "f", key, function.options)
+    found = tuned_schedules.winner_of(function.source, "f", key, function.options)
     return found and (dict(found.point), found.predicted_for)
 
 
@@ -217,7 +216,7 @@ def test_a_schedule_of_wrong_numbers_is_never_predicted(
 
 CRASHING = """
 import os, time
-from gpucodegen.tuning.forecasts.forecast import Forecast
+from gpucodegen.tuning.forecast import Forecast
 
 class Crashing(Forecast):
     def _estimate(self, point):

@@ -12,7 +12,7 @@ import pytest
 
 import gpucodegen as gcg
 from gpucodegen.tiling.tuning.search import Status, Trial
-from gpucodegen.tuning.measuring.hired import Sent
+from gpucodegen.tuning.remote_trials import Sent
 from tests.programs.test_contained_tuning import ADD
 
 WORKERS = 2

@@ -11,7 +11,7 @@ import gpucodegen as gcg
 from gpucodegen import errors
 from gpucodegen.passes.loops.order.asked import is_asked
 from gpucodegen.tiling.tuning.search import Point, Space, Status
-from gpucodegen.tuning.choices.schedules import Schedules, schedules
+from gpucodegen.tuning.schedules import Schedules, schedules
 
 N, M, K = 24, 40, 17
 MATRIX, CUBE = f"memref<{N}x{M}xf64>", f"memref<{N}x{M}x{K}xf64>"
@@ -192,8 +192,8 @@ def test_orders_stand_in_the_place_of_tile_sizes(options: dict[str, Any]) -> Non
 
 @pytest.mark.slow
 def test_a_winning_order_is_used_by_compile(monkeypatch: pytest.MonkeyPatch) -> None:
-    from gpucodegen.tuning.measuring.contained import Contained
-    from gpucodegen.tuning.measuring.contest import Contest
+    from gpucodegen.tuning.isolated_trials import IsolatedTrials
+    from gpucodegen.tuning.paired_benchmark import PairedBenchmark
 
     def refuse(*_: object) -> None:
         raise TypeError("the clock is of this process")
@@ -204,10 +204,10 @@ def test_a_winning_order_is_used_by_compile(monkeypatch: pytest.MonkeyPatch) -> 
     def rounds(_: object, points: Any) -> list[list[float]]:
         return [[seconds(None, point)] * 9 for point in points]
 
-    monkeypatch.setattr(Contained, "of", refuse)
-    monkeypatch.setattr(Contest, "seconds", seconds)
-    monkeypatch.setattr(Contest, "rounds", rounds)
-    monkeypatch.setattr(Contest, "repeated", rounds)
+    monkeypatch.setattr(IsolatedTrials, "of", refuse)
+    monkeypatch.setattr(PairedBenchmark, "seconds", seconds)
+    monkeypatch.setattr(PairedBenchmark, "rounds", rounds)
+    monkeypatch.setattr(PairedBenchmark, "repeated", rounds)
     given = arguments("turned")
     result = gcg.tune(TURNED, "f", *given, trials=60)
     assert result.winner is not None

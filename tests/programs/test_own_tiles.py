@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 import gpucodegen as gcg
 from gpucodegen import errors
 from gpucodegen.runtime.cuda.compilation import compile_cubin, disassemble
-from gpucodegen.sass.listing import listings
-from gpucodegen.sass.mix import main_loop
+from gpucodegen.sass.listing import listings, main_loop
 from tests.passes.lowering import apply
 from tests.programs.own_tiles import OwnTiles
 

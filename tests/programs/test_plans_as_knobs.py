@@ -14,7 +14,7 @@ from gpucodegen.passes.framework.base import run_pipeline
 from gpucodegen.passes.framework.pipeline_text import parse_pipeline
 from gpucodegen.tiling.machine.gpu.product_tiles import CANDIDATES
 from gpucodegen.tiling.machine.plan_space import point_of
-from gpucodegen.tuning.choices.schedules import Schedules, schedules
+from gpucodegen.tuning.schedules import Schedules, schedules
 from tests.made.tuned import PROGRAMS, Tuned
 
 KINDS = {

@@ -10,10 +10,10 @@ import pytest
 
 import gpucodegen as gcg
 from gpucodegen import errors, parser
-from gpucodegen.calls import specializations
+from gpucodegen.calls import function
 from gpucodegen.tiling.tuning.calibration import Gain
 from gpucodegen.tuning import tune as tuning
-from gpucodegen.tuning.final import Finalist
+from gpucodegen.tuning.final_comparison import Finalist
 
 TEXT = """
 func.func @axpy(%x: memref<?xf32>, %y: memref<?xf32>, %a: f32, %n: i8) -> i8 {
@@ -197,7 +197,7 @@ def test_any_type_of_an_argument_is_remembered(parses: list[str], ty: str) -> No
 def test_calls_after_too_many_shapes_are_not(
     parses: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(specializations, "MAX_SPECIALIZATIONS", 1)
+    monkeypatch.setattr(function, "MAX_SPECIALIZATIONS", 1)
     made = gcg.compile(GROWING, target="cpu")
     for n in (4, 5):
         made.double(np.ones(n, np.float32))

@@ -8,8 +8,8 @@ import pytest
 import gpucodegen as gcg
 from gpucodegen import errors
 from gpucodegen.calls import plan
-from gpucodegen.calls.addresses import address
 from gpucodegen.calls.launch import unlike
+from gpucodegen.calls.plan import address
 from gpucodegen.calls.signature import Signature
 from gpucodegen.emit import emit_program
 from gpucodegen.emit.emissions import CPU

@@ -17,7 +17,7 @@ from gpucodegen import errors
 from gpucodegen.passes.checks import kernels as verify_kernels
 from gpucodegen.passes.loops.tiling.asked_tiles import is_of_time_tiles
 from gpucodegen.tiling.tuning.search import Status
-from gpucodegen.tuning.choices.schedules import Schedules, schedules
+from gpucodegen.tuning.schedules import Schedules, schedules
 
 STEPS, LENGTH, HEIGHT, WIDTH = 12, 60, 70, 12
 
@@ -276,8 +276,8 @@ def test_tuning_tries_time_tiles() -> None:
 def test_a_winner_is_used_in_a_new_process(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    from gpucodegen.tuning.measuring.contained import Contained
-    from gpucodegen.tuning.measuring.contest import Contest
+    from gpucodegen.tuning.isolated_trials import IsolatedTrials
+    from gpucodegen.tuning.paired_benchmark import PairedBenchmark
 
     def refuse(*_: object) -> None:
         raise TypeError("the clock is of this process")
@@ -289,10 +289,10 @@ def test_a_winner_is_used_in_a_new_process(
         return [[seconds(None, point)] * 9 for point in points]
 
     monkeypatch.setenv("GPUCODEGEN_CACHE_DIR", str(tmp_path))
-    monkeypatch.setattr(Contained, "of", refuse)
-    monkeypatch.setattr(Contest, "seconds", seconds)
-    monkeypatch.setattr(Contest, "rounds", rounds)
-    monkeypatch.setattr(Contest, "repeated", rounds)
+    monkeypatch.setattr(IsolatedTrials, "of", refuse)
+    monkeypatch.setattr(PairedBenchmark, "seconds", seconds)
+    monkeypatch.setattr(PairedBenchmark, "rounds", rounds)
+    monkeypatch.setattr(PairedBenchmark, "repeated", rounds)
     given = STENCILS["line"].arguments()
     wish = {"time0.steps": 4}
     result = gcg.tune(LINE, "f", *given, candidates=[wish], threads=2)

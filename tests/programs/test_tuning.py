@@ -13,12 +13,12 @@ import pytest
 
 import gpucodegen as gcg
 from gpucodegen import errors
-from gpucodegen.compiling.winners import tuning_identity, with_point
+from gpucodegen.compiling.tuned_schedules import tuning_identity, with_point
 from gpucodegen.options import Options
 from gpucodegen.tiling.tuning.search import REGISTER_TILE, Status, is_tile
-from gpucodegen.tuning.choices.schedules import schedules
-from gpucodegen.tuning.measuring.contained import Contained
-from gpucodegen.tuning.measuring.contest import Contest
+from gpucodegen.tuning.isolated_trials import IsolatedTrials
+from gpucodegen.tuning.paired_benchmark import PairedBenchmark
+from gpucodegen.tuning.schedules import schedules
 
 Point = Mapping[str, int]
 
@@ -111,16 +111,16 @@ def timed(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
     """Sets the seconds that points take, alone and in the final."""
 
     def use(alone: Clock, final: Clock | None = None) -> None:
-        def rounds(_: Contest, points: list[Point]) -> list[list[float]]:
+        def rounds(_: PairedBenchmark, points: list[Point]) -> list[list[float]]:
             return [[(final or alone)(point)] * 9 for point in points]
 
         def refuse(*_: object) -> None:
             raise TypeError("the clock is of this process")
 
-        monkeypatch.setattr(Contained, "of", refuse)
-        monkeypatch.setattr(Contest, "seconds", lambda _, point: alone(point))
-        monkeypatch.setattr(Contest, "rounds", rounds)
-        monkeypatch.setattr(Contest, "repeated", rounds)
+        monkeypatch.setattr(IsolatedTrials, "of", refuse)
+        monkeypatch.setattr(PairedBenchmark, "seconds", lambda _, point: alone(point))
+        monkeypatch.setattr(PairedBenchmark, "rounds", rounds)
+        monkeypatch.setattr(PairedBenchmark, "repeated", rounds)
 
     return use
 
@@ -357,7 +357,7 @@ def test_each_timing_begins_with_the_first_contents() -> None:
       return
     }"""
     x = np.zeros(1, np.int32)
-    contest = Contest.of(gcg.compile(text, target="cpu"), "count", [x])
+    contest = PairedBenchmark.of(gcg.compile(text, target="cpu"), "count", [x])
     contest.seconds({})
     used = [int(copies[0][0]) for copies in contest.rotation.sets]
     assert (set(used) - {0}, int(x[0])) == ({1}, 0)

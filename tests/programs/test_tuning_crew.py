@@ -14,9 +14,9 @@ import gpucodegen as gcg
 from gpucodegen.runtime.storage.cache import cache_directory
 from gpucodegen.tiling.tuning.search import Crashed, Status, Trial
 from gpucodegen.tuning import task
-from gpucodegen.tuning.measuring.contained import Contained
-from gpucodegen.tuning.measuring.contest import Contest
-from gpucodegen.tuning.measuring.crew import Compiling, Crew
+from gpucodegen.tuning.compile_pool import CompilePool, Compiling
+from gpucodegen.tuning.isolated_trials import IsolatedTrials
+from gpucodegen.tuning.paired_benchmark import PairedBenchmark
 
 SHIFT = """func.func @shift(%A: memref<48x52xf64>, %B: memref<52x48xf64>) {
   affine.for %i = 0 to 48 { affine.for %j = 0 to 52 {
@@ -54,9 +54,9 @@ class Worker:
         self.ended = True
 
 
-def crew(log: list[tuple[str, str, int]]) -> Crew:
+def crew(log: list[tuple[str, str, int]]) -> CompilePool:
     workers = [cast("Any", Worker(name, log, 3)) for name in "abc"]
-    return Crew(workers[0], workers[1:])
+    return CompilePool(workers[0], workers[1:])
 
 
 def test_nothing_is_compiled_while_anything_is_measured() -> None:
@@ -105,7 +105,7 @@ def test_what_is_prepared_lies_on_disk_for_the_process_that_measures(
     point = {"tile0": 8, "tile1": 16}
     Compiling(program, "shift", (a, b)).prepare(point)
     assert not b.any()
-    contest = Contest.of(program, "shift", (a, b))
+    contest = PairedBenchmark.of(program, "shift", (a, b))
     contest.check({})
     before = kept(place)
     contest.check(point)
@@ -122,21 +122,21 @@ def test_a_tuning_has_as_many_processes_as_it_may(
 ) -> None:
     del place
     started: list[object] = []
-    start = Contained.start
+    start = IsolatedTrials.start
 
-    def counted(self: Contained) -> Any:
+    def counted(self: IsolatedTrials) -> Any:
         if self.worker is None:
             started.append(self)
         return start(self)
 
     monkeypatch.setattr(task, "processors", lambda: 8)
-    monkeypatch.setattr(Contained, "start", counted)
+    monkeypatch.setattr(IsolatedTrials, "start", counted)
     arrays = np.ones((48, 52)), np.zeros((52, 48))
     found = gcg.tune(SHIFT, "shift", *arrays, trials=task.MANY, workers=workers)
     assert len(found.trials) == task.MANY
     assert {trial.status for trial in found.trials} == {Status.OK}
     assert len(set(map(id, started))) == 1 + helpers
-    assert all(cast("Contained", one).worker is None for one in started)
+    assert all(cast("IsolatedTrials", one).worker is None for one in started)
 
 
 def test_few_trials_begin_no_more_processes(place: Path) -> None:

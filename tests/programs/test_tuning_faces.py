@@ -19,15 +19,15 @@ import pytest
 import gpucodegen as gcg
 from gpucodegen import errors
 from gpucodegen.cli import main
-from gpucodegen.compiling.stored import Stored
-from gpucodegen.compiling.winners import tuning_store
+from gpucodegen.compiling.stored_tunings import Stored
+from gpucodegen.compiling.tuned_schedules import tuning_store
 from gpucodegen.report.gpu.report import report
 from gpucodegen.tiling.tuning.calibration import gain
 from gpucodegen.tiling.tuning.search import Status, Trial
-from gpucodegen.tuning.final import final, winner
-from gpucodegen.tuning.measuring.contained import Contained
-from gpucodegen.tuning.measuring.contest import HOPELESS, Contest, Point
-from gpucodegen.tuning.measuring.rotation import Rotation
+from gpucodegen.tuning.clocks import Rotation
+from gpucodegen.tuning.final_comparison import final, winner
+from gpucodegen.tuning.isolated_trials import IsolatedTrials
+from gpucodegen.tuning.paired_benchmark import HOPELESS, PairedBenchmark, Point
 
 SHIFT = """func.func @{name}(%A: memref<?x?xf64>, %B: memref<?x?xf64>) {{
   %c0 = arith.constant 0 : index
@@ -62,20 +62,20 @@ def clocked(
     """Sets the seconds that points take, everywhere, and runs them in this process."""
 
     def use(seconds: Callable[[Point], float]) -> None:
-        def rounds(_: Contest, points: list[Point]) -> list[list[float]]:
+        def rounds(_: PairedBenchmark, points: list[Point]) -> list[list[float]]:
             return [[seconds(point)] * 12 for point in points]
 
-        def timed(self: Contest, point: Point) -> float:
+        def timed(self: PairedBenchmark, point: Point) -> float:
             self._launch(point)
             return seconds(point)
 
         def refuse(*_: object) -> None:
             raise TypeError("the clock is of this process")
 
-        monkeypatch.setattr(Contained, "of", refuse)
-        monkeypatch.setattr(Contest, "seconds", timed)
+        monkeypatch.setattr(IsolatedTrials, "of", refuse)
+        monkeypatch.setattr(PairedBenchmark, "seconds", timed)
         for name in ("rounds", "repeated"):
-            monkeypatch.setattr(Contest, name, rounds)
+            monkeypatch.setattr(PairedBenchmark, name, rounds)
 
     return use
 
@@ -124,7 +124,7 @@ def test_a_schedule_that_computes_other_numbers_is_wrong() -> None:
       %w = arith.addf %v, %v : f32
       affine.store %w, %x[%i] : memref<8xf32>
     }"""
-    contest = Contest.of(
+    contest = PairedBenchmark.of(
         gcg.compile(text.format(more), target="cpu"), "f", [np.ones(8, "f4")]
     )
     contest.seconds({})
@@ -166,24 +166,26 @@ def test_arguments_are_rotated_past_the_last_cache() -> None:
     }
     used: list[int] = []
     text = SHIFT.format(name="rotated")
-    contest = Contest.of(gcg.compile(text, target="cpu"), "rotated", squares(256))
+    contest = PairedBenchmark.of(
+        gcg.compile(text, target="cpu"), "rotated", squares(256)
+    )
     contest._timed(lambda a, *_: used.append(a.ctypes.data), 5)
     assert len(set(used)) == 5
 
 
 def test_a_hopeless_schedule_is_timed_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
-    contest = Contest.of(
+    contest = PairedBenchmark.of(
         gcg.compile(SHIFT.format(name="slow"), target="cpu"), "slow", squares()
     )
     asked: list[float] = []
 
-    def timed(_: Contest, launch: object, calls: int) -> float:
+    def timed(_: PairedBenchmark, launch: object, calls: int) -> float:
         del calls
         is_default = launch is contest._launch({})
         asked.append(1e-5 if is_default else 1.1e-5 * HOPELESS)
         return asked[-1]
 
-    monkeypatch.setattr(Contest, "_timed", timed)
+    monkeypatch.setattr(PairedBenchmark, "_timed", timed)
     assert contest.seconds({"tile0": 8}) == pytest.approx(1.1e-5 * HOPELESS)
     assert len(asked) == 8  # one of each to begin with, then three in turn
 
@@ -273,7 +275,7 @@ def test_what_was_tuned_is_not_tuned_again(
 ) -> None:
     """With the options of the call, measured or predicted."""
     monkeypatch.setenv("GPUCODEGEN_CACHE_DIR", str(tmp_path))
-    from gpucodegen.kernels.tuning import tune_once
+    from gpucodegen.kernels.calls import tune_once
     from gpucodegen.tuning import tune as module
 
     tuned: list[str] = []

@@ -12,11 +12,11 @@ import pytest
 import gpucodegen as gcg
 from gpucodegen import errors
 from gpucodegen.cli import main
-from gpucodegen.compiling.winners import tuning_store
+from gpucodegen.compiling.tuned_schedules import tuning_store
 from gpucodegen.tiling.tuning import leases
 from gpucodegen.tiling.tuning.search import Point, Status, Trial
-from gpucodegen.tuning.measuring.contained import Contained
-from gpucodegen.tuning.measuring.contest import Contest
+from gpucodegen.tuning.isolated_trials import IsolatedTrials
+from gpucodegen.tuning.paired_benchmark import PairedBenchmark
 from gpucodegen.tuning.subject import identity_of
 
 SHIFT = """func.func @shift(%A: memref<48x48xf64>, %B: memref<48x48xf64>) {
@@ -61,20 +61,20 @@ def clocked(
     """Sets the seconds that points take; they run in this process."""
 
     def use(seconds: Clock) -> None:
-        def rounds(_: Contest, points: list[Point]) -> list[list[float]]:
+        def rounds(_: PairedBenchmark, points: list[Point]) -> list[list[float]]:
             return [[seconds(point)] * 12 for point in points]
 
         def refuse(*_: object) -> None:
             raise TypeError("the clock is of this process")
 
-        def timed(self: Contest, point: Point) -> float:
+        def timed(self: PairedBenchmark, point: Point) -> float:
             self._launch(point)
             return seconds(point)
 
-        monkeypatch.setattr(Contained, "of", refuse)
-        monkeypatch.setattr(Contest, "seconds", timed)
+        monkeypatch.setattr(IsolatedTrials, "of", refuse)
+        monkeypatch.setattr(PairedBenchmark, "seconds", timed)
         for name in ("rounds", "repeated"):
-            monkeypatch.setattr(Contest, name, rounds)
+            monkeypatch.setattr(PairedBenchmark, name, rounds)
 
     return use
 

@@ -8,14 +8,14 @@ import numpy as np
 import pytest
 
 import gpucodegen as gcg
-from gpucodegen.compiling.winners import machine_identity
+from gpucodegen.compiling.tuned_schedules import machine_identity
 from gpucodegen.tiling.tuning.calibration import FEWEST
 from gpucodegen.tiling.tuning.knobs import Knob
 from gpucodegen.tiling.tuning.search import Point
-from gpucodegen.tuning.choices.schedules import schedules
-from gpucodegen.tuning.measuring.contained import Contained
-from gpucodegen.tuning.measuring.contest import Contest
+from gpucodegen.tuning.isolated_trials import IsolatedTrials
+from gpucodegen.tuning.paired_benchmark import PairedBenchmark
 from gpucodegen.tuning.result import TuneResult
+from gpucodegen.tuning.schedules import schedules
 
 PRODUCT = """
 func.func @f(%a: memref<?x?xf32>, %b: memref<?x?xf32>, %c: memref<?x?xf32>) {
@@ -32,7 +32,7 @@ def machine(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("GPUCODEGEN_CACHE_DIR", str(tmp_path))
     knobs: dict[int, Knob] = {}
 
-    def seconds(self: Contest, point: Point) -> float:
+    def seconds(self: PairedBenchmark, point: Point) -> float:
         arguments = self.rotation.arguments
         if id(self) not in knobs:
             knobs[id(self)] = schedules(self.program, self.name, arguments).knob
@@ -46,13 +46,13 @@ def machine(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     def refuse(*_: object) -> None:
         raise TypeError("the clock is of this process")
 
-    def rounds(self: Contest, points: list[Point]) -> list[list[float]]:
+    def rounds(self: PairedBenchmark, points: list[Point]) -> list[list[float]]:
         return [[seconds(self, point)] * 9 for point in points]
 
-    monkeypatch.setattr(Contained, "of", refuse)
-    monkeypatch.setattr(Contest, "seconds", seconds)
-    monkeypatch.setattr(Contest, "rounds", rounds)
-    monkeypatch.setattr(Contest, "repeated", rounds)
+    monkeypatch.setattr(IsolatedTrials, "of", refuse)
+    monkeypatch.setattr(PairedBenchmark, "seconds", seconds)
+    monkeypatch.setattr(PairedBenchmark, "rounds", rounds)
+    monkeypatch.setattr(PairedBenchmark, "repeated", rounds)
 
 
 def tuned(shape: tuple[int, int, int], trials: int = 20) -> TuneResult:

@@ -11,11 +11,10 @@ import pytest
 import gpucodegen as gcg
 from gpucodegen.runtime.devices import emulated_cupy
 from gpucodegen.tiling.tuning.search import Status
-from gpucodegen.tuning.measuring import device_clock
-from gpucodegen.tuning.measuring.agreement import difference
-from gpucodegen.tuning.measuring.arguments import copied
-from gpucodegen.tuning.measuring.contest import Contest
-from gpucodegen.tuning.measuring.device_clock import SHORTEST, DeviceClock
+from gpucodegen.tuning import clocks
+from gpucodegen.tuning.arguments import copied
+from gpucodegen.tuning.clocks import SHORTEST, DeviceClock
+from gpucodegen.tuning.paired_benchmark import PairedBenchmark, difference
 
 PRODUCT = """
 func.func @f(%a: memref<64x64xf32>, %b: memref<64x64xf32>, %c: memref<64x64xf32>) {
@@ -33,7 +32,7 @@ def arrays() -> list[Any]:
 @pytest.mark.slow
 def test_another_schedule_is_compared_with_the_default() -> None:
     program = gcg.compile(PRODUCT, target="sim")
-    contest = Contest.of(program, "f", arrays())
+    contest = PairedBenchmark.of(program, "f", arrays())
     points: list[dict[str, int]] = [{}, {"product.tile_rows": 32}]
     trials = [contest.trial(point) for point in points]
     assert [(t.status, t.reason) for t in trials] == [(Status.OK, "")] * 2
@@ -45,13 +44,13 @@ def test_one_that_leaves_other_numbers_is_wrong(
     def spoilt(*given: Any) -> None:
         given[2][...] = given[0]
 
-    def compiled(contest: Contest, point: Any) -> Any:
+    def compiled(contest: PairedBenchmark, point: Any) -> Any:
         del contest, point
         return spoilt
 
-    contest = Contest.of(gcg.compile(PRODUCT, target="sim"), "f", arrays())
+    contest = PairedBenchmark.of(gcg.compile(PRODUCT, target="sim"), "f", arrays())
     assert contest.trial({}).status is Status.OK
-    monkeypatch.setattr(Contest, "_compiled", compiled)
+    monkeypatch.setattr(PairedBenchmark, "_compiled", compiled)
     assert contest.trial({"product.tile_rows": 32}).status is Status.WRONG
 
 
@@ -110,7 +109,7 @@ def host(monkeypatch: pytest.MonkeyPatch) -> SimpleNamespace:
     """The clock of the host: ``now`` is what it shows."""
     host = SimpleNamespace(now=0.0)
     host.perf_counter = lambda: host.now
-    monkeypatch.setattr(device_clock, "time", host)
+    monkeypatch.setattr(clocks, "time", host)
     return host
 
 
@@ -136,7 +135,7 @@ def test_the_device_waits_until_the_host_has_asked_for_all(
 def test_calls_that_wait_for_the_device_are_timed_as_they_are(
     host: SimpleNamespace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(device_clock, "LONGEST", 1e-3)
+    monkeypatch.setattr(clocks, "LONGEST", 1e-3)
     device = Device()
 
     def call() -> None:

@@ -11,8 +11,13 @@ import pytest
 import gpucodegen as gcg
 from gpucodegen import errors
 from gpucodegen.cli import main
-from gpucodegen.compiling import winners
-from gpucodegen.compiling.winners import MEASURED, Scope, tuning_identity, tuning_store
+from gpucodegen.compiling import tuned_schedules
+from gpucodegen.compiling.tuned_schedules import (
+    MEASURED,
+    Scope,
+    tuning_identity,
+    tuning_store,
+)
 from gpucodegen.runtime import processor
 from gpucodegen.runtime.devices import inventory
 from gpucodegen.runtime.devices.inventory import Gpu
@@ -194,6 +199,6 @@ def test_shapes_are_exact_or_a_bucket() -> None:
 
 
 def test_scopes_are_asked_in_order() -> None:
-    assert winners.scopes_of("cpu") == [MEASURED, BUCKET]
-    predicted = [Scope(shapes, "sm_90") for shapes in winners.SHAPES]
-    assert winners.scopes_of("sim") == [MEASURED, BUCKET, *predicted]
+    assert tuned_schedules.scopes_of("cpu") == [MEASURED, BUCKET]
+    predicted = [Scope(shapes, "sm_90") for shapes in tuned_schedules.SHAPES]
+    assert tuned_schedules.scopes_of("sim") == [MEASURED, BUCKET, *predicted]

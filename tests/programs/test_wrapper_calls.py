@@ -7,8 +7,7 @@ import pytest
 
 import gpucodegen as gcg
 from gpucodegen import errors
-from gpucodegen.calls.form import form_of
-from gpucodegen.calls.launch import unlike
+from gpucodegen.calls.launch import form_of, unlike
 from gpucodegen.kernels import calls
 from gpucodegen.kernels.products.matmul import MATMUL
 from gpucodegen.kernels.windows.convolutions import CONVOLUTIONS

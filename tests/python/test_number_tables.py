@@ -16,8 +16,8 @@ import pytest
 
 import gpucodegen as gcg
 from gpucodegen import errors
-from gpucodegen.python.values.elementwise import ROWS, kinds_of
-from gpucodegen.python.values.scalars import NoRow
+from gpucodegen.python.elementwise import ROWS, kinds_of
+from gpucodegen.python.scalars import NoRow
 
 ROUNDED = frozenset(
     "exp exp2 expm1 log log2 log10 log1p sin cos tan sinh cosh tanh cbrt arcsin arccos "

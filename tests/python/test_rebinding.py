@@ -11,7 +11,7 @@ import pytest
 
 import gpucodegen as gcg
 from gpucodegen import errors
-from gpucodegen.python.translation import loops
+from gpucodegen.python import loops
 
 
 def halved(x: Any, y: Any, n: int):

@@ -13,9 +13,9 @@ import pytest
 from examples.catalogue import FOLDER
 from gpucodegen import errors, ptx
 from gpucodegen.cli import main
-from gpucodegen.report.gpu import machine_code, measuring
+from gpucodegen.report.gpu import emulated_counters, machine_code
 from gpucodegen.report.gpu import report as reporting
-from gpucodegen.report.gpu.arguments.made_up import made_up
+from gpucodegen.report.gpu.example_arguments import made_up
 from gpucodegen.report.gpu.report import report
 from tests.house.readme import ROOT
 from tests.report.key_kernels import PROGRAMS
@@ -120,7 +120,7 @@ def test_with_the_extra_it_knows_the_machine_code() -> None:
 def test_a_sample_says_what_all_blocks_say(monkeypatch: pytest.MonkeyPatch) -> None:
     text = PROGRAMS["relu"].replace("4096", "1024")
     (sampled,) = report(text).functions[0].kernels
-    every = partial(measuring.MeasuringDevice, most=1 << 20)
+    every = partial(emulated_counters.MeasuringDevice, most=1 << 20)
     monkeypatch.setattr(reporting, "MeasuringDevice", every)
     (whole,) = report(text).functions[0].kernels
     assert not sampled.execution.complete
@@ -154,14 +154,14 @@ func.func @f(%A: memref<32x32xf32>, %B: memref<32x32xf32>, %C: memref<24x32x32xf
 
 @pytest.mark.slow
 def test_many_launches_are_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(measuring, "LAUNCHES", 10)
+    monkeypatch.setattr(emulated_counters, "LAUNCHES", 10)
     (function,) = report(POWERS).functions
     assert function.stopped
     assert sum(kernel.launch.launches for kernel in function.kernels) == 10
 
 
 def test_a_block_that_runs_long_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(measuring, "PATIENCE", 100)
+    monkeypatch.setattr(emulated_counters, "PATIENCE", 100)
     text = (FOLDER / "triangular_solve.mlir").read_text(encoding="utf-8")
     made = report(text, entry="trsv", sizes=64)
     assert made.functions[0].kernels[0].execution.cut
@@ -253,7 +253,7 @@ def test_the_emulated_device_needs_no_variable(monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_memory_is_given_back() -> None:
-    device = measuring.MeasuringDevice(0, memory=ptx.Memory(1 << 20))
+    device = emulated_counters.MeasuringDevice(0, memory=ptx.Memory(1 << 20))
     module = reporting.read_module(PROGRAMS["f16"])[0]
     function = reporting.compile_module(module, target="cuda")["f"]
     made = made_up(module, function, reporting.make_sizes(None), device)

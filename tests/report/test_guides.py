@@ -14,7 +14,7 @@ import pytest
 
 from examples.catalogue import FOLDER
 from gpucodegen.cli import main
-from gpucodegen.compiling.winners import tuning_store
+from gpucodegen.compiling.tuned_schedules import tuning_store
 from gpucodegen.passes.gpu import kinds
 from gpucodegen.tiling.tuning.exchange import exported
 from tests.house.readme import ROOT

@@ -14,8 +14,7 @@ from gpucodegen.report.gpu.model import KernelReport
 from gpucodegen.report.gpu.report import report
 from gpucodegen.runtime.cuda.compilation import compile_cubin, compile_ptx, disassemble
 from gpucodegen.runtime.host.spec import KernelSpec
-from gpucodegen.sass.listing import listings
-from gpucodegen.sass.mix import main_loop, mix, share
+from gpucodegen.sass.listing import listings, main_loop, mix, share
 from gpucodegen.tiling.machine.gpu.devices import DEVICES
 from gpucodegen.tiling.machine.gpu.product_plan import clocks_of, plan_contraction
 from gpucodegen.tiling.machine.gpu.product_tiles import (

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import gpucodegen as gcg
-from gpucodegen.report.facts import nest_tree
+from gpucodegen.report.access_facts import nest_tree
 from gpucodegen.report.schedule_tree import NodeKind, Tree
 from tests.report.report_nests import LU, example, first_nest
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from gpucodegen import cli, errors
-from gpucodegen.compiling import winners
+from gpucodegen.compiling import tuned_schedules
 from gpucodegen.runtime.storage import cache, cache_size
 
 posix = pytest.mark.skipif(os.name != "posix", reason="folders have no modes")
@@ -263,16 +263,16 @@ def test_doctor_and_the_command_tell_what_there_is(
     assert cli.main(["doctor"]) == 0
     told = capsys.readouterr().out
     assert f"{cache.cache_directory()}: 3 entries, 0.0 MiB of 1024" in told
-    winners.tuning_store()
+    tuned_schedules.tuning_store()
     assert cli.main(["cache", "clear"]) == 0
     told = capsys.readouterr().out
     assert "removed 3 entries" in told
     assert "tuned schedules stay" in told
     assert not any(present(keys))
-    assert winners.is_there()
+    assert tuned_schedules.is_there()
     assert cli.main(["cache", "clear", "--tuned"]) == 0
     assert "and the tuned schedules" in capsys.readouterr().out
-    assert not winners.is_there()
+    assert not tuned_schedules.is_there()
     assert cli.main(["cache"]) == 0
     assert "empty" in capsys.readouterr().out
 
@@ -296,11 +296,11 @@ def test_a_folder_of_others_is_neither_shown_nor_cleared(
 
 @posix
 def test_schedules_that_others_could_have_tuned_are_not_used() -> None:
-    assert not winners.is_there()
-    assert mode(winners.tuning_store().path) == 0o600
-    assert winners.is_there()
-    winners.tuning_path().chmod(0o666)
+    assert not tuned_schedules.is_there()
+    assert mode(tuned_schedules.tuning_store().path) == 0o600
+    assert tuned_schedules.is_there()
+    tuned_schedules.tuning_path().chmod(0o666)
     with pytest.warns(errors.CacheUnusable):
-        assert not winners.is_there()
+        assert not tuned_schedules.is_there()
     with pytest.raises(errors.CacheRefused, match="others than you"):
-        winners.tuning_store()
+        tuned_schedules.tuning_store()

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from gpucodegen import errors
-from gpucodegen.commands.about import doctor
+from gpucodegen.commands import doctor
 from gpucodegen.runtime.cuda.kernel_launch import ArgumentLayout
 from gpucodegen.runtime.devices import choice, emulated_device, inventory
 from gpucodegen.runtime.devices import emulated_cupy as xp

@@ -1,24 +1,139 @@
-"""The processors of this machine: loops of Numba, vectors and threads of our own."""
+"""The processors of this machine: loops of Numba, vectors and threads of our own.
+
+From affine nests on buffers to kernels of the CPU: caches, threads, vectors.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from gpucodegen import errors
 from gpucodegen.compiling.targets.record import Target
+from gpucodegen.options import Options
+from gpucodegen.passes.contraction.recognition.isolate import IsolateContractions
+from gpucodegen.passes.cpu.map_cpu import MapCpu
+from gpucodegen.passes.cpu.outline_cpu import OutlineCpu
+from gpucodegen.passes.cpu.vectorize import Vectorize
+from gpucodegen.passes.framework.base import ModulePass
+from gpucodegen.passes.loops.cells.carry_stores import CarryStores
+from gpucodegen.passes.loops.cells.contract_arrays import ContractArrays
+from gpucodegen.passes.loops.cells.privatize import Privatize
+from gpucodegen.passes.loops.iterations.coalesce import Coalesce
+from gpucodegen.passes.loops.order.asked import is_asked
+from gpucodegen.passes.loops.order.improve_locality import ImproveLocality
+from gpucodegen.passes.loops.scatter.partial_updates import PartialUpdates
+from gpucodegen.passes.loops.tiling.asked_tiles import is_of_time_tiles
+from gpucodegen.passes.loops.tiling.tile import Tile
+from gpucodegen.passes.loops.tiling.wavefront import Wavefront
+from gpucodegen.passes.prepare.affine.mem2reg import Mem2Reg
+from gpucodegen.passes.prepare.functions.propagate_aliases import PropagateAliases
+from gpucodegen.passes.prepare.memory.expand_copies import ExpandCopies
+from gpucodegen.passes.prepare.memory.heap_allocations import HeapAllocations
+from gpucodegen.runtime.processor import Cpu, cpu
 
 if TYPE_CHECKING:
     from gpucodegen.emit.emissions import Emission
-    from gpucodegen.options import Options
-    from gpucodegen.passes.framework.base import ModulePass
     from gpucodegen.runtime.host.engines import Engine
     from gpucodegen.runtime.host.spec import KernelSpec
 
 
+def mapped(options: Options) -> list[ModulePass]:
+    """Private scalars, then loops in tiles and vectors, and kernels of them."""
+    host = cpu()
+    threads = options.threads or host.threads
+    return [
+        HeapAllocations(),
+        *_contractions(options),
+        Privatize(),
+        *_order(options, threads),
+        ExpandCopies(host.caches.kept_by(threads)),
+        *_time_tiles(options, host, threads),
+        CarryStores(),
+        PartialUpdates(threads, options.reassociate, options.exact),
+        _register_tiles(options, host, threads),
+        Coalesce(),
+        OutlineCpu(),
+        PropagateAliases(),
+        _vectors(options, host, threads),
+    ]
+
+
+def _contractions(options: Options) -> list[ModulePass]:
+    """Contractions in nests of their own; given tiles are of the nests as written."""
+    if options.exact or options.tile_sizes:
+        return []
+    return [Mem2Reg(), IsolateContractions()]
+
+
+def _order(options: Options, threads: int) -> list[ModulePass]:
+    """Given tiles, or loops for the caches; ``exact`` programs run as written."""
+    plan = [pair for pair in options.plan if is_asked(pair[0])]
+    if plan and (options.tile_sizes or options.exact):
+        hint = "Ask for orders and fusions without exact and tile_sizes"
+        raise errors.InvalidOption(name="plan", value=dict(plan), hint=hint)
+    if options.tile_sizes:
+        return [Tile(options.tile_sizes, options.reassociate, fewer=True)]
+    if options.exact:
+        return []
+    asked = tuple(item for pair in plan for item in pair)
+    return [ImproveLocality(threads=threads, plan=asked), ContractArrays()]
+
+
+def _time_tiles(options: Options, host: Cpu, threads: int) -> list[ModulePass]:
+    """Wavefronts of tiles over time loops, unless the caller chose tiles."""
+    plan = [pair for pair in options.plan if is_of_time_tiles(pair[0])]
+    if plan and (options.tile_sizes or not options.time_tiles):
+        hint = "Ask for time tiles without tile_sizes and time_tiles=False"
+        raise errors.InvalidOption(name="plan", value=dict(plan), hint=hint)
+    if not options.time_tiles or options.tile_sizes:
+        return []
+    return [
+        Wavefront(
+            threads=threads,
+            cache=host.caches.second,
+            shared=host.caches.shared,
+            plan=tuple(item for pair in plan for item in pair),
+            strict=not options.tuned,
+        )
+    ]
+
+
+def _register_tiles(options: Options, host: Cpu, threads: int) -> ModulePass:
+    """Contractions, and loops that are parallel."""
+    rows, columns, k_block = (*options.register_tile, 0, 0, 0)[:3]
+    return MapCpu(
+        threads=threads,
+        vector_bits=host.vector_bits,
+        registers=host.vector_registers,
+        cache=host.caches.second,
+        rows=rows,
+        columns=columns,
+        k_block=k_block,
+        contractions=not options.exact,
+        relaxed=options.reassociate,
+        narrowest=host.word_parts,
+        first_cache=host.caches.first,
+        kept=host.caches.kept_by(threads),
+    )
+
+
+def _vectors(options: Options, host: Cpu, threads: int) -> ModulePass:
+    """Innermost loops of kernels."""
+    caches = host.caches
+    return Vectorize(
+        vector_bits=host.vector_bits,
+        registers=host.vector_registers,
+        threads=threads,
+        cache=caches.second,
+        kept=caches.kept_by(threads),
+        relaxed=options.reassociate,
+        exact=options.exact,
+    )
+
+
 def passes(options: Options) -> Sequence[ModulePass]:
     """Loops in tiles and vectors, and kernels of them."""
-    from gpucodegen.compiling.targets.cpu_passes import mapped
-
     return mapped(options)
 
 

@@ -1,25 +1,68 @@
-"""NVIDIA's GPUs, or the emulated device: kernels as PTX in a device's memory."""
+"""NVIDIA's GPUs, or the emulated device: kernels as PTX in a device's memory.
+
+From affine nests on buffers to the kernels of a GPU and their launches.
+
+CUDA on the emulated device: needs neither a GPU nor a variable.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from gpucodegen.compiling.targets.record import Target
-from gpucodegen.tiling.machine.gpu.devices import WIDEST
+from gpucodegen.compiling.targets.record import Target, always, unknown
+from gpucodegen.options import Options
+from gpucodegen.passes.framework.base import ModulePass
+from gpucodegen.passes.gpu.blocks.rows.fuse_rows import FuseRows
+from gpucodegen.passes.gpu.expose_parallelism import ExposeParallelism
+from gpucodegen.passes.gpu.map_gpu import MapGpu
+from gpucodegen.passes.loops.cells.contract_arrays import ContractArrays
+from gpucodegen.passes.loops.cells.privatize import Privatize
+from gpucodegen.passes.loops.order.fuse_elementwise import FuseElementwise
+from gpucodegen.passes.loops.scatter.atomic_updates import AtomicUpdates
+from gpucodegen.passes.loops.tiling.tile import Tile
+from gpucodegen.passes.prepare.functions.mark_overwritten import MarkOverwritten
+from gpucodegen.tiling.machine.gpu.devices import WARP, WIDEST
 
 if TYPE_CHECKING:
     from gpucodegen.emit.emissions import Emission
-    from gpucodegen.options import Options
-    from gpucodegen.passes.framework.base import ModulePass
     from gpucodegen.runtime.host.engines import Engine
     from gpucodegen.runtime.host.spec import KernelSpec
 
 
+def mapped(options: Options) -> list[ModulePass]:
+    """Parallel updates, private scalars, few and long nests, then kernels."""
+    return [
+        AtomicUpdates(WARP, options.reassociate, options.exact),
+        Privatize(min_iterations=WARP),
+        *_nests(options),
+        MarkOverwritten(),
+        MapGpu(
+            contractions=not options.exact,
+            time_tiles=options.time_tiles,
+            relaxed=options.reassociate,
+            exact=options.exact,
+            precision=options.precision,
+            arch=options.arch,
+            plan=tuple(item for pair in options.plan for item in pair),
+            strict=not options.tuned,
+        ),
+    ]
+
+
+def _nests(options: Options) -> list[ModulePass]:
+    """Chosen tiles, or chains fused, orders; ``exact`` programs run as written."""
+    if options.tile_sizes:
+        return [Tile(options.tile_sizes, options.reassociate, fewer=True)]
+    if options.exact:
+        return []
+    orders = [ExposeParallelism(options.arch)] if options.time_tiles else []
+    return [FuseRows(options.arch), FuseElementwise(), ContractArrays(), *orders]
+
+
 def passes(options: Options) -> Sequence[ModulePass]:
     """Grids and blocks, and kernels of their threads."""
-    from gpucodegen.compiling.targets.cuda_passes import mapped
-
     return mapped(options)
 
 
@@ -85,4 +128,22 @@ CUDA = Target(
     has_own_memory=True,
     repeats_calls=True,
     widest=WIDEST,
+)
+
+
+def emulated_engine() -> Engine:
+    """Memory and kernels of the emulated device."""
+    from gpucodegen.runtime.cuda.engine import CudaEngine
+    from gpucodegen.runtime.devices.choice import EMULATED
+
+    return CudaEngine(EMULATED)
+
+
+SIM = replace(
+    CUDA,
+    name="sim",
+    engine=emulated_engine,
+    require=always,
+    architecture=unknown,
+    emulates=True,
 )

@@ -11,10 +11,9 @@ from collections.abc import Iterable
 
 from gpucodegen import errors
 from gpucodegen.compiling.targets.cpu import CPU
-from gpucodegen.compiling.targets.cuda import CUDA
+from gpucodegen.compiling.targets.cuda import CUDA, SIM
 from gpucodegen.compiling.targets.interp import INTERP
 from gpucodegen.compiling.targets.record import Target
-from gpucodegen.compiling.targets.sim import SIM
 
 AUTO = "auto"
 """Not a target: the arguments of a call choose one."""

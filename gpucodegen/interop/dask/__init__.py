@@ -18,8 +18,7 @@ computed when dask computes them.  docs/scale.md says what moves where.
 from __future__ import annotations
 
 from gpucodegen.interop.dask.blocks import blockwise, map_blocks, reduce
-from gpucodegen.interop.dask.halo import reach
 from gpucodegen.interop.dask.products import conv2d, matmul
-from gpucodegen.interop.dask.stencils import stencil
+from gpucodegen.interop.dask.stencils import reach, stencil
 
 __all__ = ["blockwise", "conv2d", "map_blocks", "matmul", "reach", "reduce", "stencil"]

@@ -1,4 +1,6 @@
-"""The numbers by which a kernel is judged, in one place.
+"""Executed counters as work for the units of a device.
+
+The numbers by which a kernel is judged, in one place.
 
 Comes in: a `KernelReport`.  Goes out: `Figures`; some are better the lower they are.
 What needs the assembler or the disassembler is None without it; shares of the vendor's
@@ -7,16 +9,233 @@ library and of a copy are estimates.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import asdict
+import re
+from collections import Counter
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, replace
 from math import ceil, prod
 from typing import Any
 
+from gpucodegen.ptx.control_flow import Loop
 from gpucodegen.ptx.entries import Instruction
-from gpucodegen.report.gpu.counting import kind
-from gpucodegen.report.gpu.model import Figures, FunctionReport, KernelReport
-from gpucodegen.sass.mix import ARITHMETIC
-from gpucodegen.tiling.machine.gpu.devices import GpuDevice
+from gpucodegen.ptx.execution.cost import WRITES
+from gpucodegen.ptx.execution.counters import Counters
+from gpucodegen.report.gpu.emulated_counters import MeasuredLaunch
+from gpucodegen.report.gpu.model import Figures, FunctionReport, KernelReport, LoopFacts
+from gpucodegen.sass.listing import ARITHMETIC
+from gpucodegen.tiling.machine.gpu.devices import SECTOR, WARP, GpuDevice
+from gpucodegen.tiling.machine.gpu.estimate import Work
+
+_MATRIX = re.compile(r"mma\..*?m(\d+)n(\d+)k(\d+)")
+_SPECIAL = frozenset(("ex2", "lg2", "sin", "cos", "rcp", "rsqrt", "sqrt", "tanh"))
+_MOVES = frozenset(("mov", "bra", "ret", "exit", "trap", "cvta", "bar", "barrier"))
+_MEMORY = frozenset(("ld", "st", "atom", "red", "cp", "ldmatrix", "stmatrix", "ldu"))
+_FUSED = frozenset(("fma", "mad", "add", "sub", "mul"))
+_ORDERING = frozenset(("acquire", "release"))
+"""How accesses are marked through which blocks wait for each other."""
+_WARPGROUP = 4
+"""Warps that issue one ``wgmma`` together."""
+_MATRIX_WORK = {"wgmma": "warpgroup", ".f64.": "double_tensor", "": "tensor"}
+"""The field of `Work` that counts products, by a part of the instruction's name."""
+_ARITHMETIC = ("fma", "double", "tensor")
+
+
+def kind(x: Instruction) -> str:
+    """What an instruction of PTX keeps busy: a unit, a space, or "other".
+
+    >>> kind(Instruction.of("fma.rn.f32 %f1, %f2, %f3, %f1", 0, 1, None))
+    'fma'
+    >>> kind(Instruction.of("ld.shared.v4.b32 {%r1}, [%r2]", 0, 1, None))
+    'shared'
+    """
+    if x.opcode in _MEMORY:
+        spaces = [m for m in x.modifiers if m in ("shared", "global", "local", "param")]
+        return spaces[0] if spaces else "memory"
+    if "mma" in x.opcode:
+        return "tensor"
+    if x.opcode in _MOVES:
+        return "barrier" if x.opcode in ("bar", "barrier") else "other"
+    if x.opcode in _SPECIAL:
+        return "special"
+    types = set(x.modifiers)
+    if "f64" in types:
+        return "double"
+    floats = types & {"f32", "f16", "bf16", "f16x2", "bf16x2"}
+    return "fma" if floats and x.opcode in _FUSED else "integer"
+
+
+def _waits(x: Instruction) -> bool:
+    """Whether it waits for global memory, not for other blocks."""
+    is_load = x.opcode in ("ld", "atom") and kind(x) == "global"
+    return is_load and _ORDERING.isdisjoint(x.modifiers)
+
+
+def _meets(x: Instruction) -> bool:
+    """Whether a block tells the others with it that it has come (`meet_grid`)."""
+    return x.opcode == "atom" and "release" in x.modifiers
+
+
+@dataclass(frozen=True, slots=True)
+class Counted:
+    """The counters of a launch, with the loop that executes most."""
+
+    launch: MeasuredLaunch
+
+    @property
+    def counters(self) -> Counters:
+        """Those of the blocks that were executed."""
+        return self.launch.counters
+
+    @property
+    def warps(self) -> int:
+        """Warps that were executed."""
+        return self.counters.blocks * ceil(self.launch.threads / WARP)
+
+    def executed(self, blocks: frozenset[int] | None = None) -> Counter[str]:
+        """Instructions of warps by kind; those of some basic blocks, or all."""
+        counts: Counter[str] = Counter()
+        program = self.counters.program
+        for number, (first, stop) in enumerate(program.ranges):
+            if blocks is None or number in blocks:
+                for x in program.entry.instructions[first:stop]:
+                    counts[kind(x)] += self.counters.warps[number]
+        return +counts
+
+    @property
+    def main(self) -> Loop | None:
+        """The loop that does most arithmetic, else most; the smallest such loop.
+
+        `sass.mix.main_loop` is the same of the machine code.
+        """
+
+        def weight(loop: Loop) -> tuple[int, int]:
+            counts = self.executed(loop.blocks)
+            work = sum(counts[name] for name in _ARITHMETIC)
+            return work, (-1 if work else 1) * counts.total()
+
+        return max(self.counters.program.nesting.loops, key=weight, default=None)
+
+    @property
+    def outermost(self) -> Loop | None:
+        """The largest loop that holds the main one."""
+        main = self.main
+        if main is None:
+            return None
+        found = self.counters.program.nesting.loops
+        around = [loop for loop in found if main.blocks <= loop.blocks]
+        return max(around, key=lambda loop: len(loop.blocks))
+
+    def trip(self, main: Loop | None) -> LoopFacts:
+        """One trip of a loop by a warp; the whole kernel if there is no loop."""
+        program = self.counters.program
+        every = frozenset(range(len(program.ranges)))
+        blocks = every if main is None else main.blocks
+        trips = self.warps if main is None else self._trips(main)
+        inside = self.executed(blocks)
+        indices = {
+            x.index
+            for number in blocks
+            for x in program.entry.instructions[slice(*program.ranges[number])]
+        }
+        return LoopFacts(
+            trips / self.warps,
+            len(indices),
+            inside.total() / trips,
+            self._traffic("shared", indices) / trips,
+            self._traffic("global", indices) / trips,
+            {name: count // trips for name, count in inside.most_common()},
+        )
+
+    def _trips(self, loop: Loop) -> int:
+        """How often warps made a loop's trip: the most visits to a block of its own."""
+        found = self.counters.program.nesting.loops
+        inner = [other.blocks for other in found if other.blocks < loop.blocks]
+        own = loop.blocks.difference(*inner)
+        return max(1, *(self.counters.warps[n] for n in own or [loop.header]))
+
+    def _traffic(self, space: str, indices: set[int]) -> int:
+        return sum(
+            traffic.cost
+            for (where, index), traffic in self.counters.traffic.items()
+            if (where == "shared") == (space == "shared") and index in indices
+        )
+
+    def memory(self, sizes: Mapping[int, int]) -> float:
+        """Bytes that the device's memory moves at least in one launch.
+
+        Every array is read once and written once, as far as blocks touch it; ``sizes``
+        are those of the allocations by their first offset.
+        """
+        return sum(
+            min(sizes[start], count * SECTOR * self.launch.scale)
+            for (_, start), count in self.counters.footprint.items()
+        )
+
+    def written(self) -> set[int]:
+        """Allocations that are written."""
+        return {start for way, start in self.counters.footprint if way == WRITES}
+
+    def work(self, sizes: Mapping[int, int], machine: LoopFacts | None) -> Work:
+        """What one launch asks of a device's units.
+
+        ``machine``: the main loop of the machine code, which takes the place of that of
+        the PTX where it is known.
+        """
+        scale, counters = self.launch.scale, self.counters
+        totals, kinds = counters.totals(), self.executed()
+        instructions = float(kinds.total())
+        if machine is not None and self.main is not None:
+            inside = self.executed(self.main.blocks)
+            trips = machine.trips * self.warps
+            instructions += trips * machine.stated - inside.total()
+            for name, of_machine in (
+                ("integer", ("integer", "compare")),
+                ("special", ("MUFU",)),
+            ):
+                there = sum(machine.kinds.get(kind, 0) for kind in of_machine)
+                kinds[name] += round(trips * there) - inside[name]
+        barriers = kinds["barrier"] / self.warps
+        work = Work(
+            self.launch.blocks,
+            self.launch.threads,
+            instructions * scale,
+            kinds["fma"] * scale,
+            kinds["double"] * scale,
+            kinds["integer"] * scale,
+            kinds["special"] * scale,
+            wavefronts=totals["shared cost"] * scale,
+            sectors=totals["global cost"] * scale,
+            block_sectors=sum(counters.footprint.values()) * scale,
+            memory=self.memory(sizes),
+            waits=self._visits(_waits) / self.warps,
+            barriers=barriers,
+            meetings=self._visits(_meets) / counters.blocks,
+        )
+        products = {unit: n * scale for unit, n in self._products().items()}
+        return replace(work, **products)
+
+    def _visits(self, asked: Callable[[Instruction], bool]) -> int:
+        """How often warps come to a basic block with such an instruction."""
+        program = self.counters.program
+        found = (
+            number
+            for number, (first, stop) in enumerate(program.ranges)
+            if any(map(asked, program.entry.instructions[first:stop]))
+        )
+        return sum(self.counters.warps[number] for number in found)
+
+    def _products(self) -> Counter[str]:
+        """Fused multiply-adds on tensor cores, by the field of `Work`."""
+        totals: Counter[str] = Counter()
+        for name, count in self.counters.instructions().items():
+            found = _MATRIX.search(name)
+            if found:
+                unit = next(u for part, u in _MATRIX_WORK.items() if part in name)
+                together = _WARPGROUP if unit == "warpgroup" else 1
+                each = int(found[1]) * int(found[2]) * int(found[3])
+                totals[unit] += each * count // together
+        return totals
+
 
 FULL_TILE = 64
 """Multiply-adds of a thread for each k, in a tile of 8 x 8 elements."""

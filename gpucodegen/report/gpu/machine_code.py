@@ -13,9 +13,7 @@ from gpucodegen.runtime.cuda.compilation import (
     has_assembler,
     tool,
 )
-from gpucodegen.sass.listing import listings
-from gpucodegen.sass.memory import in_flight, widths
-from gpucodegen.sass.mix import main_loop, mix
+from gpucodegen.sass.listing import in_flight, listings, main_loop, mix, widths
 
 if TYPE_CHECKING:
     from gpucodegen.runtime.host.spec import KernelSpec

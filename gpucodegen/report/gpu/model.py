@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from gpucodegen.compiling.stored import Stored
+    from gpucodegen.compiling.stored_tunings import Stored
 
 
 @dataclass(frozen=True, slots=True)

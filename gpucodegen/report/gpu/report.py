@@ -12,8 +12,8 @@ from gpucodegen import errors
 from gpucodegen.api import compile as compile_module
 from gpucodegen.api import read_module
 from gpucodegen.calls.function import Function
-from gpucodegen.compiling.stored import in_use
-from gpucodegen.compiling.winners import is_cuda
+from gpucodegen.compiling.stored_tunings import in_use
+from gpucodegen.compiling.tuned_schedules import is_cuda
 from gpucodegen.dialects.builtin import Module
 from gpucodegen.emit.copy_plan import PlannedTransfer
 from gpucodegen.ir.locations import file_location
@@ -22,11 +22,11 @@ from gpucodegen.program import Program
 from gpucodegen.ptx.memory import BASE
 from gpucodegen.report import NOTHING
 from gpucodegen.report.calls import Call
-from gpucodegen.report.gpu import tables, text
-from gpucodegen.report.gpu.arguments.made_up import MadeUp, copied, made_up
-from gpucodegen.report.gpu.building import Around, kernel_report
+from gpucodegen.report.gpu import html_page, text
+from gpucodegen.report.gpu.emulated_counters import Enough, MeasuringDevice
+from gpucodegen.report.gpu.example_arguments import MadeUp, copied, made_up
+from gpucodegen.report.gpu.kernel_report import Around, kernel_report
 from gpucodegen.report.gpu.machine_code import machine_code_of
-from gpucodegen.report.gpu.measuring import Enough, MeasuringDevice
 from gpucodegen.report.gpu.model import FunctionReport, TransferRow, as_json
 from gpucodegen.report.sizes import Sizes, make_sizes
 from gpucodegen.runtime.cuda.compilation import capability as capability_of
@@ -79,7 +79,7 @@ class GpuReport:
     def html(self) -> str:
         """One page without external resources, with `explain`'s pictures."""
         shown = self.functions, self.module, self.source, self.options, self.call
-        return tables.html(self.architecture, self.device, *shown)
+        return html_page.html(self.architecture, self.device, *shown)
 
 
 def report(

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from gpucodegen.ir.attributes import print_symbol
+from gpucodegen.report.gpu.emulated_counters import LAUNCHES
 from gpucodegen.report.gpu.limits import clocks
-from gpucodegen.report.gpu.measuring import LAUNCHES
 from gpucodegen.report.gpu.model import (
     AccessRow,
     Execution,

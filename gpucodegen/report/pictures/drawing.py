@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from gpucodegen import errors
 from gpucodegen.ir.locations import file_location
 from gpucodegen.report import PICTURES
-from gpucodegen.report.facts import nest_tree
+from gpucodegen.report.access_facts import nest_tree
 from gpucodegen.report.kernels import MappedKernel
 from gpucodegen.report.kernels import Mapping as Mapped
 from gpucodegen.report.pictures.plane_builder import plane

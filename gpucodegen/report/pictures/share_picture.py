@@ -11,8 +11,7 @@ from dataclasses import dataclass
 
 from gpucodegen.report.kernels import Box, MappedKernel, WorkShare, length
 from gpucodegen.report.pictures import svg
-from gpucodegen.report.pictures.legends import LegendEntry, legend
-from gpucodegen.report.pictures.svg import Element, Place
+from gpucodegen.report.pictures.svg import Element, LegendEntry, Place, legend
 from gpucodegen.report.wording import box as extents_text
 
 LEFT, TOP = 70.0, 70.0

@@ -16,7 +16,7 @@ from gpucodegen.compiling.pipeline import front_passes
 from gpucodegen.dialects.builtin import Module
 from gpucodegen.passes.framework.base import run_pipeline
 from gpucodegen.passes.framework.pipeline_text import parse_pipeline
-from gpucodegen.report.facts import nest_tree
+from gpucodegen.report.access_facts import nest_tree
 
 Array = np.ndarray[Any, Any]
 

@@ -1,0 +1,152 @@
+"""Calls with arrays of other libraries, and results where the caller wants them.
+
+Comes in: arguments of any library.  Goes out: the same memory as arrays of NumPy or
+CuPy, with which the call is made, and results as arrays of the library of the first
+argument that has one of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, cast
+
+import numpy as np
+
+from gpucodegen import errors
+from gpucodegen.calls.foreign_arrays import OWN, Library, library_of, module_of
+from gpucodegen.calls.signature import Signature
+from gpucodegen.runtime.host.buffers import NUMPY_NAMES
+
+IMMUTABLE = (
+    "Arrays of JAX never change: pass a NumPy array there, or call the function"
+    " through gpucodegen.jax.call, which returns what it writes"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class ForeignCall:
+    """A call's arguments as memory, and the library that gets its results."""
+
+    signature: Signature
+    arguments: tuple[Any, ...]
+    libraries: tuple[Library, ...]
+    memory: tuple[Any, ...]
+    library: Library
+    module: Any
+    stream: int
+
+    def made(self, call: Callable[[], Any]) -> Any:
+        """The result of a call on the memory, as the library's."""
+        try:
+            return self.given(call())
+        except errors.ReadOnlyArgument as problem:
+            names = [p.name for p in self.signature.parameters]
+            place = names.index(str(problem.details["argument"]))
+            if not self.libraries[place].writes:
+                problem = errors.ReadOnlyArgument(
+                    function=self.signature.function,
+                    argument=names[place],
+                    advice=IMMUTABLE,
+                )
+            raise problem from None
+
+    def given(self, result: Any) -> Any:
+        """Results as the caller gets them; an argument that returns is the argument."""
+        if isinstance(result, tuple):
+            kinds = (p.dtype for p in self.signature.results)
+            return tuple(map(self._given, cast("tuple[Any, ...]", result), kinds))
+        if result is None:
+            return None
+        return self._given(result, self.signature.results[0].dtype)
+
+    def _given(self, one: Any, dtype: str) -> Any:
+        if not hasattr(one, "dtype") or issubclass(type(one), np.generic):
+            return one
+        for memory, argument in zip(self.memory, self.arguments, strict=True):
+            if one is memory:
+                return argument
+        return self.library.give(self.module, one, NUMPY_NAMES[dtype][0])
+
+
+def taken(arguments: tuple[Any, ...], signature: Signature) -> ForeignCall | None:
+    """The arguments as memory; None where all are NumPy's, CuPy's or numbers."""
+    libraries = tuple([library_of(a.__class__) for a in arguments])
+    first = next((n for n, each in enumerate(libraries) if each is not OWN), None)
+    if first is None:
+        return None
+    names = [p.name for p in signature.parameters]
+    names += [f"argument {n}" for n in range(len(names), len(arguments))]
+    triples = zip(arguments, libraries, names, strict=False)
+    memory = [each.take(a, signature.function, name) for a, each, name in triples]
+    streams = [e.stream(a) for a, e in zip(arguments, libraries, strict=True)]
+    return ForeignCall(
+        signature,
+        arguments,
+        libraries,
+        tuple(memory),
+        libraries[first],
+        module_of(arguments[first].__class__),
+        next((pointer for pointer in streams if pointer), 0),
+    )
+
+
+def put(results: Any, out: Any, signature: Signature) -> Any:
+    """Copy results to where the caller wants them, and return that.
+
+    ``out``: an array for the one result, or a tuple with one for each.
+    """
+    made = several_of(results)
+    given = _places(out) if len(signature.results) > 1 else (out,)
+    if len(given) != len(signature.results):
+        raise errors.WrongArgumentType(
+            function=signature.function,
+            argument="out",
+            expected=f"one array for each of {len(signature.results)} results",
+            actual=f"{len(given)}",
+        )
+    for result, place in zip(made, given, strict=True):
+        _put(result, place, signature.function)
+    return out
+
+
+def _places(out: Any) -> Sequence[Any]:
+    """One place for each of several results."""
+    return cast("Sequence[Any]", out) if isinstance(out, tuple | list) else (out,)
+
+
+def several_of(results: Any) -> tuple[Any, ...]:
+    """All results of a call, of which one comes alone.
+
+    >>> several_of(1), several_of((1, 2))
+    ((1,), (1, 2))
+    """
+    is_tuple = isinstance(results, tuple)
+    return cast("tuple[Any, ...]", results) if is_tuple else (results,)
+
+
+def _put(result: Any, out: Any, function: str) -> None:
+    """Copy one result.  Raises WrongArgumentType, WrongDtype, ReadOnlyArgument."""
+    library = library_of(out.__class__)
+    place = library.take(out, function, "out")
+    held = result if hasattr(result, "dtype") else np.asarray(result)
+    held = library_of(held.__class__).take(held, function, "result")
+    shape = tuple(getattr(place, "shape", ()))
+    if not hasattr(place, "dtype") or shape != tuple(held.shape):
+        raise errors.WrongArgumentType(
+            function=function,
+            argument="out",
+            expected=f"an array of shape {tuple(held.shape)}",
+            actual=f"one of shape {shape}" if shape else type(out).__name__,
+        )
+    if (
+        place.dtype.itemsize != held.dtype.itemsize
+        or place.dtype.kind != held.dtype.kind
+    ):
+        raise errors.WrongDtype(
+            function=function, argument="out", expected=held.dtype, actual=place.dtype
+        )
+    if not library.writes or not getattr(place.flags, "writeable", True):
+        advice = IMMUTABLE if not library.writes else ""
+        raise errors.ReadOnlyArgument(function=function, argument="out", advice=advice)
+    place[...] = held

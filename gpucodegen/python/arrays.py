@@ -1,0 +1,319 @@
+"""Arrays in a function: views of memory, and expressions that become linalg.
+
+An expression is kept until something stores or returns it, or asks for its memory; then
+it becomes one ``linalg.generic`` that reads each of its views.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from gpucodegen.dialects import linalg, memref
+from gpucodegen.ir.affine import AffineExpr, AffineMap, Const, Dim
+from gpucodegen.ir.operation import OPERAND_SEGMENTS, Value, segment_sizes
+from gpucodegen.ir.types import MemRefType
+from gpucodegen.passes.framework.operation_list import OperationList
+from gpucodegen.python import elementwise
+from gpucodegen.python.scalars import Scalar, convert, known
+from gpucodegen.python.types import Kind, dtype_of, element, equal
+
+if TYPE_CHECKING:
+    import numpy as np
+
+Extents = tuple[Scalar, ...]
+Body = Callable[[OperationList, Sequence[Scalar]], Scalar]
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """Memory with a shape; ``roots``: the buffers of which one holds it.
+
+    ``apart``: a loop and a number; arrays with other numbers of the same loop are other
+    buffers in each iteration, as those that a loop swaps.
+    """
+
+    memory: Value
+    dtype: np.dtype[Any]
+    extents: Extents
+    roots: frozenset[object]
+    apart: tuple[object, int] | None = None
+
+    @property
+    def type(self) -> MemRefType:
+        """Its memref."""
+        ty = self.memory.type
+        assert isinstance(ty, MemRefType)
+        return ty
+
+    def __str__(self) -> str:
+        return _described(self.dtype, self.extents)
+
+
+@dataclass(frozen=True, slots=True)
+class Read:
+    """A view in an expression: for each of its dimensions, which one it follows.
+
+    None stands for the only element of a dimension that is stretched.
+    """
+
+    view: View
+    follows: tuple[int | None, ...]
+
+    def map(self) -> tuple[AffineExpr, ...]:
+        """Results of its indexing map."""
+        return tuple(Const(0) if d is None else Dim(d) for d in self.follows)
+
+
+@dataclass(frozen=True, slots=True)
+class Lazy:
+    """An array that is computed where it is needed: ``body`` of what is read."""
+
+    kind: Kind
+    extents: Extents
+    reads: tuple[Read, ...]
+    body: Body
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """What an array of its elements has."""
+        return dtype_of(self.kind)
+
+    @property
+    def plain(self) -> Read | None:
+        """What is read, if nothing is computed."""
+        is_plain = self.body is _itself and len(self.reads) == 1
+        return self.reads[0] if is_plain else None
+
+    def permuted(self, order: Sequence[int]) -> Lazy:
+        """Its dimensions in another order: result ``n`` is its ``order[n]``."""
+        places = {d: n for n, d in enumerate(order)}
+        return replace(
+            self,
+            extents=tuple(self.extents[d] for d in order),
+            reads=tuple(_moved(read, places) for read in self.reads),
+        )
+
+    def __str__(self) -> str:
+        return _described(self.dtype, self.extents)
+
+
+Array = View | Lazy
+
+
+def _described(dtype: np.dtype[Any], extents: Extents) -> str:
+    rank = len(extents)
+    return f"an array of {dtype.name} with {rank} dimension{'s' * (rank != 1)}"
+
+
+def _moved(read: Read, places: dict[int, int]) -> Read:
+    follows = (None if d is None else places[d] for d in read.follows)
+    return replace(read, follows=tuple(follows))
+
+
+def _itself(b: OperationList, elements: Sequence[Scalar]) -> Scalar:
+    del b
+    return elements[0]
+
+
+def lazy(value: Array | Scalar) -> Lazy:
+    """A number or an array as an expression."""
+    if isinstance(value, Lazy):
+        return value
+    if isinstance(value, Scalar):
+        return Lazy(value.kind, (), (), lambda _, __: value)
+    read = Read(value, tuple(range(len(value.extents))))
+    return Lazy(value.dtype, value.extents, (read,), _itself)
+
+
+class Disagree(Exception):
+    """Extents that are certainly different."""
+
+
+def broadcast(arrays: Sequence[Lazy]) -> tuple[Extents, list[Lazy]]:
+    """The common extents, and each array over them.  Raises Disagree.
+
+    Only extents that are known to be 1 are stretched.
+    """
+    rank = max(len(a.extents) for a in arrays)
+    columns = [(known(1),) * (rank - len(a.extents)) + a.extents for a in arrays]
+    extents = tuple(_common(entries) for entries in zip(*columns, strict=True))
+    return extents, [stretched(a, extents) for a in arrays]
+
+
+def _common(entries: Sequence[Scalar]) -> Scalar:
+    wide = [e for e in entries if e.mixed() != 1]
+    numbers = {e.constant for e in wide if e.value is None}
+    if len(numbers) > 1:
+        raise Disagree
+    told = [e for e in wide if e.value is None]
+    return (told or wide or [known(1)])[0]
+
+
+def stretched(array: Lazy, extents: Extents) -> Lazy:
+    """An array over extents with which its own agree.  Raises Disagree."""
+    added = len(extents) - len(array.extents)
+    if added < 0:
+        raise Disagree
+    ones = {
+        d
+        for d, (own, all_) in enumerate(
+            zip(array.extents, extents[added:], strict=True)
+        )
+        if own.mixed() == 1 and all_.mixed() != 1
+    }
+    _common_each(array.extents, extents[added:])
+    reads = (
+        replace(
+            read,
+            follows=tuple(
+                None if d is None or d in ones else d + added for d in read.follows
+            ),
+        )
+        for read in array.reads
+    )
+    return replace(array, extents=extents, reads=tuple(reads))
+
+
+def _common_each(own: Extents, wide: Extents) -> None:
+    for one, other in zip(own, wide, strict=True):
+        if one.mixed() != 1 and other.mixed() == 1:
+            raise Disagree
+        _common((one, other))
+
+
+def mapped(ufunc: np.ufunc, values: Sequence[Array | Scalar]) -> Lazy:
+    """A function of each element.  Raises NoRow, Disagree."""
+    extents, arrays = broadcast([lazy(v) for v in values])
+    _, kind = elementwise.kinds_of(ufunc, [a.kind for a in arrays])
+
+    def combine(b: OperationList, parts: Sequence[Scalar]) -> Scalar:
+        return elementwise.apply(b, ufunc, parts, checked=True)
+
+    return composed(kind, extents, arrays, combine)
+
+
+def composed(kind: Kind, extents: Extents, arrays: Sequence[Lazy], top: Body) -> Lazy:
+    """``top`` of the elements of arrays over the same extents; views are read once."""
+    reads = list(dict.fromkeys(read for a in arrays for read in a.reads))
+    places = [[reads.index(read) for read in a.reads] for a in arrays]
+
+    def body(b: OperationList, elements: Sequence[Scalar]) -> Scalar:
+        parts = [
+            a.body(b, [elements[n] for n in own])
+            for a, own in zip(arrays, places, strict=True)
+        ]
+        return top(b, parts)
+
+    return Lazy(kind, extents, tuple(reads), body)
+
+
+def cast(array: Array, kind: Kind) -> Lazy:
+    """``astype``."""
+    whole = lazy(array)
+    if equal(whole.kind, kind):
+        return whole
+    return composed(kind, whole.extents, [whole], lambda b, v: convert(b, v[0], kind))
+
+
+# -- memory ----------------------------------------------------------------------------
+
+
+def allocated(b: OperationList, dtype: np.dtype[Any], extents: Extents) -> View:
+    """``memref.alloc``: a new array."""
+    shape = tuple(e.constant if e.value is None else None for e in extents)
+    sizes = [e.value for e in extents if e.value is not None]
+    op = memref.alloc(MemRefType(shape, element(dtype)), sizes, location=b.location)
+    b.operations.append(op)
+    return View(op.result, dtype, extents, frozenset([op.result]))
+
+
+def fill(b: OperationList, view: View, number: Scalar) -> None:
+    """``linalg.fill``."""
+    value = convert(b, number, view.dtype).ssa(b)
+    segments = {OPERAND_SEGMENTS: segment_sizes([[value], [view.memory]])}
+    b.add("linalg.fill", (value, view.memory), (), segments)
+
+
+def in_memory(b: OperationList, array: Array, dtype: Any = None) -> View:
+    """A view of the elements: its own, or a new array that holds them."""
+    if isinstance(array, View) and dtype in (None, array.dtype):
+        return array
+    return copied(b, array, dtype)
+
+
+def copied(b: OperationList, array: Array, dtype: Any = None) -> View:
+    """A new array with the elements."""
+    whole = lazy(array)
+    made = allocated(b, whole.dtype if dtype is None else dtype, whole.extents)
+    store(b, whole, made)
+    return made
+
+
+def assign(b: OperationList, array: Array | Scalar, target: View) -> None:
+    """``target[...] = array``: all of it is read before any of it is written.
+
+    Raises Disagree.
+    """
+    whole = stretched(lazy(array), target.extents)
+    if any(_collides(read, target) for read in whole.reads):
+        whole = lazy(copied(b, whole, target.dtype))
+    store(b, whole, target)
+
+
+def _collides(read: Read, target: View) -> bool:
+    """Whether an element may be read after another one was written over it."""
+    in_place = read.view.memory is target.memory and read.follows == tuple(
+        range(len(target.extents))
+    )
+    return not in_place and may_share(read.view, target)
+
+
+def may_share(one: View, other: View) -> bool:
+    """Whether two arrays may have an element in common."""
+    if one.apart and other.apart and one.apart[0] is other.apart[0]:
+        return one.apart[1] == other.apart[1]
+    return bool(one.roots & other.roots)
+
+
+def store(b: OperationList, array: Lazy, target: View) -> None:
+    """One ``linalg.generic``, or ``linalg.fill`` where nothing is read."""
+    if not array.reads:
+        fill(b, target, array.body(b, []))
+        return
+    rank = len(target.extents)
+    own = tuple(Dim(d) for d in range(rank))
+
+    def body(inner: OperationList, elements: Sequence[Scalar]) -> Scalar:
+        return array.body(inner, elements[:-1])
+
+    generic(b, array.reads, target, own, ["parallel"] * rank, body)
+
+
+def generic(
+    b: OperationList,
+    reads: Sequence[Read],
+    target: View,
+    target_map: Sequence[AffineExpr],
+    iterators: Sequence[str],
+    body: Body,
+) -> None:
+    """``linalg.generic``; ``body`` gets elements of the views and of the target."""
+    views = [*(read.view for read in reads), target]
+    arguments = [Value(element(v.dtype), v.memory.name, b.location) for v in views]
+    elements = [Scalar(v.dtype, a) for v, a in zip(views, arguments, strict=True)]
+    inner = OperationList(b.location)
+    result = convert(inner, body(inner, elements), target.dtype).ssa(inner)
+    maps = [*(read.map() for read in reads), tuple(target_map)]
+    b.operations.append(
+        linalg.generic(
+            [read.view.memory for read in reads],
+            [target.memory],
+            [AffineMap(len(iterators), 0, results) for results in maps],
+            iterators,
+            arguments,
+            [*inner.operations, linalg.yield_([result], location=b.location)],
+            location=b.location,
+        )
+    )

@@ -1,0 +1,164 @@
+"""Where a translation stands: variables, the open block, the module that grows."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+from collections.abc import Callable, Generator, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from inspect import getclosurevars
+from types import FunctionType
+from typing import Any, Protocol, TypeGuard, cast
+
+import numpy as np
+
+from gpucodegen import errors
+from gpucodegen.passes.framework.operation_list import OperationList
+from gpucodegen.python.arrays import Array, Disagree, Lazy, View
+from gpucodegen.python.elementwise import NoRow
+from gpucodegen.python.scalars import Scalar, known
+from gpucodegen.python.source import PythonSource
+
+Bound = Any
+"""`Scalar`, `Array`, a tuple of them, or an object of Python such as a module."""
+
+
+class Callees(Protocol):
+    """The functions of the module."""
+
+    def call(
+        self, c: Context, node: ast.Call, callee: Any, arguments: list[Bound]
+    ) -> Bound:
+        """Call another function that `jit` made."""
+        ...
+
+
+@dataclass(slots=True)
+class Context:
+    """One function while it is translated."""
+
+    source: PythonSource
+    names: Mapping[str, Any]
+    callees: Callees
+    b: OperationList = field(default_factory=OperationList)
+    variables: dict[str, Bound] = field(default_factory=dict[str, Any])
+
+    def at(self, node: ast.AST) -> None:
+        """Operations that follow come from this node."""
+        if hasattr(node, "lineno"):
+            self.b.location = self.source.location(node)
+
+    @contextmanager
+    def block(self) -> Generator[OperationList]:
+        """Operations go to a list of their own."""
+        outer, self.b = self.b, OperationList(self.b.location)
+        try:
+            yield self.b
+        finally:
+            self.b = outer
+
+    def lookup(self, node: ast.Name) -> Bound:
+        """A variable, else what is global, frozen as it is now."""
+        if node.id in self.variables:
+            return self.variables[node.id]
+        if node.id not in self.names:
+            raise self.located(errors.UndefinedName, node, name=node.id)
+        return frozen(self.names[node.id])
+
+    # -- errors ------------------------------------------------------------------------
+
+    def located(
+        self, kind: type[errors.PythonError], node: ast.AST, **details: Any
+    ) -> errors.PythonError:
+        """An error at a node, with its line."""
+        return kind(self.source.location(node), **details).with_source(self.source.text)
+
+    def refuse(self, node: ast.AST, what: str, hint: str) -> errors.PythonError:
+        """A construct outside of the subset."""
+        return self.located(errors.UnsupportedPython, node, what=what, hint=hint)
+
+    def wrong(
+        self, node: ast.AST, what: str, values: list[Bound], hint: str
+    ) -> errors.PythonError:
+        """Operands of the wrong type."""
+        types = " and ".join(map(described, values)) or "no operands"
+        return self.located(
+            errors.WrongOperand, node, what=what, types=types, hint=hint
+        )
+
+    @contextmanager
+    def operands(
+        self, node: ast.AST, what: str, values: list[Bound]
+    ) -> Generator[None]:
+        """Turns what tables refuse into errors at a node."""
+        try:
+            yield
+        except NoRow:
+            hint = "Convert the operands, for example with float() or .astype()"
+            raise self.wrong(node, what, values, hint) from None
+        except Disagree:
+            shapes = [shape_text(v) for v in values if isinstance(v, View | Lazy)]
+            raise self.located(
+                errors.NotBroadcastable, node, first=shapes[0], second=shapes[-1]
+            ) from None
+
+
+def shape_text(array: Array) -> str:
+    """A shape for a message; ``?`` where only a call knows.
+
+    >>> from gpucodegen.ir.operation import Value
+    >>> from gpucodegen.ir.types import INDEX
+    >>> shape_text(Lazy(float, (known(2), Scalar(int, Value(INDEX))), (), max))
+    '(2, ?)'
+    """
+    shown = ("?" if e.value is not None else str(e.constant) for e in array.extents)
+    return f"({', '.join(shown)})"
+
+
+def described(value: Bound) -> str:
+    """What a value is, for a message."""
+    if isinstance(value, Scalar | View | Lazy):
+        return str(value)
+    if value is None or isinstance(value, str | tuple | list):
+        return "None" if value is None else f"a {type(cast('Any', value)).__name__}"
+    return getattr(value, "__name__", type(value).__name__)
+
+
+def frozen(value: Any) -> Bound:
+    """What a global or a constant is in a function: numbers are known now."""
+    if isinstance(value, bool | int | float | np.number | np.bool_):
+        return known(value)
+    if is_tuple(value):
+        return tuple(map(frozen, value))
+    return value
+
+
+def names_of(function: FunctionType) -> dict[str, Any]:
+    """Everything that a name in the function may mean besides its variables."""
+    found = getclosurevars(function)
+    return {**vars(builtins), **function.__globals__, **found.nonlocals}
+
+
+def is_tuple(value: Any) -> TypeGuard[tuple[Any, ...]]:
+    """Whether a value is a tuple, of whatever parts."""
+    return isinstance(value, tuple)
+
+
+def leaves(value: Bound) -> Iterator[Bound]:
+    """The numbers and arrays of nested tuples, in order."""
+    if is_tuple(value):
+        for part in value:
+            yield from leaves(part)
+    else:
+        yield value
+
+
+def rebuilt(value: Bound, made: Iterator[Bound]) -> Bound:
+    """The same tuples around other numbers and arrays."""
+    if is_tuple(value):
+        return tuple([rebuilt(part, made) for part in value])
+    return next(made)
+
+
+Rule = Callable[[Context, Any], Bound]

@@ -1,0 +1,389 @@
+"""The value of an expression: a number, an array, a tuple, or an object of Python.
+
+Calls: what is called, and with which arguments.
+"""
+
+from __future__ import annotations
+
+import ast
+import builtins
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+
+from gpucodegen.ir.operation import Operation, Region, single_block
+from gpucodegen.ir.types import I1
+from gpucodegen.passes.framework.operation_list import OperationList
+from gpucodegen.python import indexing, numpy_functions
+from gpucodegen.python.arrays import (
+    Array,
+    Lazy,
+    View,
+    lazy,
+)
+from gpucodegen.python.context import Bound, Context, Rule, frozen, is_tuple
+from gpucodegen.python.elementwise import ROWS, apply
+from gpucodegen.python.operators import (
+    HINT,
+    combined,
+    truth,
+)
+from gpucodegen.python.scalars import Scalar, chosen, convert, known
+from gpucodegen.python.types import Kind, category, joined, of_annotation
+
+CallRule = Callable[..., Bound]
+
+
+def call(c: Context, evaluate: Any, node: ast.Call) -> Bound:
+    """The value of a call."""
+    if any(isinstance(a, ast.Starred) for a in node.args) or any(
+        k.arg is None for k in node.keywords
+    ):
+        raise c.refuse(node, "`*` and `**` in a call", "Pass the arguments one by one")
+    function, own = _called(c, evaluate, node)
+    arguments = own + [evaluate(c, a) for a in node.args]
+    named = {str(k.arg): evaluate(c, k.value) for k in node.keywords}
+    c.at(node)
+    what = f"`{ast.unparse(node.func)}`"
+    if isinstance(function, np.ufunc) and function in ROWS:
+        return numpy_functions.of_numbers(c, node, function, arguments, named)
+    if _is_jit(function):
+        return c.callees.call(c, node, function, _in_order(function, arguments, named))
+    kind = of_annotation(function) if isinstance(function, type) else None
+    if kind is not None:
+        return numpy_functions.converted(c, node, kind, arguments)
+    rule = numpy_functions.FUNCTIONS.get(function) if callable(function) else None
+    if rule is None:
+        raise c.refuse(node, f"a call of {what}", _advice(function))
+    try:
+        with c.operands(node, what, arguments):
+            return rule(c, node, *arguments, **named)
+    except TypeError as problem:
+        if "argument" not in str(problem):
+            raise
+        hint = "Leave the other arguments out"
+        raise c.refuse(node, f"these arguments of {what}", hint) from problem
+
+
+def _called(c: Context, evaluate: Any, node: ast.Call) -> tuple[Any, list[Bound]]:
+    """What is called, and the array whose method it is."""
+    if isinstance(node.func, ast.Attribute):
+        base = evaluate(c, node.func.value)
+        if isinstance(base, View | Lazy):
+            if node.func.attr not in numpy_functions.METHODS:
+                hint = f"Arrays have {', '.join(sorted(numpy_functions.METHODS))}"
+                raise c.refuse(node, f"the method '{node.func.attr}'", hint)
+            return numpy_functions.METHODS[node.func.attr], [base]
+    return evaluate(c, node.func), []
+
+
+def _is_jit(function: object) -> bool:
+    return hasattr(function, "py_func") and hasattr(function, "parameters")
+
+
+def _in_order(
+    function: Any, arguments: list[Bound], named: Mapping[str, Bound]
+) -> list[Bound]:
+    bound = function.signature.bind(*arguments, **named)
+    bound.apply_defaults()
+    from gpucodegen.python.context import frozen
+
+    return [frozen(value) for value in bound.arguments.values()]
+
+
+def _advice(function: object) -> str:
+    name = getattr(function, "__name__", "")
+    if function is builtins.sum:
+        return "Use numpy.sum"
+    if function is builtins.print:
+        return "Print outside of the function"
+    if callable(function) and type(function).__name__ == "function" and name:
+        module = getattr(function, "__module__", "") or ""
+        if not module.startswith(("numpy", "math")):
+            return f"Decorate '{name}' with gpucodegen.jit"
+    return "Write it as loops, or see docs/python.md for the functions that there are"
+
+
+def evaluate(c: Context, node: ast.expr) -> Bound:
+    """The value of an expression."""
+    rule = _RULES.get(type(node))
+    if rule is None:
+        what = f"`{ast.unparse(node):.60}` ({type(node).__name__})"
+        raise c.refuse(node, what, _HINTS.get(type(node), HINT))
+    c.at(node)
+    value = rule(c, node)
+    c.at(node)
+    return value
+
+
+_HINTS: dict[type[ast.AST], str] = {
+    ast.ListComp: "Fill an array of numpy.empty in a loop",
+    ast.GeneratorExp: "Add up in a loop, or use numpy.sum of an array",
+    ast.List: "Use a tuple of numbers, or an array of numpy.empty",
+    ast.Dict: "Use arrays, indexed by integers",
+    ast.Lambda: "Write a function with `def`, decorated with jit",
+    ast.JoinedStr: "Make texts outside of the function",
+}
+
+
+def scalar(c: Context, node: ast.expr, what: str) -> Scalar:
+    """The value of an expression that must be a number."""
+    value = evaluate(c, node)
+    if isinstance(value, Scalar):
+        return value
+    raise c.wrong(node, what, [value], "Use a number, such as an element of the array")
+
+
+def _constant(c: Context, node: ast.Constant) -> Bound:
+    if isinstance(node.value, complex):
+        hint = "Keep the real and the imaginary part in two floats"
+        raise c.refuse(node, "complex numbers", hint)
+    if type(node.value) is int and not -(1 << 63) <= node.value < 1 << 63:
+        raise c.refuse(node, "integers of more than 64 bits", "Use a float")
+    return frozen(node.value)
+
+
+def _name(c: Context, node: ast.Name) -> Bound:
+    value = c.lookup(node)
+    if isinstance(value, np.ndarray):
+        hint = f"Pass '{node.id}' as an argument"
+        raise c.refuse(node, f"the global array '{node.id}'", hint)
+    return value
+
+
+def _tuple(c: Context, node: ast.Tuple) -> Bound:
+    return tuple([evaluate(c, part) for part in node.elts])
+
+
+def _binary(c: Context, node: ast.BinOp) -> Bound:
+    values = [evaluate(c, node.left), evaluate(c, node.right)]
+    c.at(node)
+    return combined(c, node, node.op, values)
+
+
+def _unary(c: Context, node: ast.UnaryOp) -> Bound:
+    if isinstance(node.op, ast.Not):
+        return apply(c.b, np.logical_not, [condition(c, node.operand)])
+    return combined(c, node, node.op, [evaluate(c, node.operand)])
+
+
+def condition(c: Context, node: ast.expr) -> Scalar:
+    """Whether an expression is true; of ``and`` and ``or``, each operand is asked."""
+    if isinstance(node, ast.BoolOp):
+        makers = [partial(condition, c, operand) for operand in node.values]
+        return _joined(c, node, isinstance(node.op, ast.And), makers)
+    return truth(c, node, evaluate(c, node))
+
+
+def _compare(c: Context, node: ast.Compare) -> Bound:
+    """``a < b < c`` is ``a < b and b < c``, with ``b`` evaluated once."""
+    left = evaluate(c, node.left)
+    if len(node.ops) == 1:
+        right = evaluate(c, node.comparators[0])
+        c.at(node)
+        return combined(c, node, node.ops[0], [left, right])
+    values = [left]
+
+    def compared(number: int) -> Bound:
+        values.append(evaluate(c, node.comparators[number]))
+        c.at(node)
+        return combined(c, node, node.ops[number], values[number : number + 2])
+
+    makers = [partial(compared, number) for number in range(len(node.ops))]
+    return _joined(c, node, True, makers)
+
+
+def _logical(c: Context, node: ast.BoolOp) -> Bound:
+    """``and`` and ``or`` are one of their operands."""
+    makers = [partial(evaluate, c, operand) for operand in node.values]
+    return _joined(c, node, isinstance(node.op, ast.And), makers)
+
+
+def _joined(
+    c: Context, node: ast.expr, is_and: bool, makers: Sequence[Callable[[], Bound]]
+) -> Any:
+    """The last of the operands that is evaluated.
+
+    An operand on the right is only evaluated if those before do not decide, where
+    that can show.
+    """
+    found = makers[0]()
+    if len(makers) == 1:
+        return found
+    test = truth(c, node, found)
+    if test.value is None and test.constant is not is_and:
+        return found
+    if test.value is None:
+        return _joined(c, node, is_and, makers[1:])
+    with c.block() as inner:
+        other = _joined(c, node, is_and, makers[1:])
+    kind = _common(c, node, [found, other])
+    with c.block() as skipped:
+        same = known(not is_and) if category(kind) == "b" else found
+        value = convert(skipped, same, kind).ssa(skipped)
+    arms = (inner, convert(inner, other, kind).ssa(inner)), (skipped, value)
+    first, second = arms if is_and else arms[::-1]
+    return Scalar(kind, _either(c, test, first, second))
+
+
+def _common(c: Context, node: ast.expr, values: list[Any]) -> Kind:
+    """The kind of either of two numbers."""
+    if not all(isinstance(v, Scalar) for v in values):
+        raise c.wrong(node, "a conditional expression", [*values], "Use numbers")
+    try:
+        return joined(values[0].kind, values[1].kind)
+    except TypeError:
+        hint = "Convert both to one type"
+        raise c.wrong(node, "a conditional expression", [*values], hint) from None
+
+
+Arm = tuple[OperationList, Any]
+
+
+def _either(c: Context, condition: Scalar, yes: Arm, no: Arm) -> Any:
+    """One of two values: both computed, if nothing shows that they are."""
+    where = condition.ssa(c.b)
+    if all(is_harmless(ops.operations) for ops, _ in (yes, no)):
+        for ops, _ in (yes, no):
+            c.b.operations += ops.operations
+        if yes[1].type == I1:
+            return _of_truth(c, where, yes, no)
+        return chosen(c.b, where, yes[1], no[1])
+    regions: list[Region] = []
+    for ops, value in (yes, no):
+        ops.add("scf.yield", (value,))
+        regions.append(single_block(ops.operations))
+    return c.b.add("scf.if", (where,), [yes[1].type], {}, regions)[0]
+
+
+def _of_truth(c: Context, where: Any, yes: Arm, no: Arm) -> Any:
+    """``and`` and ``or`` as such where they are: conditions on indices stay affine."""
+    for arm, other, name, value in (
+        (no, yes, "arith.andi", False),
+        (yes, no, "arith.ori", True),
+    ):
+        if _known_truth(arm) is value:
+            return c.b.add(name, (where, other[1]), [I1])[0]
+    return chosen(c.b, where, yes[1], no[1])
+
+
+def _known_truth(arm: Arm) -> bool | None:
+    """What an arm is, if it is nothing but a constant."""
+    operations, value = arm[0].operations, arm[1]
+    if len(operations) != 1 or operations[0].name != "arith.constant":
+        return None
+    return bool(operations[0].integer("value")) if value.type == I1 else None
+
+
+def is_harmless(operations: Sequence[Operation]) -> bool:
+    """Whether nothing shows that the operations ran: no access, no division."""
+    return all(
+        (op.dialect in ("arith", "math") and not _divides(op.name))
+        or op.name == "memref.dim"
+        for op in operations
+    )
+
+
+def _divides(name: str) -> bool:
+    return name.endswith("i") and ("div" in name or "rem" in name)
+
+
+def _conditional(c: Context, node: ast.IfExp) -> Bound:
+    test = condition(c, node.test)
+    if test.value is None:
+        return evaluate(c, node.body if test.constant else node.orelse)
+    arms: list[tuple[OperationList, Scalar]] = []
+    for part in (node.body, node.orelse):
+        with c.block() as inner:
+            arms.append((inner, scalar(c, part, "a conditional expression")))
+    c.at(node)
+    kind = _common(c, node, [value for _, value in arms])
+    made = [(ops, convert(ops, value, kind).ssa(ops)) for ops, value in arms]
+    return Scalar(kind, _either(c, test, made[0], made[1]))
+
+
+def _subscript(c: Context, node: ast.Subscript) -> Bound:
+    base = evaluate(c, node.value)
+    if is_tuple(base):
+        parts = base
+        index = scalar(c, node.slice, "an index of a tuple")
+        if index.value is not None or not -len(parts) <= index.constant < len(parts):
+            hint = "Use a number, or an array instead of the tuple"
+            raise c.refuse(node, "an index of a tuple that is no number of it", hint)
+        return parts[index.constant]
+    if not isinstance(base, View | Lazy):
+        raise c.wrong(node, "a subscript", [base], "Index an array or a tuple")
+    where = indexing.subscript(c, evaluate, base, node)
+    c.at(node)
+    return indexing.read(c, base, where)
+
+
+def _attribute(c: Context, node: ast.Attribute) -> Bound:
+    base = evaluate(c, node.value)
+    if isinstance(base, View | Lazy):
+        rule = _ATTRIBUTES.get(node.attr)
+        if rule is None:
+            hint = f"Arrays have {', '.join(_ATTRIBUTES)}, and methods"
+            raise c.refuse(node, f"the attribute '{node.attr}' of an array", hint)
+        return rule(c, base)
+    if isinstance(base, ModuleType | type) and hasattr(base, node.attr):
+        return frozen(getattr(base, node.attr))
+    raise c.refuse(node, f"the attribute '{node.attr}'", HINT)
+
+
+def _size(c: Context, array: Array) -> Bound:
+    found = known(1)
+    for extent in array.extents:
+        found = apply(c.b, np.multiply, [found, extent])
+    return found
+
+
+def _shape(c: Context, array: Array) -> Bound:
+    del c
+    return array.extents
+
+
+def _rank(c: Context, array: Array) -> Bound:
+    del c
+    return known(len(array.extents))
+
+
+def _dtype(c: Context, array: Array) -> Bound:
+    del c
+    return array.dtype
+
+
+def _transposed(c: Context, array: Array) -> Bound:
+    del c
+    return lazy(array).permuted(range(len(array.extents))[::-1])
+
+
+_ATTRIBUTES: dict[str, Callable[[Context, Array], Bound]] = {
+    "shape": _shape,
+    "ndim": _rank,
+    "size": _size,
+    "dtype": _dtype,
+    "T": _transposed,
+}
+
+
+def _call(c: Context, node: ast.Call) -> Bound:
+    return call(c, evaluate, node)
+
+
+_RULES: dict[type[ast.AST], Rule] = {
+    ast.Constant: _constant,
+    ast.Name: _name,
+    ast.Tuple: _tuple,
+    ast.BinOp: _binary,
+    ast.UnaryOp: _unary,
+    ast.Compare: _compare,
+    ast.BoolOp: _logical,
+    ast.IfExp: _conditional,
+    ast.Subscript: _subscript,
+    ast.Attribute: _attribute,
+    ast.Call: _call,
+}

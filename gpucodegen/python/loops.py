@@ -1,0 +1,277 @@
+"""Loops: ``scf.for`` over a range, ``scf.while``, and the variables that they carry."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from itertools import combinations, count
+from typing import Any, Protocol
+
+from gpucodegen import errors
+from gpucodegen.ir.operation import Value, single_block
+from gpucodegen.ir.types import INDEX, MemRefType
+from gpucodegen.passes.framework.operation_list import OperationList
+from gpucodegen.python.arrays import View, may_share
+from gpucodegen.python.block_arguments import (
+    Carried,
+    Liveness,
+    assigned,
+    join,
+    narrowed,
+)
+from gpucodegen.python.context import Bound, Context, leaves, rebuilt
+from gpucodegen.python.expressions import condition, evaluate
+from gpucodegen.python.scalars import Scalar, convert, integers, known
+from gpucodegen.python.structured_control_flow import range_of
+from gpucodegen.python.types import category
+
+Variables = dict[str, Bound]
+_HINT = "Count with `for i in range(n)`"
+
+
+class Statements(Protocol):
+    """What translates the body of a loop."""
+
+    c: Context
+    live: Liveness
+
+    def block(self, nodes: Iterable[ast.stmt]) -> None:
+        """Statements one after another."""
+        ...
+
+
+def loop(s: Statements, node: ast.For) -> None:
+    """``scf.for`` over a range."""
+    c = s.c
+    ends = range_of(node, c.refuse)
+    if not isinstance(node.iter, ast.Call) or "range" in c.variables:
+        raise c.refuse(node, "a loop over something else than a range", _HINT)
+    start, stop, step = (_whole(s, end) for end in ends)
+    c.at(node)
+    if step.value is None and step.constant == 0:
+        raise c.refuse(node, "a range whose step is 0", "Use another step")
+    target = node.target.id if isinstance(node.target, ast.Name) else "i"
+    counted = step.value is not None or step.constant < 0
+    bounds = (start, stop, step)
+    if step.value is not None:
+        _refuse_zero(s, step)
+    if counted:
+        bounds = known(0), _trips(s, start, stop, step), known(1)
+    operands = [bound.ssa(c.b) for bound in bounds]
+
+    def head(iv: Value) -> None:
+        is_natural = start.value is None and start.constant >= 0
+        position = Scalar(int, iv, is_natural=is_natural and not counted)
+        if counted:
+            passed = integers(c.b, "mul", position, step)
+            position = integers(c.b, "add", start, passed)
+        c.variables[target] = position
+
+    def body(carried: Sequence[Value], own: Sequence[Carried]) -> Any:
+        iv = Value(INDEX, target, c.b.location)
+        with c.block() as inner:
+            head(iv)
+            _received(s, own, carried)
+            s.block(node.body)
+            after = {n.name: c.variables.get(n.name) for n in own}
+        return inner, iv, after
+
+    own = _carried(s, node, skip=target)
+    numbers = rounds(c, node)
+    while True:
+        next(numbers)
+        saved = dict(c.variables)
+        arguments = [Value(ty, n.name, c.b.location) for n in own for ty in n.types]
+        inner, iv, after = body(arguments, own)
+        c.variables = saved
+        wider = _widened(s, node, own, after, arguments)
+        if wider == own:
+            break
+        own = wider
+    c.at(node)
+    inner.add("scf.yield", [v for n in own for v in n.passed(inner, after[n.name])])
+    first = [v for n in own for v in n.passed(c.b, c.variables[n.name])]
+    region = single_block(inner.operations, (iv, *arguments))
+    results = c.b.add(
+        "scf.for", (*operands, *first), [v.type for v in arguments], {}, [region]
+    )
+    _left(s, node, own, results)
+
+
+def _refuse_zero(s: Statements, step: Scalar) -> None:
+    """An empty loop whose step is 0 where the range's is, and else 1."""
+    b = s.c.b
+    zero, one = (known(n).ssa(b) for n in (0, 1))
+    least = b.add("arith.minui", (step.ssa(b), one), [INDEX])
+    body = OperationList(b.location)
+    body.add("scf.yield")
+    region = single_block(body.operations, (Value(INDEX, "i", b.location),))
+    b.add("scf.for", (zero, one, *least), (), {}, [region])
+
+
+def _whole(s: Statements, node: ast.expr) -> Scalar:
+    """An integer of a range."""
+    value = evaluate(s.c, node)
+    if not isinstance(value, Scalar) or category(value.kind) not in "iu":
+        raise s.c.wrong(node, "`range`", [value], "Use integers")
+    return convert(s.c.b, value, int)
+
+
+def _trips(s: Statements, start: Scalar, stop: Scalar, step: Scalar) -> Scalar:
+    """``ceil((stop - start) / step)``; a loop runs no less often than never."""
+    b = s.c.b
+    if step.value is None:
+        rest = integers(b, "sub", start, stop)
+        size = known(-step.constant)
+        more = integers(b, "add", rest, known(-step.constant - 1))
+        return integers(b, "floordiv", more, size)
+    rest = integers(b, "sub", start, stop)
+    return integers(b, "sub", known(0), integers(b, "floordiv", rest, step))
+
+
+def repeat(s: Statements, node: ast.While) -> None:
+    """``scf.while``."""
+    c = s.c
+    own = _carried(s, node)
+    numbers = rounds(c, node)
+    while True:
+        next(numbers)
+        saved = dict(c.variables)
+        asked = [Value(ty, n.name, c.b.location) for n in own for ty in n.types]
+        with c.block() as test:
+            _received(s, own, asked)
+            holds = condition(c, node.test).ssa(test)
+        c.variables = dict(saved)
+        inside = [v.renewed() for v in asked]
+        with c.block() as inner:
+            _received(s, own, inside)
+            s.block(node.body)
+            after = {n.name: c.variables.get(n.name) for n in own}
+        c.variables = saved
+        wider = _widened(s, node, own, after, inside)
+        if wider == own:
+            break
+        own = wider
+    c.at(node)
+    test.add("scf.condition", (holds, *asked))
+    inner.add("scf.yield", [v for n in own for v in n.passed(inner, after[n.name])])
+    first = [v for n in own for v in n.passed(c.b, c.variables[n.name])]
+    regions = [
+        single_block(test.operations, asked),
+        single_block(inner.operations, inside),
+    ]
+    results = c.b.add("scf.while", first, [v.type for v in asked], {}, regions)
+    _left(s, node, own, results)
+
+
+ROUNDS = 100
+"""Translations of one body until its variables have their types."""
+
+
+def rounds(c: Context, node: ast.AST) -> Iterator[int]:
+    """Numbers of translations of a loop's body.
+
+    `_widened` only ever makes a type wider, a set of roots larger or ``agree`` false,
+    and the roots come from a finite set, so the fixpoint is reached in few rounds.
+    Raises UnsupportedPython should it not be.
+    """
+    yield from range(ROUNDS)
+    hint = "Give each variable the type of its last value before the loop"
+    raise c.refuse(node, "a loop whose variables change in each iteration", hint)
+
+
+def _carried(s: Statements, node: ast.For | ast.While, skip: str = "") -> list[Carried]:
+    """Variables that an iteration hands on."""
+    c = s.c
+    needed = s.live.inside[node]
+    names = [
+        n for n in assigned(node.body) if n in c.variables and n in needed and n != skip
+    ]
+    return [
+        Carried(n, join(s.c, node, n, [c.variables[n]] * 2), c.variables[n])
+        for n in names
+    ]
+
+
+def _widened(
+    s: Statements,
+    node: ast.AST,
+    own: Sequence[Carried],
+    after: Variables,
+    inside: Sequence[Value],
+) -> list[Carried]:
+    """What variables must be to hold their values after an iteration too.
+
+    Arrays that are only swapped stay apart from each other.
+    """
+    outside = frozenset[object]().union(
+        *(view.roots for view in _views(s.c.variables.values()))
+    )
+    made: list[Carried] = []
+    for n in own:
+        if after[n.name] is None:
+            raise s.c.located(errors.UndefinedName, node, name=n.name)
+        first = rebuilt(n.shape, iter([j.leaf for j in n.joins]))
+        handed_on = _of_earlier_iterations(after[n.name], node, outside)
+        joins = join(s.c, node, n.name, [first, handed_on])
+        made.append(replace(n, joins=[*map(narrowed, joins, n.joins)]))
+    before, views = (_views(v) for v in ([n.shape for n in own], after.values()))
+    arrays = {v for v in inside if isinstance(v.type, MemRefType)}
+    swapped = {v.memory for v in views} == arrays and not any(
+        may_share(x, y) for x, y in combinations(before, 2)
+    )
+    if not swapped:
+        return made
+    numbers = count()
+    return [n.apart(node, numbers) for n in made]
+
+
+def _views(values: Iterable[Bound]) -> list[View]:
+    """The arrays among values and tuples of them."""
+    return [v for value in values for v in leaves(value) if isinstance(v, View)]
+
+
+def _of_earlier_iterations(
+    value: Bound, node: ast.AST, outside: frozenset[object]
+) -> Bound:
+    """A value at the end of an iteration as the next one receives it.
+
+    The buffers that the iteration allocated become one root for each place that
+    allocates: an array of an earlier iteration is no array of this one, and the roots
+    of all iterations are a finite set.
+    """
+
+    def renamed(leaf: Bound) -> Bound:
+        if not isinstance(leaf, View):
+            return leaf
+        roots = frozenset(
+            (node, root.location)
+            if isinstance(root, Value) and root not in outside
+            else root
+            for root in leaf.roots
+        )
+        return replace(leaf, roots=roots)
+
+    return rebuilt(value, map(renamed, leaves(value)))
+
+
+def _received(s: Statements, own: Sequence[Carried], values: Sequence[Value]) -> None:
+    """The variables inside of an iteration."""
+    given = iter(values)
+    for n in own:
+        made = iter([join.restored(s.c, given) for join in n.joins])
+        s.c.variables[n.name] = rebuilt(n.shape, made)
+
+
+def _left(
+    s: Statements,
+    node: ast.For | ast.While,
+    own: Sequence[Carried],
+    values: Sequence[Value],
+) -> None:
+    """The variables after a loop: others that it assigned have no value."""
+    names = assigned([node])
+    for name in names:
+        s.c.variables.pop(name, None)
+    _received(s, own, values)

@@ -1,0 +1,426 @@
+"""Functions of NumPy, of ``math`` and of Python, called with values: a row each."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import math
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from gpucodegen.python import reductions
+from gpucodegen.python.arrays import (
+    Lazy,
+    View,
+    allocated,
+    assign,
+    broadcast,
+    cast,
+    composed,
+    copied,
+    fill,
+    lazy,
+)
+from gpucodegen.python.context import Bound, Context, described, is_tuple
+from gpucodegen.python.elementwise import apply
+from gpucodegen.python.operators import combined, elementwise, truth
+from gpucodegen.python.reductions import Reduction
+from gpucodegen.python.scalars import (
+    NoRow,
+    Scalar,
+    chosen,
+    compared,
+    convert,
+    known,
+)
+from gpucodegen.python.types import (
+    Kind,
+    category,
+    dtype_of,
+    is_python,
+    joined,
+    resolved,
+)
+
+Rule = Callable[..., Bound]
+
+
+def of_numbers(
+    c: Context,
+    node: ast.Call,
+    ufunc: np.ufunc,
+    arguments: list[Bound],
+    named: Mapping[str, Bound],
+) -> Bound:
+    """A function of NumPy on numbers, or on each element of arrays; ``out=`` too."""
+    name = f"`{ufunc.__name__}`"
+    out = named.get("out")
+    if set(named) - {"out"} or len(arguments) != ufunc.nin:
+        hint = f"Pass {ufunc.nin} operand{'s' * (ufunc.nin > 1)}, and out= at most"
+        raise c.refuse(node, f"these arguments of {name}", hint)
+    if not all(isinstance(v, Scalar | View | Lazy) for v in arguments):
+        raise c.wrong(node, name, arguments, "Use numbers and arrays")
+    made = elementwise(c, node, ufunc, _of_numpy(c, arguments), name)
+    if isinstance(made, Scalar):
+        made = convert(c.b, made, dtype_of(made.kind))
+    if out is None:
+        return made
+    if not isinstance(out, View):
+        raise c.wrong(node, "out=", [out], "Pass an array that is in memory")
+    in_place(c, node, out, made)
+    with c.operands(node, name, [out, made]):
+        assign(c.b, made, out)
+    return out
+
+
+def _of_numpy(c: Context, values: list[Any]) -> list[Any]:
+    """Operands as NumPy's functions take them: bools of Python among them are NumPy's.
+
+    Integers and floats of Python alone stay as they are, which computes the same.
+    """
+    return [
+        convert(c.b, v, dtype_of(v.kind))
+        if isinstance(v, Scalar) and category(v.kind) == "b"
+        else v
+        for v in values
+    ]
+
+
+def in_place(c: Context, node: ast.AST, old: Bound, made: Bound) -> None:
+    """An array keeps its dtype: NumPy refuses to change the kind of number."""
+    if not isinstance(old, View):
+        return
+    kind = made.dtype if isinstance(made, View | Lazy) else dtype_of(made.kind)
+    if not np.can_cast(kind, old.dtype, "same_kind"):
+        hint = f"Convert it with .astype(numpy.{old.dtype.name})"
+        raise c.wrong(node, "an update in place", [old, made], hint)
+
+
+# -- numbers ---------------------------------------------------------------------------
+
+
+def converted(c: Context, node: ast.Call, kind: Kind, arguments: list[Bound]) -> Bound:
+    """``float(x)``, ``numpy.float32(x)`` and their like."""
+    if len(arguments) != 1 or not isinstance(arguments[0], Scalar | View | Lazy):
+        raise c.wrong(node, f"`{kind}`", arguments, "Convert one number or array")
+    value = arguments[0]
+    if isinstance(value, Scalar):
+        return convert(c.b, value, kind)
+    if is_python(kind):
+        hint = f"Use .astype({kind.__name__}) of the array"
+        raise c.wrong(node, f"`{kind.__name__}`", [value], hint)
+    return cast(value, kind)
+
+
+def _of_floats(ufunc: np.ufunc, result: Kind = float) -> Rule:
+    """A function of ``math``: of Python's floats."""
+
+    def rule(c: Context, node: ast.AST, *values: Bound) -> Bound:
+        if len(values) != ufunc.nin or not all(isinstance(v, Scalar) for v in values):
+            hint = f"Use numpy.{ufunc.__name__} of an array"
+            raise c.wrong(node, f"`math.{ufunc.__name__}`", list(values), hint)
+        numbers = [convert(c.b, v, float) for v in values if isinstance(v, Scalar)]
+        return convert(c.b, apply(c.b, ufunc, numbers), result)
+
+    return rule
+
+
+def _floor_like(ufunc: np.ufunc) -> Rule:
+    """``math.floor`` and its like: integers stay as they are."""
+
+    def rule(c: Context, node: ast.AST, value: Bound) -> Bound:
+        if isinstance(value, Scalar) and category(value.kind) in "iub":
+            return convert(c.b, value, int)
+        return _of_floats(ufunc, int)(c, node, value)
+
+    return rule
+
+
+def _math_only(name: str) -> Rule:
+    """A function of ``math`` that NumPy does not have."""
+
+    def rule(c: Context, node: ast.AST, value: Bound) -> Bound:
+        if not isinstance(value, Scalar):
+            raise c.wrong(node, f"`{name}`", [value], "Use it in a loop")
+        number = convert(c.b, value, float).ssa(c.b)
+        return Scalar(float, c.b.add(name, (number,), [number.type])[0])
+
+    return rule
+
+
+def _smallest(ufunc: np.ufunc, predicate: str) -> Rule:
+    """``min`` and ``max``: the first one, unless a later one is beyond it."""
+
+    def rule(c: Context, node: ast.AST, *values: Bound) -> Bound:
+        if len(values) < 2 or not all(isinstance(v, Scalar) for v in values):
+            name = ufunc.__name__
+            hint = f"Use numpy.{name} of arrays"
+            if len(values) == 1:
+                hint = f"Use numpy.{name[:3]} of the array"
+            raise c.wrong(node, f"`{ufunc.__name__[:3]}`", list(values), hint)
+        found = values[0]
+        for other in values[1:]:
+            found = pair(c, found, other)
+        return found
+
+    def pair(c: Context, one: Scalar, other: Scalar) -> Scalar:
+        kind = _common(one.kind, other.kind)
+        if category(kind) != "f":
+            return convert(c.b, apply(c.b, ufunc, [one, other]), kind)
+        x, y = (convert(c.b, v, kind).ssa(c.b) for v in (one, other))
+        return Scalar(kind, chosen(c.b, compared(c.b, predicate, y, x), y, x))
+
+    return rule
+
+
+def _common(one: Kind, other: Kind) -> Kind:
+    """The kind that either number of a choice gets.  Raises NoRow."""
+    try:
+        return joined(one, other)
+    except TypeError:
+        raise NoRow from None
+
+
+def _absolute(c: Context, node: ast.Call, value: Bound) -> Bound:
+    if not isinstance(value, Scalar | View | Lazy):
+        raise c.wrong(node, "`abs`", [value], "Use numbers and arrays")
+    return elementwise(c, node, np.absolute, [value], "`abs`")
+
+
+def _length(c: Context, node: ast.AST, value: Bound) -> Bound:
+    if is_tuple(value):
+        return known(len(value))
+    if not isinstance(value, View | Lazy) or not value.extents:
+        raise c.wrong(node, "`len`", [value], "Ask an array of at least one dimension")
+    return value.extents[0]
+
+
+def _power(c: Context, node: ast.AST, base: Bound, exponent: Bound) -> Bound:
+    return combined(c, node, ast.Pow(), [base, exponent])
+
+
+# -- arrays ----------------------------------------------------------------------------
+
+
+def _shape(c: Context, node: ast.AST, shape: Bound) -> tuple[Scalar, ...]:
+    entries: tuple[Bound, ...] = shape if is_tuple(shape) else (shape,)
+    if not all(isinstance(e, Scalar) and category(e.kind) in "iu" for e in entries):
+        raise c.wrong(node, "a shape", list(entries), "Give integers, such as a.shape")
+    return tuple(convert(c.b, e, int) for e in entries)
+
+
+def _dtype(c: Context, node: ast.AST, given: Bound, default: Kind) -> np.dtype[Any]:
+    if given is None:
+        return np.dtype(default)
+    try:
+        found = np.dtype(given)
+    except TypeError:
+        found = np.dtype(object)
+    if found.kind not in "biuf" or found.itemsize > 8:
+        hint = "Use a dtype such as numpy.float32 or a.dtype"
+        raise c.refuse(node, f"the dtype {described(given)}", hint)
+    return found
+
+
+def _made(number: Any) -> Rule:
+    """``zeros``, ``ones`` and ``empty`` (None)."""
+
+    def rule(c: Context, node: ast.AST, shape: Bound, dtype: Bound = None) -> Bound:
+        view = allocated(c.b, _dtype(c, node, dtype, float), _shape(c, node, shape))
+        if number is not None:
+            fill(c.b, view, known(number))
+        return view
+
+    return rule
+
+
+def _alike(number: Any) -> Rule:
+    """``zeros_like`` and its like."""
+
+    def rule(c: Context, node: ast.AST, array: Bound, dtype: Bound = None) -> Bound:
+        whole = _array(c, node, array)
+        view = allocated(c.b, _dtype(c, node, dtype, whole.dtype), whole.extents)
+        if number is not None:
+            fill(c.b, view, known(number))
+        return view
+
+    return rule
+
+
+def _full(
+    c: Context, node: ast.AST, shape: Bound, fill_value: Bound, dtype: Bound = None
+) -> Bound:
+    number = _number(c, node, fill_value)
+    view = allocated(c.b, _dtype(c, node, dtype, number.kind), _shape(c, node, shape))
+    fill(c.b, view, number)
+    return view
+
+
+def _array(c: Context, node: ast.AST, value: Bound) -> View | Lazy:
+    if isinstance(value, View | Lazy):
+        return value
+    raise c.wrong(node, "an array function", [value], "Pass an array")
+
+
+def _number(c: Context, node: ast.AST, value: Bound) -> Scalar:
+    if isinstance(value, Scalar):
+        return value
+    raise c.wrong(node, "a number", [value], "Pass a number")
+
+
+def _copy(c: Context, node: ast.AST, array: Bound) -> Bound:
+    return copied(c.b, _array(c, node, array))
+
+
+def _fill(c: Context, node: ast.AST, array: Bound, value: Bound) -> Bound:
+    if not isinstance(array, View):
+        raise c.wrong(node, "`fill`", [array], "Fill an array that is in memory")
+    fill(c.b, array, _number(c, node, value))
+    return None
+
+
+def _as_type(c: Context, node: ast.AST, array: Bound, dtype: Bound) -> Bound:
+    whole = _array(c, node, array)
+    return cast(whole, _dtype(c, node, dtype, float))
+
+
+def _transposed(c: Context, node: ast.AST, array: Bound) -> Bound:
+    whole = lazy(_array(c, node, array))
+    return whole.permuted(range(len(whole.extents))[::-1])
+
+
+def _reduced(reduction: Reduction) -> Rule:
+    def rule(c: Context, node: ast.AST, array: Bound, axis: Bound = None) -> Bound:
+        whole = _array(c, node, array)
+        return reductions.reduced(c.b, reduction, whole, _axis(c, node, whole, axis))
+
+    return rule
+
+
+def _axis(c: Context, node: ast.AST, array: View | Lazy, axis: Bound) -> int | None:
+    rank = len(array.extents)
+    if axis is None:
+        return None
+    if not isinstance(axis, Scalar) or axis.value is not None:
+        raise c.wrong(node, "axis=", [axis], "Give it as a number")
+    if not -rank <= axis.constant < rank:
+        hint = f"The array has {rank} dimensions"
+        raise c.refuse(node, f"axis={axis.constant}", hint)
+    return int(axis.constant) % rank
+
+
+def _mean(c: Context, node: ast.AST, array: Bound, axis: Bound = None) -> Bound:
+    whole = lazy(_array(c, node, array))
+    if category(whole.kind) != "f":
+        whole = cast(whole, np.dtype("f8"))
+    total = _reduced(reductions.SUM)(c, node, whole, axis)
+    over = whole.extents
+    number = _axis(c, node, whole, axis)
+    count = known(1)
+    for d, extent in enumerate(over):
+        if number in (None, d):
+            count = apply(c.b, np.multiply, [count, extent])
+    divisor = convert(c.b, count, whole.kind)
+    return elementwise(c, node, np.true_divide, [total, divisor], "`mean`")
+
+
+def _dot(c: Context, node: ast.AST, one: Bound, other: Bound) -> Bound:
+    return reductions.product(c.b, _array(c, node, one), _array(c, node, other))
+
+
+def _where(c: Context, node: ast.AST, test: Bound, yes: Bound, no: Bound) -> Bound:
+    values = [test, yes, no]
+    if not all(isinstance(v, Scalar | View | Lazy) for v in values):
+        raise c.wrong(node, "`where`", values, "Use numbers and arrays")
+    extents, arrays = broadcast([lazy(v) for v in values])
+    kinds = [arrays[1].kind, arrays[2].kind]
+    if {category(k) for k in kinds} == {"b"}:
+        kind = np.dtype(bool)
+    else:  # NumPy's type of a sum is that of the choice, but for bools
+        kind = dtype_of(resolved(np.add, kinds)[1])
+
+    def body(b: Any, parts: Sequence[Scalar]) -> Scalar:
+        where = convert(b, parts[0], bool).ssa(b)
+        x, y = (convert(b, v, kind).ssa(b) for v in parts[1:])
+        return Scalar(kind, chosen(b, where, x, y))
+
+    if not extents and all(isinstance(v, Scalar) for v in values):
+        return body(c.b, [truth(c, node, test), yes, no])
+    return composed(kind, extents, arrays, body)
+
+
+def _clip(c: Context, node: ast.AST, array: Bound, low: Bound, high: Bound) -> Bound:
+    raised = elementwise(c, node, np.maximum, [array, low], "`clip`")
+    return elementwise(c, node, np.minimum, [raised, high], "`clip`")
+
+
+_MATH = {
+    name: getattr(np, n)
+    for name, n in {
+        **{
+            n: n for n in "sqrt exp exp2 expm1 log log2 log10 log1p sin cos tan".split()
+        },
+        **{n: n for n in "sinh cosh tanh cbrt fabs fmod hypot copysign".split()},
+        "asin": "arcsin",
+        "acos": "arccos",
+        "atan": "arctan",
+        "asinh": "arcsinh",
+        "acosh": "arccosh",
+        "atanh": "arctanh",
+        "atan2": "arctan2",
+        "pow": "power",
+    }.items()
+    if hasattr(math, name)
+}
+FUNCTIONS: dict[Any, Rule] = {
+    **{getattr(math, name): _of_floats(ufunc) for name, ufunc in _MATH.items()},
+    math.floor: _floor_like(np.floor),
+    math.ceil: _floor_like(np.ceil),
+    math.trunc: _floor_like(np.trunc),
+    builtins.round: _floor_like(np.rint),
+    math.isnan: _of_floats(np.isnan, bool),
+    math.isinf: _of_floats(np.isinf, bool),
+    math.isfinite: _of_floats(np.isfinite, bool),
+    math.erf: _math_only("math.erf"),
+    math.erfc: _math_only("math.erfc"),
+    builtins.abs: _absolute,
+    builtins.min: _smallest(np.minimum, "olt"),
+    builtins.max: _smallest(np.maximum, "ogt"),
+    builtins.len: _length,
+    builtins.pow: _power,
+    np.zeros: _made(0),
+    np.ones: _made(1),
+    np.empty: _made(None),
+    np.full: _full,
+    np.zeros_like: _alike(0),
+    np.ones_like: _alike(1),
+    np.empty_like: _alike(None),
+    np.copy: _copy,
+    np.ascontiguousarray: _copy,
+    np.transpose: _transposed,
+    np.dot: _dot,
+    np.where: _where,
+    np.clip: _clip,
+    np.mean: _mean,
+    np.sum: _reduced(reductions.SUM),
+    np.prod: _reduced(reductions.PRODUCT),
+    np.min: _reduced(reductions.SMALLEST),
+    np.max: _reduced(reductions.LARGEST),
+    _as_type: _as_type,
+    _fill: _fill,
+    np.any: _reduced(reductions.ANY),
+    np.all: _reduced(reductions.ALL),
+}
+"""What may be called besides functions of numbers, by the function itself."""
+
+METHODS: dict[str, Any] = {
+    **{name: getattr(np, name) for name in "sum prod min max any all mean dot".split()},
+    "copy": np.copy,
+    "transpose": np.transpose,
+    "clip": np.clip,
+    "astype": _as_type,
+    "fill": _fill,
+}
+"""Methods of arrays, as functions."""

@@ -1,0 +1,101 @@
+"""Operators of numbers and arrays, and the truth of numbers."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from gpucodegen.python import reductions
+from gpucodegen.python.arrays import Lazy, View, cast, mapped
+from gpucodegen.python.context import Bound, Context
+from gpucodegen.python.elementwise import apply, kinds_of
+from gpucodegen.python.scalars import Scalar, convert, known
+
+HINT = "Write it with loops, indices, arithmetic and functions of NumPy and math"
+
+OPERATORS: dict[type[ast.AST], np.ufunc] = {
+    ast.Add: np.add,
+    ast.Sub: np.subtract,
+    ast.Mult: np.multiply,
+    ast.Div: np.true_divide,
+    ast.FloorDiv: np.floor_divide,
+    ast.Mod: np.remainder,
+    ast.Pow: np.power,
+    ast.BitAnd: np.bitwise_and,
+    ast.BitOr: np.bitwise_or,
+    ast.BitXor: np.bitwise_xor,
+    ast.LShift: np.left_shift,
+    ast.RShift: np.right_shift,
+    ast.USub: np.negative,
+    ast.UAdd: np.positive,
+    ast.Invert: np.invert,
+    ast.Lt: np.less,
+    ast.LtE: np.less_equal,
+    ast.Gt: np.greater,
+    ast.GtE: np.greater_equal,
+    ast.Eq: np.equal,
+    ast.NotEq: np.not_equal,
+}
+"""NumPy's function of each operator."""
+
+
+def combined(c: Context, node: ast.AST, op: ast.AST, values: Sequence[Bound]) -> Bound:
+    """An operator of numbers or arrays."""
+    what, given = f"`{type(op).__name__}`", list(values)
+    if isinstance(op, ast.MatMult):
+        if not all(isinstance(v, View | Lazy) for v in given):
+            raise c.wrong(node, "`@`", given, "Multiply numbers with `*`")
+        with c.operands(node, "`@`", given):
+            return reductions.product(c.b, given[0], given[1])
+    if type(op) not in OPERATORS:
+        raise c.refuse(node, what, HINT)
+    if not all(isinstance(v, Scalar | View | Lazy) for v in given):
+        raise c.wrong(node, what, given, "Use numbers and arrays")
+    ufunc = OPERATORS[type(op)]
+    if ufunc is np.power:
+        ufunc, given = _power(c, given)
+    return elementwise(c, node, ufunc, given, what)
+
+
+def elementwise(
+    c: Context, node: ast.AST, ufunc: np.ufunc, values: list[Bound], what: str
+) -> Bound:
+    """A function of numbers, or of each element of arrays."""
+    with c.operands(node, what, values):
+        if all(isinstance(v, Scalar) for v in values):
+            return apply(c.b, ufunc, values)
+        reductions.check_exponents(c.b, ufunc, values)
+        return mapped(ufunc, values)
+
+
+def _power(c: Context, values: list[Any]) -> tuple[np.ufunc, list[Any]]:
+    """``**`` with a known exponent.
+
+    An integer of Python to a negative power is a float.  NumPy computes an array to the
+    power of 0.5 as a root, and bools to the power of 2 as squares, which are int8.
+    """
+    base, exponent = values
+    if not isinstance(exponent, Scalar) or exponent.value is not None:
+        return np.power, values
+    is_array = isinstance(base, View | Lazy)
+    if is_array and base.dtype.kind == "b" and exponent == known(2):
+        return np.square, [base]
+    if is_array and exponent.constant == 0.5:
+        kind = kinds_of(np.power, [base.dtype, exponent.kind])[1]
+        return np.sqrt, [cast(base, kind)]
+    kinds = [v.kind for v in values if isinstance(v, Scalar)]
+    is_integer = len(kinds) == 2 and all(k in (int, bool) for k in kinds)
+    if is_integer and exponent.constant < 0:
+        return np.power, [convert(c.b, v, float) for v in values]
+    return np.power, values
+
+
+def truth(c: Context, node: ast.AST, value: Bound) -> Scalar:
+    """Whether a number is true."""
+    if not isinstance(value, Scalar):
+        hint = "Ask numpy.any or numpy.all of an array"
+        raise c.wrong(node, "a condition", [value], hint)
+    return convert(c.b, value, bool)

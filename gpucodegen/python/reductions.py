@@ -1,0 +1,156 @@
+"""Sums, extremes and products of arrays, as linalg with reduction loops."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from gpucodegen.ir.affine import Dim
+from gpucodegen.passes.framework.operation_list import OperationList
+from gpucodegen.python import elementwise
+from gpucodegen.python.arrays import (
+    Array,
+    Disagree,
+    Lazy,
+    Read,
+    View,
+    allocated,
+    copied,
+    fill,
+    generic,
+    lazy,
+)
+from gpucodegen.python.scalars import Scalar, convert, known
+from gpucodegen.python.types import Kind, category, dtype_of
+
+
+@dataclass(frozen=True, slots=True)
+class Reduction:
+    """What combines two numbers, and where it starts."""
+
+    ufunc: np.ufunc
+    start: Any = None
+
+    def starts_at(self, dtype: np.dtype[Any]) -> Scalar:
+        """The number that changes no other one."""
+        if self.start is not None:
+            return known(self.start)
+        is_float = dtype.kind == "f"
+        lowest = self.ufunc is np.maximum
+        if is_float:
+            return known(-np.inf if lowest else np.inf)
+        if dtype.kind == "b":
+            return known(not lowest)
+        limits = np.iinfo(dtype)
+        return known(int(limits.min if lowest else limits.max))
+
+
+SUM, PRODUCT = Reduction(np.add, 0), Reduction(np.multiply, 1)
+SMALLEST, LARGEST = Reduction(np.minimum), Reduction(np.maximum)
+ANY, ALL = Reduction(np.logical_or, False), Reduction(np.logical_and, True)
+
+
+def _kind(reduction: Reduction, kind: Kind) -> np.dtype[Any]:
+    """What NumPy's function gives: sums of small integers are wide."""
+    dtype = dtype_of(kind)
+    if reduction in (ANY, ALL):
+        return np.dtype(bool)
+    if reduction in (SUM, PRODUCT) and dtype.kind in "biu":
+        return np.dtype("u8" if dtype.kind == "u" else "i8")
+    return dtype
+
+
+def reduced(
+    b: OperationList, reduction: Reduction, array: Array, axis: int | None
+) -> Array | Scalar:
+    """Over one axis, or over all: then the result is a number."""
+    whole = lazy(array)
+    dtype = _kind(reduction, whole.kind)
+    rank = len(whole.extents)
+    over = range(rank) if axis is None else [axis]
+    kept = [d for d in range(rank) if d not in over]
+    target = allocated(b, dtype, tuple(whole.extents[d] for d in kept))
+    fill(b, target, reduction.starts_at(dtype))
+    iterators = ["reduction" if d in over else "parallel" for d in range(rank)]
+
+    def body(inner: OperationList, elements: Sequence[Scalar]) -> Scalar:
+        found = convert(inner, whole.body(inner, elements[:-1]), dtype)
+        return elementwise.apply(inner, reduction.ufunc, [elements[-1], found])
+
+    whole = _told(b, whole, over)
+    generic(b, whole.reads, target, [Dim(d) for d in kept], iterators, body)
+    return target if kept else loaded(b, target)
+
+
+def check_exponents(
+    b: OperationList, ufunc: np.ufunc, values: Sequence[Array | Scalar]
+) -> None:
+    """End the call where arrays of integers get a negative power.
+
+    A check of the smallest exponent stands before the loops, which stay parallel.
+    """
+    kinds, _ = elementwise.kinds_of(ufunc, [lazy(v).kind for v in values])
+    if ufunc is not np.power or category(kinds[1]) != "i":
+        return
+    exponent = values[1]
+    if not isinstance(exponent, Scalar):
+        if category(lazy(exponent).kind) != "i":
+            return
+        found = reduced(b, SMALLEST, exponent, None)
+        assert isinstance(found, Scalar)
+        exponent = found
+    elementwise.refuse_negative(b, exponent)
+
+
+def _told(b: OperationList, array: Lazy, over: Sequence[int]) -> Lazy:
+    """An array whose reads tell the extents of these dimensions; else one in memory."""
+    told = {d for read in array.reads for d in read.follows}
+    return array if told.issuperset(over) else lazy(copied(b, array))
+
+
+def loaded(b: OperationList, view: View) -> Scalar:
+    """The number of an array without dimensions."""
+    (value,) = b.add("memref.load", (view.memory,), [view.type.element])
+    return Scalar(view.dtype, value)
+
+
+def product(b: OperationList, one: Array, other: Array) -> Array | Scalar:
+    """``one @ other`` of one or two dimensions each.  Raises NoRow, Disagree."""
+    factors = [lazy(one), lazy(other)]
+    ranks = [len(f.extents) for f in factors]
+    if not {*ranks} <= {1, 2}:
+        raise elementwise.NoRow
+    kinds, kind = elementwise.kinds_of(np.multiply, [f.kind for f in factors])
+    kept = sum(ranks) - 2
+    left = [*range(ranks[0] - 1), kept]
+    right = [kept, *range(ranks[0] - 1, kept)]
+    first, second = (
+        _over(b, f, d) for f, d in zip(factors, (left, right), strict=True)
+    )
+    inner_extents = factors[0].extents[-1].mixed(), factors[1].extents[0].mixed()
+    if all(isinstance(n, int) for n in inner_extents) and len({*inner_extents}) > 1:
+        raise Disagree
+    extents = (*factors[0].extents[:-1], *factors[1].extents[1:])
+    target = allocated(b, dtype_of(kind), extents)
+    fill(b, target, known(0))
+
+    def body(inner: OperationList, elements: Sequence[Scalar]) -> Scalar:
+        pair = [convert(inner, e, k) for e, k in zip(elements[:2], kinds, strict=True)]
+        term = elementwise.apply(inner, np.multiply, pair)
+        return elementwise.apply(inner, np.add, [elements[2], term])
+
+    iterators = ["parallel"] * kept + ["reduction"]
+    own = [Dim(d) for d in range(kept)]
+    generic(b, (first, second), target, own, iterators, body)
+    return target if kept else loaded(b, target)
+
+
+def _over(b: OperationList, factor: Lazy, loops: Sequence[int]) -> Read:
+    """A factor of a product as it is read by these loops; computed ones get memory."""
+    whole = _told(b, factor, range(len(loops)))
+    plain = whole.plain or lazy(copied(b, factor)).reads[0]
+    follows = (None if d is None else loops[d] for d in plain.follows)
+    return Read(plain.view, tuple(follows))

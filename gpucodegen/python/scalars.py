@@ -1,0 +1,207 @@
+"""Numbers in a function: known when it is compiled, or computed by operations."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, cast
+
+import numpy as np
+
+from gpucodegen.dialects import arith
+from gpucodegen.ir.operation import Value
+from gpucodegen.ir.types import I1, I32, I64, INDEX, FloatType, Type
+from gpucodegen.passes.framework.operation_list import OperationList
+from gpucodegen.python.types import (
+    Kind,
+    category,
+    described,
+    element,
+    equal,
+    is_python,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Scalar:
+    """A number of a kind: ``constant`` if it is known, else a ``value``."""
+
+    kind: Kind
+    value: Value | None = None
+    constant: Any = None
+    is_natural: bool = False
+    """Whether a computed integer is certainly zero or more."""
+
+    def ssa(self, b: OperationList) -> Value:
+        """Its value; a known number becomes ``arith.constant``."""
+        if self.value is not None:
+            return self.value
+        return b.constant(self.constant, element(self.kind))
+
+    def mixed(self) -> Value | int:
+        """An index: its number where that is known."""
+        return self.constant if self.value is None else self.value
+
+    def __str__(self) -> str:
+        return described(self.kind)
+
+
+def known(value: Any) -> Scalar:
+    """A number that is known when the function is compiled.
+
+    >>> print(known(2), known(np.float32(2)))
+    int numpy.float32
+    """
+    if isinstance(value, np.generic):
+        number = cast("Any", value)
+        return Scalar(number.dtype, constant=number.item())
+    return Scalar(type(value), constant=value)
+
+
+class NoRow(TypeError):
+    """A function that takes no numbers of these kinds."""
+
+
+class OutOfRange(NoRow):
+    """An integer of Python that a type of NumPy does not hold: NumPy refuses it."""
+
+
+def fits(number: int, kind: Kind) -> bool:
+    """Whether a type of NumPy holds an integer.
+
+    >>> fits(255, np.dtype("u1")), fits(-1, np.dtype("u1")), fits(300, np.dtype("f2"))
+    (True, False, True)
+    """
+    if is_python(kind) or kind.kind not in "iu":
+        return True
+    limits = np.iinfo(kind)
+    return bool(limits.min <= number <= limits.max)
+
+
+def convert(b: OperationList, scalar: Scalar, kind: Kind) -> Scalar:
+    """The same number as another kind, as NumPy's ``astype`` makes it.
+
+    Raises OutOfRange where an integer of Python is known and does not fit.
+
+    >>> b = OperationList()
+    >>> print(convert(b, known(2), float).constant)
+    2.0
+    """
+    if equal(scalar.kind, kind):
+        return scalar
+    if scalar.value is None:
+        if scalar.kind is int and not fits(scalar.constant, kind):
+            raise OutOfRange
+        return Scalar(kind, constant=_constant(scalar.constant, kind))
+    before, after = category(scalar.kind), category(kind)
+    value, source = scalar.value, scalar.value.type
+    target = element(kind)
+    if after == "b" and before != "b":
+        zero = b.constant(0, source)
+        predicate = "une" if before == "f" else "ne"
+        return Scalar(kind, compared(b, predicate, value, zero))
+    if "f" not in before + after:
+        return Scalar(kind, _as_integer(b, value, target, before))
+    if before == "f" and after != "f":
+        return Scalar(kind, _truncated(b, value, target, after))
+    if before == "f":
+        return Scalar(kind, _as_float(b, value, target))
+    if source == INDEX:
+        value = _as_integer(b, value, I64, "i")
+    name = "arith.sitofp" if before == "i" else "arith.uitofp"
+    return Scalar(kind, b.add(name, (value,), [target])[0])
+
+
+def _constant(number: Any, kind: Kind) -> Any:
+    if is_python(kind):
+        return kind(number)
+    with np.errstate(all="ignore"):
+        return np.asarray(number).astype(kind).item()
+
+
+def _as_integer(b: OperationList, value: Value, target: Type, before: str) -> Value:
+    source = value.type
+    if source == target:
+        return value
+    sign = "s" if before == "i" else "u"
+    if INDEX in (source, target):
+        name = "arith.index_cast" if sign == "s" else "arith.index_castui"
+    else:
+        widths = [getattr(ty, "width", 64) for ty in (source, target)]
+        name = f"arith.ext{sign}i" if widths[0] < widths[1] else "arith.trunci"
+    return b.add(name, (value,), [target])[0]
+
+
+def _truncated(b: OperationList, value: Value, target: Type, after: str) -> Value:
+    """A float as an integer, where it does not fit as NumPy's machine code does it.
+
+    Narrow integers are the lowest bits of 32, and those without a sign of 64, so that
+    negative numbers wrap around.
+    """
+    width = getattr(target, "width", 64)
+    if after == "i" or width < 64:
+        inner = I32 if width < 32 or (width == 32 and after == "i") else I64
+        (whole,) = b.add("arith.fptosi", (value,), [inner])
+        return _as_integer(b, whole, target, "i")
+    (signed,) = b.add("arith.fptosi", (value,), [I64])
+    (unsigned,) = b.add("arith.fptoui", (value,), [I64])
+    is_negative = compared(b, "olt", value, b.constant(0, value.type))
+    return chosen(b, is_negative, signed, unsigned)
+
+
+def _as_float(b: OperationList, value: Value, target: Type) -> Value:
+    bits = [
+        int(ty.name[1:]) for ty in (value.type, target) if isinstance(ty, FloatType)
+    ]
+    if bits[0] == bits[-1]:
+        return value
+    name = "arith.extf" if bits[0] < bits[-1] else "arith.truncf"
+    return b.add(name, (value,), [target])[0]
+
+
+def compared(b: OperationList, predicate: str, x: Value, y: Value) -> Value:
+    """``arith.cmpi`` or ``arith.cmpf``."""
+    name = "arith.cmpf" if isinstance(x.type, FloatType) else "arith.cmpi"
+    op = arith.compare(name, predicate, x, y, location=b.location)
+    b.operations.append(op)
+    return op.result
+
+
+def chosen(b: OperationList, condition: Value, yes: Value, no: Value) -> Value:
+    """``arith.select``."""
+    return b.add("arith.select", (condition, yes, no), [yes.type])[0]
+
+
+def negated(b: OperationList, truth: Value) -> Value:
+    """The opposite truth value."""
+    return b.add("arith.xori", (truth, b.constant(1, I1)), [I1])[0]
+
+
+def integers(b: OperationList, name: str, one: Scalar, other: Scalar) -> Scalar:
+    """Index arithmetic: ``add``, ``sub``, ``mul`` or ``floordiv``, done now if known.
+
+    >>> print(integers(OperationList(), "floordiv", known(7), known(-2)).constant)
+    -4
+    """
+    if one.value is None and other.value is None:
+        return known(_KNOWN[name](one.constant, other.constant))
+    neutral = {"add": 0, "sub": 0, "mul": 1, "floordiv": 1}[name]
+    if other.value is None and other.constant == neutral:
+        return one
+    if name == "add" and one.value is None and one.constant == 0:
+        return other
+    operation = {"floordiv": "arith.floordivsi"}.get(name, f"arith.{name}i")
+    return Scalar(int, b.add(operation, (one.ssa(b), other.ssa(b)), [INDEX])[0])
+
+
+_KNOWN = {
+    "add": int.__add__,
+    "sub": int.__sub__,
+    "mul": int.__mul__,
+    "floordiv": int.__floordiv__,
+}
+
+
+def same(one: Sequence[Scalar], other: Sequence[Scalar]) -> bool:
+    """Whether extents are certainly the same."""
+    return [s.mixed() for s in one] == [s.mixed() for s in other]

@@ -1,0 +1,260 @@
+"""Statements: assignments, branches and loops, as arith, memref, linalg and scf.
+
+Variables become SSA values.  A loop carries those that its body assigns and that are
+read later; a variable has one type in all iterations, to which its first value is
+converted (``s = 0.0`` before ``s += a[i]`` on float32 is a float32, as NumPy makes it).
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from gpucodegen import errors
+from gpucodegen.ir.operation import Region, single_block
+from gpucodegen.passes.framework.operation_list import OperationList
+from gpucodegen.python import indexing, loops, numpy_functions
+from gpucodegen.python.arrays import Lazy, View, assign, in_memory
+from gpucodegen.python.block_arguments import (
+    Joins,
+    Liveness,
+    NumberJoin,
+    assigned,
+    join,
+)
+from gpucodegen.python.context import (
+    Bound,
+    Context,
+    described,
+    is_tuple,
+    leaves,
+    rebuilt,
+)
+from gpucodegen.python.expressions import condition, evaluate, is_harmless
+from gpucodegen.python.operators import combined
+from gpucodegen.python.scalars import OutOfRange, Scalar, convert
+from gpucodegen.python.types import (
+    of_annotation,
+)
+
+Variables = dict[str, Bound]
+
+
+@dataclass(slots=True)
+class Statements:
+    """Translates blocks; ``live`` tells which variables are read later."""
+
+    c: Context
+    live: Liveness
+
+    def block(self, nodes: Iterable[ast.stmt]) -> None:
+        """Statements one after another."""
+        for node in nodes:
+            rule = _RULES.get(type(node))
+            if rule is None:
+                what = f"`{ast.unparse(node).splitlines()[0]:.60}`"
+                raise self.c.refuse(node, what, _HINTS.get(type(node), _HINT))
+            self.c.at(node)
+            try:
+                rule(self, node)
+            except OutOfRange:
+                raise self.c.located(
+                    errors.WrongOperand,
+                    node,
+                    what="an integer type of NumPy",
+                    types="an integer that it does not hold",
+                    hint="Use a wider type, or convert the array with .astype",
+                ) from None
+
+    # -- assignments -------------------------------------------------------------------
+
+    def bind(self, target: ast.expr, value: Bound) -> None:
+        """Assign to a name, a tuple of them, or a subscript."""
+        c = self.c
+        if isinstance(target, ast.Name):
+            c.variables[target.id] = self.kept(value)
+        elif isinstance(target, ast.Tuple):
+            if not is_tuple(value) or len(value) != len(target.elts):
+                hint = "Give each of them a value"
+                what = f"to unpack {described(value)} to {len(target.elts)} targets"
+                raise c.refuse(target, what, hint)
+            for part, own in zip(target.elts, value, strict=True):
+                self.bind(part, own)
+        elif isinstance(target, ast.Subscript):
+            array, where = self.place(target)
+            self.c.at(target)
+            if not isinstance(value, Scalar | View | Lazy):
+                raise c.wrong(target, "an element", [value], "Assign numbers or arrays")
+            indexing.store(c, target, array, where, value)
+        else:
+            what = f"an assignment to `{ast.unparse(target)}`"
+            raise c.refuse(target, what, "Assign to a name or to elements of an array")
+
+    def kept(self, value: Bound) -> Bound:
+        """What a variable holds: computed arrays get memory now, views stay views."""
+        if is_tuple(value):
+            return tuple([self.kept(part) for part in value])
+        if isinstance(value, Lazy) and value.plain is None:
+            return in_memory(self.c.b, value)
+        return value
+
+    def place(self, target: ast.Subscript) -> tuple[View, indexing.Subscript]:
+        """The array and the subscript of a target."""
+        array = evaluate(self.c, target.value)
+        if not isinstance(array, View):
+            hint = "Assign to an array, not to its transpose or to an expression"
+            what = "an assignment to elements"
+            raise self.c.wrong(target, what, [array], hint)
+        return array, indexing.subscript(self.c, evaluate, array, target)
+
+    def assign(self, node: ast.Assign) -> None:
+        """``a = b = value``."""
+        value = evaluate(self.c, node.value)
+        for target in node.targets:
+            self.bind(target, value)
+
+    def annotated(self, node: ast.AnnAssign) -> None:
+        """``a: float = value``: a number gets that type."""
+        if node.value is None:
+            return
+        value = evaluate(self.c, node.value)
+        try:
+            note: Any = evaluate(self.c, node.annotation)
+        except errors.PythonError:
+            note = None
+        kind = of_annotation(note) if not isinstance(note, View | Lazy) else None
+        if isinstance(value, Scalar) and kind is not None:
+            value = convert(self.c.b, value, kind)
+        self.bind(node.target, value)
+
+    def augmented(self, node: ast.AugAssign) -> None:
+        """``a += value``: in place where it is an array."""
+        c = self.c
+        if isinstance(node.target, ast.Subscript):
+            array, where = self.place(node.target)
+            value = evaluate(c, node.value)
+            c.at(node)
+            old = indexing.read(c, array, where)
+            made = combined(c, node, node.op, [old, value])
+            numpy_functions.in_place(c, node, old, made)
+            indexing.store(c, node, array, where, made)
+            return
+        if not isinstance(node.target, ast.Name):
+            raise c.refuse(node, f"`{ast.unparse(node)}`", _HINT)
+        load = ast.copy_location(ast.Name(node.target.id, ast.Load()), node.target)
+        old, value = evaluate(c, load), evaluate(c, node.value)
+        c.at(node)
+        made = combined(c, node, node.op, [old, value])
+        if isinstance(old, View):
+            numpy_functions.in_place(c, node, old, made)
+            with c.operands(node, "an assignment", [old, made]):
+                assign(c.b, made, old)
+        else:
+            c.variables[node.target.id] = self.kept(made)
+
+    def expression(self, node: ast.Expr) -> None:
+        """A call, or a text."""
+        if not isinstance(node.value, ast.Constant):
+            evaluate(self.c, node.value)
+
+    def nothing(self, node: ast.stmt) -> None:
+        """``pass``."""
+
+    # -- branches ----------------------------------------------------------------------
+
+    def branch(self, node: ast.If) -> None:
+        """``scf.if``; of a known condition, one arm."""
+        c = self.c
+        test = condition(c, node.test)
+        if test.value is None:
+            self.block(node.body if test.constant else node.orelse)
+            return
+        before = dict(c.variables)
+        arms: list[tuple[OperationList, Variables]] = []
+        for part in (node.body, node.orelse):
+            c.variables = dict(before)
+            with c.block() as inner:
+                self.block(part)
+            arms.append((inner, c.variables))
+        c.at(node)
+        c.variables = before
+        changed = assigned([*node.body, *node.orelse])
+        for name in changed:
+            before.pop(name, None)
+        live = [n for n in changed if n in self.live.after.get(node, ())]
+        both = [n for n in live if all(n in variables for _, variables in arms)]
+        c.variables.update(
+            {n: arms[0][1][n] for n in both if arms[0][1][n] is arms[1][1][n]}
+        )
+        both = [n for n in both if n not in c.variables]
+        values = [[variables[n] for n in both] for _, variables in arms]
+        joins = [join(c, node, n, [v[k] for v in values]) for k, n in enumerate(both)]
+        made = self.chosen(test, [ops for ops, _ in arms], values, joins)
+        c.variables.update(zip(both, made, strict=True))
+
+    def chosen(
+        self,
+        test: Scalar,
+        arms: Sequence[OperationList],
+        values: Sequence[Sequence[Bound]],
+        joins: Sequence[Joins],
+    ) -> list[Bound]:
+        """The variables after a branch."""
+        c = self.c
+        flat = [join for own in joins for join in own]
+        passed = [
+            [
+                join.value(ops, leaf)
+                for join, leaf in zip(flat, leaves(tuple(own)), strict=True)
+            ]
+            for ops, own in zip(arms, values, strict=True)
+        ]
+        places = [n for n, join in enumerate(flat) if join.type is not None]
+        rows = [[own[n] for n in places] for own in passed]
+        where = test.ssa(c.b)
+        if all(is_harmless(ops.operations) for ops in arms) and all(
+            isinstance(flat[n], NumberJoin) for n in places
+        ):
+            for ops in arms:
+                c.b.operations += ops.operations
+            results = [
+                c.b.add("arith.select", (where, x, y), [x.type])[0]
+                for x, y in zip(*rows, strict=True)
+            ]
+        else:
+            regions: list[Region] = []
+            for ops, row in zip(arms, rows, strict=True):
+                ops.add("scf.yield", row)
+                regions.append(single_block(ops.operations))
+            types = [v.type for v in rows[0]]
+            results = list(c.b.add("scf.if", (where,), types, {}, regions))
+        values_made = iter(results)
+        restored = iter([join.restored(c, values_made) for join in flat])
+        return [rebuilt(value, restored) for value in values[0]]
+
+
+_HINT = "Write it with assignments, `if`, `for` over a range and `while`"
+_HINTS: dict[type[ast.AST], str] = {
+    ast.Assert: "Check arguments before the call",
+    ast.Raise: "Check arguments before the call, or return a flag",
+    ast.Try: "Check what may fail before the call",
+    ast.With: "Open and close things outside of the function",
+    ast.Import: "Import at the top of the file",
+    ast.ImportFrom: "Import at the top of the file",
+    ast.FunctionDef: "Define it outside, decorated with jit",
+    ast.Global: "Return the value, or pass an array",
+    ast.Nonlocal: "Return the value, or pass an array",
+    ast.Delete: "Leave it out: memory is given back by itself",
+}
+_RULES: dict[type[ast.AST], Any] = {
+    ast.Assign: Statements.assign,
+    ast.AnnAssign: Statements.annotated,
+    ast.AugAssign: Statements.augmented,
+    ast.Expr: Statements.expression,
+    ast.If: Statements.branch,
+    ast.For: loops.loop,
+    ast.While: loops.repeat,
+    ast.Pass: Statements.nothing,
+}

@@ -1,0 +1,250 @@
+"""A Python function with those that it calls, as one module of MLIR."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from gpucodegen.dialects import func
+from gpucodegen.dialects.builtin import Module
+from gpucodegen.dialects.verifier import verify
+from gpucodegen.ir.attributes import IntegerAttr, SymbolRefAttr
+from gpucodegen.ir.operation import (
+    Operation,
+    Value,
+    rewrite_bottom_up,
+    substitute_values,
+)
+from gpucodegen.ir.types import Type
+from gpucodegen.passes.framework.operation_list import OperationList
+from gpucodegen.python.arrays import Lazy, View, in_memory
+from gpucodegen.python.block_arguments import Liveness, extent_of
+from gpucodegen.python.context import (
+    Bound,
+    Context,
+    leaves,
+    names_of,
+    rebuilt,
+)
+from gpucodegen.python.scalars import Scalar
+from gpucodegen.python.source import PythonSource, read
+from gpucodegen.python.statements import Statements
+from gpucodegen.python.structured_control_flow import RESULT, Structured
+from gpucodegen.python.types import ArgumentType, ArrayType, dtype_of, element
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """A result that is an argument itself, by its number."""
+
+    number: int
+
+
+Result = Any
+"""A kind, a dtype of an array in a tuple of one, `Given`, None, or a tuple of them."""
+
+
+@dataclass(frozen=True, slots=True)
+class ArrayResult:
+    """A result that is an array of a dtype."""
+
+    dtype: Any
+    rank: int
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """A function of the module: its symbol and what it gives back."""
+
+    symbol: str
+    results: Result
+    types: tuple[Type, ...]
+
+
+@dataclass(slots=True)
+class Unit:
+    """The functions of one module, each for the types it is called with."""
+
+    operations: list[Operation] = field(default_factory=list[Operation])
+    made: dict[Any, Made | None] = field(default_factory=dict[Any, "Made | None"])
+
+    def module(self) -> Module:
+        """The module, verified."""
+        module = Module.of(self.operations)
+        verify(module)
+        return module
+
+    def function(self, function: Any, types: Sequence[ArgumentType]) -> Made:
+        """A function for arguments of these types, translated once."""
+        key = function, tuple(types)
+        found = self.made.get(key)
+        if found is None:
+            self.made[key] = None  # while it is translated
+            found = self.made[key] = self._translated(function, types)
+        return found
+
+    def _symbol(self, name: str) -> str:
+        used = {made.symbol for made in self.made.values() if made is not None}
+        number = len(self.made)
+        return name if name not in used else f"{name}_{number}"
+
+    def _translated(self, function: Any, types: Sequence[ArgumentType]) -> Made:
+        source = read(function.py_func)
+        c = Context(source, names_of(function.py_func), self)
+        c.at(source.tree)
+        entry = c.b
+        arguments = [
+            Value(
+                t.mlir if isinstance(t, ArrayType) else element(t), name, entry.location
+            )
+            for name, t in zip(function.parameters, types, strict=True)
+        ]
+        for name, value, t in zip(function.parameters, arguments, types, strict=True):
+            c.variables[name] = argument(entry, value, t)
+        top = len(self.made) == 1
+        results = _translate_body(c, source)
+        described, values = _results(c, results, arguments)
+        symbol = self._symbol(source.tree.name)
+        c.b.add("func.return", values)
+        returned = [v.type for v in values]
+        self.operations.append(
+            func.func(
+                symbol,
+                arguments,
+                returned,
+                tidy(c.b.operations),
+                "public" if top else "private",
+                location=source.location(source.tree),
+            )
+        )
+        return Made(symbol, described, tuple(returned))
+
+    def call(
+        self, c: Context, node: ast.Call, callee: Any, arguments: list[Bound]
+    ) -> Bound:
+        """``func.call`` of another function that `jit` made."""
+        values = [in_memory(c.b, a) if isinstance(a, Lazy) else a for a in arguments]
+        if not all(isinstance(v, Scalar | View) for v in values):
+            what = f"`{callee.__name__}`"
+            raise c.wrong(node, what, arguments, "Pass numbers and arrays")
+        types = [_type_of(v) for v in values]
+        key = callee, tuple(types)
+        if key in self.made and self.made[key] is None:
+            hint = "Write it as a loop"
+            raise c.refuse(node, f"the recursion of '{callee.__name__}'", hint)
+        made = self.function(callee, types)
+        operands = [_passed(c.b, v, t) for v, t in zip(values, types, strict=True)]
+        target = {"callee": SymbolRefAttr((made.symbol,))}
+        given = iter(c.b.add("func.call", operands, made.types, target))
+        parts = [_received(c.b, r, given, values) for r in leaves(made.results)]
+        return rebuilt(made.results, iter(parts))
+
+
+def argument(b: OperationList, value: Value, t: ArgumentType) -> Bound:
+    """An argument of a type; the extents of an array are asked for."""
+    if not isinstance(t, ArrayType):
+        return Scalar(t, value)
+    extents = tuple(extent_of(b, value, d) for d in range(len(t.shape)))
+    return View(value, t.dtype, extents, frozenset([value]))
+
+
+def _translate_body(c: Context, source: PythonSource) -> Bound:
+    body = Structured(c.refuse).function(source.tree)
+    live = Liveness()
+    live.before(body, frozenset([RESULT]))
+    c.variables[RESULT] = None
+    Statements(c, live).block(body)
+    if RESULT not in c.variables:
+        hint = "End every way through the function with `return` of a value"
+        raise c.refuse(source.tree, "results on some ways only", hint)
+    return c.variables[RESULT]
+
+
+def _results(
+    c: Context, results: Bound, arguments: Sequence[Value]
+) -> tuple[Result, list[Value]]:
+    """What is returned, described, and the values that the MLIR function returns."""
+    described: list[Result] = []
+    values: list[Value] = []
+    for leaf in leaves(results):
+        if leaf is None:
+            described.append(None)
+        elif isinstance(leaf, Scalar):
+            described.append(leaf.kind)
+            values.append(leaf.ssa(c.b))
+        elif isinstance(leaf, View | Lazy):
+            view = in_memory(c.b, leaf)
+            if view.memory in arguments:
+                described.append(Given(arguments.index(view.memory)))
+                continue
+            described.append(ArrayResult(view.dtype, len(view.extents)))
+            values.append(view.memory)
+        else:
+            hint = "Return numbers and arrays"
+            raise c.wrong(c.source.tree, "`return`", [leaf], hint)
+    return rebuilt(results, iter(described)), values
+
+
+def _type_of(value: Scalar | View) -> ArgumentType:
+    if isinstance(value, Scalar):
+        return value.kind
+    contiguous = value.type.layout is None
+    return ArrayType(dtype_of(value.dtype), value.type.shape, contiguous)
+
+
+def _passed(b: OperationList, value: Any, t: ArgumentType) -> Value:
+    if isinstance(value, Scalar):
+        return value.ssa(b)
+    if value.type == t.mlir:
+        return value.memory
+    return b.add("memref.cast", (value.memory,), [t.mlir])[0]
+
+
+def _received(b: OperationList, result: Result, given: Any, values: list[Any]) -> Bound:
+    if result is None:
+        return None
+    if isinstance(result, Given):
+        return values[result.number]
+    if not isinstance(result, ArrayResult):
+        return Scalar(result, next(given))
+    memory = next(given)
+    extents = tuple(extent_of(b, memory, d) for d in range(result.rank))
+    ours = [v.roots for v in values if isinstance(v, View)]
+    roots = frozenset([memory]).union(*ours)
+    return View(memory, result.dtype, extents, roots)
+
+
+def tidy(operations: Sequence[Operation]) -> list[Operation]:
+    """Each constant once, at the top; no extents that nothing uses."""
+    first: dict[Any, Operation] = {}
+    same: dict[Value, Value] = {}
+
+    def hoisted(op: Operation) -> list[Operation] | None:
+        if op.name != "arith.constant":
+            return None
+        attribute = op.attributes["value"]
+        key = attribute, repr(attribute)  # -0.0 is not 0.0
+        same[op.result] = first.setdefault(key, _named(op)).result
+        return []
+
+    rest = [kept for op in operations for kept in rewrite_bottom_up(op, hoisted)]
+    rest = [substitute_values(op, same) for op in rest]
+    kept: list[Operation] = []
+    used: set[Value] = set()
+    for op in reversed([*first.values(), *rest]):
+        if op.name in ("memref.dim", "arith.constant") and op.result not in used:
+            continue
+        kept.append(op)
+        for inner in op.walk():
+            used.update(inner.used)
+    return kept[::-1]
+
+
+def _named(op: Operation) -> Operation:
+    """A constant whose value has its number for a name, where it is a short one."""
+    number = op.attributes["value"]
+    text = str(number.value) if isinstance(number, IntegerAttr) else "c"
+    name = f"c{text}" if text.isdigit() else "c"
+    return op.with_(results=(Value(op.result.type, name, op.location),))

@@ -1,0 +1,95 @@
+"""Schedules compiled in several processes at once, then measured by one, alone.
+
+While anything is measured, nothing is compiled: each group of points is compiled first,
+by all processes.  What the others compile lies on disk, where the one that measures
+finds it.
+"""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from gpucodegen.tiling.tuning.search import Trial, TrialError, failed
+from gpucodegen.tuning.isolated_trials import IsolatedTrials
+from gpucodegen.tuning.paired_benchmark import compile_kernels, scheduled
+
+if TYPE_CHECKING:
+    from gpucodegen.program import Program
+    from gpucodegen.tiling.tuning.search import Point
+
+
+@dataclass(frozen=True, slots=True)
+class Compiling:
+    """Compiles schedules of ``program[name]`` and runs none."""
+
+    program: Program
+    name: str
+    arguments: Sequence[Any]
+
+    def prepare(self, point: Point) -> None:
+        """Compile the schedule of a point for the arguments."""
+        function = scheduled(self.program, self.name, point)
+        compile_kernels(function, self.arguments)
+
+
+@dataclass(slots=True)
+class CompilePool:
+    """The process that measures, and ``helpers`` that compile for it.  Close it."""
+
+    timer: IsolatedTrials
+    helpers: list[IsolatedTrials]
+
+    @staticmethod
+    def of(timer: IsolatedTrials, subject: object, helpers: int) -> CompilePool:
+        """A crew whose processes have begun.  Raises what keeps one from it."""
+        pickled, crew = pickle.dumps(subject), CompilePool(timer, [])
+        try:
+            crew.helpers = [
+                IsolatedTrials(pickled, timer.timeout) for _ in range(helpers)
+            ]
+            with ThreadPoolExecutor(helpers) as threads:
+                list(threads.map(IsolatedTrials.start, crew.helpers))
+        except BaseException:
+            crew.close()
+            raise
+        return crew
+
+    def trials(self, asked: Iterable[Point]) -> Iterator[Trial]:
+        """The trials of some points, which are compiled before any is measured."""
+        points = list(asked)
+        problems = self._prepared(points) if len(points) > 1 else [None] * len(points)
+        for point, problem in zip(points, problems, strict=True):
+            yield self.timer.trial(point) if problem is None else failed(point, problem)
+
+    def close(self) -> None:
+        """End the helpers."""
+        for helper in self.helpers:
+            helper.close()
+
+    def _prepared(self, points: Sequence[Point]) -> list[TrialError | None]:
+        """What ended a process that compiled a point, for each point."""
+        workers = [self.timer, *self.helpers]
+        found: list[TrialError | None] = [None] * len(points)
+
+        def prepare(number: int) -> None:
+            for n in range(number, len(points), len(workers)):
+                found[n] = _problem(workers[number], points[n])
+
+        with ThreadPoolExecutor(len(workers)) as threads:
+            list(threads.map(prepare, range(len(workers))))
+        return found
+
+
+def _problem(worker: IsolatedTrials, point: Point) -> TrialError | None:
+    """What ended a process that compiled; what it raised the trial finds out, too."""
+    try:
+        worker.prepare(point)
+    except TrialError as problem:
+        return problem
+    except Exception:  # noqa: BLE001
+        return None
+    return None

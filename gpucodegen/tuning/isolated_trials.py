@@ -1,0 +1,199 @@
+"""A contest in a process of its own, which may crash or hang without harm.
+
+A schedule that ends the process, or takes too long, is a trial with that reason; the
+next one finds a new process.
+"""
+
+from __future__ import annotations
+
+import os
+import pickle
+import queue
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Protocol
+
+from gpucodegen.tiling.tuning.search import Crashed, TimedOut, Trial, TrialError, failed
+
+if TYPE_CHECKING:
+    from typing import IO
+
+    from gpucodegen.tiling.tuning.search import Point
+
+SECONDS_TO_START = 120.0
+"""For imports and the text of the program, on a busy machine."""
+ENDED = object()
+COMMAND = (sys.executable, "-P", "-m", "gpucodegen.tuning.worker")
+
+
+class Tunable(Protocol):
+    """What is tuned, as `gpucodegen.tuning.subject` has it."""
+
+    def contest(self) -> object:
+        """What times it, in the process that is asked."""
+        ...
+
+
+@dataclass(slots=True)
+class IsolatedTrials:
+    """The contest of a subject, elsewhere.
+
+    ``timeout``: seconds that a trial may take, compilation included.  Close it.
+    """
+
+    pickled: bytes
+    timeout: float
+    worker: _Worker | None = None
+
+    @staticmethod
+    def of(subject: Tunable, timeout: float) -> IsolatedTrials:
+        """A contest whose process has begun.
+
+        Raises what keeps the subject from being sent, or from being made there; no
+        process is left behind.
+        """
+        return IsolatedTrials.begun(pickle.dumps(subject), timeout)
+
+    @staticmethod
+    def begun(pickled: bytes, timeout: float) -> IsolatedTrials:
+        """The same of a pickled subject."""
+        contest = IsolatedTrials(pickled, timeout)
+        try:
+            contest.start()
+        except BaseException:
+            contest.close()
+            raise
+        return contest
+
+    def start(self) -> _Worker:
+        """The process, begun if there is none."""
+        if self.worker is None:
+            self.worker = _Worker()
+            self.worker.send(self.pickled)
+            self._answer(SECONDS_TO_START)
+        return self.worker
+
+    def trial(self, point: Point) -> Trial:
+        """The trial of one point, alone."""
+        try:
+            return self._ask("trial", point, timeout=self.timeout)
+        except TrialError as error:
+            return failed(point, error)
+
+    def prepare(self, point: Point) -> None:
+        """Compile a point there.  Raises TrialError, and what compiling raises."""
+        self._ask("prepare", point, timeout=self.timeout)
+
+    def rounds(self, points: Sequence[Point]) -> list[list[float]]:
+        """Seconds of calls of each point.  Raises TrialError."""
+        return self._ask("rounds", points, timeout=self.timeout * len(points))
+
+    def repeated(self, points: Sequence[Point]) -> list[list[float]]:
+        """The same of calls on the same arguments again and again."""
+        return self._ask("repeated", points, timeout=self.timeout * len(points))
+
+    def told(self) -> str:
+        """What a user should know of how it was done; nothing after a crash."""
+        try:
+            return (
+                "" if self.worker is None else self._ask("told", timeout=self.timeout)
+            )
+        except TrialError:
+            return ""
+
+    def __del__(self) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """End the process."""
+        if self.worker is not None:
+            self.worker.end()
+            self.worker = None
+
+    def _ask(self, method: str, *arguments: object, timeout: float) -> Any:
+        self.start().send(pickle.dumps((method, arguments)))
+        return self._answer(timeout)
+
+    def _answer(self, timeout: float) -> Any:
+        """The next answer.  Raises what the worker raised, Crashed or TimedOut."""
+        worker = self.worker
+        assert worker is not None
+        try:
+            answer = worker.answers.get(timeout=timeout)
+        except queue.Empty:
+            self.close()
+            raise TimedOut(f"no answer within {timeout:.0f} s") from None
+        except BaseException:
+            self.close()  # its answer would be taken for another one's
+            raise
+        if answer is ENDED:
+            how = worker.how_it_ended()
+            self.close()
+            raise Crashed(how)
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+
+
+class _Worker:
+    """A process and the thread that reads its answers."""
+
+    def __init__(self) -> None:
+        folders = [os.path.abspath(folder) for folder in sys.path if folder]  # noqa: PTH100
+        self.process = subprocess.Popen(  # noqa: S603
+            COMMAND,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            env={**os.environ, "PYTHONPATH": os.pathsep.join(folders)},
+        )
+        self.answers: queue.Queue[Any] = queue.Queue()
+        assert self.process.stdout is not None
+        reader = threading.Thread(
+            target=_read, args=(self.process.stdout, self.answers), daemon=True
+        )
+        reader.start()
+
+    def send(self, message: bytes) -> None:
+        """One request; a process that has ended answers that it did."""
+        assert self.process.stdin is not None
+        try:
+            self.process.stdin.write(message)
+            self.process.stdin.flush()
+        except OSError:
+            return
+
+    def how_it_ended(self) -> str:
+        """The signal or the status."""
+        status = self.process.wait()
+        if status >= 0:
+            return f"the process ended with status {status}"
+        return f"the process ended by {signal.Signals(-status).name}"
+
+    def end(self) -> None:
+        """End it, whatever it does."""
+        self.process.kill()
+        self.process.wait()
+        for stream in (self.process.stdin, self.process.stdout):
+            if stream is not None:
+                _close(stream)
+
+
+def _close(stream: IO[bytes]) -> None:
+    try:
+        stream.close()
+    except OSError:
+        return
+
+
+def _read(stream: IO[bytes], answers: queue.Queue[Any]) -> None:
+    """Put each answer into the queue, and ENDED at the end."""
+    try:
+        while True:
+            answers.put(pickle.load(stream))  # noqa: S301  (from the worker)
+    except Exception:  # noqa: BLE001  (a broken answer is an end too)
+        answers.put(ENDED)

@@ -1,0 +1,91 @@
+"""The points of a search, in the order in which they are tried.
+
+Comes in: what may vary, and what the caller wants of it.  Goes out: a space and a
+strategy, which begins with the default schedule.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from gpucodegen.tiling.tuning import search
+from gpucodegen.tiling.tuning.search import Space
+from gpucodegen.tuning.schedules import PRUNED
+
+if TYPE_CHECKING:
+    from gpucodegen.tiling.tuning.search import Point
+    from gpucodegen.tuning.pipeline_templates import Holes
+    from gpucodegen.tuning.schedules import Schedules
+
+Candidates = Sequence[Sequence[int] | Mapping[str, int]]
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """Which points are tried, and when.
+
+    ``space``: what may be tried at all.  ``note``: what the model keeps from it.
+    """
+
+    space: Space
+    strategy: search.Strategy
+    note: str = ""
+
+    @staticmethod
+    def of(
+        found: Schedules,
+        holes: Holes | None,
+        candidates: Candidates | None,
+        sampler: Any,
+        trials: int,
+        width: int,
+        listed: int,
+    ) -> Order:
+        """The order of at most so many trials, ``width`` of them at a time.
+
+        ``listed``: as many points of a list are asked for at a time, for what a trial
+        says does not change it.
+
+        ``candidates`` and the points of a pipeline, if they are few, are tried as they
+        come; so are the plans of a GPU's kernels, in the order of the model.  All else
+        is searched, by the ``sampler`` or from one point to better neighbours.
+        """
+        ranked, left_out = found.ranked
+        points = _given(found, holes, candidates, trials)
+        space = found.space
+        if points is not None:
+            space = Space(found.knob.values, found.objection)
+            rest = search.given(points, width=listed)
+        elif sampler is not None:
+            rest = search.sampled(space, ranked[:1], sampler, width=width)
+        elif found.knob.option == "plan":
+            rest = search.given(ranked, width=listed)
+        else:
+            rest = search.local_search(space, ranked, width=width, model=found.clocks)
+        note = "" if candidates is not None else _left_out(left_out)
+        return Order(space, search.after(found.default, rest), note)
+
+
+def _given(
+    found: Schedules,
+    holes: Holes | None,
+    candidates: Candidates | None,
+    trials: int,
+) -> Sequence[Point] | None:
+    """Points to try instead of searching: given ones, or all of a pipeline if few."""
+    if candidates is not None:
+        return [found.default, *map(found.point_of, candidates)]
+    if holes and holes.count < trials:
+        return [found.default, *holes.points()]
+    return None
+
+
+def _left_out(count: int) -> str:
+    if not count:
+        return ""
+    return (
+        f"left out: {count} schedules that the model of the machine expects to take"
+        f" more than {PRUNED:.0f} times as long as the default"
+    )

@@ -1,0 +1,56 @@
+"""The process that measures: requests come on standard input, answers go out.
+
+It serves `gpucodegen.tuning.isolated_trials`.  What the program prints is thrown
+away.
+"""
+
+from __future__ import annotations
+
+import os
+import pickle
+import sys
+from typing import BinaryIO
+
+
+def main() -> None:
+    """Answer requests until there are no more: a method of the contest each."""
+    requests = sys.stdin.buffer
+    answers = os.fdopen(os.dup(1), "wb")
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+    serve(requests, answers)
+
+
+def serve(requests: BinaryIO, answers: BinaryIO) -> None:
+    """Make the contest of the first request, then call its methods.
+
+    An answer is a value, or the exception that a request raised.
+    """
+    contest = None
+    while True:
+        try:
+            request = pickle.load(requests)  # noqa: S301  (from the parent process)
+        except EOFError:
+            return
+        try:
+            if contest is None:
+                contest, answer = request.contest(), None
+            else:
+                method, arguments = request
+                answer = getattr(contest, method)(*arguments)
+        except Exception as error:  # noqa: BLE001  (the parent raises it)
+            answer = _sendable(error)
+        pickle.dump(answer, answers)
+        answers.flush()
+
+
+def _sendable(error: Exception) -> Exception:
+    """The exception, or one with its text where it cannot be sent."""
+    try:
+        pickle.loads(pickle.dumps(error))  # noqa: S301
+    except Exception:  # noqa: BLE001
+        return RuntimeError(f"{type(error).__name__}: {error}")
+    return error
+
+
+if __name__ == "__main__":
+    main()

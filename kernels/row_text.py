@@ -1,0 +1,193 @@
+"""Texts of functions along one axis: softmax, norms, running sums."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from math import inf
+
+from gpucodegen.kernels.elements import Element
+from gpucodegen.kernels.function_text import Memref, Operand, Text
+from gpucodegen.kernels.merged_axes import around
+from gpucodegen.kernels.scalar_text import Value
+
+OLD = -1
+"""Where a body has what its result held, which it does not read."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """An operand seen as (axes before, the axis, axes after), as far as there are any.
+
+    ``along``: the loop of the axis.  ``element``: what operations are made in.
+    """
+
+    text: Text
+    x: Memref
+    along: int
+    element: Element
+
+    @classmethod
+    def of(cls, text: Text, x: Element, shape: Sequence[int], axis: int) -> Rows:
+        """Of the argument x."""
+        groups = around(tuple(shape), axis)
+        view = text.collapsed(text.array("x", x, len(shape)), groups)
+        return cls(text, view, groups.index([axis]), x.computed)
+
+    @property
+    def loops(self) -> list[str]:
+        """The expressions of all loops."""
+        return [f"d{n}" for n in range(self.x.rank)]
+
+    @property
+    def kept(self) -> list[str]:
+        """Those of the loops around the axis."""
+        return [at for at in self.loops if at != f"d{self.along}"]
+
+    def whole(self, memref: Memref) -> Operand:
+        """A buffer of the operand's extents."""
+        return Operand(memref, self.loops)
+
+    def per_row(self) -> Operand:
+        """A buffer with an element for each row."""
+        extents = [self.text.dim(self.x, int(at[1:])) for at in self.kept]
+        return Operand(self.text.alloc(self.element, extents), self.kept)
+
+    def result(self, element: Element, shape: Sequence[int], axis: int) -> Operand:
+        """The argument out, of the same extents."""
+        out = self.text.array("out", element, len(shape))
+        return self.whole(self.text.collapsed(out, around(tuple(shape), axis)))
+
+    def reduce(
+        self, first: float, body: Callable[..., Value], *more: Operand
+    ) -> Operand:
+        """``body`` of an element, of ``more`` and of what there is, along each row."""
+        into, text = self.per_row(), self.text
+        text.fill(into.memref, text.constant(first, self.element))
+        loops = range(self.x.rank)
+        iterators = "".join("r" if n == self.along else "p" for n in loops)
+        text.generic(iterators, [self.whole(self.x), *more], [into], body)
+        return into
+
+    def each(self, body: Callable[..., Value], out: Operand, *more: Operand) -> None:
+        """``out`` becomes ``body`` of each element and of ``more``."""
+        inputs = [self.whole(self.x), *more]
+        self.text.generic("p" * self.x.rank, inputs, [out], body)
+
+    def largest(self) -> Operand:
+        """The largest element of each row."""
+        return self.reduce(-inf, lambda x, most: self.text.binary("max", most, x))
+
+
+def softmax(rows: Rows, out: Operand) -> None:
+    """Exponentials over their sum: by the operation of linalg, in f32 or wider."""
+    text, x, y = rows.text, rows.x, out.memref
+    is_narrow = x.element.mlir != rows.element.mlir
+    if is_narrow:
+        x = y = text.alloc(rows.element, text.dims(rows.x))
+        rows.each(lambda value, _: value, rows.whole(x))
+        y = text.alloc(rows.element, text.dims(rows.x))
+    inner = f"ins({x.name} : {x.type}) outs({y.name} : {y.type})"
+    text.line(f"linalg.softmax dimension({rows.along}) {inner}")
+    if is_narrow:
+        text.generic("p" * x.rank, [rows.whole(y)], [out], lambda value, _: value)
+
+
+def log_softmax(rows: Rows, out: Operand) -> None:
+    """Each element, less the logarithm of the sum of exponentials of its row.
+
+    The largest element is taken off first, if it is finite, as SciPy does.
+    """
+    text = rows.text
+    most = rows.largest()
+
+    def lowered(x: Value, most: Value) -> Value:
+        zero = text.constant(0, most.element)
+        is_finite = text.compared("eq", text.binary("sub", most, most), zero)
+        return text.binary("sub", x, text.select(is_finite, most, zero))
+
+    def power(x: Value, most: Value, total: Value) -> Value:
+        return text.binary("add", total, text.unary("exp", lowered(x, most)))
+
+    sums = rows.reduce(0, power, most)
+
+    def body(x: Value, most: Value, total: Value, _: Value) -> Value:
+        less = lowered(x, most)
+        return text.binary("sub", less, text.unary("log", total))
+
+    rows.each(body, out, most, sums)
+
+
+@dataclass(frozen=True, slots=True)
+class Norm:
+    """Rows over their deviation: ``centred`` are those of layer_norm, with their mean.
+
+    ``scale`` and ``shift`` belong to places in a row, where there are any.
+    """
+
+    rows: Rows
+    epsilon: float
+    centred: bool
+    scale: Operand | None
+    shift: Operand | None
+
+    def write(self, out: Operand) -> None:
+        """The means, the means of squares, and the result."""
+        rows, text = self.rows, self.rows.text
+        length = text.extent(rows.x, [rows.along], rows.element)
+        given = [o for o in (self.scale, self.shift) if o is not None]
+        means: list[Operand] = []
+        if self.centred:
+            means.append(rows.reduce(0, lambda x, s: text.binary("add", s, x)))
+
+        def distance(x: Value, totals: Sequence[Value]) -> Value:
+            for total in totals:
+                x = text.binary("sub", x, text.binary("div", total, length))
+            return x
+
+        def square(x: Value, *others: Value) -> Value:
+            *totals, sums = others
+            far = distance(x, totals)
+            return text.binary("add", sums, text.binary("mul", far, far))
+
+        squares = rows.reduce(0, square, *means)
+
+        def body(x: Value, *others: Value) -> Value:
+            totals, (sums, *more) = others[: len(means)], others[len(means) : OLD]
+            mean = text.binary("div", sums, length)
+            positive = text.binary("add", mean, text.constant(self.epsilon, x.element))
+            root = text.unary("rsqrt", positive)
+            value = text.binary("mul", distance(x, totals), root)
+            if self.scale is not None:
+                value = text.binary("mul", value, more.pop(0))
+            return text.binary("add", value, more.pop(0)) if more else value
+
+        rows.each(body, out, *means, squares, *given)
+
+
+def running(rows: Rows, out: Operand, function: str, element: Element) -> None:
+    """What a function makes of all elements up to each, in their order."""
+    text, places = rows.text, ["" for _ in range(rows.x.rank)]
+    first = text.constant(function == "mul", element)
+
+    def nest(loop: int) -> None:
+        if loop == rows.x.rank:
+            inner()
+        elif loop == rows.along:
+            nest(loop + 1)
+        else:
+            with text.loop(0, text.dim(rows.x, loop)) as index:
+                places[loop] = index
+                nest(loop + 1)
+
+    def inner() -> None:
+        text.carried(0, text.dim(rows.x, rows.along), [first], step)
+
+    def step(index: str, total: Value) -> list[Value]:
+        places[rows.along] = index
+        value = text.cast(text.load(rows.x, *places), element)
+        made = text.binary(function, total, value)
+        text.store(made, out.memref, *places)
+        return [made]
+
+    nest(0)

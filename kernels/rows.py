@@ -1,0 +1,347 @@
+"""Normalisation: of the last axes by their own mean and deviation, or by given ones.
+
+Softmax and its logarithm along an axis, and running sums and products.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from typing import Any
+
+from gpucodegen import errors
+from gpucodegen.kernels import row_text
+from gpucodegen.kernels.arrays import Memory, require_rank, require_shape
+from gpucodegen.kernels.calls import Kernel, Recipe
+from gpucodegen.kernels.elements import Element, element_of, wished
+from gpucodegen.kernels.function_text import Operand, Text
+from gpucodegen.kernels.merged_axes import axis_of
+from gpucodegen.kernels.products.matmul import one_element
+from gpucodegen.kernels.scalar_text import Value
+
+
+def softmax(
+    x: Any, axis: int = -1, *, out: Any = None, target: str = "auto", tune: bool = False
+) -> Any:
+    """The exponentials along an axis over their sum, as ``scipy.special.softmax``.
+
+    Floats of 16 bits and less are computed in f32 and rounded once.  The largest
+    element of a row is taken off before, so that nothing overflows.
+
+    >>> import numpy as np
+    >>> softmax(np.array([[1000.0, 1000.0]]))
+    array([[0.5, 0.5]])
+    """
+    return SOFTMAX((x,), out, target, axis, tune=tune)
+
+
+def log_softmax(
+    x: Any, axis: int = -1, *, out: Any = None, target: str = "auto", tune: bool = False
+) -> Any:
+    """The logarithm of `softmax`, computed without it; types are the same.
+
+    >>> import numpy as np
+    >>> log_softmax(np.array([0.0, -1000.0]))
+    array([    0., -1000.])
+    """
+    return LOG_SOFTMAX((x,), out, target, axis, tune=tune)
+
+
+def cumsum(
+    x: Any,
+    axis: int | None = None,
+    *,
+    dtype: Any = None,
+    out: Any = None,
+    target: str = "auto",
+    tune: bool = False,
+) -> Any:
+    """Sums of all elements up to each along an axis, in their order.
+
+    Without an axis, of the array as it lies row by row.  Sums of integers and bools
+    have 64 bits unless ``dtype`` says otherwise; those of floats of 16 bits and less
+    are kept in f32, and each is rounded once.
+
+    >>> import numpy as np
+    >>> cumsum(np.array([[1.0, 2.0], [3.0, 4.0]]), axis=1)
+    array([[1., 3.],
+           [3., 7.]])
+    """
+    return CUMSUM((x,), out, target, axis, dtype, tune=tune)
+
+
+def cumprod(
+    x: Any,
+    axis: int | None = None,
+    *,
+    dtype: Any = None,
+    out: Any = None,
+    target: str = "auto",
+    tune: bool = False,
+) -> Any:
+    """Products of all elements up to each along an axis, in types like `cumsum`'s.
+
+    >>> import numpy as np
+    >>> cumprod(np.array([1, 2, 3, 4]))
+    array([ 1,  2,  6, 24])
+    """
+    return CUMPROD((x,), out, target, axis, dtype, tune=tune)
+
+
+def _prepare_softmax(
+    arrays: tuple[Memory, ...], axis: int, *, name: str, write: Any
+) -> Recipe:
+    (x,) = arrays
+    element = element_of(x.dtype, function=name, argument="x", kinds="f")
+    along, text = axis_of(axis, x.ndim), Text(name=name)
+    rows = row_text.Rows.of(text, element, x.shape, along)
+    write(rows, rows.result(element, x.shape, along))
+    return Recipe(text, x.shape, element.numpy)
+
+
+def _prepare_running(
+    arrays: tuple[Memory, ...],
+    axis: int | None,
+    dtype: Any,
+    *,
+    name: str,
+    function: str,
+) -> Recipe:
+    (x,) = arrays
+    element = element_of(x.dtype, function=name, argument="x")
+    result = element.totalled if dtype is None else wished(dtype)
+    is_flat = axis is None
+    shape = (x.size,) if is_flat else x.shape
+    along, text = 0 if is_flat else axis_of(axis, x.ndim), Text(name=name)
+    rows = row_text.Rows.of(text, element, shape, along)
+    out = rows.result(result, shape, along)
+    row_text.running(rows, out, function, result.computed)
+    views = (lambda array: array.reshape(-1),) if is_flat and x.ndim != 1 else ()
+    return Recipe(text, shape, result.numpy, views=views)
+
+
+def _kernel(name: str, write: Any) -> Kernel:
+    return Kernel(name, ("x",), partial(_prepare_softmax, name=name, write=write))
+
+
+def _running(name: str, function: str) -> Kernel:
+    prepare = partial(_prepare_running, name=name, function=function)
+    return Kernel(name, ("x",), prepare)
+
+
+SOFTMAX = _kernel("softmax", row_text.softmax)
+LOG_SOFTMAX = _kernel("log_softmax", row_text.log_softmax)
+CUMSUM = _running("cumsum", "add")
+CUMPROD = _running("cumprod", "mul")
+
+
+def layer_norm(
+    x: Any,
+    normalized_shape: int | Sequence[int],
+    weight: Any = None,
+    bias: Any = None,
+    eps: float = 1e-5,
+    *,
+    out: Any = None,
+    target: str = "auto",
+    tune: bool = False,
+) -> Any:
+    """``(x - mean) / sqrt(var + eps) * weight + bias`` over the last axes, as torch's.
+
+    ``normalized_shape`` are the extents of these axes, and those of ``weight`` and
+    ``bias``.  All arrays have one dtype, a float; those of 16 bits and less are
+    computed in f32 and rounded once.  Errors: WrongDtype, WrongExtent, InvalidOption.
+
+    >>> import numpy as np
+    >>> layer_norm(np.array([[1.0, 3.0], [2.0, 8.0]]), 2, eps=0.0)
+    array([[-1.,  1.],
+           [-1.,  1.]])
+    """
+    return _norm(
+        "layer_norm", x, normalized_shape, weight, bias, eps, out, target, tune=tune
+    )
+
+
+def rms_norm(
+    x: Any,
+    normalized_shape: int | Sequence[int],
+    weight: Any = None,
+    eps: float | None = None,
+    *,
+    out: Any = None,
+    target: str = "auto",
+    tune: bool = False,
+) -> Any:
+    """``x / sqrt(mean(x * x) + eps) * weight`` over the last axes, as torch's.
+
+    Shapes, types and errors are those of `layer_norm`.  ``eps`` is by default the
+    distance from 1 to the next number of the dtype.
+
+    >>> import numpy as np
+    >>> rms_norm(np.array([[3.0, 3.0], [2.0, -2.0]]), 2, eps=0.0)
+    array([[ 1.,  1.],
+           [ 1., -1.]])
+    """
+    return _norm(
+        "rms_norm", x, normalized_shape, weight, None, eps, out, target, tune=tune
+    )
+
+
+def batch_norm(
+    x: Any,
+    running_mean: Any,
+    running_var: Any,
+    weight: Any = None,
+    bias: Any = None,
+    eps: float = 1e-5,
+    *,
+    axis: int = 1,
+    out: Any = None,
+    target: str = "auto",
+    tune: bool = False,
+) -> Any:
+    """``(x - mean) / sqrt(var + eps) * weight + bias`` for each channel, in inference.
+
+    Statistics, ``weight`` and ``bias`` have an element for each place along ``axis``,
+    that of the channels.  Types and errors are those of `layer_norm`.
+
+    >>> import numpy as np
+    >>> x = np.array([[1.0, 10.0], [3.0, 30.0]])
+    >>> batch_norm(x, np.array([2.0, 10.0]), np.array([1.0, 100.0]), eps=0.0)
+    array([[-1.,  0.],
+           [ 1.,  2.]])
+    """
+    has = weight is not None, bias is not None
+    more = tuple(array for array in (weight, bias) if array is not None)
+    operands = x, running_mean, running_var, *more
+    return NORMS["batch_norm"](
+        operands, out, target, *has, _epsilon(eps), axis, tune=tune
+    )
+
+
+def _norm(
+    name: str,
+    x: Any,
+    shape: int | Sequence[int],
+    weight: Any,
+    bias: Any,
+    eps: float | None,
+    out: Any,
+    target: str,
+    *,
+    tune: bool,
+) -> Any:
+    has = weight is not None, bias is not None
+    more = tuple(array for array in (weight, bias) if array is not None)
+    extents = (shape,) if isinstance(shape, int) else tuple(shape)
+    epsilon = None if eps is None else _epsilon(eps)
+    return NORMS[name]((x, *more), out, target, name, extents, *has, epsilon, tune=tune)
+
+
+def _epsilon(eps: object) -> float:
+    try:
+        return float(eps)  # type: ignore[arg-type]
+    except (TypeError, ValueError):
+        hint = "Pass a small number"
+        raise errors.InvalidOption(name="eps", value=eps, hint=hint) from None
+
+
+def _names(*has: bool) -> list[str]:
+    return [n for n, there in zip(("weight", "bias"), has, strict=True) if there]
+
+
+def _prepare(
+    arrays: tuple[Memory, ...],
+    name: str,
+    extents: tuple[int, ...],
+    has_weight: bool,
+    has_bias: bool,
+    eps: float | None,
+) -> Recipe:
+    x, *more = arrays
+    names = _names(has_weight, has_bias)
+    element = one_element(arrays, ["x", *names], name)
+    element_of(x.dtype, function=name, argument="x", kinds="f")
+    split = x.ndim - len(extents)
+    if split < 0 or not extents or x.shape[split:] != extents:
+        hint = f"Pass the last extents of {x.shape}"
+        raise errors.InvalidOption(name="normalized_shape", value=extents, hint=hint)
+    for array, argument in zip(more, names, strict=True):
+        require_shape(array, extents, function=name, argument=argument)
+    text = Text(name=name)
+    groups = [[*range(split)], [*range(split, x.ndim)]]
+    groups = [group for group in groups if group]
+    source = text.collapsed(text.array("x", element, x.ndim), groups)
+    rows = row_text.Rows(text, source, len(groups) - 1, element.computed)
+    scale, shift = (
+        _parameter(text, argument, element, len(extents), rows) if there else None
+        for argument, there in (("weight", has_weight), ("bias", has_bias))
+    )
+    result = text.collapsed(text.array("out", element, x.ndim), groups)
+    epsilon = _smallest(element) if eps is None else eps
+    norm = row_text.Norm(rows, epsilon, name == "layer_norm", scale, shift)
+    norm.write(rows.whole(result))
+    return Recipe(text, x.shape, element.numpy)
+
+
+def _parameter(
+    text: Text, name: str, element: Element, rank: int, rows: row_text.Rows
+) -> Operand:
+    memref = text.array(name, element, rank)
+    return Operand(text.collapsed(memref, [[*range(rank)]]), [f"d{rows.along}"])
+
+
+def _smallest(element: Element) -> float:
+    """The distance from 1 to the next number."""
+    import numpy as np
+
+    if element.bits >= 16 and element.dtype != "bfloat16":
+        return float(np.finfo(element.numpy).eps)
+    import ml_dtypes
+
+    return float(ml_dtypes.finfo(element.numpy).eps)
+
+
+def _prepare_batch_norm(
+    arrays: tuple[Memory, ...],
+    has_weight: bool,
+    has_bias: bool,
+    eps: float,
+    axis: int,
+) -> Recipe:
+    name = "batch_norm"
+    x, *more = arrays
+    names = ["running_mean", "running_var", *_names(has_weight, has_bias)]
+    element = one_element(arrays, ["x", *names], name)
+    element_of(x.dtype, function=name, argument="x", kinds="f")
+    require_rank(x, range(1, 33), function=name, argument="x")
+    along = axis_of(axis, x.ndim)
+    for array, argument in zip(more, names, strict=True):
+        require_shape(array, (x.shape[along],), function=name, argument=argument)
+    text = Text(name=name)
+    rows = row_text.Rows.of(text, element, x.shape, along)
+    channel = [f"d{rows.along}"]
+    parameters = [Operand(text.array(n, element, 1), channel) for n in names]
+
+    def body(x: Value, mean: Value, variance: Value, *others: Value) -> Value:
+        others = others[: row_text.OLD]
+        positive = text.binary("add", variance, text.constant(eps, x.element))
+        root = text.unary("rsqrt", positive)
+        scale = text.binary("mul", root, others[0]) if has_weight else root
+        value = text.binary("mul", text.binary("sub", x, mean), scale)
+        return text.binary("add", value, others[-1]) if has_bias else value
+
+    rows.each(body, rows.result(element, x.shape, along), *parameters)
+    return Recipe(text, x.shape, element.numpy)
+
+
+NORMS = {
+    name: Kernel(name, ("x", "weight or bias", "bias"), _prepare)
+    for name in ("layer_norm", "rms_norm")
+} | {
+    "batch_norm": Kernel(
+        "batch_norm",
+        ("x", "running_mean", "running_var", "weight or bias", "bias"),
+        _prepare_batch_norm,
+    )
+}
