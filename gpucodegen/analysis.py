@@ -111,8 +111,7 @@ def analyze(source: str | os.PathLike[str] | Module) -> Analysis:
     '[1, 1]'
     """
     from gpucodegen.passes.analysis.lifting import Surroundings
-    from gpucodegen.passes.checks.effects import check_module
-    from gpucodegen.passes.checks.reads import warn_undefined
+    from gpucodegen.passes.checks.buffers import check_module, warn_undefined
 
     module = read(source).module
     check_module(module)
@@ -165,7 +164,7 @@ def analyze_function(
 
 def warn_out_of_bounds(violations: tuple[Violation, ...]) -> None:
     """One warning per access, or array, that leaves or may leave its buffer."""
-    from gpucodegen.passes.checks.access_bounds import diagnostics
+    from gpucodegen.passes.checks.buffers import diagnostics
 
     for found in diagnostics(violations, errors.ProvenOutOfBounds):
         assert isinstance(found, errors.CodegenWarning)

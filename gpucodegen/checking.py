@@ -189,7 +189,7 @@ def _until_failure(function: Function, arguments: Sequence[Any]) -> Stages:
     """The modules up to the pass that refuses the program."""
     from gpucodegen.compiling.lowering import map_module
     from gpucodegen.compiling.targets.registry import find
-    from gpucodegen.passes.framework.reachable import reachable
+    from gpucodegen.passes.framework.functions import reachable
     from gpucodegen.runtime.host.arguments import alignments, specialized
 
     target, known = function.key_for(tuple(arguments))

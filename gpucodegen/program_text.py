@@ -94,7 +94,7 @@ class Source:
         known = STORE.get(place) if self.text else None
         if known is not None:
             return known.decode()
-        from gpucodegen.passes.framework.reachable import reachable
+        from gpucodegen.passes.framework.functions import reachable
 
         made = cache.digest(str(reachable(self.module, name)))
         if self.text:

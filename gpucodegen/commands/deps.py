@@ -36,9 +36,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Print the dependences of all functions of all chunks."""
-    from gpucodegen.passes.analysis.dependence_pairs import functions_with_body
     from gpucodegen.passes.analysis.lifting import Surroundings
-    from gpucodegen.passes.checks.effects import check_module
+    from gpucodegen.passes.analysis.queries import functions_with_body
+    from gpucodegen.passes.checks.buffers import check_module
 
     failures = Failures()
     found: dict[str, Rows] = {}
@@ -75,7 +75,7 @@ def is_old(text: str) -> bool:
 
 
 def _rows(function: Operation, surroundings: Surroundings, *, old: bool) -> Rows:
-    from gpucodegen.passes.analysis.dependence_pairs import lift_accesses
+    from gpucodegen.passes.analysis.queries import lift_accesses
     from gpucodegen.tiling.proof.dependences import rows
 
     lifted = lift_accesses(function, surroundings, plain=old)

@@ -19,7 +19,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Print one line for each pass and for each of its options."""
-    from gpucodegen.passes.framework.registry import PASSES
+    from gpucodegen.passes.framework.pipeline_text import PASSES
 
     names = [options.name] if options.name else sorted(PASSES)
     records = [record(name) for name in names]
@@ -39,7 +39,7 @@ def record(name: str) -> dict[str, object]:
     ('tile', 'Tile a nest from ``loop`` on; default: every outermost one.')
     """
     from gpucodegen.passes.framework.base import option_text
-    from gpucodegen.passes.framework.registry import pass_class
+    from gpucodegen.passes.framework.pipeline_text import pass_class
 
     kind = pass_class(name)
     text = inspect.getdoc(kind) or ""

@@ -123,7 +123,7 @@ def lower(
     from gpucodegen.dialects.gcg import alias_groups
     from gpucodegen.emit import emit_program
     from gpucodegen.library.routines import is_offered
-    from gpucodegen.passes.framework.reachable import reachable
+    from gpucodegen.passes.framework.functions import reachable
     from gpucodegen.runtime.host.loader import CONTRACTED, kernel_spec
     from gpucodegen.runtime.host.spec import StatedLaunch
     from gpucodegen.runtime.processor import thread_count
@@ -221,7 +221,7 @@ def map_module(
 
     with span("the passes", "import"):
         from gpucodegen.compiling.pipeline import all_passes
-        from gpucodegen.passes.loops.tiling.asked_tiles import is_of_time_tiles
+        from gpucodegen.passes.loops.requested_schedules import is_of_time_tiles
 
     target, types, alignments = key
     passes = all_passes(name, types, target, options, alignments)

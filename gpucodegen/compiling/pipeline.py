@@ -13,63 +13,69 @@ from dataclasses import dataclass
 from gpucodegen.compiling.targets.registry import find
 from gpucodegen.ir.types import Type
 from gpucodegen.options import Options
+from gpucodegen.passes.analysis.place_allocations import PlaceAllocations
 from gpucodegen.passes.checks.bounds import CheckBounds
-from gpucodegen.passes.checks.effects import CheckEffects
-from gpucodegen.passes.checks.guards.loop_steps import CheckLoopSteps
-from gpucodegen.passes.checks.kernels import VerifyKernels
-from gpucodegen.passes.checks.lifetimes import CheckLifetimes
-from gpucodegen.passes.checks.memory_spaces import CheckMemorySpaces
-from gpucodegen.passes.checks.reads import CheckReads
+from gpucodegen.passes.checks.buffers import CheckEffects, CheckLifetimes, CheckReads
+from gpucodegen.passes.checks.loop_steps import CheckLoopSteps
+from gpucodegen.passes.checks.races import VerifyKernels
 from gpucodegen.passes.checks.shapes import CheckShapes
-from gpucodegen.passes.checks.size import VECTOR_BYTES, CheckSize
+from gpucodegen.passes.checks.supported import (
+    VECTOR_BYTES,
+    CheckMemorySpaces,
+    CheckSize,
+    VerifyShuffles,
+)
 from gpucodegen.passes.framework.base import ModulePass
-from gpucodegen.passes.framework.reachable import KeepReachable
-from gpucodegen.passes.gpu.collectives.lower import LowerCollectives
-from gpucodegen.passes.gpu.transfers.join import JoinTransfers
-from gpucodegen.passes.gpu.transfers.keep_in_flight import KeepInFlight
-from gpucodegen.passes.gpu.transfers.least_barriers import LeastBarriers
-from gpucodegen.passes.prepare.affine.canonicalize import Canonicalize
-from gpucodegen.passes.prepare.affine.expand_operations import ExpandOperations
-from gpucodegen.passes.prepare.affine.index_to_arith import IndexToArith
-from gpucodegen.passes.prepare.affine.loops_to_index import LoopsToIndex
-from gpucodegen.passes.prepare.affine.raise_to_affine import RaiseToAffine
-from gpucodegen.passes.prepare.affine.widen_integers import WidenIntegers
-from gpucodegen.passes.prepare.boundaries.outside_calls import OutsideCalls
-from gpucodegen.passes.prepare.functions.assume_alignments import AssumeAlignments
-from gpucodegen.passes.prepare.functions.forward_ranks import ForwardRanks
-from gpucodegen.passes.prepare.functions.inline import Inline
-from gpucodegen.passes.prepare.functions.inline_branches import InlineBranches
-from gpucodegen.passes.prepare.functions.known_callees import KnownCallees
-from gpucodegen.passes.prepare.functions.library_calls import LibraryCalls
-from gpucodegen.passes.prepare.functions.propagate_aliases import PropagateAliases
-from gpucodegen.passes.prepare.functions.specialize import Specialize
-from gpucodegen.passes.prepare.functions.specialize_ranks import SpecializeRanks
-from gpucodegen.passes.prepare.launches.exchanges import CheckExchanges
-from gpucodegen.passes.prepare.launches.host_gpu import HostGpuToMemref
-from gpucodegen.passes.prepare.launches.inline_launches import InlineLaunches
-from gpucodegen.passes.prepare.launches.launches_to_loops import LaunchesToLoops
-from gpucodegen.passes.prepare.linalg.contract_vectors import VectorContract
-from gpucodegen.passes.prepare.linalg.decompose_softmax import DecomposeSoftmax
-from gpucodegen.passes.prepare.linalg.decompose_windows import DecomposeWindows
-from gpucodegen.passes.prepare.linalg.decompose_winograd import DecomposeWinograd
-from gpucodegen.passes.prepare.linalg.elementwise import ElementwiseToLinalg
-from gpucodegen.passes.prepare.linalg.fuse_tensors import FuseTensors
-from gpucodegen.passes.prepare.linalg.generalize import Generalize
-from gpucodegen.passes.prepare.linalg.linalg_to_affine import LinalgToAffine
-from gpucodegen.passes.prepare.memory.expand_atomics import ExpandAtomics
-from gpucodegen.passes.prepare.memory.flatten_elements import FlattenElements
-from gpucodegen.passes.prepare.memory.lower_deallocations import LowerDeallocations
-from gpucodegen.passes.prepare.memory.normalize_memrefs import NormalizeMemrefs
-from gpucodegen.passes.prepare.memory.normalize_transfers import NormalizeTransfers
-from gpucodegen.passes.prepare.memory.place_allocations import PlaceAllocations
-from gpucodegen.passes.prepare.memory.rebase_views import RebaseViews
-from gpucodegen.passes.prepare.memory.reshapes_to_casts import ReshapesToCasts
-from gpucodegen.passes.prepare.memory.slices_to_views import SlicesToViews
+from gpucodegen.passes.framework.functions import KeepReachable
+from gpucodegen.passes.gpu.lower_collectives import LowerCollectives
+from gpucodegen.passes.gpu.synchronization import (
+    AssignWaitGroups,
+    EliminateBarriers,
+    JoinTransfers,
+)
+from gpucodegen.passes.prepare.argument_facts import AssumeAlignments, PropagateAliases
+from gpucodegen.passes.prepare.canonicalize import Canonicalize
+from gpucodegen.passes.prepare.decompose_linalg import (
+    DecomposeSoftmax,
+    DecomposeWindows,
+    DecomposeWinograd,
+)
+from gpucodegen.passes.prepare.devirtualize_calls import DevirtualizeCalls, LibraryCalls
+from gpucodegen.passes.prepare.expand_operations import ExpandAtomics, ExpandOperations
+from gpucodegen.passes.prepare.flatten_elements import FlattenElements
+from gpucodegen.passes.prepare.index_types import IndexToArith, LoopsToIndex
+from gpucodegen.passes.prepare.inline import Inline, InlineBranches
+from gpucodegen.passes.prepare.inline_launches import InlineLaunches
+from gpucodegen.passes.prepare.launches_to_loops import HostGpuToMemref, LaunchesToLoops
+from gpucodegen.passes.prepare.linalg_on_tensors import (
+    ElementwiseToLinalg,
+    FuseTensors,
+    VectorContract,
+)
+from gpucodegen.passes.prepare.linalg_to_affine import Generalize, LinalgToAffine
+from gpucodegen.passes.prepare.memory_operations import LowerDeallocations
+from gpucodegen.passes.prepare.memref_views import (
+    RebaseViews,
+    ReshapesToCasts,
+    SlicesToViews,
+)
+from gpucodegen.passes.prepare.normalize_memrefs import (
+    NormalizeMemrefs,
+    NormalizeTransfers,
+)
+from gpucodegen.passes.prepare.outside_calls import OutsideCalls
+from gpucodegen.passes.prepare.raise_to_affine import RaiseToAffine
+from gpucodegen.passes.prepare.specialize import (
+    ForwardRanks,
+    Specialize,
+    SpecializeRanks,
+)
 from gpucodegen.passes.prepare.stablehlo.convert import StablehloToLinalg
 from gpucodegen.passes.prepare.tensors.bufferize import Bufferize
 from gpucodegen.passes.prepare.tensors.forall_to_loops import ForallToLoops
 from gpucodegen.passes.prepare.tosa.convert import TosaToLinalg
 from gpucodegen.passes.prepare.vectors.vectors_to_memory import VectorsToMemory
+from gpucodegen.passes.prepare.widen_integers import WidenIntegers
 
 ArgumentTypes = tuple[Type | None, ...]
 
@@ -110,7 +116,7 @@ def _calls(r: Request) -> Sequence[ModulePass]:
     launches = [LaunchesToLoops(printing=r.runs_launches)]
     plain = [IndexToArith(), ExpandOperations()]
     ranks = [CheckEffects(), *plain, SpecializeRanks()]
-    calls = [KnownCallees(r.function), Inline()]
+    calls = [DevirtualizeCalls(r.function), Inline()]
     return [*ranks, HostGpuToMemref(), InlineLaunches(), *launches, *calls]
 
 
@@ -192,14 +198,18 @@ def mapping_passes(target: str, options: Options) -> list[ModulePass]:
     ['keep-in-flight', 'least-barriers', 'verify-kernels', 'lower-collectives']
     """
     record = find(target)
-    barriers = [LeastBarriers()] if options.verify else []
+    barriers = [EliminateBarriers()] if options.verify else []
     return [
         CheckMemorySpaces(target),
-        *([CheckExchanges()] if record.runs_launches else []),
+        *([VerifyShuffles()] if record.runs_launches else []),
         NormalizeMemrefs(),
         *record.passes(options),
         CheckSize(vector_bytes=VECTOR_BYTES),
-        *([JoinTransfers(), KeepInFlight(), *barriers] if record.runs_launches else []),
+        *(
+            [JoinTransfers(), AssignWaitGroups(), *barriers]
+            if record.runs_launches
+            else []
+        ),
         *([VerifyKernels()] if options.verify else []),
         *([LowerCollectives(options.verify)] if record.runs_launches else []),
     ]

@@ -162,7 +162,7 @@ class Functional:
         from gpucodegen.compiling.pipeline import front_passes
         from gpucodegen.dialects.func import Function as View
         from gpucodegen.passes.framework.base import run_pipeline
-        from gpucodegen.passes.framework.reachable import reachable
+        from gpucodegen.passes.framework.functions import reachable
 
         module, name = self.function.source.module, self.function.name
         types = View(module.functions[name]).type.inputs

@@ -1,12 +1,18 @@
 """Passes: module to module rewrites, one stage each.
 
-- `framework`: what every pass needs
-- `checks`: what is wrong with a program or with its mapping
-- `prepare`: any program to affine nests on buffers
-- `analysis`: what is proven of functions and nests
-- `loops`: classic transformations of chosen loops
-- `contraction`: products and convolutions
-- `cpu`: nests to threads and vectors
-- `gpu`: nests to grids, blocks and threads
-- `lower_affine`: affine operations to what machines have
+- `analysis`: What `tiling` proves of a function, asked and answered by operation
+- `checks`: What is wrong with a program, or with a mapping of it: errors and warnings
+- `contraction`: Contractions: recognised from access relations, lowered by target
+- `cpu`: Mapping to the CPU: threads, vectors, kernels and the host around them
+- `framework`: What every pass needs: the base class, the registry, builders, index
+  arithmetic
+- `gpu`: Mapping to the GPU: grids, blocks, threads and the host around them
+- `loops`: Classic restructuring of ``affine.for`` loops: one pass a file
+- `lower_affine`: Affine operations to what machines have: blocks and branches,
+  arithmetic, accesses
+- `nests`: Loops chosen by name, asked for legality, distributed and replaced
+- `outlining`: Kernels cut out of functions: launches on a GPU, kernels of a CPU, what
+  both need
+- `prepare`: From a program of any dialect to affine loop nests on buffers
+- `vectorize`: Loops become vector operations
 """

@@ -14,7 +14,7 @@ from gpucodegen.dialects import linalg, memref
 from gpucodegen.ir.affine import AffineExpr, AffineMap, Const, Dim
 from gpucodegen.ir.operation import OPERAND_SEGMENTS, Value, segment_sizes
 from gpucodegen.ir.types import MemRefType
-from gpucodegen.passes.framework.operation_list import OperationList
+from gpucodegen.passes.framework.builder import OperationList
 from gpucodegen.python import elementwise
 from gpucodegen.python.scalars import Scalar, convert, known
 from gpucodegen.python.types import Kind, dtype_of, element, equal

@@ -14,7 +14,7 @@ from gpucodegen import errors
 from gpucodegen.ir.attributes import StridedLayoutAttr
 from gpucodegen.ir.operation import Value
 from gpucodegen.ir.types import INDEX, MemRefType, Type
-from gpucodegen.passes.framework.operation_list import OperationList
+from gpucodegen.passes.framework.builder import OperationList
 from gpucodegen.python.arrays import Lazy, View
 from gpucodegen.python.context import Bound, Context, described, leaves
 from gpucodegen.python.indexing import strides_of

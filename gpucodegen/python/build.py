@@ -20,7 +20,7 @@ from gpucodegen.dialects.verifier import verify
 from gpucodegen.ir.locations import FileLoc
 from gpucodegen.ir.operation import Operation, Value, single_block
 from gpucodegen.ir.types import INDEX
-from gpucodegen.passes.framework.operation_list import OperationList
+from gpucodegen.passes.framework.builder import OperationList
 from gpucodegen.python import arrays, reductions
 from gpucodegen.python.arrays import Lazy, View
 from gpucodegen.python.context import is_tuple

@@ -14,7 +14,7 @@ from typing import Any, Protocol, TypeGuard, cast
 import numpy as np
 
 from gpucodegen import errors
-from gpucodegen.passes.framework.operation_list import OperationList
+from gpucodegen.passes.framework.builder import OperationList
 from gpucodegen.python.arrays import Array, Disagree, Lazy, View
 from gpucodegen.python.elementwise import NoRow
 from gpucodegen.python.scalars import Scalar, known

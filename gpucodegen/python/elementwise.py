@@ -16,7 +16,7 @@ from gpucodegen.dialects import math
 from gpucodegen.ir.attributes import StringAttr
 from gpucodegen.ir.operation import Value
 from gpucodegen.ir.types import F16, F32, F64, I1, I64, INDEX, Type
-from gpucodegen.passes.framework.operation_list import OperationList
+from gpucodegen.passes.framework.builder import OperationList
 from gpucodegen.python.scalars import (
     NoRow,
     Scalar,

@@ -16,7 +16,7 @@ import numpy as np
 
 from gpucodegen.ir.operation import Operation, Region, single_block
 from gpucodegen.ir.types import I1
-from gpucodegen.passes.framework.operation_list import OperationList
+from gpucodegen.passes.framework.builder import OperationList
 from gpucodegen.python import indexing, numpy_functions
 from gpucodegen.python.arrays import (
     Array,

@@ -10,7 +10,7 @@ from typing import Any
 from gpucodegen.ir.attributes import StridedLayoutAttr
 from gpucodegen.ir.operation import Value
 from gpucodegen.ir.types import MemRefType
-from gpucodegen.passes.prepare.memory.flat_views import with_columns
+from gpucodegen.passes.prepare.flatten_elements import with_columns
 from gpucodegen.python.arrays import (
     Array,
     Extents,

@@ -11,7 +11,7 @@ from typing import Any, Protocol
 from gpucodegen import errors
 from gpucodegen.ir.operation import Value, single_block
 from gpucodegen.ir.types import INDEX, MemRefType
-from gpucodegen.passes.framework.operation_list import OperationList
+from gpucodegen.passes.framework.builder import OperationList
 from gpucodegen.python.arrays import View, may_share
 from gpucodegen.python.block_arguments import (
     Carried,

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from gpucodegen.ir.affine import Dim
-from gpucodegen.passes.framework.operation_list import OperationList
+from gpucodegen.passes.framework.builder import OperationList
 from gpucodegen.python import elementwise
 from gpucodegen.python.arrays import (
     Array,

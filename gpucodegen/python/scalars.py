@@ -11,7 +11,7 @@ import numpy as np
 from gpucodegen.dialects import arith
 from gpucodegen.ir.operation import Value
 from gpucodegen.ir.types import I1, I32, I64, INDEX, FloatType, Type
-from gpucodegen.passes.framework.operation_list import OperationList
+from gpucodegen.passes.framework.builder import OperationList
 from gpucodegen.python.types import (
     Kind,
     category,

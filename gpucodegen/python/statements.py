@@ -14,7 +14,7 @@ from typing import Any
 
 from gpucodegen import errors
 from gpucodegen.ir.operation import Region, single_block
-from gpucodegen.passes.framework.operation_list import OperationList
+from gpucodegen.passes.framework.builder import OperationList
 from gpucodegen.python import indexing, loops, numpy_functions
 from gpucodegen.python.arrays import Lazy, View, assign, in_memory
 from gpucodegen.python.block_arguments import (

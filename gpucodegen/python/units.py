@@ -18,7 +18,7 @@ from gpucodegen.ir.operation import (
     substitute_values,
 )
 from gpucodegen.ir.types import Type
-from gpucodegen.passes.framework.operation_list import OperationList
+from gpucodegen.passes.framework.builder import OperationList
 from gpucodegen.python.arrays import Lazy, View, in_memory
 from gpucodegen.python.block_arguments import Liveness, extent_of
 from gpucodegen.python.context import (

@@ -18,7 +18,7 @@ from gpucodegen.dialects.builtin import Module, symbol_name
 from gpucodegen.ir.attributes import print_symbol
 from gpucodegen.ir.types import MemRefType, TensorType, Type
 from gpucodegen.options import Options, make_options
-from gpucodegen.passes.analysis.dependence_pairs import functions_with_body
+from gpucodegen.passes.analysis.queries import functions_with_body
 from gpucodegen.program_text import of_module
 from gpucodegen.report import NOTHING, kernels
 from gpucodegen.report.calls import Call

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from gpucodegen.ir.locations import Location, file_location
-from gpucodegen.passes.analysis.launches import HostLoop, KernelLaunches
+from gpucodegen.passes.analysis.work import HostLoop, KernelLaunches
 from gpucodegen.report.access_facts import (
     extents_needed,
     fronts,

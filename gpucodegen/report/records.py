@@ -11,7 +11,7 @@ from typing import Any
 
 from gpucodegen import errors
 from gpucodegen.ir.locations import Location, file_location
-from gpucodegen.passes.analysis.launches import HostLoop, KernelLaunches
+from gpucodegen.passes.analysis.work import HostLoop, KernelLaunches
 from gpucodegen.report.access_facts import (
     extents_needed,
     fronts,

@@ -18,7 +18,7 @@ from gpucodegen.ir.locations import UNKNOWN, Location
 from gpucodegen.ir.operation import Operation, Value
 from gpucodegen.passes.analysis.lifting import Surroundings, lift_function
 from gpucodegen.passes.framework.base import run_pipeline
-from gpucodegen.passes.framework.reachable import reachable
+from gpucodegen.passes.framework.functions import reachable
 from gpucodegen.passes.prepare.tensors.bufferize import Bufferize
 from gpucodegen.tiling.machine.contraction import ContractionShape, contractions
 from gpucodegen.tiling.model.relations import Instances, Model, model

@@ -22,8 +22,7 @@ from gpucodegen import errors
 from gpucodegen.compiling.targets.registry import find
 from gpucodegen.compiling.tuned_schedules import Point, with_point
 from gpucodegen.options import Options
-from gpucodegen.passes.loops.order.asked import is_asked
-from gpucodegen.passes.loops.tiling.asked_tiles import is_of_time_tiles
+from gpucodegen.passes.loops.requested_schedules import is_asked, is_of_time_tiles
 from gpucodegen.runtime.host.arguments import alignments, specialized
 from gpucodegen.tiling.tuning.calibration import Correction
 
@@ -58,7 +57,7 @@ class Passes:
         """The affine nests of a function."""
         from gpucodegen.compiling.pipeline import front_passes
         from gpucodegen.passes.framework.base import run_pipeline
-        from gpucodegen.passes.framework.reachable import reachable
+        from gpucodegen.passes.framework.functions import reachable
 
         _, types, aligned = self.key
         passes = front_passes(name, types, self.options.handlers, alignments=aligned)

@@ -13,7 +13,7 @@ import pytest
 import gpucodegen as gcg
 from examples.catalogue import FOLDER
 from gpucodegen.cli import COMMANDS, PLACES, main
-from gpucodegen.passes.framework.registry import PASSES
+from gpucodegen.passes.framework.pipeline_text import PASSES
 
 MATMUL = str(FOLDER / "matmul.mlir")
 

@@ -134,7 +134,7 @@ def test_the_pass_that_changes_a_result_is_named(wrong: str):
 def test_the_pass_behind_which_the_interpreter_stops_is_named(
     monkeypatch: pytest.MonkeyPatch,
 ):
-    from gpucodegen.passes.prepare.affine import canonicalize
+    from gpucodegen.passes.prepare import canonicalize
 
     def longer(_: object, module: Module) -> Module:
         def rewrite(op: Operation) -> list[Operation] | None:

@@ -14,8 +14,8 @@ import pytest
 import gpucodegen as gcg
 from gpucodegen import errors
 from gpucodegen.ir.operation import Operation, rewrite_bottom_up
-from gpucodegen.passes.prepare.affine.raise_to_affine import _INDICES, _sum
-from gpucodegen.passes.prepare.functions.inline import _Inliner
+from gpucodegen.passes.prepare.inline import _Inliner
+from gpucodegen.passes.prepare.raise_to_affine import _INDICES, _sum
 from tests.interp.test_check import EPILOGUE
 from tests.made.mutations import MUTATIONS, Mutation
 
@@ -153,7 +153,7 @@ CASES: list[tuple[str, str, Mutation, str, Any]] = [
     (
         "decompose-softmax",
         "cpu",
-        put("prepare.linalg.decompose_softmax._Softmax.dimension", 0),
+        put("prepare.decompose_linalg._Softmax.dimension", 0),
         SOFTMAX,
         lambda: [line(32).reshape(4, 8) / 8],
     ),
@@ -161,7 +161,7 @@ CASES: list[tuple[str, str, Mutation, str, Any]] = [
         "fuse-tensors",
         "cpu",
         put(
-            "prepare.linalg.fuse_tensors._position",
+            "prepare.linalg_on_tensors._position",
             lambda op, _: op.with_(results=(op.result.renewed(),)),
         ),
         TURNED,
@@ -170,14 +170,14 @@ CASES: list[tuple[str, str, Mutation, str, Any]] = [
     (
         "improve-locality",
         "cpu",
-        legality("loops.order.interchange.check_interchange"),
+        legality("loops.interchange.check_interchange"),
         DIAGONAL,
         lambda: [line(1600).reshape(40, 40)],
     ),
     (
         "bufferize",
         "cpu",
-        legality("prepare.tensors.analysis.conflicts.Conflicts.of_write"),
+        legality("prepare.tensors.conflicts.Conflicts.of_write"),
         TWICE,
         lambda: [line(8)],
     ),
@@ -185,7 +185,7 @@ CASES: list[tuple[str, str, Mutation, str, Any]] = [
         "raise-to-affine",
         "cpu",
         put(
-            "prepare.affine.raise_to_affine._INDICES",
+            "prepare.raise_to_affine._INDICES",
             _INDICES | {"arith.subi": _sum(1)},
         ),
         BACKWARDS,
@@ -201,14 +201,14 @@ CASES: list[tuple[str, str, Mutation, str, Any]] = [
     (
         "inline",
         "cpu",
-        put("prepare.functions.inline._Inliner._body", swapped),
+        put("prepare.inline._Inliner._body", swapped),
         CALLED,
         lambda: [line(8)],
     ),
     (
         "linalg-to-affine",
         "cpu",
-        put("prepare.linalg.linalg_to_affine._index_dimension", lambda _: 0),
+        put("prepare.linalg_to_affine._index_dimension", lambda _: 0),
         NUMBERED,
         lambda: [np.zeros((4, 8), "i8")],
     ),

@@ -119,22 +119,18 @@ def _quotient_of_remainder(b: Any, values: Any) -> Any:
 
 ROWS = elementwise.ROWS
 RESOLVED = elementwise.resolved
-FUSION = "passes.contraction.fusion.epilogue_fusion"
+FUSION = "passes.contraction.epilogue_fusion"
 MUTATIONS = {
     "sums under the place they grow in": Mutation(
         {f"{FUSION}._hosted": _hosted_with_its_epilogue},
         *("destinations", "cpu passes", 170),
     ),
     "tensors in place whatever reads them later": Mutation(
-        {
-            "passes.prepare.tensors.analysis.conflicts.Conflicts.of_write": (
-                lambda *_: None
-            )
-        },
+        {"passes.prepare.tensors.conflicts.Conflicts.of_write": (lambda *_: None)},
         *("destinations", "cpu passes"),
     ),
     "loops interchanged against a dependence": Mutation(
-        {"passes.loops.order.interchange.check_interchange": lambda *_, **__: None},
+        {"passes.loops.interchange.check_interchange": lambda *_, **__: None},
         *("raised", "cpu passes"),
     ),
     "a variable for a sum of the line to come": Mutation(

@@ -8,7 +8,7 @@ import pytest
 
 from gpucodegen.ir.operation import Operation
 from gpucodegen.parser import parse_module
-from gpucodegen.passes.contraction.recognition.recognize import Contraction, recognize
+from gpucodegen.passes.contraction.recognize import Contraction, recognize
 from gpucodegen.passes.cpu.map_cpu import MapCpu
 from gpucodegen.passes.framework.base import run_pipeline
 from gpucodegen.passes.gpu.map_gpu import MapGpu

@@ -9,12 +9,12 @@ from gpucodegen.dialects.builtin import Module
 from gpucodegen.ir.operation import Operation, rewrite_bottom_up
 from gpucodegen.parser import parse_module
 from gpucodegen.passes.checks.bounds import CheckBounds
-from gpucodegen.passes.checks.kernels import VerifyKernels
+from gpucodegen.passes.checks.races import VerifyKernels
 from gpucodegen.passes.cpu.map_cpu import MapCpu
-from gpucodegen.passes.cpu.outline_cpu import OutlineCpu
 from gpucodegen.passes.framework.base import run_pipeline
 from gpucodegen.passes.gpu.map_gpu import MapGpu
-from gpucodegen.passes.loops.tiling.tile import Tile
+from gpucodegen.passes.loops.rectangular_tiling import Tile
+from gpucodegen.passes.outlining.cpu_outliner import OutlineCpu
 
 DIAGONAL = """func.func @diagonal(%A: memref<8x8xf32>) {
   affine.for %i = 0 to 7 {

@@ -28,12 +28,12 @@ from gpucodegen.ir.operation import (
     substitute_values,
 )
 from gpucodegen.ir.types import I1, I32
-from gpucodegen.passes.checks.kernels import VerifyKernels
+from gpucodegen.passes.checks.races import VerifyKernels
 from gpucodegen.passes.framework.builder import Builder
 from gpucodegen.passes.framework.indexing import Index
-from gpucodegen.passes.gpu.collectives.lower import LowerCollectives
-from gpucodegen.passes.gpu.launches.gpu_launch import thread_index
+from gpucodegen.passes.gpu.lower_collectives import LowerCollectives
 from gpucodegen.passes.gpu.map_gpu import MapGpu
+from gpucodegen.passes.outlining.gpu_launch import thread_index
 from tests.mapping.kernel_kinds import (
     BARRIER,
     COMMIT,

@@ -12,9 +12,9 @@ from gpucodegen import errors
 from gpucodegen.ir.attributes import StringAttr
 from gpucodegen.ir.operation import Operation
 from gpucodegen.passes.prepare.stablehlo import convert as stablehlo
-from gpucodegen.passes.prepare.stablehlo.attributes import STABLEHLO, check
+from gpucodegen.passes.prepare.stablehlo.forms import STABLEHLO, check
 from gpucodegen.passes.prepare.tosa import convert as tosa
-from gpucodegen.passes.prepare.tosa.attributes import TOSA
+from gpucodegen.passes.prepare.tosa.convert import TOSA
 from tests.targets import ALL
 
 TARGETS = ("interp", *(pytest.param(t, marks=pytest.mark.slow) for t in ALL))

@@ -9,7 +9,7 @@ import pytest
 
 import gpucodegen as gcg
 from gpucodegen import cli, errors
-from gpucodegen.passes.checks.reads import CheckReads
+from gpucodegen.passes.checks.buffers import CheckReads
 
 
 def warned(text: str) -> list[warnings.WarningMessage]:

@@ -13,7 +13,7 @@ from interpreter import interpret
 
 import gpucodegen as gcg
 from gpucodegen.passes.framework.base import run_pipeline
-from gpucodegen.passes.loops.cells.contract_arrays import ContractArrays
+from gpucodegen.passes.loops.array_contraction import ContractArrays
 
 HEAD = """func.func @f(%A: memref<4x3xf64>, %v: f64) {
   %t = memref.alloc() : memref<4x3xf64>

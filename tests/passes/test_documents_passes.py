@@ -11,11 +11,11 @@ from lowering import apply, function, names
 import gpucodegen as gcg
 from gpucodegen import errors
 from gpucodegen.commands.deps import is_old
-from gpucodegen.passes.analysis.dependence_pairs import (
+from gpucodegen.passes.analysis.queries import (
     functions_with_body,
     lift_accesses,
 )
-from gpucodegen.passes.framework.registry import PASSES, pass_class
+from gpucodegen.passes.framework.pipeline_text import PASSES, pass_class
 from gpucodegen.tiling.proof.dependences import rows
 
 # -- canonicalize ----------------------------------------------------------------------

@@ -14,11 +14,11 @@ from gpucodegen.compiling.pipeline import front_passes, mapping_passes
 from gpucodegen.dialects.verifier import verify
 from gpucodegen.options import Options
 from gpucodegen.passes.analysis.queries import analyse
-from gpucodegen.passes.contraction.fusion.fusion_groups import (
+from gpucodegen.passes.contraction.fusion_groups import (
     FusionGroups,
     FusionMember,
 )
-from gpucodegen.passes.loops.order.improve_locality import ImproveLocality
+from gpucodegen.passes.loops.improve_locality import ImproveLocality
 
 COUNTS = (2, 4, 8)
 PRODUCT = """

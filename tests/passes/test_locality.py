@@ -16,7 +16,7 @@ from interpreter import interpret
 from lowering import apply
 
 import gpucodegen as gcg
-from gpucodegen.passes.loops.order import best_order, better_block
+from gpucodegen.passes.loops import improve_locality
 
 
 @pytest.mark.sampled(6)
@@ -32,8 +32,8 @@ from gpucodegen.passes.loops.order import best_order, better_block
 def test_order_and_results_stay(text: str, threads: int):
     before = interpret(gcg.parse(text), arguments(2))
     with (
-        patch.object(best_order, "SHORTEST", 1),
-        patch.object(better_block, "BLOCK", 1),
+        patch.object(improve_locality, "SHORTEST", 1),
+        patch.object(improve_locality, "BLOCK", 1),
     ):
         changed = apply(f"improve-locality{{threads={threads}}}", text)
     after = interpret(changed, arguments(2))

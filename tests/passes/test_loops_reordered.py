@@ -20,9 +20,8 @@ from lowering import apply
 
 import gpucodegen as gcg
 from gpucodegen import errors
-from gpucodegen.passes.loops.iterations import unroll_and_jam
-from gpucodegen.passes.loops.order import distribution, fusion, interchange
-from gpucodegen.passes.loops.tiling import tile
+from gpucodegen.passes.loops import fusion, interchange, rectangular_tiling, unroll
+from gpucodegen.passes.nests import distribution
 
 
 def examples(count: int) -> settings:
@@ -83,7 +82,7 @@ def test_fusion_is_refused_just_when_it_is_illegal(text: str, depth: int):
 @given(programs(rectangular=True), st.integers(2, 3))
 def test_jamming_is_refused_just_when_it_is_illegal(text: str, factor: int):
     passes = f"unroll-and-jam{{loop=0,factor={factor}}}"
-    legal = is_legal(text, passes, unroll_and_jam, "check_jam")
+    legal = is_legal(text, passes, unroll, "check_jam")
     assert is_accepted(text, passes) == legal
 
 
@@ -96,7 +95,7 @@ def test_jamming_is_refused_just_when_it_is_illegal(text: str, factor: int):
 )
 def test_tiling_is_refused_if_it_is_illegal(text: str, sizes: list[str], split: bool):
     passes = f"tile{{sizes=[{','.join(sizes)}],separate={str(split).lower()}}}"
-    legal = is_legal(text, passes, tile, "check_tiling")
+    legal = is_legal(text, passes, rectangular_tiling, "check_tiling")
     assert legal or not is_accepted(text, passes)
 
 

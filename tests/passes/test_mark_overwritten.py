@@ -9,7 +9,7 @@ import pytest
 
 import gpucodegen as gcg
 from gpucodegen.passes.framework.base import run_pipeline
-from gpucodegen.passes.prepare.functions.mark_overwritten import MarkOverwritten
+from gpucodegen.passes.prepare.argument_facts import MarkOverwritten
 from gpucodegen.runtime.cuda.engine import CudaEngine
 from gpucodegen.runtime.devices.emulated_device import EmulatedDevice
 from gpucodegen.runtime.host.buffers import Buffer

@@ -12,7 +12,7 @@ from interpreter import interpret
 
 import gpucodegen as gcg
 from gpucodegen.passes.framework.base import run_pipeline
-from gpucodegen.passes.prepare.affine.mem2reg import Mem2Reg
+from gpucodegen.passes.prepare.mem2reg import Mem2Reg
 
 HEAD = """func.func @f(%A: memref<4xf64>, %v: f64, %n: index) {
   %t = memref.alloc() : memref<2xf64>

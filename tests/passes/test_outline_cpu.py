@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import gpucodegen as gcg
-from gpucodegen.passes.cpu.cpu_outliner import STACK_BYTES
+from gpucodegen.passes.outlining.cpu_outliner import STACK_BYTES
 
 
 def program(elements: int) -> gcg.Program:

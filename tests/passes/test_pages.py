@@ -17,7 +17,7 @@ import pytest
 import gpucodegen as gcg
 from gpucodegen.cli import main
 from gpucodegen.passes.framework.base import ModulePass, option_text
-from gpucodegen.passes.framework.registry import PASSES, pass_class
+from gpucodegen.passes.framework.pipeline_text import PASSES, pass_class
 
 DOCS = Path(__file__).parents[2] / "docs"
 PIPELINES = DOCS / "passes.md"

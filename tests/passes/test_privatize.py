@@ -8,7 +8,7 @@ import pytest
 import gpucodegen as gcg
 from gpucodegen.passes.framework.base import run_pipeline
 from gpucodegen.passes.framework.pipeline_text import parse_pipeline
-from gpucodegen.passes.loops.cells.privatize import Privatize
+from gpucodegen.passes.loops.array_privatization import Privatize
 from gpucodegen.tiling.machine import processor
 
 ROWS = """func.func @f(%A: memref<64x40xf32>, %B: memref<64x40xf32>) {

@@ -8,7 +8,7 @@ from gpucodegen.dialects import affine
 from gpucodegen.ir.affine import Const
 from gpucodegen.ir.operation import Operation, Value
 from gpucodegen.ir.types import INDEX
-from gpucodegen.passes.contraction.cpu.ranges import Range, in_pieces
+from gpucodegen.passes.contraction.operands import Range, in_pieces
 from gpucodegen.passes.framework.builder import Builder
 from gpucodegen.passes.framework.indexing import Index
 from gpucodegen.passes.framework.nests import Axis

@@ -11,7 +11,7 @@ from gpucodegen import errors
 from gpucodegen.dialects.builtin import Module
 from gpucodegen.passes.framework.base import run_pipeline
 from gpucodegen.passes.framework.pipeline_text import parse_pipeline
-from gpucodegen.passes.prepare.affine.canonicalize import Canonicalize
+from gpucodegen.passes.prepare.canonicalize import Canonicalize
 
 PASSES = (
     "wavefront{sizes=[2,3]}",

@@ -7,7 +7,7 @@ import pytest
 import gpucodegen as gcg
 from gpucodegen.dialects import affine
 from gpucodegen.passes.framework.functions import definitions
-from gpucodegen.passes.gpu.facts.vector_width import vector_width
+from gpucodegen.passes.outlining.vector_width import vector_width
 
 
 def width(

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from test_vectorize import kernel, run
 
 import gpucodegen as gcg
-from gpucodegen.passes.cpu.vectorize import Vectorize
 from gpucodegen.passes.framework.base import run_pipeline
+from gpucodegen.passes.vectorize import Vectorize
 from tests.extremes import maximumf, minimumf
 
 ROWS, COLUMNS = 3, 150

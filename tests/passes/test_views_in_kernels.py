@@ -7,7 +7,7 @@ import pytest
 
 import gpucodegen as gcg
 from gpucodegen import errors
-from gpucodegen.passes.checks.kernels import VerifyKernels
+from gpucodegen.passes.checks.races import VerifyKernels
 
 ROWS = "memref<5x6xi64, strided<[8, 1], offset: 48>>"
 APART = f"""func.func @f(%a: memref<16x8xi64>) {{

@@ -7,8 +7,8 @@ from typing import Any
 from hypothesis import strategies as st
 
 import gpucodegen as gcg
-from gpucodegen.passes.cpu.vectorize import Vectorize
 from gpucodegen.passes.framework.base import run_pipeline
+from gpucodegen.passes.vectorize import Vectorize
 from tests.emit.running import loaded
 
 WIDTHS = st.sampled_from([128, 256, 512])

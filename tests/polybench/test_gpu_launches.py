@@ -20,8 +20,8 @@ from examples.polybench.kernel import Loops
 from gpucodegen.compiling.lowering import Stages, map_module
 from gpucodegen.ir.types import MemRefType
 from gpucodegen.options import Options
-from gpucodegen.passes.analysis.launches import KernelLaunches, host_program
-from gpucodegen.passes.framework.reachable import reachable
+from gpucodegen.passes.analysis.work import KernelLaunches, host_program
+from gpucodegen.passes.framework.functions import reachable
 from tests.house.readme import ROOT
 
 PAGE = ROOT / "docs" / "how-a-nest-becomes-a-grid.md"

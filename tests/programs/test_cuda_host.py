@@ -13,7 +13,7 @@ from numpy.lib.stride_tricks import as_strided
 import gpucodegen as gcg
 from gpucodegen import errors
 from gpucodegen.emit.spelling import DECLARED_SHARED
-from gpucodegen.passes.gpu.launches import grid_chunks
+from gpucodegen.passes.outlining import gpu_launch
 from gpucodegen.runtime.cuda import compilation
 from gpucodegen.runtime.cuda.kernel_launch import CudaKernel
 from gpucodegen.runtime.devices import emulated_cupy as xp
@@ -132,7 +132,7 @@ def small_grids(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """A device that takes few blocks along y and z, and a planner that knows it."""
     monkeypatch.setenv("GPUCODEGEN_CACHE_DIR", str(tmp_path))
     grid = (2**31 - 1, 3, 2)
-    monkeypatch.setattr(grid_chunks, "GRID", grid)
+    monkeypatch.setattr(gpu_launch, "GRID", grid)
     device = emulated_device.EmulatedDevice(0, limits=LaunchLimits(grid=grid))
     monkeypatch.setattr(emulated_device, "current", lambda: device)
 

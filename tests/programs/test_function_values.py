@@ -112,7 +112,7 @@ def test_function_values_that_come_from_outside_stay():
       return %y : f32
     }}"""
     )
-    from gpucodegen.passes.prepare.functions.known_callees import KnownCallees
+    from gpucodegen.passes.prepare.devirtualize_calls import DevirtualizeCalls
 
     module = gcg.parse(text)
-    assert KnownCallees("f").apply(module) is module
+    assert DevirtualizeCalls("f").apply(module) is module

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import gpucodegen as gcg
-from gpucodegen.passes.gpu.kinds import contractions
+from gpucodegen.passes.gpu import contractions
 from gpucodegen.runtime.cuda.compilation import compile_ptx
 
 SIGNS = {"i8": ("arith.extsi", "i1", "s32"), "u8": ("arith.extui", "u1", "u32")}

@@ -11,7 +11,7 @@ import pytest
 
 import gpucodegen as gcg
 from gpucodegen import errors
-from gpucodegen.passes.checks.kernels import VerifyKernels
+from gpucodegen.passes.checks.races import VerifyKernels
 from gpucodegen.passes.framework.base import run_pipeline
 from tests.programs import gpu_texts as texts
 

@@ -12,7 +12,7 @@ from gpucodegen import errors
 from gpucodegen.dialects.builtin import Module
 from gpucodegen.ir.operation import Operation, rewrite_bottom_up
 from gpucodegen.passes.analysis.lifting import Surroundings, lift_function
-from gpucodegen.passes.checks.kernels import VerifyKernels
+from gpucodegen.passes.checks.races import VerifyKernels
 from gpucodegen.passes.framework.base import run_pipeline
 from gpucodegen.passes.gpu.map_gpu import MapGpu
 from gpucodegen.tiling.model.relations import model

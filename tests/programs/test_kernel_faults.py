@@ -7,7 +7,7 @@ import pytest
 
 from gpucodegen import errors
 from gpucodegen.parser import parse_module
-from gpucodegen.passes.checks.kernels import VerifyKernels
+from gpucodegen.passes.checks.races import VerifyKernels
 from gpucodegen.passes.framework.base import run_pipeline
 from tests.emit.running import loaded
 

@@ -9,7 +9,7 @@ import pytest
 
 import gpucodegen as gcg
 from gpucodegen import errors
-from gpucodegen.passes.loops.order.asked import is_asked
+from gpucodegen.passes.loops.requested_schedules import is_asked
 from gpucodegen.tiling.tuning.search import Point, Space, Status
 from gpucodegen.tuning.schedules import Schedules, schedules
 

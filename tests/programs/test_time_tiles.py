@@ -7,7 +7,7 @@ import pytest
 
 import gpucodegen as gcg
 from gpucodegen import errors
-from gpucodegen.passes.checks import kernels as verify_kernels
+from gpucodegen.passes.checks import races as verify_kernels
 
 TEXT = """
 func.func @smooth(%A: memref<3000000xf64>, %B: memref<3000000xf64>) {

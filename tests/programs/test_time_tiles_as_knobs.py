@@ -14,8 +14,8 @@ import pytest
 
 import gpucodegen as gcg
 from gpucodegen import errors
-from gpucodegen.passes.checks import kernels as verify_kernels
-from gpucodegen.passes.loops.tiling.asked_tiles import is_of_time_tiles
+from gpucodegen.passes.checks import races as verify_kernels
+from gpucodegen.passes.loops.requested_schedules import is_of_time_tiles
 from gpucodegen.tiling.tuning.search import Status
 from gpucodegen.tuning.schedules import Schedules, schedules
 

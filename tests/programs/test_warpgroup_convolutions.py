@@ -10,7 +10,7 @@ import pytest
 
 import gpucodegen as gcg
 from gpucodegen import errors
-from gpucodegen.passes.checks.kernels import VerifyKernels
+from gpucodegen.passes.checks.races import VerifyKernels
 from tests.programs.test_device_products import typed, windows
 from tests.programs.test_tensor_cores import EPSILON, text_of
 from tests.programs.test_warpgroup_products import (

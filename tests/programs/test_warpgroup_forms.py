@@ -13,7 +13,7 @@ import pytest
 import gpucodegen as gcg
 from gpucodegen import errors
 from gpucodegen.intrinsics.cuda import assembly
-from gpucodegen.passes.checks.kernels import VerifyKernels
+from gpucodegen.passes.checks.races import VerifyKernels
 from tests.programs.test_device_products import windows
 from tests.programs.test_tensor_cores import LAYER, product_text, text_of
 from tests.programs.test_warpgroup_convolutions import CASES as IMAGES

@@ -11,7 +11,7 @@ import pytest
 import gpucodegen as gcg
 from gpucodegen import errors
 from gpucodegen.intrinsics.cuda import assembly
-from gpucodegen.passes.checks.kernels import VerifyKernels
+from gpucodegen.passes.checks.races import VerifyKernels
 from tests.programs.test_tensor_cores import EPSILON, LAYER, product_text, text_of
 from tests.programs.test_warpgroups import mutated
 from tests.ptx.mutations.edits import BARRIER, TENSOR, Edit, drop, put

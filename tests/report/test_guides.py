@@ -15,7 +15,7 @@ import pytest
 from examples.catalogue import FOLDER
 from gpucodegen.cli import main
 from gpucodegen.compiling.tuned_schedules import tuning_store
-from gpucodegen.passes.gpu import kinds
+from gpucodegen.passes.gpu import map_gpu
 from gpucodegen.tiling.tuning.exchange import exported
 from tests.house.readme import ROOT
 
@@ -81,7 +81,7 @@ def test_other_commands_install_extras_or_start_the_benchmark() -> None:
 
 
 def test_every_kind_is_on_the_page() -> None:
-    folder = Path(kinds.__file__).parent
+    folder = Path(map_gpu.__file__).parent
     named = set(re.findall(r"^\| `(\w+)` \|", TEXTS[PAGES[1]], re.MULTILINE))
     there = {path.stem for path in folder.iterdir() if path.stem[0] != "_"} - {"nest"}
     assert there <= named

@@ -14,8 +14,8 @@ import gpucodegen as gcg
 from gpucodegen import errors
 from gpucodegen.passes.checks.bounds import CheckBounds
 from gpucodegen.passes.framework.base import run_pipeline
-from gpucodegen.passes.prepare.affine.canonicalize import Canonicalize
-from gpucodegen.passes.prepare.affine.raise_to_affine import RaiseToAffine
+from gpucodegen.passes.prepare.canonicalize import Canonicalize
+from gpucodegen.passes.prepare.raise_to_affine import RaiseToAffine
 
 pytestmark = pytest.mark.filterwarnings("ignore::gpucodegen.errors.PossiblyOutOfBounds")
 

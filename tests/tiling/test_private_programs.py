@@ -17,7 +17,7 @@ from tiling_privates import SHAPES, programs
 
 import gpucodegen as gcg
 from gpucodegen.passes.framework.base import run_pipeline
-from gpucodegen.passes.loops.cells.privatize import Privatize
+from gpucodegen.passes.loops.array_privatization import Privatize
 from gpucodegen.tiling.model.relations import model
 from gpucodegen.tiling.model.scop import If, Loop, Node, Scop, Statement
 from gpucodegen.tiling.proof.flow import undefined_reads

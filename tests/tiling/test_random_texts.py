@@ -8,7 +8,7 @@ from hypothesis import HealthCheck, Phase, given, settings
 from tiling_oracle import rows_of
 
 import gpucodegen as gcg
-from gpucodegen.passes.analysis.dependence_pairs import (
+from gpucodegen.passes.analysis.queries import (
     functions_with_body,
     lift_accesses,
 )

@@ -15,8 +15,8 @@ convolutions (sliding indices such as ``2*h + kh``) are all of it.
 
 `roles_of` is the one definition.  Two readers ask it: `contractions` here, of the
 relations of a `Model`, for any bounds; and, of operations, `recognize` in
-``passes/contraction/recognition``, which also describes what a kernel needs.  Whether a
-kernel pays is asked once for each target, in ``passes/contraction/{cpu,gpu}/forms.py``.
+``passes/contraction``, which also describes what a kernel needs.  Whether a
+kernel pays is asked once for each target, in ``passes/contraction``.
 """
 
 from __future__ import annotations

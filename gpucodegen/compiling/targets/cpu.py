@@ -11,25 +11,23 @@ from typing import TYPE_CHECKING
 from gpucodegen import errors
 from gpucodegen.compiling.targets.record import Target
 from gpucodegen.options import Options
-from gpucodegen.passes.contraction.recognition.isolate import IsolateContractions
+from gpucodegen.passes.contraction.isolate import IsolateContractions
 from gpucodegen.passes.cpu.map_cpu import MapCpu
-from gpucodegen.passes.cpu.outline_cpu import OutlineCpu
-from gpucodegen.passes.cpu.vectorize import Vectorize
 from gpucodegen.passes.framework.base import ModulePass
-from gpucodegen.passes.loops.cells.carry_stores import CarryStores
-from gpucodegen.passes.loops.cells.contract_arrays import ContractArrays
-from gpucodegen.passes.loops.cells.privatize import Privatize
-from gpucodegen.passes.loops.iterations.coalesce import Coalesce
-from gpucodegen.passes.loops.order.asked import is_asked
-from gpucodegen.passes.loops.order.improve_locality import ImproveLocality
-from gpucodegen.passes.loops.scatter.partial_updates import PartialUpdates
-from gpucodegen.passes.loops.tiling.asked_tiles import is_of_time_tiles
-from gpucodegen.passes.loops.tiling.tile import Tile
-from gpucodegen.passes.loops.tiling.wavefront import Wavefront
-from gpucodegen.passes.prepare.affine.mem2reg import Mem2Reg
-from gpucodegen.passes.prepare.functions.propagate_aliases import PropagateAliases
-from gpucodegen.passes.prepare.memory.expand_copies import ExpandCopies
-from gpucodegen.passes.prepare.memory.heap_allocations import HeapAllocations
+from gpucodegen.passes.loops.array_contraction import ContractArrays
+from gpucodegen.passes.loops.array_privatization import Privatize
+from gpucodegen.passes.loops.coalesce import Coalesce
+from gpucodegen.passes.loops.histogram_privatization import PrivatizeReductions
+from gpucodegen.passes.loops.improve_locality import ImproveLocality
+from gpucodegen.passes.loops.rectangular_tiling import Tile
+from gpucodegen.passes.loops.requested_schedules import is_asked, is_of_time_tiles
+from gpucodegen.passes.loops.scalar_replacement import CarryStores
+from gpucodegen.passes.loops.wavefront import Wavefront
+from gpucodegen.passes.outlining.cpu_outliner import OutlineCpu
+from gpucodegen.passes.prepare.argument_facts import PropagateAliases
+from gpucodegen.passes.prepare.mem2reg import Mem2Reg
+from gpucodegen.passes.prepare.memory_operations import ExpandCopies, HeapAllocations
+from gpucodegen.passes.vectorize import Vectorize
 from gpucodegen.runtime.processor import Cpu, cpu
 
 if TYPE_CHECKING:
@@ -50,7 +48,7 @@ def mapped(options: Options) -> list[ModulePass]:
         ExpandCopies(host.caches.kept_by(threads)),
         *_time_tiles(options, host, threads),
         CarryStores(),
-        PartialUpdates(threads, options.reassociate, options.exact),
+        PrivatizeReductions(threads, options.reassociate, options.exact),
         _register_tiles(options, host, threads),
         Coalesce(),
         OutlineCpu(),
@@ -160,8 +158,7 @@ def assembly(spec: KernelSpec) -> str:
 
 def plan_fields() -> Sequence[str]:
     """Orders, fusions and time tiles."""
-    from gpucodegen.passes.loops.order.asked import FIELDS
-    from gpucodegen.passes.loops.tiling.asked_tiles import time_tile_fields
+    from gpucodegen.passes.loops.requested_schedules import FIELDS, time_tile_fields
 
     return (*FIELDS, *time_tile_fields())
 

@@ -14,15 +14,14 @@ from typing import TYPE_CHECKING, Any
 from gpucodegen.compiling.targets.record import Target, always, unknown
 from gpucodegen.options import Options
 from gpucodegen.passes.framework.base import ModulePass
-from gpucodegen.passes.gpu.blocks.rows.fuse_rows import FuseRows
-from gpucodegen.passes.gpu.expose_parallelism import ExposeParallelism
+from gpucodegen.passes.gpu.expose_parallelism import ExposeParallelism, FuseRows
 from gpucodegen.passes.gpu.map_gpu import MapGpu
-from gpucodegen.passes.loops.cells.contract_arrays import ContractArrays
-from gpucodegen.passes.loops.cells.privatize import Privatize
-from gpucodegen.passes.loops.order.fuse_elementwise import FuseElementwise
-from gpucodegen.passes.loops.scatter.atomic_updates import AtomicUpdates
-from gpucodegen.passes.loops.tiling.tile import Tile
-from gpucodegen.passes.prepare.functions.mark_overwritten import MarkOverwritten
+from gpucodegen.passes.loops.array_contraction import ContractArrays
+from gpucodegen.passes.loops.array_privatization import Privatize
+from gpucodegen.passes.loops.fusion import FuseElementwise
+from gpucodegen.passes.loops.histogram_privatization import AtomicUpdates
+from gpucodegen.passes.loops.rectangular_tiling import Tile
+from gpucodegen.passes.prepare.argument_facts import MarkOverwritten
 from gpucodegen.tiling.machine.gpu.devices import WARP, WIDEST
 
 if TYPE_CHECKING:
@@ -110,7 +109,7 @@ def architecture(values: Sequence[Any]) -> str:
 
 def plan_fields() -> Sequence[str]:
     """Those of the plans of kernels."""
-    from gpucodegen.passes.gpu.plan_fields import plan_fields as of_kernels
+    from gpucodegen.passes.framework.plan_options import plan_fields as of_kernels
 
     return of_kernels()
 

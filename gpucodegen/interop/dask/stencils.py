@@ -73,7 +73,7 @@ def _reach(function: Function, source: Source, arguments: Sequence[Any]) -> Reac
     from gpucodegen.compiling.pipeline import front_passes
     from gpucodegen.passes.analysis.lifting import Surroundings, lift_function
     from gpucodegen.passes.framework.base import run_pipeline
-    from gpucodegen.passes.framework.reachable import reachable
+    from gpucodegen.passes.framework.functions import reachable
     from gpucodegen.tiling.model.relations import model
 
     name, module = function.name, function.source.module

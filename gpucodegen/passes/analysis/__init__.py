@@ -1,10 +1,11 @@
 """What `tiling` proves of a function, asked and answered by operation.
 
-- `lifting`: functions and nests as relations
-- `queries`: what `tiling` proves of them, by operation
-- `launches`: how often a host program launches each kernel
-- `work`: how much a nest computes
-- `dependence_pairs`: dependences of all pairs of accesses
+- `lifting`: MLIR regions lifted to the polyhedral model of `gpucodegen.tiling`
+- `place_allocations`: Allocations at fixed addresses (``alloc_static`` of 2019) share
+  memory that overlaps
+- `queries`: Exact dependences between all pairs of accesses, as MLIR's own check
+  lists them
+- `work`: How often a host program launches each kernel, counted without running it
 """
 
 from __future__ import annotations

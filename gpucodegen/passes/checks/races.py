@@ -1,35 +1,118 @@
-"""The proof of every mapped kernel: no two threads race, no transfer is overtaken.
+"""The race proof of every kernel of a module.
+
+The proof of every mapped kernel: no two threads race, no transfer is overtaken.
 
 * a GPU kernel: the rules of `gpucodegen.tiling.proof.races` on its block and
   thread loops;
 * a CPU kernel: no ``affine.parallel`` carries a dependence but between atomic updates;
 * any function with transfers: every use of their cells comes after the wait, and starts
   and waits belong together.
+
+Transfers matched with their waits: by tag, by order and by count.
+
+What is proven wrong is an error: a start without a wait, a wait with no transfer under
+way, a count that no start of the tag has.  What may go wrong shows when it runs.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import ClassVar
 
 from gpucodegen import errors
-from gpucodegen.dialects.shared.dma import TRANSFERS
+from gpucodegen.dialects.builtin import Module
+from gpucodegen.dialects.shared.dma import (
+    STARTS,
+    TRANSFERS,
+    WAITS,
+    lengths_of,
+    tag_of,
+)
+from gpucodegen.ir.attributes import IntegerAttr
 from gpucodegen.ir.locations import UNKNOWN, Location
 from gpucodegen.ir.operation import Operation, Value, operand_segments
 from gpucodegen.ir.types import I1
 from gpucodegen.passes.analysis.lifting import (
     Lifted,
     Surroundings,
+    asynchronous_copies,
     lift_function,
     lift_operations,
 )
-from gpucodegen.passes.analysis.lifting.walk import bulk_stores, mbarriers
-from gpucodegen.passes.checks.transfer_pairs import unpaired
-from gpucodegen.tiling.model.relations import model
+from gpucodegen.passes.framework.base import ModulePass
+from gpucodegen.tiling.model.relations import Model, model
 from gpucodegen.tiling.model.scop import statements
+from gpucodegen.tiling.proof.async_copies import unmatched_waits
 from gpucodegen.tiling.proof.dependences import dependences
 from gpucodegen.tiling.proof.liveness import LoopKind, loop_verdicts, nested_loops
 from gpucodegen.tiling.proof.mbarriers import NotModelledError
-from gpucodegen.tiling.proof.races import PROOF, Race, races
+from gpucodegen.tiling.proof.races import PROOF, Race, races, unfinished_copies
+
+
+@dataclass(frozen=True, slots=True)
+class CheckTransfers(ModulePass):
+    """Every transfer has its wait, and every wait its transfer."""
+
+    name: ClassVar[str] = "check-transfers"
+
+    def apply(self, module: Module) -> Module:
+        """The module itself, or UnpairedTransfer."""
+        for op in module.walk():
+            is_function = op.name in {"func.func", "gpu.func"}
+            if is_function and any(inner.name in TRANSFERS for inner in op.walk()):
+                built = model(lift_function(op).scop)
+                for error in unpaired(op, built, unfinished_copies(built)):
+                    raise error
+        return module
+
+
+def unpaired(
+    function: Operation, built: Model, unfinished: Iterable[Race]
+) -> Iterator[errors.UnpairedTransfer]:
+    """The errors of a function whose model is ``built``; ``unfinished`` by `races`."""
+    for copy in unfinished:
+        yield _unpaired(copy.locations[0], "dma_start", "dma_wait", str(copy))
+    for wait in unmatched_waits(built):
+        yield _unpaired(wait.wait.node.loc, "dma_wait", "dma_start", str(wait))
+    yield from _counts(function)
+
+
+def _unpaired(
+    location: object, what: str, partner: str, reason: str
+) -> errors.UnpairedTransfer:
+    place = location if isinstance(location, Location) else UNKNOWN
+    return errors.UnpairedTransfer(place, what=what, partner=partner, reason=reason)
+
+
+def _counts(function: Operation) -> Iterator[errors.UnpairedTransfer]:
+    """Waits whose constant count differs from those of all starts on their tag."""
+    numbers = _constants(function)
+    started: dict[Value, set[int | None]] = {}
+    for op in function.walk():
+        if op.name in STARTS:
+            count = numbers.get(lengths_of(op)[0])
+            started.setdefault(tag_of(op).memref, set()).add(count)
+    for op in function.walk():
+        if op.name in WAITS:
+            count, known = (
+                numbers.get(lengths_of(op)[0]),
+                started.get(tag_of(op).memref),
+            )
+            if known and count is not None and not known & {count, None}:
+                others = errors.one_of([str(n) for n in sorted(known, key=str)])
+                reason = f"it waits for {count} elements, {others} are under way"
+                yield _unpaired(op.location, "dma_wait", "dma_start", reason)
+
+
+def _constants(function: Operation) -> Mapping[Value, int]:
+    return {
+        op.results[0]: value.value
+        for op in function.walk()
+        if op.name == "arith.constant"
+        for value in (op.attributes.get("value"),)
+        if isinstance(value, IntegerAttr)
+    }
 
 
 def check_kernel(op: Operation, surroundings: Surroundings) -> None:
@@ -80,9 +163,13 @@ _ENGINES = ("nvgpu.mbarrier.", "nvgpu.tma.async.", "nvgpu.warpgroup.")
 """How the names of operations begin that order threads and copies by mbarriers."""
 _MODELLED = frozenset(
     {
-        *(mbarriers.CREATE, mbarriers.LOAD, mbarriers.MULTIPLY),
-        bulk_stores.STORE,
-        *mbarriers.PARTS,
+        *(
+            asynchronous_copies.CREATE,
+            asynchronous_copies.LOAD,
+            asynchronous_copies.MULTIPLY,
+        ),
+        asynchronous_copies.STORE,
+        *asynchronous_copies.PARTS,
         "nvgpu.warpgroup.generate.descriptor",
         "nvgpu.warpgroup.mma.init.accumulator",
     }
@@ -93,8 +180,8 @@ _MODELLED = frozenset(
 def _unmodelled(op: Operation, around: Surroundings) -> Operation | None:
     """The first operation in a kernel whose order the proof does not know."""
     inside = list(op.walk()) if op.name == "gpu.func" else []
-    groups = {o.result for o in inside if o.name == mbarriers.CREATE}
-    stores = (o for o in inside if o.name == bulk_stores.STORE)
+    groups = {o.result for o in inside if o.name == asynchronous_copies.CREATE}
+    stores = (o for o in inside if o.name == asynchronous_copies.STORE)
     stored = {operand_segments(o, 4)[1][0] for o in stores}
     engines = (o for o in inside if o.name.startswith(_ENGINES))
     known = (groups, around, stored)
@@ -109,16 +196,18 @@ def _is_modelled(
     A load counts as no read of its array, so no tensor store may go there.
     ``stored``: the maps of these.
     """
-    if op.name == mbarriers.LOAD:
+    if op.name == asynchronous_copies.LOAD:
         _, (barriers,), (tensor_map,), *_, mask, predicate = operand_segments(op, 7)
         is_apart = all(
             around.maps.are_apart(tensor_map, other, around.aliases) for other in stored
         )
         return is_apart and barriers in groups and not (mask or predicate)
-    if op.name == bulk_stores.STORE:
-        return bulk_stores.is_known(op, around.maps)
-    if op.name in mbarriers.PARTS:
-        plain = op.name == mbarriers.WAIT or op.operands[-1].type != I1
+    if op.name == asynchronous_copies.STORE:
+        return asynchronous_copies.is_known(op, around.maps)
+    if op.name in asynchronous_copies.PARTS:
+        plain = (
+            op.name == asynchronous_copies.MBARRIER_WAIT or op.operands[-1].type != I1
+        )
         return plain and op.operands[0] in groups
     return op.name in _MODELLED
 
@@ -198,3 +287,19 @@ def _error(
     about = "decided here" if kind is errors.ThreadsApart else "the other access"
     notes = [(located[1], about)] if len(located) > 1 else []
     return kind(located[0], notes=notes, buffer=buffer, witness=text)
+
+
+@dataclass(frozen=True, slots=True)
+class VerifyKernels(ModulePass):
+    """Prove every kernel, and every function with transfers, free of races."""
+
+    name: ClassVar[str] = "verify-kernels"
+
+    def apply(self, module: Module) -> Module:
+        """Raise RaceFound with both positions and a witness where a proof fails."""
+        surroundings = Surroundings.of(module)
+        for op in module.walk():
+            is_function = op.name in {"func.func", "gpu.func"}
+            if is_function and op.regions and op.regions[0].blocks:
+                check_kernel(op, surroundings)
+        return module

@@ -1,15 +1,124 @@
-"""Extents that only a call knows, where the program says that they agree."""
+"""Extents that only a call knows, where the program says that they agree.
+
+Extents that only a call knows, where the program says that they agree.
+
+Comes in: ``linalg.generic`` on buffers, and casts.  Goes out: the same after checks
+that each iterator has one extent, whichever operand it is taken from, and that a buffer
+has the extents of the type it is cast to.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
+from gpucodegen.dialects import linalg
 from gpucodegen.dialects.builtin import Module
-from gpucodegen.ir.operation import Operation
+from gpucodegen.dialects.func import Function
+from gpucodegen.ir.affine import Dim
+from gpucodegen.ir.operation import Operation, Value, rewrite_bottom_up
 from gpucodegen.ir.types import MemRefType
+from gpucodegen.passes.checks.access_checks import cast_leaves
+from gpucodegen.passes.checks.guard_conditions import (
+    FIT,
+    Check,
+    ConditionBuilder,
+    refusing,
+    reporting,
+)
 from gpucodegen.passes.framework.base import ModulePass
-from gpucodegen.passes.framework.functions import in_functions
+from gpucodegen.passes.framework.builder import Builder
+from gpucodegen.passes.framework.functions import in_functions, with_blocks
+
+Extent = tuple[Value, int]
+"""A buffer and one of its dimensions."""
+
+
+def with_checks(function: Operation, *, kernels: bool) -> Operation:
+    """Checks of arguments stand first; those of other buffers before their use.
+
+    ``kernels``: checks may stand in loops and branches.
+    """
+    blocks = Function(function).blocks
+    arguments = set(blocks[0].arguments)
+    outermost = {op for block in blocks for op in block.operations}
+    first: list[Operation] = []
+
+    def checked(op: Operation) -> list[Operation] | None:
+        made: list[Operation] = []
+        for check, before, buffers in _checks(op):
+            if op not in outermost and not kernels:
+                continue
+            if op not in outermost:
+                made += [*before, reporting(check)]
+            elif len(blocks) == 1 and buffers <= arguments:
+                first.extend([*before, refusing(check)])
+            else:
+                made += [*before, refusing(check)]
+        return [*made, op] if made else None
+
+    (rebuilt,) = rewrite_bottom_up(function, checked)
+    return with_blocks(rebuilt, lambda ops: [*first, *ops]) if first else rebuilt
+
+
+def _checks(op: Operation) -> Iterator[tuple[Check, list[Operation], set[Value]]]:
+    """Checks of an operation, how to compute them, and the buffers they are about."""
+    if op.name == "memref.cast":
+        c = ConditionBuilder(Builder(op.location))
+        for leaf in cast_leaves(c, op, FIT):
+            check = Check(
+                op.location, leaf.buffer.name, FIT, leaf.dimension, leaf.known, leaf.bad
+            )
+            yield check, c.b.operations[:], {leaf.buffer}
+            c.b.operations.clear()
+    for one, other in _pairs(op):
+        check, before = _differing(op, one, other)
+        yield check, before, {one[0], other[0]}
+
+
+def _pairs(op: Operation) -> Iterator[tuple[Extent, Extent]]:
+    """Extents of one iterator that are not known to be equal."""
+    if op.name != "linalg.generic" or op.results:
+        return
+    generic = linalg.Structured(op)
+    known: dict[int, Extent] = {}
+    for buffer, map_ in zip(_operands(generic), generic.indexing_maps, strict=True):
+        shape = buffer.type.shape if isinstance(buffer.type, MemRefType) else ()
+        for dimension, result in enumerate(map_.results[: len(shape)]):
+            if not isinstance(result, Dim):
+                continue
+            here = buffer, dimension
+            before = known.setdefault(result.position, here)
+            if before != here and not _is_equal(before, here):
+                yield before, here
+
+
+def _operands(generic: linalg.Structured) -> Sequence[Value]:
+    return (*generic.inputs, *generic.outputs)
+
+
+def _is_equal(one: Extent, other: Extent) -> bool:
+    """Whether both are known; different ones the verifier refuses."""
+    return all(_shape(buffer)[at] is not None for buffer, at in (one, other))
+
+
+def _shape(buffer: Value) -> Sequence[int | None]:
+    return buffer.type.shape if isinstance(buffer.type, MemRefType) else ()
+
+
+def _differing(
+    op: Operation, one: Extent, other: Extent
+) -> tuple[Check, list[Operation]]:
+    c = ConditionBuilder(Builder(op.location))
+    known = tuple(
+        (f"{buffer.name}.shape[{at}]", c.extent(buffer, at))
+        for buffer, at in (one, other)
+    )
+    bad = c.differ(known[0][1], known[1][1])
+    buffer, dimension = other
+    check = Check(op.location, buffer.name, FIT, dimension, known, bad)
+    return check, c.b.operations
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +135,6 @@ class CheckShapes(ModulePass):
         """Rewrite the functions in which extents are open."""
         if not any(map(_is_open, module.walk())):
             return module
-        from gpucodegen.passes.checks.guards.shapes import with_checks
 
         return in_functions(module, lambda f: [with_checks(f, kernels=self.kernels)])
 

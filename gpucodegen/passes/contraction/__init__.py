@@ -1,10 +1,19 @@
 """Contractions: recognised from access relations, lowered by target.
 
-- `recognition`: contractions among nests, each in a nest of its own
-- `fusion`: what stands around one, computed in its tiles
-- `cpu`: a contraction as CPU code
-- `gpu`: a contraction as a GPU kernel
-- `fragments`: what of that tensor cores compute
-- `in_blocks`: products of tiles that a program brings to shared memory itself
-- `warpgroups`: what of that four warps compute together, on sm_90
+- `collapse`: Fewer, longer axes: what a contraction repeats contiguously becomes one
+  loop
+- `cpu`: A contraction as CPU code
+- `epilogue_fusion`: Epilogue fusion: nests around a contraction that touch single
+  cells of its result
+- `fusion_groups`: Fusion groups of a block: each contraction with the nests fused
+  into it
+- `gpu`: A contraction as a GPU kernel
+- `isolate`: Contractions get nests of their own, wherever and however they are
+  written
+- `isolated_nest`: A nest inside of other loops, written as if it stood alone
+- `operands`: Loops over axes of a contraction, or over parts of them
+- `recognize`: Find contractions among affine nests, whatever operation they came from
+- `reduction_to_memory`: Reduction to memory: what loops carry and accumulate, they
+  accumulate in a cell
+- `windows`: Factors that are images, over which a window slides
 """

@@ -2,7 +2,7 @@
 
 Name, command-line syntax, repr and cache key come from that one definition:
 
->>> from gpucodegen.passes.loops.tiling.tile import Tile
+>>> from gpucodegen.passes.loops.rectangular_tiling import Tile
 >>> print(Tile(sizes=(4, 8)))
 tile{sizes=[4,8]}
 """

@@ -5,8 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from gpucodegen.dialects import affine
-from gpucodegen.ir.affine import Const
+from gpucodegen.ir.affine import AffineMap, Const
+from gpucodegen.ir.attributes import (
+    AffineMapAttr,
+    ArrayAttr,
+    DenseElementsAttr,
+    IntegerAttr,
+)
 from gpucodegen.ir.operation import Operation, Value
+from gpucodegen.ir.types import I32, I64, VectorType
 from gpucodegen.passes.framework.indexing import Index
 
 
@@ -56,3 +63,26 @@ def axis_of(op: Operation) -> Axis | None:
 def inner_operations(op: Operation) -> tuple[Operation, ...]:
     """Body of a loop without its terminator."""
     return tuple(o for o in op.body.operations if o.name != "affine.yield")
+
+
+def to_parallel(op: Operation) -> Operation:
+    """``affine.parallel`` over the range of one ``affine.for``."""
+    loop = affine.For(op)
+    low, high = loop.lower_map, loop.upper_map
+    attributes = {
+        "lowerBoundsMap": AffineMapAttr(low),
+        "lowerBoundsGroups": _group(low),
+        "upperBoundsMap": AffineMapAttr(high),
+        "upperBoundsGroups": _group(high),
+        "steps": ArrayAttr((IntegerAttr(loop.step, I64),)),
+        "reductions": ArrayAttr(()),
+    }
+    return op.with_(
+        name="affine.parallel",
+        operands=(*loop.lower_operands, *loop.upper_operands),
+        attributes=attributes,
+    )
+
+
+def _group(map_: AffineMap) -> DenseElementsAttr:
+    return DenseElementsAttr((len(map_.results),), VectorType((1,), I32), I32)

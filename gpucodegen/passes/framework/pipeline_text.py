@@ -2,6 +2,8 @@
 
 pipeline ::= (pass (`,` pass)*)?      pass  ::= name (`{` option (`,` option)* `}`)?
 option   ::= field `=` value          value ::= word | `[` (word (`,` word)*)? `]`
+
+Every pass by its command-line name; the modules are imported when used.
 """
 
 from __future__ import annotations
@@ -9,10 +11,122 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import fields
+from importlib import import_module
 
 from gpucodegen import errors
 from gpucodegen.passes.framework.base import ModulePass
-from gpucodegen.passes.framework.registry import pass_class
+
+PASSES: dict[str, str] = {
+    "assume-alignments": "prepare.argument_facts:AssumeAlignments",
+    "bufferize": "prepare.tensors.bufferize:Bufferize",
+    "canonicalize": "prepare.canonicalize:Canonicalize",
+    "atomic-updates": "loops.histogram_privatization:AtomicUpdates",
+    "carry-stores": "loops.scalar_replacement:CarryStores",
+    "check-bounds": "checks.bounds:CheckBounds",
+    "check-effects": "checks.buffers:CheckEffects",
+    "check-lifetimes": "checks.buffers:CheckLifetimes",
+    "check-loop-steps": "checks.loop_steps:CheckLoopSteps",
+    "check-memory-spaces": "checks.supported:CheckMemorySpaces",
+    "check-reads": "checks.buffers:CheckReads",
+    "check-exchanges": "checks.supported:VerifyShuffles",
+    "check-shapes": "checks.shapes:CheckShapes",
+    "check-size": "checks.supported:CheckSize",
+    "check-transfers": "checks.races:CheckTransfers",
+    "coalesce": "loops.coalesce:Coalesce",
+    "contract-arrays": "loops.array_contraction:ContractArrays",
+    "convert-to-cfg": "lower_affine.passes:LowerIfAndFor",
+    "decompose-softmax": "prepare.decompose_linalg:DecomposeSoftmax",
+    "decompose-windows": "prepare.decompose_linalg:DecomposeWindows",
+    "decompose-winograd": "prepare.decompose_linalg:DecomposeWinograd",
+    "distribute": "nests.distribution:Distribute",
+    "elementwise-to-linalg": "prepare.linalg_on_tensors:ElementwiseToLinalg",
+    "expand-atomics": "prepare.expand_operations:ExpandAtomics",
+    "expand-copies": "prepare.memory_operations:ExpandCopies",
+    "expand-operations": "prepare.expand_operations:ExpandOperations",
+    "flatten-elements": "prepare.flatten_elements:FlattenElements",
+    "forall-to-loops": "prepare.tensors.forall_to_loops:ForallToLoops",
+    "forward-ranks": "prepare.specialize:ForwardRanks",
+    "fuse-elementwise": "loops.fusion:FuseElementwise",
+    "fuse-tensors": "prepare.linalg_on_tensors:FuseTensors",
+    "fuse": "loops.fusion:Fuse",
+    "generalize": "prepare.linalg_to_affine:Generalize",
+    "heap-allocations": "prepare.memory_operations:HeapAllocations",
+    "host-gpu-to-memref": "prepare.launches_to_loops:HostGpuToMemref",
+    "improve-locality": "loops.improve_locality:ImproveLocality",
+    "inline": "prepare.inline:Inline",
+    "index-to-arith": "prepare.index_types:IndexToArith",
+    "inline-branches": "prepare.inline:InlineBranches",
+    "inline-launches": "prepare.inline_launches:InlineLaunches",
+    "isolate-contractions": "contraction.isolate:IsolateContractions",
+    "interchange": "loops.interchange:Interchange",
+    "join-transfers": "gpu.synchronization:JoinTransfers",
+    "keep-in-flight": "gpu.synchronization:AssignWaitGroups",
+    "keep-reachable": "framework.functions:KeepReachable",
+    "launches-to-loops": "prepare.launches_to_loops:LaunchesToLoops",
+    "least-barriers": "gpu.synchronization:EliminateBarriers",
+    "library-calls": "prepare.devirtualize_calls:LibraryCalls",
+    "linalg-to-affine": "prepare.linalg_to_affine:LinalgToAffine",
+    "loops-to-index": "prepare.index_types:LoopsToIndex",
+    "lower-affine": "lower_affine.passes:LowerAffine",
+    "lower-affine-apply": "lower_affine.passes:LowerAffineApply",
+    "lower-deallocations": "prepare.memory_operations:LowerDeallocations",
+    "lower-collectives": "gpu.lower_collectives:LowerCollectives",
+    "lower-if-and-for": "lower_affine.passes:LowerIfAndFor",
+    "map-cpu": "cpu.map_cpu:MapCpu",
+    "map-gpu": "gpu.map_gpu:MapGpu",
+    "mark-overwritten": "prepare.argument_facts:MarkOverwritten",
+    "known-callees": "prepare.devirtualize_calls:DevirtualizeCalls",
+    "mem2reg": "prepare.mem2reg:Mem2Reg",
+    "memref-dependence-check": "analysis.queries:MemrefDependenceCheck",
+    "normalize-loops": "loops.iteration_ranges:NormalizeLoops",
+    "normalize-memrefs": "prepare.normalize_memrefs:NormalizeMemrefs",
+    "outside-calls": "prepare.outside_calls:OutsideCalls",
+    "overlap-transfers": "gpu.overlap_transfers:OverlapTransfers",
+    "normalize-transfers": "prepare.normalize_memrefs:NormalizeTransfers",
+    "outline-cpu": "outlining.cpu_outliner:OutlineCpu",
+    "partial-updates": "loops.histogram_privatization:PrivatizeReductions",
+    "peel": "loops.iteration_ranges:Peel",
+    "place-allocations": "analysis.place_allocations:PlaceAllocations",
+    "privatize": "loops.array_privatization:Privatize",
+    "promote": "gpu.promote:Promote",
+    "propagate-aliases": "prepare.argument_facts:PropagateAliases",
+    "raise-to-affine": "prepare.raise_to_affine:RaiseToAffine",
+    "reshapes-to-casts": "prepare.memref_views:ReshapesToCasts",
+    "rebase-views": "prepare.memref_views:RebaseViews",
+    "restructure": "loops.restructure:Restructure",
+    "skew": "loops.restructure:Skew",
+    "slices-to-views": "prepare.memref_views:SlicesToViews",
+    "split-index-set": "loops.iteration_ranges:SplitIndexSet",
+    "specialize-ranks": "prepare.specialize:SpecializeRanks",
+    "stablehlo-to-linalg": "prepare.stablehlo.convert:StablehloToLinalg",
+    "tile": "loops.rectangular_tiling:Tile",
+    "tile-bands": "loops.rectangular_tiling:TileBands",
+    "tosa-to-linalg": "prepare.tosa.convert:TosaToLinalg",
+    "unroll": "loops.unroll:Unroll",
+    "unroll-and-jam": "loops.unroll:UnrollAndJam",
+    "vectorize": "vectorize.vectorize:Vectorize",
+    "vectors-to-memory": "prepare.vectors.vectors_to_memory:VectorsToMemory",
+    "vector-contract": "prepare.linalg_on_tensors:VectorContract",
+    "verify-kernels": "checks.races:VerifyKernels",
+    "wavefront": "loops.wavefront:Wavefront",
+    "widen-integers": "prepare.widen_integers:WidenIntegers",
+}
+
+
+def pass_class(name: str) -> type[ModulePass]:
+    """The class of a pass, or UnknownPass with the nearest names.
+
+    >>> pass_class("tile").__name__
+    'Tile'
+    """
+    home = PASSES.get(name)
+    if home is None:
+        known = errors.one_of(sorted(PASSES))
+        advice = errors.did_you_mean(name, list(PASSES), f"Known passes: {known}")
+        raise errors.UnknownPass(name=name, known=known, advice=advice)
+    module, _, attribute = home.partition(":")
+    return getattr(import_module(f"gpucodegen.passes.{module}"), attribute)
+
 
 _TOKEN = re.compile(r"\s*(?:([\w.-]+)|([{}\[\],=])|(\S))")
 Value = str | list[str]

@@ -4,6 +4,12 @@ isl's scheduler proposes orders with parallel loops outside, and with few sequen
 steps around them; another one takes its steps along loops of the text.  What is
 expected to take the fewest clocks stays.  Every dependence
 is kept, so each element is computed in its order.  Contractions are left alone.
+
+Fuses neighbouring nests that use the same rows, so that one kernel runs them.
+
+A chain such as a softmax reads and writes each row once where one kernel keeps it.  The
+fusion is that for locality; contractions stay alone, and so do reductions of so few
+rows that teams of threads would leave the device idle.
 """
 
 from __future__ import annotations
@@ -22,19 +28,22 @@ from gpucodegen.passes.analysis.work import (
     inside,
     iterations,
 )
-from gpucodegen.passes.contraction.gpu.forms import paying_contraction
-from gpucodegen.passes.contraction.recognition.recognize import only_accumulates
+from gpucodegen.passes.contraction.gpu.axes import paying_contraction
+from gpucodegen.passes.contraction.recognize import only_accumulates
 from gpucodegen.passes.framework.base import ModulePass
-from gpucodegen.passes.gpu.blocks.steps import TYPICAL, Steps
-from gpucodegen.passes.gpu.blocks.transfer_spans import needs_block
-from gpucodegen.passes.gpu.kinds.lane_teams import lane_programs
-from gpucodegen.passes.gpu.kinds.stepped import distributed
-from gpucodegen.passes.loops.order.distribution import distribute
-from gpucodegen.passes.loops.restructuring.apply import (
+from gpucodegen.passes.framework.functions import in_functions, with_blocks
+from gpucodegen.passes.gpu.blocks.thread_reductions import extent
+from gpucodegen.passes.gpu.stepped import TYPICAL, Steps, distributed, lane_programs
+from gpucodegen.passes.loops.fusion import LocalityFuser
+from gpucodegen.passes.loops.restructure import (
     Planner,
     reordered,
     rewrite_nests,
 )
+from gpucodegen.passes.nests.distribution import distribute
+from gpucodegen.passes.nests.loop_ranges import chain_of
+from gpucodegen.passes.outlining.cpu_outliner import needs_host
+from gpucodegen.passes.outlining.transfer_spans import needs_block
 from gpucodegen.tiling.machine.gpu.devices import SCHEDULERS, WARP, GpuDevice
 from gpucodegen.tiling.machine.gpu.estimate import START
 from gpucodegen.tiling.machine.gpu.product_plan import planned_for
@@ -49,6 +58,48 @@ from gpucodegen.tiling.schedule.isl_scheduler import (
     find_schedule,
     schedule_steps,
 )
+
+
+@dataclass(frozen=True, slots=True)
+class FuseRows(ModulePass):
+    """Fuse neighbours that share rows where all rows together fill a GPU.
+
+    ``arch``: the architecture of that GPU; any one by default.
+    """
+
+    name: ClassVar[str] = "fuse-rows"
+    arch: str = ""
+
+    def apply(self, module: Module) -> Module:
+        """Fuse in the body of every function."""
+        surroundings = Surroundings.of(module)
+        processors = planned_for(self.arch).processors
+
+        def is_left_alone(op: Operation, analysis: NestAnalysis) -> bool:
+            return _is_left_alone(op, analysis, processors)
+
+        fuser = LocalityFuser(surroundings, processors, is_left_alone)
+
+        def function(op: Operation) -> list[Operation]:
+            return [with_blocks(op, lambda o: _fused(fuser, o))]
+
+        return in_functions(module, function)
+
+
+def _fused(fuser: LocalityFuser, operations: Sequence[Operation]) -> list[Operation]:
+    return fuser.all_fused(operations)
+
+
+def _is_left_alone(op: Operation, analysis: NestAnalysis, processors: int) -> bool:
+    """Contractions, nests of whole blocks or the host, reductions of few rows."""
+    if needs_block(op) or any(map(needs_host, op.walk())):
+        return True
+    if any(map(paying_contraction, distribute(op, analysis))):
+        return True
+    rows = extent(op)
+    is_few = rows is not None and rows < processors
+    return is_few and not all(map(analysis.is_parallel, chain_of(op)))
+
 
 Operations = list[Operation]
 DEEPEST = 3

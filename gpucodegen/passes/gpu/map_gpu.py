@@ -1,29 +1,110 @@
-"""Nests to kernels of the GPU, in every function."""
+"""Nests to kernels of the GPU, in every function.
+
+GPU mapping: what is in a function becomes launches of kernels, and a host program.
+
+A nest becomes what the first of `kinds.KINDS` makes of it:
+
+* memory that a block shares, or asynchronous copies: a program of whole blocks;
+* parallel loops around programs of steps: a team in a block for each iteration;
+* other parallel outer loops: one thread per iteration, the innermost along x;
+* a time loop around stencils: several steps in one launch, where that pays;
+* another sequential loop around parallel ones: one kernel whose threads meet at
+  barriers;
+* the same around products or what no kernel runs: the loop stays on the host;
+* anything else: one thread.
+
+Before that, contractions are found among the nests of a list (`contraction.gpu`), each
+with the nests around it that its kernel does on the way (`contraction.fusion`).
+
+A loop around a call or an unknown operation stays outside of kernels.
+
+The kinds of kernel that one nest may become on a GPU, a module each.
+
+- `nest`: a nest with its analysis, and what a kind answers
+- `contractions`: products and convolutions, with the nests around them
+- `block_programs`: nests that use fast memory or asynchronous copies
+- `reductions`: rows, columns and whole arrays, and chains of a row
+- `scatters`: updates of cells that data choose, in cells of each block first
+- `streams`: elementwise nests, 16 bytes an access
+- `transposes`: tiles turned around in shared memory
+- `lane_teams`: parallel loops around programs of steps, a team for each iteration
+- `thread_mapping`: a thread for each iteration of parallel loops
+- `time_tiles`: time loops around stencils, several steps in a launch
+- `stepped`: sequential loops around parallel ones, in one kernel with barriers
+- `host_loops`: a sequential loop that stays on the host, around kernels
+
+Contractions are found first, among the nests of a list. `KINDS` is the table in which
+the other kinds are asked.  A new kind is a module with a function
+that takes a `Nest` and returns its launches, or None, and a line of the table.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
 from gpucodegen import errors
 from gpucodegen.dialects.builtin import Module, symbol_name
-from gpucodegen.ir.attributes import UnitAttr
-from gpucodegen.ir.operation import Operation
+from gpucodegen.dialects.gcg import BULK_ROW_CHOICES, with_bulk_rows
+from gpucodegen.dialects.shared.dma import STARTS
+from gpucodegen.dialects.shared.memory import ALLOCATIONS
+from gpucodegen.ir.attributes import IntegerAttr, UnitAttr
+from gpucodegen.ir.operation import Operation, Value
 from gpucodegen.passes.analysis.lifting import Surroundings
-from gpucodegen.passes.cpu.vectorize.accumulations import Order
+from gpucodegen.passes.analysis.lifting.accesses import TAKES_SHAPE
+from gpucodegen.passes.analysis.queries import analyse
+from gpucodegen.passes.contraction.fusion_groups import (
+    FusionGroups,
+    FusionMember,
+)
+from gpucodegen.passes.contraction.recognize import Contraction
 from gpucodegen.passes.framework.base import ModulePass
+from gpucodegen.passes.framework.builder import IndexLike
 from gpucodegen.passes.framework.functions import (
     definitions,
+    has_no_effect,
     in_functions,
     users,
     with_blocks,
+    without_dead_code,
 )
-from gpucodegen.passes.framework.wishes import not_on_offer, wanted
-from gpucodegen.passes.gpu.gpu_mapper import GpuMapper
-from gpucodegen.passes.gpu.launches.gpu_launch import CONTAINER, gpu_module
-from gpucodegen.passes.prepare.affine.dead_code import without_dead_code
-from gpucodegen.tiling.machine.gpu.devices import MULTIPROCESSORS
+from gpucodegen.passes.framework.indexing import Index
+from gpucodegen.passes.framework.plan_options import not_on_offer, restricted_plans
+from gpucodegen.passes.gpu.block_programs import (
+    allowed_by,
+    block_program,
+    block_program_of,
+)
+from gpucodegen.passes.gpu.contractions import contraction_launches, members_of
+from gpucodegen.passes.gpu.elementwise import streams_of
+from gpucodegen.passes.gpu.nest_mapping import LOOPS, Nest, host_loop, threads_of
+from gpucodegen.passes.gpu.privatized_histograms import scatters_of
+from gpucodegen.passes.gpu.reductions import reductions_of
+from gpucodegen.passes.gpu.stencil_sweeps import time_tiles_of
+from gpucodegen.passes.gpu.stepped import lane_teams, stepped
+from gpucodegen.passes.gpu.transposes import transposes_of
+from gpucodegen.passes.lower_affine.control_flow import sequential
+from gpucodegen.passes.outlining.cpu_outliner import has_dynamic_allocation, needs_host
+from gpucodegen.passes.outlining.gpu_launch import (
+    CONTAINER,
+    KernelBody,
+    free_values,
+    gpu_module,
+    launched,
+    outline,
+    through_buffers,
+    vector_boxes,
+)
+from gpucodegen.passes.outlining.kernel_operations import needs_kernel
+from gpucodegen.passes.outlining.transfer_spans import spans
+from gpucodegen.passes.vectorize.accumulations import Order
+from gpucodegen.tiling.machine.gpu.devices import (
+    MULTIPROCESSORS,
+    GpuDevice,
+    bulk_copies,
+)
+from gpucodegen.tiling.machine.gpu.product_plan import planned_for
 from gpucodegen.tiling.machine.gpu.product_tiles import (
     Candidate,
     SharedTiles,
@@ -32,6 +113,216 @@ from gpucodegen.tiling.machine.gpu.product_tiles import (
 from gpucodegen.tiling.machine.gpu.thread_groups import ThreadGroup
 from gpucodegen.tiling.machine.plan_space import Menus
 from gpucodegen.tiling.tuning.knobs import Knob, menu_knob
+
+Kind = Callable[[Nest], list[Operation] | None]
+"""The operations of the host in place of a nest, or None if it is not of this kind."""
+
+KINDS: tuple[Kind, ...] = (
+    block_program_of,
+    scatters_of,
+    reductions_of,
+    transposes_of,
+    streams_of,
+    lane_teams,
+    threads_of,
+    time_tiles_of,
+    stepped,
+    host_loop,
+)
+"""In the order in which they are asked; one thread runs what is of no kind."""
+
+
+@dataclass(slots=True)
+class GpuMapper:
+    """Maps one function; collects its kernels, and what plans they may have.
+
+    ``uses``: how often each value of the function is used.  ``loads``: how kernels get
+    the vectors of earlier ones.
+    """
+
+    module: str
+    definitions: Mapping[Value, Operation]
+    plan: Candidate | None = None
+    team: ThreadGroup | None = None
+    surroundings: Surroundings = field(default_factory=Surroundings)
+    uses: Mapping[Value, int] = field(default_factory=dict[Value, int])
+    contractions: bool = True
+    time_tiles: bool = True
+    order: Order = field(default_factory=Order)
+    precision: str = "ieee"
+    arch: str = ""
+    plans: Menus = field(default_factory=Menus)
+    kernels: list[Operation] = field(default_factory=list[Operation])
+    loads: dict[Value, Operation] = field(default_factory=dict[Value, Operation])
+
+    @property
+    def device(self) -> GpuDevice:
+        """What kernels are planned for."""
+        return planned_for(self.arch)
+
+    def operations(
+        self, operations: Sequence[Operation], context: Sequence[Operation] = ()
+    ) -> list[Operation]:
+        """Host operations in place of a straight list of operations."""
+        members: list[FusionMember] = []
+        before, run = list(context), list[Operation]()
+        groups = spans(operations)
+        for at, (op, *others) in enumerate(groups):
+            made = {value for member in run for value in member.results}
+            if not others and needs_kernel(op, made):
+                run.append(op)
+            elif not others and _may_go_before(op) and made.isdisjoint(op.operands):
+                members.append(FusionMember(op))
+            else:
+                members += self._closed(run, groups[at:])
+                members += self._members((op, *others), tuple(before))
+                run = []
+            before += (op, *others)
+        members += self._closed(run, ())
+        return FusionGroups(
+            members, self._contracted, self.uses, context, self.surroundings
+        ).all_mapped()
+
+    def _closed(
+        self, run: Sequence[Operation], rest: Sequence[Sequence[Operation]]
+    ) -> list[FusionMember]:
+        """One thread for a run of operations on vectors."""
+        if not run:
+            return []
+        used = free_values([op for group in rest for op in group])
+        results = [v for op in run for v in op.results if v in used]
+        first, *others = run
+        return [
+            FusionMember(
+                first, lambda: self._single_thread(run, results), others=tuple(others)
+            )
+        ]
+
+    def _members(
+        self, group: Sequence[Operation], context: Sequence[Operation]
+    ) -> list[FusionMember]:
+        """A span, or the nests that an operation is distributed into."""
+        op, *others = group
+        if not others and op.name in LOOPS and not _needs_host(op):
+            return members_of(Nest(op, context, self))
+        return [
+            FusionMember(op, lambda: self._group(group, context), others=tuple(others))
+        ]
+
+    def _contracted(self, contraction: Contraction) -> list[Operation] | None:
+        """The launch of a contraction with what is fused with it."""
+        return contraction_launches(contraction, self.plan, self)
+
+    def _group(
+        self, group: Sequence[Operation], context: Sequence[Operation]
+    ) -> list[Operation]:
+        op, *others = group
+        if others:
+            analysis = analyse(group, context, self.surroundings)
+            given = group, analysis, context, self.surroundings
+            kernel = block_program(*given, allowed_by(self))
+            return self.launch(kernel)
+        if op.name == "gpu.launch":
+            return self._written(op)
+        if op.name in LOOPS and not _needs_host(op):
+            return self.nest(Nest(op, context, self))
+        if op.name == "affine.parallel":  # the host runs one iteration after the other
+            loops = sequential(op)
+            return [self._branches(o, context) if o.regions else o for o in loops]
+        if op.name in LOOPS or op.name in _AROUND_NESTS or _holds_launch(op):
+            return [self._branches(op, context)]
+        return [op]
+
+    def _written(self, op: Operation) -> list[Operation]:
+        """A launch that the program writes itself; its constants may be outside."""
+        kernel = launched(op)
+        sizes = [self._extent(size) for size in (*kernel.grid, *kernel.block)]
+        gx, gy, gz, x, y, z = sizes
+        return self.launch(KernelBody(kernel.operations, (gx, gy, gz), (x, y, z)))
+
+    def _extent(self, size: IndexLike) -> Index:
+        """A size as a number if it is a constant of the host."""
+        index = Index.of(size)
+        made = [self.definitions.get(value) for value in index.values]
+        value = made[0].attributes.get("value") if len(made) == 1 and made[0] else None
+        return Index.of(value.value) if isinstance(value, IntegerAttr) else index
+
+    def _branches(self, op: Operation, context: Sequence[Operation]) -> Operation:
+        regions = tuple(
+            type(region)(
+                tuple(
+                    block.with_operations(self.operations(block.operations, context))
+                    for block in region.blocks
+                )
+            )
+            for region in op.regions
+        )
+        return op.with_(regions=regions)
+
+    def nest(self, nest: Nest) -> list[Operation]:
+        """What the first kind of kernel makes of a nest that fits."""
+        for kind in KINDS:
+            mapped = kind(nest)
+            if mapped is not None:
+                return mapped
+        return self._single_thread([nest.op], nest.op.results)
+
+    def _single_thread(
+        self, operations: Sequence[Operation], results: Sequence[Value]
+    ) -> list[Operation]:
+        """One thread runs all; its results leave through buffers of one element."""
+        before, inside, after = through_buffers(operations[0], results)
+        boxes, stores, loads = vector_boxes(operations[0], results)
+        body = (*operations, *inside, *stores)
+        host = self.launch(KernelBody(body, (Index.of(1),) * 3, (1, 1, 1)))
+        self.loads |= loads
+        own = {value: made for made in boxes for value in made.results}
+        self.definitions = {**self.definitions, **own}
+        return [*before, *boxes, *host, *after]
+
+    def launch(self, kernel: KernelBody) -> list[Operation]:
+        """Outline a kernel; the operations of the host that launch it."""
+        name = f"{self.module}_k{len(self.kernels)}"
+        function, host = outline(
+            kernel,
+            f"{self.module}_kernels",
+            name,
+            self.definitions,
+            self.surroundings.aliases.groups,
+            self.loads,
+        )
+        self.kernels.append(self._with_rows(function))
+        return host
+
+    def _with_rows(self, kernel: Operation) -> Operation:
+        """A kernel that says which rows are bulk copies, if it has transfers."""
+        if not bulk_copies(self.arch) or not any(
+            o.name in STARTS for o in kernel.walk()
+        ):
+            return kernel
+        choose = self.plans.of("bulk")
+        return with_bulk_rows(kernel, choose(BULK_ROW_CHOICES, lambda rows: rows.cost))
+
+
+def _needs_host(op: Operation) -> bool:
+    """Whether something in a nest cannot run in a kernel: its loops stay outside.
+
+    Kernels of a GPU have no memory of an extent that is known only when they run.
+    """
+    return any(needs_host(o) or has_dynamic_allocation(o) for o in op.walk())
+
+
+def _may_go_before(op: Operation) -> bool:
+    """Whether the kernel that a run of operations becomes may follow an operation."""
+    is_pure = has_no_effect(op) and op.name != TAKES_SHAPE
+    return is_pure or op.name in ALLOCATIONS
+
+
+def _holds_launch(op: Operation) -> bool:
+    return any(inner.name == "gpu.launch" for inner in op.walk())
+
+
+_AROUND_NESTS = frozenset({"affine.if", "scf.execute_region"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +379,7 @@ class MapGpu(ModulePass):
         return list(map(menu_knob, menus.kept))
 
     def _wanted(self, *, keeps: bool) -> Menus:
-        return wanted(self.name, self.plan, keeps=keeps)
+        return restricted_plans(self.name, self.plan, keeps=keeps)
 
     def _mapped(self, module: Module, menus: Menus) -> Module:
         """The module of kernels, whose plans are of the menus.

@@ -1,4 +1,6 @@
-"""Loops and conditions of a function body as blocks and branches.
+"""Affine loops and conditions as ``scf`` ones, where a body must stay one block.
+
+Loops and conditions of a function body as blocks and branches.
 
 A loop becomes four parts::
 
@@ -9,24 +11,170 @@ A loop becomes four parts::
 
 The loop variable and the carried values are arguments of ``^head``, the results of the
 loop are arguments of ``^end``, so no use of any of them changes.
+
+The blocks of a function body while they are written.
+
+``affine.parallel`` as a nest of ``affine.for``, its reductions as carried values.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
 
-from gpucodegen.dialects import affine
-from gpucodegen.ir.operation import Label, Operation, Region, Successor
-from gpucodegen.ir.types import INDEX
-from gpucodegen.passes.lower_affine.blocks import OpenBlocks
-from gpucodegen.passes.lower_affine.bounds import (
+from gpucodegen import errors
+from gpucodegen.dialects import affine, scf
+from gpucodegen.dialects.shared.combiners import OF_ATOMICS
+from gpucodegen.ir.affine import AffineMap
+from gpucodegen.ir.locations import Location
+from gpucodegen.ir.operation import (
+    Block,
+    Label,
+    Operation,
+    Region,
+    Successor,
+    Value,
+    rewrite_bottom_up,
+)
+from gpucodegen.ir.types import INDEX, IntegerType, Type
+from gpucodegen.passes.framework.builder import Builder
+from gpucodegen.passes.lower_affine.expressions import (
     compare,
     condition,
+    index_operation,
     lower_bound,
     upper_bound,
 )
-from gpucodegen.passes.lower_affine.expressions import index_operation
-from gpucodegen.passes.lower_affine.sequential import sequential
+
+Bounds = tuple[Value, AffineMap, AffineMap, int]
+"""Loop variable, lower and upper map, step."""
+
+
+def sequential(op: Operation) -> list[Operation]:
+    """The operations that do the iterations one after the other, in order."""
+    loop = affine.Parallel(op)
+    once = AffineMap.constant(0), AffineMap.constant(1)
+    nest = [
+        *zip(loop.ivs, loop.lower_maps, loop.upper_maps, loop.steps, strict=True)
+    ] or [(Value(INDEX, "once", op.location), *once, 1)]
+    b = Builder(op.location)
+    starts = [
+        b.constant(_start(op, kind, result.type), result.type)
+        for kind, result in zip(loop.reductions, op.results, strict=True)
+    ]
+    (whole,) = _nest(op, nest, starts)
+    return [*b.operations, whole.with_(results=op.results)]
+
+
+def _start(op: Operation, kind: str, ty: Type) -> float:
+    if kind not in OF_ATOMICS:
+        raise errors.UnsupportedOperation(
+            op.location,
+            operation=f"{op.name} reduce {kind}",
+            target=_TARGET,
+            advice=f"Reduce with one of {', '.join(sorted(OF_ATOMICS))}",
+        )
+    if isinstance(ty, IntegerType) and ty.signedness:
+        raise errors.UnsupportedType(op.location, type=ty, target=_TARGET)
+    return OF_ATOMICS[kind].neutral_of(ty)
+
+
+_TARGET = "loops in order"
+
+
+def _nest(
+    op: Operation, nest: Sequence[Bounds], carried: Sequence[Value]
+) -> list[Operation]:
+    """The loops of ``nest`` around the body, started with the carried values."""
+    if not nest:
+        return _combined(op, carried)
+    loop = affine.Parallel(op)
+    (iv, lower, upper, step), *inner = nest
+    iters = [value.renewed() for value in op.results]
+    body = _nest(op, inner, iters)
+    yielded = body[-1].operands if not inner else body[-1].results
+    if inner:
+        body.append(affine.yield_(yielded, location=op.location))
+    return [
+        affine.for_(
+            lower,
+            loop.lower_operands,
+            upper,
+            loop.upper_operands,
+            body=body,
+            iv=iv,
+            step=step,
+            inits=carried,
+            iters=iters,
+            location=op.location,
+        )
+    ]
+
+
+def _combined(op: Operation, carried: Sequence[Value]) -> list[Operation]:
+    """The body; it yields the carried values combined with its own."""
+    loop = affine.Parallel(op)
+    *body, last = loop.body
+    b = Builder(op.location, body)
+    totals = [
+        b.add(OF_ATOMICS[kind].name, (total, value), [value.type])[0]
+        for kind, total, value in zip(
+            loop.reductions, carried, last.operands, strict=True
+        )
+    ]
+    return [*b.operations, last.with_(operands=tuple(totals))]
+
+
+@dataclass(slots=True)
+class OpenBlocks:
+    """Finished blocks and an open one; a branch closes it, ``open`` begins the next."""
+
+    blocks: list[Block] = field(default_factory=list[Block])
+    label: Label | None = None
+    arguments: tuple[Value, ...] = ()
+    operations: list[Operation] = field(default_factory=list[Operation])
+
+    def open(self, label: Label | None, arguments: Sequence[Value] = ()) -> None:
+        """Begin a block."""
+        self.label, self.arguments, self.operations = label, tuple(arguments), []
+
+    def close(self) -> None:
+        """End the open block; its last operation is its terminator."""
+        operations = tuple(self.operations)
+        self.blocks.append(Block(self.arguments, operations, self.label))
+
+    def extend(self, operations: Iterable[Operation]) -> None:
+        """Append to the open block."""
+        self.operations += operations
+
+    def builder(self, location: Location) -> Builder:
+        """A builder that appends to the open block."""
+        return Builder(location, self.operations)
+
+    def branch(
+        self, location: Location, target: Label, passed: Sequence[Value] = ()
+    ) -> None:
+        """Close the block with ``cf.br``."""
+        successors = (Successor(target, tuple(passed)),)
+        self._close_with("cf.br", location, (), successors)
+
+    def branch_if(
+        self, location: Location, condition: Value, yes: Successor, no: Successor
+    ) -> None:
+        """Close the block with ``cf.cond_br``."""
+        self._close_with("cf.cond_br", location, (condition,), (yes, no))
+
+    def _close_with(
+        self,
+        name: str,
+        location: Location,
+        operands: tuple[Value, ...],
+        successors: tuple[Successor, ...],
+    ) -> None:
+        self.operations.append(
+            Operation(name, operands, successors=successors, location=location)
+        )
+        self.close()
 
 
 def in_blocks(function: Operation) -> Operation:
@@ -101,4 +249,56 @@ _LOWERINGS: dict[str, Callable[[OpenBlocks, Operation], None]] = {
     "affine.for": _for,
     "affine.if": _if,
     "affine.parallel": _parallel,
+}
+
+
+def to_scf(op: Operation) -> list[Operation] | None:
+    """The operations in place of a loop or condition, None for anything else."""
+    lower = _SCF_LOWERINGS.get(op.name)
+    return None if lower is None else lower(op)
+
+
+def _yielding(region: Region) -> Region:
+    """The region with its ``affine.yield`` renamed."""
+    blocks = [
+        block.with_operations(
+            (*block.operations[:-1], block.operations[-1].with_(name=scf.TERMINATOR))
+        )
+        for block in region.blocks
+    ]
+    return Region(tuple(blocks))
+
+
+def _replaced(b: Builder, op: Operation, structured: Operation) -> list[Operation]:
+    regions = tuple(map(_yielding, op.regions))
+    return [
+        *b.operations,
+        structured.with_(results=op.results, regions=regions, location=op.location),
+    ]
+
+
+def _scf_for(op: Operation) -> list[Operation]:
+    loop = affine.For(op)
+    b = Builder(op.location)
+    lower, upper = lower_bound(b, loop), upper_bound(b, loop)
+    step = b.constant(loop.step, INDEX)
+    return _replaced(b, op, Operation("scf.for", (lower, upper, step, *loop.inits)))
+
+
+def _scf_if(op: Operation) -> list[Operation]:
+    b = Builder(op.location)
+    holds = condition(b, op)
+    return _replaced(b, op, Operation("scf.if", (holds,)))
+
+
+def _scf_parallel(op: Operation) -> list[Operation]:
+    return [
+        new for nested in sequential(op) for new in rewrite_bottom_up(nested, to_scf)
+    ]
+
+
+_SCF_LOWERINGS: dict[str, Callable[[Operation], list[Operation]]] = {
+    "affine.for": _scf_for,
+    "affine.if": _scf_if,
+    "affine.parallel": _scf_parallel,
 }

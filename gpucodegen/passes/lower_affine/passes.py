@@ -11,14 +11,13 @@ from gpucodegen.dialects.builtin import Module
 from gpucodegen.ir.operation import Operation, Rewrite, rewrite_bottom_up
 from gpucodegen.passes.framework.base import ModulePass
 from gpucodegen.passes.framework.functions import with_blocks
-from gpucodegen.passes.lower_affine.control_flow import in_blocks
-from gpucodegen.passes.lower_affine.straight import (
+from gpucodegen.passes.lower_affine.control_flow import in_blocks, to_scf
+from gpucodegen.passes.lower_affine.expressions import (
     ACCESSES,
     INDEX_ARITHMETIC,
     LOWERINGS,
     Straightener,
 )
-from gpucodegen.passes.lower_affine.structured import to_scf
 
 FUNCTIONS = frozenset({"func.func", "gpu.func"})
 CONTROL_FLOW = frozenset({"affine.for", "affine.if", "affine.parallel"})

@@ -1,11 +1,23 @@
 """MLIR regions lifted to the polyhedral model of `gpucodegen.tiling`.
 
-- `environment`: what is known of values during the walk
-- `surroundings`: functions to call, buffers that may overlap
-- `buffers`: which buffer a memref shows
-- `values`: indices, views and accesses
-- `walk`: loops, conditions and statements
-- `lifted`: the relations, and their operations
+- `accesses`: Which cells each memory operation reads and writes: one table entry per
+  operation
+- `aliases`: Which local buffers leave the operations that allocate them
+- `asynchronous_copies`: mbarriers, copies that arrive at them, and products of what
+  these bring
+- `calls`: What a call reads and writes: the accesses of its callee, on the call's
+  operands
+- `environment`: What the lifter knows while it walks: isl text of values, arrays,
+  views, names
+- `index_values`: Values that all threads of a block have alike, where no two of them
+  race
+- `lifter`: Lift a region of MLIR to a `Scop`: the tree of loops, conditions and
+  statements
+- `module_context`: One walk over a region of MLIR: what it knows, and what its nodes
+  are made with
+- `reductions`: Accumulations ``cell = cell OP term OP term ..``, OP associative and
+  commutative
+- `structure`: Blocks and threads as nested loops around the body of a kernel
 """
 
 from __future__ import annotations
@@ -14,11 +26,10 @@ from collections.abc import Sequence
 
 from gpucodegen.dialects.builtin import symbol_name
 from gpucodegen.ir.operation import Operation
-from gpucodegen.passes.analysis.lifting.buffers.escapes import Escapes
-from gpucodegen.passes.analysis.lifting.lifted import Lifted
-from gpucodegen.passes.analysis.lifting.surroundings import Surroundings
-from gpucodegen.passes.analysis.lifting.walk.walker import Lifter
-from gpucodegen.passes.prepare.memory.place_allocations import placed
+from gpucodegen.passes.analysis.lifting.aliases import Escapes
+from gpucodegen.passes.analysis.lifting.lifter import Lifted, Lifter
+from gpucodegen.passes.analysis.lifting.module_context import Surroundings
+from gpucodegen.passes.analysis.place_allocations import placed
 
 __all__ = [
     "AFFINE_ACCESSES",

@@ -9,8 +9,8 @@ from typing import TypeAlias
 
 from gpucodegen.ir.operation import Value
 from gpucodegen.ir.types import MemRefType, VectorType
-from gpucodegen.passes.contraction.cpu.ranges import Positions, Range, nested
-from gpucodegen.passes.contraction.recognition.recognize import Contraction
+from gpucodegen.passes.contraction.operands import Positions, Range, nested
+from gpucodegen.passes.contraction.recognize import Contraction
 from gpucodegen.passes.framework.builder import Builder
 from gpucodegen.passes.framework.indexing import ZERO, Index
 from gpucodegen.passes.framework.nests import Axis

@@ -1,39 +1,41 @@
-"""A contraction as operations: its facts for the plan, and the kernel of the plan."""
+"""A contraction as operations: its facts for the plan, and the kernel of the plan.
+
+How many elements of a factor are different: neighbouring windows share theirs.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from math import prod
 
 from gpucodegen.dialects.arith import element_bits
+from gpucodegen.dialects.memref.layouts import strided_form
 from gpucodegen.ir.operation import Operation
+from gpucodegen.ir.types import MemRefType
+from gpucodegen.passes.contraction.collapse import collapsed
+from gpucodegen.passes.contraction.cpu import depthwise, dots, kernel_forms, split_k
+from gpucodegen.passes.contraction.cpu import tasks as register_tiles
 from gpucodegen.passes.contraction.cpu.blocking import column_axis, outer_axes, row_axis
-from gpucodegen.passes.contraction.cpu.forms import (
+from gpucodegen.passes.contraction.cpu.dots import (
+    Sides,
+    extent_of,
+)
+from gpucodegen.passes.contraction.cpu.factor_packing import direct_lanes, row_stride
+from gpucodegen.passes.contraction.cpu.im2row import flattened
+from gpucodegen.passes.contraction.cpu.kernel_forms import (
     fills_registers,
     inner_products,
     is_product,
     transposes,
     window_of,
 )
-from gpucodegen.passes.contraction.cpu.kernels import (
-    depthwise,
-    dots,
-    split_k,
-    transposed_result,
-)
-from gpucodegen.passes.contraction.cpu.kernels.dot_sides import (
-    Sides,
-    extent_of,
-)
-from gpucodegen.passes.contraction.cpu.packed_dots.contraction import in_words
-from gpucodegen.passes.contraction.cpu.packing.packing import direct_lanes, row_stride
-from gpucodegen.passes.contraction.cpu.packing.pixels import flattened
-from gpucodegen.passes.contraction.cpu.register_tiles import tasks as register_tiles
-from gpucodegen.passes.contraction.cpu.sharing import different_share
-from gpucodegen.passes.contraction.recognition.collapse import collapsed
-from gpucodegen.passes.contraction.recognition.image import Image
-from gpucodegen.passes.contraction.recognition.recognize import Contraction
+from gpucodegen.passes.contraction.cpu.packed_integer_dots import in_words
+from gpucodegen.passes.contraction.operands import Operand
+from gpucodegen.passes.contraction.recognize import Contraction
+from gpucodegen.passes.contraction.windows import Image
 from gpucodegen.passes.framework.builder import Builder
+from gpucodegen.passes.framework.nests import Axis
 from gpucodegen.tiling.machine.dot_kernels import Products
 from gpucodegen.tiling.machine.processor import Machine, product_work
 from gpucodegen.tiling.machine.product_plan import (
@@ -49,6 +51,46 @@ from gpucodegen.tiling.machine.product_problem import (
     SplitK,
     TransposedResult,
 )
+
+
+def different_share(factor: Operand, axes: Sequence[Axis]) -> float:
+    """Different elements per element that is read while ``axes`` run."""
+    ty = factor.memref.type
+    assert isinstance(ty, MemRefType)
+    form = strided_form(ty)
+    if form is None or None in form.strides:
+        return 1.0
+    strides = [stride or 0 for stride in form.strides]
+    used = [axis for axis in axes if factor.mentions(axis)]
+
+    def step(axis: Axis) -> int:
+        dimensions = enumerate(strides)
+        return sum(
+            abs(factor.coefficient(d, axis) * stride) for d, stride in dimensions
+        )
+
+    return share_of((step(axis), axis.extent) for axis in used)
+
+
+def share_of(steps: Iterable[tuple[int, int]]) -> float:
+    """Different sums per choice of a multiple of each step below its extent.
+
+    Multiples of a step that is as long as all shorter ones reach are all different;
+    otherwise they fill what they reach as densely as the shorter ones do.
+
+    >>> share_of([(1, 384), (384, 28)])
+    1.0
+    >>> share_of([(128, 28), (1, 384)]) == 3840 / (28 * 384)
+    True
+    """
+    different = reach = chosen = 1
+    for step, extent in sorted(steps):
+        further = reach + step * (extent - 1)
+        most = different * extent
+        filled = different * further // reach
+        different = most if step >= reach else min(most, filled)
+        reach, chosen = further, chosen * extent
+    return different / chosen
 
 
 def lower_contraction(
@@ -94,7 +136,7 @@ def _lowered(
             def transposed(part: Contraction) -> list[Operation]:
                 return _lowered(part, machine, planner)
 
-            return transposed_result.lower(contraction, kernel.lanes, transposed)
+            return kernel_forms.lower(contraction, kernel.lanes, transposed)
         case SplitK():
 
             def each(part: Contraction) -> list[Operation]:

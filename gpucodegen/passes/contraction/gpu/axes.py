@@ -1,4 +1,25 @@
-"""The axes of a contraction as four flattened indices: rows, columns, reduction, batch.
+"""Whether a contraction pays on a GPU, and in which types its kernel computes.
+
+`paying_contraction` is the one place that is asked.
+
+Sums of narrow floats (f16 += f16 * f16) are kept in f32 from their first term to their
+last, and rounded once.  Where a program rounds after every operation, that is closer to
+the sum than what it asks for, as a fused multiply-add is.
+
+Which block of a contraction's grid computes which tile of the result.
+
+Comes in: the groups of axes and a plan.  Goes out: the extents of the grid, and for a
+block its tile and the positions of the batch.  Blocks in bands of tiles are counted in
+one dimension; they have no tile below the last row of tiles.  Blocks that compute
+several tiles take these by their numbers.
+
+Arrays of a contraction over as few axes as each of them has side by side.
+
+What one array has side by side, another may not: the pixels of a result are one axis
+where those of the image that a window slides over are two.  A flattened position is the
+same for both.
+
+The axes of a contraction as four flattened indices: rows, columns, reduction, batch.
 
 Comes in: a contraction.  Goes out: `Groups`, and the position of each axis at a
 flattened index.
@@ -6,14 +27,27 @@ flattened index.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from functools import reduce
 
-from gpucodegen.ir.operation import Value
-from gpucodegen.passes.contraction.recognition.recognize import Contraction
+from gpucodegen.ir.operation import Operation, Value
+from gpucodegen.ir.types import F32
+from gpucodegen.passes.contraction.collapse import (
+    Folded,
+    Places,
+    collapsed,
+    is_row_major,
+    merge_of,
+)
+from gpucodegen.passes.contraction.operands import Operand
+from gpucodegen.passes.contraction.recognize import Contraction, recognize
+from gpucodegen.passes.framework.builder import Builder
 from gpucodegen.passes.framework.indexing import ZERO, Index, divided
 from gpucodegen.passes.framework.nests import Axis
+from gpucodegen.passes.outlining.gpu_launch import thread_index
+from gpucodegen.tiling.machine.gpu.product_tiles import Candidate
+from gpucodegen.tiling.machine.gpu.product_work import blocks_of, tile_of
 
 Positions = dict[Value, Index]
 
@@ -68,3 +102,183 @@ def unflatten(index: Index, axes: Sequence[Axis]) -> Positions:
         positions[axis.iv] = position
         inner *= axis.extent
     return positions
+
+
+Merge = Callable[[Axis, Axis, Axis], bool]
+"""Puts an axis in place of two, if the arrays have them side by side."""
+
+
+def side_by_side(
+    b: Builder, operand: Operand, axes: Sequence[Axis]
+) -> tuple[Operand, tuple[Axis, ...]]:
+    """A factor, through a view, over axes none of which continues another."""
+    if not operand.is_of_one or not is_row_major(operand):
+        return operand, tuple(axes)
+    folded = Folded.of(operand)
+
+    def merge(slow: Axis, fast: Axis, whole: Axis) -> bool:
+        nonlocal folded
+        found = folded.merged(slow, fast, whole)
+        folded = found or folded
+        return found is not None
+
+    left = _merged(axes, merge)
+    return operand.seen(folded.view(b)), left
+
+
+def with_few_axes(b: Builder, contraction: Contraction) -> Contraction | None:
+    """The contraction `collapsed`; what is computed of an element, is of its view.
+
+    Extents that only a call tells stay apart.
+    """
+    if any(axis.count is not None for axis in contraction.axes):
+        return contraction
+    factors = contraction.left, contraction.right
+    if not all(factor.is_of_one for factor in factors):
+        return collapsed(b, contraction)
+    left, right = (factor.element for factor in factors)
+    found = collapsed(b, replace(contraction, left=left, right=right))
+    if found is None:
+        return None
+    left, right = (
+        factor.seen(view)
+        for factor, view in zip(factors, (found.left, found.right), strict=True)
+    )
+    return replace(found, left=left, right=right)
+
+
+def with_flat_result(
+    b: Builder, contraction: Contraction, groups: Groups
+) -> tuple[Contraction, Groups]:
+    """The result, and what is fused with it, over few axes of rows and of columns."""
+    if not is_row_major(contraction.result):
+        return contraction, groups
+    folded, places = Folded.of(contraction.result), Places.of(contraction)
+
+    def merge(slow: Axis, fast: Axis, whole: Axis) -> bool:
+        nonlocal folded, places
+        found = folded.merged(slow, fast, whole)
+        others = places.merged(slow, fast, whole)
+        if found is None or others.seen is None:
+            return False
+        folded, places = found, others
+        return True
+
+    rows, columns = (_merged(axes, merge) for axes in (groups.rows, groups.columns))
+    result = folded.view(b)
+    moved = places.applied(b, contraction, result)
+    assert moved is not None
+    return replace(moved, result=result), replace(groups, rows=rows, columns=columns)
+
+
+def _merged(axes: Sequence[Axis], merge: Merge) -> tuple[Axis, ...]:
+    """The axes after all merges of neighbours that are possible."""
+    left = list(axes[:1])
+    if any(axis.count is not None for axis in axes):
+        return tuple(axes)
+    for fast in axes[1:]:
+        whole = merge_of(left[-1], fast)
+        if merge(left[-1], fast, whole):
+            left[-1] = whole
+        else:
+            left.append(fast)
+    return tuple(left)
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """The tile of one block: its first row and column, positions of the batch.
+
+    ``exists`` are >= 0 where the block has a tile.
+    """
+
+    row: Index
+    column: Index
+    batch: Positions
+    exists: tuple[Index, ...] = ()
+
+
+def grid(groups: Groups, plan: Candidate) -> tuple[Index, Index, Index]:
+    """Blocks along x (columns), y (rows), z (batch); bands of tiles along x alone."""
+    down, across = _tiles(groups, plan)
+    if plan.group == 1:
+        return across, down, extent(groups.batch)
+    bands = blocks_of(_number(down), _number(across), plan.group)
+    return Index.of(bands), Index.of(1), extent(groups.batch)
+
+
+def tiles(groups: Groups, plan: Candidate) -> int:
+    """Tiles of the whole result; all extents are known."""
+    down, across = _tiles(groups, plan)
+    return _number(down) * _number(across) * _number(extent(groups.batch))
+
+
+def numbered(b: Builder, groups: Groups, plan: Candidate, number: Index) -> Place:
+    """The tile of a number; bands of tiles are all of one height."""
+    down, across = map(_number, _tiles(groups, plan))
+    assert down % plan.group == 0, "each number has a tile"
+    image, within = ZERO, number
+    if groups.batch:
+        image, within = divided(number, down * across)
+    y, x = (
+        Index.of(b.index(at, f"b{d}"))
+        for at, d in zip(tile_of(within, across, plan.group), "yx", strict=True)
+    )
+    batch: Positions = {}
+    if groups.batch:
+        batch = unflatten(Index.of(b.index(image, "bz")), groups.batch)
+    return Place(y * plan.tile_rows, x * plan.tile_columns, batch)
+
+
+def _tiles(groups: Groups, plan: Candidate) -> tuple[Index, Index]:
+    """Tiles down and across."""
+    return (
+        extent(groups.rows).ceildiv(plan.tile_rows),
+        extent(groups.columns).ceildiv(plan.tile_columns),
+    )
+
+
+def _number(tiles: Index) -> int:
+    assert tiles.constant is not None, "plans of unknown extents have no bands"
+    return tiles.constant
+
+
+def place(b: Builder, groups: Groups, plan: Candidate) -> Place:
+    """The tile of the block that executes this."""
+    down, across = _tiles(groups, plan)
+    exists: tuple[Index, ...] = ()
+    if plan.group == 1:
+        x, y = (Index.of(thread_index(b, "block_id", d, f"b{d}")) for d in "xy")
+        y = ZERO if down.constant == 1 else y
+    else:
+        number = Index.of(thread_index(b, "block_id", "x", "bx"))
+        found = tile_of(number, _number(across), plan.group)
+        y, x = (
+            Index.of(b.index(at, f"b{d}")) for at, d in zip(found, "yx", strict=True)
+        )
+        if _number(down) % plan.group:
+            exists = (down - 1 - y,)
+    batch: Positions = {}
+    if groups.batch:
+        z = thread_index(b, "block_id", "z", "bz")
+        batch = unflatten(Index.of(z), groups.batch)
+    return Place(y * plan.tile_rows, x * plan.tile_columns, batch, exists)
+
+
+def paying_contraction(op: Operation) -> Contraction | None:
+    """The contraction that a nest computes, if the tiled kernel runs it.
+
+    It has rows and columns, and the kernel multiplies elements, without a scale.
+    """
+    found = recognize(op, parametric=True)
+    if found is None or found.vector is None or found.scale is not None:
+        return None
+    if groups_of(found) is None:
+        return None
+    return found if found.sums_in_registers else _in_f32(found)
+
+
+def _in_f32(found: Contraction) -> Contraction:
+    """The sums, and the factors, in f32; the result stays in its type."""
+    left, right = (o.converted("arith.extf", F32) for o in (found.left, found.right))
+    return replace(found, left=left, right=right, element=F32)

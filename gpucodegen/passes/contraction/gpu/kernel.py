@@ -6,39 +6,83 @@
 
 Several row, column or reduction axes are walked as one flattened index (implicit GEMM),
 so a convolution is the same kernel as a matrix product.
+
+The blocks of terms of a tile of the result: copied, waited for, multiplied.
+
+    stage 0 = the first block of terms; barrier
+    for the other blocks of terms:
+      read the block from global memory into registers
+      sums += products of the stage before
+      store the block to the other stage; barrier
+    sums += products of the last stage
+
+The first block of terms is the ragged one: it begins before the first term, with zeros,
+so no other block needs a guard.  A stage is stored while the other one is read: one
+barrier for each block is enough.
+
+A factor that goes past the registers is copied by the hardware instead, a group of
+copies for each block of terms.  With S stages, S - 2 later groups may be under way when
+the threads meet:
+
+    for the other blocks of terms:
+      start the copies of the block S - 2 further on, if there is one; close their group
+      sums += products of the stage before
+      wait for all groups but S - 2; barrier
+
+Warps whose factors both go past the registers take S blocks at a time, so that no stage
+and no end is computed, and the blocks that are left one by one.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise, zip_longest
 from math import gcd
 
+from gpucodegen.dialects.nvgpu import copies
+from gpucodegen.ir.operation import Operation, Value
 from gpucodegen.ir.types import Type, element_bytes, element_type
-from gpucodegen.passes.contraction.fragments.factors import (
+from gpucodegen.passes.contraction.gpu.axes import (
+    Groups,
+    Place,
+    extent,
+    grid,
+    place,
+    side_by_side,
+    with_flat_result,
+)
+from gpucodegen.passes.contraction.gpu.staging import (
+    Chunk,
+    KLoop,
+    Stages,
+    Staging,
+    contiguity,
+)
+from gpucodegen.passes.contraction.gpu.tensor_cores import (
     PASSES,
+    Fragments,
+    FragmentTile,
+    Lane,
     on_tensor_cores,
     type_of,
 )
-from gpucodegen.passes.contraction.fragments.multiply import Fragments, Lane
-from gpucodegen.passes.contraction.fragments.result import FragmentTile
-from gpucodegen.passes.contraction.gpu.axes import Groups, extent
-from gpucodegen.passes.contraction.gpu.block_order import Place, grid, place
-from gpucodegen.passes.contraction.gpu.held import Stages
-from gpucodegen.passes.contraction.gpu.multiply import Quads
-from gpucodegen.passes.contraction.gpu.pipeline import Factor, Pipeline
-from gpucodegen.passes.contraction.gpu.result_tile import Cells, ResultTile, starts_last
-from gpucodegen.passes.contraction.gpu.staging import Staging, contiguity
-from gpucodegen.passes.contraction.gpu.views import side_by_side, with_flat_result
-from gpucodegen.passes.contraction.gpu.walk import Walk
-from gpucodegen.passes.contraction.recognition.operands import Operand
-from gpucodegen.passes.contraction.recognition.recognize import Contraction
+from gpucodegen.passes.contraction.gpu.thread_tile import (
+    Cells,
+    QuadTile,
+    ResultTile,
+    starts_last,
+)
+from gpucodegen.passes.contraction.operands import Operand
+from gpucodegen.passes.contraction.recognize import Contraction
 from gpucodegen.passes.framework.builder import Builder
-from gpucodegen.passes.framework.indexing import Index
+from gpucodegen.passes.framework.indexing import ZERO, Index
 from gpucodegen.passes.framework.nests import Axis
-from gpucodegen.passes.gpu.facts.vector_width import Definitions
-from gpucodegen.passes.gpu.launches.gpu_launch import KernelBody, thread_index
+from gpucodegen.passes.outlining.gpu_launch import KernelBody, thread_index
+from gpucodegen.passes.outlining.vector_width import Definitions
 from gpucodegen.tiling.machine.gpu.devices import WIDEST
 from gpucodegen.tiling.machine.gpu.product_tiles import (
+    STAGED,
     LaneMap,
     SharedTiles,
     WarpTiles,
@@ -48,6 +92,206 @@ from gpucodegen.tiling.machine.gpu.shared_copies import (
     fragment_copy,
     tile_copy,
 )
+
+LAST = 4
+"""Terms of the last block that are multiplied at once.
+
+It stays a loop: compilers move what is left of straight code into the guards of stores.
+"""
+FEWEST = 2
+"""Blocks that are left at least: of one, compilers make straight code, and load the
+fragments of all of it ahead of their turn, for which there are no registers."""
+Sums = Sequence[Value]
+
+
+@dataclass(frozen=True, slots=True)
+class Factor:
+    """A factor, its stages in shared memory, and the chunks of this thread."""
+
+    staging: Staging
+    tile: Value
+    chunks: Sequence[Chunk]
+    stages: int
+    is_direct: bool
+
+    @staticmethod
+    def of(
+        b: Builder,
+        side: Staging,
+        thread: Index,
+        stages: int,
+        hint: str,
+        *,
+        is_direct: bool,
+    ) -> Factor:
+        """With new stages in shared memory."""
+        tile = side.allocate(b, stages, hint)
+        return Factor(side, tile, side.chunks(b, thread), stages, is_direct)
+
+    def cut(self, most: int) -> list[Factor]:
+        """The factor by chunks that hold so many elements together at most."""
+        each = max(1, most // self.staging.copy.width)
+        starts = range(0, len(self.chunks), each)
+        return [replace(self, chunks=self.chunks[n : n + each]) for n in starts]
+
+    def fetch(self, b: Builder, block: Index, *, ragged: bool = False) -> list[Value]:
+        """A block of terms in registers."""
+        return self.staging.fetch(b, self.chunks, block, ragged=ragged)
+
+    def put(self, b: Builder, values: Sequence[Value], block: Index) -> None:
+        """What was fetched, to the stage of its block."""
+        stage = block % self.stages
+        self.staging.put(b, self.chunks, values, self.tile, stage)
+
+    def start(self, b: Builder, block: Index, stage: Index) -> None:
+        """Let the hardware copy a block of terms to a stage."""
+        self.staging.start(b, self.chunks, block, self.tile, stage)
+
+
+@dataclass(frozen=True, slots=True)
+class Pipeline:
+    """What a thread does with the terms of its sums."""
+
+    plan: SharedTiles | WarpTiles
+    parts: QuadTile | Fragments
+    factors: tuple[Factor, ...]
+    walk: KLoop
+
+    def summed(self, b: Builder, sums: Sums) -> Sums:
+        """The sums with the products of all terms, of which there is one at least."""
+        for block in range(1, self._further + 1):
+            self._start(b, Index.of(block), Index.of(block))
+        is_ragged = self.walk.before.constant != 0
+        for factor in self.factors:
+            values = factor.fetch(b, ZERO, ragged=is_ragged)
+            factor.put(b, values, ZERO)
+        b.add("gpu.barrier")
+        is_of_warps = isinstance(self.plan, WarpTiles) and all(self.plan.direct)
+        return self._in_rounds(b, sums) if is_of_warps else self._one_by_one(b, sums)
+
+    @property
+    def _blocks(self) -> Index:
+        return self.walk.blocks
+
+    @property
+    def _further(self) -> int:
+        """Blocks whose copies are under way when the threads meet."""
+        return self.plan.stages - 2
+
+    def _in_rounds(self, b: Builder, sums: Sums) -> Sums:
+        """Blocks by as many as there are stages, and those that are left.
+
+        Where several axes are walked, a round starts the copies of blocks from a
+        multiple of the stages on: those of a line that these divide lie side by side.
+        """
+        stages = self.plan.stages
+        head = 1 if len(self.walk.axes) > 1 else 0
+        behind = max(FEWEST, 1 + self._further)
+        rounds = (self._blocks - behind - head) // stages
+
+        def whole(i: Builder, number: Value, held: Sums) -> Sums:
+            for n in range(head, head + stages):
+                block = Index.of(number) * stages + n
+                stage = Index.of(n % stages)
+                held = self._step(i, block + 1, stage, held, is_sure=True)
+            return held
+
+        def alone(i: Builder, number: Value, held: Sums) -> Sums:
+            block = Index.of(number)
+            return self._step(i, block + 1, block % stages, held)
+
+        if head:
+            sums = b.carried_loop(0, head, sums, alone, hint="block")
+        sums = b.carried_loop(0, rounds, sums, whole, hint="round")
+        left = [rounds * stages + head, Index.of(head)]
+        return b.carried_loop(left, self._blocks, sums, alone, hint="block")
+
+    def _one_by_one(self, b: Builder, sums: Sums) -> Sums:
+        """The last block is multiplied behind the loop, without a barrier."""
+        stages, depth = self.plan.stages, self.plan.depth
+
+        def next_(i: Builder, number: Value, held: Sums) -> Sums:
+            block = Index.of(number)
+            is_sure = not self._further
+            return self._step(i, block, (block - 1) % stages, held, is_sure=is_sure)
+
+        each = max(self.parts.grain, gcd(depth, LAST))
+
+        def last(i: Builder, first: Value, held: Sums) -> Sums:
+            stage = (self._blocks - 1) % stages
+            return self._multiplied(i, stage, Index.of(first), each, held)
+
+        sums = b.carried_loop(1, self._blocks, sums, next_, hint="block")
+        return b.carried_loop(0, depth, sums, last, step=each, hint="k0")
+
+    def _step(
+        self,
+        b: Builder,
+        block: Index,
+        before: Index,
+        sums: Sums,
+        *,
+        is_sure: bool = False,
+    ) -> Sums:
+        """A block of terms arrives while the one in stage ``before`` is multiplied.
+
+        ``is_sure``: the block whose copies start exists.
+        """
+        pieces = self._pieces
+        group = None
+        if any(self.plan.direct):
+            coming = block + self._further
+            is_told = before.constant is not None
+            free = (before - 1 if is_told else coming) % self.plan.stages
+            group = self._start(b, coming, free, is_sure=is_sure)
+        for factor, part in zip_longest(pieces, self._spans(max(1, len(pieces)))):
+            values = factor.fetch(b, block) if factor else []
+            first = Index.of(part.start)
+            sums = self._multiplied(b, before, first, len(part), sums)
+            if factor:
+                factor.put(b, values, block)
+        if group:
+            b.operations.append(copies.wait(group, self._further, b.location))
+        b.add("gpu.barrier")
+        return sums
+
+    def _start(
+        self, b: Builder, block: Index, stage: Index, *, is_sure: bool = False
+    ) -> Value:
+        """The copies of a block of terms, if there is one; their group."""
+
+        def started(i: Builder) -> None:
+            for factor in self.factors:
+                if factor.is_direct:
+                    factor.start(i, block, stage)
+
+        b.guard([] if is_sure else [self._blocks - 1 - block], started)
+        group: Operation = copies.create_group(self.plan.stages, b.location)
+        b.operations.append(group)
+        return group.result
+
+    def _multiplied(
+        self, b: Builder, stage: Index, first: Index, count: int, sums: Sums
+    ) -> Sums:
+        left, right = (factor.tile for factor in self.factors)
+        return self.parts.multiplied(b, (left, right), stage, first, count, sums)
+
+    @property
+    def _pieces(self) -> list[Factor]:
+        """What goes through registers, by as much as these hold at once."""
+        return [
+            piece
+            for factor in self.factors
+            if not factor.is_direct
+            for piece in factor.cut(STAGED * self.parts.grain)
+        ]
+
+    def _spans(self, count: int) -> list[range]:
+        """The terms of a block in so many parts of whole instructions."""
+        grain = self.parts.grain
+        grains = self.plan.depth // grain
+        ends = [grains * n // count * grain for n in range(count + 1)]
+        return [range(*ends) for ends in pairwise(ends)]
 
 
 def lower(
@@ -89,7 +333,7 @@ class _Lowering:
                 sides, ("sa", "sb"), plan.direct, strict=True
             )
         )
-        walk = Walk(self.groups.reduction, plan.depth)
+        walk = KLoop(self.groups.reduction, plan.depth)
         pipeline = Pipeline(plan, parts, factors, walk)
 
         def whole(i: Builder) -> None:
@@ -108,7 +352,7 @@ class _Lowering:
 
     def _parts(
         self, b: Builder, thread: Index, where: Place, sides: tuple[Staging, Staging]
-    ) -> tuple[Quads | Fragments, ResultTile | FragmentTile]:
+    ) -> tuple[QuadTile | Fragments, ResultTile | FragmentTile]:
         """What a thread multiplies, and how its sums come to the result."""
         plan, c = self.plan, self.contraction
         flat, groups = with_flat_result(b, c, self.groups)
@@ -123,7 +367,7 @@ class _Lowering:
             cells = Cells(flat, groups, plan, where, width, adds_last=True)
             return fragments, FragmentTile.of(b, cells, fragments, thread, lane)
         assert isinstance(plan, SharedTiles), "warpgroups have a kernel of their own"
-        quads = Quads.of(b, LaneMap.of(plan), c.element, thread, held, c.words)
+        quads = QuadTile.of(b, LaneMap.of(plan), c.element, thread, held, c.words)
         width = quads.lanes.columns.quad
         cells = Cells(flat, groups, plan, where, width, adds_last=starts_last(c))
         return quads, ResultTile(cells, quads)
@@ -176,7 +420,7 @@ class _Lowering:
         return Staging(
             operand,
             axes,
-            Walk(reduction, plan.depth),
+            KLoop(reduction, plan.depth),
             where.batch,
             first,
             copy,

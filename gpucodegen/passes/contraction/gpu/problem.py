@@ -16,19 +16,18 @@ from gpucodegen.ir.types import (
     element_bytes,
     element_type,
 )
-from gpucodegen.passes.contraction.fragments.factors import (
+from gpucodegen.passes.contraction.gpu.axes import Groups, extent, side_by_side
+from gpucodegen.passes.contraction.gpu.staging import can_be_direct, contiguity
+from gpucodegen.passes.contraction.gpu.tensor_boxes import in_boxes
+from gpucodegen.passes.contraction.gpu.tensor_cores import (
     PASSES,
     on_tensor_cores,
     type_of,
 )
-from gpucodegen.passes.contraction.gpu.axes import Groups, extent
-from gpucodegen.passes.contraction.gpu.staging import can_be_direct, contiguity
-from gpucodegen.passes.contraction.gpu.views import side_by_side
-from gpucodegen.passes.contraction.recognition.recognize import Contraction
-from gpucodegen.passes.contraction.warpgroups.tiled import in_boxes
+from gpucodegen.passes.contraction.recognize import Contraction
 from gpucodegen.passes.framework.builder import Builder
 from gpucodegen.passes.framework.nests import Axis
-from gpucodegen.passes.gpu.facts.vector_width import Definitions
+from gpucodegen.passes.outlining.vector_width import Definitions
 from gpucodegen.tiling.machine.gpu.devices import has_warpgroups
 from gpucodegen.tiling.machine.gpu.product_plan import (
     USUAL,

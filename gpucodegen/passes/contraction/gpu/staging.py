@@ -4,6 +4,10 @@ A block reads a tile into registers, and stores it to a stage in shared memory l
 lets the hardware copy it there; what is read meanwhile lies in another stage.  Rows or
 columns beyond the edge repeat the last ones, for their products are never stored; terms
 beyond the edge are zeros.
+
+Where the axes of a reduction stand, block of terms by block of terms.
+
+Where factors lie in shared memory, as what multiplies them sees it.
 """
 
 from __future__ import annotations
@@ -11,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import gcd
+from typing import Protocol
 
 from gpucodegen.dialects.nvgpu import copies
 from gpucodegen.dialects.nvgpu.copies import ASYNCHRONOUS
@@ -22,17 +27,133 @@ from gpucodegen.ir.types import (
     element_bytes,
     element_type,
 )
-from gpucodegen.passes.contraction.fusion.alignment import fits
-from gpucodegen.passes.contraction.fusion.pointwise import Tile, computed
+from gpucodegen.passes.contraction.epilogue_fusion import fits
 from gpucodegen.passes.contraction.gpu.axes import Positions, extent, unflatten
-from gpucodegen.passes.contraction.gpu.walk import Walk
-from gpucodegen.passes.contraction.recognition.operands import Operand
+from gpucodegen.passes.contraction.operands import Operand
+from gpucodegen.passes.contraction.recognize import Tile, computed
 from gpucodegen.passes.framework.builder import Builder
-from gpucodegen.passes.framework.indexing import ZERO, Index
+from gpucodegen.passes.framework.indexing import ZERO, Index, divided
 from gpucodegen.passes.framework.nests import Axis
-from gpucodegen.passes.gpu.facts.vector_width import Definitions, vector_width
-from gpucodegen.passes.gpu.launches.gpu_launch import SHARED
+from gpucodegen.passes.outlining.gpu_launch import SHARED
+from gpucodegen.passes.outlining.vector_width import Definitions, vector_width
+from gpucodegen.tiling.machine.gpu.product_tiles import steps_of
 from gpucodegen.tiling.machine.gpu.shared_copies import TileCopy
+
+
+class SharedLayout(Protocol):
+    """A factor's part in shared memory: terms of positions, which are rows or columns.
+
+    ``stage`` is one of the kernel's own tiles.
+    """
+
+    @property
+    def by_position(self) -> bool | None:
+        """Whether its rows are those of positions, or of terms.
+
+        None where rows do not begin at multiples of 16 bytes, or hold other elements.
+        """
+        ...
+
+    def place(self, stage: Index, term: Index, position: Index) -> list[Index]:
+        """The indices of an element."""
+        ...
+
+    def element(
+        self, b: Builder, tile: Value, stage: Index, term: Index, position: Index
+    ) -> Value:
+        """The value at a place."""
+        ...
+
+    def line(
+        self,
+        b: Builder,
+        tile: Value,
+        at: tuple[Index, Index, Index],
+        ty: VectorType,
+        hint: str,
+    ) -> Value:
+        """The values of a term at neighbouring positions, from the stage and place."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Stages:
+    """Stages that the kernel copies itself: ``copy`` says how each of them lies."""
+
+    copy: TileCopy
+
+    @property
+    def by_position(self) -> bool:
+        """As the copy lays it out."""
+        return self.copy.by_position
+
+    def place(self, stage: Index, term: Index, position: Index) -> list[Index]:
+        """The stage, the row, and the place in it."""
+        return [stage, *map(Index.of, self.copy.cell(term, position))]
+
+    def element(
+        self, b: Builder, tile: Value, stage: Index, term: Index, position: Index
+    ) -> Value:
+        """As it lies there."""
+        return b.load(tile, self.place(stage, term, position))
+
+    def line(
+        self,
+        b: Builder,
+        tile: Value,
+        at: tuple[Index, Index, Index],
+        ty: VectorType,
+        hint: str,
+    ) -> Value:
+        """As they lie there, side by side."""
+        return b.vector_load(tile, self.place(*at), ty, hint)
+
+
+@dataclass(frozen=True, slots=True)
+class KLoop:
+    """Terms of the ``axes``, the last one fastest, in blocks of ``depth``.
+
+    The first block begins ``before`` terms too early where there is no whole number of
+    blocks.
+    """
+
+    axes: tuple[Axis, ...]
+    depth: int
+
+    @property
+    def blocks(self) -> Index:
+        """Number of blocks."""
+        return extent(self.axes).ceildiv(self.depth)
+
+    @property
+    def before(self) -> Index:
+        """Terms of the first block that do not exist."""
+        return self.blocks * self.depth - extent(self.axes)
+
+    def number(self, block: Index, term: Index) -> Index:
+        """The number of a term of a block; negative if it does not exist."""
+        return block * self.depth + term - self.before
+
+    def at(self, block: Index, term: Index) -> Positions:
+        """Positions of the axes at a term of a block.
+
+        Where blocks walk evenly, the parts that depend on the term are the same in all
+        blocks, and the others are the same for all terms.
+        """
+        steps = steps_of([extent((axis,)).constant for axis in self.axes], self.depth)
+        if steps is None:
+            return unflatten(self.number(block, term), self.axes)
+        axis, outer = self.axes[steps.axis], self.axes[: steps.axis]
+        inner = unflatten(term % steps.inner, self.axes[steps.axis + 1 :])
+        step, within = Index.of(steps.step), term // steps.inner
+        if not outer:
+            missing = self.before // steps.inner
+            return inner | {axis.iv: block * step + within - missing}
+        each = extent((axis,)) // step
+        assert each.constant is not None
+        lines, place = divided(block, each.constant)
+        return inner | {axis.iv: place * step + within} | unflatten(lines, outer)
+
 
 End = tuple[Value, Sequence[Index]]
 """A memref and indices."""
@@ -94,7 +215,7 @@ class Staging:
 
     operand: Operand
     axes: tuple[Axis, ...]
-    walk: Walk
+    walk: KLoop
     batch: Positions
     first: Index
     copy: TileCopy

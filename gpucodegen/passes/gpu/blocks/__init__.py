@@ -1,16 +1,12 @@
 """Nests that a whole block runs: fast memory, barriers, asynchronous copies.
 
-- `transfer_spans`: which nests a block runs
-- `rows`: loops over a row, dealt out to a team of threads
-- `deals`: what a deal is, and which loops need no barrier between them
-- `threads`: parallel loops divided among threads
-- `spread`: nested parallel loops spread over threads, loop by loop
-- `steps`: what is done between barriers, in numbers
-- `dealing`: what divides loops, rows and reductions
-- `product_deals`: products of tiles by all threads of the block
-- `kept_sums`: their sums in registers, from one iteration to the next
-- `phases`: barriers where threads have to meet
-- `program`: the whole block
+- `barrier_phases`: The program of a team with barriers where its threads have to meet
+- `row_distribution`: Rows dealt out to the members of a team, a few neighbours at a
+  time
+- `scans`: Argmin and argmax dealt out to the members of a team
+- `thread_reductions`: What the values of the members before each one combine to
+- `work_distribution`: Products of tiles among the operations that the threads of a
+  block share
 """
 
 from __future__ import annotations

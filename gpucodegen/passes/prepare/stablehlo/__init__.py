@@ -1,16 +1,17 @@
 """StableHLO as linalg on tensors, a rule for each operation.
 
-- `forms`: what rules build with: structured operations, tensors, constants
-- `attributes`: which attributes rules read; others are refused
-- `scalars`: bodies of reductions, in which tensors of rank 0 become numbers
-- `elements`: arithmetic on elements, one by one
-- `movement`: operations that only place elements
-- `contractions`: products and convolutions
-- `reductions`: over dimensions and over windows
-- `places`: elements at places that other tensors tell
-- `control`: loops and branches
-- `signs`: unsigned integers as integers without a sign
-- `convert`: the pass
+- `convert`: StableHLO becomes linalg, tensor, arith, math and scf on tensors
+- `elementwise`: Arithmetic, comparisons and conversions, as operations of arith and
+  math on tensors
+- `expressions`: Formulas in Python's operators, as operations on tensors or numbers
+  of one type
+- `forms`: The attributes that rules of imported dialects read, or that change no
+  result
+- `gather_scatter_sort`: What goes where the element lies that each window selects
+- `movement`: Operations that only place elements: broadcasts, slices, transposes,
+  pads, joins
+- `reductions`: Reductions over dimensions and over windows, whatever combines two
+  numbers
 """
 
 from __future__ import annotations

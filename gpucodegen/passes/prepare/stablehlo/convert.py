@@ -1,43 +1,185 @@
-"""StableHLO becomes linalg, tensor, arith, math and scf on tensors."""
+"""StableHLO becomes linalg, tensor, arith, math and scf on tensors.
+
+Unsigned integers as integers without a sign, which is all that arith knows.
+
+The rules have chosen the operations by then; the bits of all values stay as they are.
+
+Loops and branches: ``scf`` on tensors.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
 from gpucodegen.dialects.builtin import Module
+from gpucodegen.dialects.framework.declare import with_element
 from gpucodegen.dialects.stablehlo.operations import REFUSED
-from gpucodegen.ir.operation import Operation, Value, rewrite_bottom_up
+from gpucodegen.ir.attributes import Attribute, DenseElementsAttr, IntegerAttr, TypeAttr
+from gpucodegen.ir.operation import Block, Operation, Region, Value, rewrite_bottom_up
+from gpucodegen.ir.types import I1, I64, FunctionType, IntegerType, Type, element_type
 from gpucodegen.passes.framework.base import ModulePass
 from gpucodegen.passes.framework.builder import Builder
 from gpucodegen.passes.prepare.stablehlo import (
-    contractions,
-    control,
+    elementwise,
+    gather_scatter_sort,
     movement,
     reductions,
 )
-from gpucodegen.passes.prepare.stablehlo.attributes import STABLEHLO, check
-from gpucodegen.passes.prepare.stablehlo.elements import elementwise
-from gpucodegen.passes.prepare.stablehlo.forms import Rule, refusal
-from gpucodegen.passes.prepare.stablehlo.places import (
-    lookups,
-    scatters,
-    selected,
-    sorting,
+from gpucodegen.passes.prepare.stablehlo.forms import (
+    STABLEHLO,
+    Rule,
+    check,
+    extract,
+    refusal,
+    scalar,
 )
-from gpucodegen.passes.prepare.stablehlo.signs import without_signs
+
+
+def while_(b: Builder, op: Operation) -> Sequence[Value]:
+    """``scf.while``: the first region asks whether the second one runs."""
+    before, after = (region.blocks[0] for region in op.regions)
+    end = before.operations[-1]
+    inner = Builder(end.location)
+    goes_on = extract(inner, end.operands[0])
+    inner.add("scf.condition", (goes_on, *before.arguments))
+    asked = before.with_operations([*before.operations[:-1], *inner.operations])
+    regions = [Region((asked,)), Region((_yielding(after),))]
+    return b.add("scf.while", op.operands, [v.type for v in op.results], {}, regions)
+
+
+def if_(b: Builder, op: Operation) -> Sequence[Value]:
+    """``scf.if``."""
+    condition = extract(b, op.operands[0])
+    regions = [Region((_yielding(region.blocks[0]),)) for region in op.regions]
+    return b.add("scf.if", (condition,), [v.type for v in op.results], {}, regions)
+
+
+def case(b: Builder, op: Operation) -> Sequence[Value]:
+    """A branch by number; the last one also for any number that is none of them."""
+    number = extract(b, op.operands[0])
+    blocks = [_yielding(region.blocks[0]) for region in op.regions]
+    return _chosen(b, op, number, blocks, 0)
+
+
+def _chosen(
+    b: Builder, op: Operation, number: Value, blocks: Sequence[Block], first: int
+) -> Sequence[Value]:
+    types = [v.type for v in op.results]
+    if len(blocks) == first + 1:
+        *body, end = blocks[first].operations
+        b.operations += body
+        return end.operands
+    wanted = scalar(b, first, number.type)
+    predicate = {"predicate": IntegerAttr(0, I64)}
+    (is_it,) = b.add("arith.cmpi", (number, wanted), [I1], predicate)
+    inner = Builder(b.location)
+    values = _chosen(inner, op, number, blocks, first + 1)
+    inner.add("scf.yield", values)
+    regions = [Region((blocks[first],)), Region((Block((), tuple(inner.operations)),))]
+    return b.add("scf.if", (is_it,), types, {}, regions)
+
+
+def _yielding(block: Block) -> Block:
+    *body, end = block.operations
+    last = Operation("scf.yield", end.operands, location=end.location)
+    return block.with_operations([*body, last])
+
+
+CONTROL_RULES: dict[str, Rule] = {
+    "stablehlo.while": while_,
+    "stablehlo.if": if_,
+    "stablehlo.case": case,
+}
+
+
+def without_signs(root: Operation) -> Operation:
+    """The same operations on types without signs."""
+    walked = [v for op in root.walk() for v in (*op.results, *_arguments(op))]
+    has_any = any(signless(v.type) != v.type for v in walked)
+    return _Eraser().operation(root) if has_any else root
+
+
+def _arguments(op: Operation) -> list[Value]:
+    return [v for r in op.regions for block in r.blocks for v in block.arguments]
+
+
+def signless(ty: Type) -> Type:
+    """A type without signs.
+
+    >>> print(signless(IntegerType(8, "u")))
+    i8
+    """
+    if isinstance(ty, FunctionType):
+        inputs, results = (
+            tuple(map(signless, side)) for side in (ty.inputs, ty.results)
+        )
+        return FunctionType(inputs, results)
+    element = element_type(ty)
+    if not isinstance(element, IntegerType) or not element.signedness:
+        return ty
+    plain = IntegerType(element.width)
+    return plain if element is ty else with_element(ty, plain)
+
+
+@dataclass(slots=True)
+class _Eraser:
+    values: dict[Value, Value] = field(default_factory=dict[Value, Value])
+
+    def operation(self, op: Operation) -> Operation:
+        """An operation and all inside, on types without signs."""
+        operands = tuple(self.values.get(v, v) for v in op.operands)
+        results = tuple(map(self._defined, op.results))
+        attributes = {name: _plain(value) for name, value in op.attributes.items()}
+        regions = tuple(
+            Region(tuple(map(self._block, region.blocks))) for region in op.regions
+        )
+        return op.with_(
+            operands=operands, results=results, attributes=attributes, regions=regions
+        )
+
+    def _block(self, block: Block) -> Block:
+        arguments = tuple(map(self._defined, block.arguments))
+        operations: list[Operation] = []
+        for op in block.operations:
+            made = self.operation(op)
+            is_sign_cast = op.name == "builtin.unrealized_conversion_cast"
+            if is_sign_cast and made.operands[0].type == made.result.type:
+                self.values[op.result] = made.operands[0]
+            else:
+                operations.append(made)
+        return replace(block, arguments=arguments, operations=tuple(operations))
+
+    def _defined(self, value: Value) -> Value:
+        ty = signless(value.type)
+        if ty == value.type:
+            return value
+        return self.values.setdefault(value, value.renewed(ty))
+
+
+def _plain(value: Attribute) -> Attribute:
+    match value:
+        case TypeAttr(ty):
+            return TypeAttr(signless(ty))
+        case IntegerAttr(number, ty):
+            return IntegerAttr(number, signless(ty))
+        case DenseElementsAttr(stored, ty, element):
+            return DenseElementsAttr(stored, signless(ty), signless(element))
+        case _:
+            return value
+
 
 RULES: dict[str, Rule] = {
-    **elementwise.RULES,
-    **movement.RULES,
-    **contractions.RULES,
-    **reductions.RULES,
-    **lookups.RULES,
-    **scatters.RULES,
-    **selected.RULES,
-    **sorting.RULES,
-    **control.RULES,
+    **elementwise.ELEMENTWISE_RULES,
+    **movement.MOVEMENT_RULES,
+    **reductions.CONTRACTION_RULES,
+    **reductions.REDUCTION_RULES,
+    **gather_scatter_sort.GATHER_RULES,
+    **gather_scatter_sort.SCATTER_RULES,
+    **gather_scatter_sort.SELECT_AND_SCATTER_RULES,
+    **gather_scatter_sort.SORTING_RULES,
+    **CONTROL_RULES,
 }
 """Every operation that has a meaning in linalg."""
 

@@ -1,4 +1,11 @@
-"""What the rules build with: structured operations, tensors and constants.
+"""The attributes that rules of imported dialects read, or that change no result.
+
+The passes that apply rules check every operation first: an attribute that is not listed
+for it, or whose value its rule does not know, is refused with its name.  Attributes of
+other dialects, such as ``mhlo.sharding``, are discardable: MLIR gives them no meaning
+for the operation.
+
+What the rules build with: structured operations, tensors and constants.
 
 A rule gets a `Builder` and an operation, and returns the values that stand for its
 results.
@@ -6,12 +13,21 @@ results.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import re
+from collections.abc import Callable, Mapping, Sequence
 
 from gpucodegen import errors
 from gpucodegen.dialects import linalg
+from gpucodegen.dialects.stablehlo.operations import BINARY, CHLO, UNARY
+from gpucodegen.dialects.stablehlo.syntax import word
 from gpucodegen.ir.affine import AffineExpr, AffineMap, Const, Dim
-from gpucodegen.ir.attributes import Attribute, DenseElementsAttr, IntegerAttr, number
+from gpucodegen.ir.attributes import (
+    Attribute,
+    DenseElementsAttr,
+    IntegerAttr,
+    StringAttr,
+    number,
+)
 from gpucodegen.ir.operation import OPERAND_SEGMENTS, Operation, Value, segment_sizes
 from gpucodegen.ir.types import I64, INDEX, FloatType, TensorType, Type, element_type
 from gpucodegen.passes.framework.builder import Builder
@@ -137,3 +153,129 @@ def chosen(b: Builder, condition: Value, x: Value, y: Value) -> Value:
     if shape(condition) != shape(x):
         condition = extract(b, condition)
     return b.add("arith.select", (condition, x, y), [x.type])[0]
+
+
+Accepts = Callable[[Attribute], bool]
+Reads = Mapping[str, Mapping[str, Accepts]]
+"""By operation and attribute: which values the rule takes."""
+
+
+def check(op: Operation, reads: Reads) -> None:
+    """Raise UnsupportedOperation for an attribute that the rule would ignore."""
+    known = reads.get(op.name, {})
+    for name, value in op.attributes.items():
+        if "." in name:
+            continue
+        if name not in known:
+            advice = f"Write it without {name}, by other operations if need be"
+            raise refusal(op, advice, f"attribute {name}")
+        if not known[name](value):
+            advice = f"Use another value of {name}, or leave it out"
+            raise refusal(op, advice, f"{name} = {value}")
+
+
+def anything(value: Attribute) -> bool:
+    """Any value: the rule reads it, or no value changes the result."""
+    del value
+    return True
+
+
+def listed(names: str) -> dict[str, Accepts]:
+    """Attributes that may have any value."""
+    return dict.fromkeys(names.split(), anything)
+
+
+def words(*names: str) -> Accepts:
+    """Words of an enumeration, or strings."""
+
+    def accepts(value: Attribute) -> bool:
+        found = value.value if isinstance(value, StringAttr) else word(value)
+        return found in names
+
+    return accepts
+
+
+def fields(names: str) -> Accepts:
+    """A text of ``name = value`` entries that have these names."""
+
+    def accepts(value: Attribute) -> bool:
+        return {*re.findall(r"(\w+)\s*=", str(value))} <= {*names.split()}
+
+    return accepts
+
+
+def is_zero(value: Attribute) -> bool:
+    """Whether it is the number 0, or all numbers in its text are."""
+    if isinstance(value, IntegerAttr):
+        return value.value == 0
+    return not any(int(n) for n in re.findall(r"=\s*(-?\d+)", str(value)))
+
+
+def _accuracy(value: Attribute) -> bool:
+    """Functions have one implementation; its errors are not bounded by tolerances."""
+    return not re.search("TOLERANCE", str(value))
+
+
+_FUNCTIONS = (
+    "cbrt cosine exponential exponential_minus_one log log_plus_one logistic rsqrt"
+    " sine sqrt tan tanh"
+).split()
+_PRECISION = {"precision_config": anything}
+"""Sums of products of f32 have all bits of f32 at every precision."""
+_WINDOW = "window_dimensions window_strides padding"
+_STABLEHLO: dict[str, dict[str, Accepts]] = {
+    **{name: {} for name in (*UNARY, *BINARY)},
+    **{name: {"result_accuracy": _accuracy} for name in _FUNCTIONS},
+    "compare": {
+        "comparison_direction": words("EQ", "NE", "GE", "GT", "LE", "LT"),
+        "compare_type": words("NOTYPE", "FLOAT", "TOTALORDER", "SIGNED", "UNSIGNED"),
+    },
+    "reduce_precision": listed("exponent_bits mantissa_bits"),
+    "constant": listed("value"),
+    "iota": listed("iota_dimension"),
+    "broadcast_in_dim": listed("broadcast_dimensions"),
+    "transpose": listed("permutation"),
+    "reverse": listed("dimensions"),
+    "slice": listed("start_indices limit_indices strides"),
+    "concatenate": listed("dimension"),
+    "pad": listed("edge_padding_low edge_padding_high interior_padding"),
+    "dynamic_slice": listed("slice_sizes"),
+    "dot": _PRECISION,
+    "dot_general": {
+        "dot_dimension_numbers": fields(
+            "lhs_batching_dimensions rhs_batching_dimensions"
+            " lhs_contracting_dimensions rhs_contracting_dimensions"
+        ),
+        **_PRECISION,
+    },
+    "convolution": {
+        **listed("window_strides padding lhs_dilation rhs_dilation window_reversal"),
+        **listed("dimension_numbers feature_group_count batch_group_count"),
+        **_PRECISION,
+    },
+    "reduce": listed("dimensions"),
+    "reduce_window": listed(f"{_WINDOW} base_dilations window_dilations"),
+    "select_and_scatter": listed(_WINDOW),
+    "sort": listed("dimension is_stable"),
+    # Whether indices are sorted or unique says what a rule may assume; none does.
+    "gather": {
+        "dimension_numbers": fields(
+            "offset_dims collapsed_slice_dims operand_batching_dims"
+            " start_indices_batching_dims start_index_map index_vector_dim"
+        ),
+        **listed("slice_sizes indices_are_sorted"),
+    },
+    "scatter": {
+        "scatter_dimension_numbers": fields(
+            "update_window_dims inserted_window_dims input_batching_dims"
+            " scatter_indices_batching_dims scatter_dims_to_operand_dims"
+            " index_vector_dim"
+        ),
+        **listed("indices_are_sorted unique_indices"),
+    },
+}
+STABLEHLO: Reads = {
+    **{f"stablehlo.{name}": known for name, known in _STABLEHLO.items()},
+    **{f"chlo.{name}": {} for name in CHLO},
+    "chlo.top_k": listed("k"),
+}

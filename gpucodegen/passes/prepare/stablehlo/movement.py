@@ -11,7 +11,7 @@ from gpucodegen.ir.attributes import ArrayAttr, Attribute, DenseArrayAttr, Integ
 from gpucodegen.ir.operation import Operation, Value, segment_counts, single_block
 from gpucodegen.ir.types import I64, INDEX, TensorType, Type, element_type
 from gpucodegen.passes.framework.builder import Builder
-from gpucodegen.passes.prepare.stablehlo.elements.conversions import converted
+from gpucodegen.passes.prepare.stablehlo.expressions import converted
 from gpucodegen.passes.prepare.stablehlo.forms import (
     Rule,
     dims,
@@ -238,7 +238,7 @@ def _spread_out(
     return b.add("tensor.insert_slice", (part, around), [ty], attributes)[0]
 
 
-RULES: dict[str, Rule] = {
+MOVEMENT_RULES: dict[str, Rule] = {
     f"stablehlo.{name}": rule
     for name, rule in {
         "constant": constant,

@@ -1,14 +1,22 @@
-"""Reductions over dimensions and over windows, whatever combines two numbers."""
+"""Reductions over dimensions and over windows, whatever combines two numbers.
+
+Bodies of reductions: tensors of rank 0 become numbers.
+
+Products and convolutions as ``linalg.generic``, whose nests become fast kernels.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 from gpucodegen.dialects.linalg.named_definitions import numbers
-from gpucodegen.ir.affine import AffineExpr, Dim
-from gpucodegen.ir.operation import Operation, Value
-from gpucodegen.ir.types import element_type
+from gpucodegen.dialects.stablehlo.syntax import layouts, listed
+from gpucodegen.ir.affine import AffineExpr, Const, Dim
+from gpucodegen.ir.attributes import Attribute, DenseElementsAttr, number
+from gpucodegen.ir.operation import Block, Operation, Value
+from gpucodegen.ir.types import TensorType, Type, element_type
 from gpucodegen.passes.framework.builder import Builder
+from gpucodegen.passes.prepare.stablehlo.expressions import TABLE, converted, kind_of
 from gpucodegen.passes.prepare.stablehlo.forms import (
     PARALLEL,
     REDUCTION,
@@ -17,11 +25,182 @@ from gpucodegen.passes.prepare.stablehlo.forms import (
     empty,
     filled,
     generic,
+    refusal,
+    scalar,
     shape,
     tensor,
 )
 from gpucodegen.passes.prepare.stablehlo.movement import padded
-from gpucodegen.passes.prepare.stablehlo.scalars import inlined
+
+
+def multiply_add(b: Builder, elements: Sequence[Value]) -> Sequence[Value]:
+    """``total + x * y`` in the type of the total."""
+    x, y, total = elements[0], elements[1], elements[-1]
+    kind = kind_of(total.type)
+    x, y = (converted(b, value, total.type) for value in (x, y))
+    (product,) = b.add(TABLE["multiply"][kind], (x, y), [total.type])
+    return b.add(TABLE["add"][kind], (total, product), [total.type])
+
+
+def dot(b: Builder, op: Operation) -> Sequence[Value]:
+    """A product of vectors and matrices."""
+    last = len(shape(op.operands[0])) - 1
+    return _product(b, op, ((), ()), ((last,), (0,)))
+
+
+def dot_general(b: Builder, op: Operation) -> Sequence[Value]:
+    """Batches, then the free dimensions of the left factor, then of the right one."""
+    given = op.attributes["dot_dimension_numbers"]
+    batches, sums = (
+        tuple(listed(given, f"{side}_{word}_dimensions") for side in ("lhs", "rhs"))
+        for word in ("batching", "contracting")
+    )
+    return _product(b, op, batches, sums)
+
+
+def _product(
+    b: Builder,
+    op: Operation,
+    batches: Sequence[Sequence[int]],
+    sums: Sequence[Sequence[int]],
+) -> Sequence[Value]:
+    ranks = [len(shape(v)) for v in op.operands]
+    rank = len(shape(op.result))
+    loops: list[dict[int, int]] = []
+    free = len(batches[0])
+    for side in (0, 1):
+        own = {d: n for n, d in enumerate(batches[side])}
+        own |= {d: rank + n for n, d in enumerate(sums[side])}
+        for d in range(ranks[side]):
+            if d not in own:
+                own[d] = free
+                free += 1
+        loops.append(own)
+    maps = [
+        [Dim(own[d]) for d in range(n)] for own, n in zip(loops, ranks, strict=True)
+    ]
+    zero = scalar(b, 0, element_type(op.result.type))
+    start = filled(b, zero, op.result.type)
+    kinds = [PARALLEL] * rank + [REDUCTION] * len(sums[0])
+    result = [Dim(d) for d in range(rank)]
+    return generic(b, op.operands, [start], [*maps, result], kinds, multiply_add)
+
+
+# -- convolutions ----------------------------------------------------------------------
+
+
+def convolution(b: Builder, op: Operation) -> Sequence[Value]:
+    """``result[b, x.., f] += image[b, x*s + z*d.., c] * kernel[z.., c, f]``.
+
+    Channels in groups: group g has the channels from ``g * C`` on of the image, and
+    the features from ``g * F`` on of kernel and result.
+    """
+    if op.integer("batch_group_count", 1) != 1:
+        raise refusal(op, "Split the batch into convolutions", "batch_group_count")
+    image, kernel = op.operands
+    groups = op.integer("feature_group_count", 1)
+    layout, taps, places = layouts(op.attributes["dimension_numbers"])
+    windows = len(layout) - 2
+    image = _with_room(b, op, image, layout)
+    extents = dict(zip(taps, shape(kernel), strict=True))
+    channels, features = extents["i"], extents["o"] // groups
+    # Loops: batch, points, group, feature; then taps and channel.
+    points, group, feature = range(1, 1 + windows), 1 + windows, 2 + windows
+    first_tap, channel = 3 + windows, 3 + 2 * windows
+    strides, dilations = (
+        numbers(op, name) or (1,) * windows
+        for name in ("window_strides", "rhs_dilation")
+    )
+    turned = numbers(op, "window_reversal") or (0,) * windows
+    in_image: dict[str, AffineExpr] = {"b": Dim(0)}
+    in_kernel: dict[str, AffineExpr] = {"i": Dim(channel)}
+    in_result: dict[str, AffineExpr] = {"b": Dim(0)}
+    one = groups == 1
+    in_image["f"] = Dim(channel) if one else Dim(group) * channels + Dim(channel)
+    in_kernel["o"] = Dim(feature) if one else Dim(group) * features + Dim(feature)
+    in_result["f"] = in_kernel["o"]
+    for n, (stride, dilation) in enumerate(zip(strides, dilations, strict=True)):
+        tap, name = Dim(first_tap + n), str(n)
+        in_image[name] = Dim(points[n]) * stride + tap * dilation
+        last = Const(extents[name] - 1)
+        in_kernel[name] = last + tap * -1 if turned[n] else tap
+        in_result[name] = Dim(points[n])
+    maps = [
+        [table[name] for name in names]
+        for table, names in zip(
+            (in_image, in_kernel, in_result), (layout, taps, places), strict=True
+        )
+    ]
+    element = element_type(op.result.type)
+    start = filled(b, scalar(b, 0, element), op.result.type)
+    kinds = [PARALLEL] * (3 + windows) + [REDUCTION] * (windows + 1)
+    # Nothing reads these: they tell the extents of loops that no operand has alone.
+    told = tensor(
+        [groups, features, *(extents[str(n)] for n in range(windows))], element
+    )
+    alone = [Dim(group), Dim(feature), *(Dim(first_tap + n) for n in range(windows))]
+    inputs = (image, kernel, empty(b, told))
+    return generic(b, inputs, [start], [*maps[:2], alone, maps[2]], kinds, multiply_add)
+
+
+def _with_room(b: Builder, op: Operation, image: Value, layout: list[str]) -> Value:
+    """The image with its padding, and with gaps where it is dilated."""
+    windows = len(layout) - 2
+    sides = numbers(op, "padding") or (0,) * (2 * windows)
+    gaps = numbers(op, "lhs_dilation") or (1,) * windows
+    low, high, between = ([0] * len(layout) for _ in range(3))
+    for n in range(windows):
+        at = layout.index(str(n))
+        low[at], high[at], between[at] = sides[2 * n], sides[2 * n + 1], gaps[n] - 1
+    zero = scalar(b, 0, element_type(image.type))
+    return padded(b, image, zero, low, high, between)
+
+
+CONTRACTION_RULES: dict[str, Rule] = {
+    "stablehlo.dot": dot,
+    "stablehlo.dot_general": dot_general,
+    "stablehlo.convolution": convolution,
+}
+
+
+_SCALAR = frozenset(["arith", "math", "complex", "builtin"])
+
+
+def inlined(
+    b: Builder, owner: Operation, block: Block, arguments: Sequence[Value]
+) -> Sequence[Value]:
+    """The body of a reduction on numbers: appended to ``b``, its values returned."""
+    values = dict(zip(block.arguments, arguments, strict=True))
+    for op in block.operations[:-1]:
+        if op.dialect not in _SCALAR or op.regions:
+            raise refusal(owner, "Combine numbers by arithmetic only", op.name)
+        b.operations.append(_on_numbers(op, values))
+    return [values.get(v, v) for v in block.operations[-1].operands]
+
+
+def _on_numbers(op: Operation, values: dict[Value, Value]) -> Operation:
+    results = tuple(v.renewed(_number_type(v)) for v in op.results)
+    values.update(zip(op.results, results, strict=True))
+    operands = tuple(values.get(v, v) for v in op.operands)
+    made = op.with_(operands=operands, results=results)
+    value = op.attributes.get("value")
+    if isinstance(value, DenseElementsAttr):
+        made = made.with_attribute("value", _first(value))
+    return made
+
+
+def _first(value: DenseElementsAttr) -> Attribute:
+    (stored,) = value.values
+    if isinstance(stored, Attribute):
+        return stored
+    assert isinstance(stored, int | float)
+    return number(stored, value.element)
+
+
+def _number_type(value: Value) -> Type:
+    return (
+        element_type(value.type) if isinstance(value.type, TensorType) else value.type
+    )
 
 
 def _combining(op: Operation, count: int) -> Scalars:
@@ -87,7 +266,7 @@ def reduce_window(b: Builder, op: Operation) -> Sequence[Value]:
     return generic(b, [*inputs, told], outputs, maps, kinds, _combining(op, count))
 
 
-RULES: dict[str, Rule] = {
+REDUCTION_RULES: dict[str, Rule] = {
     "stablehlo.reduce": reduce,
     "stablehlo.reduce_window": reduce_window,
 }

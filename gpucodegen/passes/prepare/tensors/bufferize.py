@@ -2,10 +2,13 @@
 
 A value is updated in place where that spoils no read; otherwise its contents are copied
 first.  Buffers that do not leave the function are deallocated.
+
+Which rule rewrites which operation.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -17,13 +20,70 @@ from gpucodegen.ir.attributes import TypeAttr
 from gpucodegen.ir.operation import Operation, Value
 from gpucodegen.ir.types import FunctionType
 from gpucodegen.passes.framework.base import ModulePass
-from gpucodegen.passes.prepare.tensors.analysis.conflicts import Conflicts
-from gpucodegen.passes.prepare.tensors.analysis.places import Buffer
-from gpucodegen.passes.prepare.tensors.constants import Globals, buffer_type
-from gpucodegen.passes.prepare.tensors.frames import Copied
-from gpucodegen.passes.prepare.tensors.rewriter import TENSORS, Rewriter
-from gpucodegen.passes.prepare.tensors.rules.shared_reads import original_reads
-from gpucodegen.passes.prepare.tensors.table import RULES
+from gpucodegen.passes.prepare.tensors import (
+    control_rules,
+    shape_rules,
+    structured_rules,
+)
+from gpucodegen.passes.prepare.tensors.conflicts import Conflicts
+from gpucodegen.passes.prepare.tensors.forall_to_loops import original_reads
+from gpucodegen.passes.prepare.tensors.placement import (
+    Buffer,
+    Copied,
+    Globals,
+    buffer_type,
+)
+from gpucodegen.passes.prepare.tensors.rewriter import TENSORS, Rewriter, Rule
+
+RULES: Mapping[str, Rule] = {
+    "arith.constant": structured_rules.constant,
+    "tensor.empty": structured_rules.empty,
+    "tensor.splat": structured_rules.splat,
+    "tensor.from_elements": structured_rules.from_elements,
+    "tensor.generate": structured_rules.generate,
+    "tensor.dim": structured_rules.renamed("memref.dim"),
+    "tensor.rank": structured_rules.rank,
+    "tensor.extract": structured_rules.renamed("memref.load"),
+    "tensor.insert": shape_rules.insert,
+    "tensor.extract_slice": shape_rules.extract_slice,
+    "tensor.insert_slice": shape_rules.insert_slice,
+    "tensor.cast": shape_rules.cast,
+    "tensor.bitcast": shape_rules.bitcast,
+    "tensor.collapse_shape": shape_rules.collapse,
+    "tensor.expand_shape": shape_rules.expand,
+    "tensor.reshape": shape_rules.reshape,
+    "tensor.pad": shape_rules.pad,
+    "tensor.concat": shape_rules.concat,
+    "tensor.gather": shape_rules.gather,
+    "tensor.scatter": shape_rules.scatter,
+    "linalg.generic": structured_rules.structured,
+    "linalg.pack": structured_rules.relayout,
+    "linalg.unpack": structured_rules.relayout,
+    "vector.transfer_read": shape_rules.reading,
+    "vector.gather": shape_rules.reading,
+    "vector.transfer_write": shape_rules.transfer_write,
+    "scf.for": control_rules.counted,
+    "affine.for": control_rules.counted,
+    "scf.while": control_rules.while_,
+    "scf.if": control_rules.chosen,
+    "affine.if": control_rules.chosen,
+    "scf.index_switch": control_rules.chosen,
+    "scf.execute_region": control_rules.chosen,
+    "scf.forall": control_rules.forall,
+    "func.call": control_rules.call,
+    "func.call_indirect": control_rules.call,
+    "func.return": control_rules.return_buffers,
+    "cf.br": control_rules.branch,
+    "cf.cond_br": control_rules.branch,
+    "cf.switch": control_rules.branch,
+    "bufferization.alloc_tensor": structured_rules.empty,
+    "bufferization.dealloc_tensor": control_rules.nothing,
+    "bufferization.to_tensor": control_rules.to_tensor,
+    "bufferization.to_memref": control_rules.to_buffer,
+    "bufferization.to_buffer": control_rules.to_buffer,
+    "bufferization.materialize_in_destination": control_rules.materialize,
+}
+"""One rule an operation; what is missing is refused where it meets a tensor."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,24 +1,127 @@
-"""``scf.forall`` over memory as loops; what is proven of them makes them parallel."""
+"""``scf.forall`` over memory as loops; what is proven of them makes them parallel.
+
+Loops that are not affine yet: the next passes raise those that can be.
+
+Reads of shared outputs of ``scf.forall`` see what was there before the loop.
+
+Iterations write in no order, and none sees what another one wrote.  The slice that an
+iteration puts back stays a slice of the output, which is updated in place.  Every other
+read becomes one of the tensor that the loop was given; the analysis of conflicts then
+copies where that tensor would be spoilt.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import ClassVar
 
 from gpucodegen.dialects.builtin import Module
-from gpucodegen.dialects.memref import DYNAMIC_MARK, Mixed
+from gpucodegen.dialects.memref import DYNAMIC_MARK, Mixed, Slice
 from gpucodegen.dialects.scf.syntax import BOUNDS
 from gpucodegen.ir.operation import (
     Operation,
     Value,
     operand_segments,
     rewrite_bottom_up,
+    single_block,
     substitute_values,
 )
+from gpucodegen.ir.types import INDEX
 from gpucodegen.passes.framework.base import ModulePass
 from gpucodegen.passes.framework.builder import Builder
-from gpucodegen.passes.prepare.tensors.nests import nest
+
+_Part = tuple[tuple[Mixed, ...], ...]
+_INSERTION = "tensor.parallel_insert_slice"
+
+
+def original_reads(function: Operation) -> Operation:
+    """The function with other reads of shared outputs redirected."""
+    (made,) = rewrite_bottom_up(function, _forall)
+    return made
+
+
+def _forall(op: Operation) -> Sequence[Operation] | None:
+    if op.name != "scf.forall" or not op.results:
+        return None
+    given = operand_segments(op, 4)[3]
+    shared = dict(zip(op.body.arguments[-len(given) :], given, strict=True))
+    parts = _parts(op, shared)
+
+    def redirected(inner: Operation) -> Sequence[Operation] | None:
+        operands = tuple(
+            shared[value]
+            if value in shared and not _stays(inner, position, parts[value])
+            else value
+            for position, value in enumerate(inner.operands)
+        )
+        return None if operands == inner.operands else [inner.with_(operands=operands)]
+
+    rewritten = (rewrite_bottom_up(inner, redirected) for inner in op.body.operations)
+    return [op.with_body(chain.from_iterable(rewritten))]
+
+
+def _parts(op: Operation, shared: Mapping[Value, Value]) -> dict[Value, set[_Part]]:
+    """The slices that an iteration puts into each output."""
+    found: dict[Value, set[_Part]] = {value: set() for value in shared}
+    for inner in op.walk():
+        if inner.name == _INSERTION and inner.operands[1] in shared:
+            found[inner.operands[1]].add(_part(inner))
+    return found
+
+
+def _stays(op: Operation, position: int, parts: set[_Part]) -> bool:
+    """Whether an operand is where a slice is put in, or that very slice."""
+    if op.name == _INSERTION:
+        return position == 1
+    return op.name == "tensor.extract_slice" and parts == {_part(op)}
+
+
+def _part(op: Operation) -> _Part:
+    view = Slice(op)
+    return view.offsets, view.sizes, view.strides
+
+
+Body = Callable[[Builder, Sequence[Value]], None]
+Bounds = tuple[Mixed, Mixed, Mixed]
+"""Lower bound, upper bound, step."""
+
+
+def loops(b: Builder, extents: Sequence[Mixed], body: Body) -> None:
+    """``scf.for`` over every extent."""
+    nest(b, [(0, extent, 1) for extent in extents], body)
+
+
+def nest(b: Builder, bounds: Sequence[Bounds], body: Body) -> None:
+    """``scf.for`` with bounds and steps, one in the other.
+
+    >>> b = Builder()
+    >>> nest(b, [(0, 4, 1)], lambda inner, ivs: None)
+    >>> [op.name for op in b.operations]
+    ['arith.constant', 'arith.constant', 'arith.constant', 'scf.for']
+    """
+    given = [tuple(b.index(bound) for bound in triple) for triple in bounds]
+    _nest(b, given, body, [])
+
+
+def _nest(
+    b: Builder, bounds: Sequence[tuple[Value, ...]], body: Body, ivs: list[Value]
+) -> None:
+    if len(ivs) == len(bounds):
+        body(b, ivs)
+        return
+    iv, inner = Value(INDEX, f"i{len(ivs)}", b.location), Builder(b.location)
+    _nest(inner, bounds, body, [*ivs, iv])
+    inner.add("scf.yield")
+    b.operations.append(
+        Operation(
+            "scf.for",
+            bounds[len(ivs)],
+            regions=(single_block(inner.operations, (iv,)),),
+            location=b.location,
+        )
+    )
 
 
 @dataclass(frozen=True, slots=True)

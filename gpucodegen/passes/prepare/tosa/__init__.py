@@ -1,14 +1,11 @@
 """TOSA as linalg on tensors, a rule for each operation.
 
-- `elementwise`: arithmetic, whose operands are broadcast
-- `shapes`: operations that only place elements
-- `windows`: products, convolutions and poolings
-- `quantized`: integers that stand for numbers
-- `images`: images in other sizes, and elements put at places
-- `control`: branches and loops
-- `reductions`: along an axis, which stays with one element
-- `attributes`: which attributes the rules read
-- `convert`: the pass
+- `convert`: TOSA becomes linalg, tensor, arith and math on tensors
+- `elementwise`: Integers that stand for numbers: scaled, shifted, looked up and
+  rounded
+- `shapes`: Reductions along an axis, which keeps one element, and the place of a
+  maximum
+- `windows`: Images in other sizes, and elements put at places
 """
 
 from __future__ import annotations

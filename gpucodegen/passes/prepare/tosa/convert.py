@@ -1,4 +1,9 @@
-"""TOSA becomes linalg, tensor, arith and math on tensors."""
+"""TOSA becomes linalg, tensor, arith and math on tensors.
+
+Branches and loops, as those of StableHLO.
+
+The attributes that the rules of TOSA read, in the spelling of every year.
+"""
 
 from __future__ import annotations
 
@@ -11,32 +16,125 @@ from gpucodegen.dialects.framework.declare import with_element
 from gpucodegen.dialects.linalg.named_definitions import numbers
 from gpucodegen.dialects.tosa import REFUSED
 from gpucodegen.ir.attributes import DenseArrayAttr, DenseElementsAttr, TypeAttr
-from gpucodegen.ir.operation import Operation, Value, rewrite_bottom_up
+from gpucodegen.ir.operation import (
+    Block,
+    Operation,
+    Region,
+    Value,
+    rewrite_bottom_up,
+    substitute_values,
+)
 from gpucodegen.ir.types import I64, FloatType, element_type
 from gpucodegen.passes.framework.base import ModulePass
 from gpucodegen.passes.framework.builder import Builder
-from gpucodegen.passes.prepare.stablehlo.attributes import check
-from gpucodegen.passes.prepare.stablehlo.forms import Rule, refusal
-from gpucodegen.passes.prepare.stablehlo.signs import without_signs
-from gpucodegen.passes.prepare.tosa import (
-    control,
-    elementwise,
-    images,
-    quantized,
-    reductions,
-    shapes,
-    windows,
+from gpucodegen.passes.prepare.stablehlo import convert
+from gpucodegen.passes.prepare.stablehlo.convert import without_signs
+from gpucodegen.passes.prepare.stablehlo.forms import (
+    Accepts,
+    Reads,
+    Rule,
+    check,
+    is_zero,
+    listed,
+    refusal,
+    words,
 )
-from gpucodegen.passes.prepare.tosa.attributes import TOSA
+from gpucodegen.passes.prepare.stablehlo.movement import reshaped
+from gpucodegen.passes.prepare.tosa import elementwise, shapes, windows
+
+_NAN = {"nan_mode": words("PROPAGATE", "IGNORE")}
+_ZEROS: dict[str, Accepts] = dict.fromkeys(
+    (
+        "quantization_info input_zp weight_zp output_zp input1_zp a_zp b_zp kernel_zp"
+    ).split(),
+    is_zero,
+)
+"""Zero points as attributes, which today's text has as operands: 0 changes nothing."""
+_SUMS = {**listed("acc_type stride pad local_bound"), **_ZEROS}
+"""``local_bound`` bounds errors further than sums of products exceed anyway."""
+_CONVOLUTION = {**_SUMS, **listed("dilation")}
+_READS: dict[str, dict[str, Accepts]] = {
+    "argmax": {**listed("axis"), **_NAN},
+    "arithmetic_right_shift": listed("round"),
+    "avg_pool2d": {**_SUMS, **listed("kernel")},
+    "clamp": {**listed("min_val max_val min_int max_int min_fp max_fp"), **_NAN},
+    "concat": listed("axis"),
+    "const": listed("values value"),
+    "const_shape": listed("values value"),
+    "conv2d": _CONVOLUTION,
+    "conv3d": _CONVOLUTION,
+    "depthwise_conv2d": _CONVOLUTION,
+    "fully_connected": _ZEROS,
+    "matmul": _ZEROS,
+    "max_pool2d": {**listed("kernel stride pad"), **_NAN},
+    "maximum": _NAN,
+    "minimum": _NAN,
+    "mul": listed("shift"),
+    "negate": _ZEROS,
+    "pad": {**listed("padding"), **_ZEROS},
+    **{f"reduce_{kind}": listed("axis") for kind in "all any prod product sum".split()},
+    "reduce_max": {**listed("axis"), **_NAN},
+    "reduce_min": {**listed("axis"), **_NAN},
+    "rescale": {
+        **listed("input_zp output_zp multiplier shift scale32 double_round"),
+        **listed("per_channel input_unsigned output_unsigned"),
+        "rounding_mode": words("SINGLE_ROUND", "DOUBLE_ROUND", "INEXACT_ROUND"),
+    },
+    "reshape": listed("new_shape"),
+    # The border only says how large the result is, which its type states.
+    "resize": {
+        **listed("scale offset border"),
+        "mode": words("NEAREST_NEIGHBOR", "NEAREST", "BILINEAR"),
+    },
+    "reverse": listed("axis"),
+    "slice": listed("start size"),
+    "tile": listed("multiples"),
+    "transpose": listed("perms"),
+    # So does out_shape.
+    "transpose_conv2d": {**_SUMS, **listed("out_pad out_shape")},
+}
+TOSA: Reads = {f"tosa.{name}": known for name, known in _READS.items()}
+
+
+def _cond_if(b: Builder, op: Operation) -> Sequence[Value]:
+    """Branches get the operands after the condition as their arguments, or none."""
+    condition, *given = op.operands
+    regions = tuple(_bound(region.blocks[0], given) for region in op.regions)
+    number = reshaped(b, condition, ())
+    return convert.if_(b, op.with_(operands=(number,), regions=regions))
+
+
+def _bound(block: Block, given: Sequence[Value]) -> Region:
+    known = dict(zip(block.arguments, given, strict=False))
+    operations = tuple(substitute_values(op, known) for op in block.operations)
+    return Region((Block((), operations),))
+
+
+def _while_loop(b: Builder, op: Operation) -> Sequence[Value]:
+    """The first region asks by a tensor of one element."""
+    first, *others = op.regions
+    block = first.blocks[0]
+    *body, end = block.operations
+    inner = Builder(end.location, body)
+    asked = reshaped(inner, end.operands[0], ())
+    block = block.with_operations([*inner.operations, end.with_(operands=(asked,))])
+    return convert.while_(b, op.with_(regions=(Region((block,)), *others)))
+
+
+CONTROL_RULES: dict[str, Rule] = {
+    "tosa.cond_if": _cond_if,
+    "tosa.while_loop": _while_loop,
+}
+
 
 RULES: dict[str, Rule] = {
-    **elementwise.RULES,
-    **shapes.RULES,
-    **windows.RULES,
-    **quantized.RULES,
-    **images.RULES,
-    **control.RULES,
-    **reductions.RULES,
+    **elementwise.ELEMENTWISE_RULES,
+    **shapes.SHAPE_RULES,
+    **windows.WINDOW_RULES,
+    **elementwise.QUANTIZED_RULES,
+    **windows.IMAGE_RULES,
+    **CONTROL_RULES,
+    **shapes.REDUCTION_RULES,
 }
 """Every operation that has a meaning in linalg."""
 

@@ -1,12 +1,10 @@
 """Vectors that no register holds: buffers, and loops over their elements.
 
-- `needed`: which functions have such vectors
-- `boxes`: a vector as a buffer; loops over its elements
-- `movement`: operations that copy, arrange or make elements
-- `accesses`: loads and stores, with masks and padding
-- `products`: products, contractions, reductions, scans
-- `carried`: loops, branches, calls and functions that carry vectors
-- `vectors_to_memory`: the pass
+- `boxes`: Loops, branches, calls and functions that carry vectors: buffers carry them
+- `movement`: Loads and stores of vectors, element by element, with masks and padding
+- `products`: Products, contractions, reductions and scans of vectors, as loops
+- `vectors_to_memory`: Vectors that registers do not hold become buffers, and loops
+  over their elements
 """
 
 from __future__ import annotations

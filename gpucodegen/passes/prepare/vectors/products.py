@@ -11,9 +11,8 @@ from gpucodegen.ir.affine import AffineMap, Dim
 from gpucodegen.ir.attributes import IntegerAttr
 from gpucodegen.ir.operation import Operation, Value
 from gpucodegen.ir.types import FloatType, Type, element_type
-from gpucodegen.passes.framework.builder import Builder
+from gpucodegen.passes.framework.builder import Builder, IndexLike
 from gpucodegen.passes.framework.indexing import Index
-from gpucodegen.passes.framework.operation_list import IndexLike
 from gpucodegen.passes.prepare.vectors.boxes import (
     Boxes,
     Handler,
@@ -241,7 +240,7 @@ def _either(v: Boxes, vectors: Sequence[Value], b: Builder, at: Place) -> Value:
     return b.add("arith.select", lanes, [lanes[1].type])[0]
 
 
-HANDLERS: dict[str, Handler] = {
+PRODUCT_HANDLERS: dict[str, Handler] = {
     "vector.fma": fma,
     "vector.outerproduct": outerproduct,
     "vector.contract": contract,

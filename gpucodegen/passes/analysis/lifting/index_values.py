@@ -1,0 +1,451 @@
+"""Values that all threads of a block have alike, where no two of them race.
+
+isl text of values computed from loop variables and parameters, by operation.
+
+Operations that make a view of another buffer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from itertools import accumulate
+from math import prod
+
+from gpucodegen.dialects import affine
+from gpucodegen.dialects.framework.definition import Trait
+from gpucodegen.dialects.framework.registry import lookup
+from gpucodegen.dialects.memref.reshapes import groups_of
+from gpucodegen.dialects.shared.memory import ALLOCATIONS, is_shared
+from gpucodegen.ir.affine import Dim
+from gpucodegen.ir.attributes import AffineMapAttr, DenseArrayAttr, IntegerAttr
+from gpucodegen.ir.operation import Operation, Value
+from gpucodegen.ir.types import IndexType, MemRefType
+from gpucodegen.passes.analysis.lifting.environment import (
+    Environment,
+    Text,
+    View,
+    map_texts,
+    product,
+)
+from gpucodegen.tiling.model.isl import always_holds
+
+Definitions = Mapping[Value, Operation]
+Extents = tuple[int, ...]
+
+
+def define(op: Operation, env: Environment, definitions: Definitions) -> bool:
+    """Record the view that ``op`` makes; False if it makes none."""
+    if op.name in NAMED:
+        env.views[op.result] = same(global_buffer(op, env), op.result)
+        return True
+    if op.name == COLLAPSE and _is_shown_collapsed(op, env, definitions):
+        return True
+    make = _VIEW_MAKERS.get(op.name)
+    if make is None or not op.operands or not op.results:
+        return False
+    env.views[op.results[0]] = make(op, env, definitions)
+    return True
+
+
+def foresee(function: Operation, env: Environment, definitions: Definitions) -> None:
+    """Show buffers collapsed from the start, wherever they are."""
+    for op in function.walk():
+        if op.name == COLLAPSE:
+            _is_shown_collapsed(op, env, definitions)
+
+
+NAMED = frozenset({"memref.get_global", "gpu.dynamic_shared_memory"})
+"""Operations that result in the same memory wherever they state the same name."""
+
+
+def global_buffer(op: Operation, env: Environment) -> Value:
+    """What all `NAMED` operations of one name stand for."""
+    name = str(op.attributes.get("name"))
+    return env.globals.setdefault(name, op.result.renewed())
+
+
+def same(base: Value, view: Value) -> View:
+    """A view of all of a buffer, cell by cell."""
+    if not isinstance(base.type, MemRefType) or not isinstance(view.type, MemRefType):
+        return View(base)
+    rank = base.type.rank
+    return View(base, ("0",) * rank, (1,) * rank, tuple(range(rank)))
+
+
+def _same(op: Operation, env: Environment, definitions: Definitions) -> View:
+    del env, definitions
+    return same(op.operands[0], op.results[0])
+
+
+COLLAPSE = "memref.collapse_shape"
+ALIGNED = "memref.assume_alignment"
+
+
+def unstated(memref: Value, definitions: Definitions) -> Value:
+    """The buffer of which ``memref.assume_alignment`` states more."""
+    while (made := definitions.get(memref)) is not None and made.name == ALIGNED:
+        memref = made.operands[0]
+    return memref
+
+
+def _is_shown_collapsed(
+    op: Operation, env: Environment, definitions: Definitions
+) -> bool:
+    """Let the view of a buffer be the array, and the buffer a view of it.
+
+    An index of the buffer is an affine one of the view, but not the other way round.
+    """
+    shown, groups = _collapsed(op, definitions)
+    base, view = _turned_back(shown, env, definitions), op.results[0]
+    ty = base.type
+    is_row_major = isinstance(ty, MemRefType) and ty.layout is None
+    shape = ty.shape if isinstance(ty, MemRefType) else ()
+    if not is_row_major or None in shape or not _is_buffer(base, definitions):
+        return False
+    extents = tuple(tuple(shape[d] or 0 for d in group) for group in groups)
+    if view in env.views or env.collapsed.get(base) is view:
+        return True
+    if base in env.collapsed:
+        _show_again(base, view, extents, env)
+        return True
+    if base in env.views or base in env.arrays:
+        return False
+    env.collapsed[base] = view
+    env.views[base] = View(view, groups=extents)
+    return True
+
+
+def _turned_back(memref: Value, env: Environment, definitions: Definitions) -> Value:
+    """The buffer that casts and transpositions, one after the other, show as it is."""
+    order = whole = tuple(range(getattr(memref.type, "rank", 0)))
+    base = memref
+    while (made := definitions.get(base)) is not None and made.name in _TURNING:
+        view = _VIEW_MAKERS[made.name](made, env, definitions)
+        if len(view.kept) != len(whole):
+            return memref
+        order = tuple(view.kept[d] for d in order)
+        base = view.base
+    return base if order == whole else memref
+
+
+def _is_buffer(base: Value, definitions: Definitions) -> bool:
+    """Whether it is an argument or allocated."""
+    made = definitions.get(base)
+    return made is None or made.name in ALLOCATIONS
+
+
+def _collapsed(
+    op: Operation, definitions: Definitions
+) -> tuple[Value, tuple[tuple[int, ...], ...]]:
+    """The buffer at the beginning of a chain of collapsed views, and its groups."""
+    groups = groups_of(op.attributes.get("reassociation"))
+    base = unstated(op.operands[0], definitions)
+    before = definitions.get(base)
+    if before is None or before.name != COLLAPSE:
+        return base, tuple(map(tuple, groups))
+    origin, finer = _collapsed(before, definitions)
+    return origin, tuple(tuple(d for g in group for d in finer[g]) for group in groups)
+
+
+def _show_again(
+    base: Value, view: Value, extents: tuple[Extents, ...], env: Environment
+) -> None:
+    """Another collapsed view: of the array, or both are of one that is collapsed more.
+
+    An array that was accessed stays one, and views with no affine form may be any cell.
+    """
+    known, shown = env.collapsed[base], env.views[base].groups
+    joined = _joined(shown, extents)
+    if joined != shown and known in env.arrays:
+        env.views[view] = View(known)
+        return
+    array = known
+    if joined != shown:
+        array = view if joined == extents else _array(base, joined)
+        env.collapsed[base] = array
+        env.views[known] = View(array, groups=_within(joined, shown))
+        env.views[base] = View(array, groups=joined)
+    if array is not view:
+        env.views[view] = View(array, groups=_within(joined, extents))
+
+
+def _array(base: Value, groups: tuple[Extents, ...]) -> Value:
+    """What stands for a buffer with its dimensions in groups."""
+    assert isinstance(base.type, MemRefType)
+    shape = tuple(map(prod, groups))
+    return base.renewed(MemRefType(shape, base.type.element))
+
+
+def _joined(
+    one: tuple[Extents, ...], other: tuple[Extents, ...]
+) -> tuple[Extents, ...]:
+    """The finest groups that no group of either crosses.
+
+    >>> _joined(((2, 3), (4,), (5,)), ((2,), (3,), (4, 5)))
+    ((2, 3), (4, 5))
+    """
+    extents = [extent for group in one for extent in group]
+    ends = sorted(_ends(one) & _ends(other))
+    starts = [0, *ends[:-1]]
+    return tuple(tuple(extents[a:b]) for a, b in zip(starts, ends, strict=True))
+
+
+def _ends(groups: tuple[Extents, ...]) -> set[int]:
+    """How many dimensions there are to the end of each group."""
+    return set(accumulate(map(len, groups)))
+
+
+def _within(coarse: Sequence[Extents], fine: Sequence[Extents]) -> tuple[Extents, ...]:
+    """Extents of the fine groups in each coarse one, whose ends they do not cross.
+
+    >>> _within([(3, 4, 5)], [(3, 4), (5,)])
+    ((12, 5),)
+    """
+    pieces, found = list(fine), list[Extents]()
+    for group in coarse:
+        inside: list[int] = []
+        count = 0
+        while count < len(group):
+            piece = pieces.pop(0)
+            count += len(piece)
+            inside.append(prod(piece))
+        found.append(tuple(inside))
+    return tuple(found)
+
+
+def _unknown(op: Operation, env: Environment, definitions: Definitions) -> View:
+    del env, definitions
+    return View(op.operands[0])
+
+
+DYNAMIC_SENTINEL = -(2**63)
+
+
+def _subview(op: Operation, env: Environment, definitions: Definitions) -> View:
+    """Offsets and constant strides; a dropped dimension stays at its offset."""
+    del definitions
+    base, *dynamic = op.operands
+    offsets, sizes, strides = (
+        op.attributes.get(f"static_{part}") for part in ("offsets", "sizes", "strides")
+    )
+    if not all(isinstance(a, DenseArrayAttr) for a in (offsets, sizes, strides)):
+        return View(base)
+    assert isinstance(offsets, DenseArrayAttr)
+    assert isinstance(sizes, DenseArrayAttr)
+    assert isinstance(strides, DenseArrayAttr)
+    if DYNAMIC_SENTINEL in strides.values:
+        return View(base)
+    operands = iter(dynamic)
+    texts: tuple[Text, ...] = tuple(
+        env.text(next(operands)) if value == DYNAMIC_SENTINEL else str(value)
+        for value in offsets.values
+    )
+    kept = _kept_dimensions(sizes.values, op.results[0])
+    if kept is None:
+        return View(base)
+    return View(base, texts, tuple(int(s) for s in strides.values), kept)
+
+
+def _kept_dimensions(
+    sizes: tuple[int | float, ...], result: Value
+) -> tuple[int, ...] | None:
+    """Source dimensions that the result keeps: unit ones may have been dropped.
+
+    Which of several unit dimensions is no matter, as each is at its offset either way.
+
+    >>> from gpucodegen.ir.types import F32, MemRefType
+    >>> box = Value(MemRefType((1, 2, 64), F32))
+    >>> _kept_dimensions((1, 1, 2, 64), box), _kept_dimensions((1, 2, 2, 64), box)
+    ((0, 2, 3), None)
+    """
+    shape = result.type.shape if isinstance(result.type, MemRefType) else ()
+    kept: list[int] = []
+    for d, size in enumerate(sizes):
+        is_one_more = len(kept) < len(shape) and shape[len(kept)] == 1
+        if size != 1 or is_one_more:
+            kept.append(d)
+    return tuple(kept) if len(kept) == len(shape) else None
+
+
+def _transposed(op: Operation, env: Environment, definitions: Definitions) -> View:
+    """The dimensions of the buffer in another order."""
+    del env, definitions
+    permutation = op.attributes["permutation"]
+    assert isinstance(permutation, AffineMapAttr)
+    order = tuple(r.position for r in permutation.map.results if isinstance(r, Dim))
+    return View(op.operands[0], ("0",) * len(order), (1,) * len(order), order)
+
+
+_VIEW_MAKERS: dict[str, Callable[[Operation, Environment, Definitions], View]] = {
+    "memref.cast": _same,
+    "memref.assume_alignment": _same,
+    "memref.transpose": _transposed,
+    "memref.view": _unknown,
+    "memref.reshape": _unknown,
+    "memref.memory_space_cast": _same,
+    "memref.subview": _subview,
+    "memref.reinterpret_cast": _unknown,
+    "memref.extract_strided_metadata": _unknown,
+    "memref.expand_shape": _unknown,
+    COLLAPSE: _unknown,
+}
+
+_TURNING = frozenset({"memref.cast", ALIGNED, "memref.transpose"})
+VIEWS = frozenset(_VIEW_MAKERS)
+"""The operations that make one."""
+
+
+DefiningOperations = Mapping[Value, Operation]
+
+
+def index_text(
+    op: Operation, env: Environment, definitions: DefiningOperations
+) -> Text:
+    """The text of the operation's result, or None where it has no affine form."""
+    evaluate = _INDEX_TEXTS.get(op.name)
+    return evaluate(op, env, definitions) if evaluate and op.results else None
+
+
+def _apply(op: Operation, env: Environment, definitions: DefiningOperations) -> Text:
+    del definitions
+    (text,) = map_texts(affine.map_of(op), env.all_texts(op.operands))
+    return text
+
+
+def _constant(op: Operation, env: Environment, definitions: DefiningOperations) -> Text:
+    del env, definitions
+    value = op.attributes.get("value")
+    return str(value.value) if isinstance(value, IntegerAttr) else None
+
+
+def _binary(
+    combine: Callable[[str, str], Text],
+) -> Callable[[Operation, Environment, DefiningOperations], Text]:
+    """Arithmetic on ``index``, which the model takes as unbounded integers."""
+
+    def evaluate(
+        op: Operation, env: Environment, definitions: DefiningOperations
+    ) -> Text:
+        del definitions
+        left, right = env.all_texts(op.operands)
+        if left is None or right is None or not isinstance(op.result.type, IndexType):
+            return None
+        return combine(left, right)
+
+    return evaluate
+
+
+def _divided(
+    text: str,
+) -> Callable[[Operation, Environment, DefiningOperations], Text]:
+    """Quotient or remainder of a natural number by a constant."""
+
+    def evaluate(
+        op: Operation, env: Environment, definitions: DefiningOperations
+    ) -> Text:
+        del definitions
+        left, right = env.all_texts(op.operands)
+        if left is None or right is None or not right.isdecimal() or right == "0":
+            return None
+        names = (*env.scope, *env.threads)
+        known = [c for name in names for c in env.ranges.get(name, ())]
+        natural = always_holds(f"{left} >= 0", known)
+        return text.format(left, right) if natural else None
+
+    return evaluate
+
+
+def _cast(op: Operation, env: Environment, definitions: DefiningOperations) -> Text:
+    del definitions
+    return env.text(op.operands[0])
+
+
+def _dim(op: Operation, env: Environment, definitions: DefiningOperations) -> Text:
+    memref, index = op.operands
+    memref = unstated(memref, definitions)
+    defined = definitions.get(index)
+    value = None if defined is None else defined.attributes.get("value")
+    shape = getattr(memref.type, "shape", None)
+    if not isinstance(value, IntegerAttr) or shape is None:
+        return None
+    if not 0 <= value.value < len(shape) or memref in env.views:
+        return None
+    extent = shape[value.value]
+    return env.extent(memref, value.value) if extent is None else str(extent)
+
+
+def _extreme(
+    function: str,
+) -> Callable[[Operation, Environment, DefiningOperations], Text]:
+    """``affine.min`` and ``affine.max``."""
+
+    def evaluate(
+        op: Operation, env: Environment, definitions: DefiningOperations
+    ) -> Text:
+        del definitions
+        texts = map_texts(affine.map_of(op), env.all_texts(op.operands))
+        known = [text for text in texts if text is not None]
+        if len(known) < len(texts):
+            return None
+        return known[0] if len(known) == 1 else f"{function}({', '.join(known)})"
+
+    return evaluate
+
+
+_INDEX_TEXTS: dict[
+    str, Callable[[Operation, Environment, DefiningOperations], Text]
+] = {
+    "affine.apply": _apply,
+    "affine.min": _extreme("min"),
+    "affine.max": _extreme("max"),
+    "arith.constant": _constant,
+    "arith.addi": _binary(lambda a, b: f"({a} + {b})"),
+    "arith.subi": _binary(lambda a, b: f"({a} - ({b}))"),
+    "arith.muli": _binary(product),
+    **dict.fromkeys(("arith.divui", "arith.divsi"), _divided("floor(({})/{})")),
+    **dict.fromkeys(("arith.remui", "arith.remsi"), _divided("(({}) mod {})")),
+    "arith.index_cast": _cast,
+    "memref.dim": _dim,
+}
+
+
+PURE = frozenset({"affine", "arith", "index", "math", "memref"})
+OF_A_BLOCK = frozenset(
+    {"gpu.all_reduce", "gpu.block_dim", "gpu.block_id", "gpu.grid_dim"}
+)
+LOADS = frozenset({"affine.load", "memref.load"})
+STATED = "memref.assume_alignment"
+"""Its result is its operand."""
+LOCAL_ALLOCATIONS = frozenset({"memref.alloc", "memref.alloca"})
+
+
+def is_uniform(
+    value: Value, definitions: Mapping[Value, Operation], given: frozenset[Value]
+) -> bool:
+    """Whether a value depends on no thread; ``given`` are a kernel's arguments.
+
+    Threads that load the same cell at the same place of the program see the same value,
+    for a write between their loads would be a race.  A buffer depends on no thread if
+    the block has it, and a view of it if its offset and extents do not.
+    """
+    made = definitions.get(value)
+    if made is None:
+        return value in given
+    if made.name in OF_A_BLOCK:
+        return True
+    if made.name in LOCAL_ALLOCATIONS:
+        return _is_of_block(value)
+    if made.name not in {*LOADS, STATED} and not (
+        made.dialect in PURE and _is_pure(made)
+    ):
+        return False
+    return all(is_uniform(operand, definitions, given) for operand in made.operands)
+
+
+def _is_of_block(memref: Value) -> bool:
+    return isinstance(memref.type, MemRefType) and is_shared(memref.type.memory_space)
+
+
+def _is_pure(op: Operation) -> bool:
+    found = lookup(op.name)
+    return found is not None and found.has(Trait.PURE) and not op.regions

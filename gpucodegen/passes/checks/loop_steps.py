@@ -1,0 +1,289 @@
+"""Loops whose step is known only at run time: a step that is not positive is an error.
+
+Comes in: ``scf.for`` and ``scf.parallel`` with steps that are not proven positive.
+Goes out: the call is refused before the outermost loop around that runs such a loop
+and where all numbers are known that decide it; else the loop is left out and reported.
+
+Of a loop nest the inner loop runs if each outer loop has an iteration, so the condition
+of a check that is moved out of a loop is: lower < upper of that loop, and the check.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import reduce
+from typing import ClassVar
+
+from gpucodegen.dialects import affine
+from gpucodegen.dialects.builtin import Module
+from gpucodegen.dialects.shared.integer_ranges import Range, range_of_value
+from gpucodegen.ir.operation import (
+    Block,
+    Operation,
+    Value,
+    ValueMap,
+    clone,
+    operand_segments,
+    single_block,
+)
+from gpucodegen.ir.types import I1, INDEX
+from gpucodegen.passes.checks.guard_conditions import STEP, Check, refusing, reporting
+from gpucodegen.passes.framework.base import ModulePass
+from gpucodegen.passes.framework.builder import Builder
+from gpucodegen.passes.framework.functions import definitions, in_functions
+from gpucodegen.passes.lower_affine.expressions import (
+    bound_value,
+    compare,
+    condition,
+)
+
+Definitions = Mapping[Value, Operation]
+Build = Callable[[Builder], Value]
+
+
+@dataclass(frozen=True, slots=True)
+class CheckLoopSteps(ModulePass):
+    """Refuses calls in which a loop would run with a step that is not positive."""
+
+    name: ClassVar[str] = "check-loop-steps"
+
+    def apply(self, module: Module) -> Module:
+        """Check the loops of every function."""
+        return in_functions(module, _function)
+
+
+@dataclass(frozen=True, slots=True)
+class _Pending:
+    """A check of a step: it fails if all of ``terms`` hold, which use ``needs``."""
+
+    loop: Operation
+    step: Value
+    terms: tuple[Build, ...]
+    needs: frozenset[Value]
+
+    def within(self, term: Build, needs: frozenset[Value]) -> _Pending:
+        """The check in front of an operation that runs the loop where a term holds."""
+        return replace(self, terms=(term, *self.terms), needs=self.needs | needs)
+
+    def built(self, defined: Definitions) -> tuple[list[Operation], Check]:
+        """Operations that decide the check, from the values that it needs."""
+        b = Builder(self.loop.location)
+        bad = _joined(b, "andi", [term(b) for term in self.terms])
+        used = [v for op in b.operations for v in op.operands]
+        computed = _computed([*used, self.step], defined)
+        copies: ValueMap = {}
+        made = [clone(op, copies) for op in [*computed, *b.operations]]
+        step, cast = copies.get(self.step, self.step), Builder(b.location)
+        if step.type != INDEX:
+            (step,) = cast.add("arith.index_cast", (step,), [INDEX])
+        known = (("step", step),)
+        check = Check(b.location, "", STEP, 0, known, copies[bad])
+        return [*made, *cast.operations], check
+
+
+def _computed(values: Iterable[Value], defined: Definitions) -> list[Operation]:
+    """The arithmetic that computes values, in order; it can run at any place."""
+    found: dict[Operation, None] = {}
+
+    def visit(value: Value) -> None:
+        op = defined.get(value)
+        if op is not None and op not in found and _is_movable(op):
+            for operand in op.operands:
+                visit(operand)
+            found[op] = None
+
+    for value in values:
+        visit(value)
+    return list(found)
+
+
+def _is_movable(op: Operation) -> bool:
+    """Whether an operation only computes numbers, and cannot fail."""
+    if op.name in {"affine.apply", "affine.min", "affine.max"}:
+        return True
+    return op.dialect == "arith" and "div" not in op.name and "rem" not in op.name
+
+
+def _leaves(values: Iterable[Value], defined: Definitions) -> frozenset[Value]:
+    """The values from which arithmetic computes others."""
+    given = list(values)
+    made = _computed(given, defined)
+    used = {*given, *(v for op in made for v in op.operands)}
+    return frozenset(used.difference(v for op in made for v in op.results))
+
+
+def _function(function: Operation) -> list[Operation]:
+    checker = _Checker(definitions(function), _sizes(function))
+    if not any(found for op in function.walk() for found in checker.own(op)):
+        return [function]
+    is_straight = len(function.regions[0].blocks) == 1
+
+    def checked(block: Block) -> Block:
+        made: list[Operation] = []
+        for op in block.operations:
+            rebuilt, pending = checker.operation(op)
+            for one in pending:
+                before, check = one.built(checker.defined)
+                at = _after(made, one.needs) if is_straight else len(made)
+                made[at:at] = [*before, refusing(check)]
+            made.append(rebuilt)
+        return block.with_operations(made)
+
+    return [function.with_blocks(checked)]
+
+
+def _after(operations: Sequence[Operation], needs: frozenset[Value]) -> int:
+    """The first position at which all values are known."""
+    makers = (i + 1 for i, op in enumerate(operations) if needs & {*op.results})
+    return max(makers, default=0)
+
+
+def _sizes(function: Operation) -> dict[Value, Range]:
+    """The sizes of grids and blocks, which are positive."""
+    found: dict[Value, Range] = {}
+    size = Range(1, (1 << 31) - 1)
+    for op in function.walk():
+        if op.name in {"gpu.block_dim", "gpu.grid_dim"}:
+            found[op.result] = size
+        elif op.name == "gpu.launch":
+            found |= dict.fromkeys(op.regions[0].blocks[0].arguments[6:12], size)
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class _Checker:
+    defined: Mapping[Value, Operation]
+    sizes: Mapping[Value, Range]
+
+    def own(self, op: Operation) -> Iterator[_Pending]:
+        """The checks of the steps of one loop."""
+        for *_, step in _bounds(op):
+            if range_of_value(step, self.defined, self.sizes).low > 0:
+                continue
+
+            def is_bad(b: Builder, step: Value = step) -> Value:
+                zero = b.constant(0, step.type)
+                return compare(b, "sle", step, zero)
+
+            yield _Pending(op, step, (is_bad,), _leaves([step], self.defined))
+
+    def operation(self, op: Operation) -> tuple[Operation, list[_Pending]]:
+        """An operation with checks inside, and the checks that belong before it."""
+        pending = list(self.own(op))
+        if not op.regions:
+            return op, pending
+        inside = {v for o in op.walk() if o is not op for v in o.results}
+        blocks = [block for region in op.regions for block in region.blocks]
+        inside.update(v for o in op.walk() for v in _arguments(o))
+
+        def checked(block: Block) -> Block:
+            runs = _runs(op, blocks.index(block))
+            made: list[Operation] = []
+            for inner in block.operations:
+                rebuilt, found = self.operation(inner)
+                stay: list[_Pending] = []
+                for one in found:
+                    if runs is None or one.needs & inside:
+                        stay.append(one)
+                    else:
+                        term, values = runs
+                        needs = _leaves(values, self.defined)
+                        pending.append(one.within(term, needs))
+                made += self._guarded(rebuilt, stay)
+            return block.with_operations(made)
+
+        return op.with_blocks(checked), pending
+
+    def _guarded(self, op: Operation, checks: Sequence[_Pending]) -> list[Operation]:
+        """An operation that is left out, and reported, where a check fails."""
+        if not checks:
+            return [op]
+        made: list[Operation] = []
+        bad: list[Value] = []
+        reports: list[Operation] = []
+        for one in checks:
+            before, check = one.built(self.defined)
+            made += before
+            bad.append(check.bad)
+            reports.append(reporting(check))
+        b = Builder(op.location)
+        fails = _joined(b, "ori", bad)
+        results = tuple(v.renewed() for v in op.results)
+        inits = op.operands[len(op.operands) - len(results) :] if results else ()
+        branches = [
+            single_block([*ops, Operation("scf.yield", values, location=op.location)])
+            for ops, values in (
+                (reports, inits),
+                ([op.with_(results=results)], results),
+            )
+        ]
+        choice = Operation("scf.if", (fails,), op.results, regions=tuple(branches))
+        return [*made, *b.operations, choice.with_(location=op.location)]
+
+
+def _arguments(op: Operation) -> Iterator[Value]:
+    return (v for r in op.regions for block in r.blocks for v in block.arguments)
+
+
+def _bounds(op: Operation) -> Iterator[tuple[Value, Value, Value]]:
+    """Lower bound, upper bound and step of each variable of a loop."""
+    if op.name == "scf.for":
+        lower, upper, step, *_ = op.operands
+        yield lower, upper, step
+    elif op.name == "scf.parallel":
+        lowers, uppers, steps, _ = operand_segments(op, 4)
+        yield from zip(lowers, uppers, steps, strict=True)
+
+
+def _runs(op: Operation, number: int) -> tuple[Build, Sequence[Value]] | None:
+    """When one of the blocks of an operation runs, and the values that decide it.
+
+    None where a check cannot move out: in operations of other kinds, and of those with
+    results that a check cannot leave out.
+    """
+    bounds = list(_bounds(op))
+    if bounds:
+        pairs = [(lower, upper) for lower, upper, _ in bounds]
+
+        def has_iterations(b: Builder) -> Value:
+            return _joined(b, "andi", [compare(b, "slt", *pair) for pair in pairs])
+
+        return has_iterations, [v for pair in pairs for v in pair]
+    if op.name == "affine.for" or (op.name == "affine.parallel" and not op.results):
+        return _affine_runs(op)
+    if op.results or op.name not in {"scf.if", "affine.if", "gpu.launch"}:
+        return None
+
+    def holds(b: Builder) -> Value:
+        if op.name == "gpu.launch":
+            return b.constant(1, I1)
+        found = condition(b, op) if op.name == "affine.if" else op.operands[0]
+        one = b.constant(1, I1)
+        return b.add("arith.xori", (found, one), [I1])[0] if number else found
+
+    return holds, () if op.name == "gpu.launch" else op.operands
+
+
+def _affine_runs(op: Operation) -> tuple[Build, Sequence[Value]]:
+    if op.name == "affine.for":
+        loop = affine.For(op)
+        maps = [(loop.lower_map, loop.upper_map)]
+    else:
+        loop = affine.Parallel(op)
+        maps = list(zip(loop.lower_maps, loop.upper_maps, strict=True))
+
+    def counts(b: Builder) -> Value:
+        found = [b.constant(1, I1)]
+        for low, high in maps:
+            lower = bound_value(b, "affine.max", low, loop.lower_operands)
+            upper = bound_value(b, "affine.min", high, loop.upper_operands)
+            found.append(compare(b, "slt", lower, upper))
+        return _joined(b, "andi", found)
+
+    return counts, (*loop.lower_operands, *loop.upper_operands)
+
+
+def _joined(b: Builder, name: str, found: Sequence[Value]) -> Value:
+    """The conjunction or disjunction of conditions."""
+    return reduce(lambda x, y: b.add(f"arith.{name}", (x, y), [I1])[0], found)

@@ -1,0 +1,275 @@
+"""Fewer, longer axes: what a contraction repeats contiguously becomes one loop.
+
+Two axes a, b (b faster, of extent E) are one axis p = E a + b where every operand has
+
+    stride(a) = E stride(b),  both in one index each,  or neither of them,
+
+so the pixels of an image are the rows of one matrix for a 1x1 convolution, and taps and
+channels of a filter are one reduction.  The dimensions between those of a and b become
+one dimension of a view (``memref.collapse_shape``).  Axes of extent one vanish.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from itertools import pairwise, permutations
+from math import prod
+
+from gpucodegen.ir.attributes import ArrayAttr, IntegerAttr
+from gpucodegen.ir.operation import Value
+from gpucodegen.ir.types import I64, INDEX, MemRefType
+from gpucodegen.passes.contraction.operands import Operand, coefficients
+from gpucodegen.passes.contraction.recognize import Contraction
+from gpucodegen.passes.contraction.windows import slides, unrolled
+from gpucodegen.passes.framework.builder import Builder
+from gpucodegen.passes.framework.indexing import ZERO, Index, replace_values
+from gpucodegen.passes.framework.nests import Axis
+
+Group = tuple[int, ...]
+"""Dimensions of a memref that are one dimension of its view."""
+
+
+@dataclass(frozen=True, slots=True)
+class Folded:
+    """An operand seen through a view: groups of dimensions, and an index for each."""
+
+    memref: Value
+    groups: tuple[Group, ...]
+    indices: tuple[Index, ...]
+
+    @staticmethod
+    def of(operand: Operand) -> Folded:
+        """Every dimension alone."""
+        groups = tuple((d,) for d in range(len(operand.indices)))
+        return Folded(operand.memref, groups, operand.indices)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Extents of the view."""
+        extents = getattr(self.memref.type, "shape", ())
+        return tuple(prod(extents[d] for d in group) for group in self.groups)
+
+    def place(self, axis: Axis) -> list[tuple[int, int]]:
+        """(dimension, stride in elements) of each index that moves with the axis."""
+        steps = [coefficients(index).get(axis.iv, 0) for index in self.indices]
+        return [
+            (d, step * prod(self.shape[d + 1 :]))
+            for d, step in enumerate(steps)
+            if step
+        ]
+
+    def substituted(self, positions: Mapping[Value, Index]) -> Folded:
+        """The same cells with other expressions for some axes."""
+        indices = (replace_values(index, dict(positions)) for index in self.indices)
+        return replace(self, indices=tuple(indices))
+
+    def collapsed(self, first: int, last: int) -> Folded:
+        """The dimensions from ``first`` to ``last`` as one."""
+        if first == last:
+            return self
+        inside, after = slice(first, last + 1), last + 1
+        flat = ZERO
+        for index, extent in zip(self.indices[inside], self.shape[inside], strict=True):
+            flat = flat * extent + index
+        joined = tuple(d for group in self.groups[inside] for d in group)
+        return Folded(
+            self.memref,
+            (*self.groups[:first], joined, *self.groups[after:]),
+            (*self.indices[:first], flat, *self.indices[after:]),
+        )
+
+    def merged(self, slow: Axis, fast: Axis, whole: Axis) -> Folded | None:
+        """With ``whole`` in place of two axes; None where their strides do not fit."""
+        places = self.place(slow), self.place(fast)
+        if not any(places):
+            return self
+        if any(len(place) != 1 for place in places):
+            return None
+        ((low, outer),), ((high, inner),) = places
+        if low > high or outer != inner * fast.extent:
+            return None
+        positions = {slow.iv: ZERO, fast.iv: Index.of(whole.iv)}
+        return self.collapsed(low, high).substituted(positions)
+
+    def without_units(self) -> Folded:
+        """Dimensions of extent one that no axis moves along join their neighbours."""
+        for d, index in enumerate(self.indices):
+            if len(self.groups) > 1 and self.shape[d] == 1 and not index.values:
+                first = max(d - 1, 0)
+                return self.collapsed(first, first + 1).without_units()
+        return self
+
+    def view(self, b: Builder) -> Operand:
+        """The operand, of a view where dimensions were collapsed."""
+        ty = self.memref.type
+        assert isinstance(ty, MemRefType)
+        if len(self.groups) == ty.rank:
+            return Operand(self.memref, self.indices)
+        groups = ArrayAttr(
+            tuple(ArrayAttr(tuple(IntegerAttr(d, I64) for d in g)) for g in self.groups)
+        )
+        (view,) = b.add(
+            "memref.collapse_shape",
+            (self.memref,),
+            [replace(ty, shape=self.shape)],
+            {"reassociation": groups},
+            hint=self.memref.name,
+        )
+        return Operand(view, self.indices)
+
+
+def merge_of(slow: Axis, fast: Axis) -> Axis:
+    """The axis that counts through both."""
+    iv = Value(INDEX, fast.name, fast.iv.location)
+    return Axis(iv, slow.extent * fast.extent, 0, 1, slow.operation)
+
+
+def merged(slow: Axis, fast: Axis, operand: Folded) -> tuple[Axis, Folded] | None:
+    """Two axes as one, if the operand has them side by side."""
+    whole = merge_of(slow, fast)
+    found = operand.merged(slow, fast, whole)
+    return None if found is None else (whole, found)
+
+
+@dataclass(frozen=True, slots=True)
+class Places:
+    """Where the start and the epilogue of a contraction access memory.
+
+    ``seen``: each place, and how it is seen now; None once that is impossible.
+    """
+
+    seen: Mapping[Operand, Folded] | None
+
+    @staticmethod
+    def of(contraction: Contraction) -> Places:
+        """All places but the result, each dimension alone."""
+        parts = (contraction.start, contraction.epilogue)
+        places = {place for part in parts if part for place in part.places}
+        places |= {contraction.unpadded} if contraction.unpadded else set()
+        return Places({p: Folded.of(p) for p in places if p != contraction.result})
+
+    def substituted(self, positions: Mapping[Value, Index]) -> Places:
+        """With other expressions for some axes."""
+        if self.seen is None:
+            return self
+        return Places({p: f.substituted(positions) for p, f in self.seen.items()})
+
+    def merged(self, slow: Axis, fast: Axis, whole: Axis) -> Places:
+        """With ``whole`` in place of two axes."""
+        if self.seen is None:
+            return self
+        found = {p: folded.merged(slow, fast, whole) for p, folded in self.seen.items()}
+        kept = {place: folded for place, folded in found.items() if folded is not None}
+        return Places(kept if len(kept) == len(found) else None)
+
+    def applied(
+        self, b: Builder, contraction: Contraction, result: Operand
+    ) -> Contraction | None:
+        """The contraction with the views in its start and epilogue, if there are."""
+        if self.seen is None:
+            return None
+        views = {place: folded.view(b) for place, folded in self.seen.items()}
+        views[contraction.result] = result
+        start, epilogue = contraction.start, contraction.epilogue
+        return replace(
+            contraction,
+            start=start and start.moved(views.__getitem__),
+            epilogue=epilogue and epilogue.moved(views.__getitem__),
+            unpadded=contraction.unpadded and views[contraction.unpadded],
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class _State:
+    """The axes of a contraction and its operands, while axes are merged."""
+
+    axes: tuple[Axis, ...]
+    operands: tuple[Folded, ...]
+    places: Places
+
+    def without_units(self) -> _State:
+        """Axes of extent one stand at zero; one of each kind stays."""
+        found = self
+        for axis in self.axes:
+            kind = found.kind(axis)
+            alone = sum(found.kind(other) == kind for other in found.axes) == 1
+            if axis.extent == 1 and not alone:
+                kept = tuple(other for other in found.axes if other is not axis)
+                moved = tuple(o.substituted({axis.iv: ZERO}) for o in found.operands)
+                places = found.places.substituted({axis.iv: ZERO})
+                found = _State(kept, moved, places)
+        return found
+
+    def kind(self, axis: Axis) -> tuple[bool, ...]:
+        """Which operands the axis moves."""
+        return tuple(bool(operand.place(axis)) for operand in self.operands)
+
+    @property
+    def reduction(self) -> tuple[Axis, ...]:
+        """The axes of the sums, in the order of their terms."""
+        return tuple(axis for axis in self.axes if not self.kind(axis)[0])
+
+    def _keeps_order(self, slow: Axis, fast: Axis) -> bool:
+        """Whether the terms of each sum stay in order when two axes are one."""
+        reduction = self.reduction
+        if slow not in reduction and fast not in reduction:
+            return True
+        return (slow, fast) in pairwise(reduction)
+
+    def merges(self) -> Iterator[_State]:
+        """The states with one pair of axes less."""
+        for slow, fast in permutations(self.axes, 2):
+            if not self._keeps_order(slow, fast):
+                continue
+            whole = merge_of(slow, fast)
+            found = [o.merged(slow, fast, whole) for o in self.operands]
+            operands = tuple(o for o in found if o is not None)
+            if len(operands) == len(found):
+                rest = (whole if a is fast else a for a in self.axes if a is not slow)
+                places = self.places.merged(slow, fast, whole)
+                yield _State(tuple(rest), operands, places)
+
+
+def collapsed(b: Builder, contraction: Contraction) -> Contraction | None:
+    """The contraction over as few axes as there are; views are built first.
+
+    None where what is fused with it has other axes.
+    """
+    operands = (contraction.result, contraction.left, contraction.right)
+    is_plain = contraction.is_plain and all(map(is_row_major, operands))
+    if not is_plain:
+        return contraction
+    places = Places.of(contraction)
+    folded = tuple(map(Folded.of, operands))
+    state = _State(contraction.axes, folded, places).without_units()
+    while (smaller := next(state.merges(), None)) is not None:
+        state = smaller
+    return _rebuilt(b, contraction, state)
+
+
+def is_row_major(operand: Operand) -> bool:
+    """Whether its elements follow one another, so that dimensions may be one."""
+    ty = operand.memref.type
+    return isinstance(ty, MemRefType) and ty.layout is None and None not in ty.shape
+
+
+def _rebuilt(b: Builder, contraction: Contraction, state: _State) -> Contraction | None:
+    def of_kind(*kind: bool) -> tuple[Axis, ...]:
+        return tuple(axis for axis in state.axes if state.kind(axis) == kind)
+
+    result, left, right = (o.without_units().view(b) for o in state.operands)
+    if slides(left):
+        left = unrolled(b, left, state.axes)
+    moved = state.places.applied(b, contraction, result)
+    return moved and replace(
+        moved,
+        axes=state.axes,
+        result=result,
+        left=left,
+        right=right,
+        rows=of_kind(True, True, False),
+        columns=of_kind(True, False, True),
+        batch=of_kind(True, True, True),
+        reduction=state.reduction,
+    )

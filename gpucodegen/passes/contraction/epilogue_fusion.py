@@ -1,0 +1,503 @@
+"""Epilogue fusion: nests around a contraction that touch single cells of its result.
+
+A nest before it gives the cells their first value (a fill, ``C *= beta``). The nests
+after it, the epilogue, go on with the finished sums (bias, activation, conversion).
+Together they may run cell by cell, in any order of cells, iff no dependence leaves its
+cell (`gpucodegen.tiling.proof.legality`): with p the cell of an execution,
+
+    { x -> y in dependences : p(x) != p(y) } = {}.
+
+In a cell the nests run on registers, one value for each place (an array and its index
+expressions). A load takes the value of the last store to its place, so no two places of
+a cell may be one element unless nothing stores to either:
+
+    { x -> y in dependences : place(x) != place(y) } = {}.
+
+Sums that are not needed in memory may grow in a buffer H that the epilogue stores to,
+instead of in the buffer C of the program. The epilogue still takes them from registers
+under the place of C, so the order of its stores to H and its loads of C does not
+matter. Every element of H is stored by the epilogue behind the last sum, and until then
+H must not be read:
+
+    { reads of H in the nests before, in the contraction, or in the epilogue } = {}.
+
+Whether a nest goes through the cells of a result, and may do so tile by tile.
+
+What the cells of a result hold before a contraction runs, and what becomes of them.
+
+A tile of sums starts from memory, or from what a nest in front would store there; then
+the first block of the reduction computes that in registers.  Behind the last block, the
+tile is stored, or goes on through the epilogue.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from gpucodegen.dialects import affine
+from gpucodegen.dialects.framework.declare import with_element
+from gpucodegen.ir.operation import Operation, Value
+from gpucodegen.ir.types import MemRefType, Type, element_type
+from gpucodegen.passes.analysis.lifting import Surroundings
+from gpucodegen.passes.analysis.queries import NestAnalysis, analyse
+from gpucodegen.passes.contraction.operands import (
+    Domain,
+    Operand,
+    Positions,
+    Range,
+    access,
+    domain_of,
+    is_linear,
+)
+from gpucodegen.passes.contraction.recognize import Contraction, Pointwise, Step, Tile
+from gpucodegen.passes.framework.builder import Builder
+from gpucodegen.passes.framework.functions import has_no_effect
+from gpucodegen.passes.framework.indexing import ZERO, Index, replace_values
+from gpucodegen.passes.framework.nests import Axis
+from gpucodegen.passes.nests.loop_names import lifted_loops
+from gpucodegen.passes.outlining.kernel_operations import ELEMENTWISE, lane_bits
+from gpucodegen.tiling.model.scop import statements
+from gpucodegen.tiling.proof.legality import leaving
+
+Alone = Callable[[], Sequence[Operation]]
+"""Maps a nest as it is."""
+
+
+@dataclass(slots=True)
+class Mapped:
+    """Mapped operations, and the nest that nothing follows yet.
+
+    ``alone`` maps that nest, at ``place``, once it is sure that no kernel takes it in.
+    """
+
+    operations: list[Operation] = field(default_factory=list[Operation])
+    nest: Operation | None = None
+    alone: Alone | None = None
+    place: int = 0
+
+    def add(self, operations: Sequence[Operation]) -> None:
+        """Append operations."""
+        if not all(op.name == "memref.alloc" or has_no_effect(op) for op in operations):
+            self.close()
+        self.operations += operations
+
+    def add_nest(self, nest: Operation, alone: Alone) -> None:
+        """Append a nest."""
+        self.close()
+        self.nest, self.alone, self.place = nest, alone, len(self.operations)
+
+    def close(self) -> None:
+        """Map the nest that nothing follows."""
+        if self.alone is not None:
+            self.operations[self.place : self.place] = self.alone()
+        self.drop_nest()
+
+    def drop_writers(self, buffer: Value) -> None:
+        """Remove the nests that mention a buffer, which is never read."""
+        self.operations = [
+            op
+            for op in self.operations
+            if not (op.regions and any(buffer in inner.used for inner in op.walk()))
+        ]
+
+    def drop_nest(self) -> None:
+        """Leave out the nest that nothing follows."""
+        self.nest = self.alone = None
+
+
+def started(
+    b: Builder,
+    contraction: Contraction,
+    tile: Tile,
+    ranges: Sequence[Range] = (),
+    read: Callable[[Builder], Value] | None = None,
+) -> Value:
+    """The accumulator of a reduction block: what memory holds, or the start of all.
+
+    ``ranges``: those of the block, of the whole reduction if there are none.  ``read``:
+    how memory is read, if not at the place of the result.
+    """
+    start, result = contraction.start, contraction.result
+
+    def load(i: Builder) -> Value:
+        return tile.read(i, result, "acc") if read is None else read(i)
+
+    if start is None:
+        return load(b)
+    lowers = {part.axis.iv: Index.of(part.lower) for part in ranges}
+    places = (_place(axis, lowers, tile, 0) for axis in contraction.reduction)
+    conditions = [Index.of(0) - place for place in places]
+    return b.choose(conditions, lambda i: start.value(i, tile, result), load, "acc")
+
+
+def finished(
+    b: Builder,
+    contraction: Contraction,
+    tile: Tile,
+    total: Value,
+    ranges: Sequence[Range] = (),
+    write: Callable[[Builder], None] | None = None,
+) -> None:
+    """Store the accumulator of a reduction block, or run the epilogue of the last."""
+    epilogue, result = contraction.epilogue, contraction.result
+
+    def store(i: Builder) -> None:
+        if write is None:
+            tile.write(i, result, total)
+        else:
+            write(i)
+
+    if epilogue is None:
+        store(b)
+        return
+    lasts = {part.axis.iv: Index.of(part.uppers[0]) - 1 for part in ranges}
+    conditions = [
+        _place(axis, lasts, tile, axis.extent - 1) - (axis.extent - 1)
+        for axis in contraction.reduction
+    ]
+    b.guard(conditions, lambda i: epilogue.store(i, tile, total), store)
+
+
+def kept_at(contraction: Contraction) -> Operand | None:
+    """The only place where finished sums leave anything; None if there are several."""
+    if contraction.epilogue is None:
+        return contraction.result
+    stored = contraction.epilogue.stored
+    return stored[0] if len(stored) == 1 else None
+
+
+def outcome(b: Builder, contraction: Contraction, tile: Tile, total: Value) -> Value:
+    """What finished sums become at the only place where they leave anything."""
+    if contraction.epilogue is None:
+        return total
+    (kept,) = contraction.epilogue.kept(b, tile, total)
+    return kept
+
+
+def in_element(b: Builder, element: Type, value: Value, conversion: str) -> Value:
+    """A number, or a line of them, in another type: sums may be wider than memory."""
+    if element_type(value.type) == element:
+        return value
+    ty = with_element(value.type, element)
+    (converted,) = b.add(conversion, (value,), [ty], hint=value.name)
+    return converted
+
+
+def _place(axis: Axis, ends: Positions, tile: Tile, whole: int) -> Index:
+    """Where a block begins or ends on an axis, ``whole`` of an axis that is not cut."""
+    return ends.get(axis.iv, tile.at.get(axis.iv, Index.of(whole)))
+
+
+def fits(op: Operation) -> bool:
+    """Whether a tile in registers can do what an operation does to one cell."""
+    if op.name in affine.ACCESSES:
+        scalars = (*op.operands[:1], *op.results)
+        values = [v for v in scalars if not isinstance(v.type, MemRefType)]
+    else:
+        values = [*op.operands, *op.results]
+        if op.name not in ELEMENTWISE and op.name != "arith.constant":
+            return False
+    return all(lane_bits(value.type) is not None for value in values)
+
+
+def aligned(
+    place: Operand, anchor: Operand, own: Sequence[Axis], axes: Sequence[Axis]
+) -> dict[Axis, Axis] | None:
+    """The loop of a nest for each axis, if the same cells are accessed.
+
+    Every axis of the anchor goes with one loop of as many iterations, which stands in
+    the same index with the same factor; all loops but those of one iteration do.
+    """
+    if place.memref is not anchor.memref:
+        return None
+    loops: dict[Axis, Axis] = {}
+    for mine, theirs in zip(place.indices, anchor.indices, strict=True):
+        moving = [loop for loop in own if loop.iv in mine.values]
+        wanted = [axis for axis in axes if axis.iv in theirs.values]
+        if len(moving) != len(wanted) or len(moving) > 1:
+            return None
+        for loop, axis in zip(moving, wanted, strict=True):
+            if loop in loops.values() or loop.extent != axis.extent:
+                return None
+            loops[axis] = loop
+        moved = {loops[axis].iv: Index.of(axis.iv) for axis in wanted}
+        if (replace_values(mine, moved) - theirs).constant != 0:
+            return None
+    left = (loop for loop in own if loop not in loops.values())
+    is_whole = all(loop.extent == 1 for loop in left) and len(loops) == len(axes)
+    return loops if is_whole and all(axis.extent for axis in axes) else None
+
+
+def has_guards(
+    guards: Sequence[Index], nest: Domain, loops: Mapping[Axis, Axis]
+) -> bool:
+    """Whether a nest goes through the cells whose guards are >= 0, and no others.
+
+    Every guard of the one is a guard of the other.
+    """
+    moved = {loop.iv: Index.of(axis.iv) for axis, loop in loops.items()}
+    own = [replace_values(guard, moved) for guard in nest.guards]
+
+    def are_among(some: Sequence[Index], others: Sequence[Index]) -> bool:
+        return all(any((a - b).constant == 0 for b in others) for a in some)
+
+    return are_among(guards, own) and are_among(own, guards)
+
+
+def is_in_rows(
+    place: Operand, axes: Sequence[Axis], result: Operand, *, whole: bool
+) -> bool:
+    """Whether tiles are read and stored as those of the result are, row by row.
+
+    Each axis moves one index of row-major memory, in steps of one, and each index
+    moves with one axis; what walks the last dimension of the result, walks the last
+    one here.  ``whole``: every axis moves the place.
+    """
+    ty, last = place.memref.type, len(place.indices) - 1
+    if not isinstance(ty, MemRefType) or ty.layout is not None or None in ty.shape:
+        return False
+    if not all(map(is_linear, place.indices)):
+        return False
+    fastest = [a for a in axes if result.dimensions_of(a) == [len(result.indices) - 1]]
+    for axis in axes:
+        dimensions = place.dimensions_of(axis)
+        if [place.coefficient(d, axis) for d in dimensions] != [1][: len(dimensions)]:
+            return False
+        if whole and not dimensions:
+            return False
+        if axis in fastest and dimensions not in ([], [last]):
+            return False
+    return all(sum(a.iv in i.values for a in axes) <= 1 for i in place.indices)
+
+
+@dataclass(frozen=True, slots=True)
+class EpilogueMember:
+    """A nest of a group, its loop for each axis of the result, its steps."""
+
+    nest: Operation
+    loops: Mapping[Axis, Axis]
+    steps: tuple[Step, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class EpilogueGroup:
+    """A contraction, and the nests around it that keep to its cells.
+
+    ``context``: operations before them.
+    """
+
+    contraction: Contraction
+    core: EpilogueMember
+    context: Sequence[Operation] = ()
+    surroundings: Surroundings = field(default_factory=Surroundings)
+    before: EpilogueMember | None = None
+    after: tuple[EpilogueMember, ...] = ()
+    analysis: NestAnalysis | None = None
+
+    @staticmethod
+    def of(
+        nest: Operation,
+        contraction: Contraction,
+        context: Sequence[Operation],
+        surroundings: Surroundings,
+    ) -> EpilogueGroup:
+        """The contraction alone."""
+        axes = (a for a in contraction.axes if contraction.result.mentions(a))
+        core = EpilogueMember(nest, {axis: axis for axis in axes})
+        return EpilogueGroup(contraction, core, context, surroundings)
+
+    @property
+    def members(self) -> tuple[EpilogueMember, ...]:
+        """The nests in order."""
+        first = () if self.before is None else (self.before,)
+        return (*first, self.core, *self.after)
+
+    def fused(self, dead: Collection[Value]) -> Contraction:
+        """The contraction with what the nests do; ``dead`` buffers are not needed."""
+        result = self.contraction.result
+        start = self.before and Pointwise(self.before.steps, (result,))
+        epilogue = None
+        if self.after:
+            steps = tuple(step for member in self.after for step in member.steps)
+            written = dict.fromkeys((result, *_stored(steps)))
+            kept = tuple(place for place in written if place.memref not in dead)
+            epilogue = Pointwise(steps, kept, result)
+        found = replace(self.contraction, start=start, epilogue=epilogue)
+        host = self._host(found)
+        return found if host is None else _hosted(found, host)
+
+    def _host(self, found: Contraction) -> Operand | None:
+        """Where the sums may grow instead of in a buffer that is not needed."""
+        result, start, epilogue = found.result, found.start, found.epilogue
+        if start is None or epilogue is None or result in epilogue.stored:
+            return None
+        if self._overwrites:
+            return None
+        read = {
+            place.memref
+            for part in (start, epilogue)
+            for op, place in part.steps
+            if place and op.results
+        }
+        return next(
+            (
+                place
+                for place in epilogue.stored
+                if place.indices == result.indices
+                and place.memref.type == result.memref.type
+                and place.memref not in read
+            ),
+            None,
+        )
+
+    @property
+    def _overwrites(self) -> bool:
+        """Whether the nests after it write what is read before, but for the sums."""
+        if self.analysis is None:
+            return False
+        earlier = [member.nest for member in self.members[: -len(self.after)]]
+        later = [member.nest for member in self.after]
+        arrays, sums = self.analysis.lifted.arrays, self.contraction.result.memref
+        return any(
+            found.sink.access.writes and arrays[found.sink.access.array] is not sums
+            for found in self.analysis.conflicts(earlier, later)
+        )
+
+    def led_by(self, op: Operation) -> EpilogueGroup:
+        """With a nest in front that stores to the cells only, if it is one."""
+        result = self.contraction.result
+        member = self._member(op, [result])
+        if member is None or _stored(member.steps) != [result]:
+            return self
+        led = replace(self, before=member)
+        is_fill = all(not o.results for o, place in member.steps if place)
+        if is_fill or self.contraction.guards:
+            return led if is_fill else self
+        return self._legal(led) or self
+
+    def followed_by(self, following: Sequence[Operation]) -> EpilogueGroup:
+        """With the nests after it, up to the first one that does not fit."""
+        group = self
+        for op in () if self.contraction.guards else following:
+            if op.name == "memref.alloc" or has_no_effect(op):
+                continue
+            steps = (step for member in group.after for step in member.steps)
+            anchors = [self.contraction.result, *_stored(steps)]
+            member = group._member(op, anchors)
+            longer = member and group._legal(
+                replace(group, after=(*group.after, member))
+            )
+            if not longer:
+                break
+            group = longer
+        return group
+
+    def _member(
+        self, op: Operation, anchors: Sequence[Operand]
+    ) -> EpilogueMember | None:
+        nest = domain_of(op)
+        if nest is None or not all(map(fits, nest.body)):
+            return None
+        accesses = {
+            o: access(o, nest.axes) for o in nest.body if o.name in affine.ACCESSES
+        }
+        for anchor in anchors:
+            for place in accesses.values():
+                loops = aligned(place, anchor, nest.axes, tuple(self.core.loops))
+                if loops is not None:
+                    is_same = has_guards(self.contraction.guards, nest, loops)
+                    return self._steps(op, nest, accesses, loops) if is_same else None
+        return None
+
+    def _steps(
+        self,
+        op: Operation,
+        nest: Domain,
+        accesses: Mapping[Operation, Operand],
+        loops: Mapping[Axis, Axis],
+    ) -> EpilogueMember | None:
+        """The member, if it accesses whole tiles in rows and computes on vectors."""
+        positions: Positions = {axis.iv: ZERO for axis in nest.axes}
+        positions |= {loop.iv: Index.of(axis.iv) for axis, loop in loops.items()}
+        places = {
+            o: Operand(place.memref, tuple(place.at(positions)))
+            for o, place in accesses.items()
+        }
+        axes, result = tuple(self.core.loops), self.contraction.result
+        variables = {axis.iv for axis in nest.axes}
+        for inner in nest.body:
+            place = places.get(inner)
+            if place is None:
+                if not variables.isdisjoint(inner.operands):
+                    return None
+            elif not is_in_rows(place, axes, result, whole=not inner.results):
+                return None
+        return EpilogueMember(op, loops, tuple((o, places.get(o)) for o in nest.body))
+
+    def _legal(self, group: EpilogueGroup) -> EpilogueGroup | None:
+        """The group with its dependences, if they permit running it cell by cell.
+
+        { x -> y in dependences : p(x) != p(y) or place(x) != place(y) } = {}
+        """
+        nests = [member.nest for member in group.members]
+        analysis = analyse(nests, self.context, self.surroundings, fine=True)
+        positions = dict[str, list[str]]()
+        for member in group.members:
+            positions |= _positions(analysis, member, tuple(self.core.loops))
+        is_legal = group._keeps_places(analysis) and not leaving(
+            analysis.dependences, positions
+        )
+        return replace(group, analysis=analysis) if is_legal else None
+
+    def _keeps_places(self, analysis: NestAnalysis) -> bool:
+        """{ x -> y in dependences : place(x) != place(y) } = {}."""
+        result = self.contraction.result
+        places = {
+            id(op): result
+            for op in self.core.nest.walk()
+            if op.name in affine.ACCESSES and result.memref in op.operands
+        }
+        steps = (step for member in self.members for step in member.steps)
+        places |= {id(op): place for op, place in steps if place is not None}
+        operations = analysis.lifted.operations
+        for dependence in analysis.dependences:
+            ends = (dependence.source.instances, dependence.sink.instances)
+            found = {
+                places[id(op)]
+                for end in ends
+                for op in operations[end.name]
+                if id(op) in places
+            }
+            if len(found) > 1:
+                return False
+        return True
+
+
+def _stored(steps: Iterable[Step]) -> list[Operand]:
+    """The places of the stores."""
+    return [place for op, place in steps if place is not None and not op.results]
+
+
+def _hosted(contraction: Contraction, host: Operand) -> Contraction:
+    """The contraction whose sums grow in another buffer of the same form."""
+    result, start = contraction.result, contraction.start
+
+    def to(place: Operand) -> Operand:
+        return host if place == result else place
+
+    return replace(contraction, result=host, start=start and start.moved(to))
+
+
+def _positions(
+    analysis: NestAnalysis, member: EpilogueMember, axes: Sequence[Axis]
+) -> dict[str, list[str]]:
+    """For each statement of a nest, the positions of the axes over its loops."""
+    (root,) = lifted_loops(analysis, [member.nest])
+    loops = [member.loops[axis] for axis in axes]
+    names = [loop.name for loop in lifted_loops(analysis, [a.operation for a in loops])]
+    position = [
+        f"floor(({name} - ({loop.lower}))/{loop.step})"
+        for name, loop in zip(names, loops, strict=True)
+    ]
+    return {statement.name: position for statement in statements((root,))}

@@ -1,0 +1,435 @@
+"""A contraction in tiles of rows: its factors in boxes, its result too where it can be.
+
+Comes in: a contraction over groups of axes.  Goes out: `Tiled`, of which kernels are
+made, or nothing where tensor copies cannot bring a factor.
+
+A contraction in tiles that are rectangles of rows, where several axes count these.
+
+    n, y, x   =   (n0, y0, x0) * (a, b, c) + (n1, y1, x1)
+
+A block stands at n0, y0, x0, which are of the batch then; n1, y1, x1 are the rows of
+its only tile, ``a b c`` of them, in the order of a box of the left factor.  Guards say
+which of these exist.
+
+The boxes by which tensor copies store a result: whether they can, and where.
+
+A box has `ROWS` rows of a tile, those of one warp, and as many columns as a line of
+shared memory has bytes for.  What lies outside of the array is not stored, so rows and
+columns that do not exist need no guards here: they must lie outside.
+
+A factor in boxes: whether tensor copies can bring it, and how they do.
+
+A box has lines of 64 elements of 16 bits, the span of the swizzle.  Lines are positions
+(rows or columns of the result) where the terms lie side by side in memory, else terms.
+Positions may be a rectangle, such as pixels of an image: other axes, such as the taps
+of a window, say where the box begins.
+What lies outside of the array is read as zero, so ragged extents need no guards: zeros
+of terms add nothing, and what positions outside give is never stored.
+
+Tensor maps: of which arrays there are some, and what they say of a box.
+
+A box lies in shared memory row by row, in lines of `SPAN` bytes whose pieces of 16
+bytes are permuted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from gpucodegen.dialects.memref.layouts import strided_form
+from gpucodegen.ir.operation import Value
+from gpucodegen.ir.types import (
+    INDEX,
+    DialectType,
+    MemRefType,
+    Type,
+    UnrankedMemRefType,
+    element_bytes,
+    element_type,
+)
+from gpucodegen.passes.contraction.epilogue_fusion import kept_at
+from gpucodegen.passes.contraction.gpu.axes import Groups, Positions, unflatten
+from gpucodegen.passes.contraction.gpu.staging import contiguity
+from gpucodegen.passes.contraction.gpu.tensor_cores import on_tensor_cores
+from gpucodegen.passes.contraction.operands import Operand
+from gpucodegen.passes.contraction.recognize import Contraction
+from gpucodegen.passes.contraction.windows import unrolled
+from gpucodegen.passes.framework.builder import Builder
+from gpucodegen.passes.framework.indexing import Index
+from gpucodegen.passes.framework.nests import Axis
+from gpucodegen.passes.outlining.vector_width import Definitions
+from gpucodegen.tiling.machine.gpu.devices import WIDEST
+from gpucodegen.tiling.machine.gpu.fragments import ROWS
+from gpucodegen.tiling.machine.gpu.product_tiles import SPAN, rectangle
+
+MOST_RANK = 5
+"""Dimensions that a tensor map has at most."""
+
+
+def is_mappable(ty: Type) -> bool:
+    """Whether rows are multiples of 16 bytes apart, their elements side by side."""
+    form = strided_form(ty) if isinstance(ty, MemRefType) else None
+    if form is None or not 1 < len(form.strides) <= MOST_RANK:
+        return False
+    size = element_bytes(element_type(ty)) or 1
+    *others, last = form.strides
+    return last == 1 and all(s and s > 0 and s * size % WIDEST == 0 for s in others)
+
+
+def map_type(box: Sequence[int], element: Type) -> DialectType:
+    """The type of a map of boxes."""
+    shape = "x".join(map(str, box))
+    return DialectType(
+        "nvgpu.tensormap.descriptor<tensor ="
+        f" memref<{shape}x{element}, 3>, swizzle = swizzle_{SPAN}b,"
+        " l2promo = none, oob = zero, interleave = none>"
+    )
+
+
+def make_map(b: Builder, memref: Value, box: Sequence[int], ty: DialectType) -> Value:
+    """``nvgpu.tma.create.descriptor``, on the host; ``box``: extents."""
+    unranked = UnrankedMemRefType(element_type(memref.type))
+    (array,) = b.add("memref.cast", (memref,), [unranked])
+    extents = [b.constant(extent, INDEX) for extent in box]
+    name = "nvgpu.tma.create.descriptor"
+    (made,) = b.add(name, (array, *extents), [ty], hint="map")
+    return made
+
+
+ELEMENT = 2
+"""Bytes of an element."""
+LINE = SPAN // ELEMENT
+"""Elements of a line of a box."""
+
+
+@dataclass(frozen=True, slots=True)
+class Boxes:
+    """A factor over axes of positions and of terms, a dimension for each that it tiles.
+
+    ``axes``: what counts the positions of a tile, ``size`` of them: all of several
+    axes, in the order of their dimensions, or some of one.  ``term``: the axis of the
+    terms of a block.  ``by_position``: lines are positions.
+    """
+
+    operand: Operand
+    axes: tuple[Axis, ...]
+    term: Axis
+    size: int
+    by_position: bool
+
+    @staticmethod
+    def of(
+        operand: Operand,
+        axes: tuple[Axis, ...],
+        reduction: Sequence[Axis],
+        definitions: Definitions,
+        size: int = LINE,
+    ) -> Boxes | None:
+        """None where tensor copies cannot bring the factor.
+
+        Blocks of terms are of the last axis of the ``reduction``.
+        """
+        is_element = operand.is_of_one and not operand.steps
+        is_narrow = element_bytes(element_type(operand.memref.type)) == ELEMENT
+        if not (is_element and is_narrow and is_mappable(operand.memref.type)):
+            return None
+        by_position, width = contiguity(operand, axes, reduction, definitions)
+        term, is_line = reduction[-1], len(axes) == 1
+        if width * ELEMENT < WIDEST or not (by_position or is_line):
+            return None
+        dimensions = _alone(operand, (*axes, term))
+        if dimensions is None or not _ends(operand, dimensions[-1], term):
+            return None
+        return Boxes(operand, axes, term, size, by_position)
+
+    @property
+    def lines(self) -> int:
+        """Lines of a box."""
+        return self.size if self.by_position else LINE
+
+    @property
+    def map_type(self) -> DialectType:
+        """The tensor map: what a copy moves, and how it lies in shared memory."""
+        element = element_type(self.operand.memref.type)
+        return map_type((self.lines, LINE), element)
+
+    def make_map(self, b: Builder) -> Value:
+        """The tensor map, made on the host."""
+        extents = [1] * len(self.operand.indices)
+        for axis, extent in {**self._positions, self.term: LINE}.items():
+            (dimension,) = self.operand.dimensions_of(axis)
+            extents[dimension] = extent
+        return make_map(b, self.operand.memref, extents, self.map_type)
+
+    @property
+    def _positions(self) -> dict[Axis, int]:
+        """Positions of a box along each axis."""
+        if len(self.axes) == 1:
+            return {self.axes[0]: self._each}
+        return {axis: axis.extent for axis in self.axes}
+
+    @property
+    def _each(self) -> int:
+        """Positions of a box."""
+        return self.size if self.by_position else LINE
+
+    def starts(self, first: Index, at: Positions) -> Iterator[list[Index]]:
+        """Where the boxes of a tile begin, coordinates of the last dimension first.
+
+        ``first``: position of the tile; ``at``: where the batch and the terms stand.
+        """
+        for inner in range(0, self.size, self._each):
+            place = at | unflatten(first + inner, self.axes)
+            yield self.operand.at(place)[::-1]
+
+
+def in_few_dimensions(
+    b: Builder, operand: Operand, axes: Sequence[Axis], others: Sequence[Axis]
+) -> Operand:
+    """The factor through a view that has a dimension for each of the ``axes``.
+
+    The ``others`` move along these where they can: maps have few dimensions.
+    """
+    ty = operand.memref.type
+    form = strided_form(ty) if isinstance(ty, MemRefType) else None
+    if form is None or form.offset != 0 or None in form.strides or operand.steps:
+        return operand
+    fits = len(operand.indices) <= MOST_RANK and _alone(operand, axes) is not None
+    if fits or any(axis.count is not None for axis in (*axes, *others)):
+        return operand
+    return unrolled(b, operand, (*axes, *others), others)
+
+
+def _alone(operand: Operand, axes: Sequence[Axis]) -> list[int] | None:
+    """The dimensions of axes, if each moves one of its own, element by element."""
+    found = [operand.dimensions_of(axis) for axis in axes]
+    dimensions = [each[0] for each in found if len(each) == 1]
+    if len(set(dimensions)) < len(axes):
+        return None
+    pairs = zip(dimensions, axes, strict=True)
+    steps = {operand.coefficient(dimension, axis) for dimension, axis in pairs}
+    return dimensions if steps == {1} else None
+
+
+def _ends(operand: Operand, dimension: int, term: Axis) -> bool:
+    """Whether terms end where lines do, or where the array does.
+
+    Only then are terms that do not exist zeros.
+    """
+    ty, index = operand.memref.type, operand.indices[dimension]
+    assert isinstance(ty, MemRefType)
+    whole = index.values == (term.iv,) and (index - term.iv).constant == 0
+    size = term.size.constant
+    if size is not None and size % LINE == 0:
+        return True
+    return whole and size is not None and ty.shape[dimension] == size
+
+
+SIZES = (2, 4)
+"""Bytes of elements whose pairs a lane stores at once."""
+
+
+@dataclass(frozen=True, slots=True)
+class ResultBoxes:
+    """The place of the result, and the axes that count rows and columns of a tile."""
+
+    operand: Operand
+    rows: tuple[Axis, ...]
+    column: Axis
+
+    @property
+    def size(self) -> int:
+        """Bytes of an element."""
+        return element_bytes(element_type(self.operand.memref.type)) or 1
+
+    @property
+    def line(self) -> int:
+        """Columns of a box."""
+        return SPAN // self.size
+
+    @property
+    def box(self) -> tuple[int, ...]:
+        """Extents of a box, along each dimension of the array."""
+        found = [1] * len(self.operand.indices)
+        left = ROWS
+        for axis in reversed(self.rows):
+            (dimension,) = self.operand.dimensions_of(axis)
+            is_last = axis is self.rows[0]
+            found[dimension] = left if is_last else min(axis.extent, left)
+            left //= found[dimension]
+        return (*found[:-1], self.line)
+
+    @property
+    def map_type(self) -> DialectType:
+        """The tensor map."""
+        return map_type(self.box, element_type(self.operand.memref.type))
+
+    def make_map(self, b: Builder) -> Value:
+        """The tensor map, made on the host."""
+        return make_map(b, self.operand.memref, self.box, self.map_type)
+
+    def start(self, row: Index, column: Index, batch: Positions) -> list[Index]:
+        """Where the box from a row and a column on begins, the last dimension first."""
+        at = batch | unflatten(row, self.rows) | {self.column.iv: column}
+        return self.operand.at(at)[::-1]
+
+
+def in_result_boxes(contraction: Contraction, groups: Groups) -> ResultBoxes | None:
+    """The boxes of tiles of the groups; whether there are any, `can_store` says."""
+    kept = kept_at(contraction)
+    if kept is None or not can_store(kept, groups.rows, groups.columns):
+        return None
+    return ResultBoxes(kept, groups.rows, groups.columns[0])
+
+
+def can_store(kept: Operand, rows: Sequence[Axis], columns: Sequence[Axis]) -> bool:
+    """Whether each axis moves a dimension of its own, columns the last one.
+
+    Dimensions are in the order of the axes, as rows of a box lie.
+    """
+    ty = kept.memref.type
+    size = element_bytes(element_type(ty))
+    if size not in SIZES or len(columns) != 1 or not is_mappable(ty):
+        return False
+    form = strided_form(ty) if isinstance(ty, MemRefType) else None
+    if form is None or form.offset is None or form.offset * size % WIDEST:
+        return False
+    axes = (*rows, *columns)
+    found = [kept.dimensions_of(axis) for axis in axes]
+    if any(len(dimensions) != 1 for dimensions in found):
+        return False
+    order = [dimension for (dimension,) in found]
+    steps = {kept.coefficient(d, axis) for d, axis in zip(order, axes, strict=True)}
+    in_order = order == sorted(set(order)) and order[-1] == len(kept.indices) - 1
+    return in_order and steps == {1}
+
+
+def ends_outside(kept: Operand, axes: Sequence[Axis]) -> bool:
+    """Whether positions that do not exist lie outside of the array."""
+    ty = kept.memref.type
+    shape = ty.shape if isinstance(ty, MemRefType) else ()
+
+    def ends(axis: Axis) -> bool:
+        dimensions = kept.dimensions_of(axis)
+        extent = axis.size.constant
+        return extent is not None and any(
+            shape[d] == extent and (kept.indices[d] - axis.iv).constant == 0
+            for d in dimensions
+        )
+
+    return all(map(ends, axes))
+
+
+def in_rectangles(
+    contraction: Contraction, groups: Groups, rows: int
+) -> tuple[Contraction, Groups] | None:
+    """The contraction in tiles of so many rows; None where extents are not known."""
+    axes = groups.rows
+    if len(axes) == 1:
+        return contraction, groups
+    if any(axis.count is not None for axis in axes):
+        return None
+    sizes = rectangle(tuple(axis.extent for axis in axes), rows)
+    outer = tuple(
+        _axis(axis, -(-axis.extent // size))
+        for axis, size in zip(axes, sizes, strict=True)
+    )
+    inner = tuple(_axis(axis, size) for axis, size in zip(axes, sizes, strict=True))
+    at: Positions = {
+        axis.iv: Index.of(tile.iv) * size + within.iv
+        for axis, size, tile, within in zip(axes, sizes, outer, inner, strict=True)
+    }
+    guards = tuple(
+        Index.of(axis.extent - 1) - at[axis.iv]
+        for axis, size in zip(axes, sizes, strict=True)
+        if axis.extent % size
+    )
+    moved = replace(_moved(contraction, at), guards=guards)
+    ordered = tuple(sorted(inner, key=moved.left.dimensions_of))
+    return moved, replace(groups, rows=ordered, batch=(*groups.batch, *outer))
+
+
+def _axis(of: Axis, extent: int) -> Axis:
+    return Axis(Value(INDEX, of.name, of.iv.location), extent, 0, 1, of.operation)
+
+
+def _moved(contraction: Contraction, at: Positions) -> Contraction:
+    """With other expressions for the axes of its rows."""
+
+    def seen(operand: Operand) -> Operand:
+        return replace(operand, indices=tuple(operand.at(at)))
+
+    start, epilogue = contraction.start, contraction.epilogue
+    return replace(
+        contraction,
+        result=seen(contraction.result),
+        left=seen(contraction.left),
+        start=start and start.moved(seen),
+        epilogue=epilogue and epilogue.moved(seen),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Tiled:
+    """A contraction in tiles of rows, and the boxes of both factors."""
+
+    contraction: Contraction
+    groups: Groups
+    boxes: tuple[Boxes, Boxes]
+    result: ResultBoxes | None
+    """None where tensor copies cannot store the result."""
+
+
+def in_boxes(
+    contraction: Contraction,
+    groups: Groups,
+    definitions: Definitions,
+    tile: tuple[int, int] = (LINE, LINE),
+    b: Builder | None = None,
+) -> Tiled | None:
+    """The contraction, its factors in boxes; None where copies cannot bring them.
+
+    ``tile``: rows and columns of the result that a block computes.  ``b`` gets the
+    views that they are boxes of.  The last axis of the reduction is that of the terms
+    of a block.
+    """
+    narrow = on_tensor_cores(contraction)
+    if narrow is None or len(groups.columns) > 1:
+        return None
+    for term in reversed(groups.reduction):
+        others = (axis for axis in groups.reduction if axis is not term)
+        over = replace(groups, reduction=(*others, term))
+        inner = Builder(contraction.location)
+        found = _in_boxes(inner, narrow, over, definitions, tile)
+        if found is not None:
+            (b or inner).operations += inner.operations
+            return found
+    return None
+
+
+def _in_boxes(
+    b: Builder,
+    narrow: Contraction,
+    groups: Groups,
+    definitions: Definitions,
+    tile: tuple[int, int],
+) -> Tiled | None:
+    """With blocks of terms of the last axis of the reduction."""
+    whole, (*outer, term) = groups, groups.reduction
+    lines, others = (*groups.rows, term), (*groups.batch, *outer)
+    left = in_few_dimensions(b, narrow.left, lines, others)
+    tiles = in_rectangles(replace(narrow, left=left), groups, tile[0])
+    if tiles is None:
+        return None
+    found, groups = tiles
+    made = {value: op for op in b.operations for value in op.results}
+    terms = groups.reduction, {**definitions, **made}
+    left = Boxes.of(found.left, groups.rows, *terms, tile[0])
+    right = Boxes.of(found.right, groups.columns, *terms, tile[1])
+    if left is None or right is None:
+        return None
+    axes, kept = (*whole.rows, *whole.columns), kept_at(narrow)
+    is_clipped = kept is not None and ends_outside(kept, axes)
+    result = in_result_boxes(found, groups) if is_clipped else None
+    return Tiled(found, groups, (left, right), result)

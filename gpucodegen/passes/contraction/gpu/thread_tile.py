@@ -1,0 +1,385 @@
+"""A block's tile of C, and the part of it that one thread holds in registers.
+
+Comes in: where the block's tile and the thread's quads begin.  Goes out: operations
+that read the sums before the reduction and write them after it, piece by piece: the
+columns of a quad that lie side by side in one row.
+
+What one thread multiplies: quads of rows by quads of columns, from shared memory.
+
+The thread's part of the result is one vector ``quad x quad`` for each quad of its rows
+and each of its columns.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+from gpucodegen.dialects.gcg import Parts
+from gpucodegen.ir.attributes import DenseArrayAttr
+from gpucodegen.ir.operation import Value
+from gpucodegen.ir.types import I64, FloatType, Type, VectorType, element_type
+from gpucodegen.passes.contraction.epilogue_fusion import (
+    finished,
+    in_element,
+    outcome,
+    started,
+)
+from gpucodegen.passes.contraction.gpu.axes import (
+    Groups,
+    Place,
+    Positions,
+    extent,
+    unflatten,
+)
+from gpucodegen.passes.contraction.gpu.staging import SharedLayout
+from gpucodegen.passes.contraction.recognize import Contraction, Tile
+from gpucodegen.passes.framework.builder import Builder
+from gpucodegen.passes.framework.indexing import Index, replace_values
+from gpucodegen.tiling.machine.gpu.product_tiles import Candidate, LaneMap, Side
+
+UNROLLED = 290
+"""Instructions of a loop that LLVM surely unrolls whole: it stops at 300."""
+
+
+@dataclass(frozen=True, slots=True)
+class QuadTile:
+    """The first row and column of each quad of a thread, within the block's tile.
+
+    ``held``: both factors in shared memory.
+    """
+
+    lanes: LaneMap
+    element: Type
+    rows: tuple[Index, ...]
+    columns: tuple[Index, ...]
+    held: tuple[SharedLayout, SharedLayout]
+    words: Parts | None = None
+
+    @staticmethod
+    def of(
+        b: Builder,
+        lanes: LaneMap,
+        element: Type,
+        thread: Index,
+        held: tuple[SharedLayout, SharedLayout],
+        words: Parts | None = None,
+    ) -> QuadTile:
+        """Those of a thread; ``words``: what elements of the factors are words of."""
+        down, across = lanes.rows, lanes.columns
+        group, lane = _divided(thread, down.lanes * across.lanes)
+        row, column = lanes.place(lane)
+        group_row, group_column = _divided(group, lanes.across)
+        return QuadTile(
+            lanes,
+            element,
+            _starts(b, down, group_row, row, "row"),
+            _starts(b, across, group_column, column, "col"),
+            held,
+            words,
+        )
+
+    @property
+    def grain(self) -> int:
+        """Terms that are multiplied at once."""
+        return 1
+
+    @property
+    def type(self) -> VectorType:
+        """The sums of one quad of rows and one of columns."""
+        return VectorType((self.lanes.rows.quad, self.lanes.columns.quad), self.element)
+
+    def multiplied(
+        self,
+        b: Builder,
+        tiles: tuple[Value, Value],
+        stage: Index,
+        first: Index,
+        count: int,
+        sums: Sequence[Value],
+    ) -> tuple[Value, ...]:
+        """Add the products of some terms of a stage, a term after the other.
+
+        They are ``count`` from ``first`` on.
+        """
+        number = Index.of(b.index(stage, "stage"))
+        sides = (self.rows, self.lanes.rows), (self.columns, self.lanes.columns)
+
+        def term(i: Builder, k: Value, acc: Sequence[Value]) -> list[Value]:
+            rows, columns = (
+                [
+                    held.line(
+                        *(i, tile, (number, first + k, at)),
+                        *(VectorType((side.quad,), self.element), name),
+                    )
+                    for at in starts
+                ]
+                for held, tile, (starts, side), name in zip(
+                    self.held, tiles, sides, "ab", strict=True
+                )
+            )
+            pairs = [(row, column) for row in rows for column in columns]
+            return [
+                i.outerproduct(row, column, total, self.words)
+                for (row, column), total in zip(pairs, acc, strict=True)
+            ]
+
+        for start, stop in pairwise(_cuts(count, UNROLLED // self._instructions)):
+            sums = b.carried_loop(start, stop, sums, term, hint="k")
+        return tuple(sums)
+
+    @property
+    def _instructions(self) -> int:
+        """Those of a term, about as LLVM counts them: three for integers' products."""
+        down, across = self.lanes.rows, self.lanes.columns
+        products = down.quads * down.quad * across.quads * across.quad
+        each = 1 if self.words or isinstance(self.element, FloatType) else 3
+        return products * each + 4 + down.quads + across.quads
+
+
+def _cuts(count: int, most: int) -> list[int]:
+    """Where stretches of at most so many terms, or of one, begin, and the end.
+
+    >>> _cuts(8, 7), _cuts(8, 8), _cuts(3, 0)
+    ([0, 4, 8], [0, 8], [0, 1, 2, 3])
+    """
+    parts = -(-count // max(1, most))
+    return [count * n // parts for n in range(parts + 1)]
+
+
+def _divided(index: Index, by: int) -> tuple[Index, Index]:
+    return index // by, index % by
+
+
+def _starts(
+    b: Builder, side: Side, group: Index, lane: Index, hint: str
+) -> tuple[Index, ...]:
+    first = Index.of(b.index(group * side.span + lane * side.quad, hint))
+    return tuple(first + n * side.lanes * side.quad for n in range(side.quads))
+
+
+Write = Callable[[Builder, int, Value], None]
+"""Takes what is written of a piece: from which of its elements on, and the values."""
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """Elements of C side by side, from a flattened row and column on."""
+
+    row: Index
+    column: Index
+
+
+@dataclass(frozen=True, slots=True)
+class Cells:
+    """The block's tile of C, through its flattened groups, in pieces of ``width``."""
+
+    contraction: Contraction
+    groups: Groups
+    plan: Candidate
+    place: Place
+    width: int
+    adds_last: bool
+    """Whether what the sums start from is added behind the loop."""
+
+    @property
+    def piece_type(self) -> VectorType:
+        """The sums of a piece."""
+        return VectorType((self.width,), self.contraction.element)
+
+    def _cells(self, piece: Piece) -> Tile:
+        """The cells of a whole piece."""
+        return Tile(self._at(piece), {self.groups.columns[-1]: self.width})
+
+    def _cell(self, piece: Piece, offset: int) -> Tile:
+        """One cell of a piece."""
+        return Tile(self._at(piece, offset), {})
+
+    def _at(self, piece: Piece, offset: int = 0) -> Positions:
+        groups = self.groups
+        column = piece.column + offset
+        rows = unflatten(piece.row, groups.rows)
+        return self.place.batch | rows | unflatten(column, groups.columns)
+
+    @property
+    def _side_by_side(self) -> bool:
+        """Whether no piece goes on in the next row of C's last dimension."""
+        *outer, inner = self.groups.columns
+        return not outer or inner.extent % self.width == 0
+
+    def loaded(self, b: Builder, piece: Piece) -> Value:
+        """What the sums of a piece start from."""
+        whole, single = self._limits(piece)
+
+        def together(i: Builder) -> Value:
+            return self._begun(i, self._cells(piece))
+
+        def nothing(i: Builder) -> Value:
+            return i.constant(0, self.piece_type)
+
+        def apart(i: Builder) -> Value:
+            zero = i.constant(0, self.contraction.element)
+            elements = [
+                i.choose(
+                    limits,
+                    lambda n, o=offset: self._begun(n, self._cell(piece, o)),
+                    lambda _: zero,
+                )
+                for offset, limits in enumerate(single)
+            ]
+            (made,) = i.add("vector.from_elements", elements, [self.piece_type])
+            return made
+
+        if not self._side_by_side:
+            return apart(b)
+        return b.choose(whole, together, nothing if self._are_whole else apart)
+
+    def stored(
+        self,
+        b: Builder,
+        piece: Piece,
+        row: Value,
+        start: Value | None = None,
+        write: Write | None = None,
+    ) -> None:
+        """Write the finished sums of a piece; ``start``: what they start from.
+
+        ``write``: where what becomes of them goes, if not to the result.
+        """
+        whole, single = self._limits(piece)
+
+        def end(
+            i: Builder, cells: Tile, sums: Value, first: Value | None, offset: int
+        ) -> None:
+            found = self._ended(i, sums, first or self._begun_last(i, cells))
+            if write is None:
+                finished(i, self.contraction, cells, found)
+            else:
+                write(i, offset, outcome(i, self.contraction, cells, found))
+
+        def together(i: Builder) -> None:
+            end(i, self._cells(piece), row, start, 0)
+
+        def apart(i: Builder) -> None:
+            for offset, limits in enumerate(single):
+                cell, element = self._cell(piece, offset), i.element(row, offset)
+                first = start and i.element(start, offset)
+                given = cell, element, first, offset
+                i.guard(limits, lambda n, g=given: end(n, *g))
+
+        if not self._side_by_side:
+            apart(b)
+        elif self._are_whole:
+            b.guard(whole, together)
+        else:
+            b.guard(whole, together, apart)
+
+    @property
+    def _are_whole(self) -> bool:
+        """Whether all columns of a piece exist if one does."""
+        return _divides(extent(self.groups.columns), self.width)
+
+    def _begun(self, b: Builder, cells: Tile) -> Value:
+        """The sums of some cells before the reduction, in the type of sums."""
+        value = started(b, self.contraction, cells)
+        return in_element(b, self.contraction.element, value, "arith.extf")
+
+    def _begun_last(self, b: Builder, cells: Tile) -> Value | None:
+        """What is added to the sums of some cells behind the loop, if anything is."""
+        return self._begun(b, cells) if self.adds_last else None
+
+    def _ended(self, b: Builder, sums: Value, start: Value | None) -> Value:
+        """Sums and what they start from, in the type of the result."""
+        if start is not None:
+            is_float = isinstance(self.contraction.element, FloatType)
+            name = "arith.addf" if is_float else "arith.addi"
+            (sums,) = b.add(name, (start, sums), [sums.type], hint="total")
+        element = element_type(self.contraction.result.memref.type)
+        return in_element(b, element, sums, "arith.truncf")
+
+    def _limits(self, piece: Piece) -> tuple[list[Index], list[list[Index]]]:
+        """What is >= 0 where C has the whole piece, and where it has each element."""
+        last = [
+            None if _divides(size, tile) else size - 1
+            for size, tile in (
+                (extent(self.groups.rows), self.plan.tile_rows),
+                (extent(self.groups.columns), self.plan.tile_columns),
+            )
+        ]
+
+        def inside(offset: int) -> list[Index]:
+            places = (piece.row, piece.column + offset)
+            limits = [
+                most - place
+                for most, place in zip(last, places, strict=True)
+                if most is not None
+            ]
+            at = self._at(piece, offset)
+            guards = self.contraction.guards
+            return limits + [replace_values(guard, at) for guard in guards]
+
+        return inside(self.width - 1), [inside(n) for n in range(self.width)]
+
+
+@dataclass(frozen=True, slots=True)
+class ResultTile:
+    """The part of the tile that a thread holds as quads."""
+
+    cells: Cells
+    quads: QuadTile
+
+    def _pieces(self, b: Builder) -> list[list[Piece]]:
+        """The pieces of each vector of sums, a row after the other."""
+        place, quads = self.cells.place, self.quads
+        rows = [Index.of(b.index(place.row + r, "i")) for r in quads.rows]
+        columns = [Index.of(b.index(place.column + c, "j")) for c in quads.columns]
+        height = quads.lanes.rows.quad
+        return [
+            [Piece(row + n, column) for n in range(height)]
+            for row in rows
+            for column in columns
+        ]
+
+    def load(self, b: Builder) -> list[Value]:
+        """The sums' initial values."""
+        if self.cells.adds_last:
+            zeros = b.constant(0, self.quads.type)
+            return [zeros] * len(self.quads.rows) * len(self.quads.columns)
+        return [
+            self._assembled(b, [self.cells.loaded(b, piece) for piece in quad])
+            for quad in self._pieces(b)
+        ]
+
+    def _assembled(self, b: Builder, rows: Sequence[Value]) -> Value:
+        total = b.constant(0, self.quads.type)
+        for n, row in enumerate(rows):
+            where = {"static_position": DenseArrayAttr(I64, (n,))}
+            (total,) = b.add(
+                "vector.insert", (row, total), [total.type], where, hint="acc"
+            )
+        return total
+
+    def store(self, b: Builder, sums: Sequence[Value]) -> None:
+        """Write the sums back."""
+        for total, quad in zip(sums, self._pieces(b), strict=True):
+            for n, piece in enumerate(quad):
+                where = {"static_position": DenseArrayAttr(I64, (n,))}
+                (row,) = b.add(
+                    "vector.extract", (total,), [self.cells.piece_type], where
+                )
+                self.cells.stored(b, piece, row)
+
+
+def starts_last(contraction: Contraction) -> bool:
+    """Whether what sums start from is added behind the loop, if they may be reordered.
+
+    Before it, places of the result would take registers in the loop.
+    """
+    start = contraction.start
+    is_filled = start is not None and len(start.steps) == 1
+    return contraction.reassociable and not is_filled
+
+
+def _divides(size: Index, tile: int) -> bool:
+    return size.constant is not None and size.constant % tile == 0

@@ -1,0 +1,99 @@
+"""The names by which plans of GPU kernels are asked for, of all kinds of kernel.
+
+What the option ``plan`` of a pass asks for: names and numbers in turn.
+
+Comes in: the option.  Goes out: `Menus`, among which the planners choose, and the error
+for what was not on offer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from gpucodegen import errors
+from gpucodegen.dialects.gcg import BulkRows
+from gpucodegen.tiling.machine.gpu.product_tiles import (
+    SharedTiles,
+    WarpgroupTiles,
+    WarpTiles,
+)
+from gpucodegen.tiling.machine.gpu.reductions import ColumnTeams, RowTeams
+from gpucodegen.tiling.machine.gpu.scatters import ScatterPlan
+from gpucodegen.tiling.machine.gpu.streams import StreamPlan, TransposeTile
+from gpucodegen.tiling.machine.gpu.temporal_tiling import TimeTiles
+from gpucodegen.tiling.machine.gpu.thread_groups import LaneTeams, ThreadGroup
+from gpucodegen.tiling.machine.plan_space import Menus, PlanSpace, fields_of
+
+
+def restricted_plans(name: str, plan: Sequence[int | str], *, keeps: bool) -> Menus:
+    """What a pass of this name is asked for; 0 asks nothing.  Raises InvalidPassOption.
+
+    >>> plan = "stream.width", 4, "stream.rows", 0
+    >>> wanted("map-gpu", plan, keeps=False).wanted
+    {'stream.width': 4}
+    """
+    names, numbers = plan[::2], plan[1::2]
+    if len(names) != len(numbers) or not all(isinstance(n, int) for n in numbers):
+        raise errors.InvalidPassOption(
+            name=name,
+            problem=f"option 'plan' cannot be {list(plan)}",
+            hint="Give names and numbers in turn: plan=[stream.width,4]",
+        )
+    pairs = zip(map(str, names), map(int, numbers), strict=True)
+    return Menus({field: number for field, number in pairs if number}, keeps)
+
+
+def not_on_offer(name: str, menus: Menus, owner: str) -> errors.InvalidPassOption:
+    """The error for what no menu has, with what there is instead.
+
+    ``owner``: what would have it, as "kernel of the program has a plan".
+    """
+    field, number = next(iter(menus.unmet.items()))
+    known = {n for menu in menus.kept for n in menu.names}
+    values = sorted({v for menu in menus.kept for v in _values(menu, field)})
+    instead = f"It may be {errors.one_of(list(map(str, values)))}"
+    if number in values:
+        instead = f"No plan has it together with all else in {dict(menus.wanted)}"
+    elif not values:
+        fields = ", ".join(sorted(known)) or "none"
+        instead = errors.did_you_mean(field, sorted(known), f"Fields: {fields}")
+    return errors.InvalidPassOption(
+        name=name,
+        problem=f"no {owner} with {field}={number}",
+        hint=instead.rstrip("?."),
+    )
+
+
+def _values(menu: PlanSpace, name: str) -> set[int]:
+    return {point[name] for point in menu.points if name in point}
+
+
+PLANS: Mapping[str, tuple[type, ...]] = {
+    "bulk": (BulkRows,),
+    "columns": (ColumnTeams,),
+    "lanes": (LaneTeams,),
+    "parts": (int,),
+    "product": (SharedTiles, WarpTiles, WarpgroupTiles),
+    "rows": (RowTeams,),
+    "scatter": (ScatterPlan,),
+    "stream": (StreamPlan,),
+    "team": (ThreadGroup,),
+    "time": (TimeTiles,),
+    "turned": (TransposeTile,),
+}
+"""The plans that planners choose among, by what a field's name begins with."""
+
+
+def plan_fields() -> list[str]:
+    """Every name; a 0 in it stands for any number.
+
+    >>> [name for name in plan_fields() if name.startswith(("stream", "parts"))]
+    ['parts', 'stream.width', 'stream.groups', 'stream.columns', 'stream.rows']
+    """
+    names = (
+        name
+        for kind, plans in PLANS.items()
+        for plan in plans
+        for name in fields_of(kind, plan)
+    )
+    return list(dict.fromkeys(names))

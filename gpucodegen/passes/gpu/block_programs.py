@@ -1,0 +1,211 @@
+"""Nests that use fast memory or asynchronous copies: whole blocks run them.
+
+Nests that use fast memory or asynchronous copies, mapped to whole blocks.
+
+The parallel outer loops become the grid, one block per iteration.  All threads of the
+block walk the rest of the program together: its parallel loops are divided among them,
+single stores are left to thread 0, transfers are executed once per block,
+cooperatively.  `block_phases` says where barriers stand.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from math import prod
+
+from gpucodegen.dialects import affine
+from gpucodegen.dialects.shared.dma import TRANSFERS, tag_of
+from gpucodegen.dialects.shared.memory import ALLOCATIONS
+from gpucodegen.ir.operation import (
+    Operation,
+    Value,
+    rewrite_bottom_up,
+    substitute_values,
+)
+from gpucodegen.ir.types import MemRefType, element_bytes
+from gpucodegen.passes.analysis.lifting import Surroundings
+from gpucodegen.passes.analysis.lifting.index_values import VIEWS
+from gpucodegen.passes.analysis.queries import NestAnalysis, analyse
+from gpucodegen.passes.contraction.gpu.block_products import Allowed, tile_products
+from gpucodegen.passes.framework.builder import Builder
+from gpucodegen.passes.framework.indexing import Index, from_map
+from gpucodegen.passes.framework.nests import inner_operations
+from gpucodegen.passes.gpu.blocks.barrier_phases import Phases
+from gpucodegen.passes.gpu.blocks.row_distribution import LaneGroup, RowDistribution
+from gpucodegen.passes.gpu.blocks.work_distribution import (
+    ProductShares,
+    RowShares,
+    noted,
+    running,
+    thread_count,
+    threads_of,
+)
+from gpucodegen.passes.gpu.nest_mapping import Mapper, Nest
+from gpucodegen.passes.outlining.gpu_launch import SHARED, KernelBody, thread_index
+from gpucodegen.passes.outlining.transfer_spans import needs_block
+from gpucodegen.tiling.machine.gpu.product_plan import device_for, room_of
+
+
+@dataclass(frozen=True, slots=True)
+class _BlockLoop:
+    """A parallel loop whose iterations are blocks."""
+
+    iv: Value
+    lower: Index
+    step: int
+    count: Index
+
+
+def block_program(
+    operations: Sequence[Operation],
+    analysis: NestAnalysis,
+    context: Sequence[Operation] = (),
+    surroundings: Surroundings | None = None,
+    allowed: Allowed | None = None,
+) -> KernelBody:
+    """The kernel of a nest, or of several; ``context`` are the operations before.
+
+    ``allowed``: what may become of products of tiles in shared memory.
+    """
+    chain, body = _block_loops(operations, analysis)
+    location = operations[0].location
+    buffers, body = with_buffers_first(body)
+    inside = analyse([*buffers, *body], context, surroundings, fine=True)
+    allowed = allowed or Allowed()
+    allowed = replace(allowed, room=allowed.room - shared_bytes(buffers))
+    given = [*context, *buffers]
+    products = tile_products(body, allowed, given, surroundings)
+    threads = threads_of(products) or thread_count(body, inside)
+    b = Builder(location)
+    thread = thread_index(b, "thread_id", "x", "t")
+    values: dict[Value, Value] = {}
+    grid = [Index.of(1)] * 3
+    for dimension, loop in enumerate(reversed(chain)):
+        name = "xyz"[dimension]
+        number = thread_index(b, "block_id", name, f"b{name}")
+        grid[dimension] = loop.count
+        values[loop.iv] = b.index(
+            loop.lower + Index.of(number) * loop.step, loop.iv.name
+        )
+    inner = Builder(location)
+    team = LaneGroup(((Index.of(thread), threads),))
+    warps = running(inner, products, Index.of(thread), threads, inside)
+    dealing = ProductShares(warps, RowShares(inside, RowDistribution(team)))
+    Phases(inside, team, dealing, keeps=dealing.kept).operations(inner, body)
+    program = [substitute_values(o, values) for o in inner.operations]
+    return KernelBody(
+        (*b.operations, *buffers, *program),
+        tuple(grid),
+        (threads, 1, 1),
+        products=tuple(noted(products, warps)),
+    )
+
+
+def _block_loops(
+    operations: Sequence[Operation], analysis: NestAnalysis
+) -> tuple[list[_BlockLoop], Sequence[Operation]]:
+    """Parallel outer loops with one lower and one upper bound, and what they hold."""
+    chain: list[_BlockLoop] = []
+    body = operations
+    while len(body) == 1 and len(chain) < 3:
+        loop = _block_loop(body[0], analysis, {outer.iv for outer in chain})
+        if loop is None:
+            break
+        chain.append(loop)
+        body = inner_operations(body[0])
+    return chain, body
+
+
+def _block_loop(
+    op: Operation, analysis: NestAnalysis, outer: set[Value]
+) -> _BlockLoop | None:
+    if op.name != "affine.for" or op.results or not analysis.is_parallel(op):
+        return None
+    loop = affine.For(op)
+    lowers = from_map(loop.lower_map, loop.lower_operands)
+    uppers = from_map(loop.upper_map, loop.upper_operands)
+    if (
+        len(lowers) != 1
+        or len(uppers) != 1
+        or outer & {*lowers[0].values, *uppers[0].values}
+    ):
+        return None
+    count = (uppers[0] - lowers[0] + (loop.step - 1)) // loop.step
+    return _BlockLoop(loop.iv, lowers[0], loop.step, count)
+
+
+def shared_bytes(buffers: Sequence[Operation]) -> int:
+    """What buffers of a block take of its shared memory."""
+    types = [op.results[0].type for op in buffers]
+    return sum(
+        prod(n or 0 for n in ty.shape) * (element_bytes(ty.element) or 0)
+        for ty in types
+        if isinstance(ty, MemRefType) and ty.memory_space == SHARED
+    )
+
+
+def with_buffers_first(
+    operations: Sequence[Operation],
+) -> tuple[list[Operation], list[Operation]]:
+    """The buffers of a program as memory of the block, and the program without them.
+
+    Views of a buffer are in its memory.
+    """
+    every = [inner for op in operations for inner in op.walk()]
+    tags = _tags(every)
+    buffers: list[Operation] = []
+    renamed: dict[Value, Value] = {}
+
+    def renew(old: Value) -> Value:
+        ty = old.type
+        if isinstance(ty, MemRefType) and old not in tags:
+            ty = replace(ty, memory_space=SHARED)
+        renamed[old] = old.renewed(ty)
+        return renamed[old]
+
+    def taken(op: Operation) -> list[Operation] | None:
+        if op.name == "memref.dealloc":
+            return []
+        if op.name in ALLOCATIONS:
+            new = renew(op.results[0])
+            buffers.append(op.with_(name="memref.alloca", results=(new,)))
+            return []
+        if op.name in _STAYING and op.operands[0] in renamed:
+            return [op.with_(results=(renew(op.results[0]),))]
+        return None
+
+    rest = [found for op in operations for found in rewrite_bottom_up(op, taken)]
+    return buffers, [substitute_values(op, renamed) for op in rest]
+
+
+_STAYING = VIEWS - {"memref.memory_space_cast", "memref.extract_strided_metadata"}
+"""Views whose types have the memory space of what they see."""
+
+
+def _tags(operations: Sequence[Operation]) -> set[Value]:
+    """The tags of transfers, and what those that are views are views of."""
+    tags = {tag_of(op).memref for op in operations if op.name in TRANSFERS}
+    for op in reversed(operations):
+        if op.name in VIEWS and op.results[0] in tags:
+            tags.add(op.operands[0])
+    return tags
+
+
+def block_program_of(nest: Nest) -> list[Operation] | None:
+    """One block for each iteration of the parallel outer loops, threads within."""
+    if not needs_block(nest.op):
+        return None
+    mapper = nest.mapper
+    return mapper.launch(
+        block_program(
+            *([nest.op], nest.analysis, nest.context),
+            *(mapper.surroundings, allowed_by(mapper)),
+        )
+    )
+
+
+def allowed_by(mapper: Mapper) -> Allowed:
+    """What a program's options allow of its products of tiles."""
+    room = room_of(device_for(mapper.arch))
+    return Allowed(mapper.contractions, mapper.order.relaxed, mapper.precision, room)

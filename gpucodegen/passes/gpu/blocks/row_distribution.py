@@ -1,0 +1,579 @@
+"""Rows dealt out to the members of a team, a few neighbours at a time.
+
+    for i = lower + member * width .. by size * width:  iterations i .. i + width - 1
+
+Rows that fit in registers are walked without a loop: all loads stand first, and what a
+member has of an array stays with it for the next loop over the row.
+
+Consecutive iterations of a loop side by side in one thread, accesses as vectors.
+
+Comes in: the body of a loop, and what its values are in each of ``width`` iterations
+that follow each other.  Goes out: loads and stores of neighbours as one ``vector.load``
+or ``vector.store``, what is the same in all iterations once, everything else once for
+each.
+
+Elements of arrays that a thread has in registers, from one loop to the next.
+
+A thread that runs the same iterations of several loops has what it loaded or stored
+before: a second load takes the value, and a store that no one reads before the next one
+to the same element is left out.
+
+Loads of a straight program, put before its stores.
+
+No compiler moves a load across a store to what may be the same memory, so that a member
+would wait for each of them in turn.  Arrays that the program does not write are read
+first.
+
+Threads that walk a program together: all blocks, a block, or each of its warps.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from math import prod
+
+from gpucodegen.dialects import affine, arith
+from gpucodegen.dialects.shared.combiners import GPU_KINDS, Combiner
+from gpucodegen.ir.attributes import Attribute, OpaqueAttr
+from gpucodegen.ir.operation import Operation, Region, Value, clone
+from gpucodegen.ir.types import (
+    INDEX,
+    FloatType,
+    IntegerType,
+    Type,
+    VectorType,
+    element_bytes,
+    element_type,
+)
+from gpucodegen.passes.analysis.lifting.aliases import Aliases
+from gpucodegen.passes.framework.builder import Builder
+from gpucodegen.passes.framework.functions import has_no_effect, is_pure
+from gpucodegen.passes.framework.indexing import Index, compact, from_map, substituted
+from gpucodegen.passes.framework.nests import inner_operations
+from gpucodegen.passes.outlining.vector_width import address_of, vector_width
+from gpucodegen.tiling.machine.gpu.thread_groups import DIMENSIONS, split
+
+
+@dataclass(frozen=True, slots=True)
+class LaneGroup:
+    """Threads by their positions, and how many there are of each, the slowest first.
+
+    ``is_warp``: it is one of several warps of a block.  ``arrived``: the word at which
+    blocks meet, if there are several.
+    """
+
+    positions: tuple[tuple[Index, int], ...]
+    is_warp: bool = False
+    arrived: Value | None = None
+
+    @property
+    def size(self) -> int:
+        """How many threads."""
+        return prod(count for _, count in self.positions)
+
+    @property
+    def number(self) -> Index:
+        """A thread's number among all."""
+        return _joined(self.positions)[0]
+
+    def meet(self, b: Builder) -> None:
+        """Append a barrier of all of them."""
+        if self.arrived is not None:
+            b.add("gcg.grid_barrier", (self.arrived,))
+            return
+        scope = {"scope": OpaqueAttr("#gpu.barrier_scope<subgroup>")}
+        b.add("gpu.barrier", (), (), scope if self.is_warp else None)
+
+    def combined(self, b: Builder, value: Value, kind: Combiner) -> Value:
+        """What the values of all members combine to, known to each of them."""
+        attributes: dict[str, Attribute] = {
+            "op": OpaqueAttr(f"#gpu.all_reduce_op<{kind.kind}>")
+        }
+        name = "gpu.subgroup_reduce" if self.is_warp else "gpu.all_reduce"
+        regions = () if self.is_warp else (Region(),)
+        (total,) = b.add(
+            name, (value,), [value.type], attributes, regions, hint=value.name
+        )
+        return total
+
+    def lanes(
+        self, extents: Sequence[int | None], most: int = DIMENSIONS
+    ) -> list[tuple[Index, int]]:
+        """Positions along each of some nested loops, outermost first, and their counts.
+
+        >>> team = Team(tuple((Index.of(0), n) for n in (132, 16, 32)))
+        >>> [[n for _, n in team.lanes(e)] for e in ([None], [9, 900], [9, 9, 9, 9])]
+        [[67584], [132, 512], [1, 132, 16, 32]]
+        """
+        parts = split(extents, [count for _, count in self.positions], most)
+        return [_joined(self.positions[part]) for part in parts]
+
+
+def _joined(positions: Sequence[tuple[Index, int]]) -> tuple[Index, int]:
+    """Several positions as one."""
+    number, size = Index.of(0), 1
+    for position, count in positions:
+        number, size = number * count + position, size * count
+    return compact(number), size
+
+
+def combines(kind: Combiner, ty: Type) -> bool:
+    """Whether teams can combine values of a type in this way."""
+    return kind.kind in GPU_KINDS and isinstance(ty, FloatType | IntegerType)
+
+
+MOST = 256
+"""Bytes that a member has on their way at once, beside what it keeps: 64 registers."""
+_LOADS = frozenset({"affine.load", "vector.load"})
+_KNOWN = frozenset({"affine.store", "vector.store", "affine.if", "affine.yield"})
+
+
+def with_loads_hoisted(
+    parts: Sequence[Sequence[Operation]], may_change: Callable[[Value], bool]
+) -> list[Operation]:
+    """The parts of a program in order, loads of several before their stores.
+
+    ``may_change``: whether the program may store to a buffer.
+    """
+
+    def is_early(op: Operation) -> bool:
+        return op.name in _LOADS and not may_change(op.operands[0])
+
+    found: list[Operation] = []
+    for group in _groups(parts, is_early):
+        found += _sorted(group, is_early) if all(map(_is_known, group)) else group
+    return found
+
+
+def _groups(
+    parts: Sequence[Sequence[Operation]], is_early: Callable[[Operation], bool]
+) -> Iterator[list[Operation]]:
+    """Neighbouring parts whose early loads need no more registers than there are."""
+    group, size = list[Operation](), 0
+    for part in parts:
+        more = sum(_loaded_bytes(op) for op in part if is_early(op))
+        if group and size + more > MOST:
+            yield group
+            group, size = [], 0
+        group, size = [*group, *part], size + more
+    yield group
+
+
+def _loaded_bytes(load: Operation) -> int:
+    ty = load.result.type
+    count = prod(ty.shape) if isinstance(ty, VectorType) else 1
+    return count * (element_bytes(element_type(ty)) or 1)
+
+
+def _is_known(op: Operation) -> bool:
+    """Whether an operation does nothing but load, compute and store."""
+    return all(is_pure(o) or o.name in _KNOWN for o in op.walk())
+
+
+def _sorted(
+    operations: Sequence[Operation], is_early: Callable[[Operation], bool]
+) -> list[Operation]:
+    """Early loads and what they need, if nothing of that is guarded; the others."""
+    wanted, early = set[Value](), set[int]()
+    for op in reversed(operations):
+        if is_early(op) or not wanted.isdisjoint(op.results):
+            if not (is_early(op) or has_no_effect(op)):
+                return list(operations)
+            early.add(id(op))
+            wanted.update(op.used)
+    return [
+        *(op for op in operations if id(op) in early),
+        *(op for op in operations if id(op) not in early),
+    ]
+
+
+@dataclass(frozen=True, slots=True)
+class Element:
+    """One that a thread touches in its ``slot``-th iterations of a row."""
+
+    memref: Value
+    place: tuple[Index, ...]
+    slot: int
+
+
+Values = tuple[Value, ...]
+"""Of consecutive elements."""
+
+
+@dataclass(slots=True)
+class KeptElements:
+    """What is known at a point of a straight program.
+
+    ``is_on``: iterations stand one after the other, not in loops.  ``written``: buffers
+    that the program stores to.
+    """
+
+    aliases: Aliases = field(default_factory=Aliases)
+    is_on: bool = False
+    written: frozenset[Value] = frozenset()
+    values: dict[Element, Values] = field(default_factory=dict[Element, Values])
+    pending: dict[Element, Sequence[Operation]] = field(
+        default_factory=dict[Element, Sequence[Operation]]
+    )
+    """Stores that nothing has read yet."""
+    dead: set[int] = field(default_factory=set[int])
+    """Stores that are left out, by identity."""
+    position: Value = field(default_factory=lambda: Value(INDEX, "position"))
+
+    def position_of(self, index: Index, along: Value) -> Index:
+        """An index with the variable of any row in place of that of one loop."""
+        known = {v: Index.of(v) for v in index.values}
+        return substituted(index, {**known, along: Index.of(self.position)})
+
+    def loaded(self, element: Element) -> Values | None:
+        """What an element is known to hold."""
+        return self.values.get(element) if self.is_on else None
+
+    def note_load(self, element: Element, values: Values) -> None:
+        """Memory was read: stores to what it may overlap have a reader."""
+        self.note_read(element.memref)
+        self.values[element] = values
+
+    def note_read(self, memref: Value) -> None:
+        """Something of a buffer was read."""
+        for other in [e for e in self.pending if self._overlaps(e.memref, memref)]:
+            del self.pending[other]
+
+    def note_store(
+        self, element: Element, values: Values, operations: Sequence[Operation]
+    ) -> None:
+        """Memory was written: what else may be there is not known any more."""
+        self.dead.update(id(op) for op in self.pending.pop(element, ()))
+        self.note_write(element.memref, element.place)
+        self.values[element] = values
+        self.pending[element] = operations
+
+    def note_write(self, memref: Value, place: tuple[Index, ...] | None = None) -> None:
+        """Something of a buffer was written, at a place if it is known.
+
+        Parallel iterations write to different elements at one place.
+        """
+        for other in list(self.values):
+            is_same = other.memref is memref and other.place == place
+            if not is_same and self._overlaps(other.memref, memref):
+                del self.values[other]
+
+    def may_change(self, memref: Value) -> bool:
+        """Whether the program may store to a buffer."""
+        return any(self._overlaps(memref, other) for other in self.written)
+
+    def forget(self) -> None:
+        """Anything may have been read and written."""
+        self.values.clear()
+        self.pending.clear()
+
+    def drop(self, buffers: Sequence[Value]) -> None:
+        """The program is over, and nothing reads these buffers any more."""
+        for element, operations in self.pending.items():
+            if element.memref in buffers:
+                self.dead.update(map(id, operations))
+
+    def _overlaps(self, one: Value, other: Value) -> bool:
+        return one is other or self.aliases.may_overlap(one, other)
+
+
+Lane = dict[Value, Value]
+"""What values of the body are in one iteration."""
+
+
+def shared_width(
+    body: Iterable[Operation],
+    along: Value,
+    first: Index,
+    definitions: Mapping[Value, Operation],
+) -> int:
+    """Elements that all accesses to neighbours along a variable may move at once.
+
+    ``first``: the value of the variable from which iterations are counted.  0 where no
+    access is to neighbours.
+    """
+    places = {along: first}
+    found = [
+        vector_width(op, along, definitions, places)
+        for op in body
+        if op.name in affine.ACCESSES and _is_contiguous(op, along, definitions)
+    ]
+    return min(found, default=0)
+
+
+def _is_contiguous(
+    op: Operation, along: Value, definitions: Mapping[Value, Operation]
+) -> bool:
+    address = address_of(op, definitions)
+    return address is not None and address.factor(along) == 1
+
+
+@dataclass(frozen=True, slots=True)
+class Interleaved:
+    """Emits bodies for several values of the variable ``along``.
+
+    ``kept``: elements that earlier bodies left in registers; ``slot`` tells the
+    iterations of a thread apart.  ``limits`` are >= 0 where the iterations exist: loads
+    of what does not change read something in any case, others and stores wait for it.
+    """
+
+    along: Value
+    definitions: Mapping[Value, Operation]
+    kept: KeptElements = field(default_factory=KeptElements)
+    slot: int = 0
+    limits: tuple[Index, ...] = ()
+
+    def emit(self, b: Builder, body: Sequence[Operation], lanes: list[Lane]) -> None:
+        """Append the body; ``lanes`` learn what it defines."""
+        for op in body:
+            if op.name == "affine.load":
+                self._load(b, op, lanes)
+            elif op.name == "affine.store":
+                self._store(b, op, lanes)
+            else:
+                _each(b, op, lanes)
+
+    def _load(self, b: Builder, op: Operation, lanes: list[Lane]) -> None:
+        element = self._element(op, lanes)
+        values = self.kept.loaded(element)
+        if values is None:
+            values = self._loaded(b, op, lanes)
+            self.kept.note_load(element, values)
+        for lane, value in zip(lanes, values, strict=True):
+            lane[op.result] = value
+
+    def _loaded(
+        self, b: Builder, op: Operation, lanes: list[Lane]
+    ) -> tuple[Value, ...]:
+        memref, ty = affine.Load(op).memref, op.result.type
+        if len(lanes) > 1 and _is_contiguous(op, self.along, self.definitions):
+            vector = VectorType((len(lanes),), ty)
+            place, bytes_ = _place(op, lanes[0]), _vector_bytes(vector)
+            wide = self._where_it_exists(
+                b,
+                memref,
+                vector,
+                lambda i: i.vector_load(memref, place, vector, "", bytes_),
+            )
+            return tuple(b.element(wide, at) for at in range(len(lanes)))
+        if _is_same(op, lanes):
+            lanes = lanes[:1] * len(lanes)
+        found: dict[int, Value] = {}
+        for lane in lanes:
+            if id(lane) not in found:
+                place = _place(op, lane)
+                found[id(lane)] = self._where_it_exists(
+                    b, memref, ty, lambda i, p=place: i.load(memref, p, op.result.name)
+                )
+        return tuple(found[id(lane)] for lane in lanes)
+
+    def _where_it_exists(
+        self, b: Builder, memref: Value, ty: Type, load: Callable[[Builder], Value]
+    ) -> Value:
+        """A load; of an element that others may store to, only if the iteration is."""
+        waits = self.limits if self.kept.may_change(memref) else ()
+        return b.choose(waits, load, lambda i: i.constant(0, ty))
+
+    def _store(self, b: Builder, op: Operation, lanes: list[Lane]) -> None:
+        element, start = self._element(op, lanes), len(b.operations)
+        values = tuple(lane.get(op.operands[0], op.operands[0]) for lane in lanes)
+        b.guard(self.limits, lambda inner: self._stored(inner, op, values, lanes))
+        self.kept.note_store(element, values, b.operations[start:])
+
+    def _stored(
+        self, b: Builder, op: Operation, values: tuple[Value, ...], lanes: list[Lane]
+    ) -> None:
+        if len(lanes) == 1 or not _is_contiguous(op, self.along, self.definitions):
+            b.operations += [clone(op, dict(lane)) for lane in lanes]
+            return
+        vector = VectorType((len(lanes),), values[0].type)
+        (wide,) = b.add("vector.from_elements", values, [vector])
+        place = _place(op, lanes[0])
+        b.vector_store(wide, affine.Store(op).memref, place, _vector_bytes(vector))
+
+    def _element(self, op: Operation, lanes: list[Lane]) -> Element:
+        """What an access touches, whatever the thread and the iteration."""
+        view = affine.Load(op) if op.results else affine.Store(op)
+        known = {
+            old: Index.of(new) for old, new in lanes[0].items() if old is not self.along
+        }
+        place = from_map(view.map, view.map_operands)
+        return Element(
+            view.memref,
+            tuple(
+                self.kept.position_of(substituted(i, known), self.along) for i in place
+            ),
+            self.slot,
+        )
+
+
+def _place(op: Operation, lane: Lane) -> list[Index]:
+    view = affine.Load(op) if op.results else affine.Store(op)
+    known = {old: Index.of(new) for old, new in lane.items()}
+    return [substituted(i, known) for i in from_map(view.map, view.map_operands)]
+
+
+def _vector_bytes(vector: VectorType) -> int:
+    return vector.shape[0] * (element_bytes(element_type(vector)) or 1)
+
+
+def _each(b: Builder, op: Operation, lanes: list[Lane]) -> None:
+    """The operation for each lane, or once where it is the same in all."""
+    if not op.regions and _is_same(op, lanes):
+        mapping = dict(lanes[0])
+        b.operations.append(clone(op, mapping))
+        for lane in lanes:
+            lane.update((v, mapping[v]) for v in op.results)
+        return
+    b.operations += [clone(op, lane) for lane in lanes]
+
+
+def _is_same(op: Operation, lanes: list[Lane]) -> bool:
+    first, *others = lanes
+    return bool(op.results) and all(
+        lane.get(v, v) is first.get(v, v) for lane in others for v in op.operands
+    )
+
+
+Totals = Sequence[Value]
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A loop as it is dealt out: what it carries before and after an iteration."""
+
+    iv: Value
+    lowers: tuple[Index, ...]
+    uppers: tuple[Index, ...]
+    step: int
+    body: tuple[Operation, ...]
+    befores: tuple[Value, ...] = ()
+    afters: tuple[Value, ...] = ()
+
+    @property
+    def trips(self) -> int | None:
+        """How many iterations there are, if that is known."""
+        if len(self.lowers) != 1 or len(self.uppers) != 1:
+            return None
+        span = compact(self.uppers[0] - self.lowers[0]).constant
+        return None if span is None else max(0, -(-span // self.step))
+
+
+def row_of(
+    op: Operation,
+    befores: Sequence[Value] = (),
+    afters: Sequence[Value] = (),
+    known: Mapping[Value, Index] | None = None,
+) -> Row:
+    """An ``affine.for`` as a row; ``known``: what outer variables are."""
+    loop = affine.For(op)
+    lowers = from_map(loop.lower_map, loop.lower_operands)
+    uppers = from_map(loop.upper_map, loop.upper_operands)
+    return Row(
+        loop.iv,
+        tuple(substituted(index, known or {}) for index in lowers),
+        tuple(substituted(index, known or {}) for index in uppers),
+        loop.step,
+        inner_operations(op),
+        tuple(befores),
+        tuple(afters),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class RowDistribution:
+    """How a team deals rows out: ``width`` neighbours to a member at a time."""
+
+    team: LaneGroup
+    definitions: Mapping[Value, Operation] = field(
+        default_factory=dict[Value, Operation]
+    )
+    width: int = 1
+    kept: KeptElements = field(default_factory=KeptElements)
+
+    @property
+    def lanes(self) -> int:
+        """Totals that a member has of each that a loop carries."""
+        return self.width
+
+    @property
+    def takes_neighbours(self) -> bool:
+        """Whether a member has more than every ``size``-th iteration of a loop."""
+        return self.width > 1 or self.kept.is_on
+
+    def run(
+        self, b: Builder, row: Row, totals: Totals, outer: Mapping[Value, Index]
+    ) -> Totals:
+        """The member's iterations; totals are those of each of ``width`` lanes.
+
+        ``outer``: what variables of loops around are.
+        """
+        if self.kept.is_on:
+            return self._straight(b, row, totals, outer)
+        first, step = self.team.number * self.width, row.step * self.width
+        return b.carried_loop(
+            [lower + first * row.step for lower in row.lowers],
+            row.uppers,
+            totals,
+            lambda i, iv, values: self.chunk(i, row, Index.of(iv), values, outer),
+            step=step * self.team.size,
+            hint=row.iv.name,
+        )
+
+    def _straight(
+        self, b: Builder, row: Row, totals: Totals, outer: Mapping[Value, Index]
+    ) -> Totals:
+        trips, (lower,), (upper,) = row.trips or 0, row.lowers, row.uppers
+        whole, parts = self.team.size * self.width, list[list[Operation]]()
+        for slot in range(-(-trips // whole)):
+            part = Builder(b.location)
+            parts.append(part.operations)
+            position = (self.team.number + slot * self.team.size) * self.width
+            at = lower + position * row.step
+            if (slot + 1) * whole <= trips:
+                totals = self.chunk(part, row, at, totals, outer, slot)
+                continue
+            last = compact(upper - self.width)
+            inside = Index.of(part.smallest([at, last], row.iv.name))
+            limits = (compact(last - at),)
+            new = self.chunk(part, row, inside, totals, outer, slot, limits)
+            totals = self._chosen(part, at, last, new, totals)
+        b.operations += with_loads_hoisted(parts, self.kept.may_change)
+        return totals
+
+    def _chosen(
+        self, b: Builder, at: Index, last: Index, new: Totals, old: Totals
+    ) -> Totals:
+        """The new totals where the iterations exist."""
+        if not new:
+            return new
+        compared = arith.compare("arith.cmpi", "sle", b.index(at), b.index(last))
+        b.operations.append(compared)
+        return [
+            b.add("arith.select", (compared.result, one, other), [one.type])[0]
+            for one, other in zip(new, old, strict=True)
+        ]
+
+    def chunk(
+        self,
+        b: Builder,
+        row: Row,
+        first: Index,
+        totals: Totals,
+        outer: Mapping[Value, Index],
+        slot: int = 0,
+        limits: tuple[Index, ...] = (),
+    ) -> Totals:
+        """``width`` iterations from ``first`` on."""
+        count = len(row.befores)
+        around = {iv: b.index(place, iv.name) for iv, place in outer.items()}
+        lanes: list[Lane] = []
+        for lane in range(self.width):
+            iv = b.index(first + lane * row.step, row.iv.name)
+            own = totals[lane * count : (lane + 1) * count]
+            pairs = zip(row.befores, own, strict=True)
+            lanes.append({**around, row.iv: iv, **dict(pairs)})
+        iterations = Interleaved(row.iv, self.definitions, self.kept, slot, limits)
+        iterations.emit(b, row.body, lanes)
+        return [lane.get(v, v) for lane in lanes for v in row.afters]

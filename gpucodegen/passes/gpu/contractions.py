@@ -1,0 +1,175 @@
+"""The nests of a list as members of fusion groups, and the kernel of a contraction."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from types import MappingProxyType
+
+from gpucodegen.ir.operation import Operation
+from gpucodegen.ir.types import I32
+from gpucodegen.passes.contraction.cpu import split_k
+from gpucodegen.passes.contraction.cpu.packed_integer_dots import over_words
+from gpucodegen.passes.contraction.fusion_groups import FusionMember
+from gpucodegen.passes.contraction.gpu import kernel
+from gpucodegen.passes.contraction.gpu import warpgroup_kernel as warpgroups
+from gpucodegen.passes.contraction.gpu.axes import (
+    Groups,
+    groups_of,
+    paying_contraction,
+    with_few_axes,
+)
+from gpucodegen.passes.contraction.gpu.problem import planned, products_of
+from gpucodegen.passes.contraction.recognize import (
+    Contraction,
+    only_accumulates,
+)
+from gpucodegen.passes.framework.builder import Builder
+from gpucodegen.passes.gpu.nest_mapping import Mapper, Nest
+from gpucodegen.passes.nests.distribution import distribute
+from gpucodegen.passes.outlining.transfer_spans import needs_block
+from gpucodegen.passes.outlining.vector_width import Definitions
+from gpucodegen.tiling.machine.gpu.product_plan import (
+    PACKED,
+    device_for,
+    four_bytes,
+    words_pay,
+)
+from gpucodegen.tiling.machine.gpu.product_tiles import Candidate, WarpgroupTiles
+from gpucodegen.tiling.machine.gpu.product_work import Product
+
+NOTHING_MADE: Definitions = MappingProxyType({})
+
+
+def members_of(nest: Nest) -> list[FusionMember]:
+    """A nest, or the nests that it is distributed into where one is a contraction."""
+    whole = [FusionMember(nest.op, lambda: nest.mapper.nest(nest))]
+    is_candidate = nest.op.name == "affine.for" and nest.mapper.contractions
+    if not is_candidate or needs_block(nest.op):
+        return whole
+    parts = [nest.of(part) for part in distribute(nest.op, nest.analysis)]
+    members = [
+        FusionMember(part.op, lambda p=part: p.mapper.nest(p), _contraction(part))
+        for part in parts
+    ]
+    return members if any(member.contraction for member in members) else whole
+
+
+def _contraction(nest: Nest) -> Contraction | None:
+    found = paying_contraction(nest.op)
+    is_one = found is not None and only_accumulates(nest.analysis.dependences)
+    return found if is_one else None
+
+
+def contraction_launches(
+    contraction: Contraction, plan: Candidate | None, mapper: Mapper
+) -> list[Operation] | None:
+    """The kernels of a contraction; ``plan``: if the caller has chosen one.
+
+    Narrow integers are packed into words first where the model says that it pays.  None
+    where the kernels cannot do what is fused with the contraction.
+    """
+    is_free = contraction.reassociable or mapper.order.relaxed
+    wishes = {"precision": mapper.precision, "arch": mapper.arch}
+    contraction = replace(contraction, reassociable=is_free, **wishes)
+    plain = _Lowering.of(contraction, plan, mapper)
+    if plain is None or contraction.element != I32:
+        return plain and plain.launches()
+    b = Builder(contraction.location)
+    words = over_words(b, contraction, four_bytes, PACKED, parallel=False)
+    made = {value: op for op in b.operations for value in op.results}
+    dots = words and _Lowering.of(words.contraction, plan, mapper, made)
+    device = device_for(mapper.arch)
+    if (
+        words is None
+        or dots is None
+        or not words_pay(plain.products, dots.products, device)
+    ):
+        return plain.launches()
+    freed = Builder(contraction.location)
+    for buffer in words.buffers:
+        freed.add("memref.dealloc", (buffer,))
+    return [*_mapped(b.operations, mapper), *dots.launches(), *freed.operations]
+
+
+@dataclass(frozen=True, slots=True)
+class _Lowering:
+    """A contraction over few axes, after the views ``b`` that it reads through."""
+
+    whole: Contraction
+    found: Contraction
+    groups: Groups
+    plan: Candidate | None
+    mapper: Mapper
+    b: Builder
+    definitions: Definitions
+
+    @staticmethod
+    def of(
+        contraction: Contraction,
+        plan: Candidate | None,
+        mapper: Mapper,
+        made: Definitions = NOTHING_MADE,
+    ) -> _Lowering | None:
+        """None where the kernel cannot do it; ``made``: what makes its own arrays."""
+        b = Builder(contraction.location)
+        padded = contraction.unpadded is not None
+        found = None if padded else with_few_axes(b, contraction)
+        groups = found and groups_of(found)
+        if found is None or groups is None:
+            return None
+        views = {value: op for op in b.operations for value in op.results}
+        definitions = {**mapper.definitions, **made, **views}
+        return _Lowering(contraction, found, groups, plan, mapper, b, definitions)
+
+    @property
+    def products(self) -> list[Product]:
+        """The product, or those that it may be."""
+        return products_of(self.found, self.groups, self.definitions)
+
+    def launches(self) -> list[Operation]:
+        """The kernels."""
+        found, groups, definitions = self.found, self.groups, self.definitions
+        plans = self.mapper.plans
+        chosen = planned(
+            *(found, groups, self.plan, definitions, plans.of("product")),
+            arch=self.mapper.arch,
+            warpgroups=bool(plans.wanted.get("product.consumers")),
+            bands=bool(plans.wanted.get("product.group")),
+            views=bool(plans.wanted.get("product.tensor_stores")),
+        )
+        if chosen.splits > 1:
+            return _split(self.whole, chosen, self.mapper)
+        if isinstance(chosen, WarpgroupTiles):
+            host, body = warpgroups.lower(self.b, found, groups, chosen, definitions)
+            return [*host, *self.mapper.launch(body)]
+        body = kernel.lower(self.b, found, groups, chosen, definitions)
+        return self.mapper.launch(body)
+
+
+def _mapped(operations: Sequence[Operation], mapper: Mapper) -> list[Operation]:
+    """Kernels in place of the nests among some operations."""
+    found: list[Operation] = []
+    for op in operations:
+        is_nest = op.name == "affine.for"
+        found += mapper.nest(Nest(op, (), mapper)) if is_nest else [op]
+    return found
+
+
+def _split(
+    contraction: Contraction, plan: Candidate, mapper: Mapper
+) -> list[Operation]:
+    """Blocks sum parts of the terms, and a second kernel adds these up, in order."""
+    own: set[int] = set()
+
+    def sums(part: Contraction) -> list[Operation]:
+        found = contraction_launches(part, replace(plan, splits=1), mapper)
+        assert found is not None
+        own.update(map(id, found))
+        return found
+
+    mapped: list[Operation] = []
+    for op in split_k.lower(contraction, plan.splits, 1, sums):
+        is_nest = op.name == "affine.for" and id(op) not in own
+        mapped += mapper.nest(Nest(op, (), mapper)) if is_nest else [op]
+    return mapped

@@ -1,0 +1,237 @@
+"""Sequential loops around parallel ones: they stay on the host, around kernels.
+
+Perfectly nested parallel loops with a GPU thread for each iteration.
+
+A nest as the kinds of kernels see it.
+
+`Mapper` is what they may ask of the pass that maps its function.
+
+Parallel loops as grids and blocks see them: a start, a step, ends.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Protocol
+
+from gpucodegen.dialects import affine
+from gpucodegen.ir.operation import Operation, Value, substitute_values
+from gpucodegen.passes.analysis.lifting import Surroundings
+from gpucodegen.passes.analysis.queries import NestAnalysis, analyse
+from gpucodegen.passes.framework.builder import Builder
+from gpucodegen.passes.framework.indexing import Index, from_map
+from gpucodegen.passes.framework.nests import inner_operations
+from gpucodegen.passes.outlining.gpu_launch import KernelBody, thread_index
+from gpucodegen.passes.vectorize.accumulations import Order
+from gpucodegen.tiling.machine.gpu.devices import GpuDevice
+from gpucodegen.tiling.machine.gpu.thread_groups import ThreadGroup
+from gpucodegen.tiling.machine.plan_space import Menus
+
+LOOPS = frozenset({"affine.for", "affine.parallel", "scf.for", "scf.while"})
+"""Operations that a kernel may deal out or run."""
+
+
+@dataclass(frozen=True, slots=True)
+class MappedLoop:
+    """One dimension of a parallel loop: ``iv = lower + step * position``.
+
+    ``uppers``: exclusive bounds; the least of them ends the loop.
+    """
+
+    iv: Value
+    lower: Index
+    step: int
+    uppers: tuple[Index, ...]
+    operation: Operation
+
+
+def mapped_loops(op: Operation, analysis: NestAnalysis) -> list[MappedLoop]:
+    """Those of one operation; none if it is not parallel or has several starts."""
+    if op.results:
+        return []
+    if op.name == "affine.parallel":
+        return _of_parallel(affine.Parallel(op))
+    if op.name == "affine.for" and analysis.is_parallel(op):
+        return _of_for(affine.For(op))
+    return []
+
+
+def parallel_chain(
+    op: Operation, analysis: NestAnalysis, most: int
+) -> list[MappedLoop]:
+    """Perfectly nested parallel loops from ``op`` inwards with rectangular bounds.
+
+    No more than ``most`` of them.
+    """
+    chain: list[MappedLoop] = []
+    while True:
+        found = mapped_loops(op, analysis)
+        ivs = {loop.iv for loop in chain}
+        depends = any(
+            v in ivs
+            for loop in found
+            for bound in (loop.lower, *loop.uppers)
+            for v in bound.values
+        )
+        if not found or depends or len(chain) + len(found) > most:
+            return chain
+        chain += found
+        inner = inner_operations(op)
+        if len(inner) != 1:
+            return chain
+        op = inner[0]
+
+
+def trip_count(loop: MappedLoop) -> Index:
+    """Iterations by the first upper bound; the others are guarded in the kernel."""
+    span = loop.uppers[0] - loop.lower
+    return (span + (loop.step - 1)) // loop.step
+
+
+def _of_for(loop: affine.For) -> list[MappedLoop]:
+    lowers = from_map(loop.lower_map, loop.lower_operands)
+    uppers = from_map(loop.upper_map, loop.upper_operands)
+    return _starting_once([lowers], [uppers], [loop.iv], [loop.step], loop.operation)
+
+
+def _of_parallel(loop: affine.Parallel) -> list[MappedLoop]:
+    lowers = [from_map(m, loop.lower_operands) for m in loop.lower_maps]
+    uppers = [from_map(m, loop.upper_operands) for m in loop.upper_maps]
+    return _starting_once(lowers, uppers, loop.ivs, loop.steps, loop.operation)
+
+
+def _starting_once(
+    lowers: Sequence[Sequence[Index]],
+    uppers: Sequence[Sequence[Index]],
+    ivs: Sequence[Value],
+    steps: Sequence[int],
+    op: Operation,
+) -> list[MappedLoop]:
+    if any(len(starts) != 1 for starts in lowers):
+        return []
+    return [
+        MappedLoop(iv, lower, step, tuple(ends), op)
+        for iv, (lower,), step, ends in zip(ivs, lowers, steps, uppers, strict=True)
+    ]
+
+
+class Mapper(Protocol):
+    """Launches the kernels of a function, and maps what is inside of a nest."""
+
+    surroundings: Surroundings
+    definitions: Mapping[Value, Operation]
+    """The operations that make the values of the function."""
+    order: Order
+    """What the program allows of its sums."""
+    precision: str
+    """Of products of f32 on tensor cores."""
+    arch: str
+    """The architecture whose own features kernels use, or ""."""
+    team: ThreadGroup | None
+    """Who walks programs of steps, if the caller has chosen that."""
+    plans: Menus
+    """What the caller asks of plans."""
+    contractions: bool
+    """Whether contractions become kernels of their own."""
+    time_tiles: bool
+    """Whether sequential loops may run in kernels, around barriers."""
+
+    @property
+    def device(self) -> GpuDevice:
+        """What kernels are planned for."""
+        ...
+
+    def launch(self, kernel: KernelBody) -> list[Operation]:
+        """The operations of the host that launch a kernel."""
+        ...
+
+    def nest(self, nest: Nest) -> list[Operation]:
+        """The operations of the host in place of a nest."""
+        ...
+
+    def operations(
+        self, operations: Sequence[Operation], context: Sequence[Operation] = ()
+    ) -> list[Operation]:
+        """Operations of the host in place of a straight list of operations."""
+        ...
+
+
+@dataclass(frozen=True)
+class Nest:
+    """A loop, or an operation around loops, that can run in kernels.
+
+    ``context``: the operations before it.
+    """
+
+    op: Operation
+    context: Sequence[Operation]
+    mapper: Mapper
+
+    @cached_property
+    def analysis(self) -> NestAnalysis:
+        """Its dependences."""
+        return analyse([self.op], self.context, self.mapper.surroundings)
+
+    @property
+    def definitions(self) -> Mapping[Value, Operation]:
+        """What makes the values of the function, and those that kinds made before."""
+        made = {value: op for op in self.context for value in op.results}
+        return {**made, **self.mapper.definitions}
+
+    def of(self, op: Operation) -> Nest:
+        """Another nest in its place."""
+        return self if op is self.op else replace(self, op=op)
+
+
+THREADS: tuple[tuple[int, int, int], ...] = ((256, 1, 1), (32, 8, 1), (32, 4, 2))
+"""Block shape by number of mapped loops; x runs along the innermost one."""
+
+
+def threads_of(nest: Nest) -> list[Operation] | None:
+    """A kernel with a thread for each iteration of the outer parallel loops."""
+    chain = parallel_chain(nest.op, nest.analysis, len(THREADS))
+    return nest.mapper.launch(thread_per_iteration(chain)) if chain else None
+
+
+def thread_per_iteration(chain: Sequence[MappedLoop]) -> KernelBody:
+    """A kernel whose thread ``(x, y, z)`` runs one iteration of the chain."""
+    block = THREADS[len(chain) - 1]
+    b = Builder(chain[0].operation.location)
+    grid = [Index.of(1)] * 3
+    values: dict[Value, Value] = {}
+    limits: list[Index] = []
+    for dimension, loop in enumerate(reversed(chain)):
+        name = "xyz"[dimension]
+        thread = thread_index(b, "thread_id", name, f"t{name}")
+        number = thread_index(b, "block_id", name, f"b{name}")
+        position = Index.of(number) * block[dimension] + thread
+        count = trip_count(loop)
+        grid[dimension] = (count + (block[dimension] - 1)) // block[dimension]
+        iv = b.index(loop.lower + position * loop.step, loop.iv.name)
+        values[loop.iv] = iv
+        exact = count.constant is not None and count.constant % block[dimension] == 0
+        bounds = loop.uppers[1:] if exact else loop.uppers
+        limits += [bound - 1 - iv for bound in bounds]
+    body = inner_operations(chain[-1].operation)
+    b.guard(
+        limits,
+        lambda i: i.operations.extend(substitute_values(op, values) for op in body),
+    )
+    return KernelBody(tuple(b.operations), tuple(grid), block)
+
+
+def host_loop(nest: Nest) -> list[Operation] | None:
+    """The loop itself, with kernels in its body."""
+    op, analysis = nest.op, nest.analysis
+    if op.name != "affine.for" or op.results:
+        return None
+    if not any(
+        analysis.is_parallel(inner) or inner.name == "affine.parallel"
+        for inner in op.walk()
+        if inner is not op and inner.name in LOOPS
+    ):
+        return None
+    inner = nest.mapper.operations(op.body.operations, nest.context)
+    return [op.with_body(inner)]

@@ -1,0 +1,236 @@
+"""Transfers that start together share a group, waits in a row share a barrier.
+
+Comes in: kernels with ``dma_start`` and ``dma_wait``.  Goes out: the same operations,
+with a mark at those whose group the next start closes, and at those which the next wait
+makes; only index arithmetic stands between.  Starts share a group only if the same
+waits end them, so that no wait ends more than it did.  The threads of a block meet in
+a wait, so those of a run meet once; a loop of few waits, one for each row, becomes such
+a run.
+
+How many younger groups of transfers each wait of a kernel may leave under way.
+
+The hardware ends a thread's copies in the order of their groups, and a wait only says
+how many of the newest groups may stay open.  That number is the least number of groups
+closed between a start's own and its wait, in
+
+    { x -> w : tag(x) = tag(w), S(x) < S(w) }
+
+(`gpucodegen.tiling.proof.async_copies`); 0 where it is not known.  The proof of
+the kernel that follows asks for what the waits say then.
+
+Barriers that kernels with transfers do without.
+
+Where threads meet is decided before it is known which transfers a wait ends, and a loop
+may be left without entering it.  So a barrier of the mapping may order nothing that the
+waits do not: it is left out if the kernel is proven without it.
+
+Barriers of mapped kernels that waits, or the trees of reductions, make needless.
+
+A mapped kernel has a barrier wherever threads have to meet as far as its mapping can
+see.  A reduction of a block brings one more, behind which nothing before it is open.
+So each barrier of the mapping is left out, the last one first, if the kernel is proven
+without it: one proof for each barrier that stood there before, and at most `MOST`.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import count, pairwise
+from typing import ClassVar
+
+from gpucodegen.dialects import affine, gpu
+from gpucodegen.dialects.builtin import Module
+from gpucodegen.dialects.shared.dma import JOINED, PENDING, STARTS, WAITS, tag_of
+from gpucodegen.ir.attributes import IntegerAttr, UnitAttr
+from gpucodegen.ir.operation import Operation, Value, clone, rewrite_bottom_up
+from gpucodegen.ir.types import INDEX
+from gpucodegen.passes.analysis.lifting import Surroundings, lift_function
+from gpucodegen.passes.checks.races import is_proven
+from gpucodegen.passes.framework.base import ModulePass
+from gpucodegen.passes.framework.builder import Builder
+from gpucodegen.passes.framework.functions import has_no_effect
+from gpucodegen.passes.framework.nests import inner_operations
+from gpucodegen.tiling.model.relations import model
+from gpucodegen.tiling.model.scop import Wait
+from gpucodegen.tiling.proof.async_copies import MOST_OPEN, Transfers
+from gpucodegen.tiling.proof.races import PROOF
+
+BARRIER = "gpu.barrier"
+MOST = 4
+"""Barriers of a kernel of which this is asked: each costs a proof."""
+
+
+def without_redundant_barriers(
+    kernel: Operation, of_trees: Sequence[bool], surroundings: Surroundings
+) -> Operation:
+    """The kernel with the barriers that its proof needs.
+
+    ``of_trees``: for each barrier in the order of the text, whether a reduction brought
+    it.  Kernels that a user wrote stay as they are.
+    """
+    asked = [at for at, is_new in enumerate(of_trees) if not is_new]
+    if gpu.MAPPED_BLOCK not in kernel.attributes or len(asked) > MOST:
+        return kernel
+    for number in reversed(asked):
+        fewer = _without(kernel, number)
+        if is_proven(fewer, surroundings):
+            kernel = fewer
+    return kernel
+
+
+def _without(kernel: Operation, number: int) -> Operation:
+    seen = count()
+
+    def rewrite(op: Operation) -> list[Operation] | None:
+        return [] if op.name == BARRIER and next(seen) == number else None
+
+    (changed,) = rewrite_bottom_up(kernel, rewrite)
+    return changed
+
+
+@dataclass(frozen=True, slots=True)
+class EliminateBarriers(ModulePass):
+    """Kernels with waits keep the barriers that their proof needs."""
+
+    name: ClassVar[str] = "least-barriers"
+
+    def apply(self, module: Module) -> Module:
+        """The module without the others."""
+        surroundings = Surroundings.of(module)
+
+        def rewrite(op: Operation) -> list[Operation] | None:
+            if op.name != "gpu.func":
+                return None
+            inner = [o.name for o in op.walk()]
+            if WAITS.isdisjoint(inner) or BARRIER not in inner:
+                return None
+            asked = [False] * inner.count(BARRIER)
+            return [without_redundant_barriers(op, asked, surroundings)]
+
+        (root,) = rewrite_bottom_up(module.operation, rewrite)
+        return Module(root)
+
+
+@dataclass(frozen=True, slots=True)
+class AssignWaitGroups(ModulePass):
+    """Waits of kernels end what they name, and leave younger transfers alone."""
+
+    name: ClassVar[str] = "keep-in-flight"
+
+    def apply(self, module: Module) -> Module:
+        """The module with the numbers at its waits."""
+        surroundings = Surroundings.of(module)
+        numbers: dict[int, int] = {}
+        for op in module.walk():
+            if op.name == "gpu.func" and any(o.name in WAITS for o in op.walk()):
+                numbers |= _open_groups(op, surroundings)
+
+        def numbered(op: Operation) -> list[Operation] | None:
+            count = numbers.get(id(op))
+            return [op.with_attribute(PENDING, IntegerAttr(count))] if count else None
+
+        (root,) = rewrite_bottom_up(module.operation, numbered)
+        return Module(root)
+
+
+def _open_groups(kernel: Operation, surroundings: Surroundings) -> dict[int, int]:
+    """The number of each wait, by its identity: the least of those that it makes."""
+    built = model(lift_function(kernel, surroundings).scop, PROOF)
+    transfers = Transfers(built)
+    numbers: dict[int, int] = {}
+    for instances in built.everything:
+        if isinstance(instances.node, Wait):
+            wait = id(instances.node.payload)
+            least = numbers.get(wait, MOST_OPEN)
+            if least:
+                numbers[wait] = min(least, transfers.may_stay_open(instances))
+    return numbers
+
+
+MOST_WAITS = 16
+"""Waits that a loop may become; all but the last one are no instructions."""
+Run = list[Operation]
+"""Starts, or waits, of one block with no more than index arithmetic between them."""
+
+
+@dataclass(frozen=True, slots=True)
+class JoinTransfers(ModulePass):
+    """Fewer groups and fewer meetings for the transfers of kernels."""
+
+    name: ClassVar[str] = "join-transfers"
+
+    def apply(self, module: Module) -> Module:
+        """The module with the marks."""
+        (spread,) = rewrite_bottom_up(module.operation, _in_a_row)
+        module = Module(spread)
+        joined: set[int] = set()
+        for op in module.walk():
+            if op.name == "gpu.func":
+                joined |= _joined(op)
+
+        def marked(op: Operation) -> list[Operation] | None:
+            return [op.with_attribute(JOINED, UnitAttr())] if id(op) in joined else None
+
+        (root,) = rewrite_bottom_up(module.operation, marked)
+        return Module(root)
+
+
+def _in_a_row(op: Operation) -> list[Operation] | None:
+    """A loop of waits as its iterations, if it has few."""
+    if op.name != "affine.for" or op.results:
+        return None
+    loop, body = affine.For(op), inner_operations(op)
+    waits = sum(inner.name in WAITS for inner in body)
+    is_plain = all(inner.name in WAITS or has_no_effect(inner) for inner in body)
+    if not waits or not is_plain or loop.constant_bounds is None:
+        return None
+    values = range(*loop.constant_bounds, loop.step)
+    if len(values) * waits > MOST_WAITS:
+        return None
+    b = Builder(op.location)
+    for value in values:
+        mapping = {loop.iv: b.constant(value, INDEX)}
+        b.operations += [clone(inner, mapping) for inner in body]
+    return b.operations
+
+
+def _joined(kernel: Operation) -> set[int]:
+    """The operations that leave their end to the next one, by identity."""
+    ended: dict[Value, Counter[int]] = {}
+    waits = list(_runs(kernel, WAITS))
+    for number, run in enumerate(waits):
+        for wait in run:
+            ended.setdefault(tag_of(wait).memref, Counter())[number] += 1
+    found = {id(wait) for run in waits for wait in run[:-1]}
+    for run in _runs(kernel, STARTS):
+        pairs = pairwise(run)
+        found |= {id(one) for one, other in pairs if _end_together(one, other, ended)}
+    return found
+
+
+def _runs(kernel: Operation, names: Collection[str]) -> Iterator[Run]:
+    """The longest runs of such operations."""
+    for op in kernel.walk():
+        for block in (block for region in op.regions for block in region.blocks):
+            run: Run = []
+            for inner in block.operations:
+                if inner.name in names:
+                    run.append(inner)
+                elif run and not has_no_effect(inner):
+                    yield run
+                    run = []
+            if run:
+                yield run
+
+
+def _end_together(
+    one: Operation, other: Operation, ended: dict[Value, Counter[int]]
+) -> bool:
+    """Whether the same runs of waits end two transfers: one cell, or one of each."""
+    a, b = tag_of(one), tag_of(other)
+    if a.memref is b.memref:
+        return a == b
+    mine, theirs = (ended.get(tag.memref) for tag in (a, b))
+    return mine is not None and mine == theirs and set(mine.values()) == {1}

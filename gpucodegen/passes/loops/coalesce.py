@@ -1,0 +1,252 @@
+"""Loop coalescing: two loops over memory without gaps count as one.
+
+    for a in 0..M { for b in 0..N { f(X[a, b]) } }  =>  for p in 0..M N { f(X'[p]) }
+
+``X'`` is X with both dimensions as one (``memref.collapse_shape``).  It exists iff
+every access has, for the extent N of b,
+
+    stride(a) = N stride(b),  both in one index each,  or neither of them.
+
+The iterations of loops in order come in the same order, so that is legal.  Where the
+outer loop is parallel, the result is legal iff those inside are parallel, too:
+
+    { d in distances of the inner loops' dependences : d != 0 } = {}
+
+It pays where the result has the accesses of an elementwise nest: what is stored is
+accessed at one place only, and totals do not move.
+
+A perfect nest whose accesses are seen through views with fewer dimensions.
+
+Comes in: a chain of loops with constant ranges around a straight body. Goes out: the
+same with two neighbouring loops as one, where strides permit (`Folded.merged`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+from gpucodegen.dialects import affine
+from gpucodegen.dialects.builtin import Module
+from gpucodegen.dialects.memref.layouts import is_row_major
+from gpucodegen.ir.attributes import AffineMapAttr
+from gpucodegen.ir.operation import Operation, Value
+from gpucodegen.ir.types import MemRefType
+from gpucodegen.passes.analysis.lifting import Surroundings
+from gpucodegen.passes.analysis.queries import analyse
+from gpucodegen.passes.contraction.collapse import Folded, merge_of
+from gpucodegen.passes.contraction.operands import (
+    Operand,
+    access,
+    is_linear,
+)
+from gpucodegen.passes.framework.base import ModulePass
+from gpucodegen.passes.framework.builder import Builder
+from gpucodegen.passes.framework.functions import (
+    has_no_effect,
+    in_functions,
+    with_blocks,
+)
+from gpucodegen.passes.framework.indexing import Index, as_map
+from gpucodegen.passes.framework.nests import Axis, inner_operations, to_parallel
+from gpucodegen.passes.nests.loop_ranges import chain_of
+from gpucodegen.passes.vectorize.loops import RANGES, range_in
+
+
+@dataclass(frozen=True, slots=True)
+class FlatNest:
+    """Loops around a body, and where each of its accesses lands.
+
+    A merged axis stands for the outer one of its two loops.
+    """
+
+    axes: tuple[Axis, ...]
+    body: tuple[Operation, ...]
+    places: Mapping[Operation, Folded]
+
+    def merged(self, at: int) -> FlatNest | None:
+        """The nest with the loop at a position and the next one as one."""
+        slow, fast = self.axes[at : at + 2]
+        whole = merge_of(slow, fast)
+        starts = {axis.iv: axis.at(axis.iv) for axis in (slow, fast)}
+        places: dict[Operation, Folded] = {}
+        for op, place in self.places.items():
+            found = place.substituted(starts).merged(slow, fast, whole)
+            if found is None:
+                return None
+            places[op] = found
+        axes = (*self.axes[:at], whole, *self.axes[at + 2 :])
+        return replace(self, axes=axes, places=places)
+
+    @property
+    def is_elementwise(self) -> bool:
+        """Whether each buffer that is stored is accessed at one place only."""
+        stored = {p.memref for op, p in self.places.items() if not op.results}
+        return all(
+            len({as_map(p.indices) for p in self.places.values() if p.memref is memref})
+            == 1
+            for memref in stored
+        )
+
+    def overlaps(self, may_overlap: Callable[[Value, Value], bool]) -> bool:
+        """Whether a buffer that is stored may overlap another one of the nest.
+
+        Collapsed, two views of one memory have no common index space, so dependences
+        between them would no longer be exact.
+        """
+        memrefs = {place.memref for place in self.places.values()}
+        stored = {p.memref for op, p in self.places.items() if not op.results}
+        return any(
+            may_overlap(one, other) for one in stored for other in memrefs - {one}
+        )
+
+    def operations(self) -> list[Operation]:
+        """The views, and the loops."""
+        b = Builder(self.axes[0].operation.location)
+        views: dict[Folded, Value] = {}
+        inside: list[Operation] = []
+        for op in self.body:
+            place = self.places.get(op)
+            if place is None:
+                inside.append(op)
+                continue
+            view = replace(place, indices=())
+            if view not in views:
+                views[view] = place.view(b).memref
+            inside.append(_redirected(op, views[view], place.indices))
+        for axis in reversed(self.axes):
+            inside = [_loop(axis, inside)]
+        return [*b.operations, *inside]
+
+
+def flat_nest(chain: Sequence[Operation]) -> FlatNest | None:
+    """A chain of loops around a straight body; None if views cannot show it.
+
+    Its loops have constant ranges, its buffers no gaps, its indices are linear, and
+    only accesses use the variables.
+    """
+    axes = [axis for op in chain if (axis := _axis(op))]
+    body = inner_operations(chain[-1])
+    variables = {axis.iv for axis in axes}
+    if len(axes) < max(2, len(chain)):
+        return None
+    places: dict[Operation, Folded] = {}
+    for op in body:
+        if op.name in affine.ACCESSES:
+            place = access(op, ())
+            if not _is_seen_whole(place):
+                return None
+            places[op] = Folded.of(place)
+        elif (
+            op.regions or not has_no_effect(op) or not variables.isdisjoint(op.operands)
+        ):
+            return None
+    return FlatNest(tuple(axes), body, places)
+
+
+def _is_seen_whole(place: Operand) -> bool:
+    """Whether indices are linear and the buffer has no gaps."""
+    ty = place.memref.type
+    is_plain = isinstance(ty, MemRefType) and is_row_major(ty) and None not in ty.shape
+    return is_plain and all(map(is_linear, place.indices))
+
+
+def _axis(op: Operation) -> Axis | None:
+    """A loop with constant bounds and steps of one, parallel or not."""
+    range_ = range_in(op)
+    if op.results or range_ is None or range_.trips is None:
+        return None
+    first = range_.lowers[0].constant
+    return (
+        first
+        if first is None
+        else Axis(op.body.arguments[0], range_.trips, first, 1, op)
+    )
+
+
+def _redirected(op: Operation, view: Value, indices: Sequence[Index]) -> Operation:
+    """An access of another buffer at other indices."""
+    map_, operands = as_map(indices)
+    return op.with_(
+        operands=(*(() if op.results else op.operands[:1]), view, *operands),
+        attributes={**op.attributes, "map": AffineMapAttr(map_)},
+    )
+
+
+def _loop(axis: Axis, body: Sequence[Operation]) -> Operation:
+    """The loop of an axis around a body, of the kind that its operation has."""
+    given = axis.operation
+    if given.body.arguments[0] is axis.iv:
+        return given.with_body((*body, given.body.operations[-1]))
+    loop = affine.for_(
+        0, (), axis.extent, (), body=body, iv=axis.iv, location=given.location
+    )
+    return loop if given.name == "affine.for" else to_parallel(loop)
+
+
+@dataclass(frozen=True, slots=True)
+class Coalesce(ModulePass):
+    """Run elementwise loops over whole rows as one loop.
+
+    >>> import gpucodegen as gcg
+    >>> module = gcg.parse('''func.func @f(%A: memref<9x5xf32>, %v: f32) {
+    ...   affine.for %i = 0 to 9 {
+    ...     affine.for %j = 0 to 5 {
+    ...       affine.store %v, %A[%i, %j] : memref<9x5xf32>
+    ...     }
+    ...   }
+    ...   return
+    ... }''')
+    >>> print(Coalesce().apply(module))
+    module {
+      func.func @f(%A: memref<9x5xf32>, %v: f32) {
+        %A_0 = memref.collapse_shape %A [[0, 1]] : memref<9x5xf32> into memref<45xf32>
+        affine.for %j = 0 to 45 {
+          affine.store %v, %A_0[%j] : memref<45xf32>
+        }
+        return
+      }
+    }
+    """
+
+    name: ClassVar[str] = "coalesce"
+
+    def apply(self, module: Module) -> Module:
+        """Coalesce the loops of every function."""
+        coalescer = _Coalescer(Surroundings.of(module))
+        return in_functions(module, lambda op: [with_blocks(op, coalescer.operations)])
+
+
+@dataclass(frozen=True, slots=True)
+class _Coalescer:
+    surroundings: Surroundings
+
+    def operations(self, operations: Sequence[Operation]) -> list[Operation]:
+        """Operations with the loops among and inside them coalesced."""
+        return [new for op in operations for new in self._operation(op)]
+
+    def _operation(self, op: Operation) -> list[Operation]:
+        if not op.regions:
+            return [op]
+        nest = flat_nest(chain_of(op)) if op.name in RANGES else None
+        if nest is None or nest.overlaps(self.surroundings.aliases.may_overlap):
+            return [with_blocks(op, self.operations)]
+        merged = self._merged(nest)
+        return [op] if merged is nest else merged.operations()
+
+    def _merged(self, nest: FlatNest) -> FlatNest:
+        """Neighbouring loops merged, the innermost ones first."""
+        current = nest
+        for at in reversed(range(len(nest.axes) - 1)):
+            found = current.merged(at)
+            if found and found.is_elementwise and self._is_legal(current, at):
+                current = found
+        return current
+
+    def _is_legal(self, nest: FlatNest, at: int) -> bool:
+        outer, inner = (axis.operation for axis in nest.axes[at : at + 2])
+        if outer.name == "affine.for":
+            return True
+        analysis = analyse([inner], (), self.surroundings)
+        return all(map(analysis.is_parallel, chain_of(inner)))

@@ -1,0 +1,600 @@
+"""Neighbouring nests that are parallel throughout become one, where they share data.
+
+    for i { t[i] = f(a[i]) }                for i { t[i] = f(a[i])
+    for i { b[i] = g(t[i]) }          =>            b[i] = g(t[i]) }
+
+Legal where the fused nest is proven to carry no dependence that was between the two
+(`fusion`), and taken where all its loops stay parallel.  A buffer that only one
+iteration then uses is left to `contract-arrays`.
+
+Fuses neighbouring nests that use the same data, without loss of parallelism.
+
+Fusion: neighbouring loops with the same bounds become one.
+
+Producer and consumer, or siblings that read the same data.  What is legal: `fusion`.
+
+Fuses two loops of one block; decides whether that is legal.
+
+With c the iterations of the two nests, which must have the same bounds:
+
+    { x -> y in dependences : x in first, y in second, c(y) lex before c(x) } = {}
+
+Operations between the two that the second needs move before the first, which must be
+legal too; the others stay after the fused nest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import combinations, pairwise
+from typing import ClassVar
+
+from gpucodegen import errors
+from gpucodegen.dialects import affine
+from gpucodegen.dialects.builtin import Module
+from gpucodegen.ir.operation import (
+    Operation,
+    Value,
+    rewrite_bottom_up,
+    segment_counts,
+    single_block,
+    substitute_values,
+)
+from gpucodegen.passes.analysis.lifting import Surroundings
+from gpucodegen.passes.analysis.queries import NestAnalysis, analyse
+from gpucodegen.passes.framework.base import ModulePass
+from gpucodegen.passes.framework.functions import in_functions, with_blocks
+from gpucodegen.passes.loops.requested_schedules import APART, TOGETHER
+from gpucodegen.passes.nests import loop_names
+from gpucodegen.passes.nests.loop_names import (
+    FOR,
+    Site,
+    find_loops,
+    functions,
+    loop_name,
+)
+from gpucodegen.passes.nests.loop_ranges import (
+    LoopRange,
+    chain_of,
+    range_of,
+    rebuilt,
+    sunk,
+)
+from gpucodegen.passes.nests.loop_rewriting import in_block_of
+from gpucodegen.tiling.machine.locality import shares_data
+from gpucodegen.tiling.proof.legality import Refusal, check_fusion
+
+
+@dataclass(frozen=True, slots=True)
+class NestPair:
+    """Two loops of one block, with what stands between them, and how deep to fuse."""
+
+    first: tuple[Operation, ...]
+    """The loops to fuse, outermost first, each perfectly nested in the one before."""
+    second: tuple[Operation, ...]
+    between: tuple[Operation, ...]
+
+    @property
+    def outer(self) -> tuple[Operation, Operation]:
+        """The two loops in the block."""
+        return self.first[0], self.second[0]
+
+
+@dataclass(frozen=True, slots=True)
+class Fuser:
+    """Fuses two loops of a block, ``depth`` loops deep or, for 0, as deep as is legal.
+
+    ``root`` is the operation around that the analysis looks at, if there is one.
+    """
+
+    before: Sequence[Operation]
+    root: Operation | None
+    surroundings: Surroundings
+    depth: int = 0
+    relaxed: bool = False
+
+    def fused(
+        self, operations: Sequence[Operation], first: int, second: int
+    ) -> list[Operation] | Refusal:
+        """The block with its loops at two positions fused, or why they may not be."""
+        a, b = sunk(operations[first]), sunk(operations[second])
+        between = tuple(operations[first + 1 : second])
+        pairs = [
+            NestPair(tuple(chain_of(a, depth)), tuple(chain_of(b, depth)), between)
+            for depth in self._depths(a, b)
+        ]
+        alike = [pair for pair in pairs if unlike(pair) is None]
+        if not alike:
+            few = Refusal(f"fewer than {self.depth} loops are perfectly nested")
+            return (unlike(pairs[-1]) if pairs else None) or few
+        analysis = self._analysis(operations, first, second, (a, b))
+        refusals: list[Refusal] = []
+        for pair in alike:
+            refusal = refusal_of(pair, analysis, relaxed=self.relaxed)
+            if refusal is None:
+                made = fused(pair, analysis)
+                return [*operations[:first], *made, *operations[second + 1 :]]
+            refusals.append(refusal)
+        return refusals[-1]
+
+    def _depths(self, a: Operation, b: Operation) -> range:
+        most = min(len(chain_of(a)), len(chain_of(b)))
+        if self.depth:
+            return range(self.depth, self.depth + (self.depth <= most))
+        return range(most, 0, -1)
+
+    def _analysis(
+        self,
+        operations: Sequence[Operation],
+        first: int,
+        second: int,
+        ends: tuple[Operation, Operation],
+    ) -> NestAnalysis:
+        a, b = ends
+        if self.root is None:
+            context = (*self.before, *operations[:first])
+            run = (a, *operations[first + 1 : second], b)
+            return analyse(run, context, self.surroundings)
+        changed = {operations[first]: a, operations[second]: b}
+        (root,) = rewrite_bottom_up(
+            self.root, lambda op: [changed[op]] if op in changed else None
+        )
+        return analyse([root], self.before, self.surroundings)
+
+
+def refusal_of(
+    pair: NestPair, analysis: NestAnalysis, *, relaxed: bool = False
+) -> Refusal | None:
+    """Why the pair may not be fused."""
+    return _kept_apart(pair, analysis) or _reversed(pair, analysis, relaxed=relaxed)
+
+
+def unlike(pair: NestPair) -> Refusal | None:
+    """Why the pair may not be fused, whatever it does to memory."""
+    return (
+        _different_ranges(pair)
+        or _carried(pair)
+        or loop_names.without_copies([*pair.outer, *pair.between])
+    )
+
+
+def _carried(pair: NestPair) -> Refusal | None:
+    first, second = pair.outer
+    if loop_names.used_by(second) & set(first.results):
+        used, user = loop_name(first), loop_name(second)
+        return Refusal(f"loop {user} uses what loop {used} computed in all iterations")
+    if len(pair.first) == 1:
+        return None
+    return loop_names.without_carried_values([*pair.first, *pair.second])
+
+
+def _different_ranges(pair: NestPair) -> Refusal | None:
+    renamed: dict[Value, Value] = {}
+    for a, b in zip(pair.first, pair.second, strict=True):
+        if not _same(range_of(a), range_of(substitute_values(b, renamed))):
+            names = f"loops {loop_name(a)} and {loop_name(b)}"
+            return Refusal(f"{names} have different bounds")
+        renamed[affine.For(b).iv] = affine.For(a).iv
+    return None
+
+
+def _same(a: LoopRange, b: LoopRange) -> bool:
+    return a.step == b.step and all(
+        len(left) == len(right)
+        and all((x - y).constant == 0 for x, y in zip(left, right, strict=True))
+        for left, right in ((a.lowers, b.lowers), (a.uppers, b.uppers))
+    )
+
+
+def _reversed(
+    pair: NestPair, analysis: NestAnalysis, *, relaxed: bool
+) -> Refusal | None:
+    first = loop_names.lifted_loops(analysis, pair.first)
+    second = loop_names.lifted_loops(analysis, pair.second)
+    return check_fusion(analysis.dependences, first, second, relaxed=relaxed)
+
+
+# -- what stands between ---------------------------------------------------------------
+
+
+def needed_before(pair: NestPair, analysis: NestAnalysis) -> tuple[Operation, ...]:
+    """Operations between the loops that must run before the second one."""
+    needed: list[Operation] = []
+    users = [pair.outer[1]]
+    for op in reversed(pair.between):
+        results = set(op.results)
+        is_used = any(results & loop_names.used_by(user) for user in users)
+        if is_used or analysis.conflicts([op], users):
+            needed.append(op)
+            users.append(op)
+    return tuple(reversed(needed))
+
+
+def _kept_apart(pair: NestPair, analysis: NestAnalysis) -> Refusal | None:
+    """Refuse where something must run after the first loop and before the second."""
+    first, second = pair.outer
+    for op in needed_before(pair, analysis):
+        uses = loop_names.used_by(op) & set(first.results)
+        if uses or analysis.conflicts([first], [op]):
+            names = f"loops {loop_name(first)} and {loop_name(second)}"
+            return Refusal(f"'{op.name}' must run between {names}")
+    return None
+
+
+# -- the fused nest --------------------------------------------------------------------
+
+
+def fused(pair: NestPair, analysis: NestAnalysis) -> tuple[Operation, ...]:
+    """Operations in place of the pair and what is between; nothing is checked."""
+    needed = needed_before(pair, analysis)
+    rest = [op for op in pair.between if op not in needed]
+    variables = {
+        affine.For(b).iv: affine.For(a).iv
+        for a, b in zip(pair.first, pair.second, strict=True)
+    }
+    inner = substitute_values(pair.second[-1], variables)
+    nest = _joined(pair.first[-1], inner)
+    if len(pair.first) > 1:
+        nest = rebuilt(pair.first[:-1], (nest, affine.yield_(location=nest.location)))
+    return (*needed, nest, *rest)
+
+
+def _joined(a: Operation, b: Operation) -> Operation:
+    """One loop with both bodies, which carries the values of both."""
+    first, second = affine.For(a), affine.For(b)
+    bounds = (*first.lower_operands, *first.upper_operands)
+    inits = (*first.inits, *second.inits)
+    yielded = affine.yield_((*first.yielded, *second.yielded), location=a.location)
+    arguments = (first.iv, *first.iter_args, *second.iter_args)
+    sizes = (len(first.lower_operands), len(first.upper_operands), len(inits))
+    return a.with_(
+        operands=(*bounds, *inits),
+        results=(*a.results, *b.results),
+        regions=(
+            single_block((*first.body[:-1], *second.body[:-1], yielded), arguments),
+        ),
+        attributes={**a.attributes, "operandSegmentSizes": segment_counts(*sizes)},
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Fuse(ModulePass):
+    """Fuse the two ``loops``, ``depth`` loops deep or, for 0, as deep as is legal.
+
+    Without ``loops`` all neighbours in a function's body that may be fused are, which
+    refuses nothing.  ``relaxed`` permits another order of accumulations.
+
+    >>> import gpucodegen as gcg
+    >>> module = gcg.parse('''
+    ... func.func @f(%A: memref<9xf32>, %B: memref<9xf32>) {
+    ...   affine.for %i = 0 to 9 {
+    ...     %x = affine.load %A[%i] : memref<9xf32>
+    ...     affine.store %x, %B[%i] : memref<9xf32>
+    ...   }
+    ...   affine.for %k = 0 to 9 {
+    ...     %y = affine.load %B[%k] : memref<9xf32>
+    ...     affine.store %y, %A[%k] : memref<9xf32>
+    ...   }
+    ...   return
+    ... }''')
+    >>> print(Fuse(loops=("i", "k")).apply(module))
+    module {
+      func.func @f(%A: memref<9xf32>, %B: memref<9xf32>) {
+        affine.for %i = 0 to 9 {
+          %x = affine.load %A[%i] : memref<9xf32>
+          affine.store %x, %B[%i] : memref<9xf32>
+          %y = affine.load %B[%i] : memref<9xf32>
+          affine.store %y, %A[%i] : memref<9xf32>
+        }
+        return
+      }
+    }
+    """
+
+    name: ClassVar[str] = "fuse"
+    loops: tuple[str, ...] = ()
+    depth: int = 0
+    function: str = ""
+    relaxed: bool = False
+
+    def apply(self, module: Module) -> Module:
+        """Fuse, or raise IllegalTransformation with both places and a witness."""
+        surroundings = Surroundings.of(module)
+        if self.loops:
+            for first, second in self._pairs(module):
+                module = self._named(module, first, second, surroundings)
+            return module
+        chosen = functions(module, self.function)
+
+        def everywhere(operations: Sequence[Operation]) -> list[Operation]:
+            return _all_neighbours(operations, self._fuser((), None, surroundings))
+
+        (root,) = rewrite_bottom_up(
+            module.operation,
+            lambda op: [with_blocks(op, everywhere)] if op in chosen else None,
+        )
+        return Module(root)
+
+    def _pairs(self, module: Module) -> list[tuple[Site, Site]]:
+        if len(self.loops) != 2:
+            raise errors.InvalidPassOption(
+                name=self.name,
+                problem=f"'loops' holds {len(self.loops)} names",
+                hint="Name two loops of one block, as in fuse{loops=[i,k]}",
+            )
+        found = [find_loops(module, self.function, name) for name in self.loops]
+        later = {site.function: site for site in found[1]}
+        return [(s, later[s.function]) for s in found[0] if s.function in later]
+
+    def _named(
+        self, module: Module, first: Site, second: Site, surroundings: Surroundings
+    ) -> Module:
+        what = f"fusion of the loops at {first.shown} and {second.shown}"
+
+        def block(operations: Sequence[Operation]) -> Sequence[Operation]:
+            if second.loop not in operations or first.loop is second.loop:
+                refusal = Refusal("they are not two loops of one block")
+                loop_names.demand(refusal, second.loop, what)
+            start, end = sorted(operations.index(s.loop) for s in (first, second))
+            root = first.root if first.around else None
+            fuser = self._fuser(first.before, root, surroundings)
+            made = fuser.fused(operations, start, end)
+            if isinstance(made, Refusal):
+                loop_names.demand(made, second.loop, what)
+                return operations
+            return made
+
+        return Module(in_block_of(module.operation, first.loop, block))
+
+    def _fuser(
+        self,
+        before: Sequence[Operation],
+        root: Operation | None,
+        surroundings: Surroundings,
+    ) -> Fuser:
+        return Fuser(before, root, surroundings, self.depth, self.relaxed)
+
+
+def _all_neighbours(operations: Sequence[Operation], fuser: Fuser) -> list[Operation]:
+    """The block with each loop fused with all later ones that may join it."""
+    current = list(operations)
+    refused: set[tuple[Operation, Operation]] = set()
+    while True:
+        loops = [at for at, op in enumerate(current) if op.name == FOR]
+        for first, second in combinations(loops, 2):
+            pair = current[first], current[second]
+            if pair in refused:
+                continue
+            made = fuser.fused(current, first, second)
+            if isinstance(made, Refusal):
+                refused.add(pair)
+            else:
+                current = made
+                break
+        else:
+            return current
+
+
+STREAMS = 8
+"""Arrays that a fused nest may use: hardware follows a few streams of addresses."""
+
+REFERENCES = 32
+"""Accesses that a fused nest may have: an analysis compares all pairs of them."""
+
+Predicate = Callable[[Operation, NestAnalysis], bool]
+
+
+Span = tuple[int, int]
+"""The numbers of the first and the last nest that a loop was made of."""
+
+
+@dataclass(frozen=True, slots=True)
+class LocalityFuser:
+    """Fuses the loops of a block; ``left_alone`` tells which nests stay as they are.
+
+    ``wishes``: what is asked of a nest and the next one, by its number (`asked`).
+    """
+
+    surroundings: Surroundings
+    threads: int
+    left_alone: Predicate
+    wishes: Mapping[int, int] = field(default_factory=dict[int, int])
+
+    def all_fused(self, operations: Sequence[Operation]) -> list[Operation]:
+        """The block with every loop fused with its next ones as long as it pays."""
+        return self.spanned(operations, {})[0]
+
+    def spanned(
+        self, operations: Sequence[Operation], spans: Mapping[Operation, Span]
+    ) -> tuple[list[Operation], Mapping[Operation, Span]]:
+        """The same, and of which nests each loop was made.
+
+        ``spans``: the numbers of the nests that there are.  Raises
+        IllegalTransformation where what is asked for is not legal.
+        """
+        current, known = list(operations), dict(spans)
+        refusals: dict[int, tuple[Refusal, Operation]] = {}
+        tried: set[tuple[Operation, Operation]] = set()
+        while True:
+            loops = [at for at, op in enumerate(current) if op.name == FOR]
+            for first, second in pairwise(loops):
+                pair = current[first], current[second]
+                if pair in tried:
+                    continue
+                tried.add(pair)
+                number, wish = self._wish(pair, known)
+                made = self._fused(current, first, second, wish)
+                if isinstance(made, Refusal):
+                    refusals[number] = made, pair[1]
+                    continue
+                if all(op in known for op in pair):
+                    span = known[pair[0]][0], known[pair[1]][1]
+                    known[_added(current, made)] = span
+                current = made
+                break
+            else:
+                self._demand(known, refusals)
+                return current, {op: known[op] for op in current if op in known}
+
+    def joinable(
+        self, operations: Sequence[Operation], spans: Mapping[Operation, Span]
+    ) -> Iterator[int]:
+        """The numbers of nests that could be one with the next, where they are not."""
+        block = list(operations)
+        loops = [at for at, op in enumerate(block) if op.name == FOR]
+        for first, second in pairwise(loops):
+            number, _ = self._wish((block[first], block[second]), spans)
+            if number >= 0 and not isinstance(
+                self._fused(block, first, second, TOGETHER), Refusal
+            ):
+                yield number
+
+    def _wish(
+        self, pair: tuple[Operation, Operation], spans: Mapping[Operation, Span]
+    ) -> tuple[int, int]:
+        """The number of the first of two nests in a row, and what is asked of it."""
+        if not all(op in spans for op in pair):
+            return -1, 0
+        number, after = spans[pair[0]][1], spans[pair[1]][0]
+        return (number, self.wishes.get(number, 0)) if after == number + 1 else (-1, 0)
+
+    def _demand(
+        self,
+        spans: Mapping[Operation, Span],
+        refusals: Mapping[int, tuple[Refusal, Operation]],
+    ) -> None:
+        """Raise IllegalTransformation for nests of this block that are not one."""
+        there = {number for span in spans.values() for number in span}
+        for number, wish in self.wishes.items():
+            is_one = any(a <= number < b for a, b in spans.values())
+            if wish != TOGETHER or is_one or not {number, number + 1} <= there:
+                continue
+            apart = Refusal("other loops stand between them")
+            refusal, op = refusals.get(number, (apart, next(iter(spans))))
+            loop_names.demand(
+                refusal, op, f"fusing the nests {number} and {number + 1}"
+            )
+
+    def _fused(
+        self, operations: list[Operation], first: int, second: int, wish: int = 0
+    ) -> list[Operation] | Refusal:
+        if wish == APART:
+            return Refusal("they are asked to stay apart")
+        before, between = operations[:first], tuple(operations[first + 1 : second])
+        outer = NestPair((operations[first],), (operations[second],), between)
+        refusal = unlike(outer)
+        if refusal is not None:
+            return refusal
+        run = operations[first : second + 1]
+        ends = run[0], run[-1]
+        if _accesses(ends) > REFERENCES:
+            return Refusal(f"they have more than {REFERENCES} accesses")
+        analysis = analyse(run, before, self.surroundings)
+        if not (wish == TOGETHER or self._pays(analysis, ends)):
+            return Refusal("it does not pay")
+        if any(self.left_alone(op, analysis) for op in ends):
+            return Refusal("one of them is left as it is")
+        refusal = Refusal("a parallel loop would be lost")
+        for depth in self._depths(analysis, ends):
+            fuser = Fuser((), None, self.surroundings, depth)
+            made = fuser.fused(operations, first, second)
+            if isinstance(made, Refusal):
+                refusal = made
+                continue
+            nest = _added(operations, made)
+            stays = self._stays_parallel(analysis, ends, nest, before, depth)
+            if wish == TOGETHER or stays:
+                return made
+        return refusal
+
+    def _pays(self, analysis: NestAnalysis, ends: tuple[Operation, Operation]) -> bool:
+        first, second = loop_names.lifted_loops(analysis, ends)
+        arrays = {r.access.array for r in analysis.model.references}
+        alike = analysis.is_parallel(ends[0]) == analysis.is_parallel(ends[1])
+        return (
+            (alike or self.threads == 1)
+            and len(arrays) <= STREAMS
+            and len(analysis.model.references) <= REFERENCES
+            and shares_data(analysis.model, first, second)
+        )
+
+    def _depths(
+        self, analysis: NestAnalysis, ends: tuple[Operation, Operation]
+    ) -> list[int]:
+        """All loops where all are parallel; else not the innermost ones."""
+        chains = [chain_of(sunk(op)) for op in ends]
+        most = min(map(_around, chains))
+        bodies = [chain_of(op) for op in ends]
+        parallel = all(analysis.is_parallel(op) for chain in bodies for op in chain)
+        return (
+            [0]
+            if parallel and len(chains[0]) == len(chains[1])
+            else [*range(most, 0, -1)]
+        )
+
+    def _stays_parallel(
+        self,
+        analysis: NestAnalysis,
+        ends: tuple[Operation, Operation],
+        nest: Operation,
+        before: Sequence[Operation],
+        depth: int,
+    ) -> bool:
+        again = analyse([nest], before, self.surroundings)
+        if depth == 0:
+            return all(again.is_parallel(op) for op in chain_of(nest))
+        needed = self.threads > 1 and analysis.is_parallel(ends[0])
+        return again.is_parallel(nest) or not needed
+
+
+def _accesses(operations: Sequence[Operation]) -> int:
+    """Loads and stores of affine places: no more than an analysis finds."""
+    return sum(o.name in affine.ACCESSES for op in operations for o in op.walk())
+
+
+def _around(chain: Sequence[Operation]) -> int:
+    """Loops of a chain that have loops in them."""
+    last = chain[-1].body.operations
+    return len(chain) - (not any(op.name == FOR for op in last))
+
+
+def _added(before: Sequence[Operation], after: Sequence[Operation]) -> Operation:
+    """The loop that only the second list holds."""
+    (nest,) = [op for op in after if op.name == FOR and op not in before]
+    return nest
+
+
+@dataclass(frozen=True, slots=True)
+class FuseElementwise(ModulePass):
+    """Fuse neighbours that sweep over one array and have parallel loops only.
+
+    >>> import gpucodegen as gcg
+    >>> module = gcg.parse('''func.func @f(%A: memref<8xf32>, %B: memref<8xf32>) {
+    ...   affine.for %i = 0 to 8 {
+    ...     %a = affine.load %A[%i] : memref<8xf32>
+    ...     affine.store %a, %B[%i] : memref<8xf32>
+    ...   }
+    ...   affine.for %j = 0 to 8 {
+    ...     %b = affine.load %B[%j] : memref<8xf32>
+    ...     %c = arith.negf %b : f32
+    ...     affine.store %c, %A[%j] : memref<8xf32>
+    ...   }
+    ...   return
+    ... }''')
+    >>> str(FuseElementwise().apply(module)).count("affine.for")
+    1
+    """
+
+    name: ClassVar[str] = "fuse-elementwise"
+
+    def apply(self, module: Module) -> Module:
+        """Fuse in the body of every function."""
+        surroundings = Surroundings.of(module)
+        fuser = LocalityFuser(surroundings, 1, _is_sequential)
+        return in_functions(module, lambda op: [with_blocks(op, fuser.all_fused)])
+
+
+def _is_sequential(op: Operation, analysis: NestAnalysis) -> bool:
+    """Whether a loop of the nest has to run in order."""
+    return not all(analysis.is_parallel(o) for o in op.walk() if o.name == FOR)

@@ -1,0 +1,218 @@
+"""Loop normalisation: lower bound 0 and step 1.
+
+    i = lower + step * x,    0 <= x < ceil((upper - lower) / step)
+
+Always legal: the iterations run in the same order.  The old variable is an
+``affine.apply`` in the body, which `canonicalize` puts into the maps that use it.
+
+Index-set splitting: a loop becomes one up to a point and one from there.
+
+    { i in D } = { i in D : i < at } and then { i in D : i >= at }
+
+Always legal: the iterations run in the same order.
+
+Peeling: the first or last iterations of a loop become a loop of their own.
+
+Always legal: the iterations run in the same order.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+from gpucodegen import errors
+from gpucodegen.dialects import affine
+from gpucodegen.dialects.builtin import Module
+from gpucodegen.ir.operation import Operation, single_block
+from gpucodegen.passes.framework.base import ModulePass
+from gpucodegen.passes.framework.indexing import Index, as_map
+from gpucodegen.passes.nests.loop_names import Site, value_named
+from gpucodegen.passes.nests.loop_ranges import LoopRange, range_of, with_range
+from gpucodegen.passes.nests.loop_rewriting import (
+    Replacement,
+    chosen_loops,
+    in_pieces,
+    in_sequence,
+    is_outermost,
+    rewrite_loops,
+    with_single_bounds,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Peel(ModulePass):
+    """Split ``front`` first and ``back`` last iterations off; default: outer loops.
+
+    >>> import gpucodegen as gcg
+    >>> print(Peel(front=0, back=1).apply(gcg.parse('''
+    ... func.func @f(%A: memref<?xf32>, %n: index, %v: f32) {
+    ...   affine.for %i = 0 to %n {
+    ...     affine.store %v, %A[%i] : memref<?xf32>
+    ...   }
+    ...   return
+    ... }''')))
+    module {
+      func.func @f(%A: memref<?xf32>, %n: index, %v: f32) {
+        affine.for %i = 0 to affine_map<(d0) -> (d0 - 1)>(%n) {
+          affine.store %v, %A[%i] : memref<?xf32>
+        }
+        affine.for %i = max affine_map<(d0) -> (0, d0 - 1)>(%n) to %n {
+          affine.store %v, %A[%i] : memref<?xf32>
+        }
+        return
+      }
+    }
+    """
+
+    name: ClassVar[str] = "peel"
+    function: str = ""
+    loop: str = ""
+    front: int = 1
+    back: int = 0
+
+    def apply(self, module: Module) -> Module:
+        """Peel the chosen loops."""
+        for option in ("front", "back"):
+            if getattr(self, option) < 0:
+                raise errors.InvalidPassOption(
+                    name=self.name,
+                    problem=f"option '{option}' is negative",
+                    hint="Give the number of iterations to peel",
+                )
+        chosen = chosen_loops(module, self.function, self.loop, is_outermost)
+        return rewrite_loops(module, chosen, self._transform)
+
+    def _transform(self, site: Site, op: Operation) -> Replacement:
+        del site
+        return with_single_bounds(op, self._peeled)
+
+    def _peeled(self, op: Operation, given: LoopRange) -> Replacement:
+        """[lower, first), [first, last), [last, upper), cut to the range."""
+        parts: list[tuple[str, LoopRange]] = []
+        rest = given
+        if self.front:
+            first = given.after(self.front)
+            parts.append(("front", rest.below(first)))
+            rest = replace(rest, lowers=(first,))
+        if self.back:
+            last = given.after(given.trips - self.back)
+            parts.append(("", replace(rest, uppers=(last,))))
+            parts.append(("back", rest.starting(last)))
+        else:
+            parts.append(("", rest))
+        return in_pieces(op, parts)
+
+
+@dataclass(frozen=True, slots=True)
+class SplitIndexSet(ModulePass):
+    """Split loops where their variable reaches ``at``; default: the outermost ones.
+
+    ``at`` is a number or the name of an index argument of the function.
+
+    >>> import gpucodegen as gcg
+    >>> print(SplitIndexSet(at="m").apply(gcg.parse('''
+    ... func.func @f(%A: memref<9xf32>, %m: index, %v: f32) {
+    ...   affine.for %i = 0 to 9 {
+    ...     affine.store %v, %A[%i] : memref<9xf32>
+    ...   }
+    ...   return
+    ... }''')))
+    module {
+      func.func @f(%A: memref<9xf32>, %m: index, %v: f32) {
+        affine.for %i = 0 to min affine_map<(d0) -> (9, d0)>(%m) {
+          affine.store %v, %A[%i] : memref<9xf32>
+        }
+        affine.for %i = max affine_map<(d0) -> (0, d0)>(%m) to 9 {
+          affine.store %v, %A[%i] : memref<9xf32>
+        }
+        return
+      }
+    }
+    """
+
+    name: ClassVar[str] = "split-index-set"
+    at: str
+    function: str = ""
+    loop: str = ""
+
+    def apply(self, module: Module) -> Module:
+        """Split the chosen loops."""
+        chosen = chosen_loops(module, self.function, self.loop, is_outermost)
+        return rewrite_loops(module, chosen, self._transform)
+
+    def _transform(self, site: Site, op: Operation) -> Replacement:
+        at = value_named(site.function, self.at, self.name)
+
+        def split(op: Operation, given: LoopRange) -> Replacement:
+            rest = given.starting(_reached(given, at))
+            return in_pieces(op, [("", given.below(at)), ("rest", rest)])
+
+        given = range_of(op)
+        if given.step == 1:
+            return split(op, given)
+        return with_single_bounds(op, split, sides=("lowers",))
+
+
+def _reached(given: LoopRange, at: Index) -> Index:
+    """The first value from ``at`` that the loop takes, if it goes on for ever."""
+    if given.step == 1:
+        return at
+    return given.after((at - given.lower).ceildiv(given.step))
+
+
+@dataclass(frozen=True, slots=True)
+class NormalizeLoops(ModulePass):
+    """Loops count from 0 in steps of 1; default: all of them.
+
+    A loop that starts at the largest of several bounds becomes one for each of them.
+
+    >>> import gpucodegen as gcg
+    >>> from gpucodegen.passes.prepare.canonicalize import Canonicalize
+    >>> module = gcg.parse('''
+    ... func.func @f(%A: memref<9xf32>, %v: f32) {
+    ...   affine.for %i = 1 to 9 step 3 {
+    ...     affine.store %v, %A[%i] : memref<9xf32>
+    ...   }
+    ...   return
+    ... }''')
+    >>> print(Canonicalize().apply(NormalizeLoops().apply(module)))
+    module {
+      func.func @f(%A: memref<9xf32>, %v: f32) {
+        affine.for %i = 0 to 3 {
+          affine.store %v, %A[%i * 3 + 1] : memref<9xf32>
+        }
+        return
+      }
+    }
+    """
+
+    name: ClassVar[str] = "normalize-loops"
+    function: str = ""
+    loop: str = ""
+
+    def apply(self, module: Module) -> Module:
+        """Normalise the chosen loops."""
+        chosen = chosen_loops(module, self.function, self.loop, lambda _: True)
+        return rewrite_loops(module, chosen, _transform)
+
+
+def _transform(site: Site, op: Operation) -> Replacement | None:
+    del site
+    given = range_of(op)
+    if given.step == 1 and [bound.constant for bound in given.lowers] == [0]:
+        return None
+    return with_single_bounds(op, _normalized, sides=("lowers",))
+
+
+def _normalized(op: Operation, given: LoopRange) -> Replacement:
+    counted = LoopRange(
+        (Index.of(0),),
+        tuple((upper - given.lower).ceildiv(given.step) for upper in given.uppers),
+    )
+    old, *carried = op.body.arguments
+    trip = old.renewed()
+    map_, operands = as_map([given.after(Index.of(trip))])
+    value = affine.apply(map_, operands, location=op.location).with_(results=(old,))
+    body = single_block((value, *op.body.operations), (trip, *carried))
+    return in_sequence(op, [with_range(op.with_(regions=(body,)), counted)])

@@ -1,0 +1,184 @@
+"""Scalar operations between nests: a kernel runs them on its way.
+
+A step loads or stores one element, or computes a floating-point number out of what the
+kernel made.  In the host program each of them costs as much as a short row.  So does a
+start of a transfer, or a wait for one: those of a tag are proven together.
+
+Vectors outside of nests: they live in kernels only, so kernels run what makes them.
+
+A pure operation is repeated by every kernel that uses its result; one that touches
+memory, makes a number for the host, or depends on one of these, joins a kernel.
+
+Operations that do to vectors, lane by lane, what they do to scalars.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+
+from gpucodegen.dialects import math
+from gpucodegen.dialects.arith import bit_width
+from gpucodegen.dialects.framework.definition import Trait
+from gpucodegen.dialects.framework.registry import lookup
+from gpucodegen.dialects.shared.dma import TRANSFERS
+from gpucodegen.ir.operation import Operation, Value
+from gpucodegen.ir.types import (
+    FloatType,
+    IndexType,
+    IntegerType,
+    MemRefType,
+    Type,
+    VectorType,
+    element_type,
+)
+from gpucodegen.passes.framework.functions import has_no_effect
+
+_ARITHMETIC = (
+    "addf subf mulf divf negf maximumf minimumf maxnumf minnumf addi subi muli andi "
+    "ori xori shli shrsi shrui minsi maxsi minui maxui cmpi cmpf select"
+).split()
+_CASTS = (
+    "extf truncf extsi extui trunci sitofp uitofp fptosi fptoui bitcast index_cast "
+    "index_castui"
+).split()
+
+ELEMENTWISE = frozenset(f"arith.{name}" for name in (*_ARITHMETIC, *_CASTS)).union(
+    ["math.absi"], math.names(math.INSTRUCTIONS), math.names(math.POLYNOMIALS)
+)
+"""Those that the processor computes in vectors; divisions of integers it does not."""
+
+
+def lane_bits(ty: Type) -> int | None:
+    """Width of a type in registers in bits, if vectors hold it.
+
+    It is 0 for a bit, 64 for ``index``; halves are computed with in f32.
+
+    >>> from gpucodegen.ir.types import F32, I1, INDEX
+    >>> lane_bits(F32), lane_bits(I1), lane_bits(INDEX), lane_bits(FloatType("bf16"))
+    (32, 0, 64, 32)
+    """
+    match ty:
+        case FloatType("f16" | "bf16"):
+            return 32
+        case FloatType("f32" | "f64") | IndexType():
+            return bit_width(ty) or 64
+        case IntegerType(width=1):
+            return 0
+        case IntegerType(width=8 | 16 | 32 | 64):
+            return ty.width
+        case _:
+            return None
+
+
+_POLYNOMIALS = math.names(math.POLYNOMIALS)
+FUNCTION_COST = 20
+"""About the operations that the polynomial of a function takes."""
+
+
+def cost(op: Operation) -> int:
+    """How many vector operations an operation takes, about.
+
+    >>> from gpucodegen.ir.operation import Operation
+    >>> cost(Operation("arith.addf")), cost(Operation("math.exp"))
+    (1, 20)
+    """
+    return FUNCTION_COST if op.name in _POLYNOMIALS else 1
+
+
+def is_repeatable(op: Operation) -> bool:
+    """Whether kernels compute a vector anew instead of taking it."""
+    return has_no_effect(op) and any(isinstance(v.type, VectorType) for v in op.results)
+
+
+def needs_kernel(op: Operation, made: Collection[Value]) -> bool:
+    """Whether an operation on vectors has to join the kernel that makes ``made``."""
+    definition = lookup(op.name)
+    if definition is None or definition.has(Trait.TERMINATOR):
+        return False
+    values = (*op.operands, *op.results)
+    has_vectors = any(isinstance(value.type, VectorType) for value in values)
+    if not has_vectors and op.dialect != "vector":
+        return False
+    gives_number = bool(op.results) and not is_repeatable(op)
+    is_pure = definition.has(Trait.PURE) and not gives_number
+    return not is_pure or any(v in made for v in op.operands)
+
+
+def made_into_vectors(function: Operation) -> set[Value]:
+    """Values that vectors are made of, directly or by way of others."""
+    found: set[Value] = set()
+    for op in reversed(list(function.walk())):
+        if is_repeatable(op) or not found.isdisjoint(op.results):
+            found.update(op.operands)
+    return found
+
+
+LOADS = frozenset({"affine.load", "memref.load"})
+STORES = frozenset({"affine.store", "memref.store"})
+EFFECTS = STORES | TRANSFERS
+
+
+def is_step(op: Operation, made: Collection[Value] = ()) -> bool:
+    """Whether a kernel that makes some values may run an operation.
+
+    >>> from gpucodegen.ir.types import F32
+    >>> x = Value(F32, "x")
+    >>> root = Operation("math.sqrt", (x,), (Value(F32, "y"),))
+    >>> is_step(root, [x]), is_step(root)
+    (True, False)
+    """
+    if op.name in TRANSFERS:
+        return True
+    if op.name in LOADS | STORES:
+        buffer = op.operands[op.name in STORES].type
+        return isinstance(buffer, MemRefType) and _is_number(element_type(buffer))
+    computes = has_no_effect(op) and op.dialect in {"arith", "math"}
+    return (
+        computes
+        and all(isinstance(v.type, FloatType) for v in (*op.operands, *op.results))
+        and all(_is_number(v.type) for v in op.results)
+        and any(v in made for v in op.operands)
+    )
+
+
+def _is_number(ty: Type) -> bool:
+    """Whether processors have numbers of the type."""
+    return (lane_bits(ty) or 0) >= 8
+
+
+def steps_before(
+    operations: Sequence[Operation], stays: Collection[Operation]
+) -> list[Operation]:
+    """The last accesses of a list that may run after all that follows them in it.
+
+    ``stays``: those operations that may follow them, for they touch no elements.
+    """
+    taken: list[Operation] = []
+    used: set[Value] = set()
+    for op in reversed(operations):
+        if op.name in LOADS | EFFECTS and is_step(op) and used.isdisjoint(op.results):
+            taken.append(op)
+        elif op in stays:
+            used.update(op.operands)
+        else:
+            break
+    return taken[::-1]
+
+
+def steps_behind(
+    kernel: Sequence[Operation], operations: Sequence[Operation]
+) -> Sequence[Operation]:
+    """The first operations of a list, up to the last that leaves something in memory.
+
+    Those after a kernel are steps, and then others.  A number that the host stored
+    would come to it through a buffer of its own.
+    """
+    made = {value for op in kernel for value in op.results}
+    count = 0
+    for position, op in enumerate(operations):
+        depends = op.name in TRANSFERS or not made.isdisjoint(op.operands)
+        if not depends or not is_step(op, made):
+            continue
+        made.update(op.results)
+        count = position + 1 if op.name in EFFECTS else count
+    return operations[:count]

@@ -1,0 +1,222 @@
+"""Functions that are called with overlapping buffers say so of their arguments.
+
+Comes in: calls that stay.  Goes out: arguments that may overlap in some call are in one
+group (`gpucodegen.dialects.gcg`), so that the callee is mapped for that
+call, too.  Buffers overlap if they are one, or views of one, or arguments of one group.
+
+Arguments whose contents are not needed: their copies to a device can be left out.
+
+Comes in: affine nests. Goes out: the same functions with the positions of the arguments
+that are wholly overwritten before anything reads them, as ``gcg.overwritten``.
+
+What a call tells of the addresses of its arrays, stated in the function.
+
+Comes in: a function, and bytes that divide the address of each argument.  Goes out: the
+same function with a ``memref.assume_alignment`` of each, first.  It holds for the
+argument itself, which the body uses as before.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import combinations, count
+from typing import ClassVar
+
+from gpucodegen.dialects.builtin import Module, symbol_name
+from gpucodegen.dialects.func import Function, named_function
+from gpucodegen.dialects.gcg import alias_groups, with_groups
+from gpucodegen.dialects.shared.memory import stored_by_map
+from gpucodegen.ir.attributes import Attribute, DenseArrayAttr, IntegerAttr, StringAttr
+from gpucodegen.ir.constants import DistinctAttr
+from gpucodegen.ir.operation import Block, Operation, Value
+from gpucodegen.ir.types import I32, MemRefType
+from gpucodegen.passes.analysis.lifting import Surroundings, lift_function
+from gpucodegen.passes.analysis.lifting.accesses import is_memref
+from gpucodegen.passes.analysis.lifting.aliases import Aliases, Escapes
+from gpucodegen.passes.framework.base import ModulePass
+from gpucodegen.tiling.model.relations import model
+from gpucodegen.tiling.proof.liveness import is_overwritten, values
+
+
+@dataclass(frozen=True, slots=True)
+class AssumeAlignments(ModulePass):
+    """State the ``alignments`` of the arguments of ``function``; 0 states nothing."""
+
+    name: ClassVar[str] = "assume-alignments"
+    function: str = ""
+    alignments: tuple[int, ...] = ()
+
+    def apply(self, module: Module) -> Module:
+        """State those of arguments that are memrefs."""
+        if not any(self.alignments):
+            return module
+        return module.with_operations(
+            _stated(op, self.alignments) if symbol_name(op) == self.function else op
+            for op in module.operations
+        )
+
+
+def _stated(function: Operation, alignments: tuple[int, ...]) -> Operation:
+    entry = function.regions[0].blocks[0]
+    pairs = zip(Function(function).arguments, alignments, strict=False)
+    stated = [
+        Operation(
+            "memref.assume_alignment",
+            (value,),
+            (value.renewed(),),
+            {"alignment": IntegerAttr(bytes_, I32)},
+            location=function.location,
+        )
+        for value, bytes_ in pairs
+        if bytes_ and isinstance(value.type, MemRefType) and not _is_moved(value.type)
+    ]
+
+    def stating(block: Block) -> Block:
+        if block is not entry:
+            return block
+        return block.with_operations([*stated, *block.operations])
+
+    return function.with_blocks(stating)
+
+
+def _is_moved(ty: MemRefType) -> bool:
+    """Whether a map says where elements lie: the first one may lie elsewhere."""
+    return stored_by_map(ty) is not None
+
+
+OVERWRITTEN = "gcg.overwritten"
+
+
+@dataclass(frozen=True, slots=True)
+class MarkOverwritten(ModulePass):
+    """Mark the functions that overwrite arguments before they read them."""
+
+    name: ClassVar[str] = "mark-overwritten"
+
+    def apply(self, module: Module) -> Module:
+        """Mark every function with a body."""
+        surroundings = Surroundings.of(module)
+
+        def marked(op: Operation) -> Operation:
+            if op.name != "func.func" or not op.regions[0].blocks:
+                return op
+            found = tuple(_overwritten(op, surroundings))
+            return op.with_attribute(
+                OVERWRITTEN, DenseArrayAttr(I32, found) if found else None
+            )
+
+        return module.with_operations(map(marked, module.operations))
+
+
+def _overwritten(function: Operation, surroundings: Surroundings) -> Iterator[int]:
+    """Positions of the arguments; layouts may have elements that are no cells."""
+    lifted = lift_function(function, surroundings)
+    names = {value: name for name, value in lifted.arrays.items()}
+    escaping = Escapes.of([function]).anywhere
+    found = values(model(lifted.scop))
+    for position, value in enumerate(Function(function).arguments):
+        is_plain = isinstance(value.type, MemRefType) and value.type.layout is None
+        is_known = is_plain and value in names and value not in escaping
+        if is_known and is_overwritten(found, names[value]):
+            yield position
+
+
+@dataclass(frozen=True, slots=True)
+class PropagateAliases(ModulePass):
+    """Put arguments that some call lets overlap into groups."""
+
+    name: ClassVar[str] = "propagate-aliases"
+
+    def apply(self, module: Module) -> Module:
+        """Look at calls until no group grows."""
+        calls = any(op.name == "func.call" for op in module.walk())
+        if not calls:
+            return module
+        taken = re.findall(r"distinct\[(\d+)\]", str(module))
+        groups = _Groups.of(module, max(map(int, taken), default=-1) + 1)
+        while sum(map(groups.learn, module.functions.values())):
+            pass
+        return module.with_operations(map(groups.attached, module.operations))
+
+
+@dataclass(slots=True)
+class _Groups:
+    """Per function the group of each argument, as a number; None is none."""
+
+    numbers: dict[str, list[int | None]]
+    fresh: Iterator[int]
+    free: Iterator[int]
+    """Numbers that no distinct attribute has."""
+    names: dict[int, Attribute] = field(default_factory=dict[int, Attribute])
+
+    @staticmethod
+    def of(module: Module, free: int) -> _Groups:
+        """The groups that the program states."""
+        stated = {
+            name: alias_groups(op)
+            for name, op in module.functions.items()
+            if not Function(op).is_external
+        }
+        every = dict.fromkeys(g for groups in stated.values() for g in groups if g)
+        number = {group: n for n, group in enumerate(every)}
+        found = {
+            name: [None if g is None else number[g] for g in groups]
+            for name, groups in stated.items()
+        }
+        names = {n: group for group, n in number.items()}
+        return _Groups(found, count(len(names)), count(free), names)
+
+    def learn(self, function: Operation) -> bool:
+        """Let the calls of a function unite arguments; whether any did."""
+        view = Function(function)
+        if view.is_external:
+            return False
+        given = zip(view.arguments, self.numbers[view.name], strict=True)
+        groups = {v: StringAttr(str(n)) for v, n in given if n is not None}
+        aliases = replace(Aliases.of([function], self.numbers), groups=groups)
+        united = [
+            self._unite(named_function(call), pair)
+            for call in function.walk()
+            if named_function(call) in self.numbers and call.operands
+            for pair in _overlapping(call.operands, aliases)
+        ]
+        return any(united)
+
+    def _unite(self, name: str, pair: tuple[int, int]) -> bool:
+        """Put two arguments into one group."""
+        numbers = self.numbers[name]
+        one, other = (numbers[position] for position in pair)
+        if one is not None and one == other:
+            return False
+        number = next(self.fresh) if one is None and other is None else one
+        number = other if number is None else number
+        merged = {one, other} - {None}
+        for position, old in enumerate(numbers):
+            if position in pair or old in merged:
+                numbers[position] = number
+        return True
+
+    def attached(self, op: Operation) -> Operation:
+        """A function with its groups."""
+        numbers = self.numbers.get(symbol_name(op), [])
+        if op.name != "func.func" or not numbers:
+            return op
+        return with_groups(op, [None if n is None else self._name(n) for n in numbers])
+
+    def _name(self, number: int) -> Attribute:
+        if number not in self.names:
+            attribute = DistinctAttr(next(self.free), StringAttr("overlap"))
+            self.names[number] = attribute
+        return self.names[number]
+
+
+def _overlapping(
+    operands: Sequence[Value], aliases: Aliases
+) -> Iterator[tuple[int, int]]:
+    """Positions of memrefs that may overlap."""
+    memrefs = [(n, aliases.memory(v)) for n, v in enumerate(operands) if is_memref(v)]
+    for (n, one), (m, other) in combinations(memrefs, 2):
+        if not one.isdisjoint(other):
+            yield n, m

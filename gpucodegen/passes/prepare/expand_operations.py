@@ -1,0 +1,350 @@
+"""``memref.generic_atomic_rmw`` as what it is where it stands.
+
+An update that combines by an operation of the table of combiners is a
+``memref.atomic_rmw``.  Any other one, where the text lets no threads run beside it, is
+a load, its body and a store; ``affine.parallel`` around it takes its iterations in
+order, and what is proven of them makes them parallel again.  In launches it stays.
+
+Operations that others express: poison, bits of complex numbers, clones.
+
+Comes in: a module as it was parsed.  Goes out: the same without operations that have no
+meaning of their own.  What has a type that no rule fits stays, for a later refusal.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+from gpucodegen.dialects import arith, memref
+from gpucodegen.dialects.arith import element_bits
+from gpucodegen.dialects.builtin import Module
+from gpucodegen.dialects.func import Function
+from gpucodegen.dialects.shared.combiners import ATOMIC_KINDS, COMBINERS
+from gpucodegen.ir.attributes import (
+    ArrayAttr,
+    FloatAttr,
+    IntegerAttr,
+    StridedLayoutAttr,
+    StringAttr,
+)
+from gpucodegen.ir.number_formats import FORMATS
+from gpucodegen.ir.operation import (
+    Block,
+    Operation,
+    Value,
+    rewrite_bottom_up,
+    substitute_values,
+)
+from gpucodegen.ir.types import (
+    I1,
+    I64,
+    ComplexType,
+    FloatType,
+    IndexType,
+    IntegerType,
+    MemRefType,
+    TensorType,
+    Type,
+    element_type,
+)
+from gpucodegen.passes.framework.base import ModulePass
+from gpucodegen.passes.framework.builder import Builder
+from gpucodegen.passes.framework.functions import in_functions
+from gpucodegen.passes.lower_affine.control_flow import sequential
+
+WIDEST = 64
+"""Bits of the widest number that processors have."""
+
+
+@dataclass(frozen=True, slots=True)
+class ExpandOperations(ModulePass):
+    """What others express becomes these.
+
+    >>> import gpucodegen as gcg
+    >>> module = gcg.parse('''
+    ... func.func @f() -> f32 {
+    ...   %x = ub.poison : f32
+    ...   return %x : f32
+    ... }''')
+    >>> "arith.constant 0.0" in str(ExpandOperations().apply(module))
+    True
+    """
+
+    name: ClassVar[str] = "expand-operations"
+
+    def apply(self, module: Module) -> Module:
+        """Rewrite all operations, if there are such."""
+        if not any(op.name in _CONCERNED for op in module.walk()):
+            return module
+        rewriter = _Rewriter()
+        (root,) = rewrite_bottom_up(module.operation, rewriter.rewrite)
+        return Module(substitute_values(root, rewriter.same))
+
+
+@dataclass(slots=True)
+class _Rewriter:
+    """``same``: for each value that is another one, which."""
+
+    same: dict[Value, Value] = field(default_factory=dict[Value, Value])
+
+    def rewrite(self, op: Operation) -> list[Operation] | None:
+        """What takes the place of an operation; None where it stays."""
+        if op.name == "func.func":
+            return [_without_unreachable(op)]
+        if op.name == "memref.distinct_objects":
+            self._merge(op.results, op.operands)
+            return []
+        rule, b = _RULES.get(op.name), Builder(op.location)
+        found = None if rule is None else rule(b, op)
+        if found is None:
+            return None
+        self._merge(op.results, (found,))
+        return b.operations
+
+    def _merge(self, values: Sequence[Value], others: Sequence[Value]) -> None:
+        for value, other in zip(values, others, strict=True):
+            self.same[value] = self.same.get(other, other)
+
+
+Rule = Callable[[Builder, Operation], Value | None]
+"""Builds the result of an operation; None where it stays."""
+
+
+# -- numbers ---------------------------------------------------------------------------
+
+
+def _poison(b: Builder, op: Operation) -> Value | None:
+    """Any value will do: zero."""
+    return _zero(b, op.result.type)
+
+
+def _zero(b: Builder, ty: Type) -> Value | None:
+    if isinstance(ty, ComplexType) and isinstance(ty.element, FloatType):
+        parts = ArrayAttr((FloatAttr(0.0, ty.element),) * 2)
+        return b.add("complex.constant", (), [ty], {"value": parts})[0]
+    return _number(b, 0, ty)
+
+
+def _number(b: Builder, value: float, ty: Type) -> Value | None:
+    """A constant; None of tensors of open extents, of memrefs and of other types."""
+    is_open = isinstance(ty, TensorType) and None in ty.shape
+    plain = isinstance(element_type(ty), FloatType | IntegerType | IndexType)
+    if is_open or not plain or isinstance(ty, MemRefType):
+        return None
+    made = arith.constant(value, ty, location=b.location)
+    b.operations.append(made)
+    return made.result
+
+
+def _flushed(b: Builder, op: Operation) -> Value | None:
+    """``arith.flush_denormals``: a zero of its sign for what is no normal number."""
+    (x,) = op.operands
+    name = str(element_type(x.type))
+    least = _number(b, math.ldexp(1.0, FORMATS[name].low), x.type)
+    zero = _number(b, 0.0, x.type)
+    if least is None or zero is None:
+        return None
+    (size,) = b.add("math.absf", (x,), [x.type])
+    compared = arith.compare("arith.cmpf", "olt", size, least, location=b.location)
+    b.operations.append(compared)
+    (signed,) = b.add("math.copysign", (zero, x), [x.type])
+    return b.add("arith.select", (compared.result, signed, x), [x.type])[0]
+
+
+def _recast(b: Builder, op: Operation) -> Value | None:
+    """``complex.bitcast``: the real part is in the lower bits."""
+    (x,), ty = op.operands, op.result.type
+    if x.type == ty:
+        return x
+    bits = _bits(b, x)
+    return None if bits is None else _from_bits(b, bits, ty)
+
+
+def _bits(b: Builder, x: Value) -> Value | None:
+    """The bits of a number as one integer."""
+    if not isinstance(x.type, ComplexType):
+        return _reread(b, x, IntegerType(arith.bit_width(x.type)))
+    width = element_bits(x.type.element)
+    if 2 * width > WIDEST:
+        return None
+    half, whole = IntegerType(width), IntegerType(2 * width)
+    parts = [b.add(f"complex.{p}", (x,), [x.type.element])[0] for p in ("re", "im")]
+    low, high = (
+        b.add("arith.extui", (_reread(b, part, half),), [whole])[0] for part in parts
+    )
+    places = b.constant(width, whole)
+    (high,) = b.add("arith.shli", (high, places), [whole])
+    return b.add("arith.ori", (low, high), [whole])[0]
+
+
+def _from_bits(b: Builder, bits: Value, ty: Type) -> Value:
+    """The number that an integer's bits are."""
+    if not isinstance(ty, ComplexType):
+        return _reread(b, bits, ty)
+    half = IntegerType(element_bits(ty.element))
+    places = b.constant(half.width, bits.type)
+    (high,) = b.add("arith.shrui", (bits, places), [bits.type])
+    parts = [
+        _reread(b, b.add("arith.trunci", (part,), [half])[0], ty.element)
+        for part in (bits, high)
+    ]
+    return b.add("complex.create", parts, [ty])[0]
+
+
+def _reread(b: Builder, x: Value, ty: Type) -> Value:
+    return x if x.type == ty else b.add("arith.bitcast", (x,), [ty])[0]
+
+
+# -- memory ----------------------------------------------------------------------------
+
+
+def _cloned(b: Builder, op: Operation) -> Value | None:
+    """``bufferization.clone``: a buffer of its own, and a copy."""
+    (source,), ty = op.operands, op.result.type
+    if not isinstance(ty, MemRefType) or not isinstance(source.type, MemRefType):
+        return None
+    layout = ty.layout
+    is_open = isinstance(layout, StridedLayoutAttr) and None in (
+        *layout.strides,
+        layout.offset,
+    )
+    own = MemRefType(ty.shape, ty.element, None if is_open else layout, ty.memory_space)
+    open_ = [d for d, extent in enumerate(ty.shape) if extent is None]
+    extents = [b.extent(source, d) for d in open_]
+    made = b.allocate("memref.alloc", own, op.result.name, extents)
+    b.operations.append(memref.copy(source, made, location=op.location))
+    return b.add("memref.cast", (made,), [ty])[0] if is_open else made
+
+
+# -- control flow ----------------------------------------------------------------------
+
+
+def _without_unreachable(function: Operation) -> Operation:
+    """Blocks end in a failed assertion where ``ub.unreachable`` ends them."""
+
+    def ended(block: Block) -> Block:
+        last = block.operations[-1] if block.operations else function
+        if last.name != "ub.unreachable":
+            return block
+        b = Builder(last.location)
+        results = [_zero(b, ty) for ty in Function(function).type.results]
+        zeros = [zero for zero in results if zero is not None]
+        if len(zeros) < len(results):
+            return block
+        said = {"msg": StringAttr("ub.unreachable was reached")}
+        b.add("cf.assert", (b.constant(0, I1),), (), said)
+        b.add("func.return", zeros)
+        return block.with_operations((*block.operations[:-1], *b.operations))
+
+    return function.with_blocks(ended)
+
+
+_RULES: dict[str, Rule] = {
+    "ub.poison": _poison,
+    "arith.flush_denormals": _flushed,
+    "complex.bitcast": _recast,
+    "bufferization.clone": _cloned,
+}
+_CONCERNED = frozenset({*_RULES, "memref.distinct_objects", "ub.unreachable"})
+
+
+NAME = "memref.generic_atomic_rmw"
+LAUNCHES = frozenset({"gpu.func", "gpu.launch"})
+
+
+@dataclass(frozen=True, slots=True)
+class ExpandAtomics(ModulePass):
+    """Updates of any kind become those that are known, or loads and stores.
+
+    >>> import gpucodegen as gcg
+    >>> module = gcg.parse('''
+    ... func.func @f(%s: memref<i32>, %x: i32) {
+    ...   memref.generic_atomic_rmw %s[] : memref<i32> {
+    ...   ^bb0(%now: i32):
+    ...     %y = arith.addi %now, %x : i32
+    ...     memref.atomic_yield %y : i32
+    ...   }
+    ...   return
+    ... }''')
+    >>> "memref.atomic_rmw addi %x, %s[]" in str(ExpandAtomics().apply(module))
+    True
+    """
+
+    name: ClassVar[str] = "expand-atomics"
+
+    def apply(self, module: Module) -> Module:
+        """Rewrite every update, if there are such."""
+        if not any(op.name == NAME for op in module.walk()):
+            return module
+        return in_functions(module, lambda op: _expanded(op, launched=False))
+
+
+def _expanded(op: Operation, launched: bool) -> Sequence[Operation]:
+    """What takes the place of an operation, with all that is in it."""
+    if op.name == NAME:
+        return _combining(op) or ([op] if launched else _plain(op))
+    launched = launched or op.name in LAUNCHES
+    rebuilt = op.with_blocks(
+        lambda block: block.with_operations(
+            new for inner in block.operations for new in _expanded(inner, launched)
+        )
+    )
+    turns = op.name == "affine.parallel" and not launched and _updates(op)
+    return sequential(rebuilt) if turns else [rebuilt]
+
+
+def _updates(op: Operation) -> bool:
+    """Whether an operation has an update inside that is a load and a store."""
+    return any(i.name == NAME and _combining(i) is None for i in op.walk())
+
+
+def _combining(op: Operation) -> list[Operation] | None:
+    """A ``memref.atomic_rmw`` after what does not depend on the element, if it is one.
+
+    ``inner`` computes by the element: one operation of the table, whose result is what
+    the element becomes.
+    """
+    (now,) = op.body.arguments
+    *body, last = op.body.operations
+    depends: set[Value] = {now}
+    inner: list[Operation] = []
+    for step in body:
+        if depends.intersection(step.used):
+            inner.append(step)
+            depends.update(step.results)
+    kind = _kind(inner[0]) if len(inner) == 1 else None
+    if kind is None or inner[0].operands.count(now) != 1:
+        return None
+    if last.operands[0] is not inner[0].result:
+        return None
+    (value,) = (v for v in inner[0].operands if v is not now)
+    update = Operation(
+        "memref.atomic_rmw",
+        (value, *op.operands),
+        op.results,
+        {"kind": IntegerAttr(ATOMIC_KINDS.index(kind), I64)},
+        location=op.location,
+    )
+    return [*(step for step in body if step is not inner[0]), update]
+
+
+def _kind(op: Operation) -> str | None:
+    """The word of ``memref.atomic_rmw`` for an operation, if there is one."""
+    row = COMBINERS.get(op.name.removeprefix("arith."))
+    return row.atomic or None if row is not None and op.dialect == "arith" else None
+
+
+def _plain(op: Operation) -> list[Operation]:
+    """A load, the body, and a store."""
+    (now,) = op.body.arguments
+    buffer, *indices = op.operands
+    before = memref.load(buffer, indices, location=op.location)
+    before = before.with_(results=op.results)
+    *body, last = op.body.operations
+    renamed = [substitute_values(step, {now: op.result}) for step in body]
+    after = op.result if last.operands[0] is now else last.operands[0]
+    store = memref.store(after, buffer, indices, location=op.location)
+    return [before, *renamed, store]

@@ -1,0 +1,453 @@
+"""Elementwise work on tensors moves into the operation that reads its result.
+
+    t = f(a[m(i)])          becomes          r[..] = g(f(a[m(n(j))]), ..)
+    r[..] = g(t[n(j)], ..)
+
+What one operation alone reads is computed there.  Copies, broadcasts, transposes and
+constants are read where they come from, however often that is.  Into a product only
+these and conversions to wider numbers move, so that it stays what fast kernels are made
+of; what follows a product is joined with it later, on loops.
+
+Arithmetic on whole tensors becomes ``linalg.generic`` on their elements.
+
+Contractions of whole vectors become ``linalg.generic`` on buffers.
+
+Comes in: ``d = contract a, b, c``. Goes out: a, b and c in buffers A, B and C, the
+operation ``C[i, j] op= A[i, k] * B[k, j]``, and d loaded from C.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+from gpucodegen.dialects import linalg, vector
+from gpucodegen.dialects.builtin import Module
+from gpucodegen.dialects.framework.definition import Trait
+from gpucodegen.dialects.framework.registry import lookup
+from gpucodegen.dialects.shared.combiners import kind_word, of_kind
+from gpucodegen.ir.affine import AffineMap, Const, Dim
+from gpucodegen.ir.attributes import DenseElementsAttr, IntegerAttr, number
+from gpucodegen.ir.operation import (
+    Operation,
+    Value,
+    clone,
+    rewrite_bottom_up,
+    substitute_values,
+)
+from gpucodegen.ir.types import (
+    I64,
+    INDEX,
+    FloatType,
+    MemRefType,
+    TensorType,
+    Type,
+    VectorType,
+    element_type,
+)
+from gpucodegen.passes.framework.base import ModulePass
+from gpucodegen.passes.framework.builder import Builder
+from gpucodegen.passes.framework.functions import in_functions, with_blocks
+
+
+@dataclass(frozen=True, slots=True)
+class VectorContract(ModulePass):
+    """Every ``vector.contract`` without a mask becomes a structured operation.
+
+    >>> import gpucodegen as gcg
+    >>> module = gcg.parse('''
+    ... #row = affine_map<(i, k) -> (k)>
+    ... #one = affine_map<(i, k) -> (i)>
+    ... func.func @f(%a: vector<8xf32>, %b: vector<4x8xf32>, %c: vector<4xf32>)
+    ...     -> vector<4xf32> {
+    ...   %0 = vector.contract {indexing_maps = [#row, affine_map<(i, k) -> (i, k)>,
+    ...     #one], iterator_types = ["parallel", "reduction"]} %a, %b, %c
+    ...     : vector<8xf32>, vector<4x8xf32> into vector<4xf32>
+    ...   return %0 : vector<4xf32>
+    ... }''')
+    >>> made = VectorContract().apply(module).functions["f"].body.operations
+    >>> [op.name for op in made if op.dialect != "arith"][-4:]
+    ['vector.store', 'linalg.generic', 'vector.load', 'func.return']
+    """
+
+    name: ClassVar[str] = "vector-contract"
+
+    def apply(self, module: Module) -> Module:
+        """Rewrite all that no mask holds."""
+        walked = list(module.walk())
+        if not any(op.name == "vector.contract" for op in walked):
+            return module
+        masks = (op for op in walked if op.name == "vector.mask")
+        masked = {v for mask in masks for op in mask.walk() for v in op.results}
+
+        def structured(op: Operation) -> Sequence[Operation] | None:
+            is_plain = op.name == "vector.contract" and len(op.operands) == 3
+            return (
+                _contraction_as_generic(op)
+                if is_plain and op.result not in masked
+                else None
+            )
+
+        (root,) = rewrite_bottom_up(module.operation, structured)
+        return Module(root)
+
+
+def _contraction_as_generic(op: Operation) -> Sequence[Operation]:
+    b = Builder(op.location)
+    *factors, total = (_stored(b, value) for value in op.operands)
+    arguments = [Value(element_type(v.type), "e", op.location) for v in op.operands]
+    b.operations.append(
+        linalg.generic(
+            factors,
+            [total],
+            vector.contraction_maps(op),
+            vector.contraction_iterators(op),
+            arguments,
+            _term(op, arguments),
+            location=op.location,
+        )
+    )
+    ty = op.result.type
+    if isinstance(ty, VectorType):
+        b.vector_load(total, [0] * len(ty.shape), ty)
+    else:
+        b.load(total, [])
+    *others, load = b.operations
+    return [*others, load.with_(results=op.results)]
+
+
+def _stored(b: Builder, value: Value) -> Value:
+    """A buffer that holds a vector or a number."""
+    ty = value.type
+    shape = ty.shape if isinstance(ty, VectorType) else ()
+    memory = MemRefType(shape, element_type(ty))
+    buffer = b.allocate("memref.alloca", memory, value.name)
+    if isinstance(ty, VectorType):
+        b.vector_store(value, buffer, [0] * len(shape))
+    else:
+        b.store(value, buffer, [])
+    return buffer
+
+
+def _term(op: Operation, arguments: Sequence[Value]) -> list[Operation]:
+    """``total op= a * b``, factors in the type of the total."""
+    *factors, total = arguments
+    b = Builder(op.location)
+    times = of_kind("mul", total.type)
+    combine = of_kind(kind_word(op.attributes.get("kind")), total.type)
+    assert times is not None
+    assert combine is not None
+    a, c = (_extended(b, factor, total.type) for factor in factors)
+    (product,) = b.add(times.name, (a, c), [total.type])
+    (result,) = b.add(combine.name, (total, product), [total.type])
+    return [*b.operations, linalg.yield_([result], location=op.location)]
+
+
+def _extended(b: Builder, value: Value, ty: Type) -> Value:
+    """A number in a type that is as wide or wider."""
+    if value.type == ty:
+        return value
+    name = "arith.extf" if isinstance(ty, FloatType) else "arith.extsi"
+    return b.add(name, (value,), [ty])[0]
+
+
+_DIALECTS = ("arith", "math", "complex", "index")
+
+
+@dataclass(frozen=True, slots=True)
+class ElementwiseToLinalg(ModulePass):
+    """Every scalar operation that is applied to tensors becomes a structured one."""
+
+    name: ClassVar[str] = "elementwise-to-linalg"
+
+    def apply(self, module: Module) -> Module:
+        """Rewrite all operations."""
+        (root,) = rewrite_bottom_up(module.operation, _elementwise_as_generic)
+        return Module(root)
+
+
+def _elementwise_as_generic(op: Operation) -> Sequence[Operation] | None:
+    tensors = [v for v in op.operands if isinstance(v.type, TensorType)]
+    if not _is_whole_tensor_arithmetic(op) or not tensors:
+        return None
+    b = Builder(op.location)
+    outputs = [_empty(b, tensors[0], result.type) for result in op.results]
+    rank = len(outputs[0].type.shape) if isinstance(outputs[0].type, TensorType) else 0
+    maps = [_map(v, rank) for v in (*op.operands, *outputs)]
+    arguments = [_element(v) for v in (*op.operands, *outputs)]
+    results = tuple(_element(v) for v in op.results)
+    scalar = op.with_(operands=tuple(arguments[: len(op.operands)]), results=results)
+    generic = linalg.generic(
+        op.operands,
+        outputs,
+        maps,
+        ["parallel"] * rank,
+        arguments,
+        [scalar, linalg.yield_(results, location=op.location)],
+        location=op.location,
+    )
+    return [*b.operations, generic.with_(results=op.results)]
+
+
+def _is_whole_tensor_arithmetic(op: Operation) -> bool:
+    definition = lookup(op.name)
+    if definition is None or op.dialect not in _DIALECTS or op.regions:
+        return False
+    is_constant = definition.has(Trait.CONSTANT)
+    results = [v.type for v in op.results]
+    return not is_constant and all(isinstance(ty, TensorType) for ty in results)
+
+
+def _empty(b: Builder, like: Value, ty: Type) -> Value:
+    """Memory for a result with the extents of an operand."""
+    assert isinstance(ty, TensorType)
+    sizes: list[Value] = []
+    for dimension, extent in enumerate(ty.shape):
+        if extent is None:
+            position = b.constant(dimension, INDEX)
+            sizes += b.add("tensor.dim", (like, position), [INDEX], hint="n")
+    (memory,) = b.add("tensor.empty", sizes, [ty])
+    return memory
+
+
+def _map(value: Value, rank: int) -> AffineMap:
+    """The element itself of a tensor; a scalar is the same everywhere."""
+    is_tensor = isinstance(value.type, TensorType)
+    return AffineMap.identity(rank) if is_tensor else AffineMap(rank, 0, ())
+
+
+def _element(value: Value) -> Value:
+    return value.renewed(element_type(value.type))
+
+
+_WIDER = frozenset(["arith.extf", "arith.extsi", "arith.extui"])
+_UNREAD = frozenset(["linalg.generic", "tensor.empty", "arith.constant", "tensor.dim"])
+"""What may go once nothing reads its results."""
+
+
+@dataclass(frozen=True, slots=True)
+class FuseTensors(ModulePass):
+    """Join structured operations on tensors with the elementwise ones in front of them.
+
+    >>> import gpucodegen as gcg
+    >>> from gpucodegen.passes.prepare.linalg_on_tensors import ElementwiseToLinalg
+    >>> module = gcg.parse('''
+    ... func.func @f(%x: tensor<4xf32>) -> tensor<4xf32> {
+    ...   %y = math.exp %x : tensor<4xf32>
+    ...   %z = arith.negf %y : tensor<4xf32>
+    ...   return %z : tensor<4xf32>
+    ... }''')
+    >>> fused = FuseTensors().apply(ElementwiseToLinalg().apply(module))
+    >>> [op.name for op in fused.functions["f"].body.operations]
+    ['tensor.empty', 'linalg.generic', 'func.return']
+    """
+
+    name: ClassVar[str] = "fuse-tensors"
+
+    def apply(self, module: Module) -> Module:
+        """Rewrite all functions that have structured operations on tensors."""
+        if not any(op.name == "linalg.generic" and op.results for op in module.walk()):
+            return module
+        return in_functions(module, lambda function: [_fused(function)])
+
+
+def _fused(function: Operation) -> Operation:
+    readers: dict[Value, set[Operation]] = {}
+    for op in function.walk():
+        for value in op.operands:
+            readers.setdefault(value, set()).add(op)
+    return with_blocks(function, lambda ops: _Fuser(readers).block(ops))
+
+
+@dataclass(slots=True)
+class _Fuser:
+    """One block; ``made``: what computes a value in it; ``readers`` of values."""
+
+    readers: dict[Value, set[Operation]]
+    made: dict[Value, Operation] = field(default_factory=dict[Value, Operation])
+
+    def block(self, operations: Sequence[Operation]) -> list[Operation]:
+        """The operations of the block, joined."""
+        result: list[Operation] = []
+        for op in operations:
+            joined = self._joined(op) if _is_structured(op) else self._inside(op)
+            self.made.update((value, joined) for value in joined.results)
+            result.append(joined)
+        return _without_unread(result)
+
+    def _inside(self, op: Operation) -> Operation:
+        """What regions hold is joined among itself: loops do not repeat more work."""
+        if op.dialect == "linalg":
+            return op
+        return with_blocks(op, lambda ops: _Fuser(self.readers).block(ops))
+
+    def _joined(self, consumer: Operation) -> Operation:
+        original, at = consumer, 0
+        while at < len(linalg.Structured(consumer).inputs):
+            producer = self.made.get(consumer.operands[at])
+            merged = producer and self._merge(original, consumer, at, producer)
+            consumer, at = (merged, 0) if merged else (consumer, at + 1)
+        return consumer
+
+    def _merge(
+        self, original: Operation, consumer: Operation, at: int, producer: Operation
+    ) -> Operation | None:
+        if producer.name == "arith.constant":
+            return _with_number(consumer, at, producer)
+        if not _is_elementwise(producer):
+            return None
+        is_copy = len(producer.body.operations) == 1
+        alone = self.readers.get(producer.result, set()) <= {original}
+        if not is_copy and not (alone and _takes_work(consumer, producer)):
+            return None
+        merged = _merged(consumer, at, producer)
+        if merged is not None:
+            for value in producer.operands:
+                self.readers.setdefault(value, set()).add(original)
+        return merged
+
+
+def _is_structured(op: Operation) -> bool:
+    return op.name == "linalg.generic" and bool(op.results)
+
+
+def _is_elementwise(op: Operation) -> bool:
+    """Whether each element of its one result follows from elements of its inputs."""
+    if not _is_structured(op) or len(op.results) != 1:
+        return False
+    generic = linalg.Structured(op)
+    rank = len(generic.iterator_types)
+    used = {v for inner in generic.body.operations for v in inner.operands}
+    return (
+        set(generic.iterator_types) <= {"parallel"}
+        and generic.indexing_maps[-1] == AffineMap.identity(rank)
+        and generic.body.arguments[-1] not in used
+    )
+
+
+def _takes_work(consumer: Operation, producer: Operation) -> bool:
+    """Whether the consumer stays what it is with more work in its body."""
+    generic = linalg.Structured(consumer)
+    if set(generic.iterator_types) <= {"parallel"}:
+        return True
+    used = {v for inner in generic.body.operations for v in inner.operands}
+    read = [v for v in generic.body.arguments[: len(generic.inputs)] if v in used]
+    first, *rest = producer.body.operations
+    return len(read) == 1 or (len(rest) == 1 and first.name in _WIDER)
+
+
+# -- merging ---------------------------------------------------------------------------
+
+
+def _merged(consumer: Operation, at: int, producer: Operation) -> Operation | None:
+    """The consumer with the producer's body in front, if all loops keep extents."""
+    outer, inner = linalg.Structured(consumer), linalg.Structured(producer)
+    value, map_ = consumer.operands[at], outer.indexing_maps[at]
+    operations, arguments = list(consumer.body.operations), consumer.body.arguments
+    fresh = [v.renewed() for v in inner.body.arguments[: len(inner.inputs)]]
+    values = dict(zip(inner.body.arguments, fresh, strict=False))
+    front: list[Operation] = []
+    for op in inner.body.operations:
+        if op.name == "linalg.index":
+            place = _position(op, map_)
+            if place is None:
+                return None
+            front.append(place)
+            values[op.result] = place.result
+        else:
+            front.append(clone(op, values))
+    result = front.pop().operands[0]
+    gone = [
+        n
+        for n, v in enumerate(outer.inputs)
+        if v is value and outer.indexing_maps[n] == map_
+    ]
+    kept = [n for n in range(len(outer.inputs)) if n not in gone]
+    maps = [
+        *(outer.indexing_maps[n] for n in kept),
+        *(m.compose(map_) for m in inner.indexing_maps[: len(fresh)]),
+        *outer.indexing_maps[len(outer.inputs) :],
+    ]
+    if not _have_extents(maps, len(outer.iterator_types)):
+        return None
+    renamed = {arguments[n]: result for n in gone}
+    body = [*front, *(substitute_values(op, renamed) for op in operations)]
+    made = linalg.generic(
+        [*(consumer.operands[n] for n in kept), *inner.inputs],
+        outer.outputs,
+        maps,
+        outer.iterator_types,
+        [
+            *(arguments[n] for n in kept),
+            *fresh,
+            *arguments[len(outer.inputs) :],
+        ],
+        body,
+        location=consumer.location,
+    )
+    return made.with_(results=consumer.results)
+
+
+def _position(op: Operation, map_: AffineMap) -> Operation | None:
+    """The position in a loop of the producer, seen from the consumer."""
+    place = map_.results[op.integer("dim")]
+    result = op.result.renewed()
+    if isinstance(place, Dim):
+        dim = {"dim": IntegerAttr(place.position, I64)}
+        return op.with_(results=(result,), attributes=dim)
+    if isinstance(place, Const):
+        value = {"value": IntegerAttr(place.value, INDEX)}
+        return op.with_(name="arith.constant", results=(result,), attributes=value)
+    return None
+
+
+def _have_extents(maps: Sequence[AffineMap], loops: int) -> bool:
+    """Whether each loop indexes some operand alone."""
+    alone = {r.position for m in maps for r in m.results if isinstance(r, Dim)}
+    return len(alone) == loops
+
+
+def _with_number(consumer: Operation, at: int, constant: Operation) -> Operation | None:
+    """The consumer with the one number of a constant in its body."""
+    value, ty = constant.attributes["value"], constant.result.type
+    if not isinstance(value, DenseElementsAttr) or not isinstance(ty, TensorType):
+        return None
+    outer = linalg.Structured(consumer)
+    maps = [m for n, m in enumerate(outer.indexing_maps) if n != at]
+    (first, *_) = value.values or (None,)
+    plain = isinstance(first, int | float)
+    if (
+        not plain
+        or not value.is_splat
+        or not _have_extents(maps, len(outer.iterator_types))
+    ):
+        return None
+    result = Value(element_type(ty), "c", constant.location)
+    attributes = {"value": number(first, result.type)}
+    scalar = constant.with_(results=(result,), attributes=attributes)
+    arguments = consumer.body.arguments
+    renamed = {arguments[at]: result}
+    made = linalg.generic(
+        [v for n, v in enumerate(outer.inputs) if n != at],
+        outer.outputs,
+        maps,
+        outer.iterator_types,
+        [v for n, v in enumerate(arguments) if n != at],
+        [scalar, *(substitute_values(op, renamed) for op in consumer.body.operations)],
+        location=consumer.location,
+    )
+    return made.with_(results=consumer.results)
+
+
+def _without_unread(operations: Sequence[Operation]) -> list[Operation]:
+    """The operations but for those whose results nothing reads any more."""
+    read: set[Value] = set()
+    kept: list[Operation] = []
+    for op in reversed(operations):
+        if op.name in _UNREAD and op.results and not read & set(op.results):
+            continue
+        read.update(v for inner in op.walk() for v in inner.operands)
+        read.update(v for s in op.successors for v in s.operands)
+        kept.append(op)
+    return kept[::-1]

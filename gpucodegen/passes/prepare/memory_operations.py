@@ -1,0 +1,266 @@
+"""Large copies become loops, so that threads share them and stores pass the caches.
+
+A copy of buffers without gaps is one loop over a line.  Small copies stay calls.
+
+``bufferization.dealloc`` as plain deallocations under their conditions.
+
+A buffer is freed if its condition holds and none that is retained is the same memory:
+
+    freed(i)    =  condition(i) and not any(same(i, j) for retained j)
+    updated(j)  =  any(condition(i) and same(i, j) for freed i)
+
+Memory is the same where both show one buffer; addresses tell where nothing else does.
+
+Large buffers of loops: on the heap, given back at the end of their block.
+
+Comes in: a function with ``memref.alloca`` in loops and branches.  Goes out: the same
+where the first that fit on the stack stay, and ``memref.alloc`` with ``memref.dealloc``
+in place of the others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass, replace
+from math import prod
+from typing import ClassVar
+
+from gpucodegen.dialects import arith, memref
+from gpucodegen.dialects.arith import element_bits
+from gpucodegen.dialects.builtin import Module
+from gpucodegen.dialects.memref.layouts import is_row_major
+from gpucodegen.dialects.scf import if_
+from gpucodegen.dialects.shared.memory import ALLOCATIONS
+from gpucodegen.ir.attributes import ArrayAttr, IntegerAttr
+from gpucodegen.ir.operation import (
+    Block,
+    Operation,
+    Value,
+    operand_segments,
+    rewrite_bottom_up,
+    substitute_values,
+)
+from gpucodegen.ir.types import I1, I64, INDEX, MemRefType, element_type
+from gpucodegen.passes.analysis.lifting.aliases import owners
+from gpucodegen.passes.framework.base import ModulePass
+from gpucodegen.passes.framework.builder import Builder
+from gpucodegen.passes.framework.functions import in_functions, with_blocks
+from gpucodegen.passes.outlining.cpu_outliner import allocated_bytes, first_to_fit
+from gpucodegen.tiling.machine.processor import Machine
+from gpucodegen.tiling.machine.vectorization import goes_past_caches
+
+
+@dataclass(frozen=True, slots=True)
+class HeapAllocations(ModulePass):
+    """Leave no more on the stack than it surely has room for."""
+
+    name: ClassVar[str] = "heap-allocations"
+
+    def apply(self, module: Module) -> Module:
+        """Rewrite every function; the host allocates what is outside of loops."""
+
+        def rewritten(function: Operation) -> list[Operation]:
+            outermost = {op for b in function.regions[0].blocks for op in b.operations}
+            inner = [
+                op
+                for op in function.walk()
+                if op.name == "memref.alloca" and op not in outermost
+            ]
+            large = {op for op in inner if allocated_bytes(op)} - {*first_to_fit(inner)}
+            if not large:
+                return [function]
+            return rewrite_bottom_up(function, lambda op: _moved(op, large))
+
+        return in_functions(module, rewritten)
+
+
+def _moved(op: Operation, large: AbstractSet[Operation]) -> list[Operation] | None:
+    """The operation with the large buffers of its blocks on the heap."""
+    moved = op.with_blocks(lambda block: _block(block, large))
+    return None if moved is op else [moved]
+
+
+def _block(block: Block, large: AbstractSet[Operation]) -> Block:
+    if large.isdisjoint(block.operations):
+        return block
+    *inner, last = block.operations
+    moved = [op.with_(name="memref.alloc") if op in large else op for op in inner]
+    freed = [
+        memref.dealloc(op.result, location=op.location) for op in inner if op in large
+    ]
+    return block.with_operations([*moved, *freed, last])
+
+
+NAME = "bufferization.dealloc"
+Memory = Mapping[Value, Value]
+"""The buffer of each view."""
+
+
+@dataclass(frozen=True, slots=True)
+class LowerDeallocations(ModulePass):
+    """Buffers are freed where nothing retains them, each where it is owned."""
+
+    name: ClassVar[str] = "lower-deallocations"
+
+    def apply(self, module: Module) -> Module:
+        """Rewrite all operations, if there are such."""
+        operations = list(module.walk())
+        if not any(op.name == NAME for op in operations):
+            return module
+        shown = owners(operations)
+        made = {op.results[0] for op in operations if op.name in ALLOCATIONS}
+        lowering = _Lowering(shown, made, {})
+        (root,) = rewrite_bottom_up(module.operation, lowering.rewrite)
+        return Module(substitute_values(root, lowering.updated))
+
+
+@dataclass(frozen=True, slots=True)
+class _Lowering:
+    """The rules, for one module.
+
+    ``shown``: the buffer of each view.  ``made``: those that are allocated here.
+    ``updated``: what results of rewritten operations are now.
+    """
+
+    shown: Memory
+    made: set[Value]
+    updated: dict[Value, Value]
+
+    def rewrite(self, op: Operation) -> list[Operation] | None:
+        """The operations in place of one; None where it stays."""
+        if op.name != NAME:
+            return None
+        b = Builder(op.location)
+        freed, conditions, retained = operand_segments(op, 3)
+        for kept, result in zip(retained, op.results, strict=True):
+            pairs = zip(freed, conditions, strict=True)
+            owned = [
+                b.add("arith.andi", (c, self._same(b, m, kept)), [I1])[0]
+                for m, c in pairs
+            ]
+            self.updated[result] = _any(b, owned)
+        for memory, condition in zip(freed, conditions, strict=True):
+            same = _any(b, [self._same(b, memory, kept) for kept in retained])
+            self._free(b, memory, condition, same)
+        return b.operations
+
+    def _same(self, b: Builder, one: Value, other: Value) -> Value:
+        """Whether two memrefs show one buffer, as an ``i1``."""
+        first, second = (self.shown.get(v, v) for v in (one, other))
+        if first is second or first in self.made or second in self.made:
+            return b.constant(int(first is second), I1)
+        addresses = [
+            b.add("memref.extract_aligned_pointer_as_index", (v,), [INDEX])[0]
+            for v in (first, second)
+        ]
+        equal = arith.compare("arith.cmpi", "eq", *addresses, location=b.location)
+        b.operations.append(equal)
+        return equal.result
+
+    def _free(self, b: Builder, memory: Value, condition: Value, same: Value) -> None:
+        """Free memory if a condition holds and it is not the same as what is kept."""
+        (other,) = b.add("arith.xori", (same, b.constant(1, I1)), [I1])
+        (frees,) = b.add("arith.andi", (condition, other), [I1])
+        freed = memref.dealloc(memory, location=b.location)
+        b.operations.append(if_(frees, [freed], location=b.location))
+
+
+def _any(b: Builder, conditions: Sequence[Value]) -> Value:
+    """Whether one of several conditions holds."""
+    found = b.constant(0, I1)
+    for condition in conditions:
+        (found,) = b.add("arith.ori", (found, condition), [I1])
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class ExpandCopies(ModulePass):
+    """Write copies of more than the ``kept`` bytes of all caches as loops.
+
+    >>> import gpucodegen as gcg
+    >>> module = gcg.parse('''
+    ... func.func @f(%A: memref<64xf32>, %B: memref<64xf32>) {
+    ...   memref.copy %A, %B : memref<64xf32> to memref<64xf32>
+    ...   return
+    ... }''')
+    >>> print(ExpandCopies(kept=256).apply(module))
+    module {
+      func.func @f(%A: memref<64xf32>, %B: memref<64xf32>) {
+        affine.for %i = 0 to 64 {
+          %v = affine.load %A[%i] : memref<64xf32>
+          affine.store %v, %B[%i] : memref<64xf32>
+        }
+        return
+      }
+    }
+    """
+
+    name: ClassVar[str] = "expand-copies"
+    kept: int = 1 << 22
+
+    def apply(self, module: Module) -> Module:
+        """Rewrite every function."""
+        return in_functions(module, lambda op: [with_blocks(op, self._operations)])
+
+    def _operations(self, operations: Sequence[Operation]) -> list[Operation]:
+        made: list[Operation] = []
+        for op in operations:
+            made += _loops(op) if self._pays(op) else [op]
+        return made
+
+    def _pays(self, op: Operation) -> bool:
+        if op.name != "memref.copy":
+            return False
+        types = [value.type for value in op.operands]
+        shapes = {ty.shape for ty in types if isinstance(ty, MemRefType)}
+        if len(shapes) != 1:
+            return False
+        extents = [extent for shape in shapes for extent in shape if extent is not None]
+        whole = all(None not in shape for shape in shapes) and bool(extents)
+        bits = element_bits(element_type(types[0]))
+        footprint = 2 * prod(extents) * bits // 8
+        return whole and goes_past_caches(footprint, Machine(kept=self.kept))
+
+
+def _loops(op: Operation) -> list[Operation]:
+    b = Builder(op.location)
+    buffers = op.operands
+    if all(isinstance(v.type, MemRefType) and is_row_major(v.type) for v in buffers):
+        buffers = tuple(_line(b, value) for value in buffers)
+    source, target = buffers
+    _copy(b, source, target, [])
+    return b.operations
+
+
+def _line(b: Builder, buffer: Value) -> Value:
+    """A row-major buffer of several dimensions as a line."""
+    ty = buffer.type
+    assert isinstance(ty, MemRefType)
+    if ty.rank == 1:
+        return buffer
+    count = prod(extent or 0 for extent in ty.shape)
+    whole = ArrayAttr(tuple(IntegerAttr(d, I64) for d in range(ty.rank)))
+    (line,) = b.add(
+        "memref.collapse_shape",
+        (buffer,),
+        [replace(ty, shape=(count,))],
+        {"reassociation": ArrayAttr((whole,))},
+        hint=buffer.name,
+    )
+    return line
+
+
+def _copy(b: Builder, source: Value, target: Value, indices: list[Value]) -> None:
+    """The loops over the dimensions from the number of indices on."""
+    ty = source.type
+    assert isinstance(ty, MemRefType)
+    if len(indices) == ty.rank:
+        b.store(b.load(source, indices, "v"), target, indices)
+        return
+
+    def body(inner: Builder, iv: Value) -> None:
+        _copy(inner, source, target, [*indices, iv])
+
+    hint = "ijkl"[len(indices)] if len(indices) < 4 else "i"
+    b.loop(0, ty.shape[len(indices)] or 0, body, hint=hint)

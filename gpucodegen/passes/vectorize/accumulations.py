@@ -1,0 +1,316 @@
+"""What a form of vectorization is asked about: a loop, and what is known around it.
+
+A *form* takes a `LoopSite` and gives the operations that replace the loop; none if the
+loop has not this form, or does not pay in it.
+
+What an innermost loop accumulates: ``total = total OP term``, over and over.
+
+The total is a value that the loop carries, or a cell that stays where it is during the
+loop, and that only one load and one store touch.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from gpucodegen.dialects import affine
+from gpucodegen.dialects.shared.combiners import COMBINERS, Combiner, of_operator
+from gpucodegen.ir.operation import Operation, Value
+from gpucodegen.ir.types import INDEX
+from gpucodegen.passes.analysis.lifting import Surroundings
+from gpucodegen.passes.analysis.lifting.reductions import (
+    Combination,
+    Combinations,
+    same_cell,
+)
+from gpucodegen.passes.analysis.queries import NestAnalysis, analyse
+from gpucodegen.passes.framework.nests import inner_operations
+from gpucodegen.passes.outlining.kernel_operations import cost
+from gpucodegen.passes.vectorize.loops import EnclosingLoops, IterationRange, range_in
+from gpucodegen.passes.vectorize.recognize import LoopBody
+from gpucodegen.tiling.machine.processor import Machine
+from gpucodegen.tiling.proof.liveness import LoopKind, LoopVerdict
+
+ROUNDED = frozenset(row.operator for row in COMBINERS.values() if row.is_ordered)
+"""Operators whose result depends on the order."""
+
+
+class Combining(Protocol):
+    """What combines terms in some order."""
+
+    @property
+    def kind(self) -> Combiner:
+        """By which operation."""
+        ...
+
+    @property
+    def reassociable(self) -> bool:
+        """Whether the program allows any order."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """What a program allows: ``relaxed`` any order of sums, ``exact`` only its own."""
+
+    relaxed: bool = False
+    exact: bool = False
+
+    def frees(self, terms: Combining) -> bool:
+        """Whether the terms of a total may come in any order."""
+        if self.exact:
+            return not terms.kind.is_ordered
+        return terms.reassociable or self.relaxed
+
+    def is_free(self, verdict: LoopVerdict) -> bool:
+        """Whether accumulations alone order the iterations, and any order will do."""
+        if verdict.kind is not LoopKind.REDUCTION:
+            return False
+        if self.exact:
+            return ROUNDED.isdisjoint(verdict.operators)
+        return verdict.reassociable or self.relaxed
+
+
+@dataclass(frozen=True, slots=True)
+class StoredTotal:
+    """A total in memory: the load and the store of an iteration."""
+
+    load: Operation
+    store: Operation
+
+
+@dataclass(frozen=True, slots=True)
+class CarriedTotal:
+    """A total that the loop carries: what it starts from, and the loop's result."""
+
+    initial: Value
+    result: Value
+
+
+@dataclass(frozen=True, slots=True)
+class Accumulation:
+    """One total, as an iteration finds it ``before`` and leaves it ``after``.
+
+    ``reassociable``: the program allows its terms in another order.
+    """
+
+    before: Value
+    after: Value
+    kind: Combiner
+    home: StoredTotal | CarriedTotal
+    reassociable: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Accumulating:
+    """A body of contiguous accesses, and the accumulations around it."""
+
+    body: LoopBody
+    accumulations: tuple[Accumulation, ...]
+
+    @property
+    def cost(self) -> int:
+        """Vector operations of an iteration, without its loads and stores.
+
+        What is the same in every iteration is computed in front of the loop.
+        """
+        body = self.body
+        rest = [op for op in body.operations if op not in body.accesses]
+        return sum(cost(op) for op in rest if body.is_varying(op))
+
+    @property
+    def carried(self) -> tuple[Value, ...]:
+        """The results of the loop."""
+        homes = (a.home for a in self.accumulations)
+        return tuple(home.result for home in homes if isinstance(home, CarriedTotal))
+
+
+def accumulating(loop: Operation) -> Accumulating | None:
+    """The body of an ``affine.for`` that accumulates, if it has a vector form.
+
+    All that the loop carries are totals.
+    """
+    iv, operations = loop.body.arguments[0], inner_operations(loop)
+    found = _Finder(loop).accumulations()
+    if not found:
+        return None
+    cells = (a.home for a in found if isinstance(a.home, StoredTotal))
+    ends = {id(op) for cell in cells for op in (cell.load, cell.store)}
+    rest = tuple(op for op in operations if id(op) not in ends)
+    body = LoopBody(iv, rest, varying={iv, *(a.before for a in found)})
+    admitted = all(body.admit(op) for op in rest)
+    held = all(body.holds((a.before,)) for a in found)
+    all_vary = all(body.varying.issuperset([a.after]) for a in found)
+    if not (admitted and held and all_vary and body.accesses and body.takes_masks):
+        return None
+    return Accumulating(body, tuple(found))
+
+
+def carried_totals(loop: Operation) -> list[Accumulation] | None:
+    """The values that an ``affine.for`` carries as totals; None if one is none."""
+    return _Finder(loop).carried()
+
+
+def scanned_totals(loop: Operation) -> list[Accumulation] | None:
+    """The same where iterations may use what a total is before and after them.
+
+    What makes one total may not depend on another.
+    """
+    yielded = loop.body.operations[-1]
+    makers = [slice_of(loop, [value]) for value in yielded.operands]
+    users = dict.fromkeys(op for mine in makers for op in mine)
+    found = _Finder(loop, [*users, yielded]).carried()
+    arguments = affine.For(loop).iter_args
+    for argument, mine in zip(arguments, makers, strict=True):
+        others = {*arguments} - {argument}
+        if any(not others.isdisjoint(op.operands) for op in mine):
+            return None
+    return found
+
+
+def slice_of(loop: Operation, values: Sequence[Value]) -> list[Operation]:
+    """The operations of an iteration that make some values, in their order."""
+    wanted, found = set(values), list[Operation]()
+    for op in reversed(inner_operations(loop)):
+        if not wanted.isdisjoint(op.results):
+            wanted.update(op.used)
+            found.append(op)
+    return found[::-1]
+
+
+@dataclass(slots=True)
+class _Finder:
+    """Looks for the totals of a loop; ``users``: whose uses of values count."""
+
+    loop: Operation
+    users: Sequence[Operation] | None = None
+
+    def accumulations(self) -> list[Accumulation]:
+        """Those of carried values and of cells; none if a carried value is no total."""
+        carried = self.carried()
+        return [] if carried is None else [*carried, *self._cells()]
+
+    def carried(self) -> list[Accumulation] | None:
+        """The values that the loop carries as totals; None if one is something else."""
+        loop = affine.For(self.loop)
+        found: list[Accumulation] = []
+        for argument, initial, after, result in zip(
+            loop.iter_args,
+            loop.inits,
+            self.loop.body.operations[-1].operands,
+            self.loop.results,
+            strict=True,
+        ):
+            combination = self._combinations.combination(after, {argument})
+            kind = combination and _kind_of(combination, after)
+            if combination is None or kind is None:
+                return None
+            home, free = CarriedTotal(initial, result), combination.reassociable
+            found.append(Accumulation(argument, after, kind, home, free))
+        return found
+
+    def _cells(self) -> list[Accumulation]:
+        """Pairs of a load and a store of one cell with a combination in between."""
+        operations = inner_operations(self.loop)
+        moved = {*self.loop.body.arguments, *self._combinations.definitions}
+        loads = {op.result: op for op in operations if op.name == "affine.load"}
+        found: list[Accumulation] = []
+        for op in operations:
+            if op.name != "affine.store":
+                continue
+            after = op.operands[0]
+            same = {v: load for v, load in loads.items() if same_cell(load, op)}
+            combination = self._combinations.combination(after, same)
+            kind = combination and _kind_of(combination, after)
+            if combination and kind and moved.isdisjoint(op.operands[1:]):
+                before, free = combination.accumulator, combination.reassociable
+                home = StoredTotal(same[before], op)
+                found.append(Accumulation(before, after, kind, home, free))
+        return found
+
+    @property
+    def _combinations(self) -> Combinations:
+        operations = self.loop.body.operations
+        definitions = {result: op for op in operations for result in op.results}
+        users = operations if self.users is None else self.users
+        uses = Counter(value for op in users for value in op.operands)
+        return Combinations(definitions, uses)
+
+
+def _kind_of(combination: Combination, total: Value) -> Combiner | None:
+    return of_operator(combination.operator, total.type)
+
+
+POINTER = "memref.extract_aligned_pointer_as_index"
+
+
+@dataclass(frozen=True, slots=True)
+class Addresses:
+    """The addresses of a function's buffers, as far as forms ask for them.
+
+    ``outermost``: the buffers that are made outside of loops, which alone are known
+    wherever a loop begins.
+    """
+
+    outermost: Collection[Value] = ()
+    asked: dict[Value, Value] = field(default_factory=dict[Value, Value])
+
+    def of(self, memref: Value) -> Value | None:
+        """The address of a buffer in bytes; None of those made inside of loops."""
+        if memref in self.outermost and memref not in self.asked:
+            self.asked[memref] = Value(INDEX, f"{memref.name}_at", memref.location)
+        return self.asked.get(memref)
+
+    def operations(self, made: Sequence[Value]) -> list[Operation]:
+        """What asks for the addresses of the buffers among those just made."""
+        return [
+            Operation(POINTER, (v,), (self.asked[v],), location=v.location)
+            for v in made
+            if v in self.asked
+        ]
+
+
+@dataclass(frozen=True, slots=True)
+class LoopSite:
+    """A loop ``op``, or another operation with regions, where it stands.
+
+    ``context`` runs before it, ``loops`` are those around it.
+    """
+
+    op: Operation
+    context: Sequence[Operation]
+    loops: EnclosingLoops
+    machine: Machine
+    order: Order
+    surroundings: Surroundings
+    addresses: Addresses
+
+    @property
+    def range(self) -> IterationRange | None:
+        """The iterations of the loop; None of what is no loop in steps of one."""
+        return range_in(self.op)
+
+    @property
+    def shares_threads(self) -> bool:
+        """Whether threads share the iterations."""
+        return self.op.name == "affine.parallel"
+
+    def analysis(self, *, fine: bool = False) -> NestAnalysis:
+        """The dependences inside of the loop."""
+        return analyse([self.op], self.context, self.surroundings, fine=fine)
+
+    def is_parallel(self) -> bool:
+        """Whether the program says so, or no dependence says otherwise."""
+        return self.shares_threads or self.analysis().is_parallel(self.op)
+
+    def are_both_parallel(self) -> bool:
+        """The same of two perfectly nested loops, whatever the program says."""
+        analysis = self.analysis()
+        return all(map(analysis.is_parallel, (self.op, *inner_operations(self.op))))
+
+
+VectorForm = Callable[[LoopSite], list[Operation]]
+"""The operations that replace a loop; none leave it to the next form."""
