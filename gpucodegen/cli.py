@@ -34,16 +34,6 @@ COMMANDS: dict[str, str] = {
     "doctor": "what was found on this machine, and how to install what is missing",
 }
 
-PLACES = {
-    "cache": "about.cache",
-    "doctor": "about.doctor",
-    "export": "shipping.export",
-    "completion": "about.completion",
-    "passes": "about.passes",
-    "repro": "shipping.repro",
-}
-"""Where commands are that have their module in a folder."""
-
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; returns the exit status.
@@ -102,7 +92,7 @@ def _with_commands(
     commands = parser.add_subparsers(metavar="COMMAND", required=True)
     for name, summary in COMMANDS.items():
         command = commands.add_parser(name, help=summary, description=summary)
-        module = import_module(f"gpucodegen.commands.{PLACES.get(name, name)}")
+        module = import_module(f"gpucodegen.commands.{name}")
         module.configure(command)
         command.set_defaults(handler=module.run, parsers=commands.choices)
     return commands.choices

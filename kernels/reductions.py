@@ -1,128 +1,11 @@
-"""Calls of reductions, prepared: what each is called, its types, and its text.
-
-Where the largest and the smallest elements are.
-
-Sums, products, means and the like over axes: the reductions of NumPy.
-"""
+"""The reductions of NumPy: sums, products, extremes and their indices, means."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from functools import partial
 from typing import Any
 
-from gpucodegen import errors
-from gpucodegen.kernels import reduction_text
-from gpucodegen.kernels.arrays import Memory
-from gpucodegen.kernels.calls import Kernel, Recipe
-from gpucodegen.kernels.elements import BOOL, I64, Element, element_of, wished
-from gpucodegen.kernels.merged_axes import axes_of, axis_of
-
-Axes = int | Sequence[int] | None
-Typing = tuple[Element, tuple[Any, ...]]
-"""The element of a result, and what its text depends on besides."""
-
-
-def prepare(
-    arrays: tuple[Memory, ...],
-    axis: Axes,
-    keepdims: bool,
-    *more: Any,
-    name: str,
-    typed: Callable[..., Element],
-    write: Callable[..., None],
-    kinds: str = "fiubc",
-    identity: bool = True,
-) -> Recipe:
-    """A reduction: ``typed`` gives the element of the result, ``write`` its text."""
-    (x,) = arrays
-    element = element_of(x.dtype, function=name, argument="x", kinds=kinds)
-    axes = axes_of(axis, x.ndim)
-    if not identity:
-        require_some(name, x.shape, axes)
-    result, more = typed(element, *more)
-    nest = reduction_text.nest(
-        name, element, result, x.ndim, axes, keepdims=bool(keepdims)
-    )
-    write(nest, *more)
-    return Recipe(nest.text, reduced(x.shape, axes, keepdims), result.numpy)
-
-
-def reduced(shape: tuple[int, ...], axes: Sequence[int], keepdims: bool) -> Any:
-    """The shape of a result.
-
-    >>> reduced((2, 3, 4), (1,), True), reduced((2, 3, 4), (0, 2), False)
-    ((2, 1, 4), (3,))
-    """
-    return tuple(
-        1 if at in axes else extent
-        for at, extent in enumerate(shape)
-        if keepdims or at not in axes
-    )
-
-
-def require_some(name: str, shape: tuple[int, ...], axes: Sequence[int]) -> None:
-    """Refuse to take the largest of nothing."""
-    if all(shape[axis] for axis in axes):
-        return
-    raise errors.WrongArgumentType(
-        function=name,
-        argument="x",
-        expected="an array with elements along the axes that are reduced",
-        actual=f"one of shape {shape}",
-    )
-
-
-def _summed(element: Element, dtype: Any) -> Typing:
-    """As NumPy: sums of integers have 64 bits."""
-    return (element.totalled if dtype is None else wished(dtype)), ()
-
-
-def _same(element: Element) -> Typing:
-    return element, ()
-
-
-def _always(result: Element) -> Callable[[Element], Typing]:
-    return lambda _: (result, ())
-
-
-def _averaged(element: Element) -> Typing:
-    return element.averaged, ()
-
-
-def _spread(element: Element, ddof: int) -> Typing:
-    averaged = element.averaged
-    return (averaged.part if averaged.kind == "c" else averaged), (ddof,)
-
-
-def _kernel(name: str, typed: Any, write: Any, **more: Any) -> Kernel:
-    made = partial(prepare, name=name, typed=typed, write=write, **more)
-    return Kernel(name, ("x",), made)
-
-
-SUM = _kernel("sum", _summed, partial(reduction_text.total, function="add"))
-PROD = _kernel("prod", _summed, partial(reduction_text.total, function="mul"))
-MAX = _kernel(
-    "max",
-    _same,
-    partial(reduction_text.extreme, function="max"),
-    kinds="fiub",
-    identity=False,
-)
-MIN = _kernel(
-    "min",
-    _same,
-    partial(reduction_text.extreme, function="min"),
-    kinds="fiub",
-    identity=False,
-)
-ALL = _kernel("all", _always(BOOL), partial(reduction_text.truth, function="min"))
-ANY = _kernel("any", _always(BOOL), partial(reduction_text.truth, function="max"))
-NONZERO = _kernel("count_nonzero", _always(I64), reduction_text.nonzero)
-MEAN = _kernel("mean", _averaged, reduction_text.mean)
-VAR = _kernel("var", _spread, partial(reduction_text.variance, root=False))
-STD = _kernel("std", _spread, partial(reduction_text.variance, root=True))
-LOGSUMEXP = _kernel("logsumexp", _averaged, reduction_text.log_sum_exp, kinds="fiub")
+from gpucodegen.kernels import reduction_calls
+from gpucodegen.kernels.reduction_calls import Axes
 
 
 def argmax(
@@ -142,7 +25,7 @@ def argmax(
     >>> argmax(np.array([[1, 5, 5], [3, 2, 1]]), axis=1)
     array([1, 0])
     """
-    return ARGMAX((x,), out, target, axis, keepdims, tune=tune)
+    return reduction_calls.ARGMAX((x,), out, target, axis, keepdims, tune=tune)
 
 
 def argmin(
@@ -160,38 +43,7 @@ def argmin(
     >>> argmin(np.array([[4, 5, 1], [3, 2, 1]]))
     array(2)
     """
-    return ARGMIN((x,), out, target, axis, keepdims, tune=tune)
-
-
-def _prepare(
-    arrays: tuple[Memory, ...],
-    axis: int | None,
-    keepdims: bool,
-    *,
-    name: str,
-    function: str,
-) -> Recipe:
-    (x,) = arrays
-    element = element_of(x.dtype, function=name, argument="x", kinds="fiub")
-    is_number = not x.ndim
-    if axis is None or is_number:
-        axes = axes_of(axis, x.ndim)
-    else:
-        axes = (axis_of(axis, x.ndim),)
-    require_some(name, x.shape, axes)
-    if is_number:
-        nest = reduction_text.nest(name, element, I64, 1, (0,), keepdims=False)
-        reduction_text.place(nest, function)
-        return Recipe(nest.text, (), I64.numpy, views=[lambda a: a.reshape((1,))])
-    nest = reduction_text.nest(
-        name, element, I64, x.ndim, axes, keepdims=bool(keepdims)
-    )
-    reduction_text.place(nest, function)
-    return Recipe(nest.text, reduced(x.shape, axes, keepdims), I64.numpy)
-
-
-ARGMAX = Kernel("argmax", ("x",), partial(_prepare, name="argmax", function="max"))
-ARGMIN = Kernel("argmin", ("x",), partial(_prepare, name="argmin", function="min"))
+    return reduction_calls.ARGMIN((x,), out, target, axis, keepdims, tune=tune)
 
 
 def sum(  # noqa: A001 - the name that NumPy has for it
@@ -214,7 +66,7 @@ def sum(  # noqa: A001 - the name that NumPy has for it
     >>> sum(np.arange(6, dtype="i1").reshape(2, 3), axis=1)
     array([ 3, 12])
     """
-    return SUM((x,), out, target, axis, keepdims, dtype, tune=tune)
+    return reduction_calls.SUM((x,), out, target, axis, keepdims, dtype, tune=tune)
 
 
 def prod(
@@ -233,7 +85,7 @@ def prod(
     >>> prod(np.array([[1.0, 2.0], [3.0, 4.0]]), axis=0)
     array([3., 8.])
     """
-    return PROD((x,), out, target, axis, keepdims, dtype, tune=tune)
+    return reduction_calls.PROD((x,), out, target, axis, keepdims, dtype, tune=tune)
 
 
 def max(  # noqa: A001 - the name that NumPy has for it
@@ -252,7 +104,7 @@ def max(  # noqa: A001 - the name that NumPy has for it
     array([[5],
            [4]])
     """
-    return MAX((x,), out, target, axis, keepdims, tune=tune)
+    return reduction_calls.MAX((x,), out, target, axis, keepdims, tune=tune)
 
 
 def min(  # noqa: A001 - the name that NumPy has for it
@@ -270,7 +122,7 @@ def min(  # noqa: A001 - the name that NumPy has for it
     >>> min(np.array([[1, 5], [3, 4]]), axis=0)
     array([1, 4])
     """
-    return MIN((x,), out, target, axis, keepdims, tune=tune)
+    return reduction_calls.MIN((x,), out, target, axis, keepdims, tune=tune)
 
 
 def all(  # noqa: A001 - the name that NumPy has for it
@@ -288,7 +140,7 @@ def all(  # noqa: A001 - the name that NumPy has for it
     >>> all(np.array([[1, 0], [3, 4]]), axis=1)
     array([False,  True])
     """
-    return ALL((x,), out, target, axis, keepdims, tune=tune)
+    return reduction_calls.ALL((x,), out, target, axis, keepdims, tune=tune)
 
 
 def any(  # noqa: A001 - the name that NumPy has for it
@@ -306,7 +158,7 @@ def any(  # noqa: A001 - the name that NumPy has for it
     >>> any(np.array([[0, 0], [3, 4]]), axis=1)
     array([False,  True])
     """
-    return ANY((x,), out, target, axis, keepdims, tune=tune)
+    return reduction_calls.ANY((x,), out, target, axis, keepdims, tune=tune)
 
 
 def count_nonzero(
@@ -324,7 +176,7 @@ def count_nonzero(
     >>> count_nonzero(np.array([[1, 0], [3, 4]]), axis=0)
     array([2, 1])
     """
-    return NONZERO((x,), out, target, axis, keepdims, tune=tune)
+    return reduction_calls.NONZERO((x,), out, target, axis, keepdims, tune=tune)
 
 
 def mean(
@@ -344,7 +196,7 @@ def mean(
     >>> mean(np.array([[1, 2], [3, 4]]), axis=0)
     array([2., 3.])
     """
-    return MEAN((x,), out, target, axis, keepdims, tune=tune)
+    return reduction_calls.MEAN((x,), out, target, axis, keepdims, tune=tune)
 
 
 def var(
@@ -366,7 +218,7 @@ def var(
     >>> var(np.array([1.0, 2.0, 3.0]), ddof=1)
     array(1.)
     """
-    return VAR((x,), out, target, axis, keepdims, ddof, tune=tune)
+    return reduction_calls.VAR((x,), out, target, axis, keepdims, ddof, tune=tune)
 
 
 def std(
@@ -385,7 +237,7 @@ def std(
     >>> std(np.array([[1.0, 3.0], [2.0, 6.0]]), axis=1)
     array([1., 2.])
     """
-    return STD((x,), out, target, axis, keepdims, ddof, tune=tune)
+    return reduction_calls.STD((x,), out, target, axis, keepdims, ddof, tune=tune)
 
 
 def logsumexp(
@@ -403,4 +255,4 @@ def logsumexp(
     >>> logsumexp(np.array([1000.0, 1000.0])).round(3)
     np.float64(1000.693)
     """
-    return LOGSUMEXP((x,), out, target, axis, keepdims, tune=tune)
+    return reduction_calls.LOGSUMEXP((x,), out, target, axis, keepdims, tune=tune)

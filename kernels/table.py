@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from gpucodegen.kernels import indexing, reductions, rows, stencils
+from gpucodegen.kernels import indexing, reduction_calls, rows, stencils
 from gpucodegen.kernels.calls import Kernel
 from gpucodegen.kernels.elementwise import fused, movement
 from gpucodegen.kernels.products import attention, einsum, matmul
@@ -34,19 +34,19 @@ _EVERY: tuple[tuple[Kernel, str], ...] = (
     (einsum.EINSUM, "numpy.einsum"),
     (einsum.TENSORDOT, "numpy.tensordot"),
     (attention.ATTENTION, f"{_TORCH}.scaled_dot_product_attention"),
-    (reductions.SUM, "numpy.sum"),
-    (reductions.PROD, "numpy.prod"),
-    (reductions.MAX, "numpy.max"),
-    (reductions.MIN, "numpy.min"),
-    (reductions.ALL, "numpy.all"),
-    (reductions.ANY, "numpy.any"),
-    (reductions.NONZERO, "numpy.count_nonzero"),
-    (reductions.MEAN, "numpy.mean"),
-    (reductions.VAR, "numpy.var"),
-    (reductions.STD, "numpy.std"),
-    (reductions.LOGSUMEXP, "scipy.special.logsumexp"),
-    (reductions.ARGMAX, "numpy.argmax"),
-    (reductions.ARGMIN, "numpy.argmin"),
+    (reduction_calls.SUM, "numpy.sum"),
+    (reduction_calls.PROD, "numpy.prod"),
+    (reduction_calls.MAX, "numpy.max"),
+    (reduction_calls.MIN, "numpy.min"),
+    (reduction_calls.ALL, "numpy.all"),
+    (reduction_calls.ANY, "numpy.any"),
+    (reduction_calls.NONZERO, "numpy.count_nonzero"),
+    (reduction_calls.MEAN, "numpy.mean"),
+    (reduction_calls.VAR, "numpy.var"),
+    (reduction_calls.STD, "numpy.std"),
+    (reduction_calls.LOGSUMEXP, "scipy.special.logsumexp"),
+    (reduction_calls.ARGMAX, "numpy.argmax"),
+    (reduction_calls.ARGMIN, "numpy.argmin"),
     (rows.SOFTMAX, "scipy.special.softmax"),
     (rows.LOG_SOFTMAX, "scipy.special.log_softmax"),
     (rows.CUMSUM, "numpy.cumsum"),

@@ -54,7 +54,7 @@ def isolated(nest: Operation) -> IsolatedNest:
     ...   return
     ... }''')
     >>> _, inner = (op for op in module.walk() if op.name == "affine.for")
-    >>> found = alone(inner)
+    >>> found = isolated(inner)
     >>> [str(index.expr) for index in found.terms.values()]
     ['(d0 floordiv 8) mod 2']
     >>> print(found.nest.body.operations[0].attributes["map"])

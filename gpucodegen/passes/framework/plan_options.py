@@ -29,7 +29,7 @@ def restricted_plans(name: str, plan: Sequence[int | str], *, keeps: bool) -> Me
     """What a pass of this name is asked for; 0 asks nothing.  Raises InvalidPassOption.
 
     >>> plan = "stream.width", 4, "stream.rows", 0
-    >>> wanted("map-gpu", plan, keeps=False).wanted
+    >>> restricted_plans("map-gpu", plan, keeps=False).wanted
     {'stream.width': 4}
     """
     names, numbers = plan[::2], plan[1::2]

@@ -58,7 +58,7 @@ class DevirtualizeCalls(ModulePass):
     ...   %y = func.call_indirect %g(%x) : (f32) -> f32
     ...   return %y : f32
     ... }''')
-    >>> made = KnownCallees("f").apply(module).functions["f"]
+    >>> made = DevirtualizeCalls("f").apply(module).functions["f"]
     >>> [op.name for op in made.walk() if op.dialect in ("func", "scf")]
     ['func.func', 'scf.if', 'func.call', 'scf.yield', 'func.call', 'scf.yield', \
 'func.return']

@@ -102,7 +102,7 @@ class LaneGroup:
     ) -> list[tuple[Index, int]]:
         """Positions along each of some nested loops, outermost first, and their counts.
 
-        >>> team = Team(tuple((Index.of(0), n) for n in (132, 16, 32)))
+        >>> team = LaneGroup(tuple((Index.of(0), n) for n in (132, 16, 32)))
         >>> [[n for _, n in team.lanes(e)] for e in ([None], [9, 900], [9, 9, 9, 9])]
         [[67584], [132, 512], [1, 132, 16, 32]]
         """
