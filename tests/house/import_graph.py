@@ -15,9 +15,12 @@ from tests.house.readme import ROOT
 
 PACKAGE = "gpucodegen"
 PRODUCT = ROOT / PACKAGE
-PLAN = re.search(
-    r"```\n(.*?)```", (ROOT / "docs" / "layout.md").read_text("utf-8"), re.DOTALL
+ROWS = re.findall(
+    r"^\| (\d) \| `([^`]+)` \|",
+    (ROOT / "docs" / "layout.md").read_text("utf-8"),
+    re.MULTILINE,
 )
+"""Row numbers and folders, from the first row to the last."""
 Graph = dict[str, set[str]]
 
 
@@ -96,29 +99,10 @@ def row(module: str) -> str:
 
 
 def floors() -> dict[str, int]:
-    """The number of the floor of each row of the plan, from the bottom up."""
-    assert PLAN is not None
-    rows = re.findall(r"^(\d) +(\w+)(?:/|\.py)", PLAN[1], re.MULTILINE)
-    return {name: int(floor) for floor, name in rows}
+    """The row number of each folder and module at the top of the package."""
+    return {name.removesuffix(".py"): int(row) for row, name in ROWS if "/" not in name}
 
 
 def planned_folders() -> list[str]:
-    """The folders that the plan names, each as its path from the top.
-
-    A line that begins with a folder and two spaces is about it; others in this line and
-    the next ones lie in it.  The deeper a line is indented, the deeper its folder lies.
-    """
-    assert PLAN is not None
-    found: list[str] = []
-    around: list[tuple[int, str]] = []
-    for line in PLAN[1].splitlines():
-        head = re.match(r"[\d ] +(\w+)/(?=  )", line)
-        if head is not None:
-            indent = head.start(1)
-            around = [(at, path) for at, path in around if at < indent]
-            path = f"{around[-1][1]}{head[1]}/" if around else f"{head[1]}/"
-            around.append((indent, path))
-            found.append(path)
-        rest = line[head.end() :] if head is not None else line
-        found += [f"{around[-1][1]}{inner}/" for inner in re.findall(r"(\w+)/", rest)]
-    return found
+    """The folders that the page names, each as its path from the top."""
+    return [f"{name}/" for _, name in ROWS if not name.endswith(".py")]

@@ -60,6 +60,25 @@ def test_no_arrow_up(graph: house.Graph) -> None:
     assert up == set()
 
 
+@pytest.mark.slow
+def test_no_arrow_up_inside_passes(graph: house.Graph) -> None:
+    """A folder of passes imports those that stand above it on the page."""
+    names = [name.split("/")[1] for _, name in house.ROWS if name.startswith("passes/")]
+    place = {name: number for number, name in enumerate(dict.fromkeys(names))}
+
+    def folder(module: str) -> int:
+        parts = module.split(".")
+        return place[parts[2]] if parts[1:2] == ["passes"] and len(parts) > 3 else -1
+
+    up = {
+        (module, target)
+        for module, targets in graph.items()
+        for target in targets
+        if -1 < folder(module) < folder(target)
+    }
+    assert up == set()
+
+
 def test_the_page_has_a_row_for_everything_at_the_top() -> None:
     top = [entry.removesuffix("/") for entry in house.entries(house.PRODUCT)]
     assert sorted(ORDER) == sorted(top)
