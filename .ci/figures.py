@@ -1,8 +1,8 @@
 """Prints the size of the product, its literal duplicates, and names that were replaced.
 
-``python .ci/figures.py`` counts lines, files and folders of ``gpucodegen/``, ``tiling/``
-and ``kernels/``, and of ``gpucodegen/passes``; runs of six lines of code that stand in two
-places; and definitions with a name of the table of renames.  ``--list`` prints these, too.
+``python .ci/figures.py`` counts lines, files and folders of the product and of its
+passes; runs of six lines of code that stand in two places; and definitions with a name
+of the table of renames.  ``--list`` prints these, too.
 """
 
 from __future__ import annotations
