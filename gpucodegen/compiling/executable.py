@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 from warnings import catch_warnings, simplefilter
 
 from gpucodegen import errors
-from gpucodegen.compiling import lowering as kept
-from gpucodegen.compiling.lowering import Artifact, Stages, lower, printed
+from gpucodegen.compiling import artifact as kept
+from gpucodegen.compiling.artifact import Artifact
+from gpucodegen.compiling.lowering import Stages, lower, printed
 from gpucodegen.compiling.runnable import Runnable
 from gpucodegen.compiling.targets.registry import find
 from gpucodegen.debugging.levels import tell

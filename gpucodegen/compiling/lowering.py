@@ -1,107 +1,20 @@
-"""The passes of one function: module in, mapped kernels and their source out.
-
-A function after all passes and emission, as it is kept on disk.
-
-Comes in: a text, a function, what is known of its arguments, and options.  Goes out:
-what an earlier process made of them, so that this one needs neither passes nor isl.
-"""
+"""The passes of one function: module in, mapped kernels and their source out."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from gpucodegen.options import Options
-from gpucodegen.runtime.host.spec import Constant, KernelSpec, StatedLaunch
-from gpucodegen.runtime.storage import cache, records
-
 if TYPE_CHECKING:
+    from gpucodegen.compiling.artifact import Artifact
     from gpucodegen.dialects.builtin import Module
     from gpucodegen.emit.copy_plan import PlannedTransfer
     from gpucodegen.emit.program import GlobalConstant
     from gpucodegen.ir.types import Type
+    from gpucodegen.options import Options
     from gpucodegen.passes.framework.base import ModulePass
-
-
-STORE = cache.Store("program")
-
-
-@dataclass(frozen=True, slots=True)
-class Artifact:
-    """Generated source and what a call has to know of it.
-
-    ``written``, ``overwritten``: arguments that are stored to, and those whose contents
-    are not needed.  ``groups``: per argument, what those that may overlap have in
-    common, or None.  ``launch``: where the function is one launch of a kernel, which.
-    ``unsigned``: for each result, the unsigned element type that the program declares,
-    or "".
-    """
-
-    host_source: str
-    kernels: tuple[KernelSpec, ...]
-    constants: Mapping[str, Constant]
-    python_name: str
-    source: str
-    written: tuple[bool, ...]
-    overwritten: tuple[bool, ...]
-    transfers: tuple[PlannedTransfer, ...]
-    groups: tuple[int | None, ...]
-    launch: StatedLaunch | None = None
-    unsigned: tuple[str, ...] = ()
-
-
-def key_of(
-    text: str, name: str, target: str, known: Sequence[object], options: Options
-) -> str:
-    """All that decides over what comes out; ``text`` is the key of the program's."""
-    return cache.digest(text, name, target, known, situation(options))
-
-
-def situation(options: Options) -> tuple[object, ...]:
-    """What a program is compiled with and for: options, host, and this compiler."""
-    from gpucodegen.runtime.storage.machine_code import host
-
-    return *_chosen(options), host(), cache.sources_digest()
-
-
-def kind_of_situation(options: Options, device: object = None) -> tuple[object, ...]:
-    """What two machines have in common where both compile a program alike.
-
-    ``device``: what kernels run on in the place of the host's processor.
-    """
-    from gpucodegen.runtime.storage.machine_code import kind_of_host
-
-    chosen, processor = _chosen(options)
-    on = device or (processor, kind_of_host())
-    return chosen, on, cache.package_version("numba"), cache.sources_content()
-
-
-def _chosen(options: Options) -> tuple[object, object]:
-    """Options and processor."""
-    from gpucodegen.runtime.processor import facts
-
-    names = (field.name for field in fields(options) if field.name != "sanitize")
-    chosen = {name: getattr(options, name) for name in names}
-    for name in ("handlers", "externals"):
-        chosen[name] = sorted(getattr(options, name))
-    return chosen, facts()
-
-
-def load(key: str) -> Artifact | None:
-    """What an earlier process kept, or None."""
-    found = records.kept(STORE, key)
-    try:
-        return None if found is None else Artifact(**found)
-    except TypeError:  # a record of another form
-        return None
-
-
-def keep(key: str, artifact: Artifact) -> None:
-    """Keep a function for later processes, if it is no more than data."""
-    parts = {field.name: getattr(artifact, field.name) for field in fields(artifact)}
-    records.keep(STORE, key, parts)
-
+    from gpucodegen.runtime.host.spec import Constant, StatedLaunch
 
 Stages = list[tuple[str, "Module"]]
 """The name of each pass and what it made; printing takes longer than many a pass."""
@@ -118,6 +31,7 @@ def lower(
     stages: Stages,
 ) -> Artifact:
     """Run all passes and emit the source; every stage is appended to ``stages``."""
+    from gpucodegen.compiling.artifact import Artifact
     from gpucodegen.compiling.targets.registry import find
     from gpucodegen.debugging.spans import span
     from gpucodegen.dialects.gcg import alias_groups

@@ -11,7 +11,7 @@ from functools import partial
 from typing import Any, cast
 
 from gpucodegen import errors
-from gpucodegen.compiling.lowering import Artifact
+from gpucodegen.compiling.artifact import Artifact
 
 
 @dataclass(frozen=True, slots=True)

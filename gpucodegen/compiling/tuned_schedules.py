@@ -13,8 +13,8 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from gpucodegen.compiling import bundled_schedules
+from gpucodegen.compiling.artifact import kind_of_situation
 from gpucodegen.compiling.executable import Specialization
-from gpucodegen.compiling.lowering import kind_of_situation
 from gpucodegen.compiling.targets.registry import DEVICE_ARRAYS, find
 from gpucodegen.options import Options
 from gpucodegen.program_text import Source

@@ -16,7 +16,7 @@ import numpy as np
 from gpucodegen.calls.copies import on_copies
 from gpucodegen.calls.overlaps import checked_apart
 from gpucodegen.calls.signature import Signature
-from gpucodegen.compiling.lowering import Artifact
+from gpucodegen.compiling.artifact import Artifact
 from gpucodegen.compiling.runnable import Runnable
 from gpucodegen.runtime.host.arguments import Known, alignment_of
 from gpucodegen.runtime.host.engines import Engine

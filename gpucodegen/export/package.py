@@ -24,8 +24,8 @@ import numpy as np
 
 from gpucodegen import errors
 from gpucodegen.calls.function import Function
+from gpucodegen.compiling.artifact import Artifact
 from gpucodegen.compiling.executable import Executable
-from gpucodegen.compiling.lowering import Artifact
 from gpucodegen.debugging.version import __version__
 from gpucodegen.emit.source import PythonNames
 from gpucodegen.export import example, files, support, texts

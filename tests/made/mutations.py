@@ -146,20 +146,20 @@ MUTATIONS = {
         *("tensors", "sim passes"),
     ),
     "comparisons are Python's bools": Mutation(
-        {"python.values.elementwise.resolved": _as_python_bool}, "jit", "", 30
+        {"python.elementwise.resolved": _as_python_bool}, "jit", "", 30
     ),
     "floor division by the remainder": Mutation(
         {
-            "python.values.elementwise.ROWS": ROWS
+            "python.elementwise.ROWS": ROWS
             | {np.floor_divide: ROWS[np.floor_divide] | {"f": _quotient_of_remainder}}
         },
         *("jit", ""),
     ),
     "floats that saturate as integers": Mutation(
-        {"python.values.scalars._truncated": _truncated}, "jit", "", 110
+        {"python.scalars._truncated": _truncated}, "jit", "", 110
     ),
     "integers that a type does not hold": Mutation(
-        {"python.values.scalars.fits": lambda *_: True}, "jit", "", 100
+        {"python.scalars.fits": lambda *_: True}, "jit", "", 100
     ),
 }
 """At least ten, each of which one of `MOST` programs of its area shows."""

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import gpucodegen as gcg
-from gpucodegen.compiling import lowering
+from gpucodegen.compiling import artifact
 from gpucodegen.emit.copy_plan import PlannedTransfer
 from gpucodegen.ir.locations import FileLoc
 from gpucodegen.runtime.host.spec import Constant, KernelSpec, Param
@@ -79,10 +79,10 @@ func.func @f(%x: memref<3xf64>) {
 def test_a_program_with_constants_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     first, later = np.zeros(3), np.zeros(3)
     gcg.compile(TABLE, target="cpu").f(first)
-    kept: list[lowering.Artifact | None] = []
-    load = lowering.load
+    kept: list[artifact.Artifact | None] = []
+    load = artifact.load
     counted = lambda key: kept.append(load(key)) or kept[-1]  # noqa: E731
-    monkeypatch.setattr(lowering, "load", counted)
+    monkeypatch.setattr(artifact, "load", counted)
     gcg.compile(TABLE, target="cpu").f(later)
     assert first.tobytes() == later.tobytes() == np.array([1.5, -0.0, 4.0]).tobytes()
     assert kept[-1] is not None

@@ -105,7 +105,7 @@ class Counted:
     def main(self) -> Loop | None:
         """The loop that does most arithmetic, else most; the smallest such loop.
 
-        `sass.mix.main_loop` is the same of the machine code.
+        `sass.listing.main_loop` is the same of the machine code.
         """
 
         def weight(loop: Loop) -> tuple[int, int]:
