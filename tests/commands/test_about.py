@@ -12,7 +12,7 @@ import pytest
 
 import gpucodegen as gcg
 from examples.catalogue import FOLDER
-from gpucodegen.cli import COMMANDS, PLACES, main
+from gpucodegen.cli import main
 from gpucodegen.passes.framework.pipeline_text import PASSES
 
 MATMUL = str(FOLDER / "matmul.mlir")
@@ -111,8 +111,3 @@ def test_a_shell_completes_commands_and_options(
     words = ["bash", "-c", script + asked]
     done = subprocess.run(words, capture_output=True, text=True, check=True)
     assert done.stdout.splitlines() == ["explain export", "--target", ""]
-
-
-@pytest.mark.cases("name", [*PLACES])
-def test_commands_in_folders_are_commands(name: str) -> None:
-    assert name in COMMANDS
