@@ -208,7 +208,7 @@ func.func @f(%A: memref<3x4xi32>) {
 // ----- T44 X
 //< langref-2018-to-2019.diff-365-
 //= reduced_domain_example(zeros(10, dtype="i4"), 7, 18) is None
-//= fails("AccessOutOfBounds", reduced_domain_example, zeros(10, dtype="i4"), 7, 19)
+//= fails("IndexOutOfBounds", reduced_domain_example, zeros(10, dtype="i4"), 7, 19)
 //= loops("reduced_domain_example") == "i sequential, j parallel"
 // ----- T44 X
 @@set = (d0, d1)[s0]: (d0 - 10 >= 0, s0 - d0 - 9 >= 0, d1 - 10 >= 0, s0 - d1 - 9 >= 0)
