@@ -141,6 +141,20 @@ def test_rows_that_begin_anywhere_are_wide_where_all_addresses_are() -> None:
     assert "alignment = 16" in mapped
 
 
+@pytest.mark.parametrize("rank", [3, 4, 5])
+def test_a_fill_of_open_extents_is_proven(rank: int) -> None:
+    """Block indices are not divided by extents that only a call knows."""
+    ty = f"memref<{'?x' * rank}f32>"
+    text = f"""func.func @f(%x: {ty}) {{
+      %zero = arith.constant 0.0 : f32
+      linalg.fill ins(%zero : f32) outs(%x : {ty})
+      return
+    }}"""
+    x = np.ones((3, 2, 5, 3, 2)[:rank], np.float32)
+    gcg.compile(text, target="sim", specialize=False).f(x)
+    assert not x.any()
+
+
 def test_few_rows_of_bytes_are_transposed() -> None:
     """Groups of 16 bytes would leave threads of a block without one."""
     text = """func.func @f(%x: memref<16x6xi8>, %y: memref<6x16xi8>) {

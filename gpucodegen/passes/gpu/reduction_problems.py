@@ -98,6 +98,18 @@ class RowProgram:
         return total
 
     @property
+    def is_elementwise(self) -> bool:
+        """Whether the body is one parallel loop, which other kernels map as well.
+
+        Those do not divide block indices by extents that only a call knows, so their
+        race proof succeeds for any extents.
+        """
+        structured = [op for op in self.body if op.regions]
+        if len(structured) != 1 or self.reductions or self.scans:
+            return False
+        return not structured[0].results and not best_of_row(structured[0])
+
+    @property
     def is_for_teams(self) -> bool:
         """Whether members of a team can share what takes time.
 

@@ -241,7 +241,9 @@ def reductions_of(nest: Nest) -> list[Operation] | None:
     """The kernels of a nest that reduces, or whose rows teams can share."""
     if not nest.op.results:
         program = row_program(nest)
-        return None if program is None else _mapped(program)
+        if program is None or program.is_elementwise:
+            return None
+        return _mapped(program)
     if any(isinstance(value.type, VectorType) for value in nest.op.results):
         return None
     before, inside, after = through_buffers(nest.op, nest.op.results)
