@@ -22,9 +22,9 @@ NEAR = 1.05
 
 
 class Timing(Protocol):
-    """What times schedules: `Contest` in this process, `Contained` in another.
+    """What times schedules: `PairedBenchmark` in this process, `IsolatedTrials` in another.
 
-    Or what estimates them: `gpucodegen.tuning.forecasts`.
+    Or what estimates them: `gpucodegen.tuning.forecast`.
     """
 
     def trial(self, point: Point) -> Trial:
