@@ -22,10 +22,7 @@ NEAR = 1.05
 
 
 class Timing(Protocol):
-    """What times schedules: `PairedBenchmark` in this process, `IsolatedTrials` in another.
-
-    Or what estimates them: `gpucodegen.tuning.forecast`.
-    """
+    """Times schedules (`PairedBenchmark`, `IsolatedTrials`) or estimates them."""
 
     def trial(self, point: Point) -> Trial:
         """The trial of one point, alone."""
