@@ -1,8 +1,8 @@
-"""Allocations at fixed addresses (``alloc_static`` of 2019) share memory that overlaps.
+"""Allocations at fixed addresses become views of one allocation where they overlap.
 
-Buffers whose address ranges meet become views of one allocation, so that the analysis
-sees them alias and a run writes where the text says; addresses are virtual and are not
-used otherwise.
+``alloc_static`` (MLIR dialects of 2019) gives a buffer a virtual address.  Buffers
+whose address ranges intersect become views of one allocation, so the alias analysis
+sees the overlap and a run writes to the elements that the text names.
 """
 
 from __future__ import annotations

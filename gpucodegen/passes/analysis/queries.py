@@ -1,9 +1,9 @@
-"""Exact dependences between all pairs of accesses, as MLIR's own check lists them.
+"""Dependence queries on MLIR: verdicts per loop, and dependences between operations.
 
-Asks `tiling` about functions and nests; answers by operation.
-
-Comes in: MLIR.  Goes out: verdicts per ``affine.for`` and dependences between the
-pieces of a loop body.
+`NestAnalysis` lifts a function or nest, asks `gpucodegen.tiling` for its dependences,
+and answers for operations: whether an ``affine.for`` is parallel, and which parts of
+its body depend on each other.  `MemrefDependenceCheck` prints the dependences of all
+pairs of accesses in the format of MLIR's ``test-memref-dependence-check``.
 """
 
 from __future__ import annotations

@@ -1,11 +1,9 @@
-"""How often a host program launches each kernel, counted without running it.
+"""Cost estimates: expected iterations of nests and launch counts of kernels.
 
-Comes in: a mapped function whose launches stand in its body, in loops and branches of
-the host.  Goes out: a `KernelLaunches` for each launch that is written in it.  Bounds
-that depend on loops around them are followed exactly as long as that takes few steps,
-then as in the middle of these loops.
-
-Expected work of nests, for decisions that cost no more than time when wrong.
+Estimates serve decisions that affect speed only, never correctness.  `host_program`
+counts how often a mapped host function launches each kernel without running it: bounds
+that depend on enclosing loops are enumerated while this takes few steps, and are then
+evaluated at the middle of those loops.
 """
 
 from __future__ import annotations

@@ -1,12 +1,9 @@
-"""Whether a single operation leaves a buffer, from the values it is given.
+"""Run-time conditions for accesses and views that have no affine form.
 
-Comes in: an operation whose indices have no affine form, or one on a view that has
-none.  Goes out: a `Leaf` that builds the condition, and what a message says.
-
-Whether the views on the way to a buffer leave what they are views of.
-
-Comes in: a memref and the maker of each value.  Goes out: a `Leaf` for each way in
-which a view may leave its source, where an access through it could touch any memory.
+For an operation whose indices are not affine, or which accesses a view that is not, the
+result is a `Leaf`: a builder of the condition under which the access leaves its buffer,
+and the message to report.  `chain_leaves` adds a leaf for each view on the way to the
+buffer that may leave its source, where an access through it could touch any memory.
 """
 
 from __future__ import annotations

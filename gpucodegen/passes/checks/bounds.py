@@ -1,17 +1,12 @@
-"""Accesses of every function against the bounds of their buffers.
+"""Bounds checks: prove accesses in bounds, and guard the others on request.
 
-Comes in: affine nests on buffers.  Goes out: the same, or, where asked for, with guards
-around what is not proven to stay inside.
+`CheckBounds` proves accesses with `checks.buffers`.  On request, `guarded` adds a check
+to each access without a proof, in the outermost region where its values are known:
 
-Guards around the accesses of a function that are not proven to stay inside.
-
-Comes in: a function and its model.  Goes out: the function with checks, each in the
-outermost place where the values that it needs are known:
-
-* what arguments and extents decide, and surely happens, is refused where the function
-  begins, or where its last number is known: ``scf.if %bad { gcg.refuse }``;
-* what runs under a condition, or what data decide, is checked in the innermost region
-  that decides it: ``scf.if %bad { gcg.report } else { the access }``.
+* a check that depends on arguments and extents only, of an access that surely runs,
+  refuses the call as soon as the last value is known: ``scf.if %bad { gcg.refuse }``;
+* a check of an access under a condition, or of data-dependent indices, stands in the
+  innermost region that decides it: ``scf.if %bad { gcg.report } else { the access }``.
 """
 
 from __future__ import annotations

@@ -1,9 +1,8 @@
-"""Conditions on index values as ``arith`` operations, true where an access leaves.
+"""Guard conditions as ``arith`` operations, and the operations that act on them.
 
-What becomes of an access that would leave its buffer: refused, or left out.
-
-Comes in: `Check`s, whose conditions are values.  Goes out: operations that refuse the
-call, or that run an operation only where no check holds and report it elsewhere.
+`ConditionBuilder` turns index expressions into an ``i1`` that is true where an access
+is out of bounds.  `refusing` rejects the call when a check holds; `reporting` runs an
+operation only where no check holds, and reports the violation elsewhere.
 """
 
 from __future__ import annotations

@@ -1,11 +1,10 @@
-"""Loops whose step is known only at run time: a step that is not positive is an error.
+"""Checks of loop steps that are known only at run time: a step must be positive.
 
-Comes in: ``scf.for`` and ``scf.parallel`` with steps that are not proven positive.
-Goes out: the call is refused before the outermost loop around that runs such a loop
-and where all numbers are known that decide it; else the loop is left out and reported.
-
-Of a loop nest the inner loop runs if each outer loop has an iteration, so the condition
-of a check that is moved out of a loop is: lower < upper of that loop, and the check.
+``scf.for`` and ``scf.parallel`` loops whose step is not proven positive get a check.
+It refuses the call in front of the outermost enclosing loop where all its operands are
+known and the loop surely runs; otherwise it skips the loop and reports it.  When a
+check moves out of an outer loop, that loop must have an iteration for the inner one to
+run, so its condition becomes: lower < upper of that loop, and the check.
 """
 
 from __future__ import annotations

@@ -1,17 +1,14 @@
-"""The race proof of every kernel of a module.
+"""Race proofs of all kernels, and matching of DMA starts with their waits.
 
-The proof of every mapped kernel: no two threads race, no transfer is overtaken.
+* A GPU kernel obeys the rules of `gpucodegen.tiling.proof.races` on its block and
+  thread loops.
+* A CPU kernel has no ``affine.parallel`` that carries a dependence, except between
+  atomic updates.
+* In any function with DMA copies, all uses of the copied elements come after the wait.
 
-* a GPU kernel: the rules of `gpucodegen.tiling.proof.races` on its block and
-  thread loops;
-* a CPU kernel: no ``affine.parallel`` carries a dependence but between atomic updates;
-* any function with transfers: every use of their cells comes after the wait, and starts
-  and waits belong together.
-
-Transfers matched with their waits: by tag, by order and by count.
-
-What is proven wrong is an error: a start without a wait, a wait with no transfer under
-way, a count that no start of the tag has.  What may go wrong shows when it runs.
+Starts and waits are matched by tag, order and count.  A proven mismatch is an error: a
+start without a wait, a wait without a copy in flight, or a count that no start of the
+tag has.  A possible mismatch is left to the run.
 """
 
 from __future__ import annotations

@@ -1,10 +1,7 @@
-"""Extents that only a call knows, where the program says that they agree.
+"""Run-time checks that dynamic extents agree where the program requires it.
 
-Extents that only a call knows, where the program says that they agree.
-
-Comes in: ``linalg.generic`` on buffers, and casts.  Goes out: the same after checks
-that each iterator has one extent, whichever operand it is taken from, and that a buffer
-has the extents of the type it is cast to.
+Each iterator of a ``linalg.generic`` on buffers must have one extent, whichever operand
+gives it, and the operand of a cast must have the extents of the result type.
 """
 
 from __future__ import annotations

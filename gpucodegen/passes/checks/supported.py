@@ -1,13 +1,10 @@
-"""Refuses exchanges of a warp that read lanes which take no part, as constants tell.
+"""Refusals of programs that the target cannot run or the compiler cannot handle.
 
-What only runs of the kernel know, the emulated device tells.
-
-Refuses what would take too long to compile: operations, and elements of a vector.
-
-Compiling takes about a millisecond per operation. LLVM then takes a time that grows
-with the square of the number of registers that one vector fills.
-
-Refuses buffers in memory spaces that have no meaning on the target.
+* `VerifyShuffles`: warp exchanges that, by constant operands, read inactive lanes; the
+  emulated device finds the cases that depend on run-time values.
+* `CheckSize`: too many operations (compilation takes about 1 ms each), or vectors of
+  too many elements (LLVM's time is quadratic in the registers that one vector fills).
+* `CheckMemorySpaces`: buffers in memory spaces that the target does not have.
 """
 
 from __future__ import annotations

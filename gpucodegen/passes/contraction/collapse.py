@@ -1,12 +1,13 @@
-"""Fewer, longer axes: what a contraction repeats contiguously becomes one loop.
+"""Loop collapsing in contractions: axes that are contiguous in all operands become one.
 
 Two axes a, b (b faster, of extent E) are one axis p = E a + b where every operand has
 
-    stride(a) = E stride(b),  both in one index each,  or neither of them,
+    stride(a) = E stride(b),  both in one index each,  or neither of them.
 
-so the pixels of an image are the rows of one matrix for a 1x1 convolution, and taps and
-channels of a filter are one reduction.  The dimensions between those of a and b become
-one dimension of a view (``memref.collapse_shape``).  Axes of extent one vanish.
+The pixels of an image become the rows of a matrix for a 1x1 convolution, and the taps
+and channels of a filter become one reduction axis.  The dimensions between those of a
+and b become one dimension of a view (``memref.collapse_shape``).  Axes of extent one
+disappear.
 """
 
 from __future__ import annotations

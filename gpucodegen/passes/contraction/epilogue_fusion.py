@@ -1,33 +1,27 @@
-"""Epilogue fusion: nests around a contraction that touch single cells of its result.
+"""Epilogue and prologue fusion: elementwise nests fused with a contraction.
 
-A nest before it gives the cells their first value (a fill, ``C *= beta``). The nests
-after it, the epilogue, go on with the finished sums (bias, activation, conversion).
-Together they may run cell by cell, in any order of cells, iff no dependence leaves its
-cell (`gpucodegen.tiling.proof.legality`): with p the cell of an execution,
+A nest before the contraction initialises the elements of its result (a fill, ``C *=
+beta``).  The nests after it, the epilogue, continue with the finished sums (bias,
+activation, conversion).  They may be fused element by element iff no dependence leaves
+its element (`gpucodegen.tiling.proof.legality`): with p the result element of an
+instance,
 
     { x -> y in dependences : p(x) != p(y) } = {}.
 
-In a cell the nests run on registers, one value for each place (an array and its index
-expressions). A load takes the value of the last store to its place, so no two places of
-a cell may be one element unless nothing stores to either:
+Within an element the nests run on registers, one value per place (an array and its
+index expressions).  A load takes the value of the last store to its place, so two
+places may not be one memory element unless nothing stores to either:
 
     { x -> y in dependences : place(x) != place(y) } = {}.
 
 Sums that are not needed in memory may grow in a buffer H that the epilogue stores to,
-instead of in the buffer C of the program. The epilogue still takes them from registers
-under the place of C, so the order of its stores to H and its loads of C does not
-matter. Every element of H is stored by the epilogue behind the last sum, and until then
-H must not be read:
+instead of in C; the epilogue still takes them from registers under the place of C.  The
+epilogue stores every element of H after the last sum, and until then nothing reads H:
 
     { reads of H in the nests before, in the contraction, or in the epilogue } = {}.
 
-Whether a nest goes through the cells of a result, and may do so tile by tile.
-
-What the cells of a result hold before a contraction runs, and what becomes of them.
-
-A tile of sums starts from memory, or from what a nest in front would store there; then
-the first block of the reduction computes that in registers.  Behind the last block, the
-tile is stored, or goes on through the epilogue.
+The first reduction block of a tile takes its initial sums from memory or from the fused
+prologue; the last block stores the tile or runs the epilogue.
 """
 
 from __future__ import annotations

@@ -1,18 +1,17 @@
 """Fusion groups of a block: each contraction with the nests fused into it.
 
-What a nest before a contraction stores to its result, the first block of the reduction
-makes in registers. What the nests after it do to the result, its epilogue, the last
-block does. Buffers that nothing reads any more are not stored; their allocations go.
+The first reduction block computes the prologue in registers, the last block the
+epilogue (`epilogue_fusion`).  Buffers that nothing reads any more are neither stored
+nor allocated.
 
-Buffers that hold an array with zeros around it.
-
-A kernel that copies what it reads of such a buffer may copy from the array instead, and
-the buffer is unused.  Stores fill boxes of its cells, with zeros or, from cells e of
+`padding_of` recognises buffers that hold an array with a border of zeros.  A kernel
+that copies tiles of such a buffer may copy from the array instead, which leaves the
+buffer unused.  Stores must fill boxes of its elements with zeros or, from elements e of
 the array, those at e + shift:
 
     copied = { c in buffer : c - shift in array },   copied or zeros = buffer
 
-and zeros that are stored to copied cells come before.
+and zeros that are stored to copied elements come before the copies.
 """
 
 from __future__ import annotations

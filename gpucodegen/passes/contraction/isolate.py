@@ -1,22 +1,18 @@
-"""Contractions get nests of their own, wherever and however they are written.
+"""Isolation of contractions: loop distribution gives each a nest of its own.
 
-Comes in: affine nests. Goes out: the same, where a part of a nest is a contraction that
-register tiles pay for, in parts of which it is one:
+Where part of an affine nest is a contraction that register tiles pay for:
 
-1. sums that loops carry become sums in memory (`recognition.reduction_to_memory`);
-2. vectors that each iteration fills anew become matrices (`contraction.expansion`);
+1. loop-carried sums become sums in memory (`reduction_to_memory`);
+2. vectors that each iteration fills anew become matrices (array expansion);
 3. loops are distributed over their bodies (`distribute`).
 
-Each element's terms are still added in their order.
-
-Small buffers that each iteration fills anew get one more dimension: the iteration.
+Array expansion gives a small buffer one more dimension, the iteration:
 
     for q { t[..] = ..; .. = t[..] }   =>   for q { T[q, ..] = ..; .. = T[q, ..] }
 
-Then the loop may be distributed over its body, and what it did for one vector at a time
-is done for a matrix.  Legal iff the iterations may have copies of their own
-(`gpucodegen.tiling.proof.liveness`) into which nothing is copied; what the
-last one leaves is copied out.
+It is legal iff the buffer can be privatized per iteration without copying in
+(`gpucodegen.tiling.proof.liveness`); the contents after the last iteration are copied
+out.  The summation order of each element is kept.
 """
 
 from __future__ import annotations

@@ -1,13 +1,10 @@
-"""A nest inside of other loops, written as if it stood alone.
+"""Rebasing of inner nests: a nest inside other loops in the form `recognize` expects.
 
-Comes in: a nest whose bounds and indices depend on loops around it.  Goes out: the same
-nest as `recognize` takes it.  Where bounds move with loops around, but not the extent,
-the loop starts from zero:
+A loop whose bounds, but not extent, depend on enclosing loops is rebased to zero:
 
     for i = x to x + 32 { a[i - x, ..] }      =>   for i = 0 to 32 { a[i, ..] }
 
-And an index such as ``(k floordiv 16) mod 2``, the slot that a loop around has filled,
-is one number for the nest, so it becomes a value:
+An index that is constant within the nest, such as a buffer slot, becomes a value:
 
     a[(k floordiv 16) mod 2, i, j]    =>    a[s, i, j]  with  s = (k floordiv 16) mod 2
 """

@@ -1,14 +1,11 @@
-"""Loops over axes of a contraction, or over parts of them.
+"""Operands of contractions, their iteration domains and loops over their axes.
 
-Where a perfect nest iterates: a box, and what cuts corners off it.
-
-Comes in: a nest of ``affine.for`` whose bounds may depend on the loops around.  Goes
-out: normalised axes of the smallest box around it, and guards, affine expressions of
-their positions that are >= 0 exactly at the iterations:
+`Operand` is an array element per iteration, or a value computed from elements.
+`domain_of` gives a perfect nest of ``affine.for``, whose bounds may depend on outer
+loops, as normalised axes of its smallest enclosing box and affine guards that are >= 0
+exactly at the iterations:
 
     { x in box : guard(x) >= 0 for all guards }
-
-Operands of a contraction: which elements they are, or what is computed of those.
 """
 
 from __future__ import annotations

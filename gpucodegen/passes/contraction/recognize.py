@@ -1,26 +1,21 @@
-"""Find contractions among affine nests, whatever operation they came from.
+"""Contraction recognition: find sums of products in affine nests.
 
 A perfect nest is a contraction when its body is ``C[..] = C[..] + f(A[..]) * g(B[..])``
 with scalar functions f and g, every loop of C appears alone in one index of C, and its
 loops have the `Roles` of a contraction.  Bounds of the loops of C may depend on each
-other: then C is a triangle or a band.  Nothing is said here of what pays: each target
-has a `paying_contraction`.
+other: then C is a triangle or a band.  Profitability is decided per target
+(`paying_contraction`).
 
-The body of a contraction: one cell gets a product of two factors added.
-
-A product that is subtracted is one whose factor is negated, which rounds to the same:
+f and g are scalar operations on elements and values from outside, such as
+``alpha * A[i, k]`` or a conversion to a wider type; the arithmetic keeps the program's
+types.  The product may be scaled by an outside value, ``alpha * (A[i, k] * B[k, j])``.
+A subtracted product has a negated operand, which rounds to the same value:
 
     c - a b = c + (-a) b
 
-A factor is what scalar operations make of elements and of values from outside, such as
-``alpha * A[i, k]`` or an element converted to a wider type; the terms and the sum are
-those of the program, in its types.  A product may be multiplied by a value from
-outside, ``alpha * (A[i, k] * B[k, j])``.
-
-Scalar operations at each cell of a result, done to whole tiles in registers.
-
-A value has the axes of the tile that it depends on: a bias along the columns is one
-row, loaded once for the tile, and becomes a tile where it meets one.
+`Pointwise` applies scalar operations to whole tiles in registers.  A value has only the
+tile axes that it depends on: a bias along the columns is one row, loaded once per tile
+and broadcast where needed.
 """
 
 from __future__ import annotations

@@ -1,14 +1,14 @@
-"""Reduction to memory: what loops carry and accumulate, they accumulate in a cell.
+"""Reduction to memory: loop-carried accumulators become accumulation in a memory cell.
 
-Then the nest has the form of a contraction:
+This gives the nest the form of a contraction:
 
     s = for k iter_args(p = v) { .. yield p' }      C[i] = v
     C[i] = f(s)                                =>   for k { C[i] = p' with p = C[i] }
                                                     C[i] = f(C[i])
 
 The cell is the one that the result is stored to, if the nest accesses its buffer there
-and nowhere else, and reads it before the reduction only; else it is one of a new
-buffer, with a dimension for each outer loop.
+and nowhere else, and reads it before the reduction only; otherwise it belongs to a new
+buffer with a dimension for each outer loop.
 """
 
 from __future__ import annotations

@@ -1,14 +1,11 @@
-"""Factors that are images, over which a window slides.
+"""Sliding-window operands of convolutions: indices that sum several axes.
 
     I[c][s y + d h][t x + e w]
 
-with the pixels y, x of the result, the taps h, w of the window and plain steps c.  What
-is outside of the array is zero.
-
-Operands that slide: one index moves with several axes, such as ``2*h + kh``.
-
-The cells that the axes reach are a strided array of their own, one dimension per axis,
-in which cells repeat: ``memref.reinterpret_cast`` names it without a copy.
+with pixels y, x of the result, taps h, w of the window and plain reduction axes c;
+elements outside the array are zero.  The elements that the axes reach form a strided
+array with one dimension per axis, in which elements repeat: `unrolled` names it by
+``memref.reinterpret_cast`` without a copy.
 """
 
 from __future__ import annotations

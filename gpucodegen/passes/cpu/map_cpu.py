@@ -1,7 +1,4 @@
-"""Nests to register tiles and threads of the CPU, in every function.
-
-CPU mapping: contractions to register tiles, parallel loops to threads.
-"""
+"""CPU mapping: contractions to register tiles, parallel loops to threads."""
 
 from __future__ import annotations
 

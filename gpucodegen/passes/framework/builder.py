@@ -1,8 +1,8 @@
-"""Builds straight lists of kernel-level operations; bodies are given as functions.
+"""Operation builders: SSA operations appended to a list, scalars, vectors and loops.
 
-Builds operations on vectors: tiles of memory, masks, products, sums.
-
-The base of all builders: an open list of operations, indices and constants.
+`OperationList` is the base: an open list of operations with indices and constants.
+`VectorBuilder` adds vector loads, stores, products, sums and masks.  `Builder` adds
+loops and conditions, whose bodies are Python functions.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
-"""Removal of operations whose results are unused and that have no effect.
+"""Function utilities: rewriting of bodies, def-use maps and dead-code elimination.
 
-Only what one function needs.
-
-What passes over functions share: bodies rewritten, definitions and uses.
+`without_dead_code` removes operations whose results are unused and that have no effect.
+`KeepReachable` keeps only the symbols that one function needs.
 """
 
 from __future__ import annotations

@@ -1,6 +1,8 @@
-"""Rebuild operations with affine maps after their index expressions changed.
+"""Index arithmetic over SSA values, affine until it is attached to an operation.
 
-Index arithmetic over SSA values, affine until it is attached to an operation.
+An `Index` is an affine expression over SSA values.  After its operands are replaced or
+substituted, `rewrite_maps` rebuilds the affine maps and sets of the operations that use
+it.
 """
 
 from __future__ import annotations

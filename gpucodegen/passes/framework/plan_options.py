@@ -1,9 +1,7 @@
-"""The names by which plans of GPU kernels are asked for, of all kinds of kernel.
+"""The option ``plan`` of GPU mapping: the plan fields a caller may fix, by kernel kind.
 
-What the option ``plan`` of a pass asks for: names and numbers in turn.
-
-Comes in: the option.  Goes out: `Menus`, among which the planners choose, and the error
-for what was not on offer.
+`restricted_plans` turns the option into the `Menus` among which the planners choose;
+`not_on_offer` is the error for a requested value that no plan has.
 """
 
 from __future__ import annotations

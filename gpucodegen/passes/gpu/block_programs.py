@@ -1,11 +1,9 @@
-"""Nests that use fast memory or asynchronous copies: whole blocks run them.
-
-Nests that use fast memory or asynchronous copies, mapped to whole blocks.
+"""User-written block programs: nests that use shared memory or asynchronous copies.
 
 The parallel outer loops become the grid, one block per iteration.  All threads of the
-block walk the rest of the program together: its parallel loops are divided among them,
-single stores are left to thread 0, transfers are executed once per block,
-cooperatively.  `block_phases` says where barriers stand.
+block run the remaining program together: its parallel loops are distributed over the
+threads, single stores run on thread 0, and DMA copies are cooperative.
+`blocks.barrier_phases` places the barriers.
 """
 
 from __future__ import annotations

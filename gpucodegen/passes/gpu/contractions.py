@@ -1,4 +1,4 @@
-"""The nests of a list as members of fusion groups, and the kernel of a contraction."""
+"""Launches of contraction kernels, with the fusion groups of a list of nests."""
 
 from __future__ import annotations
 

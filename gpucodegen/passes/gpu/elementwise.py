@@ -1,25 +1,19 @@
-"""Elementwise nests: every thread takes groups of neighbours, 16 bytes an access.
+"""Elementwise kernels: each thread processes groups of neighbours by 16-byte accesses.
 
-The loop along which most bytes lie side by side runs along x.  Blocks at its ends that
-are not full go element by element.  The next loop runs along y, those around it along
-z, several of them in one number.
+The loop with the most contiguous bytes runs along x, the next one along y, and all
+outer ones, flattened, along z.  Partial blocks at the ends of x go element by element.
+Groups begin at multiples of their width from an aligned element, which may lie before
+the first iteration.
 
-A parallel nest with one of its loops along x: where its accesses lie beside others.
-
-Groups of neighbours begin at multiples of their width from a place where accesses are
-aligned, which may be before the first iteration.  The other loops are rows.
-
-A body for several iterations at once, its neighbours in memory moved together.
-
-Each operation is repeated for all iterations before the next one, so that loads of
-later iterations do not wait for earlier ones:
+Each operation of the body is repeated for all iterations of a group before the next
+one, so later loads do not wait for earlier ones:
 
     x = A[i]            a = A[i .. i + 1]           (one access)
     B[i] = f(x)   =>    f0 = f(a[0]); f1 = f(a[1])
                         B[i .. i + 1] = f0, f1
 
-Iterations of a parallel loop depend on none of each other, so this is legal.  What an
-operation with regions accesses is accessed as it is.
+This is legal because iterations of a parallel loop are independent.  Accesses inside
+operations with regions stay scalar.
 """
 
 from __future__ import annotations

@@ -1,15 +1,13 @@
-"""Nests in the order in which a GPU is expected to run them soonest.
+"""Loop order and fusion for the GPU, chosen by estimated run time.
 
-isl's scheduler proposes orders with parallel loops outside, and with few sequential
-steps around them; another one takes its steps along loops of the text.  What is
-expected to take the fewest clocks stays.  Every dependence
-is kept, so each element is computed in its order.  Contractions are left alone.
+`ExposeParallelism` compares the orders of isl's scheduler, which place parallel loops
+outside with few sequential steps around them, with an order that runs steps along loops
+of the text, and keeps the one of fewest estimated clock cycles.  All dependences are
+kept.
 
-Fuses neighbouring nests that use the same rows, so that one kernel runs them.
-
-A chain such as a softmax reads and writes each row once where one kernel keeps it.  The
-fusion is that for locality; contractions stay alone, and so do reductions of so few
-rows that teams of threads would leave the device idle.
+`FuseRows` fuses neighbouring nests that use the same rows, such as those of a softmax,
+so that one kernel reads and writes each row once.  Contractions are not fused, nor are
+reductions of so few rows that thread groups would leave the device idle.
 """
 
 from __future__ import annotations

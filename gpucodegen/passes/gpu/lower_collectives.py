@@ -1,16 +1,12 @@
-"""Reductions among threads, rotations and broadcasts as shuffles.
+"""Collectives lowered to shuffles: reductions, rotations and broadcasts among threads.
 
-Comes in: proven kernels with ``gpu.all_reduce``, ``gpu.subgroup_reduce``,
-``gpu.rotate`` and ``gpu.subgroup_broadcast``.  Goes out: ``gpu.shuffle``, and
-``nvvm.redux.sync`` where one instruction reduces.  A block reduces in its warps first;
-then each thread combines what the warps left in shared memory.  A barrier lies between,
-and one behind where a loop comes back to that memory.  A kernel that has got memory and
-barriers is proven again, if the extents of its blocks are known, and loses the barriers
-that these make needless.
-
-What each operation among threads becomes, given what builds the work of a lane.
-
-What a lane does: exchanges with others, and what those of a cluster combine to.
+``gpu.all_reduce``, ``gpu.subgroup_reduce``, ``gpu.rotate`` and
+``gpu.subgroup_broadcast`` in proven kernels become ``gpu.shuffle``, or
+``nvvm.redux.sync`` where one instruction reduces.  A block reduces within its warps
+first; then each thread combines the warps' results from shared memory.  A barrier
+stands in between, and a second one where a loop reuses that memory.  A kernel that
+gained memory and barriers is proven again if its block extents are known, and loses the
+barriers that have become redundant.
 """
 
 from __future__ import annotations

@@ -1,41 +1,23 @@
-"""Nests to kernels of the GPU, in every function.
+"""GPU mapping: the nests of each function become kernel launches and host code.
 
-GPU mapping: what is in a function becomes launches of kernels, and a host program.
+Contractions are found first among the nests of a list, with the nests that their
+kernels absorb (`contraction.fusion_groups`).  Every other nest is mapped by the first
+entry of `KINDS` that accepts it, a function from a `Nest` to its launches or None; a
+nest that no kind accepts runs in one thread.  Loops around calls or unknown operations
+stay on the host.  The kinds, in order:
 
-A nest becomes what the first of `kinds.KINDS` makes of it:
-
-* memory that a block shares, or asynchronous copies: a program of whole blocks;
-* parallel loops around programs of steps: a team in a block for each iteration;
-* other parallel outer loops: one thread per iteration, the innermost along x;
-* a time loop around stencils: several steps in one launch, where that pays;
-* another sequential loop around parallel ones: one kernel whose threads meet at
-  barriers;
-* the same around products or what no kernel runs: the loop stays on the host;
-* anything else: one thread.
-
-Before that, contractions are found among the nests of a list (`contraction.gpu`), each
-with the nests around it that its kernel does on the way (`contraction.fusion`).
-
-A loop around a call or an unknown operation stays outside of kernels.
-
-The kinds of kernel that one nest may become on a GPU, a module each.
-
-- `nest`: a nest with its analysis, and what a kind answers
-- `contractions`: products and convolutions, with the nests around them
-- `block_programs`: nests that use fast memory or asynchronous copies
-- `reductions`: rows, columns and whole arrays, and chains of a row
-- `scatters`: updates of cells that data choose, in cells of each block first
-- `streams`: elementwise nests, 16 bytes an access
-- `transposes`: tiles turned around in shared memory
-- `lane_teams`: parallel loops around programs of steps, a team for each iteration
-- `thread_mapping`: a thread for each iteration of parallel loops
-- `time_tiles`: time loops around stencils, several steps in a launch
-- `stepped`: sequential loops around parallel ones, in one kernel with barriers
-- `host_loops`: a sequential loop that stays on the host, around kernels
-
-Contractions are found first, among the nests of a list. `KINDS` is the table in which
-the other kinds are asked.  A new kind is a module with a function
-that takes a `Nest` and returns its launches, or None, and a line of the table.
+- `block_program_of`: user-written shared memory or asynchronous copies; a block per
+  iteration of the outer parallel loops
+- `scatters_of`: scatter updates (histograms), privatized in shared memory
+- `reductions_of`: reductions, scans and chains of them along rows, columns or whole
+  arrays
+- `transposes_of`: transpositions through shared-memory tiles
+- `streams_of`: elementwise nests with vector accesses of 16 bytes
+- `lane_teams`: parallel loops around sequential programs; a thread group per iteration
+- `threads_of`: other parallel loops; a thread per iteration, the innermost along x
+- `time_tiles_of`: stencils in a time loop, several time steps per launch
+- `stepped`: sequential loops around parallel ones; one kernel with barriers
+- `host_loop`: a sequential loop that stays on the host, around kernels
 """
 
 from __future__ import annotations

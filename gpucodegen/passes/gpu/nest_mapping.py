@@ -1,12 +1,8 @@
-"""Sequential loops around parallel ones: they stay on the host, around kernels.
+"""Interface of the kernel kinds, and the two plain ones: threads and host loops.
 
-Perfectly nested parallel loops with a GPU thread for each iteration.
-
-A nest as the kinds of kernels see it.
-
-`Mapper` is what they may ask of the pass that maps its function.
-
-Parallel loops as grids and blocks see them: a start, a step, ends.
+A kind gets a `Nest` (a nest with its analysis) and may ask the `Mapper`, the pass that
+maps the function.  `threads_of` assigns a thread to each iteration of perfectly nested
+parallel loops; `host_loop` keeps a sequential loop on the host, around kernels.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Software pipelining of transfers: the next ones are under way while one computes.
+"""Software pipelining of DMA copies: later copies run while the loop computes.
 
     for k { start(k); wait(k); compute(k) }      with stages n, slot(k) = trip(k) mod n
 
@@ -10,22 +10,17 @@ becomes, where trip counts the iterations and s is the step,
                    compute(k) from slot(k) }
     epilogue:  for k in the last n - 1 { wait(k); compute(k) from slot(k) }
 
-Legal if no iteration finds what another left in the buffers,
-
-    { c : x reads c of a buffer, no start y of the same k writes c, S(y) < S(x) } = {},
-
-and if the rules of `gpucodegen.tiling.proof.races` hold for the result: what a
-transfer reads is not written, and what it writes is not touched, while it is under way.
-
-Whether the transfers of a loop may run during the iteration before.
-
-Loops whose body brings in its data by transfers before it computes.
+A buffer gets one more dimension, the slot.  The loop's body must have the form
 
     body := (index arithmetic | allocation)* start* (start | wait | release)* compute*
 
-A start or wait may stand in its own loops, one transfer per row.
+where a start or wait may stand in its own loops, one copy per row.  It is legal if no
+iteration reads buffer contents of another one,
 
-Buffers with one more dimension in front: the slot that an iteration uses.
+    { c : x reads c of a buffer, no start y of the same k writes c, S(y) < S(x) } = {},
+
+and if the result obeys the rules of `gpucodegen.tiling.proof.races`: while a copy is in
+flight, its source is not written and its destination is not accessed.
 """
 
 from __future__ import annotations

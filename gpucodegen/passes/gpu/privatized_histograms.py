@@ -1,21 +1,16 @@
-"""The kernel of a loop of updates whose blocks have cells of their own.
+"""Histogram privatization on the GPU: each block updates copies in shared memory.
 
-own[..][copy] = what changes nothing            (in shared memory, all threads)
-barrier
-for pieces of the iterations, block by block:   each thread some neighbours
-  atomic  own[f(i)][thread mod copies] OP= x    (where f(i) is a cell, and
-  atomic  C[f(i)] OP= x                          elsewhere as without such cells)
-barrier
-atomic  C[..] OP= own[..][0] OP own[..][1] ..
+    own[..][copy] = the neutral element           (in shared memory, all threads)
+    barrier
+    for pieces of the iterations, block by block: each thread some neighbours
+      atomic  own[f(i)][thread mod copies] OP= x  (where f(i) is privatized, and
+      atomic  C[f(i)] OP= x                        elsewhere)
+    barrier
+    atomic  C[..] OP= own[..][0] OP own[..][1] ..
 
-All iterations of a sweep in pieces, of which each block walks several.
-
-Cells of a block in shared memory: copies of those of a buffer.
-
-Loops whose iterations do nothing but update cells, by updates in any order.
-
-Nobody reads the old values, and the extents of the updated buffers are known.  Blocks
-with their own cells make sums of sums, so the order of float sums must be free.
+Loops qualify if their iterations only update elements of arrays of known extent, in any
+order, and nothing reads the old values.  Blocks sum partial sums, so the order of float
+sums must be free.
 """
 
 from __future__ import annotations

@@ -1,18 +1,14 @@
-"""Tiles of arrays in fast memory: copied in, used, copied out.
+"""Promotion of array tiles to fast memory: copy in, use, copy out.
 
-After `tile`, an iteration of the tile loops works on a part of each array.  Where that
-part has constant extents it gets a buffer (`gpucodegen.tiling.schedule.promotion` says
-when this is right), all accesses go there, and copies stand before and after the point
-loops.
+After `tile`, an iteration of the tile loops accesses a part of each array.  If that
+part has constant extents it gets a buffer (`gpucodegen.tiling.schedule.promotion`
+proves when this is right); all accesses go there, and copies stand before and after the
+point loops.
 
-Which arrays of a nest get a buffer, and at which loop.
-
-A tile is held at the outermost loop where it stays the same: the loops inside that one
-neither change its extents nor are parallel, since iterations that run at once need a
-buffer each.  By default arrays whose tile pays (`LocalTile.pays`) are taken in textual
-order, as long as they fit.  Arrays asked for by name must be possible.
-
-At which loops of a nest tiles are held: the tile loops, outermost first.
+A tile is held at the outermost loop in which it does not change: the loops inside that
+one neither change its extents nor are parallel, since concurrent iterations need
+separate buffers.  By default, arrays whose tile pays (`LocalTile.pays`) are promoted in
+textual order while they fit.  Arrays requested by name must be promotable.
 """
 
 from __future__ import annotations

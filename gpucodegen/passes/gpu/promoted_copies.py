@@ -1,19 +1,11 @@
-"""Copies between an array and the buffer that holds its tile, as transfers.
+"""Copies between an array and the buffer that holds its tile, by DMA or by loops.
 
-A full box of rows is one strided transfer.  Otherwise each row is one, so that partial
-tiles stay in the array.  Rows that do not begin at one function of the loops, and
-arrays with a layout or in fast memory themselves, are copied by loops.
-
-A copy as transfers: which dimensions loops walk, and what one transfer moves.
-
-Accesses of an array sent to the buffer that holds its tile.
-
-Copies between an array and the buffer that holds its tile, as loops.
-
-Element x of the buffer is cell corner + x of the array.  The loops run over x, from
-the largest lower bound to the smallest upper one, so partial tiles stay in the array.
-
-Names of the polyhedral model as values of the program.
+A full box of rows is one strided DMA copy.  Otherwise each row is one, so partial tiles
+stay within the array.  `by_transfers` plans which dimensions loops walk and what one
+copy moves.  Arrays with a layout, arrays in fast memory, and rows whose start is not a
+single function of the loops are copied by loops: element x of the buffer is
+element corner + x of the array, and x runs from the largest lower bound to the smallest
+upper one.  `redirected` replaces accesses of the array by accesses of the buffer.
 """
 
 from __future__ import annotations

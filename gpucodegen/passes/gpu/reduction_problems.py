@@ -1,10 +1,9 @@
-"""What plans of reductions depend on: extents, widths, where neighbours lie.
+"""Planner input of reductions: extents, widths and contiguity of a nest's rows.
 
-A nest as parallel loops around a program that each of their iterations runs.
-
-Parallel loops go outermost, which keeps the order of every sum.  Cells that loops
-update are values that these carry (`kept_cells`).  What the nest gives back leaves
-through a buffer of one element.
+A nest is split into parallel loops and the program that each of their iterations runs
+(`RowProgram`).  Moving the parallel loops outermost keeps the order of every sum.
+Elements that loops update become loop-carried values (`kept_in_values`).  Results of
+the nest leave through buffers of one element.
 """
 
 from __future__ import annotations

@@ -1,14 +1,13 @@
-"""Nests that reduce: teams of threads where the order of terms is free.
+"""Reduction kernels: a thread group per row where the order of terms is free.
 
-Long rows of which there are few are cut into parts first.  Where the order has to stay,
-a thread has a row, and sums stay in registers.
+Few long rows are split into parts first.  Where the order of terms must be kept, each
+thread reduces a row with its sums in registers.  For rows that are strided in memory,
+lanes run along neighbouring rows and members along each row:
 
-Rows that lie across memory: lanes along neighbouring rows, members along each row.
-
-lane = thread mod 32 has ``width`` rows, member = thread / 32
-partial = the terms of these rows at positions member, member + members, ..
-shared[member][rows] = partial;  barrier
-the first lanes combine the members and finish their rows
+    lane = thread mod 32 has ``width`` rows, member = thread / 32
+    partial = the terms of these rows at positions member, member + members, ..
+    shared[member][rows] = partial;  barrier
+    the first lanes combine the members and finish their rows
 """
 
 from __future__ import annotations

@@ -1,24 +1,21 @@
-"""A block, or a warp, for each iteration of the parallel loops.
+"""Row reduction kernels: a block or a warp per iteration of the parallel loops.
 
 grid: rows / teams of a block;  team = thread / size, member = thread mod size
-row = block * teams + team:  all members run the program together (`blocks.phases`)
-the rows of a block end together (`row_results`)
+row = block * teams + team:  all members run the program together (`barrier_phases`)
 
-What ends the rows of a block, done for several of them by one thread.
-
-    v[team] = what the end of a row uses                by the first member of each team
-    barrier
-    out[row .. row + width - 1] = f(v[...])             ``width`` rows by each thread
-
-The end of a program is its last simple operations, if these store to neighbours in
-neighbouring rows: rows are independent, so no one sees which of them stores first.
-
-Reductions that add what they start from at their end.
+`with_epilogue_initialisation` adds the initial value at the end, legal where the order
+of terms is free; its load moves behind the loop, too:
 
     s = x[i];  for j { s = s OP a[j] }   =>   t = neutral;  for j { t = t OP a[j] }
                                               s = x[i] OP t
 
-Legal where the order of terms is free.  What is loaded moves behind the loop with it.
+`RowResults` lets one thread finish several rows of a block by wide stores.  The end of
+the program consists of its last simple operations, if they store to neighbours in
+neighbouring rows; rows are independent, so the order of their stores is free:
+
+    v[team] = the values that the end of a row uses     by the first member of each team
+    barrier
+    out[row .. row + width - 1] = f(v[...])             ``width`` rows by each thread
 """
 
 from __future__ import annotations

@@ -1,16 +1,16 @@
-"""Long scans in parts: three nests, so that the parts of a few rows fill the device.
+"""Split reductions and scans: few long rows are cut into parts that fill the device.
 
-for part, row:  P[part, row] = the terms of the part
-for row:        t = initial;  for part: P[part, row] = t, and t OP= what was there
-for part, row:  t = P[part, row];  the iterations of the part
-
-Long reductions in parts: one nest reduces the parts, a second one combines them.
+Two nests reduce:
 
     for part, row:  P[part, row] = terms at positions of the part
-    for row:        s = initial;  for part: s OP= P[part, row];  what follows
+    for row:        s = initial;  for part: s OP= P[part, row];  remaining operations
 
-Parts are the more rows of the first nest, so that these fill the device.  The buffer
-has the part as its last dimension where the second nest reads along it.
+Parts act as additional rows of the first nest.  The part is the last dimension of the
+buffer where the second nest reads along it.  Three nests scan:
+
+    for part, row:  P[part, row] = the terms of the part
+    for row:        t = initial;  for part: P[part, row] = t, and t OP= its old value
+    for part, row:  t = P[part, row];  the iterations of the part
 """
 
 from __future__ import annotations

@@ -1,22 +1,17 @@
-"""A time loop as the plan of its tiles sees it: counts, extents, margins.
+"""Stencil recognition: a time loop's parallel sweeps, arrays and dependence distances.
 
-A time loop taken apart: its parallel sweeps, its arrays, how far values travel.
+A nest is a `TimeNest` if
 
-Comes in: a nest.  Goes out: a `TimeNest`, if
+* the loop has step one and contains parallel loops over straight-line code, in
+  sequence;
+* every array that it writes is a separate buffer, and all have one rank;
+* an instance of a sweep computes one element of each array that it writes, and reads
+  elements of such arrays at constant distances from it;
+* values travel a bounded number of elements per step (`tiling.proof.distances`).
 
-* the loop counts by one, and holds parallel loops over straight code, side by side;
-* every array that it writes is its own buffer, and all have one rank;
-* each sweep computes, in one instance, one cell of each array that it writes, and reads
-  cells of such arrays at constant distances from it;
-* values travel a bounded number of cells per step (`tiling.proof.distances`).
-
-An array is *carried* if a step may read a cell that an earlier step has written.
-Others are computed anew in each step before they are read: only their last values
-leave the loop.
-
-A time loop taken apart: its sweeps, its arrays, how far values travel.
-
-Which cell of an array each instance of a parallel nest computes or reads.
+An array is *carried* if a step may read an element that an earlier step has written.
+The others are recomputed in each step before they are read, so only their last values
+leave the loop.  `problem_of` gives the planner the counts, extents and margins.
 """
 
 from __future__ import annotations

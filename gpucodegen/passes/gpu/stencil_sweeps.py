@@ -1,27 +1,19 @@
-"""Time loops around stencils: several steps in one launch, where that pays.
-
-The kernels of a time loop, and the host's loop around them.
+"""Temporal tiling kernels: stencil time loops with several steps per launch.
 
     second = buffer like A, for each carried array A
     for t0 = lower to upper step 2 * steps
       launch the kernel for the steps from t0          (A, .. -> second, ..)
       launch the kernel for the steps from t0 + steps  (second, .. -> A, ..)
 
-No step is after the last one: the last launches may make fewer steps, and the very last
-one none, then it only copies.  So the result is in the program's arrays.
+The last launches may run fewer steps, and the very last one none: then it only copies,
+so the result is in the program's arrays.
 
-One sweep of a time step on the tile of a block.
-
-A thread computes whole chunks, if they hold a cell that later steps need.  Other cells
-of theirs may get wrong values, but then nothing reads these that is kept.  Each cell
-of a chunk is loaded once (`marching`).
-
-A chunk computed row after row, with the rows that are read again in registers.
-
-The rows of a chunk follow each other along the last dimension but one.  A step to the
-next row loads the cells of one row; those of the rows before move on as values of the
-loop.  No instance of a parallel nest reads what another one writes, so loads may stand
-before all stores.
+A thread computes whole chunks of a block's tile if they hold an element that later
+steps need.  Their other elements may get wrong values, which no kept element depends
+on. A chunk is computed row after row along the last dimension but one (register
+blocking): the loop carries the rows that are read again, and each step loads the
+elements of one new row.  No instance of a parallel nest reads what another one writes,
+so loads may precede all stores.
 """
 
 from __future__ import annotations

@@ -1,15 +1,10 @@
-"""Cells of arrays into the tile of a block, and out of it.
+"""Tiles of temporally tiled stencils: their box, halos, loads and stores.
 
-A launch loads carried arrays from one buffer and stores them to another one, so
-neighbours that store their tiles never meet those that still load halos.  Of an array
-that each step makes anew, only cells that no step writes are loaded, and the others are
-stored by the last launch alone.
-
-The tile of a block: where it lies, its local arrays, the cells that it keeps.
-
-Boxes of cells dealt out to threads in chunks of neighbouring ones.
-
-Neighbouring threads take neighbouring chunks along the last dimension.
+A launch loads carried arrays from one buffer and stores them to another, so blocks that
+store their tiles never conflict with neighbours that still load halos.  Of an array
+that each step recomputes, only elements that no step writes are loaded, and the others
+are stored by the last launch alone.  Elements are assigned to threads in chunks;
+neighbouring threads take neighbouring chunks along the last dimension.
 """
 
 from __future__ import annotations

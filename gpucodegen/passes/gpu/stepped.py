@@ -1,20 +1,16 @@
-"""Parallel loops around programs of steps: each iteration has a team, within one block.
+"""Sequential programs run by thread groups: grids of groups, or one cooperative kernel.
 
-A block has the iterations of some neighbouring threads, and several threads for each of
-them, which meet at barriers of the block.  No block waits for another.  So the columns
-of a triangular solve, or the matrices of a batch, are solved side by side.
+`lane_teams` maps parallel loops around sequential steps, such as the columns of a
+triangular solve or the matrices of a batch.  A block has the iterations of some
+neighbouring threads, and several threads for each, which synchronise by block barriers;
+blocks are independent:
 
 grid: iterations / lanes;  x = lane, (z, y) = member
-iteration = block * lanes + lane:  its members walk the program (`blocks.phases`)
+iteration = block * lanes + lane:  its members walk the program (`barrier_phases`)
 
-Sequential loops around parallel ones, in one kernel with barriers between its steps.
-
-One block where that is enough for the parallel loops; else blocks that are all resident
-and meet at barriers of the grid.
-
-The steps of a program that a team of threads walks, in numbers.
-
-How far an access moves in memory when a variable takes a step.
+`stepped` maps sequential loops around parallel ones to one kernel with barriers between
+steps: one block where that is enough for the parallel loops, else blocks that are all
+resident and synchronise by grid barriers.
 """
 
 from __future__ import annotations

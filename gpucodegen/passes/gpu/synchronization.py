@@ -1,35 +1,20 @@
-"""Transfers that start together share a group, waits in a row share a barrier.
+"""Wait groups and barrier elimination in kernels with asynchronous copies.
 
-Comes in: kernels with ``dma_start`` and ``dma_wait``.  Goes out: the same operations,
-with a mark at those whose group the next start closes, and at those which the next wait
-makes; only index arithmetic stands between.  Starts share a group only if the same
-waits end them, so that no wait ends more than it did.  The threads of a block meet in
-a wait, so those of a run meet once; a loop of few waits, one for each row, becomes such
-a run.
+* `JoinTransfers`: starts with only index arithmetic in between form one group if the
+  same waits end them; consecutive waits share one barrier, since the threads of a block
+  synchronise at a wait.  A loop of few waits, one per row, is unrolled into such a run.
+* `AssignWaitGroups`: hardware completes a thread's copies in group order, and
+  ``cp.async.wait_group N`` leaves the N newest groups in flight.  N is the least number
+  of groups committed between a start's own group and its wait, over
 
-How many younger groups of transfers each wait of a kernel may leave under way.
+      { x -> w : tag(x) = tag(w), S(x) < S(w) }
 
-The hardware ends a thread's copies in the order of their groups, and a wait only says
-how many of the newest groups may stay open.  That number is the least number of groups
-closed between a start's own and its wait, in
-
-    { x -> w : tag(x) = tag(w), S(x) < S(w) }
-
-(`gpucodegen.tiling.proof.async_copies`); 0 where it is not known.  The proof of
-the kernel that follows asks for what the waits say then.
-
-Barriers that kernels with transfers do without.
-
-Where threads meet is decided before it is known which transfers a wait ends, and a loop
-may be left without entering it.  So a barrier of the mapping may order nothing that the
-waits do not: it is left out if the kernel is proven without it.
-
-Barriers of mapped kernels that waits, or the trees of reductions, make needless.
-
-A mapped kernel has a barrier wherever threads have to meet as far as its mapping can
-see.  A reduction of a block brings one more, behind which nothing before it is open.
-So each barrier of the mapping is left out, the last one first, if the kernel is proven
-without it: one proof for each barrier that stood there before, and at most `MOST`.
+  (`gpucodegen.tiling.proof.async_copies`); 0 where it is unknown.  The kernel's race
+  proof verifies the resulting waits.
+* `EliminateBarriers`: the mapping places barriers before it knows which copies a wait
+  completes, and before a block reduction adds a barrier.  Each barrier of the mapping
+  is removed, the last one first, if the kernel is proven without it: one proof per
+  barrier, and at most `MOST`.
 """
 
 from __future__ import annotations

@@ -1,18 +1,16 @@
-"""Nests whose loads lie beside each other along one loop, and stores along another.
+"""Transpose kernels: shared-memory tiles make both loads and stores contiguous.
 
     for i, j { B[j, i] = f(A[i, j]) }
 
 A block takes a tile of iterations.  Its threads load groups of neighbours along ``j``
-and put them into shared memory, turned around in squares if that makes groups along
-``i``; after a barrier they take groups along ``i`` and run the body for them, which
-stores neighbours.  All other loops are a batch.
+and store them to shared memory, transposed in squares if that makes groups along ``i``;
+after a barrier they take groups along ``i`` and run the body, which stores neighbours.
+All other loops are a batch:
 
-What a block does with tiles that it turns around in shared memory.
-
-    put:   tile[j, i] = A[i, j]    groups along ``j``, or squares of these turned around
+    put:   tile[j, i] = A[i, j]    groups along ``j``, or transposed squares of these
     use:   the body, groups along ``i``
 
-Tiles that are not whole go element by element.
+Partial tiles go element by element.
 """
 
 from __future__ import annotations

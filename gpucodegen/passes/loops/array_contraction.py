@@ -1,17 +1,18 @@
-"""Array contraction: a cell that only one iteration uses becomes a value of it.
+"""Array contraction: an element that only one iteration uses becomes a scalar.
 
     for i {                                  for i {
       t[i] = 0                                 s = for k iter_args(p = 0) {
       for k { t[i] = f(t[i], i, k) }    =>       yield f(p, i, k) }
       g(t[i]) }                                g(s) }
 
-Legal iff executions that access one cell of t are in one iteration p of the loops:
+Legal iff all instances that access one element of t belong to one iteration p of the
+loops:
 
-    { x -> y : x, y access the same cell of t and p(x) != p(y) } = {}
+    { x -> y : x, y access the same element of t and p(x) != p(y) } = {}
 
-It is, where every access has as indices the variables of all those loops, each once,
-in the same order; and t is allocated around them and used in no other way.  Sums of
-products that `map-cpu` recognises stay in memory, where it looks for them.  After
+This holds where every access has as indices the variables of all those loops, each
+once, in the same order; and t is allocated around them and used in no other way.  Sums
+of products that `map-cpu` recognises stay in memory, where it looks for them.  After
 Lewis, Lin and Snyder ("The implementation and evaluation of fusion and contraction in
 array languages", 1998).
 """

@@ -1,4 +1,6 @@
-"""Scalar expansion: what an iteration carries and keeps gets a cell of its own.
+"""Scalar expansion and array privatization, which enable other loop transformations.
+
+Scalar expansion gives a loop-carried or local scalar one element per iteration:
 
     for k {                                  for k { S[k] = 0 }
       s = for j iter_args(p = 0) {           for k { for j { S[k] = S[k] + x[j, k] } }
@@ -6,16 +8,14 @@
       t = f(s)                               for k { for j { y[j, k] = T[k] } }
       for j { y[j, k] = t } }
 
-Then the loops may be distributed and interchanged, so that rows are passed over in
-place of columns.  Terms of sums keep their order.  It pays where the inner loop jumps
-from line to line that the outer one would use up, and is too long for the caches to
+Then the loops may be distributed and interchanged, so that arrays are traversed by rows
+instead of columns.  The order of terms is kept.  It pays where the inner loop strides
+over cache lines that the outer one would use fully, and is too long for the caches to
 keep these lines.
 
-Copies of small buffers for each iteration, where they make a loop parallel.
-
-Comes in: affine nests. Goes out: the same with allocations inside outermost loops that
-are parallel after privatisation (`gpucodegen.tiling.proof.liveness` proves
-which), so that the mapping takes these loops for parallel ones.
+`Privatize` moves the allocation of a small buffer into outermost loops that become
+parallel by it (`gpucodegen.tiling.proof.liveness` proves which), so the mapping may run
+their iterations in parallel.
 """
 
 from __future__ import annotations

@@ -1,15 +1,14 @@
-"""Loops carry values in cells of local buffers while their order changes.
+"""Loop-carried values in memory cells, while the order of loops changes.
 
     s = for i iter_args(p = v) {          t[] = v
       yield f(p) }                   =>   for i { t[] = f(t[]) }
                                           s = t[]
 
-Then a transformation sees a dependence on memory like any other. Afterwards cells that
-constants name become values again (`gpucodegen.passes.prepare.mem2reg`). A value
-that goes through an inner loop, in as its first value and out as its result, has one
-cell in both, so that perfectly nested loops stay so. A cell of an inner loop has a
-dimension for each loop of constant range around it, so that the iterations of these do
-not share its memory.
+A transformation then sees ordinary memory dependences; `prepare.mem2reg` turns cells
+with constant indices back into values.  A value that passes through an inner loop, as
+its initial value and as its result, has one cell in both, so perfectly nested loops
+stay so.  A cell of an inner loop has a dimension for each loop of constant range around
+it, so iterations of these loops do not share its memory.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Loop coalescing: two loops over memory without gaps count as one.
+"""Loop coalescing: two loops over contiguous memory become one.
 
     for a in 0..M { for b in 0..N { f(X[a, b]) } }  =>  for p in 0..M N { f(X'[p]) }
 
@@ -7,18 +7,13 @@ every access has, for the extent N of b,
 
     stride(a) = N stride(b),  both in one index each,  or neither of them.
 
-The iterations of loops in order come in the same order, so that is legal.  Where the
-outer loop is parallel, the result is legal iff those inside are parallel, too:
+The order of iterations is kept, which is always legal for sequential loops.  Where the
+outer loop is parallel, the inner loops must be parallel, too:
 
     { d in distances of the inner loops' dependences : d != 0 } = {}
 
-It pays where the result has the accesses of an elementwise nest: what is stored is
-accessed at one place only, and totals do not move.
-
-A perfect nest whose accesses are seen through views with fewer dimensions.
-
-Comes in: a chain of loops with constant ranges around a straight body. Goes out: the
-same with two neighbouring loops as one, where strides permit (`Folded.merged`).
+It pays where the result has the accesses of an elementwise nest: stored arrays are
+accessed at one place only, and accumulators do not move.
 """
 
 from __future__ import annotations

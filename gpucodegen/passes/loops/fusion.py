@@ -1,26 +1,16 @@
-"""Neighbouring nests that are parallel throughout become one, where they share data.
+"""Loop fusion: adjacent nests with equal bounds, which share data, become one.
 
     for i { t[i] = f(a[i]) }                for i { t[i] = f(a[i])
     for i { b[i] = g(t[i]) }          =>            b[i] = g(t[i]) }
 
-Legal where the fused nest is proven to carry no dependence that was between the two
-(`fusion`), and taken where all its loops stay parallel.  A buffer that only one
-iteration then uses is left to `contract-arrays`.
-
-Fuses neighbouring nests that use the same data, without loss of parallelism.
-
-Fusion: neighbouring loops with the same bounds become one.
-
-Producer and consumer, or siblings that read the same data.  What is legal: `fusion`.
-
-Fuses two loops of one block; decides whether that is legal.
-
-With c the iterations of the two nests, which must have the same bounds:
+With c the iterations of the two nests, fusion is legal iff it reverses no dependence:
 
     { x -> y in dependences : x in first, y in second, c(y) lex before c(x) } = {}
 
 Operations between the two that the second needs move before the first, which must be
-legal too; the others stay after the fused nest.
+legal, too; the others stay after the fused nest.  `Fuse` fuses producers with consumers
+and siblings that read the same data.  `FuseElementwise` fuses where all loops stay
+parallel, and leaves buffers that only one iteration then uses to `contract-arrays`.
 """
 
 from __future__ import annotations

@@ -1,26 +1,19 @@
-"""Updates of cells that data choose, shared by threads that have their own cells.
+"""Parallel scatter updates: privatized histograms, or atomic updates.
+
+An update ``C[f(i)] = C[f(i)] OP x`` with a data-dependent f, OP commutative and, as far
+as the program allows, associative, may run in any order: histograms, sums by key,
+products with a sparse matrix.  `PrivatizeReductions` gives each thread a copy of C:
 
     for parts p:                                      (parallel)
-      P[p][..] = what changes nothing
+      P[p][..] = the neutral element
       for i in part p:  P[p][f(i)] = P[p][f(i)] OP x
-    for cells of C:
+    for elements of C:
       C[..] = C[..] OP P[0][..] OP P[1][..] ..
 
-Such a loop is parallel if it would be so with atomic updates, and it is worth it where
-there are many more updates than cells.
-
-Updates of cells that data choose as atomic ones, in loops that they make parallel.
-
-Comes in: affine nests.  Goes out: the same, where an outermost loop that only such
-updates keep from being parallel is an ``affine.parallel`` of ``memref.atomic_rmw``.
-The race proof of a mapped CPU kernel decides which loops these are: nothing else in
-them may touch the cells.
-
-Updates of cells that data choose, whose order makes no difference.
-
-``C[f(i)] = C[f(i)] OP x``, where OP is commutative and, as far as the program allows,
-associative: histograms, sums by key, products with a sparse matrix.  A loop of them is
-as parallel as what else is in it, if no update gets lost.
+This pays where there are many more updates than elements.  `AtomicUpdates` turns an
+outermost loop that only such updates keep from being parallel into an
+``affine.parallel`` of ``memref.atomic_rmw``.  The race proof of a mapped CPU kernel
+decides which loops qualify: nothing else in them may touch the elements.
 """
 
 from __future__ import annotations

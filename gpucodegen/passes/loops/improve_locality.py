@@ -1,23 +1,20 @@
-"""Better order of memory accesses: which loop runs innermost, which nests are one.
+"""Locality: the innermost loop by cache lines touched, and fusion of adjacent nests.
 
 After McKinley, Carr and Tseng ("Improving data locality with loop transformations",
 1996), each step proven legal and taken only where it is expected to pay:
 
-1. The loop that touches the fewest cache lines goes innermost, the others keep their
-   order, but what stands between two loops that transpose goes outside of both, unless
-   it is one row with the inner one.  An imperfect nest is distributed first if a part
-   of it gains, and what loops along columns carry goes to memory (`scalar_expansion`).
-   If the outermost loop becomes sequential, blocks of the parallel one
-   run outside, one a thread.
-2. Neighbours that sweep over one array are fused as far as that keeps parallel loops
-   parallel.  Innermost loops are fused only if they are parallel, for they become
-   vectors; a sum next to them would keep them from it.
+1. The loop that touches the fewest cache lines goes innermost and the others keep their
+   order, except that operations between two loops that transpose go outside of both,
+   unless they are one row with the inner loop.  An imperfect nest is distributed first
+   if a part of it gains, and values that loops along columns carry go to memory
+   (`array_privatization`).  If the outermost loop becomes sequential, blocks of the
+   parallel one run outside, one per thread.
+2. Adjacent nests that sweep over one array are fused as far as parallel loops stay
+   parallel.  Innermost loops are fused only if they are parallel, since they are
+   vectorized, which a sum next to them would prevent.
 
-The order of each element's sum stays.  Nests that become register tiles are left alone.
-
-The nests of a block, each in its best order or the one asked for, and fused.
-
-Orders of a nest by the cache lines that their innermost loop touches.
+The summation order of each element is kept.  Nests that become register tiles are not
+changed.
 """
 
 from __future__ import annotations

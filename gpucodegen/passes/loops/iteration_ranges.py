@@ -1,19 +1,15 @@
-"""Loop normalisation: lower bound 0 and step 1.
+"""Loop peeling, index-set splitting and loop normalisation.
 
-    i = lower + step * x,    0 <= x < ceil((upper - lower) / step)
+All three keep the order of iterations, so they are always legal.
 
-Always legal: the iterations run in the same order.  The old variable is an
-``affine.apply`` in the body, which `canonicalize` puts into the maps that use it.
+* Peeling: the first or last iterations of a loop become a loop of their own.
+* Index-set splitting: { i in D } = { i in D : i < at } and then { i in D : i >= at }.
+* Normalisation to lower bound 0 and step 1:
 
-Index-set splitting: a loop becomes one up to a point and one from there.
+      i = lower + step * x,    0 <= x < ceil((upper - lower) / step)
 
-    { i in D } = { i in D : i < at } and then { i in D : i >= at }
-
-Always legal: the iterations run in the same order.
-
-Peeling: the first or last iterations of a loop become a loop of their own.
-
-Always legal: the iterations run in the same order.
+  The old variable becomes an ``affine.apply`` in the body, which `canonicalize` puts
+  into the maps that use it.
 """
 
 from __future__ import annotations

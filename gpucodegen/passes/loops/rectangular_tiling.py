@@ -1,19 +1,16 @@
-"""Rectangular tiling of every permutable band, as far as it is legal.
-
-Rectangular tiling of a permutable band, refused with a witness where illegal.
+"""Rectangular tiling of permutable bands, refused with a witness where illegal.
 
 A band l1..lp may be tiled iff no dependence points backward along any of its loops:
 
     { d in distances : d_outer = 0, d_l < 0 } = {}   for each l of the band
 
-Rectangular tiles of perfectly nested loops; whether that is legal is asked before.
-
-A loop of t trips from l in steps of s and tiles of z iterations becomes
+`Tile` tiles one band, `TileBands` every permutable band.  A loop of t trips from l in
+steps of s and tiles of z iterations becomes
 
     for o = l to u step s*z:  for i = o to min(o + s*z, u) step s          z a number
     for o = 0 to ceil(t / z): for i = l + o*s*z to min(l + (o+1)*s*z, u)   z a value
 
-and a tile is full where its end does not lie beyond the bounds:
+A tile is full where its end does not lie beyond the bounds:
 { o : box(o) in D } = { o : o + s*z <= u }, as D is rectangular.
 """
 

@@ -1,15 +1,11 @@
-"""What a caller asks of the time loops of a function: their tiles, or none.
+"""Schedule options of a call: tiles of time loops, loop orders and fusions of nests.
 
-Time loops that may be tiled are counted from 0 as they stand in the text.  With N the
-number of one, ``timeN.tiled=1`` leaves it as it is and ``timeN.tiled=2`` tiles it.
-``timeN.steps=8`` has eight steps in a tile, ``timeN.width0=16`` sixteen cells along the
-first axis of space.  What is left out is chosen by the model of the machine.
-
-What a caller asks of the nests of a function: orders of their loops, and fusions.
-
-Nests are counted from 0 as they stand in the text.  ``order2=21`` runs the loops of
-nest 2 in the order of the digits, the second one outermost.  ``fusion1=1`` keeps nest 1
-apart from the one after it, ``fusion1=2`` makes one of them.
+Tileable time loops and nests are counted from 0 in textual order.  For time loop N,
+``timeN.tiled=1`` leaves it untiled and ``timeN.tiled=2`` tiles it; ``timeN.steps=8``
+has eight steps in a tile, ``timeN.width0=16`` sixteen elements along the first space
+axis.  ``order2=21`` runs the loops of nest 2 in the order of the digits, the second one
+outermost.  ``fusion1=1`` keeps nest 1 apart from its successor, ``fusion1=2`` fuses the
+two.  Omitted options are chosen by the machine model.
 """
 
 from __future__ import annotations

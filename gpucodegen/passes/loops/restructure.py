@@ -1,23 +1,13 @@
-"""Skewing: multiples of outer loops are added to inner ones, so that all permute.
+"""Affine rescheduling: skewing and isl's scheduler, carried out on ``affine`` nests.
 
-The order of isl's scheduler: fusion, skews and shifts for parallelism and reuse.
-
-Carries out new schedules: each nest of a module, legal or refused with a witness.
-
-Comes in: a module and a planner from a `Movable` nest to a schedule.  Goes out: the
-module with rebuilt nests.  Where isl gives no answer the order is kept, with a warning.
-
-From a schedule back to affine loops around copies of the operations.
-
-Comes in: a `Movable` and the nodes of `gpucodegen.tiling.schedule.schedule_ast`.  Goes
-out: ``affine.for``, ``affine.parallel`` and ``affine.if`` with the operations of each
-unit, in which ``affine.apply`` gives the old loop variables from the new ones.
-
-A nest of affine loops taken apart: what stays together when the order changes.
-
-Comes in: the root of a nest.  Goes out: `Movable`, the nest as `tiling.schedule` reads
-it, and per unit the operations and loop variables to rebuild it from; or a `Refusal`
-that says what ties the operations to their loops.
+`movable` takes a nest apart into `Movable`, the units that the order may separate with
+their operations and loop variables, or a `Refusal` that names the reason.  A planner
+computes a schedule: `Skew` adds multiples of outer loops to inner ones so that all
+permute; `Restructure` uses isl's scheduler for fusion, skews and shifts.  `rebuild`
+turns the schedule's AST (`gpucodegen.tiling.schedule.schedule_ast`) into
+``affine.for``, ``affine.parallel`` and ``affine.if`` around the operations of each
+unit, with ``affine.apply`` for the old loop variables.  Illegal schedules are refused
+with a witness.  Where isl gives no answer the order is kept, with a warning.
 """
 
 from __future__ import annotations

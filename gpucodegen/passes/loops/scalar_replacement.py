@@ -1,37 +1,32 @@
-"""Cells that loops load and store in every iteration are values that the loops carry.
+"""Scalar replacement: memory cells that loops reuse become loop-carried values.
+
+Invariant cells (`kept_in_values`):
 
     for j {                               p = C[i]
       C[i] = f(C[i], x[j]) }       =>     s = for j iter_args(p) { yield f(p, x[j]) }
                                           C[i] = s
 
 Legal iff the indices of the cell are the same in all iterations, and nothing else in
-the loop may touch its buffer.  Terms keep their order.  A loop that may not run leaves
-the cell alone.  After Callahan, Carr and Kennedy ("Improving register allocation for
-subscripted variables", 1990).
+the loop may touch its buffer.  A loop that may not run leaves the cell alone.
 
-Scalar replacement: values that iterations before stored are carried to their loads.
+Stores that later iterations load (`CarryStores`):
 
     for j in l..u {                  e = Y[j - 1] at l
       a = load Y[j - 1]         =>   for j in l..u iter_args(a = e) {
       store f(a), Y[j]                 store f(a), Y[j]
     }                                  yield f(a) }
 
-Legal iff a load reads what the one store of the loop wrote k iterations before:
-
-    place of the load at j = place of the store at j - k,
-
-no place is stored twice, and nothing else in the loop stores to the buffer or to one
-that may overlap it.  Loads of other places stay where they are.  The values of k = 1,
-2, .. are handed on from one to the next, as far as each of them is loaded.  First
-values are loaded in front of the loop, if it runs at all.  After Callahan, Carr and
-Kennedy ("Improving register allocation for subscripted variables", 1990).
-
-Which values innermost loops store and load again, for `carry_stores`.
+Legal iff the load reads the value that the only store of the loop wrote k iterations
+before,
 
     place of the load at j = place of the store at j - k,    k = 1, 2, ..
 
-where no place is stored twice, and nothing else in the loop stores to the buffer or to
-one that may overlap it.
+no place is stored twice, and nothing else in the loop stores to the buffer or to one
+that may overlap it.  Loads of other places stay.  Values of larger k pass through those
+of smaller k.  Initial values are loaded in front of the loop, if it runs at all.
+
+Both keep the order of terms.  After Callahan, Carr and Kennedy ("Improving register
+allocation for subscripted variables", 1990).
 """
 
 from __future__ import annotations

@@ -1,11 +1,9 @@
-"""Unroll and jam: copies of an outer loop's iterations side by side in its inner loops.
+"""Loop unrolling, and unroll-and-jam of an outer loop into its inner loops.
 
-Legal iff no dependence carried by the loop within ``factor`` iterations points backward
-in what is below it (`gpucodegen.tiling.schedule.transforms`, with the formula).
-
-Unrolling: several iterations in one, the rest in a loop of their own.
-
-Always legal: the iterations run in the same order.
+Unrolling keeps the order of iterations and is always legal; remaining iterations run in
+a second loop.  Unroll-and-jam is legal iff no dependence carried by the loop within
+``factor`` iterations points backward in the loops inside
+(`gpucodegen.tiling.schedule.transforms`, with the formula).
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Time tiling: wavefronts of tiles over a time loop and the space inside it."""
+"""Time tiling: wavefronts of tiles over a time loop and the space loops inside it."""
 
 from __future__ import annotations
 

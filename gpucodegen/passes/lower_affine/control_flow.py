@@ -1,8 +1,6 @@
-"""Affine loops and conditions as ``scf`` ones, where a body must stay one block.
+"""Lowering of affine control flow to branches between blocks, or to ``scf``.
 
-Loops and conditions of a function body as blocks and branches.
-
-A loop becomes four parts::
+A loop of a function body becomes four parts::
 
       bounds; br ^head(lower, initial values)
     ^head(%i, carried):  cond_br %i < upper, ^body, ^end(carried)
@@ -10,11 +8,9 @@ A loop becomes four parts::
     ^end(results):
 
 The loop variable and the carried values are arguments of ``^head``, the results of the
-loop are arguments of ``^end``, so no use of any of them changes.
-
-The blocks of a function body while they are written.
-
-``affine.parallel`` as a nest of ``affine.for``, its reductions as carried values.
+loop are arguments of ``^end``, so no use of any of them changes.  ``affine.parallel``
+becomes a nest of ``affine.for`` with its reductions as carried values first.  `to_scf`
+is the lowering where a body must stay one block.
 """
 
 from __future__ import annotations

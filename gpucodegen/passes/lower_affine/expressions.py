@@ -1,11 +1,7 @@
-"""Affine operations without regions as ``arith``, ``memref`` and ``vector`` ones.
+"""Lowering of affine maps, bounds and conditions to ``arith`` and ``memref``.
 
-Loop bounds and conditions as values, still written with affine maps.
-
-Affine expressions as ``arith`` operations on index values.
-
-Division rounds as MLIR says, also below zero: ``floordiv`` down, ``ceildiv`` up, and
-``a mod b = a - floor(a / b) * b``, which lies in ``[0, b)``.
+Division rounds as MLIR specifies for negative operands: ``floordiv`` down, ``ceildiv``
+up, and ``a mod b = a - floor(a / b) * b``, which lies in ``[0, b)``.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The passes: which of the lowerings each one does, and where."""
+"""The lowering passes of the affine dialect."""
 
 from __future__ import annotations
 

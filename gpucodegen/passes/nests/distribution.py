@@ -1,20 +1,13 @@
-"""The pass `distribute`: a loop becomes one loop per part of its body.
+"""Loop distribution: a loop becomes one loop per part of its body.
 
-Parts that depend on each other in a cycle, that share a scalar or that compute a
-carried value together stay in one loop; the others run one after the other
-(`gpucodegen.passes.nests.distribution`).
+The body of the innermost of perfectly nested loops is cut into parts (`finest` or
+`around_loops`), and the result is a sequence of nests that keeps every dependence
+(`gpucodegen.tiling.schedule.transforms`).  Parts stay together if they depend on each
+other in a cycle, share a scalar, or compute one carried value together.  Constants and
+index arithmetic are repeated in each nest that needs them.
 
-Distribution: one nest per part of a loop's body, as many as is legal.
-
-Comes in: perfectly nested loops, outermost first, and the body of the innermost one cut
-into parts (`finest`, `around_loops`). Goes out: nests in an order that keeps every
-dependence. Parts that depend on each other in a cycle, those that share a scalar, and
-those that take part in computing one carried value stay together
-(`gpucodegen.tiling.schedule.transforms`). Constants and index arithmetic are repeated
-in each nest that needs them.
-
-The pass `distribute` cuts as fine as possible; mapping cuts around loops, so that what
-stands between two loops stays one nest.
+The pass `distribute` cuts as finely as possible; mapping cuts around inner loops, so
+that the operations between two loops stay one nest.
 """
 
 from __future__ import annotations

@@ -1,8 +1,6 @@
-"""Asks `tiling` about loops of a function and turns its refusals into errors.
+"""Loops by name, and legality queries on them that raise compile errors.
 
-Names of loops, as the options ``function`` and ``loop`` of every loop pass use them.
-
-A loop of a function is named by
+The options ``function`` and ``loop`` of loop passes name a loop of a function by
 
 * its attribute ``gpucodegen.name = "i"``, which survives printing and later passes;
 * the name of its variable: ``i`` for ``affine.for %i``;

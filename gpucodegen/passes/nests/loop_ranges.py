@@ -1,9 +1,8 @@
-"""Perfectly nested loops, after scalar operations between them sank into the body.
+"""Loop ranges as index expressions, and perfect nests by sinking scalar operations.
 
-Ranges of loops as index expressions: read from an ``affine.for``, written back.
-
-Comes in: a loop with any bounds.  Goes out: what its passes compute with, exact for
-empty and negative ranges, steps, symbols, and several bounds on a side.
+`range_of` reads an ``affine.for`` and `with_range` writes it back.  Ranges are exact
+for empty and negative ranges, steps, symbols, and several bounds on a side.  `sunk`
+moves scalar operations between perfectly nested loops into the innermost body.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""Carries out the rewriting of chosen loops of a module.
-
-What is put in place of a loop: copies in sequence, copies below conditions.
-"""
+"""Replacement of chosen loops by copies in sequence or under conditions."""
 
 from __future__ import annotations
 

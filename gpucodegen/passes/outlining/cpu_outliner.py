@@ -1,18 +1,14 @@
-"""Kernels of the CPU and the function around them, of every function.
+"""CPU outlining: split a function into host operations and CPU kernels.
 
-A function of several blocks as one CPU kernel and a host function that calls it.
+Consecutive nests become one kernel, with the scalar operations between and before them;
+allocations move before it, deallocations after it, and small buffers that only it uses
+into it.  A scalar that a kernel computes leaves through a buffer of one element.
+Python owns and frees the host's buffers.  A kernel frees all that it allocates: no loop
+or branch of a kernel yields a memref, so a buffer that the program does not free lives
+until its block ends.
 
-Loops made of branches run compiled that way.  The results, which are scalars, leave the
-kernel through buffers of one element.  What only the host can do keeps all there.
-
-Split a function into host operations and CPU kernels.
-
-Consecutive nests become one kernel, with the scalar steps between them and those that
-lead to it; allocations move before it, deallocations after it, and small ones that it
-alone uses into it.  A scalar that a kernel computes leaves it through a buffer of one
-element.  The host's buffers belong to Python, which frees them. A kernel frees all that
-it allocates: no loop or branch of a kernel yields a memref, so a buffer that the
-program does not free lives until its block ends.
+A function of several blocks (loops made of branches) becomes one kernel and a host
+function that calls it, unless it contains host-only operations.
 """
 
 from __future__ import annotations

@@ -1,10 +1,8 @@
-"""Operations with a grid turned into a ``gpu.func`` and its launch on the host.
+"""GPU outlining: a grid of operations becomes a ``gpu.func`` and its launch.
 
-Launches of more blocks than hardware takes at once, as several launches.
-
-Along y and z a grid has at most 65535 blocks.  Where a kernel needs more, or the number
-is not known yet, the host walks that dimension in chunks, and the kernel counts from
-the first block of its chunk:
+Along y and z a grid has at most 65535 blocks (CUDA C programming guide, compute
+capabilities).  Where a kernel needs more, or the count is not known, the host walks
+that dimension in chunks, and the kernel counts from the first block of its chunk:
 
     for first = 0 to blocks step 65535
       launch kernel (x, min(65535, blocks - first), z) with (..., first)

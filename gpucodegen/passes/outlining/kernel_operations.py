@@ -1,15 +1,12 @@
-"""Scalar operations between nests: a kernel runs them on its way.
+"""Operations between nests that kernels execute instead of the host.
 
-A step loads or stores one element, or computes a floating-point number out of what the
-kernel made.  In the host program each of them costs as much as a short row.  So does a
-start of a transfer, or a wait for one: those of a tag are proven together.
+A scalar load, store or floating-point operation on a kernel's results costs as much in
+the host program as a short row, so an adjacent kernel runs it, as it does starts and
+waits of DMA copies (those of one tag are proven together).
 
-Vectors outside of nests: they live in kernels only, so kernels run what makes them.
-
-A pure operation is repeated by every kernel that uses its result; one that touches
-memory, makes a number for the host, or depends on one of these, joins a kernel.
-
-Operations that do to vectors, lane by lane, what they do to scalars.
+Vectors exist in kernels only.  Every kernel that uses a vector repeats the pure
+operations that compute it; an operation that touches memory, computes a number for the
+host, or depends on one of these, joins one kernel.
 """
 
 from __future__ import annotations

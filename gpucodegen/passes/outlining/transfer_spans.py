@@ -1,8 +1,8 @@
-"""Nests that a block runs: fast memory is in them, or transfers between them.
+"""Block-level spans: nests that use shared memory, or DMA copies across nests.
 
-A transfer that one nest starts and another waits for, as software pipelining makes
-them, lives in the memory of one block.  Such nests, with the buffers and tags that
-their transfers use, form a span; where a loop runs once, its transfers stand alone.
+A DMA copy that one nest starts and another waits for, as in software pipelining, uses
+the memory of one block.  Such nests, with the buffers and tags of their copies, form a
+span that one block runs.  Copies of a loop that runs once stand outside loops.
 """
 
 from __future__ import annotations

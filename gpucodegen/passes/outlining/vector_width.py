@@ -1,4 +1,4 @@
-"""How many elements an access may move at once along a loop: 16 bytes at best.
+"""Vector width: elements per access along a loop, at most 16 bytes.
 
 An access moves ``n`` elements at once along a variable ``v`` if
 
@@ -8,9 +8,9 @@ An access moves ``n`` elements at once along a variable ``v`` if
   is its first value plus a multiple of ``n``.
 
 With a buffer at ``B``, elements of ``s`` bytes, strides ``t_d`` and indices ``i_d``,
-the address is ``B + s * sum(i_d * t_d)``.  ``B`` is known of allocations, and of
-arguments by ``memref.assume_alignment``; what divides the sum is the greatest common
-divisor of its coefficients.
+the address is ``B + s * sum(i_d * t_d)``.  The alignment of ``B`` is known for
+allocations, and for arguments by ``memref.assume_alignment``; the sum is divisible by
+the greatest common divisor of its coefficients.
 """
 
 from __future__ import annotations

@@ -1,19 +1,12 @@
-"""Functions that are called with overlapping buffers say so of their arguments.
+"""Facts about function arguments, as attributes: alignment, overwriting and aliasing.
 
-Comes in: calls that stay.  Goes out: arguments that may overlap in some call are in one
-group (`gpucodegen.dialects.gcg`), so that the callee is mapped for that
-call, too.  Buffers overlap if they are one, or views of one, or arguments of one group.
-
-Arguments whose contents are not needed: their copies to a device can be left out.
-
-Comes in: affine nests. Goes out: the same functions with the positions of the arguments
-that are wholly overwritten before anything reads them, as ``gcg.overwritten``.
-
-What a call tells of the addresses of its arrays, stated in the function.
-
-Comes in: a function, and bytes that divide the address of each argument.  Goes out: the
-same function with a ``memref.assume_alignment`` of each, first.  It holds for the
-argument itself, which the body uses as before.
+* `AssumeAlignments` states the alignment of each argument's address in a call by a
+  ``memref.assume_alignment``, which applies to the argument itself.
+* `MarkOverwritten` marks arguments that are wholly overwritten before anything reads
+  them as ``gcg.overwritten``; their copies to a device can be left out.
+* `PropagateAliases` puts arguments that may overlap in some call into one group
+  (`gpucodegen.dialects.gcg`), so the callee is mapped for that call, too.  Buffers
+  overlap if they are one, views of one, or arguments of one group.
 """
 
 from __future__ import annotations

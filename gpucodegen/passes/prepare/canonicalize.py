@@ -1,6 +1,7 @@
-"""Fold what is known at compile time, compose affine maps, drop dead operations.
+"""Canonicalization: constant folding, map composition, dead code and CFG cleanup.
 
-The blocks of a region made fewer: decided branches, dead blocks, chains.
+Branches with constant conditions are decided, unreachable blocks removed, and chains of
+blocks merged.
 """
 
 from __future__ import annotations

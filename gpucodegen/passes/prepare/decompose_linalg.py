@@ -1,24 +1,23 @@
-"""The Winograd transforms as products with constant matrices, one for each side.
+"""Decomposition of linalg operations: softmax, padded windows and Winograd transforms.
+
+``linalg.softmax`` becomes passes over a row, which loop fusion joins.  Subtracting the
+maximum keeps every power at most 1; the output holds the powers in between:
+
+    max = max_j x;  e = exp(x - max);  sum = sum_j e;  y = e / sum
+
+Convolutions and poolings of 2020, with padding or any number of dimensions, read a
+padded copy of the image.  The padding is zero, or the smallest number for a maximum:
+
+    P = padded copy of the image
+    output op= f(P[x * stride + z * dilation])
+
+Winograd transforms are products with constant matrices on both sides,
 
     filter    T[i, q] = sum_p G[i, p] g[p, q]      U[i, j] = sum_q G[j, q] T[i, q]
 
-and so with ``B'`` for tiles of the image, and with ``A'`` for tiles of the result,
-which add to what the output holds.  A side on which the filter has one tap stays.
-
-Convolutions and poolings of 2020 with padding, or over any number of dimensions.
-
-    P = copy of the image with room around it
-    output op= f(P[x * stride + z * dilation])
-
-The room holds what changes no result: zero, or for a maximum the smallest number.
-Kernels read such a copy as the image that it was made of.
-
-``linalg.softmax`` as the passes over a row that compute it; fusion joins them.
-
-max = max_j x;  e = exp(x - max);  sum = sum_j e;  y = e / sum
-
-Subtracting the maximum keeps every power at most 1.  The output holds the powers in
-between.
+and likewise with ``B'`` for tiles of the image, and with ``A'`` for tiles of the
+result, which are added to the output.  A side on which the filter has one tap is
+unchanged.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
-"""``library_call`` of a structured operation: a function of the caller runs it.
+"""Devirtualization of indirect calls, and calls for ``library_call`` attributes.
 
-Function values become numbers, and indirect calls branches of direct ones.
-
-All that a function value may be is a ``func.constant`` of its type, where the module
-holds every caller.  So the k-th constant of a type is the number k, and a call asks
-which it is.  The direct calls are inlined next, and kernels hold no function values.
+Where the module holds every caller, a function value is one of the ``func.constant`` of
+its type.  The k-th constant of a type becomes the number k, and an indirect call
+becomes a branch on it to direct calls.  These are inlined next, so kernels contain no
+function values.  A structured operation with a ``library_call`` becomes a call of that
+function.
 """
 
 from __future__ import annotations

@@ -1,14 +1,10 @@
-"""``memref.generic_atomic_rmw`` as what it is where it stands.
+"""Expansion of derived operations: generic atomics, poison, complex bits and clones.
 
-An update that combines by an operation of the table of combiners is a
-``memref.atomic_rmw``.  Any other one, where the text lets no threads run beside it, is
-a load, its body and a store; ``affine.parallel`` around it takes its iterations in
-order, and what is proven of them makes them parallel again.  In launches it stays.
-
-Operations that others express: poison, bits of complex numbers, clones.
-
-Comes in: a module as it was parsed.  Goes out: the same without operations that have no
-meaning of their own.  What has a type that no rule fits stays, for a later refusal.
+A ``memref.generic_atomic_rmw`` whose body is an operation of the combiner table becomes
+a ``memref.atomic_rmw``.  Any other one becomes a load, its body and a store where no
+threads run concurrently; an ``affine.parallel`` around it becomes sequential, and later
+proofs make it parallel again.  In launches it stays.  Operations on types without a
+rule stay, for a later refusal.
 """
 
 from __future__ import annotations

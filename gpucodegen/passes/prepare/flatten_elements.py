@@ -1,9 +1,8 @@
-"""Memrefs of vectors become memrefs of numbers, accessed a vector at a time.
+"""Memrefs of vectors become memrefs of scalars, accessed a vector at a time.
 
 ``memref.load %A[%i] : memref<4xvector<8xf32>>`` becomes ``vector.load %A[%i, 0]`` of a
-``memref<4x8xf32>``.  A transfer of n vectors of s numbers becomes one of n * s numbers.
-
-Views of memrefs of vectors as views of the numbers: whole vectors stay whole.
+``memref<4x8xf32>``.  A DMA copy of n vectors of s numbers becomes one of n * s numbers.
+Views become views of the scalars that keep whole vectors.
 """
 
 from __future__ import annotations

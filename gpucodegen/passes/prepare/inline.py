@@ -1,16 +1,13 @@
-"""Functions of several blocks put into the loops that are proven parallel around them.
+"""Inlining of calls.
 
-Comes in: affine nests with calls.  Goes out: the body of a callee as an
-``scf.execute_region`` in place of the call, so that each iteration of the loop runs it
-in the thread of that iteration.  Elsewhere calls stay, and the callee is mapped alone.
+`Inline` replaces calls by the bodies of their callees.  An affine operand that was a
+symbol because it was an argument of the callee may become a loop variable, which is a
+dimension; affine expressions are rewritten for this unless they multiply or divide
+by the index.
 
-Calls replaced by the bodies of their callees, so that one analysis sees it all.
-
-Code moved into another function keeps the rules of affine operands, where it can.
-
-A function may take an index as ``symbol(%i)`` because it is one of its arguments. In
-the place of a call it may be a loop variable, which is a dimension and no symbol. An
-affine expression does not mind, unless it multiplies or divides by the index.
+`InlineBranches` inlines a callee of several blocks, as an ``scf.execute_region``, into
+loops that are proven parallel, so each iteration runs it in its thread.  Other calls of
+such functions stay, and the callee is mapped separately.
 """
 
 from __future__ import annotations

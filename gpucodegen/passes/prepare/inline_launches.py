@@ -1,21 +1,16 @@
-"""Launches of hand-written kernels, all in one form.
+"""Normalisation of hand-written kernels: all launches become inlined ``gpu.launch``.
 
-Comes in: ``gpu.launch_func`` of a ``gpu.func``, and ``gpu.launch``.  Goes out:
-``gpu.launch`` with the body of the kernel, in which
+``gpu.launch_func`` of a ``gpu.func`` and ``gpu.launch`` become ``gpu.launch`` in which
 
-* positions are arguments of the body, sizes the values outside,
-* the buffers of a block or thread are ``memref.alloca`` at the start,
-* nothing waits for tokens: launches run in the order of the text.
+* block and thread positions are arguments of the body, sizes are values outside;
+* workgroup and private buffers are ``memref.alloca`` at the start;
+* there are no async tokens: launches run in textual order.
 
-So whatever is known of the host's values is known of the kernel too.
+Facts about host values therefore hold in the kernel, too.
 
-What no kernel has here, and what to write instead.
-
-Shared memory whose size the launch gives, as buffers of the kernel's own.
-
-Comes in: ``gpu.dynamic_shared_memory`` and the ``memref.view`` of it, at places and of
-sizes that are constants.  Goes out: a ``memref.alloca`` for each place.  All operations
-of a kernel name the same bytes, so views of one place and type are one buffer.
+``gpu.dynamic_shared_memory`` with ``memref.view`` at constant offsets and sizes becomes
+a ``memref.alloca`` for each offset and type, since all such operations of a kernel name
+the same bytes.  Launches and bodies that are not supported are refused with a hint.
 """
 
 from __future__ import annotations

@@ -1,13 +1,11 @@
-"""Memory operations of gpu on the host as those of memref, in the order of the text.
+"""Host GPU operations: memory operations become memref, CPU launches loops.
 
-Comes in: ``gpu.alloc``, ``gpu.memcpy``, ... with or without tokens.  Goes out: the
-same without tokens.  Every order that tokens allow includes the order of the text.
+``gpu.alloc``, ``gpu.memcpy`` and others become memref operations without tokens;
+textual order satisfies every order that tokens require.
 
-Launches on a processor without blocks and threads: loops.
-
-They are parallel, but where threads print: those follow one another.  A thread that
-waits for another one has no such form, nor has memory that threads share: the kernel
-would have to be cut at each barrier.
+For a CPU target, the blocks and threads of a launch become parallel loops, or
+sequential ones if threads print.  Kernels with barriers or shared memory are refused:
+they would have to be split at each barrier.
 """
 
 from __future__ import annotations

@@ -1,9 +1,8 @@
 """``linalg.pack`` and ``linalg.unpack`` on buffers as affine nests.
 
 Rows are cut into tiles, ``row = tile_number * tile + place``; a packed buffer has the
-numbers first, in an order that the operation gives, then the places.
-
-Builds loops and accesses whose bounds and indices need not be affine.
+tile numbers first, in the order that the operation gives, then the places.
+`PlainBuilder` builds loops and accesses whose bounds and indices need not be affine.
 """
 
 from __future__ import annotations

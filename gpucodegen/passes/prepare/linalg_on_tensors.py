@@ -1,19 +1,16 @@
-"""Elementwise work on tensors moves into the operation that reads its result.
+"""Elementwise fusion on tensors, and conversion of tensor arithmetic to linalg.
 
     t = f(a[m(i)])          becomes          r[..] = g(f(a[m(n(j))]), ..)
     r[..] = g(t[n(j)], ..)
 
-What one operation alone reads is computed there.  Copies, broadcasts, transposes and
-constants are read where they come from, however often that is.  Into a product only
-these and conversions to wider numbers move, so that it stays what fast kernels are made
-of; what follows a product is joined with it later, on loops.
+A producer with a single consumer is fused into it.  Copies, broadcasts, transposes and
+constants are fused into every consumer.  Only these and widening conversions are fused
+into contractions, which stay recognisable; consumers of a contraction are fused
+later, on loops.
 
-Arithmetic on whole tensors becomes ``linalg.generic`` on their elements.
-
-Contractions of whole vectors become ``linalg.generic`` on buffers.
-
-Comes in: ``d = contract a, b, c``. Goes out: a, b and c in buffers A, B and C, the
-operation ``C[i, j] op= A[i, k] * B[k, j]``, and d loaded from C.
+Arithmetic on whole tensors becomes ``linalg.generic``.  ``d = contract a, b, c`` of
+whole vectors becomes ``C[i, j] op= A[i, k] * B[k, j]`` on buffers A, B and C that hold
+a, b and c, and d is loaded from C.
 """
 
 from __future__ import annotations

@@ -1,13 +1,13 @@
-"""Cells of local buffers become values.
+"""Memory to registers: elements of local buffers become SSA values.
 
     t[0] = v                                       s = for k iter_args(p = v) {
     for k { t[0] = f(t[0]) }              =>         yield f(p) }
     .. = t[0]                                      .. = s
 
-A cell is what constant indices name in a buffer that the function allocates, and that
-nothing but such loads and stores uses.  A loop carries the cells that an iteration may
-read before it stores to them; others have no value after the loop.  A buffer with a
-cell that is read where it has no value stays in memory.
+It applies to elements at constant indices of a buffer that the function allocates and
+that only such loads and stores use.  A loop carries the elements that an iteration may
+read before it stores to them; the others are undefined after the loop.  A buffer with
+an element that is read while undefined stays in memory.
 """
 
 from __future__ import annotations

@@ -1,21 +1,18 @@
-"""Large copies become loops, so that threads share them and stores pass the caches.
+"""Lowering of copies, conditional deallocations and large stack allocations.
 
-A copy of buffers without gaps is one loop over a line.  Small copies stay calls.
+`ExpandCopies`: large copies become loops, so that threads share them and stores bypass
+the caches; a copy between contiguous buffers is one loop.  Small copies stay calls.
 
-``bufferization.dealloc`` as plain deallocations under their conditions.
-
-A buffer is freed if its condition holds and none that is retained is the same memory:
+`LowerDeallocations`: ``bufferization.dealloc`` becomes deallocations under conditions.
+A buffer is freed if its condition holds and no retained buffer is the same memory,
+which addresses decide where nothing else does:
 
     freed(i)    =  condition(i) and not any(same(i, j) for retained j)
     updated(j)  =  any(condition(i) and same(i, j) for freed i)
 
-Memory is the same where both show one buffer; addresses tell where nothing else does.
-
-Large buffers of loops: on the heap, given back at the end of their block.
-
-Comes in: a function with ``memref.alloca`` in loops and branches.  Goes out: the same
-where the first that fit on the stack stay, and ``memref.alloc`` with ``memref.dealloc``
-in place of the others.
+`HeapAllocations`: of the ``memref.alloca`` in loops and branches, the first that fit
+stay on the stack; the others become ``memref.alloc`` with a ``memref.dealloc`` at the
+end of their block.
 """
 
 from __future__ import annotations

@@ -1,23 +1,21 @@
-"""Reshapes of buffers whose strides or extents only a call knows.
+"""Views of buffers in the forms that later passes know.
 
-Input: ``memref.collapse_shape`` and ``memref.expand_shape``.  Output: the same elements
-as a ``memref.reinterpret_cast`` of the operand, after checks that the shapes fit.  With
-extents n and strides s of the larger shape, a group of dimensions d..e is one of the
-smaller shape, and over the dimensions of the group whose extent is not 1:
+`ReshapesToCasts` turns ``memref.collapse_shape`` and ``memref.expand_shape`` with
+dynamic strides or extents into ``memref.reinterpret_cast``, after checks that the
+shapes fit. With extents n and strides s of the larger shape, a group of dimensions d..e
+is one of the smaller shape, and over the dimensions of the group whose extent is not 1:
 
     collapse: s_i = n_(i+1) * s_(i+1) must hold; the stride is the last of them
     expand:   n_d * .. * n_e must be the extent; s_i = n_(i+1) * s_(i+1)
 
-A reshape in a loop or a branch is checked before the outermost one around it.  Where
-its operands are not known there, it stays as it is.
+A reshape in a loop or a branch is checked before the outermost one around it; if its
+operands are not known there, it stays.
 
-``linalg.slice`` of 2019 by ranges becomes ``memref.subview``.
+`SlicesToViews` turns ``linalg.slice`` of 2019 by ranges into ``memref.subview``.
 
-``memref.reinterpret_cast`` counts from the buffer, whatever view it is given.
-
-Comes in: reinterpretations of views. Goes out: the same elements as reinterpretations
-of the views' buffers, from their first element on.  Where nothing says which buffer it
-is, the runtime knows, and ``gcg.from_buffer`` says that it is asked.
+`RebaseViews` rewrites ``memref.reinterpret_cast`` of a view as one of the view's
+buffer, since its offset counts from the start of the buffer.  Where the buffer is not
+known, ``gcg.from_buffer`` makes the runtime find it.
 """
 
 from __future__ import annotations

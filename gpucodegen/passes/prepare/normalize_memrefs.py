@@ -1,9 +1,10 @@
-"""``affine.dma_start`` and ``affine.dma_wait`` as their memref forms.
+"""Normalisation of memref layouts and affine DMA operations.
 
-Memrefs stored by a map become row-major memory, and the map part of each access.
-
-``memref<5xf32, (d0) -> (d0 floordiv 2, d0 mod 2)>`` becomes ``memref<3x2xf32>``, and a
-load of ``[%i]`` one of ``[%i floordiv 2, %i mod 2]``.  Layouts that are strides stay.
+Memrefs with a non-strided layout map become row-major, and the map becomes part of each
+access: ``memref<5xf32, (d0) -> (d0 floordiv 2, d0 mod 2)>`` becomes
+``memref<3x2xf32>``, and a load of ``[%i]`` one of ``[%i floordiv 2, %i mod 2]``.
+Strided layouts stay. ``affine.dma_start`` and ``affine.dma_wait`` become their memref
+forms.
 """
 
 from __future__ import annotations

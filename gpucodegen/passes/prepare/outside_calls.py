@@ -1,12 +1,9 @@
-"""What runs outside of a program takes and gives numbers and buffers only.
+"""External calls: vectors, tensors and descriptors are passed as scalars and buffers.
 
-Comes in: functions that print, check, or call what they do not define, also on vectors
-and tensors.  Goes out: ``gcg.handle`` of numbers and buffers; calls and unknown
-operations that have nothing else stay as they are.
-
-Buffers that carry what only kernels hold, vectors, and values that have no place.
-
-A vector is stored to a new buffer of its shape; a tensor is shown as a buffer.
+Functions that print, check, or call external functions may do so on vectors and
+tensors. A vector is stored to a new buffer of its shape, a tensor is passed as a
+buffer, and the operation becomes ``gcg.handle`` of scalars and buffers.  Calls and
+unknown operations with only such operands stay.
 """
 
 from __future__ import annotations

@@ -1,11 +1,9 @@
-"""Plain loads, stores, loops and conditions made affine where their indices are.
+"""Raising of loads, stores, loops and conditions to the affine dialect.
 
 An index is affine when it is built by addition, subtraction, multiplication by a
 constant, ``affine.apply`` and ``index_cast`` from loop variables of affine loops and
 values defined at the top of the function.  A condition is affine when it compares such
-indices.  The rest stays as it is.
-
-Comparisons of affine indices as conditions ``index >= 0`` that hold together.
+indices; it becomes a conjunction of ``index >= 0``.  All other code stays as it is.
 """
 
 from __future__ import annotations

@@ -1,19 +1,11 @@
-"""A function of ``memref<*xf32>`` once per rank it is called with.
+"""Specialization of functions to the shapes and ranks of their calls.
 
-Comes in: calls with values that were cast from a ranked type.  Goes out: calls, with
-the values before the cast, of copies of the callee; in these the rank is a number, and
-of the branches on it only the right one is left.
-
-Values whose rank is known only where they were cast get it back.
-
-Comes in: inlined functions with ``memref<*xf32>`` or ``tensor<*xf32>`` in their middle.
-Goes out: casts, ``dim``, ``rank`` and accesses of the ranked values before them.
-
-Fix the argument types of one function to those of a call.
-
-Comes in: a function with ``?`` extents and strides.  Goes out: the same function for
-one set of shapes; what follows from them follows, and `canonicalize` then folds the
-extents that became constants.
+* `Specialize` fixes ``?`` extents and strides of a function's arguments to those of a
+  call and propagates them; `canonicalize` folds the extents that became constants.
+* `SpecializeRanks` copies a callee with ``memref<*xf32>`` arguments once per rank.  In
+  a copy the rank is a constant, which decides the branches on it.
+* `ForwardRanks` folds ranked -> unranked -> ranked casts, ``dim`` and ``rank`` of
+  unranked values whose ranked source is known.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""What a thread knows of itself, as arithmetic on its position and the sizes.
+"""Thread identities such as ``gpu.lane_id`` as arithmetic on positions and sizes.
 
-Comes in: an operation such as ``gpu.lane_id``.  Goes out: its value.  The threads of a
-block are counted along x, then y, then z; 32 in that order are a warp.
+The threads of a block are numbered along x, then y, then z; 32 consecutive ones are a
+warp.
 """
 
 from __future__ import annotations

@@ -1,13 +1,9 @@
-"""Integers of odd widths, held by those of 8, 16, 32 or 64 bits.
+"""Integers of odd widths, stored in integers of 8, 16, 32 or 64 bits.
 
-In memory an element of an odd width takes the bytes of what holds it, as in LLVM; the
-bits beyond its width are ignored when it is read.
-
-What operations on integers of odd widths are on the wider ones that hold them.
-
-A number of N bits is held by one of M > N bits that is equal as a signed number.  So
-signed operations stay what they are; unsigned ones see the operands without the copies
-of the sign, and what may leave N bits is wrapped around.
+An N-bit number is held as the M-bit number, M > N, of equal signed value.  Signed
+operations are unchanged; unsigned ones mask off the copies of the sign bit, and
+operations that may overflow N bits wrap around.  In memory an element takes the bytes
+of its container, as in LLVM, and the bits beyond its width are ignored by loads.
 """
 
 from __future__ import annotations

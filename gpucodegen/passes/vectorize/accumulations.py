@@ -1,12 +1,9 @@
-"""What a form of vectorization is asked about: a loop, and what is known around it.
+"""Loop sites and accumulators, the input of all forms of vectorization.
 
-A *form* takes a `LoopSite` and gives the operations that replace the loop; none if the
-loop has not this form, or does not pay in it.
-
-What an innermost loop accumulates: ``total = total OP term``, over and over.
-
-The total is a value that the loop carries, or a cell that stays where it is during the
-loop, and that only one load and one store touch.
+A *form* takes a `LoopSite`, a loop with the facts known around it, and gives the
+operations that replace the loop, or none if it does not apply or does not pay.  An
+accumulator, ``total = total OP term``, is a loop-carried value, or a memory cell at a
+loop-invariant place that only one load and one store touch.
 """
 
 from __future__ import annotations

@@ -1,6 +1,4 @@
-"""The form of argmin and argmax: what each lane keeps, and the best of the lanes.
-
-Loops that keep the largest or smallest value and what belongs to it, on vectors.
+"""Vectorization of argmin and argmax loops.
 
     for j iter_args(best, place):         for j by lanes:
       v = f(x[j]); g = v > best             v = f(x[j ..]); g = v > best
@@ -10,8 +8,8 @@ Loops that keep the largest or smallest value and what belongs to it, on vectors
                                           best, place = f(x[j*]), p(j*), or initial ones
 
 Comparisons are ordered, so NaN is never taken.  Each lane keeps its first (``>=``: its
-last) best one, and the lanes' first (last) is that of the loop: it has no other result,
-whatever the order.  Values are made again at ``j*``, by the same operations.
+last) best value, and the first (last) of the lanes' is that of the loop, whatever the
+order.  Carried values are recomputed at ``j*`` by the same operations.
 """
 
 from __future__ import annotations

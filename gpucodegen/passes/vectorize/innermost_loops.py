@@ -1,24 +1,20 @@
-"""The form of an innermost loop that is parallel: ``lanes`` iterations at once.
+"""Vectorization of innermost parallel loops, ``lanes`` iterations at once.
 
-Where all stores go past the caches, or loads of neighbours stay in registers, the full
-vectors begin where those of the first store fill whole lines.
+Where all stores are streaming stores, or neighbouring loads share registers, the full
+vectors begin at an aligned position of the first store.
 
-A vectorised loop that loads each cell of a row of neighbours once.
-
-previous, current = vectors of the centres
-for i by lanes, as long as another full vector follows:
-  following = the next centres; neighbours are shuffled out of the three
-  previous, current = current, following
-what is left, masked
-
-Loads of neighbours in a row, and what of them vectors have in registers already.
-
-*Neighbours* are several loads of one buffer that differ by constants along its row.
-The *centre* is the load whose vectors lie as those of the store do.  With l lanes, a
-vector that begins s elements after the centre c[i .. i + l - 1] consists of the last
-lanes of one vector of centres and of the first lanes of the next:
+*Neighbours* are several loads of one buffer that differ by constants along its row, as
+in stencils.  The *centre* is the load aligned like the store.  With l lanes, a vector
+that begins s elements after the centre c[i .. i + l - 1] is shuffled from two vectors
+of centres, so each cell is loaded once:
 
     s < 0:  c[i - l ..], c[i ..]        s > 0:  c[i ..], c[i + l ..]
+
+    previous, current = vectors of the centres
+    for i by lanes, as long as another full vector follows:
+      following = the next centres; neighbours are shuffled out of the three
+      previous, current = current, following
+    the remaining iterations, masked
 """
 
 from __future__ import annotations

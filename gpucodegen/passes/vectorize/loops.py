@@ -1,16 +1,13 @@
-"""A vectorised loop: full vectors, and the iterations that are left in a shorter one.
+"""Vector loops: full vectors, a masked remainder, and the widened body.
 
-constant trips            otherwise
-for i by lanes: full      for i by lanes:
-the rest, exactly           if lanes are left: full, else: masked
+    constant trips            otherwise
+    for i by lanes: full      for i by lanes:
+    the rest, exactly           if all lanes have an iteration: full, else: masked
 
-The body of a loop for several of its iterations at once, as vector operations.
-
-Stores that go past the caches: which ones, and where whole registers of them begin.
-
-A store that streams must not be read again soon: nothing in its loops reads its buffer,
-each iteration of the loops around writes other elements, and all that these loops touch
-is more than the caches hold.
+`Widened` translates the body of a loop for several iterations at once.  A store is a
+streaming (non-temporal) store if nothing in its loops reads its buffer, each iteration
+of the outer loops writes other elements, and all that these loops touch exceeds the
+caches.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
-"""The form of an outer loop with an iteration, a row, in each lane.
+"""Outer-loop vectorization: one row (iteration of the outer loop) per lane.
 
-The inner loops that gain pass values on in an order that must be kept, or are short.
-
-A loop over rows in strips: recurrences with a row in each lane, the rest by rows.
+It applies to inner loops that are recurrences or short.  A loop over rows is
+strip-mined:
 
     for i {                for i by lanes {
       a = f(i)               for rows of the strip { save f(i) as a }
@@ -10,20 +9,20 @@ A loop over rows in strips: recurrences with a row in each lane, the rest by row
       g(t, a)                for rows of the strip { g(t, a) }
     }                      }
 
-Legal iff the rows are parallel, for then each row keeps its order of operations:
+Legal iff the rows are parallel, so each row keeps its order of operations:
 
     { d in distances of the dependences : d_i != 0 } = {}
 
-A recurrence on a strip: carried values are vectors with a row in each lane.
+In the recurrence, carried values are vectors with a row in each lane:
 
     for tiles of columns:
-      for rows: for columns of the tile: what runs ahead
-      what crosses is transposed: a column of the tile becomes a vector
+      for rows: for columns of the tile: the part ahead of the chain
+      crossing values are transposed: a column of the tile becomes a vector
       for columns of the tile: the chain
-      what the chain writes is transposed back and stored to the rows
+      results of the chain are transposed back and stored to the rows
 
-Columns that are left, and strips with fewer rows than lanes, take the same way; lanes
-without a row hold anything.
+Remaining columns, and strips with fewer rows than lanes, use the same code; lanes
+without a row hold arbitrary values.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
-"""Which innermost loops have a vector form: their accesses and operations.
+"""Vectorizable innermost loops: classification of their accesses and operations.
 
-An access is *uniform* if the loop does not move it, *contiguous* if each iteration
-moves it to the next element in memory.  Values that differ between iterations are
-*varying*.
+An access is *uniform* if it is loop-invariant, *contiguous* if each iteration moves it
+to the next element in memory.  Values that differ between iterations are *varying*.
 """
 
 from __future__ import annotations

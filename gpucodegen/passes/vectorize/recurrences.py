@@ -1,8 +1,4 @@
-"""A strip: as many rows of a loop over rows as vectors have lanes.
-
-What is made for one row and used elsewhere in the body is saved, an element per row.
-
-Loops that pass values on in order, in two parts, so that lanes take rows.
+"""Recurrences: loops split into a parallel part and a chain with a row per lane.
 
     for j iter_args(t) {            for j { e = f(load x[i, j]); store e }      ahead
       e = f(load x[i, j])
@@ -10,12 +6,14 @@ Loops that pass values on in order, in two parts, so that lanes take rows.
       t' = g(t, e)
     }
 
-The chain runs with a row in each lane, so each row keeps its order.  Ahead of it runs,
-along a row, what does not depend on carried values and reads the row itself.  What goes
-from there to the chain, *crossing*, is transposed, rows to columns; so is what the
-chain *writes* along a row.  A cell that an iteration loads and stores is carried too.
+The chain runs with a row in each lane, so each row keeps its order.  The part ahead
+runs along a row: operations that do not depend on carried values and read the row
+itself. Values that *cross* from there to the chain are transposed from rows to columns,
+as are the values that the chain *writes* along a row.  A cell that an iteration loads
+and stores is carried, too.  `Strip` is as many rows as vectors have lanes; values
+computed for one row and used elsewhere in the body are saved, an element per row.
 
-Legal iff no part of the chain must come before a part of what runs ahead:
+Legal iff no part of the chain must come before an operation of the part ahead:
 
     { x -> y in dependences : x in chain, y in ahead } = {}
 """

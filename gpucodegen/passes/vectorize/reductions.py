@@ -1,15 +1,13 @@
-"""The form of a loop that accumulates: partial results in every lane.
+"""Vectorization of reduction loops: partial results in lanes and several accumulators.
 
-for i by lanes * accumulators:   each accumulator combines a vector of its own
-the accumulators are combined
-for i by lanes:                  full vectors that are left
-the rest, masked
-the lanes are combined with what the total was before the loop
+    for i by lanes * accumulators:   each accumulator combines a separate vector
+    the accumulators are combined
+    for i by lanes:                  remaining full vectors
+    the remaining iterations, masked
+    horizontal reduction of the lanes, combined with the initial value
 
-A range of iterations that is reduced: vectors, and independent accumulators.
-
-Accumulator splitting: one accumulator waits for the combination before; several, each
-of every n-th vector, do not wait for each other.
+Accumulator splitting hides the latency of the combining operation: each of n
+accumulators takes every n-th vector and does not wait for the others.
 """
 
 from __future__ import annotations

@@ -1,18 +1,14 @@
-"""Two loops, the stores follow one and some loads the other: tiles in registers.
+"""Vectorization of transposing nests: tiles are transposed in registers.
 
-A tile is as many rows as a vector has lanes.  Loads that follow the other loop are
-transposed by shuffles, so that memory is read and written by whole vectors only.  Tiles
-are visited in square blocks, whose rows share pages and cache lines.
+Stores are contiguous along one loop and some loads along the other.  A tile has as many
+rows as a vector has lanes.  Loads along the other loop are transposed by shuffles, so
+memory is accessed by whole vectors only.  Tiles are visited in square blocks, whose
+rows share pages and cache lines:
 
     for blocks of rows:             (parallel if the nest was)
       for blocks of columns: for rows, columns of the block: full tiles
-      what is left of the columns
-    what is left of the rows
-
-Nests of two loops whose accesses move by one dimension of a buffer with each.
-
-Where the stores are consecutive along one loop and some loads along the other, the nest
-is a transposition.
+      the remaining columns
+    the remaining rows
 """
 
 from __future__ import annotations

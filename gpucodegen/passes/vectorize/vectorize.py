@@ -1,16 +1,16 @@
-"""The pass: every loop takes the first of the `FORMS` that it has.
+"""The vectorization pass: each loop takes the first applicable form of `FORMS`.
 
 Legal iff no iteration of the loop depends on another one of the same execution:
 
     { d in distances of the loop's dependences : d != 0 } = {}
 
-The variables of the loops around are parameters.  Each element's operations stay, so
-results are the same bit for bit.  A loop that accumulates is legal iff
+The variables of outer loops are parameters.  Each element's operations are unchanged,
+so results are the same bit for bit.  A reduction loop is legal iff
 
     { d in distances of the loop's dependences : d != 0 and
       not from the store of an accumulation to its own load } = {}
 
-and the accumulation may come in any order.
+and the accumulation may be reordered.
 """
 
 from __future__ import annotations

@@ -1,12 +1,13 @@
-"""Which cells each memory operation reads and writes: one table entry per operation.
+"""Access relations: the elements that each memory operation reads and writes.
 
-Cells of the matrices of a subgroup: each lane touches the elements that it holds.
+`accesses_of` looks the operation up in a table with one rule per operation.
 
-The kernels of this project deal them out as ``mma.sync`` does.  With g = lane // 4,
-t = lane % 4 and e elements in 32 bits, a lane has
+Subgroup matrices (``gpu.subgroup_mma_*``) get one access per lane.  The kernels of this
+project distribute their elements as ``mma.sync`` does.  With g = lane // 4,
+t = lane % 4 and e elements in 32 bits, a lane holds
 
-- of A rows ``8 i + g``, columns ``4 e j + e t + n``; of B the same, turned around
-- of C rows ``8 i + g``, columns ``8 j + 2 t + n``, n = 0, 1
+- of A the rows ``8 i + g`` and columns ``4 e j + e t + n``; of B the transpose of that
+- of C the rows ``8 i + g`` and columns ``8 j + 2 t + n``, n = 0, 1
 """
 
 from __future__ import annotations

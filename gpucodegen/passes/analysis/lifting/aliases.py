@@ -1,26 +1,21 @@
-"""Which local buffers leave the operations that allocate them.
+"""Alias and escape analysis of memrefs.
 
-A buffer leaves by an operation that may keep it or give it another name: a terminator,
-a loop that carries it, one that results in a buffer, an unknown one. One that is
-only returned is told apart: all writes to it are seen.
-
-Which array of a kernel each of its tensor maps describes.
-
-A host makes a map of a buffer and launches a kernel with both.  Where all launches of a
-kernel agree, the map's parameter describes the buffer's: one array, seen in two ways.
-Maps of a buffer that the kernel is not given describe one array, too; not so where the
-buffer is a view, or the kernel is given a view of it.  What a view shows cells of is
-known all the same: enough to tell that two maps have no memory in common.
-
-Which memrefs may be the same memory: the one place that decides.
-
-Comes in: functions, or operations inside one. Goes out: `Aliases`, which knows what
-each memref is made of (views, choices among memrefs, results of calls, globals) and
-which arguments are in one group (`gpucodegen.dialects.gcg`). Two memrefs
-may be the same memory iff they may show a common buffer, or buffers of one group:
+`Aliases` is the only place that decides whether two memrefs may overlap.  It traces
+each memref to the buffers it may show (through views, selects, call results and
+globals) and to the alias groups of arguments (`gpucodegen.dialects.gcg`):
 
     memory(v) = buffers that v may show, and the groups of these
     a may overlap b  iff  memory(a) and memory(b) have an element in common
+
+`Escapes` finds the local buffers that leave the operation that allocates them: those
+passed to a terminator, to a loop that carries them, to an operation that results in a
+buffer, or to an unknown operation.  Buffers that are only returned form a class of
+their own, because all writes to them are seen.
+
+`described` finds the buffer that each tensor map of a kernel describes.  The host makes
+a map of a buffer and launches a kernel with both; where all launches agree, the map's
+parameter and the buffer's are one array.  This fails where the buffer is a view or the
+kernel gets a view of it; two maps of different memory are told apart all the same.
 """
 
 from __future__ import annotations

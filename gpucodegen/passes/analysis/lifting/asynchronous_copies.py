@@ -1,20 +1,16 @@
-"""mbarriers, copies that arrive at them, and products of what these bring.
+"""Asynchronous copies, mbarriers and the warpgroup products that read the copied tiles.
 
-A group of barriers is an array of the block.  Who initialises one writes its cell, who
-arrives or waits updates it.  What a tensor map describes is taken to be no buffer that
-the kernel writes: its cells are left out.
+A DMA copy (``memref.dma_start``) or a thread's ``cp.async`` may read its source and
+write its destination at any moment from its start to the matching wait (DESIGN section
+4).  ``count`` elements leave the source in row-major logical order, in runs of ``run``
+elements that lie ``stride`` apart on the strided side; the other side is one run.  A
+thread's copy moves elements of one row.
 
-Tensor copies from shared memory, the groups that they belong to, and fences.
-
-A tensor map describes a buffer that the kernel is given, too, or one of the host's; its
-type says how large a box is.
-
-Transfers of a block, and copies of a thread, as asynchronous accesses.
-
-Rule (DESIGN section 4): a transfer may read its source and write its destination at any
-moment from its start to the matching wait.  ``count`` elements leave the source in
-row-major logical order, in runs of ``run`` elements that lie ``stride`` apart on the
-strided side; the other side is one run.  A copy of a thread moves elements of one row.
+A group of mbarriers is a shared-memory array: initialising a barrier writes its
+element, arriving and waiting update it.  A TMA copy moves the box that the type of its
+tensor map gives.  A map describes a buffer that the kernel also gets, or one of the
+host's, which the kernel is assumed not to write and whose elements the model leaves
+out.
 """
 
 from __future__ import annotations

@@ -1,12 +1,10 @@
-"""What a call reads and writes: the accesses of its callee, on the call's operands.
+"""Access relations of calls: the callee's accesses, applied to the call's operands.
 
-Declared effects count (`gpucodegen.dialects.shared.effects`), once the body is known to
-keep to them. Otherwise the body is lifted as if it stood in place of the call, so that
-its indices are those of this call; its loops become iterators of the accesses
-(`gpucodegen.tiling.model.summaries`). A function without a body, one that calls itself,
-and one too large to look at touch all the buffers they are given.
-
-Declared effects of a function as the accesses of a call, on the call's operands.
+Declared effects (`gpucodegen.dialects.shared.effects`) are used once the body is proven
+to keep to them.  Otherwise the body is lifted as if it were inlined, so its indices are
+those of this call, and its loops become iterators of the accesses
+(`gpucodegen.tiling.model.summaries`).  Functions without a body, recursive functions,
+and functions too large to lift touch all elements of the buffers they are given.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
-"""What the lifter knows while it walks: isl text of values, arrays, views, names.
+"""The lifter's symbol table: isl text of values, arrays and views.
 
-Affine expressions, maps and sets as isl text; None where no affine form exists.
+It also writes affine expressions, maps and sets as isl text; the result is None where a
+value has no affine form.
 """
 
 from __future__ import annotations

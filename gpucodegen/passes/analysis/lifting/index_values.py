@@ -1,8 +1,8 @@
-"""Values that all threads of a block have alike, where no two of them race.
+"""Index values as isl text, computed from loop variables and parameters.
 
-isl text of values computed from loop variables and parameters, by operation.
-
-Operations that make a view of another buffer.
+Each operation on indices has a rule that defines the isl text of its result; operations
+that make views define the view's layout.  `is_uniform` tells whether all threads of a
+block compute the same value.
 """
 
 from __future__ import annotations

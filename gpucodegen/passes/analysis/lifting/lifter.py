@@ -1,14 +1,10 @@
 """Lift a region of MLIR to a `Scop`: the tree of loops, conditions and statements.
 
-Comes in: a function or kernel whose body may hold anything.  Goes out: `Lifted`, the
-scop with the tables that lead back to operations and values; `structure` makes the
-nodes of loops and conditions.  What has no affine form is over-approximated as
-`gpucodegen.tiling.model.scop` describes, never left out.
-
-What a walk over a region leaves: a scop, and where its parts come from.
-
-Comes in: the nodes, the environment in which they were made, and the operations of
-each statement.  Goes out: `Lifted`; arrays that may overlap are one array of the scop.
+`Lifter` walks a function or kernel with any body and appends a node per loop, condition
+and statement; `structure` makes the nodes of loops and conditions.  The result,
+`Lifted`, holds the scop and the tables from its parts back to operations and values.
+Arrays that may overlap are one array of the scop.  Code without an affine form is
+over-approximated as `gpucodegen.tiling.model.scop` describes, never left out.
 """
 
 from __future__ import annotations

@@ -1,19 +1,16 @@
-"""One walk over a region of MLIR: what it knows, and what its nodes are made with.
+"""State of the lifter's walk: callees, aliases, loop-carried values and nodes.
 
-`structure`, `grid` and `calls` make nodes out of a walk; `walker` says which of them
-an operation is for.
+`Surroundings` holds the module's functions and alias groups; `Walk` holds what the
+modules `structure` and `calls` need to append nodes.
 
-Values that loops carry: each is a cell that the iterations share.
-
+`Registers` models each loop-carried value as one memory cell that the iterations share.
 An ``iter_args`` of an ``affine.for`` is written before the loop and at the end of each
-iteration, and every use of it is a read. There are two exceptions:
+iteration, and every use of it is a read, with two exceptions:
 
-* the use by which an accumulation goes on (``next = sum + x``) is no read of its own:
-  it belongs to the accumulation at the end of the iteration;
-* a value that goes through an inner loop, in as its first value and out as its result,
-  is one cell in both loops.
-
-What stands around lifted code: functions to call, buffers that may overlap.
+* the use that continues an accumulation (``next = sum + x``) is no read of its own: it
+  belongs to the accumulation at the end of the iteration;
+* a value that passes through an inner loop, as its initial value and as its result, is
+  one cell in both loops.
 """
 
 from __future__ import annotations

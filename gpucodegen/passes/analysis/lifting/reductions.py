@@ -1,6 +1,9 @@
-"""Accumulations ``cell = cell OP term OP term ..``, OP associative and commutative.
+"""Reductions ``cell = cell OP term OP term ..``, with OP associative and commutative.
 
-Updates: a cell is loaded, something is made of it, and it is stored again.
+An update loads a cell, computes a value from it and stores the value back.  It is a
+reduction if the old value enters through a chain of one combining operation whose order
+is free: always for integers, under ``reassoc`` for floats.  The model then drops the
+dependences between updates of one cell.
 """
 
 from __future__ import annotations

@@ -1,14 +1,10 @@
-"""Blocks and threads as nested loops around the body of a kernel.
+"""Loops, conditions, grids and launches as nodes of a scop.
 
-A ``gpu.func`` is lifted for its race proof: its loops have the roles of blocks and
-threads.  A ``gpu.launch`` inside of a function is lifted for what it touches: loops
-like any others, which the program declares parallel.
-
-Loops and conditions as nodes of a scop.
-
-Comes in: an operation with regions whose bounds or conditions may be affine, and the
-walk that has reached it.  Goes out: its node, appended to those of the walk; bounds
-without affine form leave their side open.
+Each rule appends the node of one operation to the walk that reached it.  A loop bound
+without an affine form leaves that side of the domain open.  The blocks and threads of a
+``gpu.func``, which is lifted for its race proof, are loops with those roles; a
+``gpu.launch`` inside a function is lifted for its accesses, as loops that the program
+declares parallel.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""How a contraction is cut on a CPU: which axis is what, how many panels there are."""
+"""Blocking of a CPU contraction: the role of each axis and the number of panels."""
 
 from __future__ import annotations
 

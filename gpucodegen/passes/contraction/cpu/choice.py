@@ -1,6 +1,7 @@
-"""A contraction as operations: its facts for the plan, and the kernel of the plan.
+"""Kernel choice for a CPU contraction: planning from its facts, then lowering.
 
-How many elements of a factor are different: neighbouring windows share theirs.
+The plan depends on extents, types and strides, and on the share of distinct elements in
+each operand, since neighbouring convolution windows overlap.
 """
 
 from __future__ import annotations

@@ -1,15 +1,15 @@
-"""Contractions without rows: windows that slide over one channel each.
+"""Depthwise convolution kernels: a window slides over each channel separately.
 
     parallel for outer axes of the result:
       for tiles of pixels, vectors of lanes:
-        sums[pixel] = result[pixel], or what a fill in front stores there
+        sums[pixel] = result[pixel], or the value of a fused fill
         for all taps, unrolled:
           sums[pixel] += image[pixel, tap] * filter[tap]     for all pixels of the tile
         result[pixel] = sums[pixel]
 
-Lanes walk the contiguous dimension of the result: channels, whose filters differ, or
-pixels of a row, which share one.  What several pixels of a tile load is loaded once.
-The terms of each element keep their order.
+Vector lanes run along the contiguous dimension of the result: channels, each with its
+own filter, or pixels of a row, which share one filter.  Image elements that several
+pixels of a tile use are loaded once.  The summation order of each element is kept.
 """
 
 from __future__ import annotations

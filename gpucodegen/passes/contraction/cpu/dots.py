@@ -1,20 +1,15 @@
-"""A contraction as inner products: the lanes of the registers walk the reduction.
+"""Contractions as inner products: vector lanes run along the reduction axis.
 
-    [copy the low factor so that it is contiguous along the reduction]
+    [copy the low operand so that it is contiguous along the reduction]
     parallel for outer axes, blocks of the high side:
       for tiles of the high side, tiles of the low side:
         sums[tile][lane] = 0
         for reduction in steps of the lanes: sums += high[tile][..] * low[tile][..]
-        result tile += sums added up across the lanes
+        result tile += horizontal sums over the lanes
 
-The high side is the longer of rows and columns, if its factor lies along the reduction
-(`dot_sides`); a low factor that differs between the outer axes is copied inside them.
-The terms of each element are added in another order than the nest's.
-
-The two sides of a contraction as inner products: which factor is read in place.
-
-One factor, the high one, lies along the reduction; the low one does, too, or is copied.
-Of the two orders that whose high side is longer is preferred.
+The high operand is contiguous along the reduction and read in place.  The low operand
+is, too, or is copied (inside the outer axes if it depends on them).  `dot_sides`
+prefers the longer of rows and columns as the high side.  Sums are reassociated.
 """
 
 from __future__ import annotations

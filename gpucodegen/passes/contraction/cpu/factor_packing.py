@@ -1,20 +1,18 @@
-"""Where a CPU register tile reads its factors: in place, or from packed copies.
+"""Operand access of CPU register tiles: in place or from packed copies.
 
-A source of the right factor gives ``columns`` lanes of one reduction step, a source of
-the left factor the ``height`` elements of the rows.  Packed copies are contiguous in
-the order of use, so that they cost one stream each and no page is visited twice.
+A source of operand B gives ``columns`` lanes of one reduction step; a source of operand
+A gives the ``height`` elements of the rows.  Packed copies are contiguous in the order
+of use, so each costs one stream and no page is visited twice.
 
-Copies of factors that are contiguous along the other axis than they shall be.
-
-Panels of a right factor whose steps, not columns, are contiguous: squares of as many
-columns as a register has lanes, and as many steps, are read by rows and transposed in
-registers:
+Panels of a B that is contiguous along the reduction instead of the columns are
+transposed in registers, in squares of as many columns and steps as a register has
+lanes:
 
     for columns of the panel by squares:
       for steps of the block by squares:
         P[steps][columns] = transpose(B[columns][steps])
 
-What is left over at either end has a rectangle of its own.
+Remainders at either end are smaller rectangles.
 """
 
 from __future__ import annotations

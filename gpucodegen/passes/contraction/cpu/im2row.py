@@ -1,23 +1,17 @@
-"""Panels of pixels: columns that run on across the rows of an image.
+"""Convolutions as matrix products: image lines copied so that pixels are contiguous.
 
-The columns y, x of a convolution are one axis p = X y + x of the result, and its steps
-c, h, w are one axis k of the filters, but not of the image, which the window slides
-over.  Tasks copy its lines to make up for it (`lines`).  Then the rest is a product of
-matrices without short rows and short loops.
-
-Lines of an image, copied so that the pixels under a tap lie side by side.
-
-With the pixels y, x of a convolution joined to p = X y + x, those that a tap (c, h, w)
-sees at neighbouring p are no neighbours in the image,
+The pixels y, x of a convolution are one axis p = X y + x of the result, and its steps
+c, h, w are one axis k of the filters, but the image
 
     I[c][s y + d h][t x + e w]
 
-Each task copies the lines that its block of steps sees, for every w:
+has neither axis.  Each task therefore copies the lines that its block of steps reads,
+for every w:
 
     L[c][w][(d h) mod s][X (y + (d h) div s) + x] = I[c][s y + d h][t x + e w]
 
-There they are, across the ends of lines too, wherever a panel begins.  So register
-tiles read them like a matrix, in which no pixel is repeated for each h.
+In L, the pixels under a tap are contiguous across line ends, so register tiles read
+them like matrix columns, and no pixel is repeated for each h as it is in im2col.
 """
 
 from __future__ import annotations

@@ -1,18 +1,18 @@
-"""Whether a contraction pays on a CPU, and in which forms it can be computed.
+"""Profitability of CPU contraction kernels, and the kernel form for a contraction.
 
-`paying_contraction` is the one place that is asked.  Forms are: lanes along the columns
-of the result (register tiles), lanes along the reduction (inner products), lanes along
-the rows (a transposed result), and a window that slides over one channel.
+`paying_contraction` is the only place that decides whether a nest is lowered as a
+contraction.  The forms have lanes along the columns of the result (register tiles),
+along the reduction (inner products), along the rows (transposed result), or along one
+channel that a window slides over (depthwise).
 
-A contraction whose result is computed transposed: lanes walk the rows, not columns.
+The transposed form computes
 
-    T[column][row] = sums                  (register tiles, the factors change sides)
+    T[column][row] = sums                  (register tiles with A and B exchanged)
     for squares of the result:
       C[rows][columns] = C[rows][columns] + transpose(T[columns][rows])
 
-So products whose left factor is contiguous along the rows read it as it lies, and few
-columns do not leave registers empty.  What is fused with the contraction stays with the
-squares.
+so an A that is contiguous along the rows is read in place, and few columns do not leave
+vector registers partly empty.  Fused operations stay with the second loop.
 """
 
 from __future__ import annotations

@@ -1,29 +1,24 @@
-"""Contractions of narrow integers as contractions of words of several of them.
+"""Narrow-integer contractions by dot-product instructions on packed words.
 
-Where both factors are i8 or i16 widened to i32, less a zero point or not, a reduction
-axis k is cut into groups:
+Where both operands are i8 or i16 widened to i32, with or without a zero point, groups
+of g elements along a reduction axis k are packed into words:
 
     A'[.., k', ..] = word of A[.., g k' + p, ..],  p < g          (and B' of B)
     C += A' (x) B'  with  a' * b' = sum_p a_p * b_p               (`dialects.words`)
 
-Sums of 32 bits wrap around, so their order has no meaning.  Words after the end of the
-axis are filled up with zeros.  Zero points, and a shift of B that gives it the sign
-that a processor wants, are made up for where sums start (`offsets`).
-
-What zero points add to a contraction of integers: once to each row, to each column.
+32-bit sums wrap around, so their order is free.  Words past the end of the axis are
+padded with zeros.  Zero points x, y, and a shift s of B to the signedness that the
+processor's instruction needs, are corrected by sums over one operand:
 
     sum_k (a - x) (b + s - y) =   sum_k a b
                                 + (s - y) sum_k a             (an offset of the row)
                                 - x sum_k (b + s - y)         (an offset of the column)
 
-where the b that is multiplied lies ``s`` below that of the program.  Both have the axes
-of their factor, windows of an image included; they are summed up before the contraction
-and added where its sums start.
+These have the axes of their operand, image windows included; they are computed before
+the contraction and added to its initial sums.
 
-How an array of narrow integers becomes an array of words of them.
-
-Parts that are next to each other in memory are words as they are, or widened, several
-at a time; of parts that are lines of the array, words are put together by shifts:
+Elements that are contiguous along k are words already, or are widened several at a
+time. Otherwise lines of the array are combined by shifts:
 
     W[.., w, n] = or over p < g of  (X[.., g w + p, n] mod 2**bits) << (bits p)
 """

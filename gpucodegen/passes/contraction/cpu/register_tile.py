@@ -1,35 +1,29 @@
-"""The register tiles of one panel: C stays in registers for a reduction block.
+"""Register-tile microkernel: a tile of C stays in registers for a reduction block.
 
-What a register tile fetches while it computes: panels, and the tiles after it.
-
-A tile fetches in parts: for some of its rows, before that part of its reduction block,
-the row of the next tile of the result, and in a stripe a piece of the row of the left
-factor that the next row of tiles begins with:
+While a tile computes, it prefetches, in parts: some rows of the next tile of C, and of
+the rows of A with which the next row of tiles begins a piece per tile of the stripe:
 
     for part of parts:
-      fetch C next tile[rows of the part], A next rows[rows of the part][piece]
+      prefetch C next tile[rows of the part], A next rows[rows of the part][piece]
       for k in part of the block:
-        acc += column of left (x) lanes of right
+        acc += column of A (x) lanes of B
 
-Register tiles where a result is no box: whole, outside, or across its edge.
-
-With the guards g of the domain and the offsets x of the cells of a tile at t,
+Where the iteration domain is no box, tiles are whole, empty, or cross its edge.  With
+the guards g of the domain and the offsets x of the elements of a tile at t,
 
     whole    iff  min { g(t + x) : x in tile } >= 0  for all g,
-    outside  if   max { g(t + x) : x in tile } < 0   for some g.
+    empty    if   max { g(t + x) : x in tile } < 0   for some g.
 
-A tile across the edge is computed in a private copy; only cells of the domain are
-copied in and out.
+A tile that crosses the edge is computed in a private copy, and only elements of the
+domain are copied in and out.
 
-Sums of several accumulators (accumulator splitting): no step waits for the last one.
+Accumulator splitting (requires reassociation) breaks the dependence between steps:
 
-    acc[0] = what the sum is now;  acc[1..] = 0
+    acc[0] = initial sum;  acc[1..] = 0
     for k in the block, by t steps:
       acc[i] += the step k + i                            for i < t
-    for k in what is left of the block:  acc[0] += the step k
+    for the remaining k of the block:  acc[0] += the step k
     acc[0] + acc[1] + ..
-
-This is another order of the terms, which must be permitted.
 """
 
 from __future__ import annotations

@@ -1,13 +1,12 @@
-"""A contraction whose reduction threads share: partial results, added up in order.
+"""Split-K for CPU contractions: threads reduce parts of K, then the parts are summed.
 
     parallel for parts p:
       P[p][..] = sum of k in part p
-    P[parts][..] = sum of the steps that are left over       (fewer than parts)
-    for cells of the result:
+    P[parts][..] = sum of the remaining steps                (fewer than parts)
+    for elements of the result:
       C[..] = C[..] + P[0][..] + P[1][..] + ..
 
-What is fused with the contraction stays with the last nest: it starts from what comes
-before it, and goes on with what comes after.
+Fused prologues and epilogues stay with the last nest.
 """
 
 from __future__ import annotations

@@ -1,43 +1,35 @@
-"""A contraction as CPU code: packed panels, register tiles, parallel blocks.
+"""CPU contraction driver: packed panels, register tiles, parallel tasks.
 
     for k blocks:
-      pack right into panels P[panel][k..][lane]
+      pack B into panels P[panel][k..][lane]
       parallel for outer axes, row blocks, stripes of panels:
-        pack the block of left rows                     (where its stride is harmful)
+        pack the block of rows of A                     (where its stride is harmful)
         for panels of the stripe:
           for row tiles of the block:
             acc = C tile
-            for k in block: acc += column of left (x) lanes of right
+            for k in block: acc += column of A (x) lanes of B
             C tile = acc
 
-Panels that serve one block of rows only are packed just before their row tiles, or by
-the first of these while it computes, or read in place, and those of a stripe by the
-task that computes it (`stripe`); then the loop over k blocks stands inside the parallel
-ones.  So do the loops over outer axes, next to those over row tiles, where that saves
-threads from meeting, which then share the longest of these axes, too (`OuterPanels`).
+Panels that one row block uses are packed just before their row tiles, or by the first
+of these while it computes, or are read in place; those of one stripe are packed by its
+task (`Stripe`).  The k loop then stands inside the parallel loops.  Outer axes move
+inside, too, next to the row tiles, where that saves thread synchronisation, and threads
+share the longest of these axes.  For convolutions each task first copies image lines
+(`im2row`).
 
-Of an image that a window slides over, each task first copies the lines that a block of
-its reduction sees (`im2row`), and reads those.
+`RowBlock` keeps the panels of a reduction block in L2 and the rows of a register tile
+in L1, so it computes neighbouring tiles of C one after the other:
 
-The terms of each element are added in their original order, so floating-point results
-differ from the nest's only by the contraction of multiply and add; where another order
-is permitted, sums of small tiles have several accumulators (`accumulator_splitting`).
-
-What one thread does of a contraction: a block of rows times a stripe of panels.
-
-Rows that meet all panels of a stripe in turn.
-
-The panels of a reduction block stay in the second cache, the rows of a register tile in
-the first one:
-
-    pack right into panels P[panel][k..][lane]
+    pack B into panels P[panel][k..][lane]
     for rows of the block, some at once:
       pack them                                         (where their stride is harmful)
       for row tiles of them:
         for panels of the stripe:
-          C tile += left rows (x) panel
+          C tile += rows of A (x) panel
 
-Neighbouring tiles of C are then computed one after the other.
+The summation order of each element is kept, so floating-point results differ from the
+nest's only by contraction to fused multiply-adds; where reassociation is permitted,
+small tiles split their accumulators.
 """
 
 from __future__ import annotations

@@ -1,28 +1,16 @@
-"""Whether a contraction pays on a GPU, and in which types its kernel computes.
+"""Axes of a GPU contraction: flattened into rows, columns, reduction and batch.
 
-`paying_contraction` is the one place that is asked.
+`groups_of` maps a contraction to `Groups`, which give each axis' position at a
+flattened index.  Axes that one array has contiguous may not be contiguous in another:
+the pixels of a result are one axis where those of a convolved image are two.  `grid`
+and `place` assign the tiles of the result to blocks.  Blocks in bands of tiles (for L2
+reuse) are numbered in one dimension and have no tile below the last row of tiles;
+blocks that compute several tiles take them by number.
 
-Sums of narrow floats (f16 += f16 * f16) are kept in f32 from their first term to their
-last, and rounded once.  Where a program rounds after every operation, that is closer to
-the sum than what it asks for, as a fused multiply-add is.
-
-Which block of a contraction's grid computes which tile of the result.
-
-Comes in: the groups of axes and a plan.  Goes out: the extents of the grid, and for a
-block its tile and the positions of the batch.  Blocks in bands of tiles are counted in
-one dimension; they have no tile below the last row of tiles.  Blocks that compute
-several tiles take these by their numbers.
-
-Arrays of a contraction over as few axes as each of them has side by side.
-
-What one array has side by side, another may not: the pixels of a result are one axis
-where those of the image that a window slides over are two.  A flattened position is the
-same for both.
-
-The axes of a contraction as four flattened indices: rows, columns, reduction, batch.
-
-Comes in: a contraction.  Goes out: `Groups`, and the position of each axis at a
-flattened index.
+`paying_contraction` is the only place that decides whether a GPU contraction pays.
+Sums of narrow floats (f16 += f16 * f16) are kept in f32 and rounded once; where the
+program rounds after every operation this is closer to the exact sum, as with fused
+multiply-adds.
 """
 
 from __future__ import annotations

@@ -1,44 +1,33 @@
-"""What a block does of a product of tiles in its own shared memory.
+"""Tile products inside user-written block programs, with operands in shared memory.
 
-Warps multiply fragments on tensor cores, which start from nothing:
+    for i, j, k { C[x + i, y + j] += a[s, i, k] * b[s, k, j] }    a, b in shared memory
+
+`tile_products` finds them with `recognize` and decides how warps or threads share each;
+`on_tensor_cores` says whether tensor cores apply, and `refused` why not.  The order of
+a float sum must be free for tensor cores.  Warps multiply fragments, starting from
+zero:
 
     for k { wait for the tiles; s += a b }      s in registers
     barrier; C += s                             through shared memory, 16 bytes a thread
 
-Threads multiply quads, in the order of the terms, from what C holds:
+Threads multiply thread tiles in the summation order of the program, starting from C:
 
     s = C
     for k { wait for the tiles; s += a b }
     C = s
 
-Where no loop keeps the sums, C gets them each time.
-
-Which nests of a block's program multiply tiles in shared memory.
-
-Comes in: the program of a block, whose buffers lie in shared memory.  Goes out: its
-products, how warps or threads may share each, and why tensor cores have no part in it.
-
-    for i, j, k { C[x + i, y + j] += a[s, i, k] * b[s, k, j] }    a, b in shared memory
-
-`recognize` finds them, as it finds all contractions; what tensor cores take is what
-`on_tensor_cores` says.  The order of a float sum must be free for these, as there.
-
-Why tensor cores have no part in a product of tiles, in words.
-
-Loops over which the sums of a product may stay in registers.
-
-A loop around a product, directly, adds to the same cells in each iteration:
+Sums stay in registers over a loop that directly contains the product
+(`RunningProduct`),
 
     for k { .. C[i, j] += a b .. }   =>   s = 0; for k { .. s += a b .. }; C[i, j] += s
 
-That is so where the cells do not move with the loop, which runs at least once, and
-nothing else in it reads or writes them:
+if the elements of C do not depend on the loop, the loop runs at least once, and nothing
+else in it accesses them:
 
     { x -> y in dependences : x writes C, y is of another operation of the loop } = {}
 
-and the same with x and y turned around.
-
-Factors in shared memory as a program laid them out itself.
+and the same with x and y exchanged.  Elsewhere C is updated in each iteration.
+`UserLayout` reads operands in the layout that the program chose.
 """
 
 from __future__ import annotations

@@ -1,36 +1,33 @@
-"""A contraction as a GPU kernel: shared-memory tiles, a register tile per thread.
+"""GPU contraction kernel: shared-memory tiles and register tiles in a pipelined K loop.
 
     sums = C tile of the thread
-    sums += products of all blocks of terms (`pipeline`)
+    sums += products of all K tiles (`Pipeline`)
     C tile = sums
 
-Several row, column or reduction axes are walked as one flattened index (implicit GEMM),
-so a convolution is the same kernel as a matrix product.
+Several row, column or reduction axes form one flattened index (implicit GEMM), so a
+convolution is the same kernel as a matrix product.  The K loop is double buffered:
 
-The blocks of terms of a tile of the result: copied, waited for, multiplied.
-
-    stage 0 = the first block of terms; barrier
-    for the other blocks of terms:
-      read the block from global memory into registers
-      sums += products of the stage before
-      store the block to the other stage; barrier
+    stage 0 = the first K tile; barrier
+    for the other K tiles:
+      read the K tile from global memory into registers
+      sums += products of the previous stage
+      store the K tile to the other stage; barrier
     sums += products of the last stage
 
-The first block of terms is the ragged one: it begins before the first term, with zeros,
-so no other block needs a guard.  A stage is stored while the other one is read: one
-barrier for each block is enough.
+The first K tile is the partial one: it begins before the first term and is padded with
+zeros, so the other K tiles need no guard.  One barrier per K tile is enough, since one
+stage is stored while the other is read.
 
-A factor that goes past the registers is copied by the hardware instead, a group of
-copies for each block of terms.  With S stages, S - 2 later groups may be under way when
-the threads meet:
+An operand may bypass registers by asynchronous copies, one commit group per K tile.
+With S stages, ``cp.async.wait_group`` leaves the S - 2 newest groups in flight:
 
-    for the other blocks of terms:
-      start the copies of the block S - 2 further on, if there is one; close their group
-      sums += products of the stage before
-      wait for all groups but S - 2; barrier
+    for the other K tiles:
+      start the copies of the K tile S - 2 further on, if there is one; commit the group
+      sums += products of the previous stage
+      wait for all groups but the S - 2 newest; barrier
 
-Warps whose factors both go past the registers take S blocks at a time, so that no stage
-and no end is computed, and the blocks that are left one by one.
+Tensor-core kernels that copy both operands asynchronously unroll the K loop by S, so
+stage indices and loop ends are constants; the remaining K tiles follow one by one.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What the plan of a contraction's kernel depends on."""
+"""Planner input of a GPU contraction: extents, types, contiguity and alignment."""
 
 from __future__ import annotations
 

@@ -1,13 +1,10 @@
-"""Tiles of one factor on their way from global to shared memory.
+"""Staging of operand tiles from global to shared memory.
 
-A block reads a tile into registers, and stores it to a stage in shared memory later, or
-lets the hardware copy it there; what is read meanwhile lies in another stage.  Rows or
-columns beyond the edge repeat the last ones, for their products are never stored; terms
-beyond the edge are zeros.
-
-Where the axes of a reduction stand, block of terms by block of terms.
-
-Where factors lie in shared memory, as what multiplies them sees it.
+A block reads a tile into registers and stores it to a shared-memory stage later, or
+starts asynchronous copies into the stage; meanwhile other stages are read.  Rows and
+columns beyond the edge repeat the last ones, since their products are never stored;
+reduction terms beyond the edge are zeros.  `KLoop` gives the positions of the reduction
+axes for each K tile, `SharedLayout` the place of elements in shared memory.
 """
 
 from __future__ import annotations

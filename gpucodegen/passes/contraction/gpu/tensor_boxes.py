@@ -1,35 +1,24 @@
-"""A contraction in tiles of rows: its factors in boxes, its result too where it can be.
+"""TMA boxes of a contraction: which operands and results tensor maps can copy, and how.
 
-Comes in: a contraction over groups of axes.  Goes out: `Tiled`, of which kernels are
-made, or nothing where tensor copies cannot bring a factor.
-
-A contraction in tiles that are rectangles of rows, where several axes count these.
+`in_boxes` gives the `Tiled` form of a contraction, or None where TMA cannot copy an
+operand.  Rows that several axes count are split into rectangles:
 
     n, y, x   =   (n0, y0, x0) * (a, b, c) + (n1, y1, x1)
 
-A block stands at n0, y0, x0, which are of the batch then; n1, y1, x1 are the rows of
-its only tile, ``a b c`` of them, in the order of a box of the left factor.  Guards say
-which of these exist.
+A block stands at n0, y0, x0, which become batch axes; n1, y1, x1 are the ``a b c`` rows
+of its only tile, in the order of a box of operand A.  Guards exclude rows that do not
+exist.
 
-The boxes by which tensor copies store a result: whether they can, and where.
+A box of an operand has lines of 64 16-bit elements, the span of the swizzle.  A line
+runs along the reduction if that is contiguous in memory, else along rows or columns;
+other axes, such as the taps of a window, give the origin of the box.  TMA reads
+elements outside the array as zero, so ragged extents need no guards: zero terms add
+nothing, and out-of-range rows and columns are never stored.
 
-A box has `ROWS` rows of a tile, those of one warp, and as many columns as a line of
-shared memory has bytes for.  What lies outside of the array is not stored, so rows and
-columns that do not exist need no guards here: they must lie outside.
-
-A factor in boxes: whether tensor copies can bring it, and how they do.
-
-A box has lines of 64 elements of 16 bits, the span of the swizzle.  Lines are positions
-(rows or columns of the result) where the terms lie side by side in memory, else terms.
-Positions may be a rectangle, such as pixels of an image: other axes, such as the taps
-of a window, say where the box begins.
-What lies outside of the array is read as zero, so ragged extents need no guards: zeros
-of terms add nothing, and what positions outside give is never stored.
-
-Tensor maps: of which arrays there are some, and what they say of a box.
-
-A box lies in shared memory row by row, in lines of `SPAN` bytes whose pieces of 16
-bytes are permuted.
+A box of the result has `ROWS` rows, those of one warp, and as many columns as a line of
+shared memory has bytes for.  TMA does not store outside the array, so rows and columns
+that do not exist must lie outside it.  In shared memory a box lies row by row in lines
+of `SPAN` bytes whose 16-byte pieces are permuted (swizzled).
 """
 
 from __future__ import annotations

@@ -1,35 +1,26 @@
-"""Sums of fragments to the result: through shared memory, a row of 16 bytes a thread.
+"""Tensor-core products of a warp: fragment loads, ``mma.sync`` and the epilogue.
 
-A lane holds two elements of a row.  The block puts eight rows of each row of its warps
-side by side in shared memory, meets, and every thread stores elements that lie side by
-side, with what is fused behind the sums; so on, until all rows are stored.
+`on_tensor_cores` says which contractions qualify and in which operand type.  A product
+of narrow floats is exact in f32 and is added to a sum in f32, as in a program that
+widens both operands first; f64 products are fused multiply-adds of f64.  Tensor cores
+add several products at once in an unspecified order, so the order of a float sum must
+be free.
 
-What a warp multiplies: fragments of rows by fragments of columns.
+f32 operands are split into sums of tf32 numbers (11 significant bits): the first part
+is x rounded, halfway cases away from zero; the second is the remainder, rounded alike.
+Together they miss at most 2^-22 of x.  Infinities, NaN and values that would round to
+infinity are one part, of which tensor cores read the first 11 bits.  Infinity times the
+small part of a number may differ in sign from infinity times the large part, which
+gives NaN.
 
-Comes in: tiles of both factors in shared memory, and how they lie there.  Goes out:
-sums as fragments of ``16 x 8`` elements.
+A lane holds elements of 16 rows or columns and of 32 bytes along the reduction.
+``ldmatrix`` reads four tiles of 8 rows of 16 bytes and transposes those of an operand
+that is not contiguous along the reduction.  64-bit elements, and operands without such
+rows, are loaded element by element.
 
-Numbers of f32 as sums of numbers of tf32, which have 11 significant bits.
-
-The first part of x is x rounded, halfway cases away from zero; the second one is what
-is left, rounded in the same way.  Together they miss 2^-22 of x at most.  What is
-infinite, no number, or would become infinite is one part, of which tensor cores read
-the first 11 bits.  Infinity times the small part of a number may have another sign than
-times the large one, and give NaN.
-
-Factors in shared memory as the lanes of a warp read them to registers.
-
-A lane holds parts of 16 rows or columns of a factor and of 32 bytes of their terms.
-``ldmatrix`` reads four tiles of 8 rows of 16 bytes, and transposes those of a factor
-whose terms do not lie side by side.  Elements of 64 bits are no part of such tiles, nor
-are those that do not lie in such rows: a lane loads its own, wherever they lie.
-
-Which contractions tensor cores compute, and in which type its factors are.
-
-A product of narrow floats is exact in f32, and tensor cores add it to a sum in f32,
-which is what a program says that widens both factors first.  Those of f64 are fused
-multiply-adds of f64.  They add several products at once, in an order of their own, so
-the order of a float sum must be free.
+A lane's result fragment has two elements of a row.  The block stages eight rows of each
+row of warps in shared memory, synchronises, and each thread stores contiguous elements
+with the fused epilogue, until all rows are stored.
 """
 
 from __future__ import annotations

@@ -1,13 +1,9 @@
-"""A block's tile of C, and the part of it that one thread holds in registers.
+"""Thread tiles: the part of a block's tile of C that a thread keeps in registers.
 
-Comes in: where the block's tile and the thread's quads begin.  Goes out: operations
-that read the sums before the reduction and write them after it, piece by piece: the
-columns of a quad that lie side by side in one row.
-
-What one thread multiplies: quads of rows by quads of columns, from shared memory.
-
-The thread's part of the result is one vector ``quad x quad`` for each quad of its rows
-and each of its columns.
+`QuadTile` multiplies quads (four consecutive rows or columns) from shared memory; the
+sums are one ``quad x quad`` vector for each quad of the thread's rows and columns.
+`ResultTile` reads the initial sums before the reduction and writes them after it, in
+pieces: the columns of a quad that are contiguous in one row.
 """
 
 from __future__ import annotations

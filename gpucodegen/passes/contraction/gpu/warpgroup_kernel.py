@@ -1,36 +1,33 @@
-"""A contraction by warpgroups: one copies, the others multiply.
+"""Warp-specialised GEMM kernel: one warpgroup copies by TMA, the others multiply.
 
-    barriers of the ring; all threads meet
+    initialise the mbarriers of the ring; all threads synchronise
     for each tile of the block:
-      the last warpgroup, one thread of it, for each block of terms:
+      the producer, one thread of the last warpgroup, for each K tile:
         wait until the stage is empty; expect its bytes; start the copies of its boxes
-      each other one, for each block of terms:
+      each consumer warpgroup, for each K tile:
         wait until the stage is full
-        sums += its rows of one factor by the other one; wait for these products
+        sums += its rows of one operand by the other one; wait for these products
         each warp: the stage is empty
-      C tile += sums, with what is fused behind
+      C tile += sums, with the fused epilogue
 
-The ring is what orders the roles: they meet nowhere else.  So copies of the next tile
-are under way while the sums of this one are stored.
-
-The tiles of the result that a block computes, one after the other.
-
-    blocks of the grid   G = ceil(tiles / turns)
-    block b              tiles b, b + G, b + 2 G, ..
-
-So blocks that run together are at tiles next to each other in the order of bands.  The
-blocks of terms of all tiles of a block are counted in one go: the ring turns on.
-
-The blocks of terms of a tile: each is of the last axis of the reduction.
-
-A ring of stages in shared memory, and the mbarriers that order who uses them.
+Producer and consumers synchronise through a ring of shared-memory stages only, so
+copies for the next tile run while the sums of this one are stored.  Each stage has two
+mbarriers:
 
     full[s]    one arrival, and the bytes of both tiles: a stage may be read
     empty[s]   an arrival of each warp that read it: a stage may be written
 
-Round r of a stage is phase r of both.  A producer waits for phase r - 1 of ``empty``,
-which the first time has the parity that a new barrier takes for over; a consumer waits
-for phase r of ``full``.
+Use r of a stage is phase r of both.  The producer waits for phase r - 1 of ``empty``
+(a new mbarrier takes the parity of that phase as completed at first), a consumer for
+phase r of ``full``.
+
+A persistent block computes several tiles of the result one after the other:
+
+    blocks of the grid   G = ceil(tiles / tiles per block)
+    block b              tiles b, b + G, b + 2 G, ..
+
+so concurrent blocks work on neighbouring tiles in the order of bands.  The K tiles of
+all tiles of a block are counted through, so the ring continues from tile to tile.
 """
 
 from __future__ import annotations

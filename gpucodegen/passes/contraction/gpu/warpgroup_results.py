@@ -1,20 +1,20 @@
-"""Sums of warpgroups to the result by tensor copies, each warp for itself.
+"""Epilogue of the warp-specialised kernel: each warp stores its own sums.
+
+By TMA (`WarpBoxes`):
 
     for each part of the columns of a tile:
-      wait until the copies of the part before have read their boxes; lanes meet
-      what becomes of the sums goes to the boxes, two elements at a time
-      fence: the copies come behind these stores; lanes meet
-      one lane starts the copies of all boxes, and closes their group
+      wait until the copies of the previous part have read their boxes; sync the warp
+      store the epilogue's results to the boxes, two elements at a time
+      fence: orders these stores before the copies; sync the warp
+      one lane starts the copies of all boxes, and commits their group
 
-A line of a box has eight pieces of 16 bytes; piece c of line r lies at place c xor r
-(mod 8), as the swizzle of the map says, so that a warp's stores are in different banks.
+A line of a box has eight 16-byte pieces; piece c of line r lies at place c xor r (mod
+8), the swizzle of the tensor map, so the stores of a warp hit different banks.
 
-Sums of warpgroups to the result, each warp for itself.
-
-A lane holds two elements of a row.  A warp puts eight rows of some columns into a slice
-of shared memory, its lanes meet, and each stores elements that lie side by side, with
-what is fused behind the sums.  What these start from is read a slice ahead, that of the
-first one before the products.  Warps that copy take no part.
+By ordinary stores (`WarpSlices`): a lane holds two elements of a row.  A warp writes
+eight rows of some columns to a slice of shared memory, synchronises, and each lane
+stores contiguous elements with the fused epilogue.  Initial values are read one slice
+ahead, those of the first slice before the products.  The producer warps take no part.
 """
 
 from __future__ import annotations

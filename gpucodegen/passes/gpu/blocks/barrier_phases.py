@@ -1,20 +1,15 @@
-"""The program of a team with barriers where its threads have to meet.
+"""Barrier placement: distribute a program over a thread group and separate its phases.
 
-Between two barriers, no thread may touch a cell that another thread writes.  So a
-barrier stands before every part that depends on a part since the last barrier, unless
-the same thread surely runs both ends of what depends.  At the head of a loop, the end
-of the loop's body counts too.  A wait for a transfer is a barrier.  What is not divided
-is left to one thread, unless others need its values.
+Between two barriers, no thread may touch an element that another thread writes.  A
+barrier therefore stands before each part that depends on a part since the last barrier,
+unless one thread surely runs both ends of the dependence.  At the head of a loop, the
+end of the loop's body counts, too.  A wait for a DMA copy is a barrier.  Undistributed
+parts run on one thread, unless other threads need their values.
 
-Sums of a product that a loop carries in registers.
-
-Comes in: a loop of a block's program, and the product in it.  Goes out: the loop that
-carries the fragments of the sums from one iteration to the next.
-
-What a deal is, and whether it gives dependent iterations of loops to one member.
-
-Two loops of one start and step are dealt out alike: the iteration at position p goes to
-member p mod size of both.
+`is_of_one_member` decides whether dependent iterations of two distributed loops run on
+one member: loops of equal start and step are distributed alike, and the iteration at
+position p runs on member p mod size in both.  `KeptSums` makes a loop carry a tile
+product's sums in registers.
 """
 
 from __future__ import annotations

@@ -1,30 +1,17 @@
-"""Rows dealt out to the members of a team, a few neighbours at a time.
+"""Row distribution: a thread group shares a row, a few neighbours per member at a time.
 
     for i = lower + member * width .. by size * width:  iterations i .. i + width - 1
 
-Rows that fit in registers are walked without a loop: all loads stand first, and what a
-member has of an array stays with it for the next loop over the row.
-
-Consecutive iterations of a loop side by side in one thread, accesses as vectors.
-
-Comes in: the body of a loop, and what its values are in each of ``width`` iterations
-that follow each other.  Goes out: loads and stores of neighbours as one ``vector.load``
-or ``vector.store``, what is the same in all iterations once, everything else once for
-each.
-
-Elements of arrays that a thread has in registers, from one loop to the next.
-
-A thread that runs the same iterations of several loops has what it loaded or stored
-before: a second load takes the value, and a store that no one reads before the next one
-to the same element is left out.
-
-Loads of a straight program, put before its stores.
-
-No compiler moves a load across a store to what may be the same memory, so that a member
-would wait for each of them in turn.  Arrays that the program does not write are read
-first.
-
-Threads that walk a program together: all blocks, a block, or each of its warps.
+* `Interleaved` runs ``width`` consecutive iterations in one thread.  Loads and stores
+  of neighbours become ``vector.load`` and ``vector.store``; values that are equal in
+  all iterations are computed once, all others once per iteration.
+* `KeptElements` keeps array elements in registers from one loop over the row to the
+  next: a second load takes the value, and a store that is overwritten before it is read
+  is dropped.  Rows that fit in registers are walked without a loop.
+* `with_loads_hoisted` moves loads before stores, since compilers do not move a load
+  across a store that may alias and would expose the latency of each load.  Arrays that
+  the program does not write are read first.
+* A `LaneGroup` is the thread group: a warp, a block or the whole grid.
 """
 
 from __future__ import annotations

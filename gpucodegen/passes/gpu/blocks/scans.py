@@ -1,14 +1,6 @@
-"""Argmin and argmax dealt out to the members of a team.
+"""Scans, argmin and argmax over a row, distributed over the members of a thread group.
 
-    for the member's j:  taken = v(j) > best;  best = taken ? v : best;
-                         place = taken ? j : place        (-1 before)
-    e  = the best of all members
-    j* = the first place among those whose best is e, the last one of ``>=``
-    what the loop keeps is made again at j*, or is what it was before
-
-The same as on the vectors of a CPU, where lanes are members.
-
-Loops that store what they have combined so far: scans, inclusive and exclusive.
+A loop is a scan, inclusive or exclusive, if it stores its running total:
 
     for j iter_args(t = v) { s = t OP x[j];  y[j] = s (or t);  yield s }
 
@@ -16,7 +8,15 @@ Loops that store what they have combined so far: scans, inclusive and exclusive.
       own = the member's terms;  left = the terms of the members before it
       t = v OP left:  the member runs its iterations;  v = v OP the part's terms
 
-The terms are loaded and combined first, and combined again behind ``v OP left``.
+Terms are loaded and combined once for ``own``, and combined again after ``v OP left``.
+
+Argmin and argmax, as in `gpucodegen.passes.vectorize.argminmax` with members for lanes:
+
+    for the member's j:  taken = v(j) > best;  best = taken ? v : best;
+                         place = taken ? j : place        (-1 before)
+    e  = the best of all members
+    j* = the first place among those whose best is e, the last one of ``>=``
+    carried values are recomputed at j*, or keep their initial values
 """
 
 from __future__ import annotations

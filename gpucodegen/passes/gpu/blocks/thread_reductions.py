@@ -1,25 +1,22 @@
-"""What the values of the members before each one combine to.
+"""Reductions and prefix sums over the members of a thread group.
 
-for d in 1, 2, 4, 8, 16:  s = lane >= d ? s of lane - d OP s : s      (in a warp)
-cells[warp] = s of lane 31;  barrier
-the same over cells[lane] in each warp;  barrier
-
-Reductions dealt out to the members of a team.
-
-    partial = neutral;  for i = lower + member * step .. by size * step:  partial OP= x
-    s = initial OP (the partial results of all members)
-
-Outer loops of the reduction stay around the dealt one, unless that is too short for all
-members: then the iterations of all loops are dealt out as one row.
-
-Loops that only combine terms, in an order that is free.
+A reduction loop combines terms in an order that is free:
 
     s = for i iter_args(p = v) {
       q = for j iter_args(r = p) { yield r OP x[i, j] }
       yield q }
 
-What each loop carries are totals (`vectorize.accumulations`), the outer ones pass
-them on.
+    partial = neutral;  for i = lower + member * step .. by size * step:  partial OP= x
+    s = initial OP (the partial results of all members)
+
+The outer loops of the reduction stay around the distributed loop, unless that is too
+short for all members: then the iterations of all loops are distributed as one row.
+
+`Prefixes` combines the values of all members before each one:
+
+    for d in 1, 2, 4, 8, 16:  s = lane >= d ? s of lane - d OP s : s      (in a warp)
+    cells[warp] = s of lane 31;  barrier
+    the same over cells[lane] in each warp;  barrier
 """
 
 from __future__ import annotations

@@ -1,15 +1,9 @@
-"""Products of tiles among the operations that the threads of a block share.
+"""Distribution of parallel loops, rows, reductions and products over a thread group.
 
-How parallel loops, rows and reductions are divided among the members of a team.
-
-Parallel loops of a block divided among its threads.
-
-Loops are dealt out together when each starts at one place and surely ends within a
-constant number of iterations; where it may end earlier, a guard stands around the body.
-The innermost loop runs along neighbouring threads.  A loop without others in it may end
-anywhere: each thread takes steps over the iterations of the others.
-
-Nested parallel loops spread over the positions of a team, loop by loop.
+Parallel loops are distributed together when each has a fixed start and surely ends
+within a constant number of iterations; a guard around the body handles earlier ends.
+The innermost loop runs along neighbouring threads.  A loop without inner loops may end
+anywhere: each thread strides over its iterations.
 """
 
 from __future__ import annotations

@@ -1,10 +1,8 @@
-"""StableHLO becomes linalg, tensor, arith, math and scf on tensors.
+"""Conversion of StableHLO to linalg, tensor, arith, math and scf on tensors.
 
-Unsigned integers as integers without a sign, which is all that arith knows.
-
-The rules have chosen the operations by then; the bits of all values stay as they are.
-
-Loops and branches: ``scf`` on tensors.
+Loops and branches become ``scf`` on tensors.  Unsigned integers become signless ones,
+as arith requires, after the rules have chosen operations by signedness; bits are
+unchanged.
 """
 
 from __future__ import annotations

@@ -1,10 +1,8 @@
-"""Arithmetic, comparisons and conversions, as operations of arith and math on tensors.
+"""StableHLO elementwise arithmetic, comparisons and conversions, by arith and math.
 
-A table names the operation for each kind of number; what takes several is a function.
-
-Functions that math does not have, as formulas in 32 or 64 bits.
-
-Rules that work on the bits of numbers.
+A table names the operation for each kind of number.  Functions without an equivalent in
+math (inverse erf, log gamma, digamma, ..) are formulas in 32 or 64 bits; others work on
+the bits of numbers.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
-"""Formulas in Python's operators, as operations on tensors or numbers of one type.
+"""Expressions in Python's operators that build operations on tensors or scalars.
 
-Conversions between element types.
-
-The operations of arith, math and complex for StableHLO's, by kind of number.
+Includes the table of arith, math and complex operations for each StableHLO operation by
+kind of number, and conversions between element types.
 """
 
 from __future__ import annotations

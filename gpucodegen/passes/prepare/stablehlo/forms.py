@@ -1,14 +1,9 @@
-"""The attributes that rules of imported dialects read, or that change no result.
+"""Attribute checks and builders shared by the rules of imported dialects.
 
-The passes that apply rules check every operation first: an attribute that is not listed
-for it, or whose value its rule does not know, is refused with its name.  Attributes of
-other dialects, such as ``mhlo.sharding``, are discardable: MLIR gives them no meaning
-for the operation.
-
-What the rules build with: structured operations, tensors and constants.
-
-A rule gets a `Builder` and an operation, and returns the values that stand for its
-results.
+A rule gets a `Builder` and an operation, and returns the values of its results.  Before
+any rule runs, an attribute that is not listed for its operation, or whose value its
+rule does not know, is refused by name.  Attributes of other dialects, such as
+``mhlo.sharding``, are discardable in MLIR and are ignored.
 """
 
 from __future__ import annotations

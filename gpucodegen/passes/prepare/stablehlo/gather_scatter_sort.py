@@ -1,13 +1,8 @@
-"""What goes where the element lies that each window selects.
+"""StableHLO gather, scatter, dynamic slices, select-and-scatter, sort and top-k.
 
-Elements combined with those at places that a tensor lists, one after the other.
-
-Elements and parts at places that other tensors tell.
-
-Sorts, as a network of exchanges that does not depend on the numbers.
-
-All exchanges of a stage are independent of each other, so that a stage is one map over
-all elements, which threads and GPUs share.
+Scatter combines elements one after the other.  Sort is a data-independent sorting
+network; all exchanges of a stage are independent, so a stage is one elementwise
+operation that runs in parallel.
 """
 
 from __future__ import annotations

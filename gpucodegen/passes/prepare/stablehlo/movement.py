@@ -1,4 +1,4 @@
-"""Operations that only place elements: broadcasts, slices, transposes, pads, joins."""
+"""StableHLO data movement: broadcasts, slices, transposes, pads, concatenations."""
 
 from __future__ import annotations
 

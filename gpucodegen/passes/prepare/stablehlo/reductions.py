@@ -1,8 +1,7 @@
-"""Reductions over dimensions and over windows, whatever combines two numbers.
+"""StableHLO reductions, window reductions, dot products and convolutions.
 
-Bodies of reductions: tensors of rank 0 become numbers.
-
-Products and convolutions as ``linalg.generic``, whose nests become fast kernels.
+The bodies of reductions become scalar code; dot products and convolutions become
+``linalg.generic``, whose nests are recognised as contractions.
 """
 
 from __future__ import annotations

@@ -1,9 +1,8 @@
-"""Tensors made buffers: tensor arguments are only read, tensor results are fresh.
+"""One-shot bufferization: the pass and its table of rules by operation.
 
-A value is updated in place where that spoils no read; otherwise its contents are copied
-first.  Buffers that do not leave the function are deallocated.
-
-Which rule rewrites which operation.
+Tensor arguments are read-only and tensor results are fresh buffers.  A value is updated
+in place where that spoils no read; otherwise its contents are copied first.  Buffers
+that do not leave the function are deallocated.
 """
 
 from __future__ import annotations

@@ -1,30 +1,22 @@
-"""What is written to the buffer of a ``to_tensor`` while its tensor is used.
+"""Read-after-write conflict analysis of bufferization.
 
-``restrict`` says that the buffer is seen through this tensor alone, views of its memref
-aside.  The tensor then needs no copy unless for some operation ``w`` that may write the
-buffer, and some use ``u`` of the tensor or of what may be a view of it,
-
-    w may run after the to_tensor,  and  u may run after w
-
-Reads that a write in place would spoil.
-
-A write of operation ``w`` into the place of a tensor is in conflict with a use ``u`` of
-a tensor ``a`` if
+A write of operation ``w`` into the place of a tensor conflicts with a use ``u`` of a
+tensor ``a`` if
 
     a shares memory with what is written,  u reads it,  and  u may run after w
 
-for one and the same ``a``.  Where ``u`` is the destination of an insertion whose slice
-covers what is written, it does not read that; an insertion of what is there already
-writes nothing.
+for one and the same ``a``.  An insertion whose slice covers the written part does not
+read that part of its destination, and an insertion of contents that are already there
+writes nothing.  A value is computed anew whenever its operation runs, so a use is later
+if it may run, for the same value, after ``w``: the order follows loops, branches and
+the text.
 
-What operations read of the tensors that they are given.
+``restrict`` on a ``to_tensor`` says that the buffer is accessed through this tensor
+only, apart from views of its memref.  The tensor then needs no copy unless, for an
+operation ``w`` that may write the buffer and a use ``u`` of the tensor or a possible
+view of it,
 
-A read is a use after which a change of the old contents would show.
-
-What may run after an operation: loops, branches and the order of the text.
-
-A value is made anew whenever its operation runs.  So a use counts as later if it may
-run, for the same value, after the operation that is asked about.
+    w may run after the to_tensor,  and  u may run after w
 """
 
 from __future__ import annotations

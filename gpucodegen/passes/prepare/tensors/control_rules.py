@@ -1,16 +1,12 @@
-"""Parallel loops over tensors: each iteration puts its part into the shared result.
+"""Bufferization of loops, branches, calls, returns and memref conversions.
 
-An iteration sees the tensor as it was before the loop.  Where it takes out just the
-part that it puts in, the part is updated in place; else the loop writes to a copy.
-
-Tensors that branches choose: they lie in one buffer, whichever branch runs.
-
-Tensors that loops carry: each has one buffer, which every iteration updates.
-
-What an iteration yields is copied there unless it lies there already.  The copies of
-one iteration happen at once: what another one would overwrite first is set aside.
-
-Where tensors meet calls, returns, branches between blocks, and memrefs.
+* A loop-carried tensor has one buffer, which every iteration updates.  Yielded tensors
+  are copied there unless they lie there already.  The copies of one iteration are
+  parallel: a tensor that another copy would overwrite first is saved before.
+* An iteration of a parallel loop sees the shared tensor as it was before the loop and
+  inserts a part.  If it extracts the same part, that is updated in place; otherwise the
+  loop writes to a copy.
+* Tensors that branches choose lie in one buffer, whichever branch runs.
 """
 
 from __future__ import annotations

@@ -1,13 +1,10 @@
-"""``scf.forall`` over memory as loops; what is proven of them makes them parallel.
+"""Lowering of ``scf.forall``: to loops on buffers, and reads of its shared outputs.
 
-Loops that are not affine yet: the next passes raise those that can be.
-
-Reads of shared outputs of ``scf.forall`` see what was there before the loop.
-
-Iterations write in no order, and none sees what another one wrote.  The slice that an
-iteration puts back stays a slice of the output, which is updated in place.  Every other
-read becomes one of the tensor that the loop was given; the analysis of conflicts then
-copies where that tensor would be spoilt.
+Iterations write in no order, and none sees the writes of another.  The slice that an
+iteration inserts stays a slice of the output, which is updated in place.  Every other
+read is redirected to the tensor that the loop was given, and the conflict analysis
+copies that tensor where a write would spoil it.  On buffers the loops become ``scf``
+loops; later passes raise them to affine and prove them parallel.
 """
 
 from __future__ import annotations

@@ -1,16 +1,8 @@
-"""Views of the buffers of tensors: their types, and the operations that make them.
+"""Placement of tensors in memory: storages, views, buffer types and allocations.
 
-Blocks while they are rewritten, and what they allocate.
-
-The buffers that stand for tensors: their types, and those of constants.
-
-Comes in: the type of a tensor, or the value of a constant and the memref it becomes.
-Goes out: the type of the buffer, and the ``memref.global`` operations that belong into
-the module.
-
-Where in memory a tensor lies: a storage, and the views of it that lead there.
-
-Which dimensions of a slice stay, where those of extent 1 are dropped.
+`Storage` is a buffer and `Part` a view of it that holds a tensor.  `Frame` collects the
+allocations of a block during rewriting.  `buffer_type` and `Globals` give the memref
+types of tensors and the ``memref.global`` operations of constants.
 """
 
 from __future__ import annotations

@@ -1,10 +1,9 @@
-"""One function on tensors becomes one on buffers, operation by operation.
+"""Bufferization of one function, operation by operation.
 
-Tensors lie in buffers.  An operation that makes a new value of a tensor overwrites its
-buffer if that spoils no read; otherwise the contents are copied first.  Buffers are
-given back at the end of the block that allocates them.
-
-Where an extent comes from: a number, a value, or a dimension of another tensor.
+An operation that computes a new value of a tensor overwrites its buffer if that spoils
+no read; otherwise the contents are copied first.  Buffers are freed at the end of the
+block that allocates them.  `origin` finds the source of an extent: a number, a value,
+or a dimension of another tensor.
 """
 
 from __future__ import annotations

@@ -1,15 +1,12 @@
-"""Casts and reshapes of tensors: views where the layout allows it.
+"""Bufferization of slices, casts, reshapes, pads, concatenations, gathers and scatters.
 
-Tensors with borders, and tensors that are joined.
-
-Gather and scatter: slices at positions that are elements of another tensor.
+Slices, casts and reshapes are views where the layout allows it.  Gather and scatter use
+slices at positions that are elements of another tensor:
 
     result[outer, slice] = source[positions[outer], slice]
 
-A slice has all dimensions of the whole, of extent 1 where a position is given, or only
-the others.
-
-Parts of tensors: a part that is taken out is a view of its buffer.
+A slice has all dimensions of its source, of extent 1 where a position is given, or only
+the other dimensions.
 """
 
 from __future__ import annotations

@@ -1,9 +1,7 @@
-"""Types of views that follow from the type of their buffer.
+"""Shape inference: static extents of tensors and views from those of their operands.
 
-Types of tensors that follow from more static ones: extents that became known.
-
-Each rule gets an operation whose operands are final, and the integers that constants
-have; it gives the shape of the result as far as it is known.
+Each rule gets an operation with final operands and the known integer constants, and
+gives the shape of the result as far as it is known.
 """
 
 from __future__ import annotations

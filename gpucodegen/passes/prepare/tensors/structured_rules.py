@@ -1,12 +1,7 @@
-"""Tensors made of numbers, and single elements of tensors.
+"""Bufferization of linalg, of tensors built from scalars, and of element accesses.
 
-linalg on tensors, and tensors whose elements are a function of their position.
-
-Where a value without a place of its own is needed: it is made there at once.
-
-The output of an operation may be a tensor without contents.  If what becomes of it is
-put into another tensor, or carried on by a loop, its memory is that place, as far as
-nobody reads there in between.
+An output tensor without contents gets the place where its result is inserted or carried
+by a loop (destination passing), if nothing reads that place in between.
 """
 
 from __future__ import annotations

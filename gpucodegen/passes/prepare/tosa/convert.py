@@ -1,8 +1,7 @@
-"""TOSA becomes linalg, tensor, arith and math on tensors.
+"""Conversion of TOSA to linalg, tensor, arith and math on tensors.
 
-Branches and loops, as those of StableHLO.
-
-The attributes that the rules of TOSA read, in the spelling of every year.
+Branches and loops use the rules of StableHLO.  Attributes are read in the spelling of
+every TOSA version.
 """
 
 from __future__ import annotations

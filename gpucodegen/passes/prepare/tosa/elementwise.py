@@ -1,8 +1,7 @@
-"""Integers that stand for numbers: scaled, shifted, looked up and rounded.
+"""TOSA elementwise arithmetic and quantization: rescale, shift, table and rounding.
 
-Formulas are those of the TOSA specification, in 64 bits.
-
-Arithmetic on elements: StableHLO's rules, after operands are broadcast.
+Elementwise operations use the rules of StableHLO after operands are broadcast.  The
+quantization formulas are those of the TOSA specification, in 64 bits.
 """
 
 from __future__ import annotations

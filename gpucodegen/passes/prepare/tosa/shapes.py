@@ -1,6 +1,6 @@
-"""Reductions along an axis, which keeps one element, and the place of a maximum.
+"""TOSA reductions along an axis (which keep extent 1), argmax and data movement.
 
-Operations that only place elements; lists that were operands are attributes.
+Operands that were lists are attributes.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""Images in other sizes, and elements put at places.
-
-Products, convolutions and poolings, as linalg's operations of the same meaning.
-"""
+"""TOSA products, convolutions, poolings, resize, gather and scatter, by linalg."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Loops, branches, calls and functions that carry vectors: buffers carry them.
+"""Vectors in memory: each is a buffer, written once, with loops over its elements.
 
-A vector as a buffer that is written once, and loops over its elements.
+Loops, branches, calls and functions that carry vectors carry these buffers instead.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""Loads and stores of vectors, element by element, with masks and padding.
-
-Operations that copy, arrange or make elements of vectors.
-"""
+"""Lowering of vector loads, stores, masks and rearrangements to loops over elements."""
 
 from __future__ import annotations
 

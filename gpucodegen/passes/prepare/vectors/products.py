@@ -1,4 +1,4 @@
-"""Products, contractions, reductions and scans of vectors, as loops."""
+"""Lowering of vector products, contractions, reductions and scans to loops."""
 
 from __future__ import annotations
 

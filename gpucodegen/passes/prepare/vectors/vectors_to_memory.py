@@ -1,13 +1,9 @@
-"""Vectors that registers do not hold become buffers, and loops over their elements.
+"""Vectors to memory: functions whose vectors registers cannot hold use buffers.
 
-Comes in: functions on vectors of any shape.  Goes out: functions as they were, if
-kernels can run them; in others no vector is left.
-
-Which functions have vectors that registers do not hold.
-
-Kernels hold vectors of one or two dimensions while they run, and know some operations
-on them.  A function needs buffers if it has others, if it takes or returns vectors, or
-if a vector lives across what the host does.
+Kernels hold vectors of one or two dimensions while they run, and support some
+operations on them.  A function is rewritten if it has other vectors or operations, if
+it takes or returns vectors, or if a vector lives across host operations; no vector is
+left in it.
 """
 
 from __future__ import annotations
