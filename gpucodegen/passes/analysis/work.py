@@ -123,12 +123,12 @@ HostLoop = tuple[str, Location]
 
 @dataclass(frozen=True, slots=True)
 class KernelLaunches:
-    """One written launch: its kernel, the host's loops around it, and what it runs.
+    """A launch operation: its kernel, its host loops and its work.
 
-    ``launches``: how often it happens.  ``threads`` and ``operations``: threads of one
-    launch, and operations of its first thread, about, in the middle of the loops around
-    it.  None stands for what depends on numbers that are not known.  ``inside``: the
-    outermost loops of the kernel.
+    ``launches``: number of executions.  ``threads`` and ``operations``: threads of one
+    launch, and approximate operations of its first thread, in the middle of the
+    enclosing loops.  None: depends on unknown numbers.  ``inside``: the outermost loops
+    of the kernel.
     """
 
     kernel: str
@@ -140,7 +140,7 @@ class KernelLaunches:
 
     @property
     def is_alone(self) -> bool:
-        """Whether a single thread does all of it."""
+        """Whether a single thread does all the work."""
         return self.threads == 1
 
 
@@ -237,7 +237,7 @@ def _named(loop: Operation) -> HostLoop:
 
 
 def _times(op: Operation, launch: Operation, known: Middles) -> int | None:
-    """How often a launch happens in a loop of the host."""
+    """Executions of a launch in the loops of the host, or None."""
     weigh = partial(_is, launch)
     run = iterations(op, known) if op.name == "affine.for" else None
     inner = [o for o in op.walk() if o is not op and o.name == "affine.for"]

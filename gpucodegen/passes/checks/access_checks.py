@@ -40,7 +40,7 @@ Definitions = Mapping[Value, Operation]
 class Leaf:
     """One way in which an operation may leave a buffer.
 
-    ``known``: the names and values of a message; ``bad`` says whether it does.
+    ``known``: names and values for the message; ``bad`` builds the condition.
     """
 
     buffer: Value
@@ -89,7 +89,7 @@ def _subview(c: ConditionBuilder, op: Operation, verb: str) -> list[Leaf]:
 def _reinterpreted(
     c: ConditionBuilder, op: Operation, verb: str, total: Value
 ) -> list[Leaf]:
-    """The first and the last element against all that the buffer reaches."""
+    """The first and the last element against the reach of the buffer."""
     part = memref.Slice(op)
     first = c.value(part.offsets[0])
     last, negative = first, list[Value]()
@@ -103,7 +103,7 @@ def _reinterpreted(
 
 
 def stated(buffer: Value, definitions: Definitions) -> Value:
-    """The buffer that casts show; its type may state more than theirs."""
+    """The buffer under casts, whose type may be more specific."""
     while (made := definitions.get(buffer)) is not None and made.name in _SAME:
         if not isinstance(made.operands[0].type, MemRefType):
             break
@@ -117,7 +117,7 @@ _SAME = frozenset({"memref.cast", "memref.assume_alignment"})
 def _strides(
     c: ConditionBuilder, buffer: Value, definitions: Definitions
 ) -> Sequence[Value] | None:
-    """The strides of a strided buffer; unknown ones as `with_metadata` made them."""
+    """The strides of a strided buffer; dynamic ones from `with_metadata`."""
     layout = buffer.type.layout if isinstance(buffer.type, MemRefType) else None
     if not isinstance(layout, StridedLayoutAttr):
         return None
@@ -132,7 +132,7 @@ def _strides(
 def with_metadata(function: Operation) -> Operation:
     """The function with the strides of arguments that reinterpretations need.
 
-    Kernels take them as numbers, for they cannot ask for those of a buffer.
+    Kernels get them as scalars, since they cannot query a buffer's strides.
     """
     arguments = Function(function).arguments
     operations = list(function.walk())
@@ -152,13 +152,13 @@ def with_metadata(function: Operation) -> Operation:
 
 
 def is_open(ty: Type) -> bool:
-    """Whether a type leaves strides open."""
+    """Whether a type has dynamic strides."""
     layout = ty.layout if isinstance(ty, MemRefType) else None
     return isinstance(layout, StridedLayoutAttr) and None in layout.strides
 
 
 def strided_metadata(b: Builder, buffer: Value) -> Sequence[Value]:
-    """The strides of a buffer, which the runtime is asked for."""
+    """The strides of a buffer, queried from the runtime."""
     ty = buffer.type
     assert isinstance(ty, MemRefType)
     base = MemRefType((), ty.element, None, ty.memory_space)
@@ -167,7 +167,7 @@ def strided_metadata(b: Builder, buffer: Value) -> Sequence[Value]:
 
 
 def _reach(c: ConditionBuilder, buffer: Value, steps: Sequence[Value] | None) -> Value:
-    """How many elements from the first one on surely belong to a buffer."""
+    """The number of elements from the first one on that surely belong to a buffer."""
     if steps is None:
         return c.value(0) if is_open(buffer.type) else elements_of(c, buffer)
     last = c.value(0)
@@ -178,7 +178,6 @@ def _reach(c: ConditionBuilder, buffer: Value, steps: Sequence[Value] | None) ->
 
 
 def elements_of(c: ConditionBuilder, buffer: Value) -> Value:
-    """How many elements a buffer has."""
     ty = buffer.type
     shape = ty.shape if isinstance(ty, MemRefType) else ()
     total = c.value(prod(extent for extent in shape if extent is not None))
@@ -207,7 +206,7 @@ def cast_leaves(c: ConditionBuilder, op: Operation, verb: str) -> list[Leaf]:
 
 
 def _reshaped(c: ConditionBuilder, op: Operation, verb: str) -> list[Leaf]:
-    """As many elements before as after."""
+    """The element counts before and after agree."""
     one, other = (elements_of(c, v) for v in (op.operands[0], op.results[0]))
     known = (("elements", one), ("reshaped", other))
     return [Leaf(op.operands[0], verb, 0, known, c.differ(one, other))]
@@ -231,9 +230,9 @@ _VIEWS: dict[str, Callable[[ConditionBuilder, Operation, str], list[Leaf]]] = {
 
 @dataclass(frozen=True, slots=True)
 class Touched:
-    """Elements of a buffer: indices, and how many lanes there are along some.
+    """Elements of a buffer: indices, and the number of lanes along some of them.
 
-    ``padded`` dimensions may be left at their end.
+    ``padded`` dimensions may leave the buffer at their end.
     """
 
     memref: Value
@@ -245,7 +244,7 @@ class Touched:
 def out_of_bounds_of(
     c: ConditionBuilder, op: Operation, definitions: Definitions
 ) -> list[Leaf]:
-    """The conditions of an operation; nothing where its accesses are not known."""
+    """The conditions of an operation; empty where its accesses are unknown."""
     for value in op.operands:
         made = definitions.get(value)
         number = made.attributes.get("value") if made is not None else None
@@ -293,7 +292,7 @@ def _elements(c: ConditionBuilder, found: Touched, verb: str) -> list[Leaf]:
 def _of_views(
     c: ConditionBuilder, op: Operation, definitions: Definitions
 ) -> list[Leaf]:
-    """Whether the views that an operation is given leave what they are views of."""
+    """The conditions of the views among the operands of an operation."""
     if op.name not in {*_TABLE, *STARTS, "memref.copy"}:
         return []
     chains = (chain_leaves(c, v, _verb(op), definitions) for v in op.operands)

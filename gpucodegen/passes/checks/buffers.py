@@ -58,7 +58,7 @@ class CheckLifetimes(ModulePass):
     name: ClassVar[str] = "check-lifetimes"
 
     def apply(self, module: Module) -> Module:
-        """The module itself, or UseAfterFree."""
+        """Raise UseAfterFree."""
         shown = owners(module.operation.walk())
         for op in module.operation.walk():
             for region in op.regions:
@@ -98,7 +98,6 @@ class CheckReads(ModulePass):
     name: ClassVar[str] = "check-reads"
 
     def apply(self, module: Module) -> Module:
-        """Check every function with a body."""
         surroundings = Surroundings.of(module)
         for function in functions_with_body(module):
             lifted = lift_function(function, surroundings)
@@ -108,7 +107,7 @@ class CheckReads(ModulePass):
 
 
 def warn_undefined(reads: Iterable[UndefinedRead]) -> None:
-    """One warning per read: what it is in all iterations, or may be in some."""
+    """One warning per read: undefined in all iterations, or possibly in some."""
     for read in reads:
         access = read.reference.access
         kind = errors.UndefinedRead if read.proven else errors.PossiblyUndefinedRead
@@ -123,7 +122,6 @@ class CheckEffects(ModulePass):
     name: ClassVar[str] = "check-effects"
 
     def apply(self, module: Module) -> Module:
-        """Check every function with a body that declares its effects."""
         check_module(module)
         return module
 

@@ -54,7 +54,7 @@ class CheckTransfers(ModulePass):
     name: ClassVar[str] = "check-transfers"
 
     def apply(self, module: Module) -> Module:
-        """The module itself, or UnpairedTransfer."""
+        """Raise UnpairedTransfer."""
         for op in module.walk():
             is_function = op.name in {"func.func", "gpu.func"}
             if is_function and any(inner.name in TRANSFERS for inner in op.walk()):
@@ -67,7 +67,7 @@ class CheckTransfers(ModulePass):
 def unpaired(
     function: Operation, built: Model, unfinished: Iterable[Race]
 ) -> Iterator[errors.UnpairedTransfer]:
-    """The errors of a function whose model is ``built``; ``unfinished`` by `races`."""
+    """The errors of a function with the model ``built``; ``unfinished``: from `races`."""
     for copy in unfinished:
         yield _unpaired(copy.locations[0], "dma_start", "dma_wait", str(copy))
     for wait in unmatched_waits(built):
@@ -131,7 +131,7 @@ def check_kernel(op: Operation, surroundings: Surroundings) -> None:
 
 
 def is_proven(op: Operation, surroundings: Surroundings) -> bool:
-    """Whether `check_kernel` finds nothing, and no more than the proof models."""
+    """Whether `check_kernel` finds no error and all operations are modelled."""
     try:
         return _unmodelled(op, surroundings) is None and not any(
             _failures(op, surroundings)
@@ -175,7 +175,7 @@ _MODELLED = frozenset(
 
 
 def _unmodelled(op: Operation, around: Surroundings) -> Operation | None:
-    """The first operation in a kernel whose order the proof does not know."""
+    """The first operation in a kernel whose synchronisation is not modelled."""
     inside = list(op.walk()) if op.name == "gpu.func" else []
     groups = {o.result for o in inside if o.name == asynchronous_copies.CREATE}
     stores = (o for o in inside if o.name == asynchronous_copies.STORE)
@@ -188,10 +188,10 @@ def _unmodelled(op: Operation, around: Surroundings) -> Operation | None:
 def _is_modelled(
     op: Operation, groups: set[Value], around: Surroundings, stored: set[Value]
 ) -> bool:
-    """Whether it is known, on barriers of the kernel, and done without a condition.
+    """Whether an operation is known, unconditional and on the kernel's barriers.
 
-    A load counts as no read of its array, so no tensor store may go there.
-    ``stored``: the maps of these.
+    A TMA load counts as no read of its array, so no TMA store may go there.
+    ``stored``: the maps of TMA stores.
     """
     if op.name == asynchronous_copies.LOAD:
         _, (barriers,), (tensor_map,), *_, mask, predicate = operand_segments(op, 7)

@@ -60,7 +60,7 @@ def with_checks(function: Operation, *, kernels: bool) -> Operation:
 
 
 def _checks(op: Operation) -> Iterator[tuple[Check, list[Operation], set[Value]]]:
-    """Checks of an operation, how to compute them, and the buffers they are about."""
+    """Checks of an operation, the operations that compute them, and their buffers."""
     if op.name == "memref.cast":
         c = ConditionBuilder(Builder(op.location))
         for leaf in cast_leaves(c, op, FIT):
@@ -96,7 +96,7 @@ def _operands(generic: linalg.Structured) -> Sequence[Value]:
 
 
 def _is_equal(one: Extent, other: Extent) -> bool:
-    """Whether both are known; different ones the verifier refuses."""
+    """Whether both are static; the verifier refuses different ones."""
     return all(_shape(buffer)[at] is not None for buffer, at in (one, other))
 
 
@@ -129,7 +129,6 @@ class CheckShapes(ModulePass):
     kernels: bool = True
 
     def apply(self, module: Module) -> Module:
-        """Rewrite the functions in which extents are open."""
         if not any(map(_is_open, module.walk())):
             return module
 
@@ -137,7 +136,7 @@ class CheckShapes(ModulePass):
 
 
 def _is_open(op: Operation) -> bool:
-    """Whether an operation may need extents that are not known yet."""
+    """Whether an operation may need dynamic extents."""
     if op.name not in {"linalg.generic", "memref.cast"}:
         return False
     types = [value.type for value in op.operands]

@@ -34,7 +34,7 @@ class CheckMemorySpaces(ModulePass):
     target: str = "cpu"
 
     def apply(self, module: Module) -> Module:
-        """The module itself, or UnsupportedMemorySpace."""
+        """Raise UnsupportedMemorySpace."""
         for op in module.operation.walk():
             for value in _defined(op):
                 self._check(value, op)
@@ -77,7 +77,7 @@ raise max_operations
     vector_bytes: int = 0
 
     def apply(self, module: Module) -> Module:
-        """The module itself, TooManyOperations or VectorTooLong."""
+        """Raise TooManyOperations or VectorTooLong."""
         count = 0
         for op in module.operation.walk():
             count += 1
@@ -110,7 +110,7 @@ class VerifyShuffles(ModulePass):
     name: ClassVar[str] = "check-exchanges"
 
     def apply(self, module: Module) -> Module:
-        """The module itself, or WrongLanes."""
+        """Raise WrongLanes."""
         numbers: dict[Value, int] = {}
         for op in module.walk():
             value = op.attributes.get("value")
@@ -127,14 +127,14 @@ def _fine(op: Operation, numbers: Constants) -> Iterator[str]:
 
 
 def _shuffle(op: Operation, numbers: Constants) -> Iterator[str]:
-    """The lanes below a width take part."""
+    """``gpu.shuffle``: the lanes below a width take part."""
     width = numbers(op.operands[2])
     if width is not None and not 1 <= width <= WARP:
         yield f"a width of {width} lanes, where a warp has {WARP}"
 
 
 def _shfl_sync(op: Operation, numbers: Constants) -> Iterator[str]:
-    """The lane that one of the mask reads, as PTX says, is of the mask."""
+    """``shfl.sync``: the source lane, as PTX defines it, is in the mask."""
     mask, offset, clamp = (numbers(op.operands[at]) for at in (0, 2, 3))
     if mask is None or offset is None or clamp is None:
         return

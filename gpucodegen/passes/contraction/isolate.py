@@ -181,7 +181,6 @@ class IsolateContractions(ModulePass):
     max_bytes: int = 1 << 24
 
     def apply(self, module: Module) -> Module:
-        """Isolate in every function with a body."""
         surroundings = Surroundings.of(module)
 
         def changed(op: Operation) -> list[Operation]:

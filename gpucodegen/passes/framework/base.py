@@ -1,4 +1,4 @@
-"""What a pass is: a frozen dataclass whose fields are its options.
+"""Base class of passes: frozen dataclasses whose fields are their options.
 
 Name, command-line syntax, repr and cache key come from that one definition:
 
@@ -30,7 +30,6 @@ class ModulePass:
     name: ClassVar[str] = ""
 
     def apply(self, module: Module) -> Module:
-        """The rewritten module."""
         return module
 
     def knobs(self, module: Module) -> Sequence[Knob]:

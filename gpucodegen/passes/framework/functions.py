@@ -61,7 +61,6 @@ class KeepReachable(ModulePass):
     function: str = ""
 
     def apply(self, module: Module) -> Module:
-        """The module without the others."""
         return reachable(module, self.function) if self.function else module
 
 

@@ -69,7 +69,6 @@ class FuseRows(ModulePass):
     arch: str = ""
 
     def apply(self, module: Module) -> Module:
-        """Fuse in the body of every function."""
         surroundings = Surroundings.of(module)
         processors = planned_for(self.arch).processors
 
@@ -140,7 +139,6 @@ class ExposeParallelism(ModulePass):
     arch: str = ""
 
     def apply(self, module: Module) -> Module:
-        """Reorder where that pays; ``arch``: on the GPU of which architecture."""
         best = partial(_best, device=planned_for(self.arch))
         return rewrite_nests(module, best)
 

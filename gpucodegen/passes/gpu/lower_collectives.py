@@ -291,7 +291,6 @@ class LowerCollectives(ModulePass):
     verify: bool = True
 
     def apply(self, module: Module) -> Module:
-        """Rewrite every kernel that has such an operation."""
         found: dict[str, list[bool]] = {}
         (root,) = rewrite_bottom_up(module.operation, lambda op: _kernel(op, found))
         shared = {name for name, barriers in found.items() if any(barriers)}

@@ -341,7 +341,6 @@ class MapGpu(ModulePass):
     strict: bool = True
 
     def apply(self, module: Module) -> Module:
-        """Map every function."""
         if self.arch not in ("", *MULTIPROCESSORS):
             raise errors.InvalidPassOption(
                 name=self.name,

@@ -139,9 +139,7 @@ class Mapper(Protocol):
         """What kernels are planned for."""
         ...
 
-    def launch(self, kernel: KernelBody) -> list[Operation]:
-        """The operations of the host that launch a kernel."""
-        ...
+    def launch(self, kernel: KernelBody) -> list[Operation]: ...
 
     def nest(self, nest: Nest) -> list[Operation]:
         """The operations of the host in place of a nest."""

@@ -142,7 +142,6 @@ class Written:
 
     @property
     def type(self) -> MemRefType:
-        """Its type."""
         ty = self.memref.type
         assert isinstance(ty, MemRefType)
         return ty

@@ -489,7 +489,6 @@ def _steer(
 
 
 def _kernel(nest: Nest, found: LanePrograms, plan: LaneTeams) -> KernelBody:
-    """The kernel of a plan."""
     b = Builder(nest.op.location)
     warps, inside = plan.positions
     lane = thread_index(b, "thread_id", "x", "lane")

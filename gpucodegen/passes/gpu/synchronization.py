@@ -82,7 +82,6 @@ class EliminateBarriers(ModulePass):
     name: ClassVar[str] = "least-barriers"
 
     def apply(self, module: Module) -> Module:
-        """The module without the others."""
         surroundings = Surroundings.of(module)
 
         def rewrite(op: Operation) -> list[Operation] | None:
@@ -105,7 +104,6 @@ class AssignWaitGroups(ModulePass):
     name: ClassVar[str] = "keep-in-flight"
 
     def apply(self, module: Module) -> Module:
-        """The module with the numbers at its waits."""
         surroundings = Surroundings.of(module)
         numbers: dict[int, int] = {}
         for op in module.walk():
@@ -147,7 +145,6 @@ class JoinTransfers(ModulePass):
     name: ClassVar[str] = "join-transfers"
 
     def apply(self, module: Module) -> Module:
-        """The module with the marks."""
         (spread,) = rewrite_bottom_up(module.operation, _in_a_row)
         module = Module(spread)
         joined: set[int] = set()

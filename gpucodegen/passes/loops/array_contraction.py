@@ -79,7 +79,6 @@ class ContractArrays(ModulePass):
     contractions: bool = True
 
     def apply(self, module: Module) -> Module:
-        """Contract in every function with a body."""
         surroundings = Surroundings.of(module)
 
         def rewrite(function: Operation) -> list[Operation]:

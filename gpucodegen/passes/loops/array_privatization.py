@@ -83,7 +83,6 @@ class Privatize(ModulePass):
     min_iterations: int = 2
 
     def apply(self, module: Module) -> Module:
-        """Privatise in every function with a body."""
         surroundings = Surroundings.of(module)
 
         def changed(op: Operation) -> Operation:

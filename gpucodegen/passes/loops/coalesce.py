@@ -208,7 +208,6 @@ class Coalesce(ModulePass):
     name: ClassVar[str] = "coalesce"
 
     def apply(self, module: Module) -> Module:
-        """Coalesce the loops of every function."""
         coalescer = _Coalescer(Surroundings.of(module))
         return in_functions(module, lambda op: [with_blocks(op, coalescer.operations)])
 

@@ -579,7 +579,6 @@ class FuseElementwise(ModulePass):
     name: ClassVar[str] = "fuse-elementwise"
 
     def apply(self, module: Module) -> Module:
-        """Fuse in the body of every function."""
         surroundings = Surroundings.of(module)
         fuser = LocalityFuser(surroundings, 1, _is_sequential)
         return in_functions(module, lambda op: [with_blocks(op, fuser.all_fused)])

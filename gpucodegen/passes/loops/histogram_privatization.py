@@ -187,7 +187,6 @@ class AtomicUpdates(ModulePass):
     exact: bool = False
 
     def apply(self, module: Module) -> Module:
-        """Rewrite the outermost loops that are proven, and such loops alone in them."""
         surroundings = Surroundings.of(module)
 
         def parallel(
@@ -273,7 +272,6 @@ class PrivatizeReductions(ModulePass):
     exact: bool = False
 
     def apply(self, module: Module) -> Module:
-        """Rewrite the outermost loops that are proven and have enough updates."""
         surroundings = Surroundings.of(module)
 
         def parts(

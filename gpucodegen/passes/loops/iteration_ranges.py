@@ -68,7 +68,6 @@ class Peel(ModulePass):
     back: int = 0
 
     def apply(self, module: Module) -> Module:
-        """Peel the chosen loops."""
         for option in ("front", "back"):
             if getattr(self, option) < 0:
                 raise errors.InvalidPassOption(
@@ -133,7 +132,6 @@ class SplitIndexSet(ModulePass):
     loop: str = ""
 
     def apply(self, module: Module) -> Module:
-        """Split the chosen loops."""
         chosen = chosen_loops(module, self.function, self.loop, is_outermost)
         return rewrite_loops(module, chosen, self._transform)
 
@@ -188,7 +186,6 @@ class NormalizeLoops(ModulePass):
     loop: str = ""
 
     def apply(self, module: Module) -> Module:
-        """Normalise the chosen loops."""
         chosen = chosen_loops(module, self.function, self.loop, lambda _: True)
         return rewrite_loops(module, chosen, _transform)
 

@@ -330,7 +330,6 @@ affine_map<(d0) -> (d0 + 4, 9)>(%i_tile) {
     relaxed: bool = False
 
     def apply(self, module: Module) -> Module:
-        """Tile the nests of every function."""
         surroundings = Surroundings.of(module)
 
         def block(operations: Sequence[Operation]) -> list[Operation]:

@@ -367,8 +367,6 @@ class Restructure(ModulePass):
     name: ClassVar[str] = "restructure"
 
     def apply(self, module: Module) -> Module:
-        """Reorder, or keep the order with a warning."""
-
         def plan(source: Movable) -> Schedule | Refusal:
             return find_schedule(source.nest)
 

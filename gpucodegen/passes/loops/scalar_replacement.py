@@ -211,7 +211,6 @@ class CarryStores(ModulePass):
     name: ClassVar[str] = "carry-stores"
 
     def apply(self, module: Module) -> Module:
-        """Rewrite every function."""
         defined = defined_functions(module.functions.values())
 
         def rewrite(op: Operation) -> list[Operation]:

@@ -82,7 +82,6 @@ class Unroll(ModulePass):
     loop: str = ""
 
     def apply(self, module: Module) -> Module:
-        """Unroll the chosen loops."""
         check_factor(self.name, self.factor, least=0)
         chosen = chosen_loops(module, self.function, self.loop, is_innermost)
         return rewrite_loops(module, chosen, self._transform)
@@ -347,7 +346,6 @@ class _Copies:
         return tuple(known.get(v, v) for known in self.values for v in values)
 
     def _renewed(self, values: Sequence[Value]) -> tuple[Value, ...]:
-        """New values for all copies."""
         for known in self.values:
             known.update((v, v.renewed()) for v in values)
         return self._each(values)

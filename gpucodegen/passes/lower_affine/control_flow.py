@@ -144,7 +144,6 @@ class OpenBlocks:
         self.operations += operations
 
     def builder(self, location: Location) -> Builder:
-        """A builder that appends to the open block."""
         return Builder(location, self.operations)
 
     def branch(

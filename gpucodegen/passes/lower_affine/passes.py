@@ -30,7 +30,6 @@ class LowerIfAndFor(ModulePass):
     name: ClassVar[str] = "lower-if-and-for"
 
     def apply(self, module: Module) -> Module:
-        """Lower every function that has some."""
         return _affine_functions(module, in_blocks)
 
 
@@ -52,7 +51,6 @@ class LowerAffine(ModulePass):
     name: ClassVar[str] = "lower-affine"
 
     def apply(self, module: Module) -> Module:
-        """Lower the functions that have some, then what stands outside of functions."""
         straighten = Straightener(LOWERINGS)
         branching = _affine_functions(module, in_blocks).operation
         (structured,) = rewrite_bottom_up(branching, to_scf)

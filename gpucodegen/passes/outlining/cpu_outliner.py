@@ -386,8 +386,6 @@ class OutlineCpu(ModulePass):
     name: ClassVar[str] = "outline-cpu"
 
     def apply(self, module: Module) -> Module:
-        """Outline every function."""
-
         def outline(op: Operation) -> list[Operation]:
             name, groups = symbol_name(op), groups_in(op)
             is_straight = len(op.regions[0].blocks) == 1

@@ -42,7 +42,6 @@ class AssumeAlignments(ModulePass):
     alignments: tuple[int, ...] = ()
 
     def apply(self, module: Module) -> Module:
-        """State those of arguments that are memrefs."""
         if not any(self.alignments):
             return module
         return module.with_operations(
@@ -89,7 +88,6 @@ class MarkOverwritten(ModulePass):
     name: ClassVar[str] = "mark-overwritten"
 
     def apply(self, module: Module) -> Module:
-        """Mark every function with a body."""
         surroundings = Surroundings.of(module)
 
         def marked(op: Operation) -> Operation:
@@ -123,7 +121,6 @@ class PropagateAliases(ModulePass):
     name: ClassVar[str] = "propagate-aliases"
 
     def apply(self, module: Module) -> Module:
-        """Look at calls until no group grows."""
         calls = any(op.name == "func.call" for op in module.walk())
         if not calls:
             return module

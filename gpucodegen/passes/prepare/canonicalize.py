@@ -134,7 +134,6 @@ class Canonicalize(ModulePass):
     name: ClassVar[str] = "canonicalize"
 
     def apply(self, module: Module) -> Module:
-        """Canonicalize every top-level operation."""
         for _ in range(ROUNDS):
             folder = _Folder()
             operations = folder.operations(module.operations)
@@ -155,7 +154,6 @@ class _Folder:
     changed: bool = False
 
     def operations(self, operations: Sequence[Operation]) -> list[Operation]:
-        """Folded operations."""
         result: list[Operation] = []
         for op in operations:
             result += self._one(op)

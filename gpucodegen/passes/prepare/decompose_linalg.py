@@ -66,7 +66,6 @@ class DecomposeSoftmax(ModulePass):
     name: ClassVar[str] = "decompose-softmax"
 
     def apply(self, module: Module) -> Module:
-        """Rewrite all operations."""
         (root,) = rewrite_bottom_up(module.operation, _softmax_decomposed)
         return Module(root)
 
@@ -237,7 +236,6 @@ class DecomposeWindows(ModulePass):
     name: ClassVar[str] = "decompose-windows"
 
     def apply(self, module: Module) -> Module:
-        """Rewrite all operations on memrefs."""
         (root,) = rewrite_bottom_up(module.operation, _window_decomposed)
         return Module(root)
 
@@ -443,7 +441,6 @@ class DecomposeWinograd(ModulePass):
     name: ClassVar[str] = "decompose-winograd"
 
     def apply(self, module: Module) -> Module:
-        """Rewrite all operations."""
         (root,) = rewrite_bottom_up(module.operation, _winograd_decomposed)
         return Module(root)
 

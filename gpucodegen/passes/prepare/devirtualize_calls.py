@@ -68,7 +68,6 @@ class DevirtualizeCalls(ModulePass):
     function: str = ""
 
     def apply(self, module: Module) -> Module:
-        """Rewrite all functions, or none."""
         callees = _constants(module)
         if not callees or not all(map(self._is_closed, module.walk())):
             return module
@@ -190,7 +189,6 @@ class LibraryCalls(ModulePass):
     functions: tuple[str, ...] = ()
 
     def apply(self, module: Module) -> Module:
-        """Rewrite all operations."""
         (root,) = rewrite_bottom_up(module.operation, self._called)
         return Module(root)
 

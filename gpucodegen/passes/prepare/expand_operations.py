@@ -72,7 +72,6 @@ class ExpandOperations(ModulePass):
     name: ClassVar[str] = "expand-operations"
 
     def apply(self, module: Module) -> Module:
-        """Rewrite all operations, if there are such."""
         if not any(op.name in _CONCERNED for op in module.walk()):
             return module
         rewriter = _Rewriter()
@@ -272,7 +271,6 @@ class ExpandAtomics(ModulePass):
     name: ClassVar[str] = "expand-atomics"
 
     def apply(self, module: Module) -> Module:
-        """Rewrite every update, if there are such."""
         if not any(op.name == NAME for op in module.walk()):
             return module
         return in_functions(module, lambda op: _expanded(op, launched=False))

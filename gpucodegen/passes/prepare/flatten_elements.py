@@ -139,7 +139,6 @@ class FlattenElements(ModulePass):
     name: ClassVar[str] = "flatten-elements"
 
     def apply(self, module: Module) -> Module:
-        """Rewrite all functions that mention memrefs of vectors."""
         return module.with_operations(map(_top_level, module.operations))
 
 

@@ -63,7 +63,6 @@ class IndexToArith(ModulePass):
     name: ClassVar[str] = "index-to-arith"
 
     def apply(self, module: Module) -> Module:
-        """Rewrite all operations."""
         if not any(op.dialect == "index" for op in module.operation.walk()):
             return module
         (root,) = rewrite_bottom_up(module.operation, _as_arith)
@@ -115,7 +114,6 @@ class LoopsToIndex(ModulePass):
     name: ClassVar[str] = "loops-to-index"
 
     def apply(self, module: Module) -> Module:
-        """Rewrite every loop, if there is one to rewrite."""
         if not any(map(_is_special, module.walk())):
             return module
         (root,) = rewrite_bottom_up(module.operation, _over_index)

@@ -76,7 +76,6 @@ class Inline(ModulePass):
     name: ClassVar[str] = "inline"
 
     def apply(self, module: Module) -> Module:
-        """Inline in every function; the callees stay."""
         inliner = _Inliner(module.functions)
         return module.with_operations(
             inliner.function(op) if op.name == "func.func" else op
@@ -147,7 +146,6 @@ class InlineBranches(ModulePass):
     name: ClassVar[str] = "inline-branches"
 
     def apply(self, module: Module) -> Module:
-        """Inline in every function; the callees stay."""
         inliner = _BranchInliner(Surroundings.of(module))
         return module.with_operations(
             inliner.function(op) if op.name == "func.func" else op

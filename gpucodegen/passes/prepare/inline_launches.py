@@ -259,7 +259,6 @@ class InlineLaunches(ModulePass):
     name: ClassVar[str] = "inline-launches"
 
     def apply(self, module: Module) -> Module:
-        """The module without the kernels that are launched nowhere any more."""
         if not any(op.name in _LAUNCHES for op in module.walk()):
             return module
         kernels = _kernels(module)

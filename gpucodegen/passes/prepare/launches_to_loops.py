@@ -163,7 +163,6 @@ class HostGpuToMemref(ModulePass):
     name: ClassVar[str] = "host-gpu-to-memref"
 
     def apply(self, module: Module) -> Module:
-        """Rewrite every operation whose tokens, if any, only such operations use."""
         if not any(op.name in _REWRITES for op in module.walk()):
             return module
         (root,) = rewrite_bottom_up(module.operation, _rewritten)

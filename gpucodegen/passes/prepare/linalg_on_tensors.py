@@ -71,7 +71,6 @@ class VectorContract(ModulePass):
     name: ClassVar[str] = "vector-contract"
 
     def apply(self, module: Module) -> Module:
-        """Rewrite all that no mask holds."""
         walked = list(module.walk())
         if not any(op.name == "vector.contract" for op in walked):
             return module
@@ -159,7 +158,6 @@ class ElementwiseToLinalg(ModulePass):
     name: ClassVar[str] = "elementwise-to-linalg"
 
     def apply(self, module: Module) -> Module:
-        """Rewrite all operations."""
         (root,) = rewrite_bottom_up(module.operation, _elementwise_as_generic)
         return Module(root)
 
@@ -243,7 +241,6 @@ class FuseTensors(ModulePass):
     name: ClassVar[str] = "fuse-tensors"
 
     def apply(self, module: Module) -> Module:
-        """Rewrite all functions that have structured operations on tensors."""
         if not any(op.name == "linalg.generic" and op.results for op in module.walk()):
             return module
         return in_functions(module, lambda function: [_fused(function)])
@@ -406,7 +403,6 @@ def _have_extents(maps: Sequence[AffineMap], loops: int) -> bool:
 
 
 def _with_number(consumer: Operation, at: int, constant: Operation) -> Operation | None:
-    """The consumer with the one number of a constant in its body."""
     value, ty = constant.attributes["value"], constant.result.type
     if not isinstance(value, DenseElementsAttr) or not isinstance(ty, TensorType):
         return None

@@ -35,7 +35,6 @@ class Generalize(ModulePass):
     name: ClassVar[str] = "generalize"
 
     def apply(self, module: Module) -> Module:
-        """Rewrite all operations."""
         (root,) = rewrite_bottom_up(module.operation, _generic)
         return Module(root)
 
@@ -57,7 +56,6 @@ class LinalgToAffine(ModulePass):
     name: ClassVar[str] = "linalg-to-affine"
 
     def apply(self, module: Module) -> Module:
-        """Rewrite all functions."""
         values = AffineValues(module.operation)
         (root,) = rewrite_bottom_up(module.operation, lambda op: _lowered(op, values))
         return Module(root)

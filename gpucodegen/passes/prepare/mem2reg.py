@@ -78,7 +78,6 @@ class Mem2Reg(ModulePass):
     name: ClassVar[str] = "mem2reg"
 
     def apply(self, module: Module) -> Module:
-        """Promote in every function with a body."""
         return in_functions(module, lambda op: [promoted(op)])
 
 
@@ -191,7 +190,6 @@ class _Walk:
 
 
 def _value(cell: Cell) -> Value:
-    """A new value for a cell."""
     buffer, _ = cell
     return Value(element_type(buffer.type), buffer.name, buffer.location)
 

@@ -55,8 +55,6 @@ class HeapAllocations(ModulePass):
     name: ClassVar[str] = "heap-allocations"
 
     def apply(self, module: Module) -> Module:
-        """Rewrite every function; the host allocates what is outside of loops."""
-
         def rewritten(function: Operation) -> list[Operation]:
             outermost = {op for b in function.regions[0].blocks for op in b.operations}
             inner = [
@@ -101,7 +99,6 @@ class LowerDeallocations(ModulePass):
     name: ClassVar[str] = "lower-deallocations"
 
     def apply(self, module: Module) -> Module:
-        """Rewrite all operations, if there are such."""
         operations = list(module.walk())
         if not any(op.name == NAME for op in operations):
             return module
@@ -197,7 +194,6 @@ class ExpandCopies(ModulePass):
     kept: int = 1 << 22
 
     def apply(self, module: Module) -> Module:
-        """Rewrite every function."""
         return in_functions(module, lambda op: [with_blocks(op, self._operations)])
 
     def _operations(self, operations: Sequence[Operation]) -> list[Operation]:

@@ -81,7 +81,6 @@ class RebaseViews(ModulePass):
     name: ClassVar[str] = "rebase-views"
 
     def apply(self, module: Module) -> Module:
-        """Rewrite the reinterpretations of views."""
         operations = list(module.walk())
         if not any(op.name == CAST for op in operations):
             return module
@@ -140,7 +139,6 @@ class SlicesToViews(ModulePass):
     name: ClassVar[str] = "slices-to-views"
 
     def apply(self, module: Module) -> Module:
-        """Rewrite all slices; the ranges become unused."""
         rewriter = _Rewriter()
         (root,) = rewrite_bottom_up(module.operation, rewriter.rewrite)
         return Module(without_dead_code(root)) if rewriter.ranges else Module(root)
@@ -237,7 +235,6 @@ class ReshapesToCasts(ModulePass):
     name: ClassVar[str] = "reshapes-to-casts"
 
     def apply(self, module: Module) -> Module:
-        """Rewrite the reshapes of every function."""
         if not any(map(_is_open, module.walk())):
             return module
         return in_functions(module, lambda function: [_rewritten(function)])

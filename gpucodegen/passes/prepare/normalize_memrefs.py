@@ -50,7 +50,6 @@ class NormalizeMemrefs(ModulePass):
     name: ClassVar[str] = "normalize-memrefs"
 
     def apply(self, module: Module) -> Module:
-        """Normalise each function, or say which use of such a memref has no meaning."""
         return module.with_operations(
             normalized(op) if op.name == "func.func" else op for op in module.operations
         )
@@ -233,7 +232,6 @@ class NormalizeTransfers(ModulePass):
     name: ClassVar[str] = "normalize-transfers"
 
     def apply(self, module: Module) -> Module:
-        """Rewrite all operations."""
         (root,) = rewrite_bottom_up(module.operation, _normalized)
         return Module(root)
 

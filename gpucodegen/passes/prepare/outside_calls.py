@@ -61,7 +61,6 @@ def is_carried(value: Value) -> bool:
 
 
 def holds_vector(value: Value) -> bool:
-    """Whether a value is a vector."""
     return isinstance(value.type, VectorType)
 
 
@@ -130,7 +129,6 @@ class OutsideCalls(ModulePass):
     name: ClassVar[str] = "outside-calls"
 
     def apply(self, module: Module) -> Module:
-        """Rewrite all functions."""
         without_body = {
             name for name, op in module.functions.items() if Function(op).is_external
         }

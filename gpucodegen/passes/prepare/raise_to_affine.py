@@ -130,7 +130,6 @@ class _Raiser:
     depth: int = 0
 
     def function(self, op: Operation) -> Operation:
-        """One function."""
         for region in op.regions:
             for block in region.blocks:
                 self._admit(block.arguments)

@@ -62,7 +62,6 @@ class Specialize(ModulePass):
     types: tuple[Type | None, ...] = ()
 
     def apply(self, module: Module) -> Module:
-        """Specialise, and let types follow until nothing changes."""
         if all(ty is None for ty in self.types) and not self._is_open(module):
             return module
         types: Sequence[Type | None] = self.types
@@ -274,7 +273,6 @@ _LOOPS = frozenset({"affine.for", "scf.for"})
 
 
 def _with_types(op: Operation, types: Sequence[Type]) -> list[Operation]:
-    """The operation with operands of these types."""
     casts: list[Operation] = []
     operands: list[Value] = []
     for ty, new in zip(types, op.operands, strict=True):
@@ -366,7 +364,6 @@ class ForwardRanks(ModulePass):
     name: ClassVar[str] = "forward-ranks"
 
     def apply(self, module: Module) -> Module:
-        """Rewrite all uses of casts that forgot a rank; the casts die."""
         forwarder = _Forwarder()
         (root,) = rewrite_bottom_up(module.operation, forwarder.rewrite)
         if not forwarder.ranked:
@@ -431,7 +428,6 @@ class SpecializeRanks(ModulePass):
     name: ClassVar[str] = "specialize-ranks"
 
     def apply(self, module: Module) -> Module:
-        """Specialise calls until no call hides a rank that is known."""
         specialiser = _Specialiser(dict(module.functions))
         operations = [
             specialiser.function(op) if op.name == "func.func" else op

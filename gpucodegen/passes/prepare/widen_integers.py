@@ -212,7 +212,6 @@ class WidenIntegers(ModulePass):
     name: ClassVar[str] = "widen-integers"
 
     def apply(self, module: Module) -> Module:
-        """Rewrite all operations, if there is such a type."""
         if not any(map(_mentions, module.operation.walk())):
             return module
         (root,) = _Widener().operation(module.operation)

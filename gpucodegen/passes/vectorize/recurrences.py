@@ -152,7 +152,6 @@ def _is_simple(op: Operation) -> bool:
 
 
 def _carried(loop: Operation) -> list[CarriedValue]:
-    """The values that a loop carries."""
     view, yielded = affine.For(loop), loop.body.operations[-1].operands
     ends = zip(view.iter_args, yielded, view.inits, loop.results, strict=True)
     return [CarriedValue(*values) for values in ends]
@@ -322,7 +321,6 @@ class Strip:
         b.loop(0, self.count, body, hint=self.iv.name)
 
     def row_by_row(self, b: Builder, operations: Sequence[Operation]) -> None:
-        """Run operations of one row for each row."""
         made = [value for op in operations for value in op.results]
 
         def row(inner: Builder, number: Value) -> None:

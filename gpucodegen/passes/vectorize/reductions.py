@@ -142,7 +142,6 @@ class _ReductionLanes:
     def _to_memory(
         self, b: Builder, accumulation: Accumulation, total: Value, home: StoredTotal
     ) -> None:
-        """Combine the lanes and the total in memory."""
         load = affine.Load(home.load)
         place = from_map(load.map, load.map_operands)
 

@@ -331,7 +331,6 @@ class _TransposedTiles:
             b.loop(first, last, rest, step=self.lanes, hint=self.nest.rows.iv.name)
 
     def _blocks(self, b: Builder, rows: Iterations, columns: Iterations) -> None:
-        """Whole tiles, in blocks of columns."""
         (first, last), (start, ends) = rows, columns
         hint = self.nest.columns.iv.name
 

@@ -101,7 +101,6 @@ class Vectorize(ModulePass):
     exact: bool = False
 
     def apply(self, module: Module) -> Module:
-        """Vectorize in every function with a body."""
         unit = VectorUnit(self.vector_bits, self.registers)
         rewriter = _Vectorizer(
             Machine(self.threads, unit, self.cache, kept=self.kept),

@@ -50,10 +50,10 @@ _ENTRIES = frozenset({"func.func", "gpu.func"})
 
 @dataclass(frozen=True, slots=True)
 class Aliases:
-    """What memrefs are made of, and the groups of arguments.
+    """May-alias information: the sources of memrefs, and the groups of arguments.
 
-    ``origins``: per memref that is neither allocated nor an argument, the memrefs that
-    it is made of. ``groups``: per argument in one, its group.
+    ``origins``: for each memref that is neither allocated nor an argument, the memrefs
+    that it may show. ``groups``: the group of each argument that is in one.
     """
 
     origins: Origins = field(default_factory=dict[Value, frozenset[Value]])
@@ -102,7 +102,7 @@ class Aliases:
         return frozenset({*roots, *groups})
 
     def sources(self, value: Value) -> set[Value]:
-        """A memref with all the memrefs that it is made of.
+        """A memref with all the memrefs that it is derived from.
 
         >>> from gpucodegen.ir.types import F32, MemRefType
         >>> base, view, part = (Value(MemRefType((8,), F32), name) for name in "abc")
@@ -118,7 +118,7 @@ class Aliases:
         return reached
 
     def joined(self, values: Iterable[Value]) -> list[set[Value]]:
-        """For each value that is made of others, it and these."""
+        """For each derived memref, the set of it and its sources."""
         return [self.sources(v) for v in values if v in self.origins]
 
     @property
@@ -143,7 +143,7 @@ def defined_functions(functions: Iterable[Operation]) -> frozenset[str]:
 
 
 def owners(operations: Iterable[Operation]) -> dict[Value, Value]:
-    """The one buffer that each view shows cells of."""
+    """The single underlying buffer of each view that has one."""
     owners: dict[Value, Value] = {}
     for op in operations:
         if op.name in VIEWS | _METADATA and op.operands and op.results:
@@ -156,7 +156,7 @@ _METADATA = frozenset({"memref.extract_strided_metadata"})
 
 
 def choices(roots: Iterable[Operation]) -> Iterator[set[Value]]:
-    """For each operation that chooses among memrefs, these and the chosen ones."""
+    """For each operation that selects a memref, its operands and results."""
     for root in roots:
         for op in root.walk():
             values = set(_chosen(op))
@@ -165,7 +165,7 @@ def choices(roots: Iterable[Operation]) -> Iterator[set[Value]]:
 
 
 def _chosen(op: Operation) -> Iterator[Value]:
-    """The memrefs that an operation results in, and those that its blocks take."""
+    """The memref results and block arguments of an operation."""
     if op.dialect in _CHOOSING and op.name not in _KNOWN:
         yield from filter(is_memref, op.results)
     for region in op.regions:
@@ -174,7 +174,7 @@ def _chosen(op: Operation) -> Iterator[Value]:
 
 
 def _given(op: Operation) -> Iterator[Value]:
-    """The operands, and what the ends of the blocks pass on."""
+    """The operands of an operation and of its blocks' terminators."""
     if op.name not in _ENTRIES:
         yield from op.operands
     for region in op.regions:
@@ -207,13 +207,13 @@ def _origins(functions: Iterable[Operation], defined: Container[str]) -> Origins
 
 
 def _made_of(made: Iterable[Value], parts: Iterable[Value]) -> Origins:
-    """The parts of memrefs; one that is made of none is a buffer of its own."""
+    """The sources of memrefs; a memref without sources is a separate buffer."""
     buffers = frozenset(filter(is_memref, parts))
     return dict.fromkeys(made, buffers) if buffers else {}
 
 
 def _entered(function: Operation) -> Iterator[Value]:
-    """The buffers that a function is called with."""
+    """The buffer arguments of a function."""
     for block in function.regions[0].blocks[:1] if function.regions else ():
         yield from filter(is_memref, block.arguments)
 
@@ -223,11 +223,11 @@ CREATE = "nvgpu.tma.create.descriptor"
 
 @dataclass(frozen=True, slots=True)
 class Described:
-    """What the parameters of kernels that are tensor maps describe.
+    """The buffers that the tensor-map parameters of kernels describe.
 
-    ``arrays``: the buffer of each, a parameter or the host's, where it is known to be
-    one array.  ``sources``: memrefs of the host that each is made of, views or not, of
-    all launches; none of a map that the host was given.
+    ``arrays``: the buffer of each map, a parameter or the host's, where it is known to
+    be one array.  ``sources``: the host memrefs that each map is made of over all
+    launches, views or not; empty for a map that the host was given.
     """
 
     arrays: Mapping[Value, Value] = field(default_factory=dict[Value, Value])
@@ -255,7 +255,7 @@ class Described:
 
 
 def described(operations: Iterable[Operation]) -> Described:
-    """All pairs of parameters, of kernels whose names are their own."""
+    """The buffer of each tensor map of all kernels; kernel names are unique."""
     kernels: dict[str, list[Operation]] = {}
     launches: list[LaunchFunc] = []
     made: dict[Value, Operation] = {}
@@ -280,7 +280,7 @@ def described(operations: Iterable[Operation]) -> Described:
 
 
 def _known(found: Iterable[Value | None]) -> frozenset[Value]:
-    """All that was found; nothing if some of it is not known."""
+    """The union of what was found; empty if part of it is unknown."""
     known = frozenset(value for value in found if value is not None)
     return frozenset() if None in found else known
 
@@ -288,7 +288,7 @@ def _known(found: Iterable[Value | None]) -> frozenset[Value]:
 def _maps(
     launch: LaunchFunc, kernel: Operation, made: Mapping[Value, Operation]
 ) -> Iterable[tuple[Value, Value | None, Value | None]]:
-    """The maps among a kernel's parameters, what they are made of, and the buffers."""
+    """The tensor maps among a kernel's parameters, their sources and buffers."""
     given = list(zip(Function(kernel).arguments, launch.arguments, strict=False))
     buffers = {value: parameter for parameter, value in given}
     for parameter, value in given:
@@ -303,7 +303,7 @@ def _maps(
 def _buffer(
     source: Value, given: Mapping[Value, Value], made: Mapping[Value, Operation]
 ) -> Value | None:
-    """What a map is made of: a parameter, a buffer of the host, or not known."""
+    """The parameter or host buffer that a map is made of; None if unknown."""
     while source in made and made[source].name == "memref.cast":
         source = made[source].operands[0]
     if source in given:
@@ -314,7 +314,7 @@ def _buffer(
 
 
 def _base(value: Value, made: Mapping[Value, Operation]) -> Value:
-    """The buffer that views begin with."""
+    """The buffer at the root of a chain of views."""
     while value in made and made[value].dialect == "memref" and made[value].operands:
         value = made[value].operands[0]
     return value
@@ -348,7 +348,7 @@ class Escapes:
 
 
 def _leaving(op: Operation) -> Iterator[Value]:
-    """The buffers that an operation may keep or rename."""
+    """The buffers that an operation may retain or rename."""
     yield from (v for target in op.successors for v in target.operands)
     if op.name not in VIEWS and _may_keep(op):
         yield from op.operands

@@ -42,7 +42,7 @@ def declared_accesses(
     op: Operation,
     env: Environment,
 ) -> Accesses:
-    """What a function with these effects touches when it gets the operands."""
+    """The accesses of a function with declared effects to a call's operands."""
     numbers = [env.text(value) for value in operands if is_number(value.type)]
     return [
         access
@@ -114,7 +114,7 @@ def _fresh(env: Environment, hint: str, count: int) -> tuple[str, ...]:
 
 
 def _inside(indices: Sequence[Text], extents: Sequence[Text]) -> tuple[str, ...]:
-    """The cells lie in the buffer."""
+    """Constraints that indices lie within the extents."""
     pairs = zip(indices, extents, strict=True)
     return tuple(
         f"{index} >= 0" if extent is None else f"0 <= {index} < {extent}"
@@ -136,7 +136,7 @@ LIMIT = 20_000
 
 
 def accesses_of_call(op: Operation, walk: Walk) -> CallAccesses:
-    """The accesses of a ``func.call``; its results are bound to what is known."""
+    """The accesses of a ``func.call``; known results are bound."""
     name = named_function(op)
     callee = walk.surroundings.functions.get(name)
     effects = None if callee is None else declared(callee)
@@ -186,7 +186,7 @@ def _returned(op: Operation, copy: Operation, walk: Walk) -> list[Value]:
 
 
 def _join(results: Iterable[Value], values: Iterable[Value], walk: Walk) -> None:
-    """The memrefs among the results show any of the memrefs among the values."""
+    """Let each memref result show any of the memrefs among the values."""
     memory = {value: value.renewed() for value in results if is_memref(value)}
     if memory:
         walk.env.views.update((v, View(base)) for v, base in memory.items())
@@ -195,7 +195,7 @@ def _join(results: Iterable[Value], values: Iterable[Value], walk: Walk) -> None
 
 
 def made_in(function: Operation) -> set[Value]:
-    """Values of a function's body, its arguments left out."""
+    """Values defined in a function's body, without its arguments."""
     inside = {v for op in function.walk() for v in op.results}
     blocks = (b for op in function.walk() for r in op.regions for b in r.blocks)
     inside.update(v for block in blocks for v in block.arguments)
@@ -203,7 +203,7 @@ def made_in(function: Operation) -> set[Value]:
 
 
 def _hidden(callee: Operation, walk: Walk) -> Iterator[Access]:
-    """All that a function can reach without being given it: globals, the outside."""
+    """Accesses of a callee to memory that is no argument: globals and the outside."""
     env = walk.env
     for op in _reachable(callee, walk):
         if op.name == "memref.get_global":

@@ -198,14 +198,14 @@ _OUTSIDE = Value(NoneType(), "outside")
 
 
 def _rank(buffer: Value, otherwise: int) -> int:
-    """Dimensions of the array of a buffer; without a rank its cells count as a line."""
+    """Dimensions of the array of a buffer; an unranked buffer counts as one line."""
     if isinstance(buffer.type, UnrankedMemRefType):
         return 1
     return getattr(buffer.type, "rank", otherwise)
 
 
 def _is_private(space: Attribute | None) -> bool:
-    """Whether every thread has its own of a kernel's buffers in a memory space."""
+    """Whether each thread has a separate copy of kernel buffers in a memory space."""
     return space is None or meaning(space) is MemorySpace.PRIVATE
 
 
@@ -277,7 +277,7 @@ class Environment:
         return self.texts[value]
 
     def _limits(self, value: Value, name: str) -> Iterator[str]:
-        """The ends of the range of a parameter, where they are near."""
+        """Constraints of a parameter's range, where its bounds are small."""
         low, high, _ = range_of_value(value, self.definitions)
         if low > HALF.low:
             yield f"{name} >= {low}"
@@ -301,22 +301,22 @@ class Environment:
 
     @property
     def inside(self) -> tuple[str, ...]:
-        """What holds of the loop variables here."""
+        """The constraints on the enclosing loop variables."""
         return tuple(c for name in self.scope for c in self.ranges.get(name, ()))
 
     def varies(self, text: str) -> bool:
-        """Whether variables of the loops around are in a text."""
+        """Whether a text mentions a variable of an enclosing loop."""
         return not set(re.findall(r"\w+", text)).isdisjoint(self.scope)
 
     def forget(self, op: Operation) -> None:
-        """Results without an affine form: unknown inside loops, parameters outside."""
+        """Give results without an affine form: unknown in loops, parameters outside."""
         if self.scope:
             for value in op.results:
                 self.texts.setdefault(value, None)
 
     @property
     def lifetime(self) -> tuple[str, ...]:
-        """The loops around in each iteration of which a buffer is another one."""
+        """The enclosing loops whose iterations each have a separate buffer."""
         return tuple(name for name in self.scope if name not in self.rounds)
 
     def extent(self, memref: Value, dimension: int) -> str:
@@ -330,7 +330,7 @@ class Environment:
         return self.extents[key]
 
     def said(self) -> Iterator[tuple[str, str]]:
-        """Parameters that have no name in the program, and what they are in words."""
+        """Parameters without a name in the program, with their description."""
         for (memref, dimension), name in self.extents.items():
             if (memref, dimension) not in self.sizes and memref in self.arrays:
                 yield name, f"dim {dimension} of {self.arrays[memref].name}"
@@ -359,7 +359,7 @@ class Environment:
     ) -> None:
         """Declare the array of a buffer; a local one is another in each iteration.
 
-        ``private``: each thread has its own; if not given, its memory space says so.
+        ``private``: one per thread; by default decided by its memory space.
         """
         shape: tuple[Extent, ...] = (None,) * _rank(memref, 0)
         if isinstance(memref.type, MemRefType):
@@ -404,7 +404,7 @@ class Environment:
 
     @property
     def outside(self) -> Array:
-        """One cell that stands for all that no buffer holds: files, the screen."""
+        """The cell that models all state outside buffers: files, the screen."""
         if _OUTSIDE not in self.arrays:
             self.arrays[_OUTSIDE] = Array(self.names.fresh("outside"), ordered=True)
         return self.arrays[_OUTSIDE]
@@ -432,16 +432,16 @@ class Environment:
         return found
 
     def outside_access(self, location: Location) -> Access:
-        """Something is done that has to keep its place."""
+        """An ordered access to the outside state."""
         name = self.outside.name
         return Access(name, AccessKind.WRITE, (), assumed=True, loc=location)
 
     def ranged(
         self, memref: Value, indices: Sequence[Text]
     ) -> tuple[tuple[Text, ...], tuple[tuple[str, str], ...]]:
-        """Unknown indices as any that the buffer has, and the ranges of these.
+        """Unknown indices as iterators over the buffer's extent, and their ranges.
 
-        Where views make one index of several, an unknown one would hide the others.
+        Where views join several indices into one, an unknown one would hide the others.
         """
         texts, span = list(indices), list[tuple[str, str]]()
         extents = getattr(memref.type, "shape", ())
@@ -453,7 +453,7 @@ class Environment:
         return tuple(texts), tuple(span)
 
     def _joins_indices(self, memref: Value) -> bool:
-        """Whether several indices of a view are one of what it shows."""
+        """Whether a view joins several of its indices into one of the base."""
         while memref in self.views:
             view = self.views[memref]
             if any(len(group) > 1 for group in view.groups):
@@ -462,7 +462,7 @@ class Environment:
         return False
 
     def kept_apart(self, memref: Value, indices: Sequence[Text]) -> tuple[str, ...]:
-        """Constraints by which indices that views join differ where they did before.
+        """Constraints that keep joined indices injective.
 
         Row-major, (i, j) -> n*i + j tells cells apart for 0 <= j < n only.
         """

@@ -83,7 +83,7 @@ def lifted_scop(
     groups: Mapping[str, object],
     loc: object,
 ) -> Lifted:
-    """The scop of everything walked; ``groups`` of arrays that may overlap."""
+    """The scop of all nodes; ``groups`` of arrays that may overlap."""
     extents = set(env.extents.values())
     names = dict.fromkeys(env.parameters.values())
     names.update(dict.fromkeys(e for e in env.extents.values() if e.isidentifier()))
@@ -108,7 +108,7 @@ def lifted_scop(
 
 
 def _first_places(env: Environment) -> dict[str, tuple[Value, int]]:
-    """Of buffers with one extent the first: it is there wherever any of them is."""
+    """For buffers with a common extent, the first one, which is always defined."""
     found: dict[str, tuple[Value, int]] = {}
     for place, name in env.extents.items():
         if name.isidentifier():
@@ -118,7 +118,7 @@ def _first_places(env: Environment) -> dict[str, tuple[Value, int]]:
 
 @dataclass(slots=True)
 class Lifter(Walk):
-    """A walk that knows what makes the nodes of each operation."""
+    """The walk over a region, with the rule for each operation."""
 
     _pending: list[tuple[Operation, Access]] = field(
         default_factory=list[tuple[Operation, Access]]
@@ -128,7 +128,7 @@ class Lifter(Walk):
     )
 
     def index(self, operations: Sequence[Operation]) -> None:
-        """Note who defines and how often operations use each value, and choices."""
+        """Record definitions, use counts and choices among memrefs."""
         self.env.joined += choices(operations)
         for root in operations:
             for op in root.walk():
@@ -137,7 +137,7 @@ class Lifter(Walk):
                 self._name_extent(op)
 
     def _name_extent(self, op: Operation) -> None:
-        """An extent is called what the program calls its first ``memref.dim``."""
+        """Name an extent after the program's first ``memref.dim`` of it."""
         if op.name != "memref.dim" or not op.result.name.isidentifier():
             return
         dimension = self._number(op.operands[1])
@@ -186,7 +186,6 @@ class Lifter(Walk):
             self.env.texts[op.results[0]] = text
 
     def _flush(self, nodes: Nodes) -> None:
-        """End the current statement."""
         if not self._pending:
             return
         operations, accesses = zip(*self._pending, strict=True)
@@ -237,14 +236,13 @@ class Lifter(Walk):
         self.env.masks[op.result] = tuple(t for t in texts if t is not None)
 
     def dma_start(self, op: Operation, nodes: Nodes) -> None:
-        """The start of an asynchronous copy."""
         name = f"S{len(self.operations)}"
         statement = asynchronous_copies.start_statement(op, self.env, name)
         self.operations[name] = (op,) * len(statement.accesses)
         nodes.append(statement)
 
     def dma_wait(self, op: Operation, nodes: Nodes) -> None:
-        """The completion of copies; what waits before it have left to it, too."""
+        """The completion of copies, including those that earlier waits left to it."""
         self._waited.append((asynchronous_copies.wait_tag(op, self.env), op.location))
         if not is_joined(op):
             pending = left_open(op)
@@ -252,7 +250,6 @@ class Lifter(Walk):
             self._waited.clear()
 
     def async_copy(self, op: Operation, nodes: Nodes) -> None:
-        """The start of a copy of this thread."""
         name = f"S{len(self.operations)}"
         statement = asynchronous_copies.copy_statement(op, self.env, name)
         self.operations[name] = (op,) * len(statement.accesses)
@@ -263,7 +260,6 @@ class Lifter(Walk):
         nodes.append(Commit(op.location))
 
     def group_wait(self, op: Operation, nodes: Nodes) -> None:
-        """The wait for the groups of a thread."""
         nodes.append(GroupWait(pending_groups(op), op.location))
 
     def bulk_store(self, op: Operation, nodes: Nodes) -> None:
@@ -280,15 +276,14 @@ class Lifter(Walk):
         nodes.append(Commit(op.location, bulk=True))
 
     def bulk_wait(self, op: Operation, nodes: Nodes) -> None:
-        """The wait for such groups."""
         nodes.append(asynchronous_copies.wait(op))
 
     def proxy_fence(self, op: Operation, nodes: Nodes) -> None:
-        """What copies of engines see what a thread wrote by."""
+        """A proxy fence: orders a thread's writes before copies by the async proxy."""
         nodes.append(ProxyFence(op.location))
 
     def meet(self, op: Operation, nodes: Nodes) -> None:
-        """Threads of a block or lanes of a warp come together."""
+        """A barrier of the block or a warp."""
         found = collective_of(op, self._number)
         assert found is not None
         is_plain = found.lanes is None and found.orders and not found.of_grid
@@ -298,12 +293,11 @@ class Lifter(Walk):
         self.env.forget(op)
 
     def barriers(self, op: Operation, nodes: Nodes) -> None:
-        """A group of mbarriers."""
         del nodes
         asynchronous_copies.declare(op, self.env)
 
     def turn(self, op: Operation, nodes: Nodes) -> None:
-        """What a thread does to an mbarrier, or a copy that arrives there."""
+        """An mbarrier operation, or a copy that arrives at an mbarrier."""
         name = f"S{len(self.operations)}"
         made = asynchronous_copies.part(
             op, self.env, self.definitions, self._number, name
@@ -313,9 +307,9 @@ class Lifter(Walk):
         self.env.forget(op)
 
     def multiply(self, op: Operation, nodes: Nodes) -> None:
-        """Products of a warpgroup read both factors until the lanes of a warp go on.
+        """Warpgroup products read both operands until the warp's next wait for them.
 
-        That wait orders no other access of theirs.
+        That wait orders no other accesses.
         """
         read = asynchronous_copies.factors(op, self.env, self.definitions)
         if read is None:
@@ -326,7 +320,7 @@ class Lifter(Walk):
         self.env.forget(op)
 
     def _number(self, value: Value) -> int | None:
-        """What the constant that makes a value says."""
+        """The integer of a constant."""
         made = self.definitions.get(value)
         constant = None if made is None else made.attributes.get("value")
         return constant.value if isinstance(constant, IntegerAttr) else None
@@ -352,7 +346,6 @@ class Lifter(Walk):
         )
 
     def lifted(self, function: Operation) -> tuple[Node, ...]:
-        """The nodes of a function."""
         self.index([function])
         index_values.foresee(function, self.env, self.definitions)
         blocks = [block for region in function.regions for block in region.blocks]
@@ -377,7 +370,6 @@ class Lifter(Walk):
                 self._scalar(op)
 
     def finish(self, body: tuple[Node, ...], loc: object) -> Lifted:
-        """The scop of everything walked."""
         aliases = self.surroundings.aliases
         self.env.joined += aliases.joined(self.env.arrays)
         groups = self.env.groups(aliases.groups)

@@ -47,11 +47,11 @@ FUNCTIONS = frozenset({"func.func", "gpu.func"})
 
 @dataclass(frozen=True, slots=True)
 class Surroundings:
-    """A module seen from inside one of its functions.
+    """The module as seen from one of its functions.
 
-    ``functions`` by name: a call of any other may touch all that it gets.  ``aliases``
-    of all functions: which of their memrefs may overlap.  ``maps``: what the tensor
-    maps that kernels are given describe, if that is known.
+    ``functions`` by name: a call of any other may touch all its operands.  ``aliases``:
+    which memrefs of all functions may overlap.  ``maps``: the buffers that the tensor
+    maps of kernels describe, if known.
     """
 
     functions: Mapping[str, Operation] = field(default_factory=dict[str, Operation])
@@ -60,7 +60,7 @@ class Surroundings:
 
     @staticmethod
     def of(module: Module) -> Surroundings:
-        """All functions but those that share their name, in modules inside this one."""
+        """All functions with unique names, those of nested modules included."""
         functions = [op for op in module.walk() if op.name in FUNCTIONS]
         count = Counter(map(symbol_name, functions))
         return Surroundings(
@@ -74,7 +74,7 @@ class Surroundings:
         )
 
     def without_aliases(self) -> Surroundings:
-        """The same where each buffer is looked at alone."""
+        """The same module with all buffers taken as disjoint."""
         return Surroundings(self.functions)
 
 
@@ -92,7 +92,7 @@ class Registers:
     _silent: set[tuple[int, Value]] = field(default_factory=set[tuple[int, Value]])
 
     def enter(self, loop: affine.For, env: Environment) -> Iterator[Access]:
-        """Declare what a loop carries; the writes of the first values."""
+        """Declare the values that a loop carries; yields their initial writes."""
         for number, argument in enumerate(loop.iter_args):
             if is_memref(argument):
                 continue  # one of `choices`
@@ -119,7 +119,7 @@ class Registers:
             self._silent.add((id(inner), argument))
 
     def _passes(self, inner: Operation, argument: Value, yielded: Value) -> bool:
-        """Whether ``argument`` enters a loop that gives ``yielded`` for it only."""
+        """Whether an inner loop returns ``yielded`` for ``argument`` only."""
         if inner.name != "affine.for":
             return False
         entered = dict(zip(inner.results, affine.For(inner).inits, strict=True))
@@ -127,7 +127,7 @@ class Registers:
         return entered[yielded] is argument and is_only_use
 
     def reads(self, op: Operation) -> list[Access]:
-        """The reads of cells that the operands of ``op`` are."""
+        """The reads of the cells among the operands of ``op``."""
         if op.name == "affine.yield":
             return []
         return [
@@ -139,7 +139,7 @@ class Registers:
     def updates(
         self, loop: affine.For
     ) -> Iterator[tuple[tuple[Access, ...], Reduction | None]]:
-        """What the end of an iteration does to the cells of a loop."""
+        """The accesses at the end of an iteration to the cells of a loop."""
         for argument in loop.iter_args:
             if argument in self._passed or is_memref(argument):
                 continue
@@ -187,7 +187,7 @@ class Walk(ABC):
     registers: Registers = field(init=False)
 
     def __post_init__(self) -> None:
-        """Registers see the same uses; a proof trusts indices, not loops."""
+        """Share use counts with the registers; a proof trusts indices, not loops."""
         self.registers = Registers(self.definitions, self.uses)
         self.env.trusts_indices = not self.trust_parallel
         self.env.definitions = self.definitions
@@ -206,7 +206,7 @@ class Walk(ABC):
 
     @abstractmethod
     def lifted(self, function: Operation) -> tuple[Node, ...]:
-        """The nodes of a function."""
+        pass
 
     def enter(
         self,
@@ -235,7 +235,7 @@ class Walk(ABC):
         return Statement(name, tuple(accesses), reduction, loc=operations[-1].location)
 
     def initialise(self, loop: affine.For, nodes: Nodes) -> None:
-        """Write the first values of what a loop carries."""
+        """Write the initial values of a loop's carried values."""
         for access in self.registers.enter(loop, self.env):
             nodes.append(self.statement((loop.operation,), (access,)))
 

@@ -20,7 +20,7 @@ from gpucodegen.tiling.machine.product_problem import Candidate, OuterPanels, Ti
 def row_axis(contraction: Contraction) -> Axis | None:
     """The row axis to keep in registers: the longest with unit step in the result.
 
-    Of equal ones that whose elements are closest.
+    Among equal ones, the axis of the smallest stride.
     """
     result = contraction.result
     usable = [
@@ -57,7 +57,7 @@ Blocks: TypeAlias = Callable[[Builder, Positions, BlockBody], None]
 class LaneAxis:
     """``extent`` elements of the vector axis, from position ``first``.
 
-    ``register``: how many of them a register holds.
+    ``register``: elements per vector register.
     """
 
     axis: Axis
@@ -77,12 +77,10 @@ class Blocking:
 
     @property
     def tiling(self) -> Tiling:
-        """The sizes of the kernel."""
         return self.kernel.tiling
 
     @property
     def rows(self) -> int:
-        """Extent of the row axis."""
         return 1 if self.row is None else self.row.extent
 
     @property
@@ -92,12 +90,12 @@ class Blocking:
 
     @property
     def rest(self) -> int:
-        """Columns of the last panel, if it is not full."""
+        """Columns of the last, partial panel, or 0."""
         return self.column.extent % self.tiling.columns
 
     @property
     def panels(self) -> int:
-        """All panels, the one that is not full among them."""
+        """Number of panels, including a partial one."""
         return self.full_panels + (1 if self.rest else 0)
 
     @property
@@ -124,21 +122,19 @@ class Blocking:
 
     @property
     def panel_shape(self) -> tuple[int, ...]:
-        """Extents of one panel: the steps of a reduction block, and the columns."""
         inside = self.contraction.reduction[self.tiling.k_position + 1 :]
         steps = (self.tiling.k_chunk, *(axis.extent for axis in inside))
         return (*steps, self.tiling.columns)
 
     @property
     def tile_shape(self) -> tuple[int, ...]:
-        """Extents of a register tile."""
         columns = self.tiling.columns
         return (columns,) if self.row is None else (self.tiling.rows, columns)
 
     def inner_ranges(self, part: Index) -> list[Range]:
         """The outer axes that are looped around the row tiles of each panel.
 
-        ``part``: that of the longest of them which a task takes.
+        ``part``: the task's part of the longest of them.
         """
         if not isinstance(self.kernel, OuterPanels):
             return []
@@ -150,21 +146,18 @@ class Blocking:
         return [cut if axis is longest else Range.whole(axis) for axis in axes]
 
     def lanes(self, number: Index, width: int) -> LaneAxis:
-        """The columns of one panel."""
         first = number * self.tiling.columns
         return LaneAxis(self.column, first, width, self.tiling.lanes)
 
     def vector(self, *shape: int) -> VectorType:
-        """Type of a piece of any of the three arrays."""
         return VectorType(shape, self.contraction.element)
 
     def buffer(self, b: Builder, shape: Sequence[int], hint: str) -> Value:
-        """A packed copy, to be filled."""
         ty = MemRefType(tuple(shape), self.contraction.element)
         return b.allocate("memref.alloc", ty, hint)
 
     def each_panel(self, b: Builder, stripe: Index, body: PanelBody) -> None:
-        """The full panels of a stripe, and after those of the last one the rest."""
+        """Loop over a stripe's panels; the last stripe has the partial one."""
         full, stripes, width = (
             self.full_panels,
             self.tiling.stripes,
@@ -181,7 +174,7 @@ class Blocking:
             b.guard([last], lambda i: body(i, Index.of(full), self.rest))
 
     def reduction_blocks(self, b: Builder, at: Positions, body: BlockBody) -> None:
-        """Loops over the blocks of the reduction; the ranges left are the block's."""
+        """Loops over reduction blocks; the body gets the ranges of a block."""
         axes, position = self.contraction.reduction, self.tiling.k_position
         axis, chunk = axes[position], self.tiling.k_chunk
         rest = [Range.whole(a) for a in axes[position + 1 :]]

@@ -55,7 +55,7 @@ from gpucodegen.tiling.machine.product_problem import (
 
 
 def different_share(factor: Operand, axes: Sequence[Axis]) -> float:
-    """Different elements per element that is read while ``axes`` run."""
+    """The fraction of distinct elements among those read while ``axes`` run."""
     ty = factor.memref.type
     assert isinstance(ty, MemRefType)
     form = strided_form(ty)
@@ -74,14 +74,15 @@ def different_share(factor: Operand, axes: Sequence[Axis]) -> float:
 
 
 def share_of(steps: Iterable[tuple[int, int]]) -> float:
-    """Different sums per choice of a multiple of each step below its extent.
+    """The fraction of distinct sums among multiples of each step below its extent.
 
     Multiples of a step that is as long as all shorter ones reach are all different;
-    otherwise they fill what they reach as densely as the shorter ones do.
+    otherwise they fill their range as densely as the shorter ones do.
 
     >>> share_of([(1, 384), (384, 28)])
     1.0
-    >>> share_of([(128, 28), (1, 384)]) == 3840 / (28 * 384)
+    >>> share_of([(128, 28), (1, 384)]) == 3840
+    (28 * 384)
     True
     """
     different = reach = chosen = 1
@@ -97,7 +98,7 @@ def share_of(steps: Iterable[tuple[int, int]]) -> float:
 def lower_contraction(
     found: Contraction, machine: Machine, planner: Planner = plan_contraction
 ) -> list[Operation] | None:
-    """Operations that replace the nest; None where what is fused does not fit them."""
+    """Operations that replace the nest; None where fused operations do not fit."""
     window = window_of(found)
     if window is not None:
         return depthwise.lower(window, machine)
@@ -150,7 +151,7 @@ def _lowered(
 
 
 def _forms(contraction: Contraction, machine: Machine) -> Forms:
-    """What the contraction may be computed as."""
+    """The kernel forms in which the contraction can be computed."""
     sides, can_transpose = inner_products(contraction), transposes(contraction)
     if sides is not None and not sides.upright and can_transpose:
         sides = None

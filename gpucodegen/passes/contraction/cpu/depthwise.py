@@ -40,7 +40,7 @@ from gpucodegen.tiling.machine.processor import Machine
 
 @dataclass(frozen=True, slots=True)
 class Sliding:
-    """The image and the filter, and the axes that lanes and tiles walk."""
+    """The image and the filter, and the axes of lanes and tiles."""
 
     contraction: Contraction
     image: Operand
@@ -50,20 +50,20 @@ class Sliding:
 
     @property
     def outer(self) -> tuple[Axis, ...]:
-        """Axes of the result that are neither."""
+        """The other axes of the result."""
         inside = (*self.contraction.reduction, self.lane, self.pixel)
         return tuple(axis for axis in self.contraction.axes if axis not in inside)
 
     @property
     def window(self) -> Window:
-        """What the plan depends on."""
+        """The planner's input."""
         taps = prod(axis.extent for axis in self.contraction.reduction)
         bits = element_bits(self.contraction.element)
         return Window(taps, self.pixel.extent, self.lane.extent, bits)
 
 
 def sliding(contraction: Contraction) -> Sliding | None:
-    """The roles of the factors and axes, if lanes can walk result and image."""
+    """The roles of operands and axes, if lanes can run along result and image."""
     if not contraction.is_plain:
         return None
     result = contraction.result
@@ -97,7 +97,7 @@ def _slides_alone(axis: Axis, result: Operand) -> bool:
 
 
 def _has_lanes(lane: Axis, image: Operand, filters: Operand) -> bool:
-    """Whether a vector of each factor is one load, or one scalar."""
+    """Whether a vector of each operand is one load, or one scalar."""
     for operand, widest in ((image, WIDEST_STEP), (filters, 1)):
         if not operand.mentions(lane):
             continue
@@ -151,7 +151,7 @@ Piece = Callable[[Builder, Positions, int], None]
 
 
 def _pieces(b: Builder, cut: tuple[Axis, int], at: Positions, body: Piece) -> None:
-    """An axis in pieces of one size, and the rest of it."""
+    """An axis in pieces of one size, and the remainder."""
     axis, size = cut
     rest = axis.extent % size
     whole = axis.extent - rest

@@ -52,7 +52,7 @@ def is_transposed(contraction: Contraction, steps: Range, lanes: LaneAxis) -> bo
 
 @dataclass(frozen=True, slots=True)
 class TransposedPanel:
-    """A panel and what it is filled with.
+    """A transposed copy of a panel.
 
     ``target``: the buffer, and the indices in front of those of ranges and lane.
     """
@@ -63,7 +63,6 @@ class TransposedPanel:
     target: tuple[Value, Sequence[Index]]
 
     def build(self, b: Builder, at: Positions) -> None:
-        """Copy the panel."""
         size = self.lanes.register
         rest = self.lanes.extent % size
         whole = self.lanes.extent - rest
@@ -133,7 +132,7 @@ def copy_transposed(
 
 
 class Right(Protocol):
-    """Source of the lanes of panel ``number``; ``at`` places all other axes."""
+    """Source of the lanes of B's panel ``number``; ``at`` gives all other axes."""
 
     def cell(self, at: Positions, number: Index) -> tuple[Value, list[Index]]:
         """The memory, and the indices, of the first of the lanes."""
@@ -145,7 +144,7 @@ class Right(Protocol):
 
 
 class Left(Protocol):
-    """Source of ``height`` rows from the one that ``at`` names; a scalar of no row."""
+    """Source of ``height`` rows of operand A, from the row in ``at``."""
 
     def column(self, b: Builder, at: Positions, height: int) -> Value:
         """One element of each row."""
@@ -159,22 +158,20 @@ class RightInPlace:
     contraction: Contraction
 
     def cell(self, at: Positions, number: Index) -> tuple[Value, list[Index]]:
-        """The element of the array."""
         del number
         right = self.contraction.right
         return right.memref, right.at(at)
 
     def lanes(self, b: Builder, at: Positions, number: Index, columns: int) -> Value:
-        """A vector load."""
         ty = VectorType((columns,), self.contraction.element)
         return b.vector_load(*self.cell(at, number), ty, "b")
 
 
 @dataclass(frozen=True, slots=True)
 class Panels:
-    """Copied panels of one reduction block: ``buffer[number]?[k..][lane]``.
+    """Packed panels of one reduction block: ``buffer[number]?[k..][lane]``.
 
-    ``numbered``: all panels from the ``first`` on; else one, copied before its use.
+    ``numbered``: all panels from the ``first`` on; else one, packed before its use.
     """
 
     contraction: Contraction
@@ -184,19 +181,17 @@ class Panels:
     first: Index = ZERO
 
     def cell(self, at: Positions, number: Index) -> tuple[Value, list[Index]]:
-        """The copy of the first lane."""
         front = [number - self.first] if self.numbered else []
         return self.buffer, [*front, *(part.inside(at) for part in self.ranges), ZERO]
 
     def lanes(self, b: Builder, at: Positions, number: Index, columns: int) -> Value:
-        """A vector load."""
         ty = VectorType((columns,), self.contraction.element)
         return b.vector_load(*self.cell(at, number), ty, "b")
 
 
 @dataclass(frozen=True, slots=True)
 class PackedOnUse:
-    """Elements of the array, which are copied to ``panels`` when they are read."""
+    """Array elements that are copied to ``panels`` when they are first read."""
 
     source: Right
     panels: Panels
@@ -217,8 +212,8 @@ class PackedOnUse:
 class LeftInPlace:
     """One strided column of the array; single loads where rows have no stride.
 
-    Neighbours are loaded one by one, too: each is needed in all lanes of a register,
-    which a load can do, while a vector would have to be taken apart.
+    Contiguous elements are loaded one by one, too: each is broadcast to all lanes of a
+    register, which a load can do, while a vector would have to be taken apart.
     """
 
     contraction: Contraction

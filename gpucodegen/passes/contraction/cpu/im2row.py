@@ -47,7 +47,7 @@ from gpucodegen.tiling.machine.processor import MEMORY
 
 @dataclass(frozen=True, slots=True)
 class Lines:
-    """Memory for the lines of a task: ``count`` of them, from ``first`` on."""
+    """Memory for the image lines of a task: ``count`` of them, from ``first`` on."""
 
     cut: Blocking
     image: Image
@@ -57,9 +57,9 @@ class Lines:
 
     @staticmethod
     def of(b: Builder, cut: Blocking, stripe: Index) -> Lines | None:
-        """Those that a stripe of panels sees, if the right factor is an image.
+        """The lines that a stripe of panels reads, if operand B is an image.
 
-        A line's last vector may reach beyond it.
+        The last vector of a line may reach beyond it.
         """
         image, tiling = cut.contraction.image, cut.tiling
         if image is None:
@@ -76,7 +76,7 @@ class Lines:
         return Lines(cut, image, first, count, cut.buffer(b, shape, "lines"))
 
     def fill(self, b: Builder, at: Positions, steps: Range) -> None:
-        """Copy what a block of steps sees."""
+        """Copy the lines that a block of steps reads."""
         image = self.image
         plain = [Range.whole(axis) for axis in image.plain]
         if image.is_cut:
@@ -101,7 +101,7 @@ class _Phase:
     front: Sequence[Index]
 
     def build(self, b: Builder, at: Positions) -> None:
-        """Copy them from top to bottom: each one ends where the next begins."""
+        """Copy the lines from top to bottom: each one ends where the next begins."""
         lines, image = self.lines, self.lines.image
         below = image.below(self.phase)
         if below < 0:
@@ -125,7 +125,7 @@ class _Phase:
         b.loop(0, [lines.count, left], line, hint=image.slow.name)
 
     def _fetch(self, b: Builder, at: Positions, place: Index) -> None:
-        """Fetch the same line of the next step: it may lie in the next page."""
+        """Prefetch the same line of the next step, which may lie in the next page."""
         image = self.lines.image
         if not image.is_cut:
             return
@@ -204,7 +204,6 @@ class LanesInLines:
     steps: Range
 
     def cell(self, at: Positions, number: Index) -> tuple[Value, list[Index]]:
-        """Where the pixel of the first lane is."""
         del number
         lines, image = self.lines, self.lines.image
         here = parts_of(at[self.steps.axis.iv], image.steps)
@@ -219,15 +218,14 @@ class LanesInLines:
         return lines.buffer, [*front, tap, phase, place]
 
     def lanes(self, b: Builder, at: Positions, number: Index, columns: int) -> Value:
-        """A vector load."""
         ty = VectorType((columns,), self.lines.cut.contraction.element)
         return b.vector_load(*self.cell(at, number), ty, "b")
 
 
 def flattened(b: Builder, contraction: Contraction) -> Contraction | None:
-    """The contraction over one axis of pixels and one of taps, where it slides.
+    """The contraction with one axis of pixels and one of taps, where it slides.
 
-    None where what is fused with it has no such axis of pixels.
+    None where fused operations have no such axis of pixels.
     """
     right, fast = contraction.right, column_axis(contraction)
     row = row_axis(contraction)
@@ -275,7 +273,7 @@ def flattened(b: Builder, contraction: Contraction) -> Contraction | None:
 
 
 def _joined(steps: Sequence[Axis], left: Folded) -> tuple[Axis, Folded] | None:
-    """All steps as one, if the left factor has them side by side."""
+    """All steps as one axis, if operand A has them contiguous."""
     whole, *rest = steps
     for fast in rest:
         found = merged(whole, fast, left)

@@ -57,9 +57,9 @@ from gpucodegen.tiling.machine.processor import Machine
 
 @dataclass(frozen=True, slots=True)
 class Narrow:
-    """A factor whose elements are widened, and the dimension of the words.
+    """An operand with widened elements, and the dimension that is packed.
 
-    ``zero``: what is subtracted from the widened elements.
+    ``zero``: the zero point, subtracted from the widened elements.
     """
 
     memref: Value
@@ -75,14 +75,13 @@ class Narrow:
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """Extents of the array."""
         ty = self.memref.type
         assert isinstance(ty, MemRefType)
         return tuple(extent or 0 for extent in ty.shape)
 
     @property
     def is_contiguous(self) -> bool:
-        """Whether the parts of a word are next to each other in memory."""
+        """Whether the parts of a word are contiguous in memory."""
         plain = getattr(self.memref.type, "layout", None) is None
         return plain and self.dimension == len(self.shape) - 1
 
@@ -102,7 +101,7 @@ def widened(b: Builder, source: Narrow, at: Sequence[Index]) -> Value:
 class WordPacking:
     """How an array becomes words of ``part`` along its dimension, up to ``extent``.
 
-    Where the part has the other sign, the top bits are inverted.
+    Where signedness differs, the top bits of the parts are inverted.
     """
 
     source: Narrow
@@ -112,7 +111,7 @@ class WordPacking:
     parallel: bool
 
     def build(self, b: Builder, groups: Axis) -> Operand:
-        """Fill a buffer; what of it ``groups`` of the axis are."""
+        """Fill a buffer with the words of the given ``groups`` of the axis."""
         source, d = self.source, self.source.dimension
         shape = list(source.shape)
         shape[d] = groups.extent
@@ -132,7 +131,7 @@ class WordPacking:
 
     @property
     def _rest(self) -> int:
-        """Parts of the word that is not full."""
+        """Parts in the last, partial word."""
         return self.extent % self.part.count
 
     @property
@@ -250,9 +249,9 @@ class Sums:
 
     @staticmethod
     def of(contraction: Contraction, factor: Operand, *, parallel: bool) -> Sums:
-        """The sums of a factor over the whole reduction, in the order of the result.
+        """The sums of an operand over the whole reduction, in the order of the result.
 
-        Of the axes walked, the one that is contiguous in memory comes last.
+        Of the summed axes, the contiguous one comes last.
         """
         result, last = contraction.result, len(factor.indices) - 1
         places = {
@@ -332,7 +331,7 @@ class Sums:
 
 
 def with_offset(contraction: Contraction, offset: Operand) -> Contraction:
-    """The contraction whose sums start that much higher."""
+    """The contraction whose initial sums are higher by an offset."""
     result = contraction.result
     old, more, new = (Value(I32, name) for name in ("old", "offset", "new"))
     steps: tuple[Step, ...] = (
@@ -356,14 +355,14 @@ Choose = Callable[[Part, Part, int], PackedDots | None]
 
 @dataclass(frozen=True, slots=True)
 class InWords:
-    """A contraction of words, and the buffers that were made for it."""
+    """A contraction of words, and the buffers allocated for it."""
 
     contraction: Contraction
     buffers: tuple[Value, ...]
 
 
 def in_words(b: Builder, found: Contraction, machine: Machine) -> InWords | None:
-    """The contraction over words of a processor; None where it stays."""
+    """The contraction over packed words; None where packing does not apply or pay."""
     work = prod(axis.extent for axis in found.axes)
     lanes, parallel = machine.unit.lanes(WORD), machine.threads_for(work) > 1
 
@@ -376,7 +375,7 @@ def in_words(b: Builder, found: Contraction, machine: Machine) -> InWords | None
 def over_words(
     b: Builder, found: Contraction, choose: Choose, lanes: int, *, parallel: bool
 ) -> InWords | None:
-    """The contraction over words, after what packs them; None where it stays.
+    """The contraction over words, after its packing; None where it does not apply.
 
     ``lanes``: words that are packed at once.
     """
@@ -396,7 +395,7 @@ def over_words(
 
 
 def _narrow(operand: Operand, found: Contraction, axis: Axis) -> Narrow | None:
-    """A factor of narrow integers, most of whose array the contraction uses."""
+    """A narrow-integer operand, if the contraction uses most of its array."""
     ty, steps = operand.memref.type, [op for op, _ in operand.steps]
     if len(steps) not in {2, 3} or not isinstance(ty, MemRefType) or None in ty.shape:
         return None
@@ -434,7 +433,7 @@ class _InWords:
     parallel: bool
 
     def build(self, b: Builder, plan: PackedDots) -> InWords:
-        """Pack both factors, sum up what offsets need."""
+        """Pack both operands and sum up the offsets."""
         count = -(-self.axis.extent // plan.left.count)
         iv = Value(INDEX, self.axis.name, self.axis.iv.location)
         groups = Axis(iv, count, 0, 1, self.axis.operation)
@@ -464,7 +463,7 @@ class _InWords:
         return packing.build(b, groups)
 
     def _offsets(self, b: Builder, shift: int) -> list[Operand]:
-        """What zero points and the shift of the right factor add to the sums."""
+        """The terms that zero points and the shift of operand B add to the sums."""
         x, y = self.left.zero, self.right.zero
         offsets: list[Operand] = []
         if y is not None or shift:

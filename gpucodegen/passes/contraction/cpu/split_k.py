@@ -33,7 +33,7 @@ def lower(
 ) -> list[Operation]:
     """Operations that replace the nest; ``lanes``: cells that are added at once.
 
-    ``each`` lowers the partial sums; one reduction axis, no axes outside.
+    ``each`` lowers the partial sums; there is one reduction axis and no outer axis.
     """
     b = Builder(contraction.location)
     (step,) = contraction.reduction
@@ -60,7 +60,7 @@ def _axis(name: str, extent: int, like: Axis) -> Axis:
 class _Partial:
     """The partial results: ``buffer[part][cells]``, cells by the axes of the result.
 
-    ``zero``: what each of them starts from.
+    ``zero``: their initial value.
     """
 
     contraction: Contraction
@@ -90,7 +90,7 @@ class _Partial:
     def sums(
         self, part: Index, outer: tuple[Axis, ...], inside: Axis, at: Positions
     ) -> Contraction:
-        """The contraction of a part; ``at``: where it stands on the whole reduction."""
+        """The contraction of a part; ``at``: its positions in the whole reduction."""
         whole = self.contraction
         result = self.at(part)
         fill = Operation("affine.store", (self.zero, self.buffer))

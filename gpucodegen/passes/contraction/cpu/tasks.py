@@ -87,7 +87,7 @@ from gpucodegen.tiling.machine.product_problem import (
 class Stripe:
     """One reduction block of a stripe of panels and a block of rows.
 
-    ``panels`` holds copies of the right factor, ``copied`` of some rows at once.
+    ``panels`` holds copies of operand B, ``copied`` those of some rows of A.
     """
 
     cut: Blocking
@@ -111,7 +111,7 @@ class Stripe:
         b.guard(self._meets(start, height), lambda i: self._computed(i, at))
 
     def _meets(self, at: Positions, height: int) -> list[Index]:
-        """What is >= 0 where some rows have cells in the stripe."""
+        """Expressions that are >= 0 where some rows have cells in the stripe."""
         if self.corners is None:
             return []
         column, width = self.cut.column, self.cut.tiling.columns
@@ -158,7 +158,7 @@ class Stripe:
         in_pieces(b, rows, cut.tiling.rows, at, across)
 
     def _pack(self, b: Builder, at: Positions) -> None:
-        """Copy the panels: step by step, where all columns of a step lie together."""
+        """Pack the panels step by step, where all columns of a step are contiguous."""
         cut, contraction = self.cut, self.cut.contraction
 
         def whole(i: Builder, panel: Index, columns: int) -> None:
@@ -183,9 +183,9 @@ class Stripe:
 
 @dataclass(frozen=True, slots=True)
 class RowBlock:
-    """Rows from ``first_row``, panels of one stripe, all of the reduction.
+    """Rows from ``first_row``, panels of one stripe, the whole reduction.
 
-    ``part``: that of the longest outer axis, if panels meet the rows of all of them.
+    ``part``: the part of the longest outer axis, if panels serve the rows of all of it.
     """
 
     cut: Blocking
@@ -207,7 +207,8 @@ class RowBlock:
     def build(self, b: Builder, at: Positions, blocks: Blocks) -> None:
         """Allocate the private copies, and compute one reduction block at a time.
 
-        Panels that their first row tile packs see all blocks before the next one does.
+        Panels that their first row tile packs are used for all blocks one after the
+        other.
         """
         cut, kernel = self.cut, self.cut.kernel
         corner = None
@@ -322,7 +323,7 @@ class RowBlock:
 
 @dataclass(frozen=True, slots=True)
 class _Step:
-    """One reduction block: where its outer axes stand, its ranges, its sources."""
+    """One reduction block: outer positions, ranges and operand sources."""
 
     at: Positions
     ranges: Sequence[Range]
@@ -355,7 +356,7 @@ class _Lowering:
             self._panels(b, {}, outer)
 
     def _panels(self, b: Builder, at: Positions, outer: Sequence[Axis]) -> None:
-        """The tasks, after the panels that they share, if they share any."""
+        """The tasks, after packing the panels that they share, if any."""
         cut = self.blocking
         if not isinstance(cut.kernel, SharedPanels):
             in_place = RightInPlace(cut.contraction)

@@ -189,7 +189,6 @@ class Cells:
         return Tile(self._at(piece), {self.groups.columns[-1]: self.width})
 
     def _cell(self, piece: Piece, offset: int) -> Tile:
-        """One cell of a piece."""
         return Tile(self._at(piece, offset), {})
 
     def _at(self, piece: Piece, offset: int = 0) -> Positions:

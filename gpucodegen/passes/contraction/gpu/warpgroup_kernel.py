@@ -150,7 +150,6 @@ class Ring:
         b.loop(0, self.stages, one, hint="s")
 
     def at(self, b: Builder, step: Index) -> Stage:
-        """The stage of a step."""
         number = b.index(step % self.stages, "stage")
         return Stage(number, step // self.stages)
 
@@ -210,7 +209,6 @@ class Tile:
         return Tile(boxes, b.allocate("memref.alloca", ty, hint))
 
     def lines(self, b: Builder, stage: Stage, first: Index, count: int) -> Value:
-        """Some lines of a stage."""
         ty = self.memory.type
         assert isinstance(ty, MemRefType)
         layout = StridedLayoutAttr((LINE, 1), None)

@@ -119,7 +119,6 @@ def _is_known(op: Operation) -> bool:
 
 
 def dependent(operations: Iterable[Operation], values: Iterable[Value]) -> set[int]:
-    """The operations, by identity, that depend on some values."""
     known, found = {*values}, set[int]()
     for op in operations:
         if not known.isdisjoint(op.used):

@@ -52,7 +52,6 @@ def shape_of(ty: Type) -> tuple[int, ...]:
 
 
 def tensor(extents: Sequence[int], element: Type) -> TensorType:
-    """A tensor type."""
     return TensorType(tuple(extents), element)
 
 

@@ -96,7 +96,6 @@ class Bufferize(ModulePass):
     report: bool = False
 
     def apply(self, module: Module) -> Module:
-        """Bufferize every function that mentions a tensor."""
         globals_ = Globals({symbol_name(op) for op in module.operations})
         operations = [
             _function(op, globals_, report=self.report) if _has_tensors(op) else op

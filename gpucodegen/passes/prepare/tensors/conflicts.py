@@ -69,7 +69,6 @@ class Order:
 
     @staticmethod
     def of(function: Operation) -> Order:
-        """The order of one function."""
         order = Order()
         order.around[function] = ()
         order._visit(function)
@@ -257,7 +256,6 @@ class Conflicts:
 
     @staticmethod
     def of(function: Operation, buffers: Mapping[Value, Buffer]) -> Conflicts:
-        """Conflicts of one function."""
         found = Conflicts(Order.of(function), buffers)
         for op in function.walk():
             value = op.attributes.get("value")

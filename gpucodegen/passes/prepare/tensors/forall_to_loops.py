@@ -140,7 +140,6 @@ class ForallToLoops(ModulePass):
     name: ClassVar[str] = "forall-to-loops"
 
     def apply(self, module: Module) -> Module:
-        """Rewrite every loop."""
         (root,) = rewrite_bottom_up(module.operation, _loops)
         return Module(root)
 

@@ -271,7 +271,6 @@ def part_type(ty: Type, part: Part, shape: Shape) -> MemRefType:
 
 
 def extent(b: Builder, memref: Value, dimension: int) -> Value:
-    """An extent of a memref as a value."""
     ty = memref.type
     known = ty.shape[dimension] if isinstance(ty, MemRefType) else None
     if known is not None:

@@ -48,7 +48,6 @@ def shape_of(value: Value) -> tuple[int, ...]:
 
 
 def is_vector(value: Value) -> bool:
-    """Whether a value is a vector."""
     return isinstance(value.type, VectorType)
 
 

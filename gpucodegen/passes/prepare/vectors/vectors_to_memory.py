@@ -229,7 +229,6 @@ class VectorsToMemory(ModulePass):
     name: ClassVar[str] = "vectors-to-memory"
 
     def apply(self, module: Module) -> Module:
-        """Rewrite the functions that need it, and all that hand vectors to these."""
         functions = [op for op in module.operations if _is_defined(op)]
         if not any(map(needs_buffers, functions)) and not any(map(_hands, functions)):
             return module
