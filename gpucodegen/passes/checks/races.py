@@ -67,7 +67,7 @@ class CheckTransfers(ModulePass):
 def unpaired(
     function: Operation, built: Model, unfinished: Iterable[Race]
 ) -> Iterator[errors.UnpairedTransfer]:
-    """The errors of a function with the model ``built``; ``unfinished``: from `races`."""
+    """The UnpairedTransfer errors of a function; ``unfinished``: from `races`."""
     for copy in unfinished:
         yield _unpaired(copy.locations[0], "dma_start", "dma_wait", str(copy))
     for wait in unmatched_waits(built):

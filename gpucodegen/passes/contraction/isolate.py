@@ -64,7 +64,7 @@ class Expansion:
 def expansions(
     function: Operation, surroundings: Surroundings, max_bytes: int
 ) -> Iterator[Expansion]:
-    """The loops that buffers may be expanded by, to at most ``max_bytes`` each."""
+    """The loops by which buffers may be expanded, to at most ``max_bytes`` each."""
     lifted = lift_function(function, surroundings)
     built = model(lifted.scop)
     passed = values(built)
@@ -226,7 +226,7 @@ def _isolated(
 def _parts(
     op: Operation, context: Sequence[Operation], surroundings: Surroundings
 ) -> list[Operation]:
-    """The nest distributed as far as that goes."""
+    """The nest distributed as far as legal."""
     if op.name != "affine.for" or paying_contraction(op):
         return [op]
     nests = distribute(op, analyse([op], context, surroundings))
@@ -240,7 +240,7 @@ def _isolated_by_expansion(
 ) -> Operation:
     """The function after the expansions that isolate contractions.
 
-    Each round takes loops that are apart: what one becomes does not matter to another.
+    Each round rewrites disjoint loops, whose rewrites are independent.
     """
     tried: set[Value] = set()
     while True:

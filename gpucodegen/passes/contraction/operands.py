@@ -28,10 +28,10 @@ from gpucodegen.passes.framework.nests import Axis, inner_operations
 class Operand:
     """An array and its index expressions over the axes' normalised positions.
 
-    ``steps``: scalar operations of which the last gives the value, with the places of
-    the loads among them; none if the value is the element itself.  The array is then
-    one that depends on every axis that the value depends on.  ``location``: where the
-    program accesses it.
+    ``steps``: scalar operations, the last of which gives the value, with the places of
+    the loads among them; empty if the value is the element itself.  The array is then
+    one that depends on every axis that the value depends on.  ``location``: the access
+    in the program.
     """
 
     memref: Value
@@ -57,7 +57,7 @@ class Operand:
 
     @property
     def accesses(self) -> tuple[Operand, ...]:
-        """All elements that the value is made of."""
+        """All elements from which the value is computed."""
         return tuple(place for _, place in self.steps if place) or (self,)
 
     def multiplied(self, scale: Value, multiply: str) -> Operand:
@@ -74,7 +74,7 @@ class Operand:
 
     @property
     def element(self) -> Operand:
-        """The element that the value depends on, itself."""
+        """The element itself, without the scalar operations."""
         return Operand(self.memref, self.indices)
 
     @property
@@ -83,12 +83,12 @@ class Operand:
         return set(self.accesses) == {self.element}
 
     def seen(self, element: Operand) -> Operand:
-        """The value where its element is seen as one of another array."""
+        """The value with its element as one of another array."""
         steps = tuple((op, place and element) for op, place in self.steps)
         return Operand(element.memref, element.indices, steps)
 
     def _then(self, operation: str, *others: Value, ty: Type | None = None) -> Operand:
-        """What an operation makes of other operands and the value."""
+        """The operand with another operation on its value."""
         steps = self.steps
         if not steps:
             element = Value(element_type(self.memref.type), self.memref.name)
@@ -132,7 +132,7 @@ def is_linear(index: Index) -> bool:
 
 
 def access(op: Operation, axes: Sequence[Axis]) -> Operand:
-    """What an ``affine.load`` or ``store`` accesses, over normalised positions."""
+    """The operand of an ``affine.load`` or ``store``, over normalised positions."""
     attribute = op.attributes["map"]
     assert isinstance(attribute, AffineMapAttr)
     memref = 0 if op.results else 1
@@ -175,7 +175,7 @@ def interval(index: Index, axes: Sequence[Axis]) -> tuple[int, int] | None:
 def domain_of(op: Operation, *, parametric: bool = False) -> Domain | None:
     """The domain of the perfect nest rooted at a loop, if its bounds are affine.
 
-    ``parametric``: extents may be what only a call tells.
+    ``parametric``: extents may be dynamic.
     """
     axes: list[Axis] = []
     guards: list[Index] = []
@@ -197,7 +197,7 @@ def domain_of(op: Operation, *, parametric: bool = False) -> Domain | None:
 def bounded(op: Operation, outer: Sequence[Axis]) -> tuple[Axis, list[Index]] | None:
     """The axis of a loop, and its guards where bounds depend on ``outer``.
 
-    None for a loop that never runs: nothing of it is worth a kernel.
+    None for a loop that never runs.
     """
     if op.name != "affine.for" or op.results:
         return None
@@ -223,7 +223,7 @@ def bounded(op: Operation, outer: Sequence[Axis]) -> tuple[Axis, list[Index]] | 
 
 
 def _counted(op: Operation, outer: Sequence[Axis]) -> tuple[Axis, list[Index]] | None:
-    """The axis of a loop from a constant to one end that no loop around moves."""
+    """The axis of a loop from a constant to one end that no outer loop moves."""
     if op.name != "affine.for" or op.results:
         return None
     loop = affine.For(op)
@@ -242,7 +242,7 @@ def _counted(op: Operation, outer: Sequence[Axis]) -> tuple[Axis, list[Index]] |
 def _over(
     map_: AffineMap, operands: Sequence[Value], outer: Sequence[Axis]
 ) -> list[Index]:
-    """The bounds over the normalised positions of the loops around."""
+    """The bounds over the normalised positions of the outer loops."""
     positions = {axis.iv: axis.at(axis.iv) for axis in outer}
     return [replace_values(bound, positions) for bound in from_map(map_, operands)]
 
@@ -255,7 +255,7 @@ Positions = dict[Value, Index]
 class Range:
     """Part of an axis: from ``lower`` to the smallest of ``uppers``, by ``stride``.
 
-    ``skipped``: what is left out at its start, if it is positive.
+    ``skipped``: positions omitted at its start, if positive.
     """
 
     axis: Axis
@@ -275,13 +275,13 @@ class Range:
 
     @property
     def lowers(self) -> list[Index]:
-        """The range begins at the largest of these."""
+        """The lower bounds, whose maximum is the start."""
         first = Index.of(self.lower)
         return [first] if self.skipped == ZERO else [first, first + self.skipped]
 
 
 def parts_of(position: Index, axes: Sequence[Axis]) -> Positions:
-    """Where axes stand, the slowest first, that are joined to one."""
+    """The positions of axes that are joined to one, the slowest first."""
     found: Positions = {}
     inside = 1
     for axis in reversed(axes):
@@ -316,7 +316,7 @@ Piece = Callable[[Builder, Positions, int], None]
 
 
 def in_pieces(b: Builder, part: Range, size: int, at: Positions, piece: Piece) -> None:
-    """Pieces of a range, ``size`` long, and what is left over at the axis's end.
+    """Pieces of a range, ``size`` long, and the remainder at the axis' end.
 
     The range begins at a multiple of the size, and ends at one, or with the axis.
     """

@@ -38,8 +38,8 @@ def unrolled(
 
     offset + stride_1 x_1 + .. + stride_n x_n, the address of the indices
 
-    A guest moves along the dimension of another axis, if the stride of one that is no
-    neighbour in memory divides its own: for taps w at a distance a, that is x + a w.
+    A guest moves along the dimension of another axis, if the stride of a non-contiguous
+    axis divides its own: for taps w at a distance a, that is x + a w.
     """
     offset, steps = _address(operand)
     moving = [axis for axis in axes if axis.iv in steps]
@@ -185,7 +185,7 @@ class Image:
 
     @property
     def is_cut(self) -> bool:
-        """Whether blocks of steps see different parts of the image."""
+        """Whether blocks of steps read different parts of the image."""
         return bool(self.plain) and self.plain[0] is self.steps[0]
 
     @property
@@ -251,7 +251,7 @@ class Image:
         return Operand(self.operand.memref, tuple(indices))
 
     def pixels_under(self, tap: int) -> range:
-        """The pixels x of which a tap w sees elements.
+        """The pixels x for which a tap w is inside the image.
 
         0 <= t x + e w + offset < extent
         """
@@ -261,7 +261,7 @@ class Image:
         return range(first, min(max(end, first), width))
 
     def whole_vectors(self, tap: int, pixels: range, lanes: int) -> range:
-        """Those of the pixels whose vectors are read whole, with what is between them.
+        """The pixels whose whole vectors are inside the image.
 
         t (x + lanes) + e w + offset <= extent
         """
@@ -270,7 +270,7 @@ class Image:
         return range(pixels.start, pixels.start + count * lanes)
 
     def _start(self, tap: int) -> int:
-        """The element that a tap w sees of the first pixel: e w + offset."""
+        """The element under tap w at the first pixel: e w + offset."""
         places = {self.fast.iv: Index.of(0)}
         if self.wide:
             places[self.wide.iv] = Index.of(tap)

@@ -46,10 +46,10 @@ Lower = Callable[[Contraction, Machine], list[Operation] | None]
 
 @dataclass(frozen=True, slots=True)
 class CpuMapping:
-    """How nests are mapped: the host, and ``lower`` for contractions on it.
+    """The CPU, and the lowering of contractions on it.
 
-    ``relaxed``: sums may be reordered anywhere.  ``uses``: how often each value of the
-    function is used.  ``awake``: whether a later nest wakes the threads anyway.
+    ``relaxed``: sums may be reordered anywhere.  ``uses``: the use count of each value
+    of the function.  ``awake``: whether a later nest wakes the threads anyway.
     """
 
     machine: Machine
@@ -79,9 +79,9 @@ def map_operations(
 
 
 def _last_waking(operations: Sequence[Operation], machine: Machine) -> int:
-    """The number of the last nest that surely runs on threads; 0: none after another.
+    """The index of the last nest that surely runs on threads; 0: none after another.
 
-    The nests before it find them awake, or wake them in time.
+    The nests before it find the threads awake, or wake them in time.
     """
     amounts = [
         (expected_work(op, {}) or 0) if op.name == "affine.for" else 0
@@ -164,7 +164,7 @@ def _parallelise(
 def _with_inner(
     op: Operation, analysis: NestAnalysis, mapping: CpuMapping, middles: Middles
 ) -> Operation:
-    """The loop with what its body holds mapped: contractions, and other loops."""
+    """The loop with its inner contractions and loops mapped."""
     within = inside(op, middles)
     pieces: list[FusionMember] = []
     for inner in op.body.operations:
@@ -212,7 +212,7 @@ class MapCpu(ModulePass):
 
     @property
     def machine(self) -> Machine:
-        """The processor that is mapped to."""
+        """The target processor."""
         unit = VectorUnit(self.vector_bits, self.registers, narrowest=self.narrowest)
         caches = self.cache, self.first_cache, self.kept
         return Machine(self.threads, unit, *caches)
@@ -229,7 +229,7 @@ class MapCpu(ModulePass):
         return self._mapped(module, lower)
 
     def knobs(self, module: Module) -> Sequence[Knob]:
-        """Register tiles of the contractions that are mapped to them."""
+        """Register tiles of the mapped contractions."""
         found: list[Knob] = []
 
         def lower(contraction: Contraction, machine: Machine) -> list[Operation] | None:

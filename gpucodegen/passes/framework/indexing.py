@@ -100,9 +100,9 @@ ZERO = Index(Const(0))
 def divided(index: Index, divisor: int) -> tuple[Index, Index]:
     """The quotient and the remainder of a division.
 
-    Terms that the divisor divides are of the quotient alone.  What is left is the
-    remainder if remainders in it show that it is less.  Else what all factors in it and
-    the divisor have in common is divided first.
+    Terms that the divisor divides belong to the quotient.  The rest is the remainder if
+    remainders in it show that it is less.  Otherwise the common factor of its
+    coefficients and the divisor is divided first.
 
     >>> from gpucodegen.ir.types import INDEX
     >>> y, t = (Index.of(Value(INDEX, name)) for name in "yt")
@@ -134,7 +134,7 @@ def divided(index: Index, divisor: int) -> tuple[Index, Index]:
 
 
 def _largest(expr: AffineExpr) -> int | None:
-    """The largest value of a remainder, or of the quotient of one."""
+    """The largest value of a remainder, or of its quotient."""
     match expr:
         case Binary("mod", _, Const(divisor)):
             return divisor - 1
@@ -244,7 +244,7 @@ def replace_values(index: Index, mapping: dict[Value, Index]) -> Index:
 
 
 def substituted(index: Index, known: Mapping[Value, Index]) -> Index:
-    """An index expression with known values put in and unused ones dropped."""
+    """An index expression with known values substituted and unused ones dropped."""
     return replace_values(index, {v: known[v] for v in index.values if v in known})
 
 
@@ -252,7 +252,7 @@ Known = dict[Value, Index]
 
 
 def rewrite_maps(op: Operation, known: Known) -> Operation:
-    """``op`` with known index values put into its maps."""
+    """``op`` with known index values composed into its maps."""
     rewrite = _TABLE.get(op.name)
     if rewrite is None or not any(value in known for value in op.operands):
         return op
@@ -267,7 +267,7 @@ def _known_results(
 
 
 def _access(first: int) -> Callable[[Operation, Known], Operation]:
-    """Operations whose index operands begin at ``first``."""
+    """The rewrite of operations whose index operands begin at ``first``."""
 
     def rewrite(op: Operation, known: Known) -> Operation:
         indices = _known_results(op.attributes["map"], op.operands[first:], known)

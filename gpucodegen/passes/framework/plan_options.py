@@ -24,7 +24,9 @@ from gpucodegen.tiling.machine.plan_space import Menus, PlanSpace, fields_of
 
 
 def restricted_plans(name: str, plan: Sequence[int | str], *, keeps: bool) -> Menus:
-    """What a pass of this name is asked for; 0 asks nothing.  Raises InvalidPassOption.
+    """The plan fields that the option of a pass fixes; 0 fixes none.
+
+    Raises InvalidPassOption.
 
     >>> plan = "stream.width", 4, "stream.rows", 0
     >>> restricted_plans("map-gpu", plan, keeps=False).wanted
@@ -42,9 +44,9 @@ def restricted_plans(name: str, plan: Sequence[int | str], *, keeps: bool) -> Me
 
 
 def not_on_offer(name: str, menus: Menus, owner: str) -> errors.InvalidPassOption:
-    """The error for what no menu has, with what there is instead.
+    """The error for a field or value that no plan has, with the available ones.
 
-    ``owner``: what would have it, as "kernel of the program has a plan".
+    ``owner``: the expected owner, as in "kernel of the program has a plan".
     """
     field, number = next(iter(menus.unmet.items()))
     known = {n for menu in menus.kept for n in menu.names}
@@ -83,7 +85,7 @@ PLANS: Mapping[str, tuple[type, ...]] = {
 
 
 def plan_fields() -> list[str]:
-    """Every name; a 0 in it stands for any number.
+    """The names of all fields; a 0 in a name stands for any number.
 
     >>> [name for name in plan_fields() if name.startswith(("stream", "parts"))]
     ['parts', 'stream.width', 'stream.groups', 'stream.columns', 'stream.rows']

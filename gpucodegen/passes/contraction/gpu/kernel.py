@@ -103,7 +103,7 @@ Sums = Sequence[Value]
 
 @dataclass(frozen=True, slots=True)
 class Factor:
-    """A factor, its stages in shared memory, and the chunks of this thread."""
+    """An operand, its stages in shared memory, and the chunks of this thread."""
 
     staging: Staging
     tile: Value
@@ -121,33 +121,32 @@ class Factor:
         *,
         is_direct: bool,
     ) -> Factor:
-        """With new stages in shared memory."""
         tile = side.allocate(b, stages, hint)
         return Factor(side, tile, side.chunks(b, thread), stages, is_direct)
 
     def cut(self, most: int) -> list[Factor]:
-        """The factor by chunks that hold so many elements together at most."""
+        """The operand in pieces of at most ``most`` elements of chunks."""
         each = max(1, most // self.staging.copy.width)
         starts = range(0, len(self.chunks), each)
         return [replace(self, chunks=self.chunks[n : n + each]) for n in starts]
 
     def fetch(self, b: Builder, block: Index, *, ragged: bool = False) -> list[Value]:
-        """A block of terms in registers."""
+        """Load a K tile into registers."""
         return self.staging.fetch(b, self.chunks, block, ragged=ragged)
 
     def put(self, b: Builder, values: Sequence[Value], block: Index) -> None:
-        """What was fetched, to the stage of its block."""
+        """Store a fetched K tile to its stage."""
         stage = block % self.stages
         self.staging.put(b, self.chunks, values, self.tile, stage)
 
     def start(self, b: Builder, block: Index, stage: Index) -> None:
-        """Let the hardware copy a block of terms to a stage."""
+        """Start the asynchronous copies of a K tile to a stage."""
         self.staging.start(b, self.chunks, block, self.tile, stage)
 
 
 @dataclass(frozen=True, slots=True)
 class Pipeline:
-    """What a thread does with the terms of its sums."""
+    """The K loop of a thread."""
 
     plan: SharedTiles | WarpTiles
     parts: QuadTile | Fragments
@@ -172,13 +171,13 @@ class Pipeline:
 
     @property
     def _further(self) -> int:
-        """Blocks whose copies are under way when the threads meet."""
+        """Commit groups in flight at a barrier."""
         return self.plan.stages - 2
 
     def _in_rounds(self, b: Builder, sums: Sums) -> Sums:
-        """Blocks by as many as there are stages, and those that are left.
+        """K tiles by rounds of as many as there are stages, and the remaining ones.
 
-        Where several axes are walked, a round starts the copies of blocks from a
+        Where several axes are walked, a round starts the copies of K tiles from a
         multiple of the stages on: those of a line that these divide lie side by side.
         """
         stages = self.plan.stages
@@ -204,7 +203,7 @@ class Pipeline:
         return b.carried_loop(left, self._blocks, sums, alone, hint="block")
 
     def _one_by_one(self, b: Builder, sums: Sums) -> Sums:
-        """The last block is multiplied behind the loop, without a barrier."""
+        """The last K tile is multiplied behind the loop, without a barrier."""
         stages, depth = self.plan.stages, self.plan.depth
 
         def next_(i: Builder, number: Value, held: Sums) -> Sums:
@@ -230,9 +229,9 @@ class Pipeline:
         *,
         is_sure: bool = False,
     ) -> Sums:
-        """A block of terms arrives while the one in stage ``before`` is multiplied.
+        """A K tile arrives while the one in stage ``before`` is multiplied.
 
-        ``is_sure``: the block whose copies start exists.
+        ``is_sure``: the K tile whose copies start exists.
         """
         pieces = self._pieces
         group = None
@@ -255,7 +254,7 @@ class Pipeline:
     def _start(
         self, b: Builder, block: Index, stage: Index, *, is_sure: bool = False
     ) -> Value:
-        """The copies of a block of terms, if there is one; their group."""
+        """Start the copies of a K tile, if it exists; their group."""
 
         def started(i: Builder) -> None:
             for factor in self.factors:
@@ -275,7 +274,7 @@ class Pipeline:
 
     @property
     def _pieces(self) -> list[Factor]:
-        """What goes through registers, by as much as these hold at once."""
+        """The operands that go through registers, in pieces that fit in these."""
         return [
             piece
             for factor in self.factors
@@ -284,7 +283,7 @@ class Pipeline:
         ]
 
     def _spans(self, count: int) -> list[range]:
-        """The terms of a block in so many parts of whole instructions."""
+        """The terms of a K tile in ``count`` parts of whole instructions."""
         grain = self.parts.grain
         grains = self.plan.depth // grain
         ends = [grains * n // count * grain for n in range(count + 1)]
@@ -298,9 +297,10 @@ def lower(
     plan: SharedTiles | WarpTiles,
     definitions: Definitions,
 ) -> KernelBody:
-    """The kernel of a contraction; ``definitions``: what makes its arrays.
+    """The kernel of a contraction.
 
-    ``b`` holds the views that it reads through.
+    ``definitions``: the operations that define its arrays.  ``b`` holds the views that
+    it reads through.
     """
     _Lowering(contraction, groups, plan, definitions).build(b)
     return KernelBody(
@@ -340,7 +340,7 @@ class _Lowering:
 
     @property
     def _factors(self) -> tuple[Contraction, Type]:
-        """The contraction with factors as shared memory holds them, and their type."""
+        """The contraction with operands as shared memory holds them, and their type."""
         if not isinstance(self.plan, WarpTiles):
             return self.contraction, self.contraction.element
         found = on_tensor_cores(self.contraction)
@@ -350,7 +350,7 @@ class _Lowering:
     def _parts(
         self, b: Builder, thread: Index, where: Place, sides: tuple[Staging, Staging]
     ) -> tuple[QuadTile | Fragments, ResultTile | FragmentTile]:
-        """What a thread multiplies, and how its sums come to the result."""
+        """The multiplier of a thread, and its part of the result."""
         plan, c = self.plan, self.contraction
         flat, groups = with_flat_result(b, c, self.groups)
         held = Stages(sides[0].copy), Stages(sides[1].copy)
@@ -382,7 +382,7 @@ class _Lowering:
         return self._in_loops(left), self._in_loops(right)
 
     def _in_loops(self, side: Staging) -> Staging:
-        """With copies in loops where they are many: of fragments, and turned ones."""
+        """Staging whose copies are loops where they are many."""
         is_of_warps = isinstance(self.plan, WarpTiles)
         is_many = is_of_warps or side.copy.is_turned
         return replace(side, in_loops=is_many, apart=is_of_warps)

@@ -57,7 +57,7 @@ MOST_RANK = 5
 
 
 def is_mappable(ty: Type) -> bool:
-    """Whether rows are multiples of 16 bytes apart, their elements side by side."""
+    """Whether row strides are multiples of 16 bytes and rows are contiguous."""
     form = strided_form(ty) if isinstance(ty, MemRefType) else None
     if form is None or not 1 < len(form.strides) <= MOST_RANK:
         return False
@@ -94,11 +94,11 @@ LINE = SPAN // ELEMENT
 
 @dataclass(frozen=True, slots=True)
 class Boxes:
-    """A factor over axes of positions and of terms, a dimension for each that it tiles.
+    """An operand over axes of positions and of terms, a dimension for each.
 
-    ``axes``: what counts the positions of a tile, ``size`` of them: all of several
-    axes, in the order of their dimensions, or some of one.  ``term``: the axis of the
-    terms of a block.  ``by_position``: lines are positions.
+    ``axes``: the axes of a tile's ``size`` positions: all of several axes, in the order
+    of their dimensions, or some of one.  ``term``: the axis of the terms of a K tile.
+    ``by_position``: lines run along positions.
     """
 
     operand: Operand
@@ -115,9 +115,9 @@ class Boxes:
         definitions: Definitions,
         size: int = LINE,
     ) -> Boxes | None:
-        """None where tensor copies cannot bring the factor.
+        """The boxes of an operand; None where TMA cannot copy it.
 
-        Blocks of terms are of the last axis of the ``reduction``.
+        K tiles are of the last axis of the ``reduction``.
         """
         is_element = operand.is_of_one and not operand.steps
         is_narrow = element_bytes(element_type(operand.memref.type)) == ELEMENT
@@ -139,7 +139,7 @@ class Boxes:
 
     @property
     def map_type(self) -> DialectType:
-        """The tensor map: what a copy moves, and how it lies in shared memory."""
+        """The tensor map type: the box and its shared-memory layout."""
         element = element_type(self.operand.memref.type)
         return map_type((self.lines, LINE), element)
 
@@ -164,9 +164,9 @@ class Boxes:
         return self.size if self.by_position else LINE
 
     def starts(self, first: Index, at: Positions) -> Iterator[list[Index]]:
-        """Where the boxes of a tile begin, coordinates of the last dimension first.
+        """Coordinates of the boxes of a tile, last dimension first.
 
-        ``first``: position of the tile; ``at``: where the batch and the terms stand.
+        ``first``: position of the tile; ``at``: positions of the batch and the terms.
         """
         for inner in range(0, self.size, self._each):
             place = at | unflatten(first + inner, self.axes)
@@ -176,9 +176,9 @@ class Boxes:
 def in_few_dimensions(
     b: Builder, operand: Operand, axes: Sequence[Axis], others: Sequence[Axis]
 ) -> Operand:
-    """The factor through a view that has a dimension for each of the ``axes``.
+    """The operand through a view that has a dimension for each of the ``axes``.
 
-    The ``others`` move along these where they can: maps have few dimensions.
+    The ``others`` move along these where they can: tensor maps have few dimensions.
     """
     ty = operand.memref.type
     form = strided_form(ty) if isinstance(ty, MemRefType) else None
@@ -191,7 +191,7 @@ def in_few_dimensions(
 
 
 def _alone(operand: Operand, axes: Sequence[Axis]) -> list[int] | None:
-    """The dimensions of axes, if each moves one of its own, element by element."""
+    """The dimensions of axes, if each moves one of its own with unit stride."""
     found = [operand.dimensions_of(axis) for axis in axes]
     dimensions = [each[0] for each in found if len(each) == 1]
     if len(set(dimensions)) < len(axes):
@@ -204,7 +204,7 @@ def _alone(operand: Operand, axes: Sequence[Axis]) -> list[int] | None:
 def _ends(operand: Operand, dimension: int, term: Axis) -> bool:
     """Whether terms end where lines do, or where the array does.
 
-    Only then are terms that do not exist zeros.
+    Only then are padding terms zeros.
     """
     ty, index = operand.memref.type, operand.indices[dimension]
     assert isinstance(ty, MemRefType)
@@ -229,7 +229,6 @@ class ResultBoxes:
 
     @property
     def size(self) -> int:
-        """Bytes of an element."""
         return element_bytes(element_type(self.operand.memref.type)) or 1
 
     @property
@@ -251,21 +250,19 @@ class ResultBoxes:
 
     @property
     def map_type(self) -> DialectType:
-        """The tensor map."""
         return map_type(self.box, element_type(self.operand.memref.type))
 
     def make_map(self, b: Builder) -> Value:
-        """The tensor map, made on the host."""
         return make_map(b, self.operand.memref, self.box, self.map_type)
 
     def start(self, row: Index, column: Index, batch: Positions) -> list[Index]:
-        """Where the box from a row and a column on begins, the last dimension first."""
+        """Coordinates of the box at a row and a column, the last dimension first."""
         at = batch | unflatten(row, self.rows) | {self.column.iv: column}
         return self.operand.at(at)[::-1]
 
 
 def in_result_boxes(contraction: Contraction, groups: Groups) -> ResultBoxes | None:
-    """The boxes of tiles of the groups; whether there are any, `can_store` says."""
+    """The boxes of tiles of the groups, if `can_store` allows them."""
     kept = kept_at(contraction)
     if kept is None or not can_store(kept, groups.rows, groups.columns):
         return None
@@ -275,7 +272,7 @@ def in_result_boxes(contraction: Contraction, groups: Groups) -> ResultBoxes | N
 def can_store(kept: Operand, rows: Sequence[Axis], columns: Sequence[Axis]) -> bool:
     """Whether each axis moves a dimension of its own, columns the last one.
 
-    Dimensions are in the order of the axes, as rows of a box lie.
+    The dimensions are in the order of the axes, like the rows of a box.
     """
     ty = kept.memref.type
     size = element_bytes(element_type(ty))
@@ -313,7 +310,7 @@ def ends_outside(kept: Operand, axes: Sequence[Axis]) -> bool:
 def in_rectangles(
     contraction: Contraction, groups: Groups, rows: int
 ) -> tuple[Contraction, Groups] | None:
-    """The contraction in tiles of so many rows; None where extents are not known."""
+    """The contraction in tiles of ``rows`` rows; None where extents are dynamic."""
     axes = groups.rows
     if len(axes) == 1:
         return contraction, groups
@@ -344,7 +341,7 @@ def _axis(of: Axis, extent: int) -> Axis:
 
 
 def _moved(contraction: Contraction, at: Positions) -> Contraction:
-    """With other expressions for the axes of its rows."""
+    """The contraction with other expressions for the axes of its rows."""
 
     def seen(operand: Operand) -> Operand:
         return replace(operand, indices=tuple(operand.at(at)))
@@ -377,11 +374,10 @@ def in_boxes(
     tile: tuple[int, int] = (LINE, LINE),
     b: Builder | None = None,
 ) -> Tiled | None:
-    """The contraction, its factors in boxes; None where copies cannot bring them.
+    """The contraction with operands in boxes; None where TMA cannot copy them.
 
     ``tile``: rows and columns of the result that a block computes.  ``b`` gets the
-    views that they are boxes of.  The last axis of the reduction is that of the terms
-    of a block.
+    views of the boxes.  K tiles are of the last axis of the reduction.
     """
     narrow = on_tensor_cores(contraction)
     if narrow is None or len(groups.columns) > 1:
@@ -404,7 +400,7 @@ def _in_boxes(
     definitions: Definitions,
     tile: tuple[int, int],
 ) -> Tiled | None:
-    """With blocks of terms of the last axis of the reduction."""
+    """As `in_boxes`, for one order of the reduction axes."""
     whole, (*outer, term) = groups, groups.reduction
     lines, others = (*groups.rows, term), (*groups.batch, *outer)
     left = in_few_dimensions(b, narrow.left, lines, others)

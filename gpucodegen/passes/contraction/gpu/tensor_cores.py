@@ -81,9 +81,9 @@ EXACT_IN_F16 = frozenset({"f8E4M3FN", "f8E5M2", "f8E4M3", "f8E3M4"})
 
 
 def on_tensor_cores(contraction: Contraction) -> Contraction | None:
-    """The contraction with factors as fragments hold them, if there are such.
+    """The contraction with operands as fragments hold them, or None.
 
-    Floats of 8 bits become f16 where the architecture has no instruction for them.
+    8-bit floats become f16 where the architecture has no instruction for them.
     ``element`` stays the type of the sums.
     """
     is_free = contraction.reassociable or contraction.element == I32
@@ -101,7 +101,7 @@ def on_tensor_cores(contraction: Contraction) -> Contraction | None:
 
 
 def _octets(contraction: Contraction) -> tuple[Type, ...]:
-    """Types of 8 bits that stay what they are: both factors lie along the terms."""
+    """8-bit types that stay, as both operands are contiguous along the terms."""
     is_along = all(
         factor.coefficient(len(factor.indices) - 1, contraction.reduction[-1]) == 1
         for factor in (contraction.left, contraction.right)
@@ -117,7 +117,7 @@ def type_of(factor: Operand) -> Type:
 
 
 def _narrowed(factor: Operand, sums: Type) -> Operand | None:
-    """The factor before it was widened to the type of the sums."""
+    """The operand before it was widened to the type of the sums, or None."""
     if not factor.steps:
         return None
     *steps, (last, place) = factor.steps
@@ -130,7 +130,7 @@ def _narrowed(factor: Operand, sums: Type) -> Operand | None:
 
 
 def _held_as(factor: Operand, kind: Type) -> Operand | None:
-    """The factor in a type that tensor cores take, if that has all of its numbers."""
+    """The operand in a tensor-core type that represents all of its values, or None."""
     found = type_of(factor)
     if found == kind:
         return factor
@@ -144,10 +144,10 @@ REGISTER = 4
 
 @dataclass(frozen=True, slots=True)
 class Side:
-    """One factor in shared memory: the position and the term that a lane brings.
+    """One operand in shared memory: the position and the term of a lane's row.
 
-    ``left``: tiles of the left factor are numbered down its rows first, those of the
-    right one along its terms.
+    ``left``: tiles of operand A are numbered along its rows first, those of B along its
+    terms.
     """
 
     held: SharedLayout
@@ -180,7 +180,7 @@ class Side:
         return Side(held, kind, position, term, left)
 
     def fragment(self, registers: int) -> VectorType:
-        """What a lane holds in so many registers of 32 bits."""
+        """The type of a lane's fragment in that many 32-bit registers."""
         size, each = element_bytes(self.kind) or 1, _each(self.kind)
         return VectorType((registers * REGISTER // (each * size), each), self.kind)
 
@@ -219,12 +219,12 @@ class Side:
 
 
 def _each(kind: Type) -> int:
-    """Elements of a register, or of two for those of 64 bits."""
+    """Elements of a 32-bit register, or of two for 64-bit elements."""
     return max(1, REGISTER // (element_bytes(kind) or 1))
 
 
 def _in_rows(held: SharedLayout, kind: Type) -> bool:
-    """Whether ``ldmatrix`` reads them: it transposes elements of 16 bits only."""
+    """Whether ``ldmatrix`` reads them: it transposes 16-bit elements only."""
     size, lies = element_bytes(kind) or 1, held.by_position
     return size != DOUBLE and (lies is True or (lies is False and size in EITHER_WAY))
 
@@ -252,7 +252,7 @@ def tf32_parts(b: Builder, value: Value, count: int) -> list[Value]:
 def _rounded(
     b: Builder, value: Value, *, is_exact: bool = False
 ) -> tuple[Value, Value]:
-    """The numbers rounded, and which of them were.
+    """The numbers rounded to tf32, and which of them are finite.
 
     ``is_exact``: without the bits that tensor cores do not read.
     """
@@ -281,7 +281,7 @@ BELOW = 4
 
 @dataclass(frozen=True, slots=True)
 class Lane:
-    """Where a thread stands: the first row and column of its warp, its lane."""
+    """A thread's position: the first row and column of its warp, its lane."""
 
     row: Index
     column: Index
@@ -301,7 +301,7 @@ class Lane:
 
 @dataclass(frozen=True, slots=True)
 class Fragments:
-    """The fragments of a warp, and how its lanes read those of the factors."""
+    """The fragments of a warp, and how its lanes read those of the operands."""
 
     plan: WarpTiles
     kind: Type
@@ -319,9 +319,9 @@ class Fragments:
         held: tuple[SharedLayout, SharedLayout],
         passes: int = 1,
     ) -> Fragments:
-        """Those of a thread; ``types``: of the factors and of the sums.
+        """The fragments of a thread; ``types``: of the operands and of the sums.
 
-        ``passes``: products of tf32 for one of f32.
+        ``passes``: tf32 products for one f32 product.
         """
         kind, (left, right), n = types[0], held, lane.number
         sides = (
@@ -399,7 +399,7 @@ class Fragments:
         ]
 
     def _parts(self, b: Builder, loaded: Value) -> list[Value]:
-        """What is loaded, of f32 as the tf32 numbers that make it up."""
+        """The loaded fragments, split into tf32 parts for f32."""
         if self.kind != F32:
             return [loaded]
         return tf32_parts(b, loaded, 1 if self.passes == 1 else 2)
@@ -416,7 +416,7 @@ class Fragments:
         return self._product(b, high, other, total)
 
     def _half(self, b: Builder, pair: Value, number: int) -> Value:
-        """The fragment of one of two columns of them."""
+        """The fragment of one of two columns of fragments."""
         name, ty = "vector.extract_strided_slice", self.right.fragment(2)
         rows = ty.shape[0]
         where: dict[str, Attribute] = {
@@ -442,7 +442,7 @@ def _numbers(*values: int) -> ArrayAttr:
 
 @dataclass(frozen=True, slots=True)
 class FragmentTile:
-    """The block's tile of sums, and the slice of it that is on its way."""
+    """The block's tile of sums, and the shared-memory slice for its stores."""
 
     cells: Cells
     fragments: Fragments
@@ -454,14 +454,14 @@ class FragmentTile:
     def of(
         b: Builder, cells: Cells, fragments: Fragments, thread: Index, lane: Lane
     ) -> FragmentTile:
-        """With a new slice in shared memory."""
+        """The tile with a new slice in shared memory."""
         shape = slice_shape(fragments.plan)
         ty = MemRefType(shape, fragments.element, None, SHARED)
         made = b.allocate("memref.alloca", ty, "sums")
         return FragmentTile(cells, fragments, thread, lane, made)
 
     def load(self, b: Builder) -> list[Value]:
-        """What the sums start from is added behind the loop."""
+        """Zeros: initial values are added in the epilogue."""
         return self.fragments.zeros(b)
 
     def store(self, b: Builder, sums: Sequence[Value]) -> None:
@@ -478,7 +478,7 @@ class FragmentTile:
                     b.add("gpu.barrier")
 
     def _put(self, b: Builder, line: Sequence[Value], half: int) -> None:
-        """One of both rows that a lane has of each fragment, to the slice."""
+        """Store one of the two rows of each fragment to the slice."""
         plan, lane = self.fragments.plan, self.lane
         ty = VectorType((2,), self.fragments.element)
         where = {"static_position": DenseArrayAttr(I64, (half,))}
@@ -490,7 +490,7 @@ class FragmentTile:
             b.vector_store(pair, self.slice, [row, first + n * COLUMNS])
 
     def _taken(self, b: Builder, below: int) -> None:
-        """The slice to the result; its rows lie ``below`` those of their warps."""
+        """Copy the slice to the result; its rows lie ``below`` those of their warps."""
         plan, width, place = self.fragments.plan, self.cells.width, self.cells.place
         side_by_side = plan.tile_columns // width
         pieces = plan.tile_rows // plan.warp_rows * OCTET * side_by_side

@@ -43,7 +43,7 @@ UNROLLED = 290
 class QuadTile:
     """The first row and column of each quad of a thread, within the block's tile.
 
-    ``held``: both factors in shared memory.
+    ``held``: both operands in shared memory.
     """
 
     lanes: LaneMap
@@ -135,7 +135,7 @@ class QuadTile:
 
 
 def _cuts(count: int, most: int) -> list[int]:
-    """Where stretches of at most so many terms, or of one, begin, and the end.
+    """Start positions of stretches of at most ``most`` terms (or one), and the end.
 
     >>> _cuts(8, 7), _cuts(8, 8), _cuts(3, 0)
     ([0, 4, 8], [0, 8], [0, 1, 2, 3])
@@ -161,7 +161,7 @@ Write = Callable[[Builder, int, Value], None]
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """Elements of C side by side, from a flattened row and column on."""
+    """Contiguous elements of C, from a flattened row and column on."""
 
     row: Index
     column: Index
@@ -169,7 +169,7 @@ class Piece:
 
 @dataclass(frozen=True, slots=True)
 class Cells:
-    """The block's tile of C, through its flattened groups, in pieces of ``width``."""
+    """The block's tile of C, over its flattened groups, in pieces of ``width``."""
 
     contraction: Contraction
     groups: Groups
@@ -199,12 +199,12 @@ class Cells:
 
     @property
     def _side_by_side(self) -> bool:
-        """Whether no piece goes on in the next row of C's last dimension."""
+        """Whether no piece continues in the next row of C's last dimension."""
         *outer, inner = self.groups.columns
         return not outer or inner.extent % self.width == 0
 
     def loaded(self, b: Builder, piece: Piece) -> Value:
-        """What the sums of a piece start from."""
+        """The initial values of a piece's sums."""
         whole, single = self._limits(piece)
 
         def together(i: Builder) -> Value:
@@ -238,9 +238,9 @@ class Cells:
         start: Value | None = None,
         write: Write | None = None,
     ) -> None:
-        """Write the finished sums of a piece; ``start``: what they start from.
+        """Write the finished sums of a piece; ``start``: their initial values.
 
-        ``write``: where what becomes of them goes, if not to the result.
+        ``write``: the destination of the epilogue's value, if not the result.
         """
         whole, single = self._limits(piece)
 
@@ -276,16 +276,16 @@ class Cells:
         return _divides(extent(self.groups.columns), self.width)
 
     def _begun(self, b: Builder, cells: Tile) -> Value:
-        """The sums of some cells before the reduction, in the type of sums."""
+        """The initial sums of some cells, in the type of sums."""
         value = started(b, self.contraction, cells)
         return in_element(b, self.contraction.element, value, "arith.extf")
 
     def _begun_last(self, b: Builder, cells: Tile) -> Value | None:
-        """What is added to the sums of some cells behind the loop, if anything is."""
+        """The values that the epilogue adds to the sums of some cells, or None."""
         return self._begun(b, cells) if self.adds_last else None
 
     def _ended(self, b: Builder, sums: Value, start: Value | None) -> Value:
-        """Sums and what they start from, in the type of the result."""
+        """Sums plus late initial values, in the type of the result."""
         if start is not None:
             is_float = isinstance(self.contraction.element, FloatType)
             name = "arith.addf" if is_float else "arith.addi"
@@ -367,9 +367,9 @@ class ResultTile:
 
 
 def starts_last(contraction: Contraction) -> bool:
-    """Whether what sums start from is added behind the loop, if they may be reordered.
+    """Whether C is added in the epilogue, which needs reassociation.
 
-    Before it, places of the result would take registers in the loop.
+    Before the loop, addresses of the result would occupy registers in the loop.
     """
     start = contraction.start
     is_filled = start is not None and len(start.steps) == 1

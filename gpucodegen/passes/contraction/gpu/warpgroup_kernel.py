@@ -120,7 +120,7 @@ class Stage:
 
 @dataclass(frozen=True, slots=True)
 class Ring:
-    """The barriers of a block's ring."""
+    """The mbarriers of a block's ring."""
 
     stages: int
     full: Value
@@ -154,24 +154,23 @@ class Ring:
         return Stage(number, step // self.stages)
 
     def acquire(self, b: Builder, stage: Stage, size: int) -> None:
-        """Wait until a stage may be written, and say how many bytes will be."""
+        """Wait until a stage may be written, and expect its bytes."""
         self._wait(b, self.empty, stage, stage.round + 1)
         bytes_ = b.constant(size, INDEX)
         operands = (self.full, bytes_, stage.number)
         b.add("nvgpu.mbarrier.arrive.expect_tx", operands)
 
     def await_(self, b: Builder, stage: Stage) -> None:
-        """Wait until a stage may be read."""
         self._wait(b, self.full, stage, stage.round)
 
     def release(self, b: Builder, stage: Stage) -> None:
-        """One warp has read a stage."""
+        """Arrive at ``empty``, once per warp."""
         token = DialectType("nvgpu.mbarrier.token")
         operands = (self.empty, stage.number)
         b.add("nvgpu.mbarrier.arrive", operands, [token], hint="token")
 
     def _wait(self, b: Builder, barriers: Value, stage: Stage, phase: Index) -> None:
-        """Until the phase of a number, whose parity is that of ``phase``, is over."""
+        """Wait for the end of a phase; ``phase`` has its parity."""
         parity, one = b.index(phase % 2, "turn"), b.constant(1, INDEX)
         (odd,) = b.add(
             "arith.cmpi", (parity, one), [I1], {"predicate": EQUAL}, hint="p"
@@ -197,14 +196,13 @@ class Ring:
 
 @dataclass(frozen=True, slots=True)
 class Tile:
-    """The stages of one factor: lines of boxes, one behind the other."""
+    """The stages of one operand: lines of boxes, one behind the other."""
 
     boxes: Boxes
     memory: Value
 
     @staticmethod
     def of(b: Builder, boxes: Boxes, element: Type, stages: int, hint: str) -> Tile:
-        """New shared memory."""
         ty = MemRefType((stages, boxes.size, LINE), element, None, SHARED)
         return Tile(boxes, b.allocate("memref.alloca", ty, hint))
 
@@ -230,16 +228,16 @@ class KTiles:
 
     @property
     def blocks(self) -> Index:
-        """How many there are."""
+        """Number of K tiles."""
         return extent(self.axes[:-1]) * self._inner
 
     @property
     def _inner(self) -> Index:
-        """Blocks along the last axis."""
+        """K tiles along the last axis."""
         return self.axes[-1].size.ceildiv(self.depth)
 
     def at(self, block: Index) -> Positions:
-        """Where the axes stand at the first term of a block."""
+        """Positions of the axes at the first term of a K tile."""
         *outer, inner = self.axes
         if not outer:
             return {inner.iv: block * self.depth}
@@ -253,7 +251,7 @@ EachTile = Callable[[Builder, Place, Index], None]
 
 @dataclass(frozen=True, slots=True)
 class TileSequence:
-    """The tiles of the block that executes this."""
+    """The tiles of the executing block."""
 
     groups: Groups
     plan: WarpgroupTiles
@@ -263,23 +261,23 @@ class TileSequence:
 
     @staticmethod
     def of(b: Builder, groups: Groups, plan: WarpgroupTiles) -> TileSequence:
-        """Asks for the number of the block."""
+        """The sequence for the block's index."""
         if plan.turns == 1:
             return TileSequence(groups, plan, None, place(b, groups, plan))
         return TileSequence(groups, plan, thread_index(b, "block_id", "x", "bx"), None)
 
     @property
     def exists(self) -> tuple[Index, ...]:
-        """What is >= 0 if the block has a tile."""
+        """Expressions that are >= 0 if the block has a tile."""
         return () if self.only is None else self.only.exists
 
     @property
     def are_several(self) -> bool:
-        """Whether there may be another tile behind one."""
+        """Whether the block may have more than one tile."""
         return self.only is None
 
     def each(self, b: Builder, body: EachTile) -> None:
-        """Do something for all of the block's tiles, in order."""
+        """Run the body for all of the block's tiles, in order."""
         if self.only is not None:
             body(b, self.only, ZERO)
             return
@@ -313,9 +311,10 @@ def lower(
     plan: WarpgroupTiles,
     definitions: Definitions,
 ) -> tuple[list[Operation], KernelBody]:
-    """What the host does before the kernel of a contraction, and the kernel.
+    """Host operations before the kernel of a contraction, and the kernel.
 
-    ``definitions``: what makes its arrays; ``b`` holds the views that it reads through.
+    ``definitions``: the operations that define its arrays; ``b`` holds the views that
+    it reads through.
     """
     tile = plan.tile_rows, plan.tile_columns
     tiled = in_boxes(contraction, groups, definitions, tile, b)
@@ -344,22 +343,19 @@ class _Lowering:
 
     @property
     def contraction(self) -> Contraction:
-        """What is computed."""
         return self.tiled.contraction
 
     @property
     def groups(self) -> Groups:
-        """Its axes."""
         return self.tiled.groups
 
     @property
     def terms(self) -> KTiles:
-        """The blocks of terms of a tile."""
+        """The K tiles of a tile of the result."""
         return KTiles(self.groups.reduction, self.plan.depth)
 
     @property
     def element(self) -> Type:
-        """The elements of both factors."""
         return type_of(self.contraction.left)
 
     def build(self, b: Builder) -> None:
@@ -411,7 +407,7 @@ class _Lowering:
     def _result(
         self, b: Builder, thread: Index, *, again: bool
     ) -> Callable[[Place], WarpSlices | WarpBoxes]:
-        """How the sums of a tile become the result, through new shared memory."""
+        """The store of a tile's sums to the result, through new shared memory."""
         plan, c, groups = self.plan, self.contraction, self.groups
         if self.target is not None:
             boxes, tensor_map = self.target
@@ -433,7 +429,7 @@ class _Lowering:
         return by_slices
 
     def _registers(self, b: Builder, action: str, count: int) -> None:
-        """Leave registers to other warpgroups, or take what they left."""
+        """``setmaxnreg``: release registers to other warpgroups, or claim them."""
         if WarpgroupCounts(self.plan, Product(1, 1, 1)).trades_registers:
             attributes: dict[str, Attribute] = {
                 "action": OpaqueAttr(f"#nvvm.action<{action}>"),
@@ -442,7 +438,7 @@ class _Lowering:
             b.add("nvvm.setmaxregister", attributes=attributes)
 
     def _step(self, before: Index, block: Value) -> Index:
-        """Blocks of terms before one, those of so many tiles before this one too."""
+        """The number of a K tile, counted over all previous tiles of the block."""
         return before * self.terms.blocks + block
 
     def _produce(
@@ -453,7 +449,7 @@ class _Lowering:
         where: Place,
         before: Index,
     ) -> None:
-        """Copy the boxes of all blocks of terms of a tile, by one thread."""
+        """Copy the boxes of all K tiles of a tile, by one thread."""
         bytes_ = (self.plan.tile_rows + self.plan.tile_columns) * SPAN
         firsts = where.row, where.column
 
@@ -509,7 +505,7 @@ class _Lowering:
     def _factor(
         self, b: Builder, tile: Tile, side: int, stage: Stage, first: Index, size: int
     ) -> Value:
-        """The descriptor of some positions of a factor in a stage."""
+        """The shared-memory descriptor of some positions of an operand in a stage."""
         lines = tile.lines(b, stage, first, size)
         shape = f"{size}x{LINE}" if tile.boxes.by_position else f"{LINE}x{size}"
         ty = DialectType(

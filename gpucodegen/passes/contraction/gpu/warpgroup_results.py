@@ -60,7 +60,7 @@ def room_of_slices(b: Builder, plan: WarpgroupTiles, element: Type) -> Value:
 
 @dataclass(frozen=True, slots=True)
 class WarpSlices:
-    """The slices of all warps that multiply, each one's own."""
+    """The slices of shared memory of all consumer warps."""
 
     cells: Cells
     plan: WarpgroupTiles
@@ -81,17 +81,17 @@ class WarpSlices:
 
     @property
     def _slices(self) -> list[tuple[int, int]]:
-        """The first column of each slice, and which of both rows a lane has."""
+        """The first column of each slice, and which of a lane's two rows it holds."""
         firsts = range(0, self.plan.tile_columns, _columns(self.plan))
         return [(first, half) for first in firsts for half in range(ROWS // OCTET)]
 
     def started(self, b: Builder, number: int = 0) -> list[Value]:
-        """What the pieces of a lane in a slice start from."""
+        """The initial values of a lane's pieces in a slice."""
         pieces = range(OCTET * self._across // WARP)
         return [self.cells.loaded(b, self._piece(b, number, n)) for n in pieces]
 
     def store(self, b: Builder, total: Value, started: Sequence[Value]) -> None:
-        """Write a warpgroup's sums; ``started``: what the first slice starts from."""
+        """Write a warpgroup's sums; ``started``: initial values of the first slice."""
         for number, (first, half) in enumerate(self._slices):
             self._put(b, total, first, half)
             b.add("gpu.barrier", attributes=MEET)
@@ -103,9 +103,9 @@ class WarpSlices:
             started = following
 
     def _take(self, b: Builder, number: int, started: Sequence[Value]) -> None:
-        """The slice to the result.
+        """Copy the slice to the result in a loop that carries the initial values.
 
-        A proof has one piece to compare; what it starts from moves on.
+        A loop leaves the proof a single piece to compare.
         """
 
         def piece(i: Builder, n: Value, left: Sequence[Value]) -> list[Value]:
@@ -117,7 +117,7 @@ class WarpSlices:
         b.carried_loop(ZERO, len(started), started, piece, hint="piece")
 
     def _piece(self, b: Builder, number: int, n: Value | int) -> Piece:
-        """A lane's piece of a number in a slice."""
+        """The ``n``-th piece of a lane in a slice."""
         place, (first, half) = self.cells.place, self._slices[number]
         down = self.warp * ROWS + half * OCTET + self._down(n)
         column = place.column + self._column + first
@@ -125,7 +125,7 @@ class WarpSlices:
 
     @property
     def _across(self) -> int:
-        """Pieces of a slice side by side, a divisor of the lanes of a warp."""
+        """Pieces per row of a slice, a divisor of the lanes of a warp."""
         return _columns(self.plan) // self.cells.width
 
     @property
@@ -134,11 +134,11 @@ class WarpSlices:
         return self.thread % self._across * self.cells.width
 
     def _down(self, n: Value | int) -> Index:
-        """The row of a lane's piece of a number."""
+        """The row of a lane's ``n``-th piece."""
         return self.lane // self._across + Index.of(n) * (WARP // self._across)
 
     def _put(self, b: Builder, total: Value, first: int, half: int) -> None:
-        """One of both rows that a lane has of each fragment, to the slice."""
+        """Store one of the two rows of each fragment to the slice."""
         element = self.cells.contraction.element
         fragment, pair = VectorType((2, 2), element), VectorType((2,), element)
         where = {"static_position": DenseArrayAttr(I64, (half,))}
@@ -178,7 +178,7 @@ def room_of_boxes(b: Builder, plan: WarpgroupTiles, boxes: ResultBoxes) -> Value
 
 
 def see_map(b: Builder, thread: Index, tensor_map: Value) -> None:
-    """Have the lane of each warp that starts copies see what the host wrote there."""
+    """Acquire fence: the copying lane of each warp sees the host's tensor map."""
 
     def see(i: Builder) -> None:
         i.add("nvgpu.tma.fence.descriptor", (tensor_map,))
@@ -187,7 +187,7 @@ def see_map(b: Builder, thread: Index, tensor_map: Value) -> None:
 
 
 def await_reads(b: Builder, thread: Index) -> None:
-    """Until the copies that a lane of each warp has started have read their boxes."""
+    """Wait until the copies that a lane of each warp started have read their boxes."""
 
     def wait(i: Builder) -> None:
         none_open = {"group": IntegerAttr(0, I32), "read": UnitAttr()}
@@ -206,7 +206,7 @@ class Fragment:
 
 @dataclass(frozen=True, slots=True)
 class WarpBoxes:
-    """The boxes of all warps that multiply, each one's own."""
+    """The boxes of all consumer warps."""
 
     cells: Cells
     plan: WarpgroupTiles
@@ -233,7 +233,7 @@ class WarpBoxes:
         return self._columns // self.boxes.line
 
     def _chunks(self, first: int) -> list[list[Fragment]]:
-        """The fragments of a part, in chunks whose starts are read at once."""
+        """The fragments of a part, in chunks whose initial values are read at once."""
         ahead = min(AHEAD, self._columns)
         return [
             [
@@ -245,14 +245,14 @@ class WarpBoxes:
         ]
 
     def started(self, b: Builder) -> list[Value]:
-        """What the first chunk of sums starts from."""
+        """The initial values of the first chunk of sums."""
         return self._started(b, self._chunks(0)[0])
 
     def _started(self, b: Builder, chunk: Sequence[Fragment]) -> list[Value]:
         return [self.cells.loaded(b, self._piece(b, each)) for each in chunk]
 
     def store(self, b: Builder, total: Value, started: Sequence[Value]) -> None:
-        """Write a warpgroup's sums; ``started``: what the first chunk starts from."""
+        """Write a warpgroup's sums; ``started``: initial values of the first chunk."""
         firsts = range(0, self.plan.tile_columns, self._columns)
         chunks = list(chain.from_iterable(map(self._chunks, firsts)))
         following = iter([*chunks[1:], []])
@@ -277,7 +277,7 @@ class WarpBoxes:
         return Piece(place.row + row, Index.of(b.index(column, "j")))
 
     def _put(self, b: Builder, total: Value, fragment: Fragment, start: Value) -> None:
-        """What becomes of two sums of this lane, to its place in a box."""
+        """Store the epilogue's value of two sums of this lane to its place in a box."""
         element = self.cells.contraction.element
         held_type, pair = VectorType((2, PAIR), element), VectorType((PAIR,), element)
         number = IntegerAttr(fragment.column // COLUMNS, I64)
@@ -297,7 +297,7 @@ class WarpBoxes:
         self.cells.stored(b, self._piece(b, fragment), sums, start, write)
 
     def _inside(self, fragment: Fragment) -> list[Index]:
-        """Where this lane's elements of a fragment lie: box, position in it, place."""
+        """The box, position and place of this lane's elements of a fragment."""
         number, along = divmod(fragment.column % self._columns, self.boxes.line)
         box = self.thread // WARP * self._each + number
         left, rows = self.lane // 4 + fragment.half * OCTET, list[Index]()
@@ -321,7 +321,7 @@ class WarpBoxes:
         return found
 
     def _copy(self, b: Builder, first: int) -> None:
-        """Start the copies of the boxes of a part, and close their group."""
+        """Start the copies of the boxes of a part, and commit their group."""
         place = self.cells.place
         row = place.row + self.thread // WARP * ROWS
         for number in range(self._each):

@@ -45,12 +45,12 @@ Divide = Callable[[Builder], None]
 
 
 class WorkDistribution(Protocol):
-    """How operations are divided among the members of a team."""
+    """How operations are distributed over the members of a thread group."""
 
     def deal(self, op: Operation, middles: Middles) -> Divide | None:
-        """What a member does of an operation; None if all of them walk it.
+        """A member's share of an operation; None if all members run it.
 
-        It may depend on the middles of the loops around.
+        It may depend on the middles of the enclosing loops.
         """
         ...
 
@@ -61,7 +61,7 @@ class WorkDistribution(Protocol):
         ...
 
     def note(self, op: Operation) -> None:
-        """Know that an operation that is not divided stands here."""
+        """Record that an undistributed operation stands here."""
         ...
 
 
@@ -77,7 +77,7 @@ def is_of_one_member(
 
 
 def _are_alike(first: Operation, second: Operation) -> bool:
-    """Whether both are loops of one start and step that are dealt out alone."""
+    """Whether two loops have one start and step and are distributed alone."""
     starts = [_start(op) for op in (first, second)]
     if None in starts:
         return False
@@ -89,7 +89,7 @@ def _are_alike(first: Operation, second: Operation) -> bool:
 
 
 def _start(op: Operation) -> Index | None:
-    """Where a loop without loops inside begins, if that is one place."""
+    """The start of an innermost loop, if it is unique."""
     if op.name != "affine.for" or any(o.regions for o in inner_operations(op)):
         return None
     loop = affine.For(op)
@@ -99,7 +99,7 @@ def _start(op: Operation) -> Index | None:
 
 @dataclass(slots=True)
 class KeptSums:
-    """``loop`` and what it carries."""
+    """A loop that carries a product's sums."""
 
     product: RunningProduct
     loop: Operation
@@ -111,7 +111,7 @@ class KeptSums:
         return self.loop is self.product.loops[0]
 
     def entered(self, b: Builder) -> Operation:
-        """The loop with values that it carries, which nothing in it uses yet."""
+        """The loop with carried values, which nothing in it uses yet."""
         product, loop = self.product, affine.For(self.loop)
         initial = product.start(b) if self.is_outermost else product.sums
         self.carried = tuple(value.renewed() for value in initial)
@@ -126,11 +126,11 @@ class KeptSums:
         )
 
     def begun(self) -> None:
-        """An iteration starts from what the loop carries."""
+        """Start an iteration from the carried sums."""
         self.product.sums = self.carried
 
     def closed(self, loop: Operation) -> Operation:
-        """The loop whose iterations hand on the sums; they are its results."""
+        """The loop that yields the sums; its results are the final ones."""
         *body, end = loop.body.operations
         made = loop.with_body([*body, end.with_(operands=tuple(self.product.sums))])
         self.product.sums = made.results
@@ -147,10 +147,10 @@ earlier iteration of the loop at a depth, or in the same iteration."""
 
 @dataclass(slots=True)
 class Phases:
-    """Rewrites what a team runs; ``pending`` is the state of the walk.
+    """Rewrites the program of a thread group; ``pending``: accesses since a barrier.
 
-    ``analysis`` tells accesses apart that one statement makes.  ``middles``: of the
-    loops around, as far as they are known.  ``keeps``: loops that carry sums.
+    ``analysis`` has a statement per access.  ``middles``: of the enclosing loops, as
+    far as they are known.  ``keeps``: loops that carry sums.
     """
 
     analysis: NestAnalysis
@@ -200,7 +200,7 @@ class Phases:
                 self.dealing.note(op)
 
     def _is_serial(self, op: Operation) -> bool:
-        """Whether a structure stores, and has nothing for several threads in it."""
+        """Whether a structure stores and contains no parallel work."""
         inner = list(op.walk())
         deal = self.dealing.deal
         return (
@@ -211,7 +211,7 @@ class Phases:
         )
 
     def _alone(self, b: Builder, operations: Sequence[Operation]) -> None:
-        """What one thread does."""
+        """Operations that one thread runs."""
         self._meet(b, operations)
         self._by_one(b, operations)
 
@@ -222,7 +222,7 @@ class Phases:
             self.dealing.note(op)
 
     def _meet(self, b: Builder, operations: Sequence[Operation]) -> None:
-        """A barrier if something pending is in conflict with the operations."""
+        """Insert a barrier if a pending access conflicts with the operations."""
         before = self.pending.values()
         if any(self._must_wait(*old, op) for old in before for op in operations):
             self.team.meet(b)
@@ -233,9 +233,9 @@ class Phases:
     def _must_wait(
         self, before: Operation, when: frozenset[int], op: Operation
     ) -> bool:
-        """Whether a dependence leads from one to the other, as far apart as they are.
+        """Whether a dependence leads from one to the other across threads.
 
-        Those carried by loops around both are of the iterations of these loops.
+        Dependences carried by enclosing loops are between iterations of these loops.
         """
         key = id(before), id(op)
         if key not in self._levels:
@@ -251,9 +251,9 @@ class Phases:
     def _is_of_one_member(
         self, found: Dependence, before: Operation, op: Operation
     ) -> bool:
-        """Whether one member runs both ends, in one iteration of the loops around.
+        """Whether one member runs both ends, in one iteration of the outer loops.
 
-        Each has a copy of the values that loops carry.
+        Each member has a copy of the loop-carried values.
         """
         if found.model.array(found.source.access.array).register:
             return True
@@ -261,7 +261,7 @@ class Phases:
         return same and self.dealing.is_of_one_member([found], before, op)
 
     def _structured(self, b: Builder, op: Operation) -> None:
-        """A loop or branch that all threads walk; it may be left without entering."""
+        """A loop or branch that all threads execute; it may be skipped."""
         entry, around = dict(self.pending), self.middles
         is_loop = op.name in LOOPS
         sums = self.keeps.get(op)
@@ -286,13 +286,13 @@ class Phases:
             self._stored(b, sums.product)
 
     def _started(self, b: Builder, sums: KeptSums) -> Operation:
-        """The loop that carries sums, behind what these start from."""
+        """The loop that carries sums, after their initial values."""
         if sums.is_outermost and sums.product.reads_first:
             self._meet(b, [sums.product.product.nest])
         return sums.entered(b)
 
     def _stored(self, b: Builder, product: RunningProduct) -> None:
-        """What a product that kept its sums adds to its result, behind a barrier."""
+        """Store the kept sums of a product to its result, behind a barrier."""
         self.team.meet(b)
         nest = product.product.nest
         self.dealing.note(nest)
@@ -308,7 +308,7 @@ class Phases:
         }
 
     def _left(self) -> Pending:
-        """What is pending in a structure, seen from behind it."""
+        """Pending accesses in a structure, seen from behind it."""
         return {
             key: (op, frozenset(SAME if w >= self.depth else w for w in when))
             for key, (op, when) in self.pending.items()
@@ -344,7 +344,7 @@ class Phases:
 
 
 def _merged(one: Pending, other: Pending) -> Pending:
-    """What is pending on either of two ways."""
+    """Pending accesses of two alternative paths."""
     both = one | other
     for key in one.keys() & other.keys():
         both[key] = both[key][0], one[key][1] | other[key][1]
