@@ -88,7 +88,7 @@ def _fused(fuser: LocalityFuser, operations: Sequence[Operation]) -> list[Operat
 
 
 def _is_left_alone(op: Operation, analysis: NestAnalysis, processors: int) -> bool:
-    """Contractions, nests of whole blocks or the host, reductions of few rows."""
+    """Contractions, block programs, host nests, and reductions of few rows."""
     if needs_block(op) or any(map(needs_host, op.walk())):
         return True
     if any(map(paying_contraction, distribute(op, analysis))):
@@ -171,7 +171,7 @@ def _best(
 
 
 def _depth(op: Operation) -> int:
-    """How many loops are inside one another, the outermost counted."""
+    """The depth of nested loops."""
     bodies = (block for region in op.regions for block in region.blocks)
     inner = (_depth(nested) for body in bodies for nested in body.operations)
     return max(inner, default=0) + (op.name == "affine.for")
@@ -183,7 +183,7 @@ def _is_good(
     surroundings: Surroundings,
     device: GpuDevice,
 ) -> bool:
-    """Whether no order is expected to be much better: the device has enough to do."""
+    """Whether the device is fully used, so no order is expected to be much better."""
     work = _work(op, {})
     lanes = SCHEDULERS * WARP * device.processors
     least = START * device.clock + work / lanes
@@ -191,7 +191,7 @@ def _is_good(
 
 
 def _work(op: Operation, middles: Middles) -> int:
-    """Operations of a nest, loops of unknown extents as they are walked."""
+    """Operations of a nest; unknown extents are estimated."""
     inner = [o for r in op.regions for b in r.blocks for o in b.operations]
     if op.name != "affine.for":
         return sum(_work(o, middles) for o in inner) or 1
@@ -232,7 +232,7 @@ def _clocks(
     surroundings: Surroundings,
     device: GpuDevice,
 ) -> float:
-    """Estimated clocks of the kernels that a nest becomes."""
+    """Estimated clock cycles of the kernels of a nest."""
     whole, analysis = distributed(op, context, surroundings)
     best = step_clocks(Steps(analysis).of([whole]), device=device)
     if found := lane_programs(op, context, surroundings):

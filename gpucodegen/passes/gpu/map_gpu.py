@@ -116,10 +116,10 @@ KINDS: tuple[Kind, ...] = (
 
 @dataclass(slots=True)
 class GpuMapper:
-    """Maps one function; collects its kernels, and what plans they may have.
+    """Maps one function; collects its kernels and their possible plans.
 
-    ``uses``: how often each value of the function is used.  ``loads``: how kernels get
-    the vectors of earlier ones.
+    ``uses``: use count of each value of the function.  ``loads``: how kernels get the
+    vectors of earlier ones.
     """
 
     module: str
@@ -139,13 +139,13 @@ class GpuMapper:
 
     @property
     def device(self) -> GpuDevice:
-        """What kernels are planned for."""
+        """The GPU for which kernels are planned."""
         return planned_for(self.arch)
 
     def operations(
         self, operations: Sequence[Operation], context: Sequence[Operation] = ()
     ) -> list[Operation]:
-        """Host operations in place of a straight list of operations."""
+        """Host operations for a straight list of operations."""
         members: list[FusionMember] = []
         before, run = list(context), list[Operation]()
         groups = spans(operations)
@@ -183,7 +183,7 @@ class GpuMapper:
     def _members(
         self, group: Sequence[Operation], context: Sequence[Operation]
     ) -> list[FusionMember]:
-        """A span, or the nests that an operation is distributed into."""
+        """A span, or the nests of an operation's distribution."""
         op, *others = group
         if not others and op.name in LOOPS and not _needs_host(op):
             return members_of(Nest(op, context, self))
@@ -192,7 +192,7 @@ class GpuMapper:
         ]
 
     def _contracted(self, contraction: Contraction) -> list[Operation] | None:
-        """The launch of a contraction with what is fused with it."""
+        """The launch of a contraction with its fused operations."""
         return contraction_launches(contraction, self.plan, self)
 
     def _group(
@@ -216,7 +216,7 @@ class GpuMapper:
         return [op]
 
     def _written(self, op: Operation) -> list[Operation]:
-        """A launch that the program writes itself; its constants may be outside."""
+        """A user-written launch; its constants may be outside."""
         kernel = launched(op)
         sizes = [self._extent(size) for size in (*kernel.grid, *kernel.block)]
         gx, gy, gz, x, y, z = sizes
@@ -242,7 +242,7 @@ class GpuMapper:
         return op.with_(regions=regions)
 
     def nest(self, nest: Nest) -> list[Operation]:
-        """What the first kind of kernel makes of a nest that fits."""
+        """The operations of the first kernel kind that accepts a nest."""
         for kind in KINDS:
             mapped = kind(nest)
             if mapped is not None:
@@ -252,7 +252,7 @@ class GpuMapper:
     def _single_thread(
         self, operations: Sequence[Operation], results: Sequence[Value]
     ) -> list[Operation]:
-        """One thread runs all; its results leave through buffers of one element."""
+        """A single-thread kernel; its results leave through buffers."""
         before, inside, after = through_buffers(operations[0], results)
         boxes, stores, loads = vector_boxes(operations[0], results)
         body = (*operations, *inside, *stores)
@@ -263,7 +263,7 @@ class GpuMapper:
         return [*before, *boxes, *host, *after]
 
     def launch(self, kernel: KernelBody) -> list[Operation]:
-        """Outline a kernel; the operations of the host that launch it."""
+        """Outline a kernel; returns the host operations that launch it."""
         name = f"{self.module}_k{len(self.kernels)}"
         function, host = outline(
             kernel,
@@ -277,7 +277,7 @@ class GpuMapper:
         return host
 
     def _with_rows(self, kernel: Operation) -> Operation:
-        """A kernel that says which rows are bulk copies, if it has transfers."""
+        """A kernel with the attribute for bulk copies of rows, if it has DMA copies."""
         if not bulk_copies(self.arch) or not any(
             o.name in STARTS for o in kernel.walk()
         ):
@@ -287,15 +287,15 @@ class GpuMapper:
 
 
 def _needs_host(op: Operation) -> bool:
-    """Whether something in a nest cannot run in a kernel: its loops stay outside.
+    """Whether an operation in a nest cannot run in a kernel: its loops stay outside.
 
-    Kernels of a GPU have no memory of an extent that is known only when they run.
+    GPU kernels have no buffers of an extent that is known only at run time.
     """
     return any(needs_host(o) or has_dynamic_allocation(o) for o in op.walk())
 
 
 def _may_go_before(op: Operation) -> bool:
-    """Whether the kernel that a run of operations becomes may follow an operation."""
+    """Whether the kernel of a run of operations may move behind an operation."""
     is_pure = has_no_effect(op) and op.name != TAKES_SHAPE
     return is_pure or op.name in ALLOCATIONS
 
@@ -354,7 +354,7 @@ class MapGpu(ModulePass):
         return made
 
     def knobs(self, module: Module) -> Sequence[Knob]:
-        """The plans that each kernel may have."""
+        """The possible plans of each kernel."""
         menus = self._wanted(keeps=True)
         self._mapped(module, menus)
         return list(map(menu_knob, menus.kept))
@@ -365,7 +365,7 @@ class MapGpu(ModulePass):
     def _mapped(self, module: Module, menus: Menus) -> Module:
         """The module of kernels, whose plans are of the menus.
 
-        MLIR wants a mark on a module that launches kernels of a ``gpu.module``.
+        MLIR requires ``gpu.container_module`` on a module that launches kernels.
         """
         kind = WarpTiles if self.fragments else SharedTiles
         plan = _tiles(kind, *self.tile) if self.tile else None
@@ -411,5 +411,5 @@ def _tiles(
     resident: int = 1,
     group: int = 1,
 ) -> Candidate:
-    """The plan of a caller's numbers; how its tiles are copied is not among them."""
+    """The plan of user-given numbers; the way of copying is not among them."""
     return kind(rows, columns, depth, down, across, splits, resident, group)

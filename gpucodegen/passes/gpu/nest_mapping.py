@@ -44,7 +44,7 @@ class MappedLoop:
 
 
 def mapped_loops(op: Operation, analysis: NestAnalysis) -> list[MappedLoop]:
-    """Those of one operation; none if it is not parallel or has several starts."""
+    """The dimensions of one parallel operation; empty if it has several starts."""
     if op.results:
         return []
     if op.name == "affine.parallel":
@@ -59,7 +59,7 @@ def parallel_chain(
 ) -> list[MappedLoop]:
     """Perfectly nested parallel loops from ``op`` inwards with rectangular bounds.
 
-    No more than ``most`` of them.
+    At most ``most`` of them.
     """
     chain: list[MappedLoop] = []
     while True:
@@ -114,7 +114,7 @@ def _starting_once(
 
 
 class Mapper(Protocol):
-    """Launches the kernels of a function, and maps what is inside of a nest."""
+    """The pass that launches the kernels of a function and maps inner nests."""
 
     surroundings: Surroundings
     definitions: Mapping[Value, Operation]
@@ -136,19 +136,19 @@ class Mapper(Protocol):
 
     @property
     def device(self) -> GpuDevice:
-        """What kernels are planned for."""
+        """The GPU for which kernels are planned."""
         ...
 
     def launch(self, kernel: KernelBody) -> list[Operation]: ...
 
     def nest(self, nest: Nest) -> list[Operation]:
-        """The operations of the host in place of a nest."""
+        """The host operations for a nest."""
         ...
 
     def operations(
         self, operations: Sequence[Operation], context: Sequence[Operation] = ()
     ) -> list[Operation]:
-        """Operations of the host in place of a straight list of operations."""
+        """The host operations for a straight list of operations."""
         ...
 
 
@@ -165,12 +165,11 @@ class Nest:
 
     @cached_property
     def analysis(self) -> NestAnalysis:
-        """Its dependences."""
         return analyse([self.op], self.context, self.mapper.surroundings)
 
     @property
     def definitions(self) -> Mapping[Value, Operation]:
-        """What makes the values of the function, and those that kinds made before."""
+        """Definitions of the function's values, and of those that kinds added."""
         made = {value: op for op in self.context for value in op.results}
         return {**made, **self.mapper.definitions}
 

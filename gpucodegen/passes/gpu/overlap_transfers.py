@@ -73,13 +73,13 @@ ACCESSES = {
 
 @dataclass(frozen=True, slots=True)
 class Slots:
-    """New buffers in place of old ones; every access is to one slot of them."""
+    """New buffers for old ones; every access is to one slot of them."""
 
     buffers: Mapping[Value, Value]
     slot: Index
 
     def of(self, operations: Sequence[Operation]) -> list[Operation]:
-        """The operations with their accesses sent to the slot, and nothing released."""
+        """The operations with accesses to the slot, without releases."""
         return [new for op in operations for new in rewrite_bottom_up(op, self._one)]
 
     def _one(self, op: Operation) -> list[Operation] | None:
@@ -183,7 +183,7 @@ def streaming(loop: Operation) -> StreamingLoop | None:
 
 
 def memref_of(op: Operation) -> Value:
-    """The buffer that is allocated or released."""
+    """The buffer of an allocation or release."""
     return (*op.results, *op.operands)[0]
 
 
@@ -204,7 +204,7 @@ def _kind(op: Operation) -> str:
 def is_sequential(
     function: Operation, loop: Operation, surroundings: Surroundings
 ) -> bool:
-    """Whether a loop carries something; stages would put a parallel one in order."""
+    """Whether a loop carries a dependence; pipelining would order a parallel one."""
     built = model(lift_function(function, surroundings).scop)
     kinds = [v.kind for v in loop_verdicts(built) if v.loop.payload is loop]
     return LoopKind.PARALLEL not in kinds
@@ -213,7 +213,7 @@ def is_sequential(
 def check_unshared(
     function: Operation, found: StreamingLoop, surroundings: Surroundings
 ) -> None:
-    """Refuse buffers with other uses, or whose contents outlive an iteration."""
+    """Refuse buffers with other uses, or with contents that outlive an iteration."""
     for op in _other_uses(function, found):
         raise _refusal(found, f"'{op.name}' uses a buffer of its transfers", op)
     lifted = lift_function(function, surroundings)
@@ -226,7 +226,7 @@ def check_unshared(
 
 
 def _left_behind(built: Model, reference: Reference, found: StreamingLoop) -> str:
-    """What a read finds in a buffer that no transfer of its iteration brought."""
+    """A description of a read of contents that no copy of its iteration brought."""
     loops = [loop.payload for loop in reference.instances.loops]
     body = TileBody(built, loops.index(found.loop) + 1)
     array = reference.access.array
@@ -239,7 +239,7 @@ def _left_behind(built: Model, reference: Reference, found: StreamingLoop) -> st
 
 
 def _other_uses(function: Operation, found: StreamingLoop) -> Iterator[Operation]:
-    """Uses outside of the loop, and in it by what cannot be sent to a slot."""
+    """Uses outside of the loop, and uses in it that cannot be redirected to a slot."""
     inside = {id(op) for op in found.loop.walk()}
     own = {*found.buffers, *found.tags}
     known = {*ACCESSES, *TRANSFERS, *MEMORY}
@@ -265,7 +265,7 @@ def _cell(array: str, given: dict[str, int], cell: tuple[int, ...]) -> str:
 def check_result(
     function: Operation, found: StreamingLoop, surroundings: Surroundings
 ) -> None:
-    """Refuse what touches cells of a transfer under way, with a witness."""
+    """Refuse accesses to cells of a copy in flight, with a witness."""
     broken = races(model(lift_function(function, surroundings).scop))
     for race in sorted(broken, key=lambda r: r.witness is None):
         raise _refusal(found, str(race), None)
@@ -403,7 +403,7 @@ class OverlapTransfers(ModulePass):
 def _tightest(
     bounds: Sequence[Index], choose: Callable[[Sequence[int]], int]
 ) -> Sequence[Index]:
-    """Several bounds as one where they are numbers."""
+    """Several constant bounds as one."""
     numbers = [b.constant for b in bounds if b.constant is not None]
     is_known = len(numbers) == len(bounds)
     return [Index.of(choose(numbers))] if is_known else bounds

@@ -46,7 +46,7 @@ from gpucodegen.tiling.schedule.promotion import LocalTile, local_tiles
 
 
 def perfect_chain(op: Operation) -> list[Operation]:
-    """The ``affine.for`` loops from ``op`` inwards that hold nothing but the next."""
+    """The perfectly nested ``affine.for`` loops from ``op`` inwards."""
     chain: list[Operation] = []
     while op.name == "affine.for" and not op.results:
         chain.append(op)
@@ -84,20 +84,18 @@ class TileNest:
     loops: tuple[Operation, ...]
 
     def operation(self, reference: Reference) -> Operation:
-        """The operation that makes an access."""
         return self.analysis.lifted.operations[reference.instances.name][
             reference.position
         ]
 
     def memref(self, array: str) -> Value:
-        """The buffer of an array."""
         return self.analysis.lifted.arrays[array]
 
 
 def chosen(nest: TileNest, names: Sequence[str], capacity: int) -> list[LocalTile]:
     """The tiles to hold, of at most ``capacity`` bytes together.
 
-    Raises `IllegalTransformation` or `ResourceLimit` for an array asked for by name.
+    Raises `IllegalTransformation` or `ResourceLimit` for an array requested by name.
     """
     tiles: list[LocalTile] = []
     used = 0
@@ -150,7 +148,7 @@ def _tiles(nest: TileNest, array: str) -> Sequence[LocalTile | Refusal]:
 
 
 def _boxes(tiles: Sequence[LocalTile | Refusal]) -> list[object]:
-    """What must be the same for tiles to be held further out."""
+    """The properties that must not change for tiles to be held further out."""
     return [
         (t.extents, len(t.references)) if isinstance(t, LocalTile) else None
         for t in tiles
@@ -158,7 +156,7 @@ def _boxes(tiles: Sequence[LocalTile | Refusal]) -> list[object]:
 
 
 def _unsuitable(nest: TileNest, array: str) -> str:
-    """Why accesses of an array cannot go to another buffer; nothing if they can."""
+    """Why accesses of an array cannot be redirected to a buffer; empty if they can."""
     memref = nest.memref(array)
     if not isinstance(memref.type, MemRefType) or not memref.type.rank:
         return "it has no dimensions"
@@ -216,7 +214,7 @@ class Promote(ModulePass):
         return in_functions(module, lambda op: [with_blocks(op, block)])
 
     def _problems(self, module: Module) -> Iterator[tuple[str, str]]:
-        """Option values that mean nothing, each with a remedy."""
+        """Invalid option values, each with a remedy."""
         if self.transfers not in COPIES:
             hint = f"Give one of {errors.one_of(list(COPIES))}"
             yield f"option 'transfers' cannot be '{self.transfers}'", hint
@@ -289,7 +287,7 @@ class Promote(ModulePass):
 
 
 def _in_order(copies: Sequence[Moves]) -> list[Operation]:
-    """All copies begin, then they are finished."""
+    """All copies start, then all are completed."""
     return [
         op
         for part in ("begin", "finish", "release")

@@ -51,9 +51,9 @@ from gpucodegen.tiling.proof.liveness import LoopKind
 
 @dataclass(frozen=True)
 class RowProgram:
-    """``chain``: parallel loops, outermost first; ``body``: what each iteration runs.
+    """``chain``: parallel loops, outermost first; ``body``: each iteration's program.
 
-    ``nest`` is what both were part of.
+    ``nest`` is the original nest.
     """
 
     chain: tuple[MappedLoop, ...]
@@ -62,7 +62,7 @@ class RowProgram:
 
     @property
     def order(self) -> Order:
-        """What the program allows of its sums."""
+        """The reassociation that the program allows."""
         return self.nest.mapper.order
 
     @cached_property
@@ -87,7 +87,7 @@ class RowProgram:
 
     @property
     def rows(self) -> int | None:
-        """Iterations of the parallel loops, if that is known."""
+        """Iterations of the parallel loops, if known."""
         total = 1
         for loop in self.chain:
             count = trip_count(loop).constant
@@ -98,9 +98,9 @@ class RowProgram:
 
     @property
     def is_for_teams(self) -> bool:
-        """Whether members of a team can share what takes time.
+        """Whether members of a thread group can share the expensive operations.
 
-        All of them walk sums whose order has to stay.
+        Sums whose order must be kept are not shared.
         """
         kinds = [self._kind(op) for op in self.body]
         return _Kind.SHARED in kinds and _Kind.OTHER not in kinds
@@ -122,7 +122,7 @@ class RowProgram:
 
 
 class _Kind(Enum):
-    """What the members of a team do with an operation."""
+    """The kind of a thread group's operation."""
 
     PLAIN = "each of them, or the first"
     SHARED = "dealt out"
@@ -134,9 +134,9 @@ _SINGLE = frozenset({"affine.load", "affine.store"})
 
 
 def row_program(nest: Nest) -> RowProgram | None:
-    """The nest in that form; None if it is no ``affine.for``, or gives something back.
+    """The nest in that form; None if it is no ``affine.for``, or has results.
 
-    ``affine.parallel`` loops that reduce are loops that carry their totals.
+    ``affine.parallel`` loops that reduce become loops that carry their totals.
     """
     (op,) = rewrite_bottom_up(nest.op, _carrying)
     if op.name != "affine.for" or op.results:
@@ -148,7 +148,7 @@ def row_program(nest: Nest) -> RowProgram | None:
 
 
 def reduced_program(nest: Nest, results: Sequence[Operation]) -> RowProgram | None:
-    """A loop that gives totals back, as a program of one row.
+    """A loop with totals as results, as a program of one row.
 
     ``results``: operations that store them.
     """
@@ -164,13 +164,13 @@ def _kept(nest: Nest, operations: Sequence[Operation]) -> tuple[Operation, ...]:
 
 
 def _carrying(op: Operation) -> list[Operation] | None:
-    """What an ``affine.parallel`` that reduces is in order."""
+    """A reducing ``affine.parallel`` as sequential loops."""
     if op.name != "affine.parallel" or not op.results:
         return None
     given = {id(o) for o in op.walk()}
 
     def free(o: Operation) -> list[Operation] | None:
-        """Parallel iterations have no order: their combinations are new."""
+        """Combinations of parallel iterations are new, and free in order."""
         is_new = id(o) not in given and o.name.startswith("arith.") and o.operands
         return [o.with_attribute("fastmath", REASSOCIABLE)] if is_new else None
 
@@ -179,7 +179,7 @@ def _carrying(op: Operation) -> list[Operation] | None:
 
 
 def _parallel_outermost(nest: Nest) -> Operation:
-    """The perfectly nested loops with parallel ones around those that accumulate."""
+    """The perfectly nested loops with parallel ones around accumulating ones."""
     op = sunk(nest.op)
     chain = chain_of(op)
     analysis = nest.of(op).analysis
@@ -203,7 +203,7 @@ def product_of(counts: Sequence[Index]) -> Index:
 def unflattened(
     b: Builder, chain: Sequence[MappedLoop], counts: Sequence[Index], number: Index
 ) -> tuple[dict[Value, Value], list[Index]]:
-    """The variables of loops at a row's number, and what is >= 0 where it exists."""
+    """The loop variables at a row's number, and expressions >= 0 where it exists."""
     values: dict[Value, Value] = {}
     limits: list[Index] = []
     rest = number
@@ -218,7 +218,7 @@ def unflattened(
 
 
 def rows_of(program: RowProgram) -> Rows:
-    """What the plan depends on; extents that are not known count as many."""
+    """The planner's input; unknown extents count as large."""
     chains = [chain_of(op) for op in program.body if op.name == "affine.for"]
     lengths = [prod(extent(op) or UNKNOWN for op in chain) for chain in chains]
     alone = any(o.name in ALLOCATIONS for op in program.body for o in op.walk())
@@ -245,7 +245,7 @@ def _bounds(row: Row) -> tuple[object, ...]:
 
 
 def common_width(rows: Sequence[Row], definitions: Mapping[Value, Operation]) -> int:
-    """Neighbours that a member takes at once in all loops of a program."""
+    """Vector width that fits all loops of a program."""
     wishes: list[int] = []
     for row in rows:
         if row.step != 1 or len(row.lowers) != 1:
@@ -266,9 +266,9 @@ def _is_whole(row: Row, width: int) -> bool:
 
 
 def lies_across(program: RowProgram) -> bool:
-    """Whether neighbouring rows, and not the elements of one, are neighbours in memory.
+    """Whether neighbouring rows, not the elements of a row, are contiguous.
 
-    Only what depends on both the row and the position counts.
+    Only accesses that depend on both the row and the position count.
     """
     if not program.chain:
         return False
@@ -277,7 +277,7 @@ def lies_across(program: RowProgram) -> bool:
 
 
 def _votes(program: RowProgram, loops: Sequence[Operation]) -> int:
-    """Accesses of a loop to neighbours along rows, less those along positions."""
+    """Accesses of a loop that are contiguous along rows, less those along positions."""
     along, inner = program.chain[-1].iv, affine.For(loops[-1]).iv
     positions = {affine.For(op).iv for op in loops}
     rows = {loop.iv for loop in program.chain}
@@ -292,7 +292,7 @@ def _votes(program: RowProgram, loops: Sequence[Operation]) -> int:
 
 
 def columns_of(program: RowProgram, loops: Sequence[Operation]) -> Rows | None:
-    """The same of rows that lie across memory; None if lanes cannot walk them."""
+    """As `rows_of` for rows that are strided in memory; None if lanes do not fit."""
     *outer, inner = program.chain
     if len(inner.uppers) > 1 or any(len(loop.uppers) > 1 for loop in outer):
         return None

@@ -65,7 +65,7 @@ from gpucodegen.tiling.machine.gpu.reductions import (
 
 @dataclass(frozen=True, slots=True)
 class _Columns(RowDistribution):
-    """Deals positions of rows out to members, each of which has several rows."""
+    """Distributes positions of rows over members, each of which has several rows."""
 
     along: Value = field(kw_only=True)
     rows: tuple[Lane, ...] = field(kw_only=True)
@@ -101,7 +101,7 @@ class _Columns(RowDistribution):
 def lanes_along_rows(
     program: RowProgram, reduction: Reduction, plan: ColumnTeams
 ) -> KernelBody:
-    """The kernel of a program of one reduction, and of what stands around it."""
+    """The kernel of a program with one reduction and scalar operations around it."""
     *outer, inner = program.chain
     b = Builder(program.nest.op.location)
     thread = thread_index(b, "thread_id", "x", "t")
@@ -134,7 +134,7 @@ def lanes_along_rows(
 
 @dataclass(frozen=True, slots=True)
 class _Finish:
-    """What the threads do once they know their rows."""
+    """The threads' program once they know their rows."""
 
     program: RowProgram
     reduction: Reduction
@@ -221,7 +221,7 @@ class _Finish:
         return b.carried_loop(1, self.plan.members, totals, body, hint="m")
 
     def _results(self, b: Builder, lanes: Sequence[Lane], totals: Totals) -> None:
-        """What the reduction results in, in each lane."""
+        """The results of the reduction, in each lane."""
         count = len(self.reduction.totals)
         for number, accumulation in enumerate(self.reduction.totals):
             initial = self.reduction.initial[number]
@@ -237,7 +237,7 @@ LONG = 1 << 12
 
 
 def reductions_of(nest: Nest) -> list[Operation] | None:
-    """The kernels of a nest that reduces, or whose rows teams can share."""
+    """The kernels of a nest that reduces, or whose rows thread groups can share."""
     if not nest.op.results:
         program = row_program(nest)
         return None if program is None else _mapped(program)
@@ -262,7 +262,7 @@ def _mapped(program: RowProgram) -> list[Operation] | None:
 
 
 def _scan_in_parts(program: RowProgram) -> list[Operation] | None:
-    """One free scan with nothing but scalars around it, if that pays."""
+    """A program with one free scan and scalar operations, if splitting pays."""
     structured = [op for op in program.body if op.regions]
     if not program.is_for_teams or [s.loop for s in program.scans] != structured:
         return None
@@ -278,7 +278,7 @@ def _scan_in_parts(program: RowProgram) -> list[Operation] | None:
 
 
 def _alone(program: RowProgram) -> Reduction | None:
-    """The only operation of a program that has operations in it."""
+    """The only operation with regions of a program."""
     structured = [op for op in program.body if op.regions]
     if len(structured) != 1 or len(program.reductions) != 1:
         return None
@@ -286,7 +286,7 @@ def _alone(program: RowProgram) -> Reduction | None:
 
 
 def _alone_in_rows(program: RowProgram, alone: Reduction) -> list[Operation]:
-    """One reduction with nothing but scalars around it."""
+    """A program with one reduction and scalar operations."""
     columns = columns_of(program, alone.loops) if lies_across(program) else None
     problem, mapper = columns or rows_of(program), program.nest.mapper
     device, plans = mapper.device, mapper.plans
@@ -311,7 +311,7 @@ def _in_order(program: RowProgram) -> KernelBody:
 
 
 def _tell_of_order(program: RowProgram) -> None:
-    """A warning of long sums that would be faster in any order."""
+    """Warn of long sums that would be faster if reassociated."""
     sums = [(r.loops, r.is_free) for r in program.reductions]
     sums += [((s.loop,), s.is_free) for s in program.scans]
     for loops, is_free in sums:

@@ -89,7 +89,7 @@ def with_epilogue_initialisation(program: RowProgram) -> tuple[Operation, ...]:
 
 
 def _started(reduction: Reduction, late: list[Operation]) -> list[Operation]:
-    """The loop from neutral elements on, and what is combined with its totals."""
+    """The loop with neutral initial values, and the combination with its totals."""
     loop = reduction.loops[0]
     b = Builder(loop.location)
     start = [neutral(b, a) for a in reduction.totals]
@@ -108,7 +108,7 @@ def _started(reduction: Reduction, late: list[Operation]) -> list[Operation]:
 class RowResults:
     """A program cut in two: ``body`` runs for each row, ``end`` for several at once.
 
-    ``given``: what the end uses of the body, each with its shared buffer.
+    ``given``: values that the end uses of the body, each with its shared buffer.
     """
 
     program: RowProgram
@@ -119,7 +119,7 @@ class RowResults:
 
     @staticmethod
     def of(b: Builder, program: RowProgram, plan: RowTeams) -> RowResults:
-        """The cut of a program, whose end may be nothing; buffers are allocated."""
+        """The cut of a program, whose end may be empty; buffers are allocated."""
         whole = RowResults(program, plan, program.body)
         if not _lie_in_lines(program, plan):
             return whole
@@ -139,7 +139,7 @@ class RowResults:
 
     @property
     def buffers(self) -> list[Operation]:
-        """What analyses of the program have to know of the buffers."""
+        """Operations that tell analyses about the buffers."""
         return [Operation("memref.alloca", (), (buffer,)) for _, buffer in self.given]
 
     def row(self, team: Index) -> tuple[Operation, ...]:
@@ -179,7 +179,7 @@ class RowResults:
         b.guard([Index.of(self.plan.count // width - 1) - thread], ends)
 
     def _taken(self, at: Index) -> list[Operation]:
-        """What the rows have left."""
+        """Loads of the rows' values."""
         map_, operands = as_map([at])
         return [
             affine.load(buffer, map_, operands).with_(results=(value,))
@@ -207,7 +207,7 @@ def _lie_in_lines(program: RowProgram, plan: RowTeams) -> bool:
 
 
 def _end(program: RowProgram, body: Sequence[Operation]) -> list[Operation]:
-    """The last operations that are simple, and store nowhere but to neighbours."""
+    """The last operations that are simple, and store to neighbours only."""
     along, definitions = program.chain[-1].iv, program.nest.definitions
 
     def belongs(op: Operation) -> bool:
@@ -222,7 +222,7 @@ def _end(program: RowProgram, body: Sequence[Operation]) -> list[Operation]:
 def _made_again(
     first: Sequence[Operation], end: Sequence[Operation]
 ) -> list[Operation]:
-    """What the end makes again of what it uses, instead of taking it from a row."""
+    """Operations that the end recomputes instead of loading their results."""
     makers = {v: op for op in first for v in op.results}
     again: list[Operation] = []
 
@@ -239,9 +239,9 @@ def _made_again(
 
 
 def team_per_row(program: RowProgram) -> KernelBody:
-    """The kernel of a program that a team shares.
+    """The kernel of a program that a thread group shares.
 
-    Where members have to meet in memory, a row has a block of its own.
+    Where members synchronise in memory, each row has a block of its own.
     """
     problem, mapper = rows_of(program), program.nest.mapper
     device, choose = mapper.device, mapper.plans.of("rows")
@@ -311,7 +311,7 @@ def _written(operations: Sequence[Operation]) -> frozenset[Value]:
 
 
 def _alive(op: Operation, dead: set[int]) -> list[Operation]:
-    """The operation without the stores in it that are left out."""
+    """The operation without the dead stores in it."""
     if not dead:
         return [op]
     return rewrite_bottom_up(op, lambda o: [] if id(o) in dead else None)

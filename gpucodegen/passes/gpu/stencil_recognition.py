@@ -63,19 +63,17 @@ class Axis:
 
 
 def memref_of(op: Operation) -> Value:
-    """The array of an access."""
     return op.operands[ACCESSES[op.name]]
 
 
 def indices_of(op: Operation) -> list[Index]:
-    """The indices of an access."""
     return from_map(affine.map_of(op), op.operands[ACCESSES[op.name] + 1 :])
 
 
 def axes_of(
     indices: Sequence[Index], loops: Sequence[MappedLoop]
 ) -> tuple[Axis, ...] | None:
-    """Indices as axes, each loop in just one; None if they are anything else."""
+    """Indices as axes, each loop in exactly one; None for other indices."""
     axes = [_axis(index, loops) for index in indices]
     found = tuple(axis for axis in axes if axis is not None)
     used = [axis.loop for axis in found if axis.loop]
@@ -95,7 +93,7 @@ def _axis(index: Index, loops: Sequence[MappedLoop]) -> Axis | None:
 
 
 def offsets_from(indices: Sequence[Index], axes: Sequence[Axis]) -> list[int] | None:
-    """How far a cell is from the one on the axes; None if that is not constant."""
+    """The distance of a cell from that on the axes; None if not constant."""
     found: list[int] = []
     for index, axis in zip(indices, axes, strict=True):
         start = Index.of(axis.loop.iv if axis.loop else 0)
@@ -123,11 +121,10 @@ class Sweep:
 
     @property
     def stores(self) -> Iterator[Operation]:
-        """What it writes."""
         return (op for op in self.body if op.name == "affine.store")
 
     def neighbourhood(self, dimension: int) -> Sides:
-        """How far its accesses are from the cell that it computes."""
+        """The largest distances of its accesses from the computed cell."""
         ways = [way[dimension] for way in self.offsets.values()]
         return Sides(max(0, -min(ways)), max(0, *ways))
 
@@ -178,9 +175,9 @@ class TimeNest:
         return self.reach.margins[statements_of(sweep.operation, self.analysis)[0]]
 
     def meetings(self) -> set[int]:
-        """The sweeps, by identity, before which the threads of a block have to meet.
+        """The sweeps, by identity, before which the threads of a block synchronise.
 
-        Between two barriers, no sweep depends on another one, as in `blocks.phases`;
+        Between two barriers, no sweep depends on another one, as in `barrier_phases`;
         after the last sweep of a step follows the first of the next.
         """
         found: set[int] = set()
@@ -200,7 +197,7 @@ class TimeNest:
 
 
 def statements_of(item: Operation, analysis: NestAnalysis) -> tuple[str, ...]:
-    """The statements of the model that are made from a part of the loop."""
+    """The model's statements of a part of the loop."""
     own = {id(op) for op in item.walk()}
     return tuple(
         name
@@ -243,7 +240,7 @@ def _written(op: Operation) -> list[Value]:
 
 
 def _is_entangled(loop: Operation, written: Sequence[Value]) -> bool:
-    """Whether scalars of the loop have effects, or see arrays that change."""
+    """Whether scalars of the loop have effects, or read arrays that change."""
     for op in loop.walk():
         scalar = op.name not in ACCESSES and not op.regions
         if scalar and not (is_pure(op) or op.name == "affine.yield"):
@@ -291,7 +288,7 @@ def _arrays(
     written: Sequence[Value],
     analysis: NestAnalysis,
 ) -> tuple[Written, ...] | None:
-    """The arrays, if nothing else in the loop may share memory with them."""
+    """The arrays, if no other operation in the loop may access their memory."""
     used = {v for op in loop.walk() for v in op.used if isinstance(v.type, MemRefType)}
     names = {memref: analysis.lifted.names_of(memref) for memref in used}
     arrays: list[Written] = []
@@ -344,7 +341,7 @@ def _cells(reference: Reference) -> Set:
 
 
 def _reach(sweeps: Sequence[Sweep], analysis: NestAnalysis) -> StepHalo | None:
-    """How far values travel per step, with every cell kept by one tile."""
+    """The distances that values travel per step, with every cell kept by one tile."""
     units: list[Unit] = []
     positions: dict[str, tuple[str, ...]] = {}
     least: dict[str, list[Sides]] = {}
@@ -376,7 +373,7 @@ Way = tuple[int, tuple[int, ...]]
 
 
 def problem_of(nest: TimeNest) -> TimeProblem:
-    """The counts of a time loop."""
+    """The planner's input for a time loop."""
     return TimeProblem(
         tuple(_extent(nest, dimension) for dimension in range(nest.rank)),
         compact(nest.steps.upper - nest.steps.lower).constant,
@@ -388,7 +385,7 @@ def problem_of(nest: TimeNest) -> TimeProblem:
 
 
 def _extent(nest: TimeNest, dimension: int) -> int | None:
-    """The most cells that a sweep computes along a dimension, if they are known."""
+    """The most cells that a sweep computes along a dimension, if known."""
     spans = [
         compact(sweep.axes[dimension].upper - sweep.axes[dimension].lower).constant
         for sweep in nest.sweeps

@@ -191,7 +191,7 @@ class Block:
 
 
 def within(cell: Sequence[Index], spans: Sequence[Span]) -> list[Index]:
-    """What is not negative if a cell lies in a box."""
+    """Expressions that are non-negative if a cell lies in a box."""
     pairs = zip(cell, spans, strict=True)
     return [c for at, s in pairs for c in (at - s.lower, s.upper - 1 - at)]
 
@@ -210,14 +210,14 @@ AT_ONCE = 8
 
 @dataclass(frozen=True, slots=True)
 class Transfers:
-    """The way of arrays through a launch: from ``source`` to ``target``."""
+    """The copies of a launch: from ``source`` to ``target``."""
 
     block: Block
     source: Mapping[Value, Value]
     target: Mapping[Value, Value]
 
     def load(self, b: Builder, array: Written) -> None:
-        """Fill the local array, as far as there are cells."""
+        """Fill the local array within the bounds of the global one."""
         box = self.block.plan.box
         local = self.block.local[array.memref]
         corner = [Index.of(0)] * len(box)
@@ -250,7 +250,7 @@ class Transfers:
             )
 
     def store(self, b: Builder, array: Written, last: Sequence[Index]) -> None:
-        """Store the tile; what each step makes anew if ``last`` is not negative."""
+        """Store the tile; recomputed arrays only if ``last`` is non-negative."""
         plan = self.block.plan
         local, target = self.block.local[array.memref], self.target[array.memref]
         first = [Index.of(halo.below) for halo in plan.halo]

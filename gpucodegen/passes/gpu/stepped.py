@@ -159,7 +159,7 @@ class Steps:
     def _found(
         self, operations: Sequence[Operation], part: int, made: Definitions
     ) -> Iterator[Step]:
-        """The steps of operations, seen in one part of the outermost loop."""
+        """The steps of operations, in one part of the outermost loop."""
         for op in operations:
             given: Middles = dict.fromkeys(_open(op), self.assumed)
             is_loop = op.name == "affine.for"
@@ -184,7 +184,7 @@ class Steps:
                     yield self._iteration(some, None, (), within)
 
     def _is_shared(self, op: Operation) -> bool:
-        """Whether there is anything in it for several threads."""
+        """Whether an operation contains parallel work."""
         return any(
             self.analysis.is_parallel(o) for o in op.walk() if o.name == "affine.for"
         )
@@ -242,14 +242,14 @@ class Steps:
 
 @dataclass(frozen=True, slots=True)
 class _Place:
-    """What is known where an operation stands, and how often that is reached."""
+    """Known values at an operation, and its execution count."""
 
     middles: Middles
     made: Definitions
     times: float = 1
 
     def inside(self, op: Operation) -> _Place:
-        """In the body of an ``affine.for``; a variable that is known stays."""
+        """In the body of an ``affine.for``; a known variable stays."""
         run = iterations(op, self.middles)
         times = self.times * (TYPICAL if run is None else len(run))
         is_known = affine.For(op).iv in self.middles
@@ -258,7 +258,7 @@ class _Place:
 
 
 def _open(op: Operation) -> set[Value]:
-    """What is made outside and decides how often loops run."""
+    """Values from outside that decide trip counts."""
     loops = [o for o in op.walk() if o.name == "affine.for"]
     variables = {affine.For(o).iv for o in loops}
     made = {value for o in op.walk() for value in o.results}
@@ -266,9 +266,9 @@ def _open(op: Operation) -> set[Value]:
 
 
 def _leading(operations: Sequence[Operation]) -> Iterator[Operation]:
-    """The first load of each block that also stores: those before it must have ended.
+    """The first load of each block that also stores, which waits for earlier loads.
 
-    Loads of other blocks are under way together.
+    Loads of other blocks overlap.
     """
     loads = (op for op in operations if op.name == "affine.load")
     if any(op.name == "affine.store" for op in operations):
@@ -287,7 +287,7 @@ ROUNDS = 3
 
 
 def stepped(nest: Nest) -> list[Operation] | None:
-    """A kernel whose threads walk the sequential loops together."""
+    """A cooperative kernel for sequential loops around parallel ones."""
     op = nest.op
     if not nest.mapper.time_tiles:
         return None
@@ -312,9 +312,9 @@ def distributed(
     surroundings: Surroundings,
     around: int = 0,
 ) -> tuple[Operation, NestAnalysis]:
-    """The nest with parallel loops around other parallel loops taken apart.
+    """The nest with parallel loops around parallel loops distributed.
 
-    An outermost loop stays one, and so do those ``around`` programs of their own.
+    An outermost loop stays one, as do the loops ``around`` separate programs.
     """
     analysis = analyse([op], context, surroundings)
     for _ in range(ROUNDS):
@@ -327,9 +327,10 @@ def distributed(
 
 
 def is_plain(op: Operation, analysis: NestAnalysis) -> bool:
-    """Whether all threads may walk it: loops, conditions, accesses, arithmetic.
+    """Whether all threads may run it: loops, conditions, accesses, arithmetic.
 
-    Memory is of one thread, so it may only be made inside of parallel loops.
+    Buffers are private to a thread, so they may only be allocated inside parallel
+    loops.
     """
     if op.name == "affine.for" and analysis.is_parallel(op):
         return True
@@ -341,7 +342,7 @@ def is_plain(op: Operation, analysis: NestAnalysis) -> bool:
 
 
 def _distributed(op: Operation, analysis: NestAnalysis, around: int) -> Operation:
-    """The nest with parallel loops around other parallel loops taken apart."""
+    """The nest with parallel loops around parallel loops distributed."""
 
     def rewritten(operations: Sequence[Operation], around: int) -> list[Operation]:
         return [new for inner in operations for new in one(inner, around)]
@@ -375,7 +376,7 @@ def _distributed(op: Operation, analysis: NestAnalysis, around: int) -> Operatio
 
 
 def _multiplies(op: Operation, analysis: NestAnalysis) -> bool:
-    """Whether a contraction is among the parallel nests: its kernel is better."""
+    """Whether a parallel nest is a contraction, whose kernel is better."""
     if spreadable_chain(op, analysis):
         return paying_contraction(op) is not None
     bodies = (block for region in op.regions for block in region.blocks)
@@ -383,7 +384,7 @@ def _multiplies(op: Operation, analysis: NestAnalysis) -> bool:
 
 
 def _launched(nest: Nest, plan: ThreadGroup) -> list[Operation]:
-    """The kernel, and the word at which its blocks meet."""
+    """The kernel, and the memory word of its grid barrier."""
     location = nest.op.location
     before, after, b = Builder(location), Builder(location), Builder(location)
     *_, warps, lanes = plan.positions
@@ -410,7 +411,7 @@ def _launched(nest: Nest, plan: ThreadGroup) -> list[Operation]:
 
 @dataclass(frozen=True, slots=True)
 class LanePrograms:
-    """Parallel loops, and the program of steps in each of their iterations.
+    """Parallel loops, and the sequential program in each of their iterations.
 
     ``neighbours``: how many iterations a block may have.
     """
@@ -423,7 +424,7 @@ class LanePrograms:
 
     @property
     def number(self) -> int:
-        """How many programs."""
+        """The number of programs."""
         return prod(self.counts)
 
 
@@ -474,7 +475,7 @@ def lane_programs(
 def _steer(
     operations: Sequence[Operation], analysis: NestAnalysis, values: set[Value]
 ) -> bool:
-    """Whether values decide how a team walks, so that others would walk otherwise."""
+    """Whether values decide the control flow of a thread group, which may diverge."""
     for op in operations:
         is_dealt = op.name == "affine.for" and analysis.is_parallel(op)
         if op.regions and not is_dealt:

@@ -52,8 +52,8 @@ def without_redundant_barriers(
 ) -> Operation:
     """The kernel with the barriers that its proof needs.
 
-    ``of_trees``: for each barrier in the order of the text, whether a reduction brought
-    it.  Kernels that a user wrote stay as they are.
+    ``of_trees``: for each barrier in textual order, whether a reduction introduced it.
+    User-written kernels are unchanged.
     """
     asked = [at for at, is_new in enumerate(of_trees) if not is_new]
     if gpu.MAPPED_BLOCK not in kernel.attributes or len(asked) > MOST:
@@ -77,7 +77,7 @@ def _without(kernel: Operation, number: int) -> Operation:
 
 @dataclass(frozen=True, slots=True)
 class EliminateBarriers(ModulePass):
-    """Kernels with waits keep the barriers that their proof needs."""
+    """Remove barriers that the race proof of kernels with waits does not need."""
 
     name: ClassVar[str] = "least-barriers"
 
@@ -99,7 +99,7 @@ class EliminateBarriers(ModulePass):
 
 @dataclass(frozen=True, slots=True)
 class AssignWaitGroups(ModulePass):
-    """Waits of kernels end what they name, and leave younger transfers alone."""
+    """Let each wait leave as many newer commit groups in flight as possible."""
 
     name: ClassVar[str] = "keep-in-flight"
 
@@ -119,7 +119,7 @@ class AssignWaitGroups(ModulePass):
 
 
 def _open_groups(kernel: Operation, surroundings: Surroundings) -> dict[int, int]:
-    """The number of each wait, by its identity: the least of those that it makes."""
+    """The groups in flight after each wait, by identity: the least over its copies."""
     built = model(lift_function(kernel, surroundings).scop, PROOF)
     transfers = Transfers(built)
     numbers: dict[int, int] = {}
@@ -140,7 +140,7 @@ Run = list[Operation]
 
 @dataclass(frozen=True, slots=True)
 class JoinTransfers(ModulePass):
-    """Fewer groups and fewer meetings for the transfers of kernels."""
+    """Join the commit groups and waits of adjacent DMA copies."""
 
     name: ClassVar[str] = "join-transfers"
 
@@ -160,7 +160,7 @@ class JoinTransfers(ModulePass):
 
 
 def _in_a_row(op: Operation) -> list[Operation] | None:
-    """A loop of waits as its iterations, if it has few."""
+    """A loop of few waits, unrolled."""
     if op.name != "affine.for" or op.results:
         return None
     loop, body = affine.For(op), inner_operations(op)
@@ -179,7 +179,7 @@ def _in_a_row(op: Operation) -> list[Operation] | None:
 
 
 def _joined(kernel: Operation) -> set[int]:
-    """The operations that leave their end to the next one, by identity."""
+    """The operations that share the group or barrier of the next one, by identity."""
     ended: dict[Value, Counter[int]] = {}
     waits = list(_runs(kernel, WAITS))
     for number, run in enumerate(waits):
@@ -193,7 +193,7 @@ def _joined(kernel: Operation) -> set[int]:
 
 
 def _runs(kernel: Operation, names: Collection[str]) -> Iterator[Run]:
-    """The longest runs of such operations."""
+    """The longest runs of operations of these names."""
     for op in kernel.walk():
         for block in (block for region in op.regions for block in region.blocks):
             run: Run = []
@@ -210,7 +210,7 @@ def _runs(kernel: Operation, names: Collection[str]) -> Iterator[Run]:
 def _end_together(
     one: Operation, other: Operation, ended: dict[Value, Counter[int]]
 ) -> bool:
-    """Whether the same runs of waits end two transfers: one cell, or one of each."""
+    """Whether the same runs of waits complete two copies."""
     a, b = tag_of(one), tag_of(other)
     if a.memref is b.memref:
         return a == b

@@ -507,7 +507,7 @@ class RunningProduct:
 
     @property
     def how(self) -> str:
-        """Types, who has which part, where sums are, and why not tensor cores."""
+        """A description: types, work shares, place of sums, tensor cores or not."""
         plan, found = self.plan, self.product.found
         if isinstance(plan, WarpTiles):
             kind = type_of(found.left)

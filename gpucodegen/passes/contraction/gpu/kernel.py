@@ -154,7 +154,7 @@ class Pipeline:
     walk: KLoop
 
     def summed(self, b: Builder, sums: Sums) -> Sums:
-        """The sums with the products of all terms, of which there is one at least."""
+        """The sums after the products of all K tiles, at least one."""
         for block in range(1, self._further + 1):
             self._start(b, Index.of(block), Index.of(block))
         is_ragged = self.walk.before.constant != 0

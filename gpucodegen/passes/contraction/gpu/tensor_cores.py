@@ -252,7 +252,7 @@ def tf32_parts(b: Builder, value: Value, count: int) -> list[Value]:
 def _rounded(
     b: Builder, value: Value, *, is_exact: bool = False
 ) -> tuple[Value, Value]:
-    """The numbers rounded to tf32, and which of them are finite.
+    """The numbers rounded to tf32, and which of them were rounded.
 
     ``is_exact``: without the bits that tensor cores do not read.
     """
@@ -407,7 +407,7 @@ class Fragments:
     def _added(
         self, b: Builder, row: list[Value], column: list[Value], total: Value
     ) -> Value:
-        """The products of parts, smallest first, without that of both small ones."""
+        """Add the products of parts, smallest first, without small times small."""
         (high, *low), (other, *others) = row, column
         for part in low:
             total = self._product(b, part, other, total)

@@ -95,10 +95,7 @@ class QuadTile:
         count: int,
         sums: Sequence[Value],
     ) -> tuple[Value, ...]:
-        """Add the products of some terms of a stage, a term after the other.
-
-        They are ``count`` from ``first`` on.
-        """
+        """Add the products of ``count`` terms of a stage from ``first`` on."""
         number = Index.of(b.index(stage, "stage"))
         sides = (self.rows, self.lanes.rows), (self.columns, self.lanes.columns)
 
@@ -127,7 +124,7 @@ class QuadTile:
 
     @property
     def _instructions(self) -> int:
-        """Those of a term, about as LLVM counts them: three for integers' products."""
+        """Instructions per term, as LLVM counts; three per integer product."""
         down, across = self.lanes.rows, self.lanes.columns
         products = down.quads * down.quad * across.quads * across.quad
         each = 1 if self.words or isinstance(self.element, FloatType) else 3
@@ -294,7 +291,7 @@ class Cells:
         return in_element(b, element, sums, "arith.truncf")
 
     def _limits(self, piece: Piece) -> tuple[list[Index], list[list[Index]]]:
-        """What is >= 0 where C has the whole piece, and where it has each element."""
+        """Expressions >= 0 where the whole piece, and where each element exists."""
         last = [
             None if _divides(size, tile) else size - 1
             for size, tile in (

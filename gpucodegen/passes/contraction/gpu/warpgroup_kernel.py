@@ -140,7 +140,7 @@ class Ring:
         return Ring(stages, full, empty)
 
     def init(self, b: Builder, readers: int) -> None:
-        """By one thread; ``readers``: warps that read a stage."""
+        """Initialise the mbarriers in one thread; ``readers``: warps per stage."""
 
         def one(i: Builder, stage: Value) -> None:
             for barriers, count in ((self.full, 1), (self.empty, readers)):

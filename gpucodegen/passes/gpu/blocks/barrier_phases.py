@@ -300,7 +300,7 @@ class Phases:
         product.store(b)
 
     def _gone_around(self) -> Pending:
-        """What is pending at the end of a loop's body, seen from its next iteration."""
+        """Pending accesses at the loop's end, seen from the next iteration."""
         last = self.depth - 1
         return {
             key: (op, frozenset(last if w == SAME else w for w in when))
@@ -317,7 +317,7 @@ class Phases:
     def _regions(
         self, op: Operation, entry: Pending, sums: KeptSums | None = None
     ) -> tuple[Region, ...]:
-        """The regions, each entered in the same state; what any leaves is pending."""
+        """The regions, all entered in one state; pending accesses are joined."""
         if sums:
             sums.begun()
         left: Pending = {}
