@@ -313,15 +313,15 @@ class MapGpu(ModulePass):
 
     ``tile``: rows, columns and depth of a contraction's shared tiles and the rows and
     columns of each thread; empty leaves the choice to the model.  ``stages``: shared
-    tiles of each factor in a contraction of such a ``tile`` where copies pass by the
-    registers; 0 leaves that to the model.  ``fragments``: the last two numbers of a
-    ``tile`` are rows and columns of each warp, on tensor cores.  ``contractions``
-    become fused multiply-adds on shared tiles.  ``team``: blocks and threads of a block
-    that walk sequential loops together; empty leaves the choice to the model.
-    ``time_tiles``: without, these loops stay on the host.  ``relaxed``: sums may be
-    reordered anywhere; ``exact``: nowhere.  ``precision``: of products of f32 on tensor
-    cores, as the compiler's option says.  ``arch``: the architecture whose own features
-    kernels use, as sm_90a; empty: what all have.  ``plan``: fields of plans and their
+    tiles of each operand in a contraction of such a ``tile`` with asynchronous copies;
+    0 leaves that to the model.  ``fragments``: the last two numbers of a ``tile`` are
+    rows and columns of each warp, on tensor cores.  ``contractions`` become fused
+    multiply-adds on shared tiles.  ``team``: blocks and threads of a block that run
+    sequential loops together; empty leaves the choice to the model.  ``time_tiles``:
+    without, these loops stay on the host.  ``relaxed``: sums may be reordered anywhere;
+    ``exact``: nowhere.  ``precision``: of products of f32 on tensor cores, as the
+    compiler's option says.  ``arch``: the architecture whose specific features kernels
+    use, as sm_90a; empty: the common baseline.  ``plan``: fields of plans and their
     values in turn, as in ``plan=[stream.width,4]``; kernels that have no such plan get
     the one that differs least.  ``strict``: it is an error if no kernel has one.
     """

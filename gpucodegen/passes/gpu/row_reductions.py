@@ -143,7 +143,7 @@ class RowResults:
         return [Operation("memref.alloca", (), (buffer,)) for _, buffer in self.given]
 
     def row(self, team: Index) -> tuple[Operation, ...]:
-        """The program of a row; what its end uses goes to the place of its team."""
+        """The program of a row; it stores the end's inputs for its group."""
         map_, operands = as_map([team])
         puts = (affine.store(value, to, map_, operands) for value, to in self.given)
         return (*self.body, *puts)
@@ -255,7 +255,7 @@ def team_per_row(program: RowProgram) -> KernelBody:
 
 
 def _kernel(program: RowProgram, problem: Rows, plan: RowTeams) -> KernelBody | None:
-    """The kernel of a plan; None if members meet while the block has several teams."""
+    """The kernel of a plan; None if members synchronise in shared blocks."""
     mapper = program.nest.mapper
     b = Builder(program.nest.op.location)
     thread = thread_index(b, "thread_id", "x", "t")

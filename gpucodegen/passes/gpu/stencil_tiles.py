@@ -157,7 +157,7 @@ class Grid:
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """What the threads of a block share; ``corner`` is the first cell of its box."""
+    """Values shared by a block's threads; ``corner``: the first cell of its box."""
 
     plan: TimeTiles
     thread: Value
@@ -199,7 +199,7 @@ def within(cell: Sequence[Index], spans: Sequence[Span]) -> list[Index]:
 def reaching(
     cell: Sequence[Index], extents: Sequence[int], spans: Sequence[Span]
 ) -> list[Index]:
-    """What is not negative if all cells of a box from ``cell`` lie in a box."""
+    """Non-negative expressions if all cells of a box from ``cell`` lie in a box."""
     triples = zip(cell, extents, spans, strict=True)
     return [c for at, e, s in triples for c in (at - s.lower, s.upper - e - at)]
 

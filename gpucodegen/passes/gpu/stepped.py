@@ -107,7 +107,7 @@ def byte_stride(access: Operation, along: Value, made: Definitions) -> int | Non
 
 
 def _strides(ty: MemRefType) -> Sequence[int]:
-    """Elements from one index to the next, in each dimension; guesses where open."""
+    """Elements from one index to the next per dimension; estimates where dynamic."""
     form = strided_form(ty)
     strides = (None,) * len(ty.shape) if form is None else form.strides
     dense = [prod(n or FAR for n in ty.shape[at + 1 :]) for at in range(len(ty.shape))]
@@ -429,7 +429,7 @@ class LanePrograms:
 
 
 def lane_teams(nest: Nest) -> list[Operation] | None:
-    """A kernel with a team for each iteration; None where a thread is better."""
+    """A kernel with a thread group per iteration; None where a thread is better."""
     if not nest.mapper.time_tiles:
         return None
     found = lane_programs(nest.op, nest.context, nest.mapper.surroundings)

@@ -93,7 +93,7 @@ class ContractArrays(ModulePass):
 
 @dataclass(frozen=True, slots=True)
 class _Contraction:
-    """A buffer, and the loops whose iterations have a cell of it each."""
+    """A buffer, and the loops whose iterations each use one cell of it."""
 
     buffer: Value
     loops: tuple[Operation, ...]
@@ -106,7 +106,7 @@ class _Contraction:
 
 
 def _found(function: Operation) -> list[_Contraction]:
-    """The buffers of a function of which iterations have their own cells."""
+    """The contractible buffers of a function."""
     around: dict[Value, Path] = {}
     accesses: dict[Value, list[Path]] = {}
     others: set[Value] = set()
@@ -139,7 +139,7 @@ def _paths(op: Operation, around: Path) -> Iterator[Path]:
 def _contraction(
     buffer: Value, depth: int, accesses: Sequence[Path]
 ) -> _Contraction | None:
-    """What becomes of a buffer that is allocated inside of ``depth`` operations."""
+    """The contraction of a buffer that is allocated inside ``depth`` operations."""
     ty = buffer.type
     if not isinstance(ty, MemRefType) or not ty.shape or ty.layout or ty.memory_space:
         return None
@@ -158,7 +158,7 @@ def _contraction(
 def _with_products(
     function: Operation, found: Sequence[_Contraction], surroundings: Surroundings
 ) -> list[_Contraction]:
-    """Those in nests of which register tiles are made."""
+    """The contractions in nests that become register tiles."""
     kept: list[_Contraction] = []
     for block in function.regions[0].blocks:
         for at, op in enumerate(block.operations):
@@ -171,7 +171,7 @@ def _with_products(
 
 
 def _without(function: Operation, found: Sequence[_Contraction]) -> Operation:
-    """The function with the cells of those buffers in values; some may have to stay."""
+    """The function with these cells as values, as far as possible."""
     while found:
         cells = {c.buffer: c.cell for c in found}
         changed = promoted(_with_cells(function, found, cells))

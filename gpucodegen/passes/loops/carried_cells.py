@@ -61,7 +61,7 @@ def through_cells(
 
 
 def carried_through(op: Operation) -> list[Operation]:
-    """The loop, and those inside it that values which it carries go through."""
+    """The loop, and the inner loops that its carried values pass through."""
     found = [op]
     for inner in op.body.operations[:-1]:
         if inner.name == FOR and _through(op, inner, _uses(op)):
@@ -80,7 +80,7 @@ def own_values(chain: Sequence[Operation]) -> Refusal | None:
 
 
 def holds_numbers(loops: Sequence[Operation]) -> Refusal | None:
-    """Refuse loops that carry what no cell can hold."""
+    """Refuse loops with carried values that no cell can hold."""
     for op in loops:
         if not all(isinstance(value.type, NUMBERS) for value in op.results):
             return Refusal(f"loop {loop_name(op)} carries more than numbers")
@@ -111,7 +111,7 @@ def _through(
 
 @dataclass(slots=True)
 class _Cells:
-    """Puts the values that loops of a nest carry into cells.
+    """Puts loop-carried values of a nest into cells.
 
     ``chosen``: the variables of these loops, which stay when their bodies change.
     """
@@ -122,7 +122,7 @@ class _Cells:
     uses: Counter[Value] = field(default_factory=Counter[Value])
 
     def nest(self, op: Operation) -> Replacement:
-        """Allocations, first values, the nest, last values in place of its results."""
+        """Allocations, initial values, the nest, final values for its results."""
         self.uses = _uses(op)
         operations, values = self._loop(op, (), {})
         b, end = Builder(op.location), Builder(op.location)
@@ -169,7 +169,7 @@ class _Cells:
     def _new(self, value: Value, axes: Sequence[affine.For]) -> BufferCell:
         """A cell with a dimension for each loop of constant range around.
 
-        The iterations of these loops share one where there would be too many.
+        Above a size limit, the iterations of these loops share one cell.
         """
         ranges = [(axis, *found) for axis in axes if (found := _range(axis))]
         if prod(extent for _, _, extent in ranges) > MOST_CELLS:
@@ -245,7 +245,7 @@ class _Cells:
 
 @dataclass(frozen=True, slots=True)
 class _Places:
-    """Where loads and stores go in a body: before each operation, and at the end."""
+    """Insertion points of loads and stores in a body: before operations, at the end."""
 
     body: Sequence[Operation]
     builders: Sequence[Builder]
@@ -259,14 +259,14 @@ class _Places:
         return self.builders[2 * at + 1]
 
     def first_use(self, value: Value) -> int:
-        """The place of the first operation that uses a value; the end without one."""
+        """The place of the first use of a value; the end without one."""
         for at, op in enumerate(self.body):
             if any(value in inner.used for inner in op.walk()):
                 return at
         return len(self.body)
 
     def after(self, value: Value) -> int:
-        """The place after the operation that makes a value; the first for others."""
+        """The place after a value's definition; the first for others."""
         made = (at + 1 for at, op in enumerate(self.body) if value in op.results)
         return next(made, 0)
 

@@ -61,7 +61,7 @@ class FlatNest:
     places: Mapping[Operation, Folded]
 
     def merged(self, at: int) -> FlatNest | None:
-        """The nest with the loop at a position and the next one as one."""
+        """The nest with the loop at a position and the next one merged."""
         slow, fast = self.axes[at : at + 2]
         whole = merge_of(slow, fast)
         starts = {axis.iv: axis.at(axis.iv) for axis in (slow, fast)}
@@ -76,7 +76,7 @@ class FlatNest:
 
     @property
     def is_elementwise(self) -> bool:
-        """Whether each buffer that is stored is accessed at one place only."""
+        """Whether each stored buffer is accessed at one place only."""
         stored = {p.memref for op, p in self.places.items() if not op.results}
         return all(
             len({as_map(p.indices) for p in self.places.values() if p.memref is memref})
@@ -85,7 +85,7 @@ class FlatNest:
         )
 
     def overlaps(self, may_overlap: Callable[[Value, Value], bool]) -> bool:
-        """Whether a buffer that is stored may overlap another one of the nest.
+        """Whether a stored buffer may overlap another one of the nest.
 
         Collapsed, two views of one memory have no common index space, so dependences
         between them would no longer be exact.
@@ -118,8 +118,8 @@ class FlatNest:
 def flat_nest(chain: Sequence[Operation]) -> FlatNest | None:
     """A chain of loops around a straight body; None if views cannot show it.
 
-    Its loops have constant ranges, its buffers no gaps, its indices are linear, and
-    only accesses use the variables.
+    Its loops have constant ranges, its buffers are contiguous, its indices are linear,
+    and only accesses use the variables.
     """
     axes = [axis for op in chain if (axis := _axis(op))]
     body = inner_operations(chain[-1])
@@ -141,7 +141,7 @@ def flat_nest(chain: Sequence[Operation]) -> FlatNest | None:
 
 
 def _is_seen_whole(place: Operand) -> bool:
-    """Whether indices are linear and the buffer has no gaps."""
+    """Whether indices are linear and the buffer is contiguous."""
     ty = place.memref.type
     is_plain = isinstance(ty, MemRefType) and is_row_major(ty) and None not in ty.shape
     return is_plain and all(map(is_linear, place.indices))
@@ -161,7 +161,7 @@ def _axis(op: Operation) -> Axis | None:
 
 
 def _redirected(op: Operation, view: Value, indices: Sequence[Index]) -> Operation:
-    """An access of another buffer at other indices."""
+    """The access with another buffer and other indices."""
     map_, operands = as_map(indices)
     return op.with_(
         operands=(*(() if op.results else op.operands[:1]), view, *operands),

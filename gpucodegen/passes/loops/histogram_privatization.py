@@ -68,16 +68,14 @@ class Scatter:
 
     @property
     def buffer(self) -> Value:
-        """Where the cell is."""
         return self.load.operands[0]
 
     @property
     def indices(self) -> tuple[Value, ...]:
-        """Which cell it is."""
         return self.load.operands[1:]
 
     def term(self, b: Builder) -> Value:
-        """What the cell is combined with."""
+        """The value that is combined with the cell."""
         first, second = self.combine.operands
         value = second if first is self.load.result else first
         if self.combine.name not in ACCUMULATOR_FIRST:
@@ -147,7 +145,7 @@ def scatters(op: Operation, order: Order) -> list[Scatter]:
 
 
 def _by_data(operations: Sequence[Operation]) -> Iterator[tuple[Operation, Operation]]:
-    """Loads and stores of one cell that has no affine place."""
+    """Loads and stores of one cell whose indices have no affine form."""
     for update in updates(operations):
         load, store = operations[update.first], operations[update.last]
         if load.dialect == "memref" and len(load.operands) > 1:
@@ -157,7 +155,7 @@ def _by_data(operations: Sequence[Operation]) -> Iterator[tuple[Operation, Opera
 def _scatter(
     load: Operation, store: Operation, known: Combinations, order: Order
 ) -> Scatter | None:
-    """The update that a load and a store make, if it has one step."""
+    """The update of a load and a store, if it has one step."""
     value = store.operands[0]
     found = known.combination(value, {load.result})
     combine = known.definitions.get(value)
@@ -206,7 +204,7 @@ class AtomicUpdates(ModulePass):
 
 
 def with_atomics(op: Operation, found: Sequence[Scatter]) -> Operation:
-    """An operation with these updates as atomic ones, as far as there are such."""
+    """An operation with its updates made atomic."""
     pairs = (pair for one in found if one.kind.atomic for pair in _atomic(one))
     return replaced(op, dict(pairs))
 
@@ -214,25 +212,25 @@ def with_atomics(op: Operation, found: Sequence[Scatter]) -> Operation:
 def update(
     b: Builder, word: str, term: Value, buffer: Value, at: Sequence[Value]
 ) -> None:
-    """An atomic update of a cell; ``word`` says how it combines."""
+    """An atomic update of a cell; ``word``: the combining operation."""
     kind = {"kind": IntegerAttr(ATOMIC_KINDS.index(word), I64)}
     b.add(UPDATE, (term, buffer, *at), [term.type], kind)
 
 
 def _is_instruction(one: Scatter) -> bool:
-    """Whether an atomic operation has the combination and the type."""
+    """Whether an atomic operation supports the combination and the type."""
     return bool(one.kind.atomic) and one.kind.takes(one.load.result.type)
 
 
 def _atomic(one: Scatter) -> list[tuple[Operation, list[Operation]]]:
-    """What takes the place of the three operations of an update."""
+    """The replacements of the three operations of an update."""
     b = Builder(one.store.location)
     update(b, one.kind.atomic, one.term(b), one.buffer, one.indices)
     return [(one.load, []), (one.combine, []), (one.store, b.operations)]
 
 
 def _perfect(op: Operation) -> list[Operation]:
-    """Loops without carried values, each all that the one before it holds."""
+    """Perfectly nested loops without carried values."""
     found: list[Operation] = []
     while op.name == "affine.for" and not op.results:
         found.append(op)
@@ -244,7 +242,7 @@ def _perfect(op: Operation) -> list[Operation]:
 
 
 def _iterations(nest: Sequence[Operation]) -> float:
-    """How many there are, all loops taken together; many where it is not known."""
+    """The number of iterations of all loops together; many if unknown."""
     axes = [axis_of(op) for op in nest]
     return prod(float("inf") if axis is None else axis.extent for axis in axes)
 
@@ -295,9 +293,10 @@ class PrivatizeReductions(ModulePass):
         return in_loops(module, Order(self.relaxed, self.exact), parts)
 
     def _pays(self, op: Operation, cells: _Cells) -> bool:
-        """Whether threads gain more than their cells cost.
+        """Whether threads gain more than the cells cost.
 
-        Each part fills its cells, and then a cell is loaded and combined for each part.
+        Each part initialises its cells, and then a cell is loaded and combined for each
+        part.
         """
         work = expected_work(op, {})
         if work is None or not Machine(self.threads).pays_threads(
@@ -310,7 +309,7 @@ class PrivatizeReductions(ModulePass):
 
 @dataclass(frozen=True, slots=True)
 class _Cells:
-    """The buffers that a loop updates, each in one way, and how."""
+    """The buffers that a loop updates, each with one combining operation."""
 
     combiners: Mapping[Value, Combiner]
 
@@ -343,7 +342,7 @@ def _shape(buffer: Value) -> tuple[int, ...]:
 def _in_parts(
     axis: Axis, found: Sequence[Scatter], cells: _Cells, parts: int
 ) -> list[Operation]:
-    """The loop in parts, and what adds them up."""
+    """The loop in parts, and the operations that combine them."""
     b = Builder(axis.operation.location)
     partial = {
         buffer: b.allocate("memref.alloc", _with_parts(buffer, parts), "partial")
@@ -378,7 +377,7 @@ def _in_parts(
 
 
 def _with_parts(buffer: Value, parts: int) -> MemRefType:
-    """The type of the cells of all parts, in lines of cache of their own."""
+    """The type of the cells of all parts, each padded to whole cache lines."""
     *outer, last = _shape(buffer)
     element = element_type(buffer.type)
     per_line = max(1, 8 * CACHE_LINE // element_bits(element))

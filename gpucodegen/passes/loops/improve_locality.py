@@ -68,7 +68,7 @@ SERIAL = 1.5
 
 
 def best_order(analysis: NestAnalysis, chain: Sequence[Operation]) -> Order | None:
-    """The best legal order that is better than that of the text."""
+    """The best legal order, if it is better than the textual one."""
     return next(
         (
             order
@@ -82,10 +82,10 @@ def best_order(analysis: NestAnalysis, chain: Sequence[Operation]) -> Order | No
 def order_menu(
     name: str, analysis: NestAnalysis, chain: Sequence[Operation], default: Order | None
 ) -> PlanSpace | None:
-    """The legal orders of a nest but the ``default``, which an empty point stands for.
+    """The legal orders of a nest except the ``default``, which an empty point means.
 
-    They cost the cache lines of their innermost loop in all iterations.  The default,
-    None where it is no order, is expected to be the best.
+    Their cost is the cache lines of their innermost loop over all iterations.  The
+    default, None where it is no order, is expected to be the best.
     """
     loops = loop_names.lifted_loops(analysis, chain)
     costs = [innermost_cost(analysis.model, loop) for loop in loops]
@@ -108,7 +108,7 @@ def _better_orders(
 ) -> list[tuple[int, ...]]:
     """Orders with a cheaper loop innermost, the cheapest first.
 
-    A loop that is not parallel must gain more to take the place of one that is.
+    A loop that is not parallel must gain more to replace one that is.
     """
     last = len(chain) - 1
     loops = loop_names.lifted_loops(analysis, chain)
@@ -130,9 +130,9 @@ def _better_orders(
 def _transposing(
     analysis: NestAnalysis, chain: Sequence[Operation], order: Sequence[int]
 ) -> tuple[int, ...]:
-    """The order with a loop that transposes with the innermost one directly around it.
+    """The order with the loop that transposes directly around the innermost one.
 
-    Only parallel loops change places: each remains as parallel as it is.
+    Only parallel loops are exchanged, so each remains as parallel as it is.
     """
     loops = loop_names.lifted_loops(analysis, chain)
     ordered, built = [loops[at] for at in order], analysis.model
@@ -161,10 +161,10 @@ BLOCK = 128
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """Nests that are counted by ``numbers``, and improved or as ``asked``.
+    """Nests counted by ``numbers``, improved or as ``asked``.
 
-    ``shared``: buffers that several nests use.  ``left_alone`` tells which nests stay
-    as they are.  ``keeps``: what else they could be is added to ``found``.
+    ``shared``: buffers that several nests use.  ``left_alone`` tells which nests stay.
+    ``keeps``: alternatives are added to ``found``.
     """
 
     threads: int
@@ -177,7 +177,7 @@ class Block:
     found: list[PlanSpace]
 
     def improved(self, operations: Sequence[Operation]) -> list[Operation]:
-        """The block with each nest in its order, and neighbours fused."""
+        """The block with each nest in its best order, and neighbours fused."""
         current: list[Operation] = []
         spans: dict[Operation, Span] = {}
         for at, op in enumerate(operations):
@@ -204,7 +204,7 @@ class Block:
     def _ordered(
         self, op: Operation, before: Sequence[Operation], number: int
     ) -> list[Operation]:
-        """The nest in the order that is asked for, or in the best one."""
+        """The nest in the requested order, or in the best one."""
         order = self.asked.orders.get(number)
         if order is not None:
             return [self._as_asked(op, before, order)]
@@ -238,7 +238,7 @@ class Block:
         number: int,
         made: Sequence[Operation],
     ) -> Iterator[PlanSpace]:
-        """What else the order of a nest could be, next to what was made of it."""
+        """The alternative orders of a nest, given its result."""
         nest = sunk(op)
         chain = chain_of(nest)
         if not 2 <= len(chain) <= MAX_DEPTH:
@@ -254,7 +254,7 @@ class Block:
             yield menu
 
     def _by_rows(self, op: Operation, before: Sequence[Operation]) -> list[Operation]:
-        """A nest that ran along columns in parts that run along rows; else nothing."""
+        """A nest along columns distributed into parts along rows; else nothing."""
         if not any(o.name == FOR and o.results for o in op.walk()):
             return []
         analysis = analyse([op], before, self.surroundings)
@@ -272,7 +272,7 @@ class Block:
         return [*found.allocations, *made, *found.deallocations]
 
     def _nest(self, op: Operation, before: Sequence[Operation]) -> list[Operation]:
-        """The nest in a better order, or in parts of which one is, or as it is."""
+        """The nest in a better order, distributed, or unchanged."""
         analysis = analyse([op], before, self.surroundings)
         if self.left_alone(op, analysis):
             return [op]

@@ -149,7 +149,7 @@ class SplitIndexSet(ModulePass):
 
 
 def _reached(given: LoopRange, at: Index) -> Index:
-    """The first value from ``at`` that the loop takes, if it goes on for ever."""
+    """The first value >= ``at`` that the unbounded loop variable takes."""
     if given.step == 1:
         return at
     return given.after((at - given.lower).ceildiv(given.step))

@@ -64,7 +64,7 @@ Size = Index | int
 
 @dataclass(frozen=True, slots=True)
 class _Level:
-    """One loop: the loop over tiles, if it is tiled, and that over points."""
+    """One loop: the tile loop, if it is tiled, and the point loop."""
 
     tiles: Operation | None
     points: Operation
@@ -73,7 +73,7 @@ class _Level:
 
     @property
     def conditions(self) -> list[Index]:
-        """What is >= 0 in full tiles."""
+        """Expressions that are >= 0 in full tiles."""
         if self.full == self.partial:
             return []
         return [upper - self.full.upper for upper in self.partial.uppers[1:]]
@@ -133,7 +133,7 @@ def _by_number(
 def _by_value(
     given: LoopRange, size: Index, number: Value
 ) -> tuple[LoopRange, Index, Index]:
-    """The same for tiles counted from 0."""
+    """As `_by_number` for tiles counted from 0."""
     trips = [(upper - given.lower).ceildiv(given.step) for upper in given.uppers]
     counts = tuple(count.ceildiv(size) for count in trips)
     start = given.after(Index.of(number) * size)
@@ -277,7 +277,7 @@ min affine_map<(d0, d1) -> (d0 + 8, d1)>(%i_tile, %n) {
         return None
 
     def _sizes(self, site: Site) -> tuple[list[Operation], list[Size]]:
-        """The sizes, and operations that compute those of names."""
+        """The sizes, and operations that compute named ones."""
         before: list[Operation] = []
         sizes: list[Size] = []
         for size in self.sizes:

@@ -32,7 +32,7 @@ Order = tuple[int, ...]
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """Orders of nests, and whether a nest is fused with the next, by their numbers.
+    """Requested orders of nests and fusions with the next nest, by number.
 
     >>> Asked.of(("order2", 21, "fusion1", 2))
     Asked(orders={2: (1, 0)}, fusions={1: 2})
@@ -43,7 +43,7 @@ class Asked:
 
     @staticmethod
     def of(plan: Sequence[int | str]) -> Asked:
-        """What names and numbers in turn say; 0 asks nothing.
+        """The requests in a list of names and numbers in turn; 0 requests nothing.
 
         Raises InvalidPassOption.
         """
@@ -64,7 +64,7 @@ class Asked:
 
 
 def is_asked(name: str) -> bool:
-    """Whether a field of a plan is about orders or fusions.
+    """Whether a plan field names an order or a fusion.
 
     >>> [name for name in ("order0", "fusion12", "stream.width") if is_asked(name)]
     ['order0', 'fusion12']
@@ -82,7 +82,7 @@ def number_of(order: Order) -> int:
 
 
 def orders(depth: int) -> Iterator[Order]:
-    """Orders of so many loops that are worth a trial, that of the text first.
+    """Orders of ``depth`` loops that are worth a trial, the textual one first.
 
     >>> [number_of(order) for order in orders(2)]
     [12, 21]
@@ -132,7 +132,7 @@ _TILE_NAME = re.compile(rf"{KIND}\d+\..*")
 
 
 def is_of_time_tiles(name: str) -> bool:
-    """Whether a field of a plan is about tiles of time loops on the CPU.
+    """Whether a plan field names tiles of time loops on the CPU.
 
     >>> [is_of_time_tiles(name) for name in ("time0.steps", "time.steps", "order0")]
     [True, False, False]
@@ -141,7 +141,7 @@ def is_of_time_tiles(name: str) -> bool:
 
 
 def time_tile_fields() -> list[str]:
-    """Those fields, with 0 for every number.
+    """The names of these fields, with 0 for every number.
 
     >>> time_tile_fields()
     ['time0.tiled', 'time0.steps', 'time0.width0']
@@ -151,14 +151,14 @@ def time_tile_fields() -> list[str]:
 
 @dataclass(slots=True)
 class TimeLoop:
-    """A nest that may be a time loop; it gets its number when there is a choice."""
+    """A candidate time loop; it is numbered when it has alternatives."""
 
     loops: TimeLoops
     kind: str = ""
 
     @property
     def choice(self) -> Choose:
-        """Takes the tiles that are asked for, or those of least cost."""
+        """The choice of the requested tiles, or those of least cost."""
         menus = self.loops.menus
         return self._choose if menus.wanted or menus.keeps else least
 
@@ -168,14 +168,14 @@ class TimeLoop:
 
     @property
     def is_asked(self) -> bool:
-        """Whether a caller asks for something here."""
+        """Whether the caller requests tiles here."""
         wishes = self.loops.menus.wanted.items()
         return any(n and name.partition(".")[0] == self.kind for name, n in wishes)
 
 
 @dataclass(frozen=True, slots=True)
 class TimeLoops:
-    """The time loops of a module, as a pass meets them, and what is asked of them."""
+    """The time loops of a module in the order of a pass, and the requests."""
 
     menus: Menus
     numbers: Iterator[int] = field(default_factory=count)

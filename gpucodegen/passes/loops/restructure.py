@@ -71,7 +71,7 @@ def movable(
 ) -> Movable | Refusal:
     """The units of a nest.
 
-    ``context`` are the operations before it, ``surroundings`` what it may call.
+    ``context``: the operations before it; ``surroundings``: the functions it may call.
     """
     tied = next((op for op in root.walk() if _is_tied(op)), None)
     if tied is not None:
@@ -112,7 +112,7 @@ _TIED = frozenset(
 
 
 def _variables(op: Operation) -> tuple[Value, ...]:
-    """The variables of a loop; a condition has none."""
+    """The variables of a loop; none for a condition."""
     return op.regions[0].blocks[0].arguments if op.name != "affine.if" else ()
 
 
@@ -146,7 +146,7 @@ def _statements(piece: UnitBody, lifted: Lifted) -> tuple[str, ...]:
 
 
 def _with_definitions(piece: UnitBody, root: Operation) -> UnitBody | Refusal:
-    """The piece with copies of the arithmetic that it takes from other pieces."""
+    """The piece with copies of index arithmetic from other pieces."""
     inside = {value: op for op in root.walk() for value in op.results}
     own = {id(op) for op in piece.operations}
     taken: dict[int, Operation] = {}
@@ -205,7 +205,7 @@ def _as_index(b: Builder, value: Value) -> Value:
 
 
 def _locations(source: Movable) -> dict[str, Location]:
-    """Where the loops with these variables stand."""
+    """The locations of the loops with these variables."""
     return {
         loop.name: loop.loc
         for unit in source.nest.units
@@ -330,7 +330,7 @@ def reordered(
 
 
 def warn_kept(op: Operation, reason: str) -> None:
-    """Tell that a nest keeps its order."""
+    """Warn that a nest keeps its order."""
     errors.tell(errors.OrderKept(op.location, loops=_names(op), reason=reason))
 
 
@@ -347,7 +347,7 @@ Rewrite = Callable[[Operation, Sequence[Operation], Surroundings], list[Operatio
 
 
 def rewrite_nests(module: Module, rewrite: Rewrite) -> Module:
-    """Rewrite the outermost ``affine.for`` of functions, given what stands before."""
+    """Rewrite the outermost ``affine.for`` of functions, given preceding operations."""
     surroundings = Surroundings.of(module)
 
     def block(operations: Sequence[Operation]) -> list[Operation]:

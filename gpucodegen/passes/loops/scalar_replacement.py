@@ -66,7 +66,7 @@ MOST = 4
 
 @dataclass(frozen=True, slots=True)
 class InnermostLoop:
-    """A loop that begins at ``lower`` and ends in front of all ``uppers``."""
+    """A loop from ``lower`` to the smallest of ``uppers``, exclusive."""
 
     iv: Value
     lower: Index
@@ -76,18 +76,18 @@ class InnermostLoop:
 
     @property
     def repeats(self) -> bool:
-        """Whether it may run twice."""
+        """Whether it may run more than one iteration."""
         trips = [(upper - self.lower).constant for upper in self.uppers]
         return all(trip is None or trip > self.step for trip in trips)
 
     @property
     def runs(self) -> list[Index]:
-        """What is >= 0 if it runs."""
+        """Expressions that are >= 0 if it runs."""
         return [compact(upper - self.lower - 1) for upper in self.uppers]
 
 
 def innermost(op: Operation) -> InnermostLoop | None:
-    """An innermost ``affine.for`` that begins at one place."""
+    """An innermost ``affine.for`` with a single lower bound, or None."""
     if op.name != "affine.for" or any(inner.regions for inner in inner_operations(op)):
         return None
     loop = affine.For(op)
@@ -100,7 +100,7 @@ def innermost(op: Operation) -> InnermostLoop | None:
 
 @dataclass(frozen=True, slots=True)
 class CarriedStore:
-    """A store; the loads of what it stored one iteration before, two before, .."""
+    """A store, and the loads of its value one iteration later, two later, .."""
 
     store: Operation
     loads: tuple[tuple[Operation, ...], ...]
@@ -108,12 +108,12 @@ class CarriedStore:
 
 @dataclass(frozen=True, slots=True)
 class CarriedStores:
-    """Finds them in one function."""
+    """Finds carried stores in one function."""
 
     aliases: Aliases
 
     def of(self, loop: InnermostLoop) -> list[CarriedStore]:
-        """What a loop stores and loads again, a store each."""
+        """The carried stores of a loop."""
         operations = inner_operations(loop.operation)
         accesses = [op for op in operations if op.name in affine.ACCESSES]
         rest = [op for op in operations if op.name not in affine.ACCESSES]
@@ -135,12 +135,10 @@ class CarriedStores:
 
 
 def buffer_of(access: Operation) -> Value:
-    """The buffer of a load or store."""
     return access.operands[0 if access.results else 1]
 
 
 def place_of(access: Operation) -> list[Index]:
-    """The indices of a load or store."""
     view = affine.Load(access) if access.results else affine.Store(access)
     return from_map(view.map, view.map_operands)
 
@@ -153,7 +151,7 @@ def _same(first: Sequence[Index], second: Sequence[Index]) -> bool:
 def _followers(
     loop: InnermostLoop, store: Operation, accesses: Sequence[Operation]
 ) -> Iterator[tuple[Operation, ...]]:
-    """Loads of what was stored one iteration before, two before, .. while there are."""
+    """Loads of the value stored one iteration before, two before, .., without gaps."""
     loads = [op for op in accesses if op.results and buffer_of(op) is buffer_of(store)]
     if not isinstance(store.operands[0].type, NUMBERS):
         return
@@ -167,7 +165,7 @@ def _followers(
 
 
 def _moves(store: Operation, loop: InnermostLoop) -> bool:
-    """Whether each iteration stores to another place, known before the loop."""
+    """Whether iterations store to different places, known before the loop."""
     made = {v for op in inner_operations(loop.operation) for v in op.results}
     place = place_of(store)
     known = all(made.isdisjoint(index.values) for index in place)
@@ -241,7 +239,7 @@ class _Carrier:
 
 
 def _outside(op: Operation) -> Operation:
-    """A loop around nothing but a condition that it does not change: the other way."""
+    """Unswitching: a loop around only an invariant condition becomes its body."""
     inner = inner_operations(op) if op.name in LOOPS and not op.results else ()
     branch = inner[0] if len(inner) == 1 and inner[0].name == "affine.if" else None
     if branch is None or branch.results or branch.regions[1].blocks:
@@ -258,9 +256,9 @@ def _outside(op: Operation) -> Operation:
 def _with_carried_stores(
     loop: InnermostLoop, carries: Sequence[CarriedStore]
 ) -> list[Operation]:
-    """The first loads, and the loop that carries what is loaded afterwards.
+    """The initial loads, and the loop that carries their values.
 
-    A loop that passes nothing on is all that may not run.
+    Only a loop without carried values may be skipped.
     """
     b = Builder(loop.operation.location)
 
@@ -312,7 +310,7 @@ def _with_values(
 
 
 def _first_load(b: Builder, loop: InnermostLoop, load: Operation) -> Value:
-    """What a load finds in the first iteration, if there is one."""
+    """The value of a load in the first iteration, if there is one."""
     place = [replace_values(index, {loop.iv: loop.lower}) for index in place_of(load)]
     hint = load.result.name
     return b.choose(
@@ -324,7 +322,7 @@ def _first_load(b: Builder, loop: InnermostLoop, load: Operation) -> Value:
 
 
 def _handed_on(carry: CarriedStore) -> tuple[Value, ...]:
-    """The value stored, and those that were carried but for the last."""
+    """The stored value, and the carried ones without the last."""
     return (carry.store.operands[0], *(same[0].result for same in carry.loads[:-1]))
 
 
@@ -340,7 +338,7 @@ class _Cell:
 
 
 def kept_in_values(op: Operation, aliases: Aliases) -> list[Operation]:
-    """A loop, and those inside it, without the cells that they can carry."""
+    """A loop and its inner loops with invariant cells as carried values."""
     if op.name != LOOP:
         return [op]
     inside = [new for o in op.body.operations for new in kept_in_values(o, aliases)]
@@ -350,7 +348,7 @@ def kept_in_values(op: Operation, aliases: Aliases) -> list[Operation]:
 
 
 def runs(op: Operation) -> list[Index]:
-    """What is >= 0 if an ``affine.for`` runs; nothing where it surely does."""
+    """Expressions >= 0 if an ``affine.for`` runs; empty where it surely does."""
     loop = affine.For(op)
     lowers = from_map(loop.lower_map, loop.lower_operands)
     uppers = from_map(loop.upper_map, loop.upper_operands)
@@ -429,7 +427,7 @@ def _with_kept_cells(op: Operation, cells: Sequence[_Cell]) -> list[Operation]:
 
 
 def _first_kept(b: Builder, load: Operation, condition: Sequence[Index]) -> Value:
-    """What the first iteration finds, if there is one."""
+    """The initial value of the cell, if the loop runs."""
     return b.choose(
         condition,
         lambda i: i.load(buffer_of(load), place_of(load), load.result.name),

@@ -119,7 +119,8 @@ def divided(given: LoopRange, factor: int) -> tuple[LoopRange | None, LoopRange 
     """Whole groups of ``factor`` iterations, and the rest; None: surely empty.
 
     With t trips:  [lower, split) and [max(lower, split), upper),
-    split = lower + step * factor * floor(t / factor).  Below 0 trips split lies below
+    split = lower + step * factor * floor(t
+    factor).  Below 0 trips split lies below
     lower: the main loop does not run, and the rest must not begin there.
     """
     trips = given.trips.constant
@@ -133,7 +134,7 @@ def divided(given: LoopRange, factor: int) -> tuple[LoopRange | None, LoopRange 
 
 
 def _repeated(op: Operation, step: int, factor: int) -> Operation:
-    """The body ``factor`` times, ``step`` apart, carried values handed on."""
+    """The body ``factor`` times, ``step`` apart, with carried values chained."""
     loop = affine.For(op)
     build = Builder(op.location)
     build.operations += loop.body[:-1]
@@ -304,12 +305,12 @@ def _side_by_side(op: Operation, step: int, factor: int) -> Operation:
 
 @dataclass(slots=True)
 class _Copies:
-    """What the values of the body are in each copy."""
+    """The values of the body in each copy."""
 
     values: list[ValueMap] = field(default_factory=list[ValueMap])
 
     def of(self, operations: Sequence[Operation]) -> list[Operation]:
-        """Copies of operations: loops are jammed, what is between them is repeated."""
+        """Copies of operations: loops are jammed, other operations are repeated."""
         made: list[Operation] = []
         for is_loop, run in groupby(operations, key=lambda op: op.name == FOR):
             together = tuple(run)
@@ -342,7 +343,6 @@ class _Copies:
         )
 
     def _each(self, values: Sequence[Value]) -> tuple[Value, ...]:
-        """The values in all copies, the first copy's first."""
         return tuple(known.get(v, v) for known in self.values for v in values)
 
     def _renewed(self, values: Sequence[Value]) -> tuple[Value, ...]:

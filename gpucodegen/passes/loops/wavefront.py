@@ -60,7 +60,7 @@ class Wavefront(ModulePass):
     strict: bool = True
 
     def apply(self, module: Module) -> Module:
-        """Tile; what is asked for and is not legal raises IllegalTransformation.
+        """Tile; raises IllegalTransformation for an illegal request.
 
         Raises InvalidPassOption for a plan that no time loop can have.
         """
@@ -75,7 +75,7 @@ class Wavefront(ModulePass):
         return made
 
     def knobs(self, module: Module) -> Sequence[Knob]:
-        """The tiles that each time loop may have, or none."""
+        """The possible tiles of each time loop, or none."""
         menus = Menus(keeps=True)
         if not self.sizes:
             self._tiled(module, TimeLoops(menus))
@@ -143,7 +143,7 @@ DEEPEST = 5
 
 
 def _depth(op: Operation) -> int:
-    """How many loops are inside one another, the outermost counted."""
+    """The depth of nested loops."""
     bodies = (block for region in op.regions for block in region.blocks)
     inner = (_depth(nested) for body in bodies for nested in body.operations)
     return max(inner, default=0) + (op.name == "affine.for")
@@ -166,7 +166,7 @@ def _element_bytes(source: Movable) -> dict[str, int]:
 def _if_long_enough(
     op: Operation, tiled: Sequence[Operation], least_steps: int
 ) -> list[Operation]:
-    """The tiles where the time loop has that many steps, else the loops as they were.
+    """The tiles where the time loop has that many steps, else the original loops.
 
     upper - lower - least * step >= 0 for every pair of its bounds.
     """

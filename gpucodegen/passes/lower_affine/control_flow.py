@@ -47,7 +47,7 @@ Bounds = tuple[Value, AffineMap, AffineMap, int]
 
 
 def sequential(op: Operation) -> list[Operation]:
-    """The operations that do the iterations one after the other, in order."""
+    """An ``affine.parallel`` as sequential loops."""
     loop = affine.Parallel(op)
     once = AffineMap.constant(0), AffineMap.constant(1)
     nest = [
@@ -140,7 +140,6 @@ class OpenBlocks:
         self.blocks.append(Block(self.arguments, operations, self.label))
 
     def extend(self, operations: Iterable[Operation]) -> None:
-        """Append to the open block."""
         self.operations += operations
 
     def builder(self, location: Location) -> Builder:
@@ -175,8 +174,8 @@ class OpenBlocks:
 def in_blocks(function: Operation) -> Operation:
     """The function with blocks in place of its loops and conditions.
 
-    Those inside other operations with a body, such as ``scf.for``, stay: such a body
-    is one block.
+    Loops inside other operations with a body, such as ``scf.for``, stay: such a body is
+    one block.
     """
     return function.with_(regions=tuple(map(_region, function.regions)))
 
@@ -248,7 +247,7 @@ _LOWERINGS: dict[str, Callable[[OpenBlocks, Operation], None]] = {
 
 
 def to_scf(op: Operation) -> list[Operation] | None:
-    """The operations in place of a loop or condition, None for anything else."""
+    """The ``scf`` form of a loop or condition, None for other operations."""
     lower = _SCF_LOWERINGS.get(op.name)
     return None if lower is None else lower(op)
 

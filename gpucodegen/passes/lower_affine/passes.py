@@ -89,9 +89,9 @@ def _without_applies(function: Operation) -> Operation:
 
 
 def _followers(function: Operation, straighten: Straightener) -> Rewrite:
-    """Rewrites index arithmetic, and what uses it, in the body of an operation.
+    """Rewrites index arithmetic and its users in the body of an operation.
 
-    There arithmetic makes no dimension, so an access at its result is affine no more.
+    An arithmetic result is no affine dimension, so accesses at it become non-affine.
     """
     arithmetic = {
         value

@@ -35,7 +35,7 @@ Operations = tuple[Operation, ...]
 
 @dataclass(frozen=True, slots=True)
 class BodyPart:
-    """Operations of a body that stay in one loop, and the values they are tied by."""
+    """Operations of a body that stay in one loop, and their common values."""
 
     operations: Operations
     ties: frozenset[Value]
@@ -91,7 +91,7 @@ def finest(op: Operation) -> list[BodyPart]:
 
 
 def around_loops(op: Operation) -> list[BodyPart]:
-    """Loops, and what is between two of them, where they share no scalar."""
+    """Loops, and the operations between two of them, where they share no scalar."""
     runs = groupby(op.body.operations[:-1], key=lambda inner: bool(inner.regions))
     cut: list[Operations] = []
     for has_regions, run in runs:
@@ -100,7 +100,7 @@ def around_loops(op: Operation) -> list[BodyPart]:
 
 
 def _parts(op: Operation, cut: Iterable[Operations]) -> list[BodyPart]:
-    """The body without what may be repeated, parts with common ties joined."""
+    """The body without repeatable operations, parts with common values joined."""
     repeated = _repeated(op)
     made = {v for inner in op.body.operations for v in inner.results}
     tying = (made | set(op.body.arguments[1:])) - {
@@ -130,7 +130,7 @@ def _parts(op: Operation, cut: Iterable[Operations]) -> list[BodyPart]:
 def _joined(
     groups: Iterable[tuple[set[Operation], set[Value]]],
 ) -> list[tuple[set[Operation], set[Value]]]:
-    """Groups with a common value are one."""
+    """Merge groups with a common value."""
     found: list[tuple[set[Operation], set[Value]]] = []
     for operations, ties in groups:
         tied = [group for group in found if not ties.isdisjoint(group[1])]
@@ -145,9 +145,9 @@ def _joined(
 
 
 def _repeated(op: Operation) -> set[Operation]:
-    """What may be repeated: constants and arithmetic on indices that are not carried.
+    """Repeatable operations: constants and index arithmetic without carried values.
 
-    Nothing that is computed from a value of the body that is not repeated itself.
+    Their operands from the body must be repeatable as well.
     """
     varying = set(op.body.arguments[1:])
     found: set[Operation] = set()

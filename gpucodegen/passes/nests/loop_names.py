@@ -38,7 +38,7 @@ FOR = "affine.for"
 
 @dataclass(frozen=True, slots=True)
 class Site:
-    """A loop and where it stands."""
+    """A loop and its position."""
 
     loop: Operation
     path: tuple[int, ...]
@@ -55,12 +55,11 @@ class Site:
 
     @property
     def depth(self) -> int:
-        """How many loops are around."""
+        """The number of enclosing loops."""
         return len(self.path) - 1
 
     @property
     def shown(self) -> str:
-        """Path and name."""
         path = ".".join(map(str, self.path))
         return f"{path} ({loop_name(self.loop)})" if loop_name(self.loop) else path
 
@@ -270,7 +269,7 @@ def without_copies(operations: Sequence[Operation]) -> Refusal | None:
 
 
 def without_carried_values(chain: Sequence[Operation]) -> Refusal | None:
-    """Refuse loops with iteration arguments: their order is that of the values."""
+    """Refuse loops with iteration arguments, which fix their order."""
     carrying = next((op for op in chain if op.results), None)
     if carrying is None:
         return None
@@ -283,7 +282,7 @@ def shown(chain: Sequence[Operation]) -> str:
 
 
 def used_by(op: Operation) -> set[Value]:
-    """Every value that an operation or anything inside it uses."""
+    """Every value that an operation or its regions use."""
     return {value for inner in op.walk() for value in inner.operands}
 
 

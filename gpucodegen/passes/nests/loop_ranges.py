@@ -47,7 +47,7 @@ class LoopRange:
 
     @property
     def trips(self) -> Index:
-        """How often the body runs, with one bound on each side; below 1: never."""
+        """Number of iterations, with one bound on each side; below 1: none."""
         return (self.upper - self.lower).ceildiv(self.step)
 
     def after(self, count: Index | int) -> Index:
@@ -59,12 +59,12 @@ class LoopRange:
         return replace(self, uppers=_smallest((*self.uppers, end)))
 
     def starting(self, start: Index) -> LoopRange:
-        """The part with i >= ``start``, which must be a value that i takes."""
+        """The part with i >= ``start``, a value that i takes."""
         return replace(self, lowers=_largest((*self.lowers, start)))
 
 
 def range_of(op: Operation) -> LoopRange:
-    """The range of an ``affine.for`` without bounds that never count.
+    """The range of an ``affine.for`` without redundant bounds.
 
     >>> import gpucodegen as gcg
     >>> module = gcg.parse('''func.func @f(%n: index) {
@@ -112,7 +112,7 @@ def _written(
 
 
 def _largest(bounds: Sequence[Index]) -> tuple[Index, ...]:
-    """Without those that another one exceeds by a constant."""
+    """The bounds without those that another one exceeds by a constant."""
     kept: list[Index] = []
     for bound in bounds:
         if any(_difference(other, bound, at_least=0) for other in kept):
@@ -136,7 +136,7 @@ _FREE = frozenset({"affine.apply", "affine.min", "affine.max", "memref.dim"})
 
 
 def is_repeatable(op: Operation) -> bool:
-    """Whether an operation may run again elsewhere: constants and index arithmetic."""
+    """Whether an operation may be duplicated: constants and index arithmetic."""
     if op.name in _FREE or op.name == "arith.constant":
         return True
     is_index = all(isinstance(v.type, IndexType) for v in (*op.operands, *op.results))
@@ -145,7 +145,7 @@ def is_repeatable(op: Operation) -> bool:
 
 
 def chain_of(op: Operation, most: int = 0) -> list[Operation]:
-    """The loop and those perfectly nested in it, at most ``most`` if that is not 0."""
+    """The loop and the loops perfectly nested in it, at most ``most`` unless 0."""
     chain = [op]
     while len(chain) != most:
         inner = inner_operations(chain[-1])

@@ -122,8 +122,8 @@ SHARED = OpaqueAttr("#gpu.address_space<workgroup>")
 class KernelBody:
     """A kernel body with its launch extents, which may depend on host values.
 
-    ``resident``: blocks that a multiprocessor shall hold at once, if any number of them
-    is asked for.  ``products``: what became of the program's own products of tiles.
+    ``resident``: requested blocks per multiprocessor, if any.  ``products``: notes on
+    the program's own tile products.
     """
 
     operations: tuple[Operation, ...]
@@ -186,7 +186,7 @@ def isolate(
 ) -> tuple[list[Value], list[Value], list[Operation]]:
     """Copy operations so that they use only parameters.
 
-    ``loads``: what reads the vectors that earlier kernels left in buffers.
+    ``loads``: loads of the vectors that earlier kernels left in buffers.
     Returns the host values to pass, the parameters they become, and the copied body.
     """
     loads = loads or {}
@@ -262,7 +262,7 @@ def outline(
 
 
 def _extents(sizes: Sequence[IndexLike]) -> DenseArrayAttr:
-    """What is known of a grid or block; -1 depends on host values."""
+    """Static extents of a grid or block; -1 for those that depend on host values."""
     constants = (Index.of(size).constant for size in sizes)
     return DenseArrayAttr(I32, tuple(-1 if c is None else c for c in constants))
 
@@ -299,9 +299,9 @@ def _launch(
 def through_buffers(
     op: Operation, results: Sequence[Value]
 ) -> tuple[list[Operation], list[Operation], list[Operation]]:
-    """What stands before an operation whose results leave a kernel, in it, behind.
+    """Operations before, in and after an operation whose results leave a kernel.
 
-    Of numbers only: vectors leave by `vector_boxes`.
+    For scalars only: vectors leave by `vector_boxes`.
     """
     before, inside, after = (Builder(op.location) for _ in range(3))
     for value in results:
@@ -318,7 +318,7 @@ def through_buffers(
 def vector_boxes(
     op: Operation, results: Sequence[Value]
 ) -> tuple[list[Operation], list[Operation], dict[Value, Operation]]:
-    """What stands before an operation whose vectors leave a kernel, and in it.
+    """Operations before and in an operation whose vectors leave a kernel.
 
     The host cannot hold a vector: other kernels read it with the loads returned, whose
     indices are operations before the kernel.

@@ -46,7 +46,7 @@ ELEMENTWISE = frozenset(f"arith.{name}" for name in (*_ARITHMETIC, *_CASTS)).uni
 
 
 def lane_bits(ty: Type) -> int | None:
-    """Width of a type in registers in bits, if vectors hold it.
+    """Bits of a vector lane of a type, None if vectors cannot hold it.
 
     It is 0 for a bit, 64 for ``index``; halves are computed with in f32.
 
@@ -73,7 +73,7 @@ FUNCTION_COST = 20
 
 
 def cost(op: Operation) -> int:
-    """How many vector operations an operation takes, about.
+    """The approximate number of vector instructions of an operation.
 
     >>> from gpucodegen.ir.operation import Operation
     >>> cost(Operation("arith.addf")), cost(Operation("math.exp"))
@@ -83,12 +83,12 @@ def cost(op: Operation) -> int:
 
 
 def is_repeatable(op: Operation) -> bool:
-    """Whether kernels compute a vector anew instead of taking it."""
+    """Whether kernels recompute a vector instead of loading it."""
     return has_no_effect(op) and any(isinstance(v.type, VectorType) for v in op.results)
 
 
 def needs_kernel(op: Operation, made: Collection[Value]) -> bool:
-    """Whether an operation on vectors has to join the kernel that makes ``made``."""
+    """Whether an operation on vectors has to join the kernel that defines ``made``."""
     definition = lookup(op.name)
     if definition is None or definition.has(Trait.TERMINATOR):
         return False
@@ -102,7 +102,7 @@ def needs_kernel(op: Operation, made: Collection[Value]) -> bool:
 
 
 def made_into_vectors(function: Operation) -> set[Value]:
-    """Values that vectors are made of, directly or by way of others."""
+    """Values from which vectors are made, directly or indirectly."""
     found: set[Value] = set()
     for op in reversed(list(function.walk())):
         if is_repeatable(op) or not found.isdisjoint(op.results):
@@ -116,7 +116,7 @@ EFFECTS = STORES | TRANSFERS
 
 
 def is_step(op: Operation, made: Collection[Value] = ()) -> bool:
-    """Whether a kernel that makes some values may run an operation.
+    """Whether a kernel that defines some values may run an operation.
 
     >>> from gpucodegen.ir.types import F32
     >>> x = Value(F32, "x")
@@ -139,16 +139,16 @@ def is_step(op: Operation, made: Collection[Value] = ()) -> bool:
 
 
 def _is_number(ty: Type) -> bool:
-    """Whether processors have numbers of the type."""
+    """Whether processors have registers for the type."""
     return (lane_bits(ty) or 0) >= 8
 
 
 def steps_before(
     operations: Sequence[Operation], stays: Collection[Operation]
 ) -> list[Operation]:
-    """The last accesses of a list that may run after all that follows them in it.
+    """The last accesses of a list that may move behind all later operations.
 
-    ``stays``: those operations that may follow them, for they touch no elements.
+    ``stays``: operations that may follow them, since they touch no elements.
     """
     taken: list[Operation] = []
     used: set[Value] = set()
@@ -165,10 +165,9 @@ def steps_before(
 def steps_behind(
     kernel: Sequence[Operation], operations: Sequence[Operation]
 ) -> Sequence[Operation]:
-    """The first operations of a list, up to the last that leaves something in memory.
+    """The first operations of a list, up to the last one that writes memory.
 
-    Those after a kernel are steps, and then others.  A number that the host stored
-    would come to it through a buffer of its own.
+    A scalar that the host stored would pass through a buffer of its own.
     """
     made = {value for op in kernel for value in op.results}
     count = 0

@@ -36,9 +36,9 @@ Places = Mapping[Value, Index]
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """Where an access lies: ``offset`` elements after an address with a known divisor.
+    """The address of an access: ``offset`` elements after a base of known alignment.
 
-    ``base``: bytes that divide that address.  ``element``: bytes of an element.
+    ``base``: bytes that divide the base address.  ``element``: bytes of an element.
     ``indices``: those of the access.  ``is_dense``: the last stride is 1.
     """
 
@@ -51,16 +51,16 @@ class Address:
     def alignment(self, places: Places | None = None, most: int = WIDEST) -> int:
         """Bytes that divide the address, up to ``most``.
 
-        ``places``: what variables are known to be; others may be anything.
+        ``places``: known values of variables; others may be anything.
         """
         found = substituted(self.offset, {**_themselves(self.offset), **(places or {})})
         divisor = divisor_of(found.expr, [1] * len(found.values))
         return gcd(most, self.base, divisor * self.element)
 
     def factor(self, along: Value) -> int | None:
-        """Elements from one value of a variable to the next; 0 if it has no part.
+        """Elements from one value of a variable to the next; 0 if independent of it.
 
-        None where neighbours are not at one distance, or not in the last dimension.
+        None where the distance varies, or is not in the last dimension.
         """
         *others, last = self.indices or (ZERO,)
         inner = _factor(last, along)
@@ -152,7 +152,7 @@ def _themselves(index: Index) -> dict[Value, Index]:
 
 
 def _factor(index: Index, along: Value) -> int | None:
-    """By how much the variable moves an index; None if not by a fixed number."""
+    """The coefficient of the variable in an index; None if not constant."""
     terms, _ = linear_form(index.expr)
     places = {n for n, value in enumerate(index.values) if value is along}
     inside = [
@@ -168,7 +168,7 @@ def _factor(index: Index, along: Value) -> int | None:
 
 
 def composed(index: Index, definitions: Definitions) -> Index:
-    """The index in terms of variables that no ``affine.apply`` makes."""
+    """The index with all ``affine.apply`` operations composed."""
     known: dict[Value, Index] = {}
     for value in index.values:
         made = definitions.get(value)

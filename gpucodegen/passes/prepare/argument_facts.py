@@ -74,7 +74,7 @@ def _stated(function: Operation, alignments: tuple[int, ...]) -> Operation:
 
 
 def _is_moved(ty: MemRefType) -> bool:
-    """Whether a map says where elements lie: the first one may lie elsewhere."""
+    """Whether a layout map decides where elements lie, the first one included."""
     return stored_by_map(ty) is not None
 
 
@@ -102,7 +102,7 @@ class MarkOverwritten(ModulePass):
 
 
 def _overwritten(function: Operation, surroundings: Surroundings) -> Iterator[int]:
-    """Positions of the arguments; layouts may have elements that are no cells."""
+    """Positions of the arguments; layouts may have elements outside the index space."""
     lifted = lift_function(function, surroundings)
     names = {value: name for name, value in lifted.arrays.items()}
     escaping = Escapes.of([function]).anywhere
@@ -133,7 +133,7 @@ class PropagateAliases(ModulePass):
 
 @dataclass(slots=True)
 class _Groups:
-    """Per function the group of each argument, as a number; None is none."""
+    """The group number of each argument per function, or None."""
 
     numbers: dict[str, list[int | None]]
     fresh: Iterator[int]
@@ -143,7 +143,7 @@ class _Groups:
 
     @staticmethod
     def of(module: Module, free: int) -> _Groups:
-        """The groups that the program states."""
+        """The groups that the program declares."""
         stated = {
             name: alias_groups(op)
             for name, op in module.functions.items()
@@ -159,7 +159,7 @@ class _Groups:
         return _Groups(found, count(len(names)), count(free), names)
 
     def learn(self, function: Operation) -> bool:
-        """Let the calls of a function unite arguments; whether any did."""
+        """Unite arguments by the calls in a function; whether any group grew."""
         view = Function(function)
         if view.is_external:
             return False

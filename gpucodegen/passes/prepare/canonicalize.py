@@ -46,8 +46,8 @@ Integer = Callable[[Value], "int | None"]
 def simplified(blocks: Sequence[Block], integer: Integer) -> tuple[Block, ...]:
     """The same control flow in fewer blocks; ``integer`` is a constant's value.
 
-    A branch on a constant goes one way; an unreachable block goes; a block that
-    only one jump reaches stands where the jump was.
+    Constant branches are decided, unreachable blocks removed, and a block with a single
+    predecessor that jumps to it is merged into that.
     """
     decided = [_decided(block, integer) for block in blocks]
     return _chained(_reached(decided))
@@ -73,7 +73,7 @@ def _targets(block: Block) -> list[Label]:
 
 
 def _reached(blocks: Sequence[Block]) -> list[Block]:
-    """The blocks that some path from the entry leads to, in their order."""
+    """The blocks reachable from the entry, in order."""
     by_label = {block.label: block for block in blocks}
     seen: set[Block] = set()
     work = list(blocks[:1])
@@ -231,7 +231,7 @@ class _Folder:
         return None if found is None else _signed(found, value.type)
 
     def _constant(self, op: Operation) -> Operation | None:
-        """The constant that an operation computes, if it does."""
+        """The constant that an operation folds to, or None."""
         fold = _FOLDS.get(op.name)
         value = fold(self, op) if fold else None
         if value is None or len(op.results) != 1:
@@ -250,7 +250,7 @@ class _Folder:
         )
 
     def _structure(self, op: Operation) -> list[Operation] | None:
-        """Operations in place of a loop or condition that is decided."""
+        """Operations in place of a loop or condition with a known trip or truth."""
         if op.name == "affine.if":
             return self._decided(op)
         if op.name == "scf.if":
@@ -300,7 +300,7 @@ class _Folder:
 
 
 def _wrapped(value: int, ty: object) -> int:
-    """An integer as a constant of this type holds it: signed, but the i1 1 for true."""
+    """An integer in the representation of constants: signed, except i1 true as 1."""
     return value & 1 if ty == I1 else _signed(value, ty)
 
 
@@ -323,7 +323,7 @@ def _binary(combine: Callable[[int, int], int]) -> Fold:
 
 
 def _difference(folder: _Folder, op: Operation) -> int | None:
-    """``x - x`` is 0 whatever x is."""
+    """``x - x`` folds to 0."""
     if op.operands[0] is op.operands[1]:
         return 0
     return _binary(lambda a, b: a - b)(folder, op)
@@ -348,7 +348,7 @@ def _dim(folder: _Folder, op: Operation) -> int | None:
 
 
 def _part_extent(folder: _Folder, op: Operation, index: int) -> int | None:
-    """The extent of a part of a buffer whose size is a constant value."""
+    """The constant extent of a subview, if its size is constant."""
     part = folder.definitions.get(op.operands[0])
     if part is None or part.name != "memref.subview":
         return None
@@ -359,7 +359,7 @@ def _part_extent(folder: _Folder, op: Operation, index: int) -> int | None:
 
 
 def _comparison(folder: _Folder, op: Operation) -> int | None:
-    """The truth of a comparison of signed numbers."""
+    """The result of a signed comparison."""
     compare = _COMPARISONS.get(arith.predicate(op))
     left, right = (folder.signed(v) for v in op.operands)
     if left is None or right is None or compare is None:
@@ -378,7 +378,7 @@ _COMPARISONS: dict[str, Callable[[int, int], bool]] = {
 
 
 def _quotient(combine: Callable[[int, int], int]) -> Fold:
-    """Of numbers that are the same with and without a sign."""
+    """Division of numbers that are equal as signed and unsigned ones."""
 
     def fold(folder: _Folder, op: Operation) -> int | None:
         left, right = (folder.signed(v) for v in op.operands)

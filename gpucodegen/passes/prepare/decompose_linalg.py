@@ -111,7 +111,7 @@ class _Softmax:
         return attribute.value
 
     def build(self) -> None:
-        """Append the operations; the last one has the results."""
+        """Append the operations; the last one defines the results."""
         x, y = self.op.operands
         largest = self._reduced(x, -inf, "arith.maximumf", "max")
         powers = self._mapped((x, largest), y, _power)
@@ -138,13 +138,13 @@ class _Softmax:
     def _mapped(
         self, inputs: tuple[Value, Value], output: Value, scalars: Scalars
     ) -> Value:
-        """A function of each element and of its row's number."""
+        """A function of each element and of its row's scalar."""
         full = AffineMap.identity(len(self.shape))
         maps, kinds = [full, self._row_map(), full], ["parallel"] * len(self.shape)
         return self._generic(inputs, output, (maps, kinds), scalars, None)
 
     def _divided(self, powers: Value, total: Value) -> None:
-        """The powers divided in place; this gives the results."""
+        """Divide the powers in place; this gives the results."""
 
         def quotient(b: Builder, operands: Sequence[Value]) -> Value:
             divisor, power = operands
@@ -163,7 +163,7 @@ class _Softmax:
         return AffineMap(rank, 0, rest)
 
     def _rows(self, x: Value, hint: str) -> Value:
-        """Memory for a number of each row."""
+        """A buffer with one element per row."""
         others = [d for d in range(len(self.shape)) if d != self.dimension]
         shape = tuple(self.shape[d] for d in others)
         is_tensor = isinstance(x.type, TensorType)
@@ -193,7 +193,7 @@ class _Softmax:
         scalars: Scalars,
         results: tuple[Value, ...] | None,
     ) -> Value:
-        """A ``linalg.generic``; what holds its result afterwards."""
+        """A ``linalg.generic``; returns the value that holds its result."""
         operands = (*inputs, output)
         arguments = [v.renewed(element_type(v.type)) for v in operands]
         inner = Builder(self.op.location)
@@ -342,7 +342,7 @@ def _places(
 
 
 def _padded(b: Builder, image: Value, sides: Sides, neutral: float) -> Value:
-    """A copy with room around it; the image itself where no room is needed."""
+    """A padded copy; the image itself where no padding is needed."""
     if not any(map(any, sides)):
         return image
     extents = [extent(b, image, d) for d in range(len(sides))]
@@ -457,7 +457,7 @@ def _winograd_decomposed(op: Operation) -> list[Operation] | None:
 
 @dataclass(frozen=True, slots=True)
 class _Transform:
-    """``extents``: where the extent of each index is found."""
+    """``extents``: an operand and dimension with the extent of each index."""
 
     op: Operation
     m: int
@@ -468,7 +468,7 @@ class _Transform:
     )
 
     def build(self, part: str) -> None:
-        """Append the operations; the last one has the results."""
+        """Append the operations; the last one defines the results."""
         source, target = self.op.operands
         *first, last = _PRODUCTS[part, self._sides(part)]
         self._note(last[2], target)

@@ -74,7 +74,7 @@ class DevirtualizeCalls(ModulePass):
         return Module(_Rewriter(callees).operation(module.operation))
 
     def _is_closed(self, op: Operation) -> bool:
-        """Whether it passes function values on to operations of this module only."""
+        """Whether function values stay within operations of this module."""
         if op.name != "func.func":
             used = any(isinstance(v.type, FunctionType) for v in op.operands)
             return not used or op.name in _CARRIERS
@@ -126,7 +126,7 @@ class _Rewriter:
         )
 
     def _number(self, value: Value) -> Value:
-        """What stands for a value, wherever it is defined or used."""
+        """The replacement of a value, wherever it is defined or used."""
         if not isinstance(value.type, FunctionType):
             return value
         return self.values.setdefault(value, value.renewed(INDEX))

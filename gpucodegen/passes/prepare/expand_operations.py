@@ -57,7 +57,7 @@ WIDEST = 64
 
 @dataclass(frozen=True, slots=True)
 class ExpandOperations(ModulePass):
-    """What others express becomes these.
+    """Expand derived operations into basic ones.
 
     >>> import gpucodegen as gcg
     >>> module = gcg.parse('''
@@ -81,12 +81,12 @@ class ExpandOperations(ModulePass):
 
 @dataclass(slots=True)
 class _Rewriter:
-    """``same``: for each value that is another one, which."""
+    """``same``: the replacements of values."""
 
     same: dict[Value, Value] = field(default_factory=dict[Value, Value])
 
     def rewrite(self, op: Operation) -> list[Operation] | None:
-        """What takes the place of an operation; None where it stays."""
+        """The operations that replace an operation; None where it stays."""
         if op.name == "func.func":
             return [_without_unreachable(op)]
         if op.name == "memref.distinct_objects":
@@ -112,7 +112,7 @@ Rule = Callable[[Builder, Operation], Value | None]
 
 
 def _poison(b: Builder, op: Operation) -> Value | None:
-    """Any value will do: zero."""
+    """Zero, since any value is valid."""
     return _zero(b, op.result.type)
 
 
@@ -124,7 +124,7 @@ def _zero(b: Builder, ty: Type) -> Value | None:
 
 
 def _number(b: Builder, value: float, ty: Type) -> Value | None:
-    """A constant; None of tensors of open extents, of memrefs and of other types."""
+    """A constant; None for dynamic tensors, memrefs and other types."""
     is_open = isinstance(ty, TensorType) and None in ty.shape
     plain = isinstance(element_type(ty), FloatType | IntegerType | IndexType)
     if is_open or not plain or isinstance(ty, MemRefType):
@@ -135,7 +135,7 @@ def _number(b: Builder, value: float, ty: Type) -> Value | None:
 
 
 def _flushed(b: Builder, op: Operation) -> Value | None:
-    """``arith.flush_denormals``: a zero of its sign for what is no normal number."""
+    """``arith.flush_denormals``: subnormals become zeros of their sign."""
     (x,) = op.operands
     name = str(element_type(x.type))
     least = _number(b, math.ldexp(1.0, FORMATS[name].low), x.type)
@@ -252,7 +252,7 @@ LAUNCHES = frozenset({"gpu.func", "gpu.launch"})
 
 @dataclass(frozen=True, slots=True)
 class ExpandAtomics(ModulePass):
-    """Updates of any kind become those that are known, or loads and stores.
+    """Generic atomic updates become ``memref.atomic_rmw``, or loads and stores.
 
     >>> import gpucodegen as gcg
     >>> module = gcg.parse('''
@@ -277,7 +277,7 @@ class ExpandAtomics(ModulePass):
 
 
 def _expanded(op: Operation, launched: bool) -> Sequence[Operation]:
-    """What takes the place of an operation, with all that is in it."""
+    """The operations that replace an operation and its regions."""
     if op.name == NAME:
         return _combining(op) or ([op] if launched else _plain(op))
     launched = launched or op.name in LAUNCHES
@@ -291,15 +291,15 @@ def _expanded(op: Operation, launched: bool) -> Sequence[Operation]:
 
 
 def _updates(op: Operation) -> bool:
-    """Whether an operation has an update inside that is a load and a store."""
+    """Whether an operation contains an update that becomes a load and a store."""
     return any(i.name == NAME and _combining(i) is None for i in op.walk())
 
 
 def _combining(op: Operation) -> list[Operation] | None:
-    """A ``memref.atomic_rmw`` after what does not depend on the element, if it is one.
+    """A ``memref.atomic_rmw`` after operations that do not use the element, or None.
 
-    ``inner`` computes by the element: one operation of the table, whose result is what
-    the element becomes.
+    ``inner``: the operations that use the element, one combiner of the table, whose
+    result becomes the element.
     """
     (now,) = op.body.arguments
     *body, last = op.body.operations

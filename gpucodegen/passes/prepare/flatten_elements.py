@@ -40,7 +40,7 @@ from gpucodegen.passes.framework.builder import Builder
 
 
 def scaled(b: Builder, value: Value, factor: int) -> Value:
-    """A number of vectors as a number of numbers."""
+    """A number of vectors as a number of elements."""
     if factor == 1:
         return value
     (product,) = b.add("arith.muli", (value, b.constant(factor, INDEX)), [INDEX])
@@ -95,7 +95,7 @@ def with_columns(view: Operation, columns: Sequence[Sequence[Mixed]]) -> Operati
 def with_entries(
     op: Operation, columns: Sequence[Sequence[Mixed]], first: int
 ) -> Operation:
-    """The same of an operation whose offsets come after ``first`` operands."""
+    """As `with_columns` for offsets after ``first`` operands."""
     dynamic = [[e for e in entries if isinstance(e, Value)] for entries in columns]
     attributes = {
         name: DenseArrayAttr(
@@ -157,8 +157,7 @@ def _top_level(op: Operation) -> Operation:
 class _Flattener:
     """Rewrites one function; ``values`` holds the flat memrefs.
 
-    ``sizes`` says of each tag memref how many numbers the elements hold that are
-    transferred under it.
+    ``sizes``: for each tag memref, the numbers per element of the copies under it.
     """
 
     values: dict[Value, Value] = field(default_factory=dict[Value, Value])
@@ -215,7 +214,7 @@ class _Flattener:
         return b.operations
 
     def wait(self, op: Operation) -> Sequence[Operation]:
-        """A wait counts what the starts under its tag transfer."""
+        """A wait with the element count of the starts under its tag."""
         wait = memref.DmaWait(op)
         found = self.sizes.get(wait.tag[0], {1})
         if len(found) > 1:

@@ -47,7 +47,7 @@ from gpucodegen.passes.outlining.cpu_outliner import runs_in_kernels
 def with_roles(function: Operation) -> Operation | None:
     """The function with loop variables as dimensions; None if that breaks the rules.
 
-    What bounds a loop of the callee may be computed in a loop of the caller.
+    Loop bounds of the callee may be computed in a loop of the caller.
     """
     if _keeps_roles(function):
         return function
@@ -57,7 +57,7 @@ def with_roles(function: Operation) -> Operation | None:
 
 
 def _keeps_roles(function: Operation) -> bool:
-    """Whether affine operands may be that still."""
+    """Whether all affine operands are still valid."""
     try:
         check_affine_values(function)
     except errors.NotADimension:
@@ -84,7 +84,7 @@ class Inline(ModulePass):
 
 
 def _has_secrets(operations: Sequence[Operation]) -> bool:
-    """Whether a declaration says more than can be seen."""
+    """Whether a declaration has effects that the body does not show."""
     return any(is_opaque(inner) for op in operations for inner in op.walk())
 
 
@@ -177,7 +177,7 @@ class _BranchInliner:
         return result
 
     def _loop(self, op: Operation, analysis: NestAnalysis) -> list[Operation] | None:
-        """The loop with what it calls in it, if it is parallel."""
+        """The loop with its callees inlined, if it is parallel."""
         if op.name != "affine.parallel" and not analysis.is_parallel(op):
             return None
         return rewrite_bottom_up(op, self._inlined)
@@ -202,7 +202,7 @@ class _BranchInliner:
 
 
 def _is_plain(view: Function) -> bool:
-    """Whether buffers and numbers go in, and numbers come out."""
+    """Whether it takes buffers and scalars, and returns scalars."""
     taken, given = (*_NUMBERS, MemRefType), _NUMBERS
     return _are(view.type.inputs, taken) and _are(view.type.results, given)
 

@@ -42,7 +42,7 @@ class LaunchesToLoops(ModulePass):
     """``gpu.launch`` to ``affine.parallel`` over its blocks and threads.
 
     ``printing``: only launches that print, which no kernel does: the host runs their
-    threads one after the other.  Those that cannot take turns are refused.
+    threads one after the other, and refuses those with barriers or shared memory.
     """
 
     name: ClassVar[str] = "launches-to-loops"
@@ -91,7 +91,7 @@ def _prints(op: Operation) -> bool:
 
 
 def _refused(op: Operation, reason: str) -> errors.Error:
-    """The error for a launch that prints, and whose threads cannot take turns."""
+    """The error for a launch that prints and whose threads cannot run in sequence."""
     inner = next(inner for inner in op.walk() if inner.name in _PRINTING)
     return errors.UnsupportedOperation(
         inner.location,
@@ -102,7 +102,7 @@ def _refused(op: Operation, reason: str) -> errors.Error:
 
 
 def _reason(op: Operation) -> str:
-    """Why a launch has no form as loops, if it has none."""
+    """Why a launch cannot become loops, or ""."""
     if op.name != "gpu.launch":
         return "its kernel is not in the text"
     if len(op.regions[0].blocks) > 1:

@@ -114,7 +114,7 @@ def _contraction_as_generic(op: Operation) -> Sequence[Operation]:
 
 
 def _stored(b: Builder, value: Value) -> Value:
-    """A buffer that holds a vector or a number."""
+    """A buffer that holds a vector or a scalar."""
     ty = value.type
     shape = ty.shape if isinstance(ty, VectorType) else ()
     memory = MemRefType(shape, element_type(ty))
@@ -127,7 +127,7 @@ def _stored(b: Builder, value: Value) -> Value:
 
 
 def _term(op: Operation, arguments: Sequence[Value]) -> list[Operation]:
-    """``total op= a * b``, factors in the type of the total."""
+    """``total op= a * b``, with operands in the type of the total."""
     *factors, total = arguments
     b = Builder(op.location)
     times = of_kind("mul", total.type)
@@ -207,7 +207,7 @@ def _empty(b: Builder, like: Value, ty: Type) -> Value:
 
 
 def _map(value: Value, rank: int) -> AffineMap:
-    """The element itself of a tensor; a scalar is the same everywhere."""
+    """The map of a tensor element; scalars do not depend on the position."""
     is_tensor = isinstance(value.type, TensorType)
     return AffineMap.identity(rank) if is_tensor else AffineMap(rank, 0, ())
 
@@ -223,7 +223,7 @@ _UNREAD = frozenset(["linalg.generic", "tensor.empty", "arith.constant", "tensor
 
 @dataclass(frozen=True, slots=True)
 class FuseTensors(ModulePass):
-    """Join structured operations on tensors with the elementwise ones in front of them.
+    """Fuse elementwise producers into structured operations on tensors.
 
     >>> import gpucodegen as gcg
     >>> from gpucodegen.passes.prepare.linalg_on_tensors import ElementwiseToLinalg
@@ -256,7 +256,7 @@ def _fused(function: Operation) -> Operation:
 
 @dataclass(slots=True)
 class _Fuser:
-    """One block; ``made``: what computes a value in it; ``readers`` of values."""
+    """One block; ``made``: the definitions in it; ``readers`` of values."""
 
     readers: dict[Value, set[Operation]]
     made: dict[Value, Operation] = field(default_factory=dict[Value, Operation])
@@ -271,7 +271,7 @@ class _Fuser:
         return _without_unread(result)
 
     def _inside(self, op: Operation) -> Operation:
-        """What regions hold is joined among itself: loops do not repeat more work."""
+        """Regions are fused separately, so that loops do not repeat more work."""
         if op.dialect == "linalg":
             return op
         return with_blocks(op, lambda ops: _Fuser(self.readers).block(ops))
@@ -307,7 +307,7 @@ def _is_structured(op: Operation) -> bool:
 
 
 def _is_elementwise(op: Operation) -> bool:
-    """Whether each element of its one result follows from elements of its inputs."""
+    """Whether each element of its one result depends on one element per input."""
     if not _is_structured(op) or len(op.results) != 1:
         return False
     generic = linalg.Structured(op)
@@ -321,7 +321,7 @@ def _is_elementwise(op: Operation) -> bool:
 
 
 def _takes_work(consumer: Operation, producer: Operation) -> bool:
-    """Whether the consumer stays what it is with more work in its body."""
+    """Whether the consumer keeps its kind with more work in its body."""
     generic = linalg.Structured(consumer)
     if set(generic.iterator_types) <= {"parallel"}:
         return True
@@ -384,7 +384,7 @@ def _merged(consumer: Operation, at: int, producer: Operation) -> Operation | No
 
 
 def _position(op: Operation, map_: AffineMap) -> Operation | None:
-    """The position in a loop of the producer, seen from the consumer."""
+    """A loop position of the producer as a function of the consumer's loops."""
     place = map_.results[op.integer("dim")]
     result = op.result.renewed()
     if isinstance(place, Dim):
@@ -434,7 +434,7 @@ def _with_number(consumer: Operation, at: int, constant: Operation) -> Operation
 
 
 def _without_unread(operations: Sequence[Operation]) -> list[Operation]:
-    """The operations but for those whose results nothing reads any more."""
+    """The operations without those whose results are unused."""
     read: set[Value] = set()
     kept: list[Operation] = []
     for op in reversed(operations):

@@ -82,7 +82,7 @@ class Mem2Reg(ModulePass):
 
 
 def promoted(function: Operation, chosen: Container[Value] | None = None) -> Operation:
-    """The function with values in place of every buffer that allows it.
+    """The function with every possible buffer promoted to values.
 
     ``chosen``: only of these.
     """
@@ -105,7 +105,7 @@ def _is_plain(buffer: Value) -> bool:
 
 
 def _cell_of(op: Operation) -> Cell | None:
-    """The cell that an access names by constants."""
+    """The cell of an access with constant indices, or None."""
     at = ACCESSES.get(op.name)
     map_ = op.attributes.get("map")
     if at is None or not isinstance(map_, AffineMapAttr):
@@ -119,8 +119,7 @@ def _cell_of(op: Operation) -> Cell | None:
 class _Walk:
     """One walk through a function in its order.
 
-    ``values``: what stands for the results of loads that are gone.  ``failed``: buffers
-    that must stay.
+    ``values``: the replacements of load results.  ``failed``: buffers that must stay.
     """
 
     buffers: frozenset[Value]
@@ -128,7 +127,7 @@ class _Walk:
     failed: set[Value] = field(default_factory=set[Value])
 
     def block(self, operations: Sequence[Operation], held: Held) -> list[Operation]:
-        """The operations without accesses; ``held`` is brought up to date."""
+        """The operations without accesses; updates ``held``."""
         return [o for op in operations for o in self._one(op, held)]
 
     def _one(self, op: Operation, held: Held) -> list[Operation]:
@@ -153,7 +152,7 @@ class _Walk:
         return []
 
     def _now(self, cell: Cell, held: Held) -> Value:
-        """What a cell holds; its buffer stays if that is unknown."""
+        """The value of a cell; its buffer stays if that is unknown."""
         if cell not in held:
             self.failed.add(cell[0])
         return held.get(cell, cell[0])
@@ -210,7 +209,7 @@ def _carrying(
     results: Sequence[Value],
     body: tuple[Sequence[Value], Sequence[Operation]],
 ) -> Operation:
-    """The loop with more carried values: first ones, last ones, what it does."""
+    """The loop with more carried values."""
     loop, (arguments, operations) = affine.For(op), body
     groups = (loop.lower_operands, loop.upper_operands, (*loop.inits, *inits))
     block = Block((*op.body.arguments, *arguments), tuple(operations))

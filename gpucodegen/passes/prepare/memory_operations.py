@@ -50,7 +50,7 @@ from gpucodegen.tiling.machine.vectorization import goes_past_caches
 
 @dataclass(frozen=True, slots=True)
 class HeapAllocations(ModulePass):
-    """Leave no more on the stack than it surely has room for."""
+    """Move stack allocations to the heap beyond the safe size of the stack."""
 
     name: ClassVar[str] = "heap-allocations"
 
@@ -94,7 +94,7 @@ Memory = Mapping[Value, Value]
 
 @dataclass(frozen=True, slots=True)
 class LowerDeallocations(ModulePass):
-    """Buffers are freed where nothing retains them, each where it is owned."""
+    """``bufferization.dealloc`` frees buffers that are owned and not retained."""
 
     name: ClassVar[str] = "lower-deallocations"
 
@@ -113,8 +113,8 @@ class LowerDeallocations(ModulePass):
 class _Lowering:
     """The rules, for one module.
 
-    ``shown``: the buffer of each view.  ``made``: those that are allocated here.
-    ``updated``: what results of rewritten operations are now.
+    ``shown``: the buffer of each view.  ``made``: local allocations.  ``updated``: the
+    new results of rewritten operations.
     """
 
     shown: Memory
@@ -122,7 +122,7 @@ class _Lowering:
     updated: dict[Value, Value]
 
     def rewrite(self, op: Operation) -> list[Operation] | None:
-        """The operations in place of one; None where it stays."""
+        """The operations that replace one; None where it stays."""
         if op.name != NAME:
             return None
         b = Builder(op.location)
@@ -153,7 +153,7 @@ class _Lowering:
         return equal.result
 
     def _free(self, b: Builder, memory: Value, condition: Value, same: Value) -> None:
-        """Free memory if a condition holds and it is not the same as what is kept."""
+        """Free memory under a condition, if no retained memory is the same."""
         (other,) = b.add("arith.xori", (same, b.constant(1, I1)), [I1])
         (frees,) = b.add("arith.andi", (condition, other), [I1])
         freed = memref.dealloc(memory, location=b.location)
@@ -227,7 +227,7 @@ def _loops(op: Operation) -> list[Operation]:
 
 
 def _line(b: Builder, buffer: Value) -> Value:
-    """A row-major buffer of several dimensions as a line."""
+    """A row-major buffer collapsed to one dimension."""
     ty = buffer.type
     assert isinstance(ty, MemRefType)
     if ty.rank == 1:
@@ -245,7 +245,7 @@ def _line(b: Builder, buffer: Value) -> Value:
 
 
 def _copy(b: Builder, source: Value, target: Value, indices: list[Value]) -> None:
-    """The loops over the dimensions from the number of indices on."""
+    """The loops over the remaining dimensions of a copy."""
     ty = source.type
     assert isinstance(ty, MemRefType)
     if len(indices) == ty.rank:

@@ -121,7 +121,7 @@ def _rebased(
 
 
 def _offset(base: Value) -> int | None:
-    """Where the first element is in its buffer; None where that is not known."""
+    """The offset of the first element in its buffer; None if unknown."""
     layout = base.type.layout if isinstance(base.type, MemRefType) else None
     return layout.offset if isinstance(layout, StridedLayoutAttr) else 0
 
@@ -134,7 +134,7 @@ def _less(b: Builder, offset: Mixed, skipped: int) -> Mixed:
 
 @dataclass(frozen=True, slots=True)
 class SlicesToViews(ModulePass):
-    """An index picks one element of its dimension, a range every step-th of some."""
+    """``linalg.slice`` becomes ``memref.subview``; indices drop their dimension."""
 
     name: ClassVar[str] = "slices-to-views"
 
@@ -241,7 +241,7 @@ class ReshapesToCasts(ModulePass):
 
 
 def _is_open(op: Operation) -> bool:
-    """Whether extents or strides of a reshape are not in its types."""
+    """Whether extents or strides of a reshape are dynamic."""
     return op.name in {COLLAPSE, EXPAND} and any(
         None in getattr(ty, "shape", ()) or is_open(ty)
         for ty in (op.operands[0].type, op.result.type)
@@ -261,7 +261,7 @@ def _rewritten(function: Operation) -> Operation:
 
 
 def _outermost(top: Operation, defined: Definitions) -> list[Operation]:
-    """An operation of a function's body, after the checks of what is in it."""
+    """An operation of a function's body, after the checks of its regions."""
     inside = {v for op in top.walk() if op is not top for v in op.results}
     blocks = (b for op in top.walk() for region in op.regions for b in region.blocks)
     inside.update(v for block in blocks for v in block.arguments)
@@ -289,7 +289,7 @@ Columns = tuple[Sequence[memref.Mixed], ...]
 
 @dataclass(frozen=True, slots=True)
 class _Reshape:
-    """A reshape, and the builder of the numbers of the cast that replaces it."""
+    """A reshape, and the builder of the columns of its ``reinterpret_cast``."""
 
     op: Operation
     c: ConditionBuilder
@@ -361,7 +361,7 @@ class _Reshape:
     def _gap(
         self, parts: Sequence[tuple[Value, Value]], sizes: Sequence[Value]
     ) -> tuple[Value, Value, Value]:
-        """A stride, what it should be, and whether dimensions do not join."""
+        """A stride, its expected value, and whether the dimensions do not join."""
         c, one = self.c, self.c.value(1)
         shown = wanted = needed = one
         bad: list[Value] = []

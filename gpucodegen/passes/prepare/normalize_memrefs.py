@@ -45,7 +45,7 @@ from gpucodegen.passes.lower_affine.expressions import results_of
 
 @dataclass(frozen=True, slots=True)
 class NormalizeMemrefs(ModulePass):
-    """Every access of a memref that is stored by a map says where the element lies."""
+    """Memrefs with layout maps become row-major; accesses apply the map."""
 
     name: ClassVar[str] = "normalize-memrefs"
 
@@ -82,7 +82,7 @@ def _with_signature(function: Operation, stored: _Stored) -> Operation:
 
 @dataclass(slots=True)
 class _Stored:
-    """The memrefs of a function that are stored by a map, and their memory."""
+    """The memrefs of a function with a layout map, and their row-major memory."""
 
     layouts: dict[Value, AffineMap] = field(default_factory=dict[Value, AffineMap])
     memory: dict[Value, Value] = field(default_factory=dict[Value, Value])

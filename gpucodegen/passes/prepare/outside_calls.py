@@ -38,7 +38,7 @@ from gpucodegen.passes.framework.builder import Builder
 
 
 def carrier(ty: Type) -> Type:
-    """The type that carries values of a type outside of kernels.
+    """The type in which values of a type are passed outside of kernels.
 
     >>> from gpucodegen.ir.types import F32, INDEX
     >>> print(carrier(VectorType((2, 4), F32)), carrier(INDEX))
@@ -56,7 +56,7 @@ def carrier(ty: Type) -> Type:
 
 
 def is_carried(value: Value) -> bool:
-    """Whether a value needs a carrier."""
+    """Whether a value is passed in a buffer."""
     return carrier(value.type) != value.type
 
 
@@ -65,7 +65,7 @@ def holds_vector(value: Value) -> bool:
 
 
 def outward(b: Builder, value: Value) -> Value:
-    """A number or buffer with the contents of a value."""
+    """A scalar or buffer with the contents of a value."""
     ty = carrier(value.type)
     if isinstance(value.type, VectorType):
         assert isinstance(ty, MemRefType)
@@ -79,7 +79,7 @@ def outward(b: Builder, value: Value) -> Value:
 
 
 def inward(b: Builder, box: Value, value: Value) -> None:
-    """Define a value by the contents of a buffer; a vector's is then given back."""
+    """Define a value by the contents of a buffer; a vector's buffer is then freed."""
     if isinstance(value.type, VectorType):
         b.operations.append(loaded(b, box, value))
         b.add("memref.dealloc", (box,))
@@ -90,7 +90,7 @@ def inward(b: Builder, box: Value, value: Value) -> None:
 
 
 def stored(b: Builder, vector: Value, box: Value) -> None:
-    """A whole vector to a buffer of its shape."""
+    """Store a whole vector to a buffer of its shape."""
     ty = vector.type
     assert isinstance(ty, VectorType)
     if ty.shape:
@@ -102,7 +102,7 @@ def stored(b: Builder, vector: Value, box: Value) -> None:
 
 
 def loaded(b: Builder, box: Value, vector: Value) -> Operation:
-    """The load of a whole vector from a buffer of its shape; its indices are added."""
+    """The load of a whole vector from a buffer of its shape; adds its indices."""
     ty = vector.type
     assert isinstance(ty, VectorType)
     if not ty.shape:
@@ -124,7 +124,7 @@ HANDLE = "gcg.handle"
 
 @dataclass(frozen=True, slots=True)
 class OutsideCalls(ModulePass):
-    """Vectors and tensors go through buffers where something outside takes them."""
+    """Pass vectors and tensors to external operations through buffers."""
 
     name: ClassVar[str] = "outside-calls"
 

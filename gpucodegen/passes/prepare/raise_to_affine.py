@@ -38,7 +38,7 @@ from gpucodegen.passes.prepare.tensors.placement import kept_dimensions
 
 @dataclass(slots=True)
 class Conditions:
-    """What is known of truth values; ``natural`` values are never negative."""
+    """Known comparisons; ``natural`` values are never negative."""
 
     known: dict[Value, tuple[Index, ...]] = field(
         default_factory=dict[Value, "tuple[Index, ...]"]
@@ -46,7 +46,7 @@ class Conditions:
     natural: set[Value] = field(default_factory=set[Value])
 
     def learn(self, op: Operation, indices: Mapping[Value, Index]) -> None:
-        """Take in an operation whose operands have these affine forms."""
+        """Record an operation whose operands have these affine forms."""
         if op.name == "memref.dim":
             self.natural.add(op.result)
         elif op.name == "arith.cmpi" and op.operands[0].type == INDEX:
@@ -63,7 +63,7 @@ class Conditions:
     def _compared(
         self, predicate: str, left: Index, right: Index
     ) -> tuple[Index, ...] | None:
-        """The conditions that a comparison is.
+        """The conjunction of conditions of a comparison, or None.
 
         Unsigned, a < b is 0 <= a < b where b is not negative as a signed number.
         """
@@ -136,7 +136,7 @@ class _Raiser:
         return op.with_blocks(self._block)
 
     def _admit(self, values: Sequence[Value]) -> None:
-        """Values that may stand in affine maps as they are."""
+        """Record values that are valid affine operands."""
         self.indices.update((v, Index.of(v)) for v in values if v.type == INDEX)
 
     def _block(self, block: Block) -> Block:
@@ -189,7 +189,7 @@ class _Raiser:
         return found if len(found) == len(values) else None
 
     def bound(self, value: Value, extreme: str) -> list[Index] | None:
-        """Affine forms whose extreme a bound of a loop is."""
+        """Affine forms whose extreme is the bound of a loop."""
         if value in self.indices:
             return [self.indices[value]]
         kind, found = self.extremes.get(value, ("", []))
@@ -314,7 +314,7 @@ def _cast(raiser: _Raiser, op: Operation) -> Index | None:
 def _digit(operator: str) -> Callable[[_Raiser, Operation], Index | None]:
     """Quotient or remainder of an index and a positive constant.
 
-    The index is natural where the operation does not round towards minus infinity.
+    The index must be non-negative where the operation does not round down.
     """
 
     def evaluate(raiser: _Raiser, op: Operation) -> Index | None:
@@ -361,7 +361,7 @@ def _pair(raiser: _Raiser, op: Operation) -> Several | None:
 
 
 def _size(raiser: _Raiser, op: Operation) -> Mixed | None:
-    """The size of a part of a buffer that a ``memref.dim`` asks for."""
+    """The size of a subview that a ``memref.dim`` queries."""
     part, number = raiser.parts.get(op.operands[0]), raiser.indices.get(op.operands[1])
     if part is None or number is None or number.constant is None:
         return None

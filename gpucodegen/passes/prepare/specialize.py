@@ -75,14 +75,14 @@ class Specialize(ModulePass):
         return module
 
     def _is_open(self, module: Module) -> bool:
-        """Whether the function makes arrays with extents that no type states."""
+        """Whether the function allocates arrays of dynamic extents."""
         function = module.functions.get(self.function)
         operations = () if function is None else function.walk()
         made = (value for op in operations for value in op.results)
         return any(None in getattr(value.type, "shape", ()) for value in made)
 
     def refusal(self, broken: errors.VerifyError) -> errors.Error:
-        """The caller's shapes break it, unless operations lost touch of each other."""
+        """An error about the caller's shapes, or about inconsistent types."""
         if isinstance(broken, _LOST):
             return super(Specialize, self).refusal(broken)
         message = broken.template.format(**broken.details)
@@ -130,7 +130,7 @@ class _Renamer:
     constants: dict[Value, int] = field(default_factory=dict[Value, int])
 
     def region(self, region: Region, around: Operation | None = None) -> Region:
-        """The region of an operation whose results keep their types, or follow."""
+        """The region of an operation whose results keep or follow their types."""
         return Region(tuple(self._block(b, around) for b in region.blocks))
 
     def _block(self, block: Block, around: Operation | None) -> Block:
@@ -152,7 +152,7 @@ class _Renamer:
         return Block(arguments, tuple(operations), block.label)
 
     def _passed(self, last: Operation, around: Operation) -> Sequence[Type] | None:
-        """Types that a region passes on: those that were, or the carried ones."""
+        """The types that a region yields: unchanged, or the carried ones."""
         if around.name in _CHOICES:
             return [v.type for v in last.operands]
         if around.name in _LOOPS and around.results:
@@ -193,7 +193,7 @@ class _Renamer:
         return rebuilt.with_(regions=tuple(regions))
 
     def _note_extent(self, op: Operation) -> None:
-        """An extent that a type states is a constant for the sizes that follow."""
+        """A static extent becomes a constant for dependent sizes."""
         if op.name not in ("memref.dim", "tensor.dim"):
             return
         place = self.constants.get(op.operands[1])
@@ -205,7 +205,7 @@ class _Renamer:
         """A loop whose carried values have the types of their initial values.
 
         A value keeps its declared type, with a cast before the loop, unless the body
-        passes on the type that it gets: its extents may change in each iteration.
+        yields the type that it gets: its extents may change in each iteration.
         """
         declared: frozenset[int] = frozenset()
         while True:
@@ -221,7 +221,7 @@ class _Renamer:
             self.values, self.constants = values, constants
 
     def _is_closed(self, op: Operation) -> bool:
-        """Whether buffers come out of it whose types are not known to follow."""
+        """Whether it results in buffers whose types are not inferred."""
         made = any(isinstance(v.type, MemRefType | TensorType) for v in op.results)
         follows = op.name in _RESULT_TYPES or op.dialect == "linalg" or op.regions
         known = view_type(op) or tensor_type(op, self.constants)
@@ -315,7 +315,7 @@ def _allocation(renamer: _Renamer, op: Operation) -> Operation:
 
 
 def _cast(renamer: _Renamer, op: Operation) -> Operation:
-    """A cast shows what is known of its source: extents never get less static."""
+    """A cast keeps static extents of its source."""
     source, target = op.operands[0].type, op.result.type
     if not isinstance(source, MemRefType | TensorType) or type(source) is not type(
         target
@@ -332,7 +332,7 @@ def _cast(renamer: _Renamer, op: Operation) -> Operation:
 
 
 def _conversion(renamer: _Renamer, op: Operation) -> Operation:
-    """Between tensor and memref of one shape."""
+    """Conversion between tensor and memref of one shape."""
     shape = getattr(op.operands[0].type, "shape", None)
     target = op.result.type
     if shape is None or not isinstance(target, MemRefType | TensorType):
@@ -359,7 +359,7 @@ _RANKS = frozenset({"memref.rank", "tensor.rank"})
 
 @dataclass(frozen=True, slots=True)
 class ForwardRanks(ModulePass):
-    """Bridge casts through types without a rank."""
+    """Fold ranked -> unranked -> ranked casts."""
 
     name: ClassVar[str] = "forward-ranks"
 
@@ -373,7 +373,7 @@ class ForwardRanks(ModulePass):
 
 @dataclass(slots=True)
 class _Forwarder:
-    """``ranked``: what a value without a rank was cast from."""
+    """``ranked``: the ranked source of an unranked value."""
 
     ranked: dict[Value, Value] = field(default_factory=dict[Value, Value])
 
@@ -402,7 +402,7 @@ def _has_no_rank(value: Value) -> bool:
 
 
 def _fits(source: Value, result: Value) -> bool:
-    """Whether a cast can succeed; where the rank was asked for, others are dead."""
+    """Whether a cast can succeed; casts to other ranks are in dead code."""
     ranks = [getattr(value.type, "rank", None) for value in (source, result)]
     return None in ranks or ranks[0] == ranks[1]
 
@@ -446,7 +446,7 @@ class _Specialiser:
     work: list[Key] = field(default_factory=list[Key])
 
     def copies(self) -> Iterator[Operation]:
-        """The copies that calls ask for, and those that calls in copies ask for."""
+        """The requested copies, including those that calls in copies request."""
         while self.work:
             key = self.work.pop()
             yield self.function(
@@ -483,7 +483,7 @@ class _Specialiser:
         return [op.with_(operands=operands).with_attribute("callee", name)]
 
     def _name(self, key: Key) -> str:
-        """The name of a copy, which is still to be made when first asked for."""
+        """The name of a copy, which is created on first use."""
         if key not in self.names:
             taken = {*self.functions, *self.names.values()}
             names = (f"{key[0]}_ranked{number}" for number in count())
@@ -497,14 +497,14 @@ def _is_unranked(ty: Type) -> bool:
 
 
 def _source(value: Value, ranked: dict[Value, Value]) -> Value | None:
-    """What a chain of casts began with, if that has a rank."""
+    """The ranked value at the start of a chain of casts, or None."""
     while value in ranked:
         value = ranked[value]
     return None if _is_unranked(value.type) else value
 
 
 def _copied(callee: Operation, name: str, types: Sequence[Type | None]) -> Operation:
-    """The callee for arguments of these types, cast to what it took before."""
+    """The callee for arguments of these types, cast to its original ones."""
     copy = clone(callee)
     view = Function(copy)
     arguments: list[Value] = []
@@ -538,7 +538,7 @@ def _signed(function: Operation, name: str, blocks: Sequence[Block]) -> Operatio
 
 
 def _settled(function: Operation) -> Operation:
-    """The function with what its ranks decide decided."""
+    """The function with branches on ranks decided."""
     alone = ForwardRanks().apply(Module.of([function]))
     (settled,) = Canonicalize().apply(alone).operations
     return settled

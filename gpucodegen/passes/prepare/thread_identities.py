@@ -20,7 +20,7 @@ from gpucodegen.tiling.machine.gpu.devices import WARP
 class ThreadPlace:
     """A thread of a launch: ``positions`` and ``sizes`` of blocks, then of threads.
 
-    ``numbers`` are the sizes that are known.
+    ``numbers`` are the known sizes.
     """
 
     b: Builder
@@ -39,7 +39,7 @@ class ThreadPlace:
         return self.b.add("arith.index_cast", (value,), [op.result.type])[0]
 
     def number(self) -> Value:
-        """The number of the thread in its block; extents of 1 count for nothing."""
+        """The linear index of the thread in its block; extents of 1 are skipped."""
         total: Value | None = None
         for position, size in reversed(self._threads()):
             if self.numbers.get(size) == 1:
@@ -50,7 +50,7 @@ class ThreadPlace:
         return self.b.index(0) if total is None else total
 
     def count(self) -> Value:
-        """How many threads a block has."""
+        """The number of threads of a block."""
         x, y, z = self.sizes[3:]
         return self.binary("muli", self.binary("muli", x, y), z)
 
@@ -71,11 +71,11 @@ class ThreadPlace:
         return self.binary("remui", self.number(), WARP)
 
     def warps(self) -> Value:
-        """How many warps a block has."""
+        """The number of warps of a block."""
         return self.binary("divui", self.binary("addi", self.count(), WARP - 1), WARP)
 
     def global_id(self, dimension: str) -> Value:
-        """The number of the thread along a dimension of the whole grid."""
+        """The index of the thread along a dimension of the whole grid."""
         at = "xyz".index(dimension)
         start = self.binary("muli", self.positions[at], self.sizes[3 + at])
         return self.binary("addi", start, self.positions[3 + at])

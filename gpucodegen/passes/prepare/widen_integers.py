@@ -30,7 +30,7 @@ from gpucodegen.passes.framework.builder import Builder
 
 @dataclass(slots=True)
 class Held:
-    """One operation as it was, and its operands as they are held."""
+    """An operation, and its widened operands."""
 
     op: Operation
     operands: Sequence[Value]
@@ -48,7 +48,7 @@ class Held:
         return bit_width(element_type(self.op.results[0].type))
 
     def same(self, *operands: Value) -> tuple[Value, ...]:
-        """The operation on other operands."""
+        """The same operation on other operands."""
         return self.b.add(
             self.op.name, operands or self.operands, self.results, self.op.attributes
         )
@@ -58,11 +58,11 @@ class Held:
         return self.b.add(f"arith.{name}", operands, [operands[0].type])[0]
 
     def number(self, value: int, like: Value) -> Value:
-        """A constant, in every element."""
+        """A constant, broadcast to every element."""
         return self.b.constant(value, like.type)
 
     def wrapped(self, value: Value, bits: int) -> Value:
-        """The lowest bits of a number as a signed one."""
+        """The low bits of a number, sign-extended."""
         rest = bit_width(element_type(value.type)) - bits
         if rest <= 0 or not isinstance(element_type(value.type), IntegerType):
             return value
@@ -70,13 +70,13 @@ class Held:
         return self.made("shrsi", self.made("shli", value, count), count)
 
     def natural(self, value: Value, bits: int) -> Value:
-        """The lowest bits of a number as an unsigned one."""
+        """The low bits of a number, zero-extended."""
         if bits in (0, bit_width(element_type(value.type))):
             return value
         return self.made("andi", value, self.number((1 << bits) - 1, value))
 
     def naturals(self) -> list[Value]:
-        """All operands as unsigned numbers."""
+        """All operands, zero-extended."""
         return [self.natural(value, self.before) for value in self.operands]
 
 
@@ -88,12 +88,12 @@ def _same(h: Held) -> Sequence[Value]:
 
 
 def _wrapped(h: Held) -> Sequence[Value]:
-    """What only wraps around."""
+    """Operations whose results only have to wrap around."""
     return [h.wrapped(value, h.after) for value in h.same()]
 
 
 def _unsigned(h: Held) -> Sequence[Value]:
-    """Operands without copies of the sign."""
+    """Operations on zero-extended operands."""
     return [h.wrapped(value, h.after) for value in h.same(*h.naturals())]
 
 
@@ -144,7 +144,7 @@ def _product(h: Held) -> Sequence[Value]:
 
 
 def _resized(h: Held) -> Sequence[Value]:
-    """``extsi``, ``extui`` and ``trunci``: between what holds the numbers."""
+    """``extsi``, ``extui`` and ``trunci`` between containers."""
     (value,), (ty,) = h.operands, h.results
     if h.op.name == "arith.extui":
         value = h.natural(value, h.before)
@@ -207,7 +207,7 @@ TYPED = ("value", "type", "initial_value", "function_type", "case_values")
 
 @dataclass(frozen=True, slots=True)
 class WidenIntegers(ModulePass):
-    """Integers of any width up to 64 bits are held by those that processors have."""
+    """Integers of odd widths up to 64 bits become integers of machine widths."""
 
     name: ClassVar[str] = "widen-integers"
 
@@ -273,7 +273,7 @@ class _Widener:
         return self.values.get(value, value)
 
     def operation(self, op: Operation) -> Sequence[Operation]:
-        """What takes the place of an operation."""
+        """The operations that replace an operation."""
         odd = [v for v in (*op.operands, *op.results) if holds_odd(v.type)]
         if odd and op.name in RULES:
             return self._by_rule(op)

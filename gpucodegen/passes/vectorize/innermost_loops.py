@@ -54,7 +54,7 @@ from gpucodegen.tiling.machine.vectorization import (
 
 @dataclass(frozen=True, slots=True)
 class NeighbourLoads:
-    """Loads around ``centre``, by how many elements each lies after it."""
+    """Loads around ``centre``, by their distance in elements."""
 
     centre: ContiguousAccess
     shifts: dict[Operation, int]
@@ -71,7 +71,7 @@ class NeighbourLoads:
 
 
 def stored_access(body: LoopBody) -> ContiguousAccess | None:
-    """Where the body stores first, if that is a row."""
+    """The first store of the body, if it is contiguous."""
     stores = (s for op, s in body.accesses.items() if not op.results and s.is_last)
     return next(filter(body.has_place_outside, stores), None)
 
@@ -80,7 +80,7 @@ def neighbour_loads(body: LoopBody, lanes: int) -> list[NeighbourLoads]:
     """The neighbours of a body, the most first; each is less than ``lanes`` away.
 
     Only loads in front of all stores are taken: no iteration of a parallel loop changes
-    what another one loads, so they may be executed in an earlier one.
+    elements that another one loads, so they may run in an earlier one.
     """
     store = stored_access(body)
     if store is None:
@@ -112,7 +112,7 @@ def _any(group: dict[Operation, ContiguousAccess]) -> ContiguousAccess:
 def _around_centre(
     group: dict[Operation, ContiguousAccess], store: ContiguousAccess, lanes: int
 ) -> NeighbourLoads:
-    """The loads around that one whose place in its row is congruent to the store's."""
+    """The loads around the one whose row position is congruent to the store's."""
     middle = sorted(group.values(), key=lambda s: _distance(s, _any(group)) or 0)
     alike = [s for s in middle if _is_alike(s, store, lanes)]
     (centre, *_) = alike or middle[len(middle) // 2 :]
@@ -158,9 +158,9 @@ def sliding_loop(
     lanes: int,
     neighbours: Sequence[NeighbourLoads],
 ) -> None:
-    """Run the body over the range, the loads of neighbours out of registers.
+    """Run the body over the range, with neighbours shuffled from registers.
 
-    It loads nothing that the plain loop does not load; the range is a single one.
+    It loads only elements that the plain loop loads; the range is a single one.
     """
     _Sliding(body, lanes, tuple(neighbours)).build(b, range_)
 
@@ -188,9 +188,9 @@ class _Sliding:
         b.loop([start, rest_from], end, rest, step=lanes, hint=name)
 
     def _before(self, b: Builder, loads: NeighbourLoads, start: Index) -> list[Value]:
-        """The last centres in front of ``start``, as many as are used, and the first.
+        """The last centres before ``start``, as many as are used, and the first.
 
-        The load that is foremost begins with those in front.
+        The foremost load begins with those in front.
         """
         first = self._load(b, loads, start, loads.first)
         turned = [(lane - loads.first) % self.lanes for lane in range(self.lanes)]
@@ -219,7 +219,7 @@ class _Sliding:
 
 
 def innermost_loop(site: LoopSite) -> list[Operation]:
-    """What replaces an innermost loop whose iterations are independent."""
+    """The replacement of an innermost loop whose iterations are independent."""
     op, range_, machine = site.op, site.range, site.machine
     body = None
     if range_ and not op.results:
@@ -247,7 +247,7 @@ def innermost_loop(site: LoopSite) -> list[Operation]:
 
 @dataclass(frozen=True, slots=True)
 class _VectorLoop:
-    """A body on ``lanes``; ``first``: its first store that goes past the caches."""
+    """A body on ``lanes``; ``first``: its first streaming store."""
 
     body: LoopBody
     lanes: int

@@ -48,9 +48,9 @@ MOVED = BITS | {8, 16}
 
 @dataclass(frozen=True, slots=True)
 class EnclosingLoop:
-    """A loop around others: its variable, how many values that has, None if not known.
+    """An enclosing loop: its variable, and its trip count or None.
 
-    ``reads``: the buffers that are loaded from anywhere in it.
+    ``reads``: the buffers that are loaded in it.
     """
 
     iv: Value
@@ -74,10 +74,10 @@ def reads_of(op: Operation) -> frozenset[Value]:
 def mark_streaming(
     body: LoopBody, loops: Sequence[EnclosingLoop], machine: Machine
 ) -> ContiguousAccess | None:
-    """Mark the stores of a body that go past the caches; the first one, if any.
+    """Mark the streaming stores of a body; returns the first one, if any.
 
-    The body must take masks: iterations before the first whole register are masked.
-    ``loops``: those around the body, its own last.
+    The body must support masks: iterations before the first aligned vector are masked.
+    ``loops``: the enclosing loops, the body's own last.
     """
     read = {s.memref for op, s in body.accesses.items() if op.results}
     read = read.union(*(loop.reads for loop in loops))
@@ -101,13 +101,13 @@ def mark_streaming(
 
 
 def inner_loop(body: LoopBody, trips: int | None) -> InnerLoop:
-    """A body as its plans see it: narrow elements fill vectors on their way past."""
+    """The planner's input for a body; narrow elements fill vectors when only moved."""
     moves = bool(body.streaming) and body.moves
     return InnerLoop(trips, frozenset(body.bits), moves)
 
 
 def _is_plain(store: ContiguousAccess, widths: AbstractSet[int]) -> bool:
-    """Whether elements of these widths fill registers as they lie in memory."""
+    """Whether elements of these widths fill registers in their memory layout."""
     form = layout_of(store.memref)
     known = form is not None and None not in form.strides
     bits = lane_bits(element_type(store.memref.type))
@@ -118,14 +118,10 @@ class MemoryAccess(Protocol):
     """Elements of a buffer."""
 
     @property
-    def memref(self) -> Value:
-        """The buffer."""
-        ...
+    def memref(self) -> Value: ...
 
     @property
-    def indices(self) -> tuple[Index, ...]:
-        """Where in it."""
-        ...
+    def indices(self) -> tuple[Index, ...]: ...
 
 
 def footprint(
@@ -135,7 +131,7 @@ def footprint(
 ) -> int:
     """Bytes of all arrays that the loops touch while each iteration stores elsewhere.
 
-    Loops whose extent is not known count as one iteration.
+    Loops of unknown extent count as one iteration.
     """
     moving = {value for index in store.indices for value in index.values}
     chain = list(takewhile(lambda loop: loop.iv in moving, reversed(loops)))
@@ -154,7 +150,7 @@ def _size(access: MemoryAccess) -> int:
 
 
 def misalignment(start: ContiguousAccess, address: Value, lanes: int) -> Index:
-    """How many elements after ``start`` the next multiple of ``lanes`` of them begins.
+    """Elements from ``start`` to the next multiple of ``lanes`` elements.
 
     ``address``: that of the buffer in bytes, a multiple of the size of an element.
     """
@@ -171,7 +167,7 @@ class Widened:
     """Iterations ``first`` to ``first + lanes`` of a body, put into a builder.
 
     ``left``: how many of them exist, if that may be fewer than lanes.  ``ready``: loads
-    whose vectors are there already.
+    whose vectors are available already.
     """
 
     body: LoopBody
@@ -308,7 +304,7 @@ class IterationRange:
 
     @property
     def trips(self) -> int | None:
-        """Number of values, if that is a constant."""
+        """Number of iterations, if constant."""
         if not self.is_single:
             return None
         count = compact(self.uppers[0] - self.lowers[0]).constant
@@ -344,13 +340,13 @@ RANGES: dict[str, Callable[[Operation], IterationRange | None]] = {
 
 
 def range_in(op: Operation) -> IterationRange | None:
-    """The range of a loop of either kind; None of what is no such loop."""
+    """The range of a loop of either kind; None for other loops."""
     range_of_kind = RANGES.get(op.name)
     return range_of_kind and range_of_kind(op)
 
 
 def variables_of(op: Operation) -> tuple[Value, ...]:
-    """The variable of either kind of loop; none of other operations."""
+    """The variable of either kind of loop; empty for other operations."""
     return op.body.arguments[:1] if op.name in RANGES else ()
 
 
@@ -360,9 +356,9 @@ BuildRange = Callable[[Builder, IterationRange], None]
 def in_blocks(
     op: Operation, whole: IterationRange, size: int, build: BuildRange, *, counted: bool
 ) -> Operation:
-    """An ``affine.parallel`` over blocks of a range, whose bodies ``build`` makes.
+    """An ``affine.parallel`` over blocks of a range, whose bodies ``build`` creates.
 
-    ``counted``: a last block that is shorter gets a body of its own.
+    ``counted``: a last, shorter block gets a separate body.
     """
     (iv,) = op.body.arguments
     first, inner = Value(iv.type, iv.name, iv.location), Builder(op.location)
@@ -399,7 +395,7 @@ def until_aligned(
     first: ContiguousAccess,
     address: Value,
 ) -> IterationRange:
-    """Run the iterations before ``first`` lies on a multiple of lanes; those left.
+    """Run the iterations before ``first`` is aligned to lanes; returns the rest.
 
     ``address``: that of the buffer of ``first``; the range has one lower bound.
     """

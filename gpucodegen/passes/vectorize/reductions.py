@@ -52,12 +52,12 @@ class VectorRange:
     accumulators: int
 
     def until(self, step: int) -> Index:
-        """The end of the whole steps of so many iterations."""
+        """The end of the whole groups of ``step`` iterations."""
         return compact(self.first + compact(self.end - self.first) // step * step)
 
     @property
     def is_some(self) -> Index:
-        """Not negative if there are iterations."""
+        """Non-negative if there are iterations."""
         return compact(self.end - self.first) - 1
 
     @property
@@ -68,11 +68,11 @@ class VectorRange:
 
     @property
     def rest(self) -> Index:
-        """Iterations after the last full vector, of a range that has any."""
+        """Iterations after the last full vector of a non-empty range."""
         return compact(self.end - self.until(self.lanes))
 
     def left(self, b: Builder) -> Value:
-        """The same as a value, which is negative if the end lies before."""
+        """`rest` as a value, which is negative if the range is empty."""
         trips = [self.end - self.first] if self.may_be_empty else []
         return b.smallest([self.rest, *trips], "left")
 
@@ -80,10 +80,10 @@ class VectorRange:
 def vector_range(
     range_: IterationRange, bits: frozenset[int], operations: int, unit: VectorUnit
 ) -> VectorRange | None:
-    """How the iterations of a reduction are cut; None if vectors do not pay.
+    """The split of a reduction's iterations; None if vectors do not pay.
 
-    ``bits``: widths of its elements; ``operations``: of an iteration, the combination
-    among them.
+    ``bits``: widths of its elements; ``operations``: per iteration, including the
+    combination.
     """
     if not range_.is_single:
         return None
@@ -97,7 +97,7 @@ def vector_range(
 
 
 def reduction(site: LoopSite) -> list[Operation]:
-    """What replaces a loop that accumulates in an order that is free."""
+    """The replacement of a loop that accumulates in a free order."""
     op, range_ = site.op, site.range
     if range_ is None or op.name != "affine.for":
         return []
@@ -193,7 +193,7 @@ class _ReductionLanes:
         totals: Sequence[Value],
         left: Value | None = None,
     ) -> list[Value]:
-        """One vector of iterations, the first ``left`` of them if that is given."""
+        """One vector of iterations, the first ``left`` of them if given."""
         widened = Widened(self.loop.body, b, first, self.row.lanes, left)
         pairs = list(zip(self.loop.accumulations, totals, strict=True))
         widened.vectors.update((a.before, total) for a, total in pairs)
@@ -232,7 +232,7 @@ def _combined(b: Builder, accumulation: Accumulation, x: Value, y: Value) -> Val
 def _lanes_combined(
     b: Builder, accumulation: Accumulation, total: Value, ends: CarriedTotal
 ) -> None:
-    """Define the result: the lanes of ``total``, and what was before."""
+    """Define the result: the lanes of ``total`` combined with the initial value."""
     kind = accumulation.kind
     flags = {"fastmath": REASSOCIABLE} if kind.is_ordered else {}
     b.operations.append(

@@ -314,7 +314,7 @@ def table_rule(b: Builder, op: Operation) -> Sequence[Value]:
 
 
 def _applied(b: Builder, name: str, operands: Sequence[Value], ty: Type) -> Value:
-    """An operation on all elements; those of complex take numbers only."""
+    """An operation on all elements; complex ones apply to scalars only."""
     if not name.startswith("complex.") or not isinstance(ty, TensorType):
         return b.add(name, operands, [ty])[0]
 
@@ -326,7 +326,7 @@ def _applied(b: Builder, name: str, operands: Sequence[Value], ty: Type) -> Valu
 
 
 def chlo_rule(b: Builder, op: Operation) -> Sequence[Value]:
-    """A function of CHLO that math has."""
+    """A CHLO function that math has."""
     made = CHLO[op.name.partition(".")[2]]
     return b.add(made, op.operands, [op.result.type])
 
@@ -390,7 +390,7 @@ def _infinite(sign: float) -> Rule:
 
 
 def _shift(name: str) -> Rule:
-    """Shifts by all bits or more give what is shifted in."""
+    """Shifts by the width or more give the fill bits only."""
 
     def rule(b: Builder, op: Operation) -> Sequence[Value]:
         x, by = op.operands
@@ -444,7 +444,7 @@ def _clamp(b: Builder, op: Operation) -> Sequence[Value]:
 
 
 def spread(b: Builder, value: Value, ty: Type) -> Value:
-    """A tensor of rank 0 as one of a shape."""
+    """A tensor of rank 0 broadcast to a shape."""
     return value if value.type == ty else mapped(b, [value], [()], ty)
 
 

@@ -82,7 +82,7 @@ CHLO = {
 
 
 def kind_of(ty: Type) -> int:
-    """Which column of the table a type belongs to."""
+    """The table column of a type."""
     element = element_type(ty)
     if isinstance(element, ComplexType):
         return COMPLEX
@@ -95,7 +95,7 @@ def kind_of(ty: Type) -> int:
 
 
 def compared(b: Builder, predicate: str, x: Value, y: Value) -> Value:
-    """A comparison by its predicate in arith, without the kind in front."""
+    """A comparison by its arith predicate, without the kind prefix."""
     is_float = kind_of(x.type) == FLOAT
     names = CMPF_PREDICATES if is_float else CMPI_PREDICATES
     attributes = {"predicate": IntegerAttr(names.index(predicate), I64)}
@@ -167,11 +167,10 @@ class Expression:
 
     @property
     def type(self) -> Type:
-        """The type of the value."""
         return self.value.type
 
     def of(self, value: Expression | float) -> Expression:
-        """A number in the type of this value."""
+        """A constant in the type of this value."""
         if isinstance(value, Expression):
             return value
         return Expression(self.b, splat(self.b, value, self.type))
@@ -216,7 +215,7 @@ class Expression:
         return self.by("arith.shli", bits)
 
     def __rshift__(self, bits: int) -> Expression:
-        """What is shifted in is 0."""
+        """Logical shift: zeros are shifted in."""
         return self.by("arith.shrui", bits)
 
     def compared(self, predicate: str, other: Expression | float) -> Expression:

@@ -41,12 +41,12 @@ def refusal(op: Operation, advice: str, part: str = "") -> errors.Error:
 
 
 def shape(value: Value) -> tuple[int, ...]:
-    """The extents of a tensor, all of which are known."""
+    """The static extents of a tensor."""
     return shape_of(value.type)
 
 
 def shape_of(ty: Type) -> tuple[int, ...]:
-    """The extents of a tensor type, all of which are known."""
+    """The static extents of a tensor type."""
     extents = ty.shape if isinstance(ty, TensorType) else ()
     return tuple(-1 if n is None else n for n in extents)
 
@@ -56,17 +56,14 @@ def tensor(extents: Sequence[int], element: Type) -> TensorType:
 
 
 def empty(b: Builder, ty: Type) -> Value:
-    """Memory of a static tensor type."""
     return b.add("tensor.empty", (), [ty])[0]
 
 
 def extract(b: Builder, value: Value, at: Sequence[Value] = ()) -> Value:
-    """One element of a tensor."""
     return b.add("tensor.extract", (value, *at), [element_type(value.type)])[0]
 
 
 def scalar(b: Builder, value: float, ty: Type) -> Value:
-    """A number."""
     attribute = number(float(value) if isinstance(ty, FloatType) else int(value), ty)
     return b.add("arith.constant", (), [ty], {"value": attribute}, hint="c")[0]
 
@@ -91,7 +88,6 @@ def filled(b: Builder, value: Value, ty: Type) -> Value:
 
 
 def position(b: Builder, loop: int) -> Value:
-    """``linalg.index``."""
     return b.add("linalg.index", (), [INDEX], {"dim": IntegerAttr(loop, I64)})[0]
 
 
@@ -169,7 +165,7 @@ def check(op: Operation, reads: Reads) -> None:
 
 
 def anything(value: Attribute) -> bool:
-    """Any value: the rule reads it, or no value changes the result."""
+    """Accepts any value: the rule reads it, or it does not change the result."""
     del value
     return True
 

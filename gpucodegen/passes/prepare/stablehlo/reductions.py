@@ -48,7 +48,7 @@ def dot(b: Builder, op: Operation) -> Sequence[Value]:
 
 
 def dot_general(b: Builder, op: Operation) -> Sequence[Value]:
-    """Batches, then the free dimensions of the left factor, then of the right one."""
+    """Batches, then the free dimensions of the left operand, then of the right one."""
     given = op.attributes["dot_dimension_numbers"]
     batches, sums = (
         tuple(listed(given, f"{side}_{word}_dimensions") for side in ("lhs", "rhs"))
@@ -143,7 +143,7 @@ def convolution(b: Builder, op: Operation) -> Sequence[Value]:
 
 
 def _with_room(b: Builder, op: Operation, image: Value, layout: list[str]) -> Value:
-    """The image with its padding, and with gaps where it is dilated."""
+    """The padded image, with gaps where it is dilated."""
     windows = len(layout) - 2
     sides = numbers(op, "padding") or (0,) * (2 * windows)
     gaps = numbers(op, "lhs_dilation") or (1,) * windows
@@ -168,7 +168,7 @@ _SCALAR = frozenset(["arith", "math", "complex", "builtin"])
 def inlined(
     b: Builder, owner: Operation, block: Block, arguments: Sequence[Value]
 ) -> Sequence[Value]:
-    """The body of a reduction on numbers: appended to ``b``, its values returned."""
+    """Append the body of a reduction on scalars to ``b``; returns its values."""
     values = dict(zip(block.arguments, arguments, strict=True))
     for op in block.operations[:-1]:
         if op.dialect not in _SCALAR or op.regions:
@@ -203,7 +203,7 @@ def _number_type(value: Value) -> Type:
 
 
 def _combining(op: Operation, count: int) -> Scalars:
-    """The body on the totals and the elements, of which ``count`` each are combined."""
+    """The body on ``count`` totals and as many elements."""
 
     def body(b: Builder, elements: Sequence[Value]) -> Sequence[Value]:
         totals = elements[len(elements) - count :]
@@ -213,7 +213,7 @@ def _combining(op: Operation, count: int) -> Scalars:
 
 
 def reduce(b: Builder, op: Operation) -> Sequence[Value]:
-    """All elements along some dimensions, combined with a start."""
+    """Reduction along some dimensions, from an initial value."""
     count = len(op.operands) // 2
     inputs, starts = op.operands[:count], op.operands[count:]
     summed = numbers(op, "dimensions")
@@ -230,7 +230,7 @@ def reduce(b: Builder, op: Operation) -> Sequence[Value]:
 
 
 def reduce_window(b: Builder, op: Operation) -> Sequence[Value]:
-    """All elements under a window that moves, combined with a start."""
+    """Reduction over a sliding window, from an initial value."""
     count = len(op.operands) // 2
     starts = op.operands[count:]
     extents = numbers(op, "window_dimensions")

@@ -89,7 +89,7 @@ RULES: Mapping[str, Rule] = {
 class Bufferize(ModulePass):
     """Functions on tensors become functions on memrefs.
 
-    ``report``: a remark says of every copy why it is made.
+    ``report``: a remark for every copy with its reason.
     """
 
     name: ClassVar[str] = "bufferize"
@@ -139,7 +139,7 @@ def _function(op: Operation, globals_: Globals, *, report: bool) -> Operation:
 
 
 def _remark(copied: Copied) -> errors.TensorCopied:
-    """Why contents were copied."""
+    """The remark with the reason for a copy."""
     return errors.TensorCopied(
         copied.op.location,
         notes=copied.notes,

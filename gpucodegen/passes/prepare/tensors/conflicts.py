@@ -51,7 +51,7 @@ class Use:
 
 @dataclass(slots=True)
 class Order:
-    """Positions in a function, and where each value is made and used."""
+    """Positions in a function, with the definition and uses of each value."""
 
     begin: dict[Operation, int] = field(default_factory=dict[Operation, int])
     end: dict[Operation, int] = field(default_factory=dict[Operation, int])
@@ -102,7 +102,7 @@ class Order:
         return self.begin[outer] < self.begin[op] < self.end[outer]
 
     def precedes(self, value: Value, op: Operation) -> bool:
-        """Whether a value is made in front of an operation, in a block around it."""
+        """Whether a value is defined before an operation, in a block around it."""
         made = self.made.get(value)
         is_around = self.scope[value] in self.around[op]
         return is_around and (made is None or self.begin[made] < self.begin[op])
@@ -146,7 +146,7 @@ class Order:
         return False
 
     def _excluded(self, use: Operation, op: Operation) -> bool:
-        """Whether they are in regions of which one runs."""
+        """Whether they are in mutually exclusive regions."""
         first, second = (*self.around[use], use), (*self.around[op], op)
         for one, other in zip(first[1:], second[1:], strict=False):
             if one is not other:
@@ -166,7 +166,7 @@ UNDEFINED = frozenset({"tensor.empty", "bufferization.alloc_tensor"})
 
 
 def is_undefined(op: Operation) -> bool:
-    """Whether the result has no contents: nobody may read it."""
+    """Whether the result has undefined contents."""
     copies = any(isinstance(v.type, TensorType) for v in op.operands)
     return op.name in UNDEFINED and not copies
 
@@ -234,8 +234,9 @@ INSERTIONS = frozenset({"tensor.insert_slice", "tensor.parallel_insert_slice"})
 class Write:
     """A write into a tensor's place: the operand ``position`` of an operation.
 
-    ``part``: what of the place is written, all of it without.  ``settled``: positions
-    of operands that lie elsewhere by now.  ``into``: the place, if it is another one.
+    ``part``: the written part of the place, all of it by default.  ``settled``:
+    positions of operands that were already moved.  ``into``: the place, if it is
+    another one.
     """
 
     op: Operation
@@ -247,7 +248,7 @@ class Write:
 
 @dataclass(slots=True)
 class Conflicts:
-    """Finds conflicts in one function; ``buffers`` says where each tensor lies."""
+    """Finds conflicts in one function; ``buffers``: the place of each tensor."""
 
     order: Order
     buffers: Mapping[Value, Buffer]
@@ -264,7 +265,7 @@ class Conflicts:
         return found
 
     def part(self, op: Operation) -> Part:
-        """The slice that an operation takes or puts in."""
+        """The slice that an operation extracts or inserts."""
         view = Slice(op)
         return Part(*map(self._known, (view.offsets, view.sizes, view.strides)))
 
@@ -275,7 +276,7 @@ class Conflicts:
         )
 
     def of_write(self, write: Write) -> Use | None:
-        """A use that the write would spoil, if there is one."""
+        """A use that conflicts with the write, or None."""
         into = write.into or self.buffers[write.op.operands[write.position]]
         for value in into.storage.members:
             buffer = self.buffers[value]
@@ -299,7 +300,7 @@ class Conflicts:
         return next((use for use in inside if reads(use)), None)
 
     def _spoils(self, write: Write, into: Buffer, use: Use, value: Value) -> bool:
-        """Whether the use reads ``value`` after, or while, the write happens."""
+        """Whether the use reads ``value`` after, or during, the write."""
         if use.op is write.op and not self.order.may_follow(value, use.op, write.op):
             return self._is_read_beside(write, into, use, value)
         if value in self.undefined or not reads(use):
@@ -310,7 +311,7 @@ class Conflicts:
     def _is_read_beside(
         self, write: Write, into: Buffer, use: Use, value: Value
     ) -> bool:
-        """Whether another operand of the writing operation suffers."""
+        """Whether the write conflicts with another operand of its operation."""
         if use.position == write.position or use.position in write.settled:
             return False
         op, place = write.op, self.buffers[value]
@@ -320,7 +321,7 @@ class Conflicts:
         return not (pairs and place.is_at(into, write.part))
 
     def _stays(self, part: Part, write: Write, value: Value) -> bool:
-        """Whether a slice is the same in each iteration that runs the write again."""
+        """Whether a slice is the same in each iteration that repeats the write."""
         loop = self.order.repeats(value, write.op)
         if loop is None:
             return True
@@ -360,7 +361,7 @@ def _covered(
 def _apart(
     part: Part, write: Write, into: Buffer, place: Buffer, position: int
 ) -> bool:
-    """A slice that is taken out: the write misses it."""
+    """An extracted slice that the write does not touch."""
     return position == 0 and place.misses(into, mine=part, its=write.part)
 
 
@@ -380,9 +381,9 @@ SOURCES = frozenset({"memref.copy", "bufferization.materialize_in_destination"})
 
 
 def obstacle(order: Order, op: Operation) -> Operation | None:
-    """What keeps a ``to_tensor`` from showing its buffer.
+    """The operation that prevents a ``to_tensor`` from using its buffer, or None.
 
-    It is a write, or a use that may hand the tensor on.
+    It is a write, or a use that may pass the tensor on.
     """
     lives = _views(order, op.result)
     if isinstance(lives, Operation):
@@ -400,7 +401,7 @@ def obstacle(order: Order, op: Operation) -> Operation | None:
 
 
 def _views(order: Order, tensor: Value) -> list[Value] | Operation:
-    """A tensor with all that may be views of it, or what hands it on elsewhere."""
+    """A tensor with all possible views of it, or an operation that passes it on."""
     found = [tensor]
     for value in found:
         for use in order.uses.get(value, ()):
@@ -413,7 +414,7 @@ def _views(order: Order, tensor: Value) -> list[Value] | Operation:
 
 
 def _hands_on(op: Operation) -> bool:
-    """Whether the tensor may go on under a name that nothing here follows."""
+    """Whether the tensor may escape under another name."""
     definition = lookup(op.name)
     ends = definition is None or definition.has(Trait.TERMINATOR)
     copies = op.name in {"func.return", "bufferization.materialize_in_destination"}
@@ -427,7 +428,7 @@ _HANDING = frozenset({"bufferization.to_buffer", "func.call", "func.call_indirec
 def _writes(
     function: Operation, buffer: Value, aliases: Aliases
 ) -> Iterator[Operation]:
-    """Operations that may change what the buffer holds."""
+    """Operations that may change the buffer's contents."""
     for op in function.walk():
         if op.name in READERS or (op.regions and op.dialect != "linalg"):
             continue

@@ -42,7 +42,7 @@ from gpucodegen.passes.prepare.tensors.shape_rules import put
 
 
 def call(r: Rewriter, b: Builder, op: Operation) -> None:
-    """A call reads its tensors, and makes others."""
+    """A call reads its tensor operands and returns new ones."""
     operands = tuple(_plain(r, b, value) for value in op.operands)
     results: list[Value] = []
     for value in op.results:
@@ -61,7 +61,7 @@ def _plain(r: Rewriter, b: Builder, value: Value) -> Value:
 
 
 def branch(r: Rewriter, b: Builder, op: Operation) -> None:
-    """``cf.br`` and the like: what is passed on is not overwritten any more."""
+    """``cf.br`` and the like: passed values are not overwritten any more."""
     successors = tuple(
         Successor(target.label, tuple(_shown(r, b, v) for v in target.operands))
         for target in op.successors
@@ -78,7 +78,7 @@ def _shown(r: Rewriter, b: Builder, value: Value) -> Value:
 
 
 def _reveal(buffer: Buffer) -> None:
-    """From now on a buffer is seen elsewhere: it stays, and stays as it is."""
+    """Mark a buffer as visible elsewhere: it is neither freed nor changed."""
     buffer.storage.owned = buffer.storage.writable = False
 
 
@@ -145,7 +145,7 @@ def materialize(r: Rewriter, b: Builder, op: Operation) -> None:
 
 
 def to_buffer(r: Rewriter, b: Builder, op: Operation) -> None:
-    """``to_buffer``: the tensor's buffer, or a copy of one that others need."""
+    """``to_buffer``: the tensor's buffer, or a copy of one with other uses."""
     buffer = r.buffers[op.operands[0]]
     if "read_only" not in op.attributes:
         buffer = r.writable(b, Write(op, 0))
@@ -156,7 +156,7 @@ def to_buffer(r: Rewriter, b: Builder, op: Operation) -> None:
 
 
 def nothing(r: Rewriter, b: Builder, op: Operation) -> None:
-    """``dealloc_tensor``: buffers are given back without it."""
+    """``dealloc_tensor``: no operation, since buffers are freed anyway."""
     del r, b, op
 
 
@@ -242,7 +242,7 @@ class End:
 def leave(
     r: Rewriter, b: Builder, last: Operation, ends: Sequence[End | None], skip: int = 0
 ) -> None:
-    """Copy what a block passes on to where it belongs; scalars are passed on."""
+    """Copy a block's yielded tensors to their places; scalars are passed on."""
     passed = last.operands[skip:]
     moves: list[tuple[Value, Buffer]] = []
     for value, end in zip(passed, ends, strict=True):
@@ -322,7 +322,7 @@ def while_(r: Rewriter, b: Builder, op: Operation) -> None:
 def _passed(
     r: Rewriter, b: Builder, op: Operation, value: Value, held: Mapping[Value, Buffer]
 ) -> End | None:
-    """Where a value that the condition passes on is found afterwards."""
+    """The place of a value that the condition passes on."""
     if not isinstance(value.type, TENSORS):
         return None
     buffer = r.buffers[value]
@@ -331,7 +331,7 @@ def _passed(
 
 
 def chosen(r: Rewriter, b: Builder, op: Operation) -> None:
-    """``scf.if`` and the like: where all branches yield one place, nothing moves."""
+    """``scf.if`` and the like: no copy where all branches yield one place."""
     if not any(isinstance(v.type, TENSORS) for v in op.results):
         b.operations.append(op.with_(regions=tuple(map(r.region, op.regions))))
         return
@@ -357,7 +357,7 @@ def chosen(r: Rewriter, b: Builder, op: Operation) -> None:
 def _branch_end(
     r: Rewriter, b: Builder, op: Operation, n: int, values: Sequence[Value]
 ) -> End | None:
-    """Where a result lies: the place that all branches yield, or a new one."""
+    """The place of a result: the one that all branches yield, or a new one."""
     if not isinstance(op.results[n].type, TENSORS):
         return None
     first, *others = (r.buffers[value] for value in values)
@@ -379,7 +379,7 @@ _INSERT = "tensor.parallel_insert_slice"
 
 
 def forall(r: Rewriter, b: Builder, op: Operation) -> None:
-    """``scf.forall``: the same without results."""
+    """``scf.forall``: the same loop without results."""
     count = len(op.results)
     first, rank = len(op.operands) - count, len(op.body.arguments) - count
     targets: dict[Value, Buffer] = {}
@@ -416,7 +416,7 @@ def _target(
     settled: set[int],
     seen: Value,
 ) -> Buffer:
-    """Where the result is put together; ``seen`` is bound to what iterations see."""
+    """The place of the result; ``seen`` is bound to the iterations' input."""
     tensor = op.operands[position]
     before = r.buffers[tensor]
     if _takes_its_own_part(r, seen):
@@ -432,7 +432,7 @@ def _target(
 
 
 def _takes_its_own_part(r: Rewriter, seen: Value) -> bool:
-    """Whether all that is read of the shared tensor is the part that is put in."""
+    """Whether iterations read only the part of the shared tensor they insert."""
     uses = [use for use in r.conflicts.order.uses.get(seen, ()) if reads(use)]
     parts = {
         r.conflicts.part(use.op)

@@ -60,7 +60,7 @@ def _forall(op: Operation) -> Sequence[Operation] | None:
 
 
 def _parts(op: Operation, shared: Mapping[Value, Value]) -> dict[Value, set[_Part]]:
-    """The slices that an iteration puts into each output."""
+    """The slices that an iteration inserts into each output."""
     found: dict[Value, set[_Part]] = {value: set() for value in shared}
     for inner in op.walk():
         if inner.name == _INSERTION and inner.operands[1] in shared:
@@ -69,7 +69,7 @@ def _parts(op: Operation, shared: Mapping[Value, Value]) -> dict[Value, set[_Par
 
 
 def _stays(op: Operation, position: int, parts: set[_Part]) -> bool:
-    """Whether an operand is where a slice is put in, or that very slice."""
+    """Whether an operand is the destination of an insertion, or the same slice."""
     if op.name == _INSERTION:
         return position == 1
     return op.name == "tensor.extract_slice" and parts == {_part(op)}

@@ -129,7 +129,7 @@ class Buffer:
     steps: tuple[Step, ...] = ()
 
     def is_at(self, other: Buffer, step: Step | None = None) -> bool:
-        """Whether it lies where another one does, or a part of that."""
+        """Whether it has the place of another one, or of a part of that."""
         steps = other.steps if step is None else (*other.steps, step)
         return self.storage is other.storage and self.steps == steps
 
@@ -196,7 +196,7 @@ class Globals:
 
 
 def scalar_constant(b: Builder, value: object, ty: Type) -> Value:
-    """One number of a constant."""
+    """One element of a constant."""
     if isinstance(ty, ComplexType):
         given = value if isinstance(value, int | float | complex) else 0
         b.operations.append(complex_.constant(given, ty, name="c", location=b.location))
@@ -209,7 +209,7 @@ def scalar_constant(b: Builder, value: object, ty: Type) -> Value:
 class Copied:
     """A tensor whose contents were copied for an operation.
 
-    ``reason`` says why, ``notes`` where what forces it stands.
+    ``reason``: the cause; ``notes``: locations of the operations that force it.
     """
 
     op: Operation
@@ -220,7 +220,7 @@ class Copied:
 
 @dataclass(slots=True)
 class Frame:
-    """What a block allocates; where blocks jump, nothing is given back."""
+    """The allocations of a block; between branching blocks, nothing is freed."""
 
     frees: bool
     buffers: list[Buffer] = field(default_factory=list[Buffer])
@@ -228,7 +228,7 @@ class Frame:
 
 @dataclass(frozen=True, slots=True)
 class Opened:
-    """A block whose end is still to come."""
+    """A block without its terminator yet."""
 
     block: Block
     frame: Frame

@@ -117,7 +117,7 @@ def _joined(op: Operation, constants: Constants) -> Shape:
 
 
 def _sized(first: int) -> Callable[[Operation, Constants], Shape | None]:
-    """Extents from the operands that say them, from the first one on."""
+    """Extents from size operands, from the first one on."""
 
     def rule(op: Operation, constants: Constants) -> Shape | None:
         dynamic = iter(op.operands[first:])
@@ -161,7 +161,7 @@ def with_known_part(op: Operation, constants: Constants) -> Operation:
 
 
 def put_in(op: Operation) -> Sequence[Type]:
-    """The operand types of an insertion: what is put in has the sizes of the slice."""
+    """The operand types of an insertion: the source has the sizes of the slice."""
     source, target, *others = (v.type for v in op.operands)
     assert isinstance(source, TensorType)
     sizes = Slice(op).sizes
@@ -242,7 +242,7 @@ def _collapsed_view(op: Operation, form: Strided) -> MemRefType | None:
 
 
 def _expanded_view(op: Operation, form: Strided) -> MemRefType | None:
-    """The unknown extent of a group is what the others leave of the known product."""
+    """The unknown extent of a group is the product divided by the others."""
     del form
     source, old = op.operands[0].type, op.result.type
     if not isinstance(source, MemRefType) or not isinstance(old, MemRefType):
@@ -272,7 +272,7 @@ _TYPES: Mapping[str, Callable[[Operation, Strided], MemRefType | None]] = {
 
 
 def view_type(op: Operation) -> MemRefType | None:
-    """What a view becomes where its buffer became more static; None if not known."""
+    """The type of a view after its buffer became more static; None if unknown."""
     source = op.operands[0].type if op.operands else None
     form = strided_form(source) if isinstance(source, MemRefType) else None
     infer = _TYPES.get(op.name)

@@ -48,7 +48,7 @@ Place = tuple[Value, Part | None]
 def destination(
     r: Rewriter, b: Builder, op: Operation, position: int, result: Value
 ) -> Buffer | None:
-    """Where an operation can make a result for the one that needs it."""
+    """The place in which an operation can compute a result for its consumer."""
     order = r.conflicts.order
     made = order.made.get(op.operands[position])
     uses = order.uses.get(result, ())
@@ -71,7 +71,7 @@ def destination(
 
 
 def _inserted(r: Rewriter, op: Operation, use: Use) -> Place | None:
-    """A part of the tensor that it is put into, which is made by then."""
+    """A part of the tensor that it is inserted into, if that is defined by then."""
     order, part = r.conflicts.order, r.conflicts.part(use.op)
     parallel = use.op.name == "tensor.parallel_insert_slice"
     home = order.block[order.around[use.op][-1] if parallel else use.op]
@@ -82,7 +82,7 @@ def _inserted(r: Rewriter, op: Operation, use: Use) -> Place | None:
 
 
 def _carried(r: Rewriter, op: Operation, use: Use) -> Place | None:
-    """The tensor that a loop carries on, of the same extents."""
+    """The tensor that a loop carries, of the same extents."""
     order = r.conflicts.order
     loop, value = order.around[use.op][-1], use.op.operands[use.position]
     skipped = _VARIABLES.get(loop.name)
@@ -104,7 +104,7 @@ _VARIABLES = {"scf.for": 1, "affine.for": 1, "scf.while": 0}
 
 
 def _passed_on(r: Rewriter, op: Operation, use: Use) -> Place | None:
-    """The place of what the next operation makes of it."""
+    """The place of the next operation's result."""
     order, first = r.conflicts.order, len(linalg.Structured(use.op).inputs)
     if use.position < first or order.block[use.op] is not order.block[op]:
         return None
@@ -199,7 +199,7 @@ def filled(b: Builder, scalar: Value, output: Value) -> None:
 
 
 def transferred(b: Builder, source: Value, output: Value) -> None:
-    """A copy as a nest, which kernels may join with what is around it."""
+    """A copy as a nest, which kernels may fuse."""
     elementwise(b, (source,), output, lambda _, given: given[0])
 
 
@@ -214,7 +214,7 @@ def positions(b: Builder, rank: int) -> list[Value]:
 
 
 def generated(r: Rewriter, b: Builder, op: Operation, output: Value) -> None:
-    """Every element is what the body of the operation yields for its position."""
+    """Fill with the value that the operation's body yields for each position."""
     (block,) = op.regions[0].blocks
 
     def body(inner: Builder, given: Sequence[Value]) -> Value:
@@ -303,7 +303,7 @@ def renamed(name: str) -> Rule:
 
 
 def rank(r: Rewriter, b: Builder, op: Operation) -> None:
-    """``tensor.rank``: a number."""
+    """``tensor.rank``: a constant."""
     del r
     count = b.constant(len(shape_of(op.operands[0].type)), INDEX)
     made_here = b.operations.pop()
