@@ -25,9 +25,9 @@ from gpucodegen.ir.locations import Location
 from gpucodegen.ir.operation import Operation, Value
 
 Middles = Mapping[Value, int]
-"""The middle of what each loop variable runs over; unknown ones are missing."""
+"""The middle of each loop variable's range; unknown ones are missing."""
 Weigh = Callable[[Operation], int]
-"""What one execution of an operation without regions counts."""
+"""The weight of one execution of an operation without regions."""
 
 
 def inside(op: Operation, middles: Middles, part: int = 0, parts: int = 1) -> Middles:
@@ -41,7 +41,7 @@ def inside(op: Operation, middles: Middles, part: int = 0, parts: int = 1) -> Mi
 
 
 def iterations(op: Operation, middles: Middles) -> range | None:
-    """What the variable of an ``affine.for`` runs over; None where it is not known."""
+    """The range of the variable of an ``affine.for``; None where unknown."""
     found = _range(affine.For(op), middles)
     return None if found is None else range(*found, affine.For(op).step)
 
@@ -84,7 +84,7 @@ _UNCOUNTED = frozenset({"scf.execute_region", "scf.for", "scf.while"})
 def total_work(
     operations: Sequence[Operation], middles: Middles, weigh: Weigh = lambda _: 1
 ) -> int | None:
-    """What a list of operations executes together."""
+    """Operations that a list executes together; None where an extent is unknown."""
     amounts: list[int] = []
     for op in operations:
         if op.name == "affine.apply":
@@ -114,7 +114,7 @@ def _values(
 
 
 STEPS = 1 << 14
-"""Most iterations of host loops that are followed one by one."""
+"""Most iterations of host loops that are enumerated."""
 
 
 HostLoop = tuple[str, Location]
@@ -253,4 +253,4 @@ def _is(launch: Operation, op: Operation) -> int:
 
 
 LOOP_OPERATION = 16
-"""Multiply-adds of 32 bits that take as long as an operation of any other loop."""
+"""32-bit multiply-adds that take as long as an operation of another loop."""

@@ -59,7 +59,7 @@ _NUMBERS = frozenset(
         "memref.rank",
     }
 )
-"""What computes numbers from numbers and extents, besides arithmetic."""
+"""Operations on scalars and extents, besides arithmetic."""
 Found = Sequence[Suspect]
 Access = tuple[Operation, Value, int]
 """An operation, and a dimension along which it may leave a buffer."""
@@ -416,8 +416,8 @@ def _made_within(operations: Sequence[Operation]) -> set[Value]:
 class CheckBounds(ModulePass):
     """Accesses proven out of bounds are errors, possible ones warnings or guarded.
 
-    ``guard``: what arguments decide is checked at launch, and ``kernels``: what data
-    decide is checked in the kernels.  What nothing checks is warned of.
+    ``guard``: conditions on arguments are checked at launch; ``kernels``: conditions on
+    data are checked in the kernels.  Unchecked accesses get a warning.
     """
 
     name: ClassVar[str] = "check-bounds"

@@ -157,7 +157,7 @@ def _failures(
 
 
 _ENGINES = ("nvgpu.mbarrier.", "nvgpu.tma.async.", "nvgpu.warpgroup.")
-"""How the names of operations begin that order threads and copies by mbarriers."""
+"""Name prefixes of operations that synchronise by mbarriers."""
 _MODELLED = frozenset(
     {
         *(
@@ -171,7 +171,7 @@ _MODELLED = frozenset(
         "nvgpu.warpgroup.mma.init.accumulator",
     }
 )
-"""Those of them whose order the proof knows."""
+"""Those of them whose order the proof models."""
 
 
 def _unmodelled(op: Operation, around: Surroundings) -> Operation | None:

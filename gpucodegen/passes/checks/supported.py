@@ -61,7 +61,7 @@ VECTOR_BYTES = 1 << 16
 
 @dataclass(frozen=True, slots=True)
 class CheckSize(ModulePass):
-    """At most so many ``operations``, and ``vector_bytes`` in a value; 0: any number.
+    """At most ``operations`` operations, and ``vector_bytes`` in a value; 0: any number.
 
     >>> import gpucodegen as gcg
     >>> module = gcg.parse("func.func @f() { return }")

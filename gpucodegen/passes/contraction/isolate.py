@@ -55,7 +55,7 @@ from gpucodegen.tiling.proof.liveness import (
 
 @dataclass(frozen=True, slots=True)
 class Expansion:
-    """A loop, and what it becomes with the buffers that are made for it."""
+    """A loop with its replacement and the expanded buffers."""
 
     loop: Operation
     operations: tuple[Operation, ...]

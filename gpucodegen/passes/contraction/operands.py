@@ -248,7 +248,7 @@ def _over(
 
 
 Positions = dict[Value, Index]
-"""Where each axis stands, by its loop variable."""
+"""The position of each axis, by its loop variable."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -312,7 +312,7 @@ def nested(
 
 
 Piece = Callable[[Builder, Positions, int], None]
-"""Builds a piece of a range, which begins where a position says, of some length."""
+"""Builds a piece of a range from its position and length."""
 
 
 def in_pieces(b: Builder, part: Range, size: int, at: Positions, piece: Piece) -> None:

@@ -130,7 +130,7 @@ class Pointwise:
         return cells.whole(cells.held[place], "acc")
 
     def store(self, b: Builder, tile: Tile, value: Value) -> None:
-        """Run the operations on the sums ``value``, and store what is kept."""
+        """Run the operations on the sums ``value``, and store the kept values."""
         kept = self.kept(b, tile, value)
         for target, result in zip(self.stored, kept, strict=True):
             tile.write(b, target, result)
@@ -220,7 +220,7 @@ MULTIPLY = {
     "arith.addi": "arith.muli",
     "arith.subf": "arith.mulf",
 }
-"""The product that each operation adds to, or subtracts from, a sum."""
+"""The multiplication that each accumulating operation adds or subtracts."""
 SUBTRACT = "arith.subf"
 
 

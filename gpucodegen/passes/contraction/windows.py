@@ -112,9 +112,9 @@ def _strided(
 
 
 WIDEST_STEP = 4
-"""Elements between lanes beyond which whole vectors are mostly not used."""
+"""Lane stride in elements beyond which whole vectors are mostly unused."""
 WIDEST_WINDOW = 16
-"""Taps in a row for each of which lines are copied."""
+"""Most taps in a row for each of which lines are copied."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,7 +209,7 @@ class Image:
         return self.wide.extent if self.wide else 1
 
     def below(self, phase: int) -> int:
-        """Lines by which taps reach further down, of those with a phase; -1: none.
+        """The largest line offset of taps of a phase; -1: none.
 
         max over h of (d h) div s where (d h) mod s = phase
         """

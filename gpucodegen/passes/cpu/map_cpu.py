@@ -37,11 +37,11 @@ from gpucodegen.tiling.machine.product_problem import Candidate, Problem, TileSi
 from gpucodegen.tiling.tuning.knobs import NOTHING, Knob, register_knob
 
 NEST_OPERATIONS = 8
-"""Operations of a nest of any kind for a multiply-add that it surely makes: six do."""
+"""Operations of a generic nest that cost as much as one multiply-add."""
 
 
 Lower = Callable[[Contraction, Machine], list[Operation] | None]
-"""Operations for a contraction, if what is fused with it can be carried along."""
+"""Lowers a contraction, or returns None if its fused operations do not fit."""
 
 
 @dataclass(frozen=True, slots=True)

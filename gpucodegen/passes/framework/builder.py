@@ -197,7 +197,7 @@ class VectorBuilder(OperationList):
     def streaming_store(
         self, vector: Value, memref: Value, indices: Sequence[IndexLike]
     ) -> None:
-        """``vector.store`` that goes past the caches."""
+        """``vector.store`` with a non-temporal hint."""
         operands = (vector, memref, *(self.index(i) for i in indices))
         self.add("vector.store", operands, (), {"nontemporal": IntegerAttr(1, I1)})
 
@@ -273,7 +273,7 @@ class VectorBuilder(OperationList):
         accumulator: Value,
         words: Parts | None = None,
     ) -> Value:
-        """``accumulator + column (x) row``; ``words``: what both are words of."""
+        """``accumulator + column (x) row``; ``words``: packed types of both."""
         (value,) = self.add(
             "vector.outerproduct",
             (column, row, accumulator),

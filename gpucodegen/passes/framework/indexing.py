@@ -161,7 +161,7 @@ def merge(items: Sequence[Index]) -> tuple[tuple[Value, ...], list[AffineExpr]]:
 def as_map(items: Sequence[Index | Value | int]) -> tuple[AffineMap, tuple[Value, ...]]:
     """One affine map and its operands for a list of index expressions.
 
-    What multiplies or divides another value is a symbol of the map.
+    Factors and divisors of other values are symbols of the map.
 
     >>> from gpucodegen.ir.types import INDEX
     >>> i, t = Value(INDEX, "i"), Value(INDEX, "t")

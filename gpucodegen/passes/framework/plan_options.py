@@ -81,7 +81,7 @@ PLANS: Mapping[str, tuple[type, ...]] = {
     "time": (TimeTiles,),
     "turned": (TransposeTile,),
 }
-"""The plans that planners choose among, by what a field's name begins with."""
+"""The plan types by the prefix of their fields' names."""
 
 
 def plan_fields() -> list[str]:

@@ -178,7 +178,7 @@ def with_buffers_first(
 
 
 _STAYING = VIEWS - {"memref.memory_space_cast", "memref.extract_strided_metadata"}
-"""Views whose types have the memory space of what they see."""
+"""Views whose result has the memory space of their source."""
 
 
 def _tags(operations: Sequence[Operation]) -> set[Value]:

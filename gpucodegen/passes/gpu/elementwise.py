@@ -50,7 +50,7 @@ from gpucodegen.passes.outlining.vector_width import (
 from gpucodegen.tiling.machine.gpu.streams import Stream, StreamPlan, plan_streams
 
 Copy = dict[Value, Value]
-"""What an iteration has in place of the values of the body."""
+"""The values of the body in one iteration."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,9 +146,9 @@ def _indices(map_: AffineMap, operands: Sequence[Value], copy: Copy) -> list[Ind
 
 
 DEEPEST = 8
-"""Loops of a nest that are looked at."""
+"""Most loops of a nest that are considered."""
 OPEN = 1 << 20
-"""Iterations that a loop is planned for if their number is not known."""
+"""Assumed number of iterations where it is unknown."""
 
 
 def sweeps(

@@ -100,11 +100,11 @@ def _is_left_alone(op: Operation, analysis: NestAnalysis, processors: int) -> bo
 
 Operations = list[Operation]
 DEEPEST = 3
-"""Loops of the deepest nest whose order is sought: isl takes minutes for others."""
+"""Deepest nest whose order is searched: isl takes minutes for deeper ones."""
 ENOUGH = 8.0
-"""Clocks, in units of what all processors need at least, that are few enough."""
+"""Clock cycles, relative to full use of all processors, that are good enough."""
 GAIN = 0.8
-"""What a new order has to take of the clocks of the order as written, at most."""
+"""Most clock cycles of a new order, relative to the textual one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,7 +209,7 @@ _PLANS: tuple[Planner, ...] = (
     *map(_isl, Parallel),
     lambda source: schedule_steps(source.nest),
 )
-"""What may order a nest."""
+"""The planners of loop orders."""
 
 
 def _multiplies(

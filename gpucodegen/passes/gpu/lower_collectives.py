@@ -251,7 +251,7 @@ _REDUX = {
     "or": "or",
     "xor": "xor",
 }
-"""What one instruction combines."""
+"""The combinations of ``redux.sync``."""
 
 
 def _rotate(warp: Warp, op: Operation) -> tuple[Value, ...]:

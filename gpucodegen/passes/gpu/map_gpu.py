@@ -97,7 +97,7 @@ from gpucodegen.tiling.machine.plan_space import Menus
 from gpucodegen.tiling.tuning.knobs import Knob, menu_knob
 
 Kind = Callable[[Nest], list[Operation] | None]
-"""The operations of the host in place of a nest, or None if it is not of this kind."""
+"""The host operations for a nest, or None if it is not of this kind."""
 
 KINDS: tuple[Kind, ...] = (
     block_program_of,
@@ -111,7 +111,7 @@ KINDS: tuple[Kind, ...] = (
     stepped,
     host_loop,
 )
-"""In the order in which they are asked; one thread runs what is of no kind."""
+"""The kinds in the order in which they are tried; other nests run in one thread."""
 
 
 @dataclass(slots=True)

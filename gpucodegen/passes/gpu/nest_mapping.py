@@ -26,7 +26,7 @@ from gpucodegen.tiling.machine.gpu.thread_groups import ThreadGroup
 from gpucodegen.tiling.machine.plan_space import Menus
 
 LOOPS = frozenset({"affine.for", "affine.parallel", "scf.for", "scf.while"})
-"""Operations that a kernel may deal out or run."""
+"""Operations that a kernel may distribute or run."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,17 +120,17 @@ class Mapper(Protocol):
     definitions: Mapping[Value, Operation]
     """The operations that make the values of the function."""
     order: Order
-    """What the program allows of its sums."""
+    """The reassociation that the program allows."""
     precision: str
-    """Of products of f32 on tensor cores."""
+    """The precision of f32 products on tensor cores."""
     arch: str
-    """The architecture whose own features kernels use, or ""."""
+    """The architecture whose specific features kernels use, or ""."""
     team: ThreadGroup | None
-    """Who walks programs of steps, if the caller has chosen that."""
+    """The thread group of sequential programs, if the caller chose one."""
     plans: Menus
-    """What the caller asks of plans."""
+    """The caller's restrictions of plans."""
     contractions: bool
-    """Whether contractions become kernels of their own."""
+    """Whether contractions become specialised kernels."""
     time_tiles: bool
     """Whether sequential loops may run in kernels, around barriers."""
 

@@ -68,7 +68,7 @@ ACCESSES = {
     "affine.store": 1,
     "affine.vector_store": 1,
 }
-"""Where the memref stands among the operands."""
+"""Position of the memref among the operands."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -61,7 +61,7 @@ from gpucodegen.tiling.machine.gpu.scatters import (
 )
 
 Rewrite = Callable[[Operation], list[Operation]]
-"""What an update becomes."""
+"""The replacement of an update."""
 _HARMLESS = frozenset(
     {
         *("affine.load", "memref.load", "vector.load"),
@@ -69,7 +69,7 @@ _HARMLESS = frozenset(
         *("affine.yield", "scf.yield"),
     }
 )
-"""What may be beside updates, and pure operations."""
+"""Operations that may stand beside updates, besides pure ones."""
 
 
 @dataclass(frozen=True)

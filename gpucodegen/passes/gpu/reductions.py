@@ -233,7 +233,7 @@ class _Finish:
 
 
 LONG = 1 << 12
-"""Terms in order that are worth a warning."""
+"""Number of sequential terms that is worth a warning."""
 
 
 def reductions_of(nest: Nest) -> list[Operation] | None:

@@ -38,7 +38,7 @@ from gpucodegen.passes.gpu.reduction_problems import RowProgram
 _Body = Callable[[Builder, dict[Value, Value], Sequence[Value]], None]
 """Builds a row, given the variables of the loops around it and its position."""
 CHUNK = 1024
-"""Parts of rows begin at multiples of it, so that vectors stay aligned."""
+"""Alignment of parts of rows in elements, which keeps vectors aligned."""
 
 
 def in_parts(

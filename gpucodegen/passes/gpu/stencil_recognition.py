@@ -38,7 +38,7 @@ from gpucodegen.tiling.proof.flow import flow
 from gpucodegen.tiling.schedule.schedule import Unit, UnitNest
 
 ACCESSES = {"affine.load": 0, "affine.store": 1}
-"""Accesses of one cell, and which operand the array is."""
+"""Element accesses, and the position of the array among their operands."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,7 +207,7 @@ def statements_of(item: Operation, analysis: NestAnalysis) -> tuple[str, ...]:
 
 
 DEEPEST = 3
-"""Dimensions of space, as a grid has."""
+"""Space dimensions, at most those of a grid."""
 
 
 def time_nest_of(op: Operation, analysis: NestAnalysis) -> TimeNest | None:

@@ -48,11 +48,11 @@ from gpucodegen.passes.outlining.gpu_launch import KernelBody
 from gpucodegen.tiling.machine.gpu.temporal_tiling import TimeTiles, plan_time_tiles
 
 Cell = tuple[Value, tuple[int, ...]]
-"""An array, and steps from the first cell of a row."""
+"""An array, and offsets from the first cell of a row."""
 Known = dict[Cell, Value]
-"""What is in cells."""
+"""The known values of cells."""
 Row = Callable[[Builder, Place, Known], Known]
-"""Computes a row from what is in the kept cells; returns what it knows then."""
+"""Computes a row from the kept cells; returns the cells known afterwards."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -34,9 +34,9 @@ def deal(
     threads: int,
     body: AtPlace,
 ) -> None:
-    """``body`` at the first cell of each chunk of a box.
+    """``body`` at the first cell of each chunk of a box, over the threads.
 
-    Extents are multiples of those of the chunk.
+    Extents are multiples of the chunk's.
     """
     counts = [e // c for e, c in zip(extents, chunk, strict=True)]
 
@@ -205,7 +205,7 @@ def reaching(
 
 
 AT_ONCE = 8
-"""Most loads of a thread that are under way at once."""
+"""Most loads in flight per thread."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -73,7 +73,7 @@ from gpucodegen.tiling.machine.gpu.thread_groups import (
 )
 
 FAR = 1 << 12
-"""Bytes between rows of an array whose extents are not known."""
+"""Assumed bytes between rows of an array of unknown extents."""
 
 
 def byte_stride(access: Operation, along: Value, made: Definitions) -> int | None:
@@ -115,9 +115,9 @@ def _strides(ty: MemRefType) -> Sequence[int]:
 
 
 PARTS = 4
-"""Parts of the outermost loop in whose middles a step is looked at: it may shrink."""
+"""Parts of the outermost loop in whose middles a step is measured: it may shrink."""
 TYPICAL = 1 << 10
-"""An extent that is not known, where orders of loops are compared."""
+"""Assumed value of an unknown extent when orders of loops are compared."""
 ACCESSES = frozenset({"affine.load", "affine.store"})
 
 
@@ -281,9 +281,9 @@ def _leading(operations: Sequence[Operation]) -> Iterator[Operation]:
 
 STRUCTURE = frozenset({"affine.for", "affine.if"})
 PLAIN = STORES | LOADS | {"affine.yield"}
-"""Operations that each thread may run beside those without effects."""
+"""Operations that each thread may run, besides pure ones."""
 ROUNDS = 3
-"""How often loops are distributed: each time one level further in."""
+"""Rounds of loop distribution: each goes one level further in."""
 
 
 def stepped(nest: Nest) -> list[Operation] | None:

@@ -44,7 +44,7 @@ from gpucodegen.tiling.proof.races import PROOF
 
 BARRIER = "gpu.barrier"
 MOST = 4
-"""Barriers of a kernel of which this is asked: each costs a proof."""
+"""Most barriers of a kernel that are tried: each costs a proof."""
 
 
 def without_redundant_barriers(
@@ -133,9 +133,9 @@ def _open_groups(kernel: Operation, surroundings: Surroundings) -> dict[int, int
 
 
 MOST_WAITS = 16
-"""Waits that a loop may become; all but the last one are no instructions."""
+"""Most waits into which a loop is unrolled; only the last one costs instructions."""
 Run = list[Operation]
-"""Starts, or waits, of one block with no more than index arithmetic between them."""
+"""Starts, or waits, of one block with only index arithmetic in between."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -40,7 +40,7 @@ from gpucodegen.passes.nests.loop_names import FOR
 from gpucodegen.passes.prepare.mem2reg import promoted
 
 Path = tuple[Operation, ...]
-"""An operation, last, and those around it from the outside."""
+"""An operation, last, and its enclosing ones from the outside."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -34,10 +34,10 @@ from gpucodegen.tiling.proof.legality import Refusal
 
 NUMBERS = FloatType | IntegerType | IndexType
 MOST_CELLS = 1 << 21
-"""Cells that one value is given at most, 16 MiB of the widest numbers."""
+"""Most cells for one value, 16 MiB of the widest numbers."""
 Rewrite = Callable[[Module], Module]
 Choice = Callable[[Operation], Collection[Operation]]
-"""The loops of a nest, by its outermost one, that get cells."""
+"""The loops of a nest, given its outermost one, that get cells."""
 
 
 def through_cells(
@@ -136,7 +136,7 @@ class _Cells:
     def _loop(
         self, op: Operation, axes: Sequence[affine.For], given: dict[int, BufferCell]
     ) -> tuple[list[Operation], dict[Value, Value]]:
-        """The loop with what goes before and after it, and what its results become."""
+        """The loop with surrounding operations, and its results' replacements."""
         loop = affine.For(op)
         if loop.iv not in self.chosen:
             inner = self._operations(op.body.operations, (*axes, loop))

@@ -367,10 +367,10 @@ def _all_neighbours(operations: Sequence[Operation], fuser: Fuser) -> list[Opera
 
 
 STREAMS = 8
-"""Arrays that a fused nest may use: hardware follows a few streams of addresses."""
+"""Most arrays of a fused nest: hardware prefetchers follow few streams."""
 
 REFERENCES = 32
-"""Accesses that a fused nest may have: an analysis compares all pairs of them."""
+"""Most accesses of a fused nest: the analysis compares all pairs of them."""
 
 Predicate = Callable[[Operation, NestAnalysis], bool]
 

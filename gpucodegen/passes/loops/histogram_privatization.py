@@ -89,7 +89,7 @@ class Scatter:
 Rewrite = Callable[
     [Operation, Sequence["Scatter"], Sequence[Operation]], Sequence[Operation] | None
 ]
-"""What a loop with such updates becomes after other operations; None: no other loop."""
+"""The replacement of a loop with such updates; None: no other loop."""
 
 
 def in_loops(module: Module, order: Order, rewrite: Rewrite) -> Module:
@@ -173,7 +173,7 @@ UPDATE = "memref.atomic_rmw"
 
 @dataclass(frozen=True, slots=True)
 class AtomicUpdates(ModulePass):
-    """Loops of updates of cells that data choose become parallel, and they atomic.
+    """Loops of scatter updates become parallel, with atomic updates.
 
     Loops of fewer than ``min_iterations`` stay as they are.  ``relaxed``: floats may be
     summed in any order; ``exact``: only where the order makes no difference.
@@ -258,10 +258,10 @@ def _declared(nest: Sequence[Operation]) -> Operation:
 
 @dataclass(frozen=True, slots=True)
 class PrivatizeReductions(ModulePass):
-    """Loops of updates of cells that data choose, in as many parts as ``threads``.
+    """Run scatter-update loops in as many parts as ``threads``, with private copies.
 
-    ``relaxed``: floats may be summed in any order; ``exact``: only what does not depend
-    on it.
+    ``relaxed``: floats may be summed in any order; ``exact``: only where the order
+    makes no difference.
     """
 
     name: ClassVar[str] = "partial-updates"
@@ -315,7 +315,7 @@ class _Cells:
 
     @staticmethod
     def of(op: Operation, found: Sequence[Scatter]) -> _Cells | None:
-        """None where a number of cells is not known, or a buffer is of the loop."""
+        """None where the number of cells is unknown, or a buffer is local."""
         inside = {v for inner in op.walk() if inner is not op for v in inner.results}
         combiners = {one.buffer: one.kind for one in found}
         kinds = {(one.buffer, one.kind.name) for one in found}

@@ -62,9 +62,9 @@ from gpucodegen.tiling.proof.legality import Refusal
 from gpucodegen.tiling.tuning.knobs import LOOPS, Knob, menu_knob
 
 SHORTEST = 8
-"""Loops of fewer iterations do not fill a vector; they do not go innermost."""
+"""Fewest iterations of an innermost loop: shorter ones do not fill a vector."""
 SERIAL = 1.5
-"""Cache lines per iteration that a loop may cost more if it becomes vectors."""
+"""Factor by which a loop's cache lines may exceed others' if it is vectorized."""
 
 
 def best_order(analysis: NestAnalysis, chain: Sequence[Operation]) -> Order | None:
@@ -154,7 +154,7 @@ def _is_short(op: Operation) -> bool:
 
 
 MAX_DEPTH = 6
-"""Longer chains are left as they are."""
+"""Deeper chains are unchanged."""
 BLOCK = 128
 """Least columns a thread takes: whole cache lines, and prefetching pays."""
 
@@ -351,7 +351,7 @@ class ImproveLocality(ModulePass):
     def apply(self, module: Module) -> Module:
         """Improve every nest in the body of a function.
 
-        Raises IllegalTransformation for what is asked for and is not legal.
+        Raises IllegalTransformation for an illegal request.
         """
         return self._improved(module, [])
 
@@ -364,7 +364,7 @@ class ImproveLocality(ModulePass):
     def _improved(
         self, module: Module, found: list[PlanSpace], *, keeps: bool = False
     ) -> Module:
-        """The better module; what else it could be is added to ``found``."""
+        """The improved module; alternatives are added to ``found``."""
         surroundings, asked = Surroundings.of(module), Asked.of(self.plan)
         numbers = count()
 

@@ -22,10 +22,10 @@ from gpucodegen.tiling.machine.temporal_tiling import TimeTiles
 
 APART, TOGETHER = 1, 2
 FEW = 3
-"""Loops that may come in any order; of more, one goes innermost or outermost."""
+"""Most loops that may come in any order; of more, one goes innermost or outermost."""
 _ORDER_NAME = re.compile(r"(order|fusion)(\d+)")
 FIELDS = "order0", "fusion0"
-"""What may be asked for, with 0 for the number of a nest."""
+"""The option names, with 0 for the number of a nest."""
 Order = tuple[int, ...]
 """Positions of loops in a nest, the one that runs outermost first."""
 

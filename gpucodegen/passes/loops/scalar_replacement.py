@@ -61,7 +61,7 @@ from gpucodegen.passes.framework.nests import inner_operations
 
 NUMBERS = FloatType | IntegerType | IndexType
 MOST = 4
-"""Iterations that a value is carried for."""
+"""Most iterations over which a value is carried."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -139,7 +139,7 @@ class Wavefront(ModulePass):
 
 
 DEEPEST = 5
-"""Loops of the deepest nest that is considered unasked: time and four dimensions."""
+"""Deepest nest that is considered by default: time and four dimensions."""
 
 
 def _depth(op: Operation) -> int:

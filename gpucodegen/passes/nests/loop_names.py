@@ -77,7 +77,7 @@ def loop_name(op: Operation) -> str:
 
 
 def with_suffix(op: Operation, suffix: str) -> Operation:
-    """The loop with another name, if it has a name attribute and ``suffix`` is one."""
+    """The loop with ``suffix`` appended to its name attribute, if both exist."""
     given = op.attributes.get(NAME)
     if not suffix or not isinstance(given, StringAttr):
         return op
@@ -226,7 +226,7 @@ ASYNCHRONOUS = frozenset(
         *COLLECTIVES,
     }
 )
-"""What these order is not a dependence between iterations."""
+"""Operations whose ordering is no dependence between iterations."""
 
 
 def analysed(

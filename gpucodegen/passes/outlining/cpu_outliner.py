@@ -270,7 +270,7 @@ def needs_host(op: Operation) -> bool:
 
 
 STACK_BYTES = 1 << 16
-"""Bytes of a kernel's own buffers that a stack surely has room for."""
+"""Bytes of a kernel's local buffers that surely fit on a stack."""
 
 
 def first_to_fit(operations: Iterable[Operation]) -> list[Operation]:

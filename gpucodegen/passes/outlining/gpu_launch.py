@@ -171,7 +171,7 @@ VIEWS = frozenset(
         "memref.transpose",
     }
 )
-"""Repeated as well: a kernel does not know where views that are arguments begin."""
+"""Repeated as well: a kernel does not know the offset of a view argument."""
 
 
 def _is_repeated(op: Operation) -> bool:

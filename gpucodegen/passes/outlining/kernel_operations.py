@@ -42,7 +42,7 @@ _CASTS = (
 ELEMENTWISE = frozenset(f"arith.{name}" for name in (*_ARITHMETIC, *_CASTS)).union(
     ["math.absi"], math.names(math.INSTRUCTIONS), math.names(math.POLYNOMIALS)
 )
-"""Those that the processor computes in vectors; divisions of integers it does not."""
+"""Operations with vector instructions; integer divisions have none."""
 
 
 def lane_bits(ty: Type) -> int | None:
@@ -69,7 +69,7 @@ def lane_bits(ty: Type) -> int | None:
 
 _POLYNOMIALS = math.names(math.POLYNOMIALS)
 FUNCTION_COST = 20
-"""About the operations that the polynomial of a function takes."""
+"""Approximate operations of a function's polynomial."""
 
 
 def cost(op: Operation) -> int:

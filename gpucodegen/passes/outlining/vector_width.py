@@ -31,7 +31,7 @@ from gpucodegen.tiling.machine.gpu.devices import ALLOCATED, WIDEST
 
 Definitions = Mapping[Value, Operation]
 Places = Mapping[Value, Index]
-"""What variables are, in terms of others that may be any integers."""
+"""Known values of variables, in terms of others that may be any integers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,7 +184,7 @@ _SAME_START = frozenset(
 )
 
 _MOVED = frozenset({"memref.subview", "memref.reinterpret_cast"})
-"""Views that say in their type how far from the buffer's start they begin."""
+"""Views whose type states their offset in the buffer."""
 
 
 def _origin(buffer: Value, definitions: Definitions) -> tuple[int, int]:

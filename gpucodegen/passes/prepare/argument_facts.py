@@ -138,7 +138,7 @@ class _Groups:
     numbers: dict[str, list[int | None]]
     fresh: Iterator[int]
     free: Iterator[int]
-    """Numbers that no distinct attribute has."""
+    """Numbers that no ``distinct`` attribute has."""
     names: dict[int, Attribute] = field(default_factory=dict[int, Attribute])
 
     @staticmethod

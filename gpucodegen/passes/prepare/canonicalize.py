@@ -178,7 +178,7 @@ class _Folder:
         return [rebuilt]
 
     def _cancels(self, op: Operation) -> bool:
-        """Whether a cast undoes the one that made its operands; then use these."""
+        """Whether a cast is the inverse of its operand's cast; drops both."""
         inner = self.definitions.get(op.operands[0]) if op.operands else None
         if op.name != _CAST or inner is None or inner.name != _CAST:
             return False

@@ -213,7 +213,7 @@ class _Softmax:
 
 
 Sides = tuple[tuple[int, int], ...]
-"""Room in front of each dimension and behind it."""
+"""Padding before and after each dimension."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -309,7 +309,7 @@ _NEUTRAL: dict[str, Callable[[Type], float]] = {
     "min": _largest,
     "sum": lambda _: 0,
 }
-"""What a combination with it leaves as it was."""
+"""The neutral element of each combination."""
 
 _BUILD: dict[str, Callable[[Builder, Operation], None]] = {
     "linalg.conv": _convolution,
@@ -417,7 +417,7 @@ _SIDES = {
     "input": ("output", 0, 1),
     "output": ("source", 0, 1),
 }
-"""The operand and the dimensions that have one point where a side stays."""
+"""The operand and the dimensions of extent 1 where a side is unchanged."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -52,7 +52,7 @@ from gpucodegen.passes.framework.functions import in_functions
 from gpucodegen.passes.lower_affine.control_flow import sequential
 
 WIDEST = 64
-"""Bits of the widest number that processors have."""
+"""Bits of the widest scalar type of processors."""
 
 
 @dataclass(frozen=True, slots=True)

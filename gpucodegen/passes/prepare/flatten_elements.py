@@ -229,7 +229,7 @@ class _Flattener:
 
 
 Rewrite = Callable[[Builder, Operation, Operation], None]
-"""Appends what an operation becomes, given as it was and with flat operands."""
+"""Appends the replacement of an operation, given its original and flat form."""
 
 
 # -- accesses --------------------------------------------------------------------------
@@ -288,7 +288,7 @@ def _rank(b: Builder, old: Operation, new: Operation) -> None:
 
 
 _PASSING = frozenset({"func", "cf", "scf"})
-"""Dialects that hand memrefs on."""
+"""Dialects that pass memrefs on."""
 _REWRITES: dict[str, Rewrite] = {
     "memref.load": _access("vector.load", 0),
     "memref.store": _access("vector.store", 1),

@@ -87,7 +87,7 @@ _COMBINED = {
     "arith.index_cast": sum,
     "arith.muli": prod,
 }
-"""What places are computed by: of their operands."""
+"""Operations that compute offsets, as functions of their operands."""
 
 
 @dataclass(slots=True)
@@ -245,7 +245,7 @@ _REFUSED: dict[str, _Row] = {
     ),
     "nvvm.barrier": (_has_operands, _PARTS, _MEET),
 }
-"""Whether an operation is refused, with what, and the advice."""
+"""Per operation: whether it is refused, with which error, and the advice."""
 
 
 Kernels = Mapping[tuple[str, ...], Operation]

@@ -218,7 +218,7 @@ def _element(value: Value) -> Value:
 
 _WIDER = frozenset(["arith.extf", "arith.extsi", "arith.extui"])
 _UNREAD = frozenset(["linalg.generic", "tensor.empty", "arith.constant", "tensor.dim"])
-"""What may go once nothing reads its results."""
+"""Operations that are removed when their results are unused."""
 
 
 @dataclass(frozen=True, slots=True)

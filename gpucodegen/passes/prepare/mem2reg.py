@@ -37,7 +37,7 @@ from gpucodegen.passes.framework.functions import in_functions, with_blocks
 Cell = tuple[Value, tuple[int, ...]]
 """A buffer and constant indices."""
 Held = dict[Cell, Value]
-"""What cells hold, as far as that is known."""
+"""The known values of cells."""
 
 ACCESSES = {"affine.load": 0, "affine.store": 1}
 """Position of the buffer among the operands."""

@@ -95,7 +95,7 @@ class RebaseViews(ModulePass):
 
 
 def _whole(op: Operation) -> tuple[Value, ...]:
-    """Buffers of callers, and new ones: an offset that no type states is 0."""
+    """Buffers of callers, and new ones, whose offset is 0 by default."""
     if op.name in FUNCTIONS:
         return op.regions[0].blocks[0].arguments if op.regions[0].blocks else ()
     return () if op.name in VIEWS or op.dialect in CHOOSING else op.results

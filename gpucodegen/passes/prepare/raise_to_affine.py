@@ -124,7 +124,7 @@ class _Raiser:
     extremes: dict[Value, tuple[str, list[Index]]] = field(
         default_factory=dict[Value, tuple[str, list[Index]]]
     )
-    """Smallest and largest of several affine forms: bounds of loops."""
+    """Minima and maxima of affine forms, for bounds of loops."""
     parts: dict[Value, Operation] = field(default_factory=dict[Value, Operation])
     conditions: Conditions = field(default_factory=Conditions)
     depth: int = 0
@@ -335,11 +335,11 @@ _DIVISORS: dict[str, Callable[[int], int]] = {
     "arith.andi": lambda mask: 0 if mask & (mask + 1) else mask + 1,
     "arith.shrui": lambda bits: 1 << bits if 0 <= bits < 31 else 0,
 }
-"""What else divides: masks of low bits, and shifts."""
+"""Other divisions: masks of low bits, and shifts."""
 
 
 _FLOORED = frozenset({"arith.floordivsi"})
-"""What divides as affine expressions do, negative numbers too."""
+"""Divisions that round down, as affine ones do."""
 
 
 Several = tuple[str, list[Index]]

@@ -50,7 +50,7 @@ from gpucodegen.passes.prepare.tensors.static_types import (
 )
 
 ROUNDS = 3
-"""An extent may become constant only after another one did."""
+"""Rounds of inference: an extent may become constant only after another one did."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -248,7 +248,7 @@ class _Renamer:
     def _carry(
         self, op: Operation, declared: frozenset[int] = frozenset()
     ) -> Operation:
-        """Carried arguments and results follow their initial values, but for some."""
+        """Carried arguments and results follow their initial values, except some."""
         count = len(op.results)
         if not count:
             return op

@@ -111,7 +111,7 @@ def _trailing(h: Held) -> Sequence[Value]:
 
 
 def _sum(h: Held) -> Sequence[Value]:
-    """``addui_extended``: the sum fits, and the carry is what is above N bits."""
+    """``addui_extended``: the container holds the sum; the carry is bit N."""
     total = h.made("addi", *h.naturals())
     most = h.number((1 << h.before) - 1, total)
     return [h.wrapped(total, h.before), _below(h, most, total)]
@@ -189,20 +189,20 @@ RULES: Mapping[str, Rule] = {
 
 
 PASSING = frozenset("func cf scf affine memref gpu vector builtin gcg".split())
-"""Dialects that hand numbers on."""
+"""Dialects that pass integers on."""
 REFUSED = frozenset(
     "vector.bitcast arith.bitcast memref.view memref.generic_atomic_rmw".split()
 )
-"""What depends on the number of bits."""
+"""Operations that depend on the number of bits."""
 WRAPPING = frozenset(
     "memref.load affine.load affine.vector_load vector.load vector.transfer_read "
     "vector.maskedload vector.gather vector.expandload memref.atomic_rmw "
     "vector.reduction vector.multi_reduction vector.outerproduct vector.contract "
     "affine.parallel".split()
 )
-"""What may give more bits than the type has: memory, sums, products."""
+"""Operations whose results may exceed the width: loads, sums, products."""
 TYPED = ("value", "type", "initial_value", "function_type", "case_values")
-"""Attributes that hold types and numbers of values."""
+"""Attributes that hold types and values of integers."""
 
 
 @dataclass(frozen=True, slots=True)

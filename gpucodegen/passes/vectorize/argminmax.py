@@ -44,9 +44,9 @@ REPEATABLE = frozenset(
     "affine.load affine.apply math.absf math.absi arith.negf arith.extf arith.extsi "
     "arith.extui arith.index_cast arith.constant".split()
 )
-"""What gives a lane and a scalar the same bits."""
+"""Operations with the same bits in a lane and as a scalar."""
 COST = 2
-"""Operations of a step that wait for the one before."""
+"""Operations on the dependence chain of a step."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -216,7 +216,7 @@ def argminmax(site: LoopSite) -> list[Operation]:
 
 
 BestLanes = tuple[Value, Value]
-"""The best values, and the steps in which they were met: -1 where none was taken."""
+"""The best values, and the steps in which they were found: -1 where none was taken."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -43,7 +43,7 @@ from gpucodegen.tiling.machine.vectorization import InnerLoop, goes_past_caches
 BITS = frozenset({32, 64})
 """Widths of elements whose vectors fill a register."""
 MOVED = BITS | {8, 16}
-"""Widths of elements whose vectors do, if nothing is computed with them."""
+"""Widths of elements whose vectors fill a register if they are only moved."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -51,7 +51,7 @@ FORMS: tuple[VectorForm, ...] = (
     argminmax,  # the best value and what belongs to it
     reduction,  # partial results in lanes
 )
-"""What a loop may become, tried in this order."""
+"""The forms of a vectorized loop, tried in this order."""
 UNFINISHED = frozenset({outer_loop})
 """Forms that leave loops for the other forms."""
 FUNCTIONS = frozenset({"func.func", "gpu.func"})
@@ -155,7 +155,7 @@ class _Vectorizer:
     def loop(
         self, op: Operation, context: Sequence[Operation], loops: EnclosingLoops
     ) -> list[Operation]:
-        """A loop in the first form that it has; one without is rewritten inside."""
+        """A loop in its first applicable form, else with inner loops rewritten."""
         facts = self.machine, self.order, self.surroundings, self.addresses
         site = LoopSite(op, context, loops, *facts)
         for form in self.forms:

@@ -41,9 +41,9 @@ from gpucodegen.passes.analysis.lifting.index_values import NAMED, VIEWS
 Origins = Mapping[Value, frozenset[Value]]
 
 _CHOOSING = frozenset("affine arith bufferization memref scf".split())
-"""Dialects with operations that result in one of the buffers in sight."""
+"""Dialects with operations whose result is one of several buffers."""
 _KNOWN = VIEWS | ALLOCATIONS | NAMED
-"""Operations of whose results the buffers are known."""
+"""Operations whose results have known buffers."""
 _ENTRIES = frozenset({"func.func", "gpu.func"})
 """Operations whose first block takes buffers of the caller."""
 
@@ -322,7 +322,7 @@ def _base(value: Value, made: Mapping[Value, Operation]) -> Value:
 
 @dataclass(frozen=True, slots=True)
 class Escapes:
-    """Buffers whose uses are not all seen, and those that are only returned."""
+    """Buffers that leave the analysed code, and those that are only returned."""
 
     anywhere: frozenset[Value]
     returned: frozenset[Value]

@@ -269,9 +269,9 @@ PARTS = {
     f"{PREFIX}arrive.expect_tx": (Turn.ARRIVE, 2, 1),
     MBARRIER_WAIT: (Turn.WAIT, 3, None),
 }
-"""What each does, and which of its operands are the barrier's and a plain number."""
+"""Per operation: its action, and its barrier and plain-number operands."""
 UPDATE = "mbarrier"
-"""How arrivals and waits combine: none of them races with another one."""
+"""The combining kind of arrivals and waits, which do not race with each other."""
 Number = Callable[[Value], int | None]
 
 

@@ -132,7 +132,7 @@ def _extent(memref: Value, ty: MemRefType, dimension: int, env: Environment) -> 
 
 CallAccesses = tuple[Access, ...]
 LIMIT = 20_000
-"""Operations of callees that one lifting looks at; calls of calls may be many."""
+"""Most operations of callees in one lifting; nested calls may be many."""
 
 
 def accesses_of_call(op: Operation, walk: Walk) -> CallAccesses:

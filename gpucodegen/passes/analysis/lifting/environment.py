@@ -229,14 +229,14 @@ class Environment:
     arrays: dict[Value, Array] = field(default_factory=dict[Value, Array])
     views: dict[Value, View] = field(default_factory=dict[Value, View])
     collapsed: dict[Value, Value] = field(default_factory=dict[Value, Value])
-    """Buffers that are seen as views of their own collapsed views."""
+    """Buffers that are modelled as views of their own collapsed views."""
     extents: dict[tuple[Value, int], str] = field(
         default_factory=dict[tuple[Value, int], str]
     )
     sizes: dict[tuple[Value, int], str] = field(
         default_factory=dict[tuple[Value, int], str]
     )
-    """What the program calls extents, by the names of its ``memref.dim``."""
+    """Names of extents, from the program's ``memref.dim``."""
     context: list[str] = field(default_factory=list[str])
     scope: tuple[str, ...] = ()
     given: frozenset[Value] = frozenset()
@@ -244,7 +244,7 @@ class Environment:
     ranges: dict[str, tuple[str, ...]] = field(
         default_factory=dict[str, "tuple[str, ...]"]
     )
-    """Per loop variable, constraints that hold of it inside of the loop."""
+    """Per loop variable, its constraints inside of the loop."""
     rounds: set[str] = field(default_factory=set[str])
     """Loops of several blocks in any order: their buffers live for many iterations."""
     masks: dict[Value, tuple[str, ...]] = field(
@@ -257,13 +257,13 @@ class Environment:
     summarised: int = 0
     """Operations of called functions looked at so far."""
     threads: tuple[str, ...] = ()
-    """Thread loops of a kernel: its buffers in private memory are another in each."""
+    """Thread loops of a kernel, which index its private buffers."""
     blocks: tuple[str, ...] | None = None
-    """Block loops of a kernel: a block's memory is one and the same in all it does."""
+    """Block loops of a kernel, which index its shared memory."""
     lane: Text = None
-    """The place of a thread in its warp, where the extents of blocks tell it."""
+    """The lane of a thread in its warp, where block extents determine it."""
     trusts_indices: bool = False
-    """Indices lie within their dimensions, also where views make one of several."""
+    """Indices lie within their dimensions, also where views join several."""
 
     def text(self, value: Value) -> Text:
         """isl text of an index value; an undefined value becomes a parameter."""

@@ -68,7 +68,7 @@ class Lifted:
     extents: dict[str, tuple[Value, int]]
     """Per parameter that stands for extents, the first such buffer, its dimension."""
     storages: dict[str, str]
-    """Per array that may overlap others, the array of the scop that they all are."""
+    """Per array that may overlap others, their common array in the scop."""
 
     def names_of(self, buffer: Value) -> set[str]:
         """The arrays of the scop that cells of a buffer may be in."""
@@ -389,7 +389,7 @@ class Lifter(Walk):
 _NONE: frozenset[str] = frozenset()
 
 _CLOSED = frozenset({"linalg.generic", "memref.generic_atomic_rmw"})
-"""Operations with regions whose effects stand in the access table."""
+"""Operations with regions whose effects are in the access table."""
 
 
 _HANDLERS: dict[str, Callable[[Lifter, Operation, Nodes], None]] = {

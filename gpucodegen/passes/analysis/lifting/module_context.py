@@ -169,12 +169,12 @@ class Walk(ABC):
     one_access_per_statement: bool = False
     trust_parallel: bool = True
     counted: bool = False
-    """Whether ``scf.for`` counts like an affine loop where its bounds are known."""
+    """Whether ``scf.for`` is lifted as a counted loop where its bounds are known."""
     listed: frozenset[str] = frozenset()
     """Operations that take a row of ``gpucodegen deps``."""
     surroundings: Surroundings = field(default_factory=Surroundings)
     active: tuple[str, ...] = ()
-    """Called functions that are looked at now, outermost first."""
+    """Called functions that are being lifted, outermost first."""
     escapes: Escapes | None = None
     """Known where all uses of the buffers allocated here are walked."""
     definitions: dict[Value, Operation] = field(default_factory=dict[Value, Operation])
@@ -183,7 +183,7 @@ class Walk(ABC):
         default_factory=dict[str, tuple[Operation, ...]]
     )
     agreed: frozenset[Operation] = frozenset()
-    """Branches before everything else that end the program unless extents agree."""
+    """Leading branches that end the program unless extents agree."""
     registers: Registers = field(init=False)
 
     def __post_init__(self) -> None:

@@ -20,7 +20,7 @@ from gpucodegen.passes.framework.functions import is_pure
 from gpucodegen.tiling.model.scop import Access, Reduction
 
 STORES = {"affine.load": "affine.store", "memref.load": "memref.store"}
-"""The store that belongs to a load."""
+"""The store that corresponds to a load."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,7 +211,7 @@ class Combinations:
         accumulators: Collection[Value],
         known: Mapping[Value, Combination | None],
     ) -> Combination | None:
-        """The combination that ends here; ``known``: those of the values it uses."""
+        """The combination that ends here; ``known``: of the values it uses."""
         found = [
             (candidate, step, combination)
             for step, candidate in self._candidates(value)

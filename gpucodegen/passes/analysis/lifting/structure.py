@@ -197,7 +197,7 @@ def _repeated(op: Operation, region: Region) -> tuple[Block, ...]:
 
 
 IDENTITIES = {"gpu.block_id": Role.BLOCK, "gpu.thread_id": Role.THREAD}
-"""The operations that give a position, and the loops that it stands for."""
+"""The operations that give a position, and the role of its loop."""
 
 
 def within_grid(

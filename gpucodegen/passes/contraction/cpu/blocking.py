@@ -46,7 +46,7 @@ def outer_axes(contraction: Contraction) -> tuple[Axis, ...]:
 
 
 BlockBody: TypeAlias = Callable[[Builder, Positions, Sequence[Range]], None]
-"""Gets where the outer reduction axes stand, and the ranges of one block."""
+"""Gets the positions of the outer reduction axes, and the ranges of one block."""
 PanelBody: TypeAlias = Callable[[Builder, Index, int], None]
 """Gets the number of a panel and its columns."""
 Blocks: TypeAlias = Callable[[Builder, Positions, BlockBody], None]

@@ -147,7 +147,7 @@ def lower(found: Sliding, machine: Machine) -> list[Operation]:
 
 
 Piece = Callable[[Builder, Positions, int], None]
-"""Gets where the axes stand, and how many positions from there on."""
+"""Gets positions of the axes, and the number of positions from there on."""
 
 
 def _pieces(b: Builder, cut: tuple[Axis, int], at: Positions, body: Piece) -> None:

@@ -260,7 +260,7 @@ def pack_panel(
     at: Positions,
     target: tuple[Value, Sequence[Index]],
 ) -> None:
-    """Copy ``lanes`` of the right factor for every step of the ranges.
+    """Copy ``lanes`` of operand B for every step of the ranges.
 
     ``target``: the buffer, and the indices in front of those of ranges and lane.
     """
@@ -283,7 +283,7 @@ def copy_lanes(
     lanes: LaneAxis,
     target: tuple[Value, Sequence[Index]],
 ) -> None:
-    """Copy ``lanes`` of the right factor for one step.
+    """Copy ``lanes`` of operand B for one step.
 
     ``target``: the buffer, and the indices in front of that of the lane.
     """

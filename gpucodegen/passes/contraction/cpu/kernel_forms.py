@@ -130,9 +130,9 @@ class _Squares:
 
 
 SHORT_SUM = 256
-"""Bits of the factors of a sum that is faster side by side with others."""
+"""Operand bits of a sum below which vectorizing across sums is faster."""
 INNER_WORK = 1 << 18
-"""Operations of a contraction inside loops that copies of its panels pay for."""
+"""Least operations of a contraction inside loops that pay for panel copies."""
 
 
 def paying_contraction(

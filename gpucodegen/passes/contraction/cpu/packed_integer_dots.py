@@ -267,7 +267,7 @@ class Sums:
 
     @property
     def _in_registers(self) -> bool:
-        """Whether the terms of a sum, not those of its neighbours, are contiguous."""
+        """Whether the terms of one sum are contiguous, not those of neighbours."""
         last = len(self.source.indices) - 1
         return self.source.coefficient(last, self.walked[-1]) == 1
 
@@ -345,12 +345,12 @@ def with_offset(contraction: Contraction, offset: Operand) -> Contraction:
 
 
 WIDENING = {"arith.extsi": True, "arith.extui": False}
-"""Operations that make a narrow integer an i32, and whether it has a sign."""
+"""Operations that widen a narrow integer to i32, and whether it is signed."""
 SPARSE = 4
-"""Elements of an array for each that is used, beyond which not all of it is packed."""
+"""Most array elements per used element for which an array is packed."""
 
 Choose = Callable[[Part, Part, int], PackedDots | None]
-"""What words two factors become, by their parts and the rows of the result."""
+"""The packing of two operands, by their types and the rows of the result."""
 
 
 @dataclass(frozen=True, slots=True)

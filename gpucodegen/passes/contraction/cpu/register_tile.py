@@ -197,7 +197,7 @@ def _extreme(
 FIRST, SECOND = 3, 2
 """Locality of what is fetched into the first cache, and into the second one."""
 AHEAD = 8
-"""Steps that lanes of a panel take to come from beyond the first cache."""
+"""Prefetch distance in steps for lanes from beyond the first-level cache."""
 
 
 @dataclass(frozen=True, slots=True)

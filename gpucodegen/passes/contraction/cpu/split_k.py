@@ -25,7 +25,7 @@ from gpucodegen.passes.framework.indexing import Index, replace_values
 from gpucodegen.passes.framework.nests import Axis
 
 Lower: TypeAlias = Callable[[Contraction], Sequence[Operation]]
-"""Lowers one of the contractions that the whole is made of."""
+"""Lowers one of the partial contractions."""
 
 
 def lower(

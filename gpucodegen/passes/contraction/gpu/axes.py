@@ -93,7 +93,7 @@ def unflatten(index: Index, axes: Sequence[Axis]) -> Positions:
 
 
 Merge = Callable[[Axis, Axis, Axis], bool]
-"""Puts an axis in place of two, if the arrays have them side by side."""
+"""Replaces two axes by one, if the arrays have them contiguous."""
 
 
 def side_by_side(

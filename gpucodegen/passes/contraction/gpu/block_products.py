@@ -419,7 +419,7 @@ def _product(seen: _Seen, allowed: Allowed) -> TileProduct | None:
 
 
 AXES = 3
-"""Loops of a product of matrices."""
+"""Loops of a matrix product."""
 
 
 def _depth(nest: Operation) -> int:
@@ -441,7 +441,7 @@ def _in_shared(ty: Type) -> bool:
 
 Plan = SharedTiles | WarpTiles
 Parts = tuple[Fragments, FragmentTile] | tuple[QuadTile, ResultTile]
-"""What a thread multiplies, and how its sums come to the result."""
+"""The multiplier of a thread, and its part of the result."""
 
 
 @dataclass(slots=True)

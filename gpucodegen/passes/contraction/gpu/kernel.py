@@ -91,13 +91,14 @@ from gpucodegen.tiling.machine.gpu.shared_copies import (
 )
 
 LAST = 4
-"""Terms of the last block that are multiplied at once.
+"""Terms of the last K tile that are multiplied at once.
 
-It stays a loop: compilers move what is left of straight code into the guards of stores.
+It stays a loop: compilers sink the rest of straight code into the guards of stores.
 """
 FEWEST = 2
-"""Blocks that are left at least: of one, compilers make straight code, and load the
-fragments of all of it ahead of their turn, for which there are no registers."""
+"""Least number of remaining K tiles: a loop of one becomes straight code, whose
+fragments are all loaded early and exceed the registers.
+"""
 Sums = Sequence[Value]
 
 

@@ -48,9 +48,9 @@ from gpucodegen.tiling.machine.gpu.shared_copies import by_position, copied_widt
 from gpucodegen.tiling.machine.plan_space import Choose, least
 
 WORD = 4
-"""Bytes of elements that are copied one by one past the registers.
+"""Largest element size in bytes of element-wise asynchronous copies.
 
-Products of wider ones take long enough for loads to arrive.
+Products of wider elements take long enough for loads to arrive.
 """
 
 

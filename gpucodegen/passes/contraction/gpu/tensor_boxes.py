@@ -53,7 +53,7 @@ from gpucodegen.tiling.machine.gpu.fragments import ROWS
 from gpucodegen.tiling.machine.gpu.product_tiles import SPAN, rectangle
 
 MOST_RANK = 5
-"""Dimensions that a tensor map has at most."""
+"""Most dimensions of a tensor map."""
 
 
 def is_mappable(ty: Type) -> bool:
@@ -216,7 +216,7 @@ def _ends(operand: Operand, dimension: int, term: Axis) -> bool:
 
 
 SIZES = (2, 4)
-"""Bytes of elements whose pairs a lane stores at once."""
+"""Element sizes in bytes whose pairs a lane stores at once."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -364,7 +364,7 @@ class Tiled:
     groups: Groups
     boxes: tuple[Boxes, Boxes]
     result: ResultBoxes | None
-    """None where tensor copies cannot store the result."""
+    """None where TMA cannot store the result."""
 
 
 def in_boxes(

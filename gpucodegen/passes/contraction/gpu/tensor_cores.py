@@ -73,11 +73,11 @@ from gpucodegen.tiling.machine.gpu.shared_copies import (
 )
 
 PASSES = {"tf32": 1, "3xtf32": 3}
-"""Products of tf32 for one of f32, by the precision that is asked for."""
+"""tf32 products for one f32 product, by the requested precision."""
 OCTETS = FloatType("f8E4M3FN"), FloatType("f8E5M2")
-"""Floats of 8 bits that some devices multiply as they are."""
+"""8-bit floats that some devices multiply natively."""
 EXACT_IN_F16 = frozenset({"f8E4M3FN", "f8E5M2", "f8E4M3", "f8E3M4"})
-"""Floats of 8 bits whose numbers all are numbers of f16."""
+"""8-bit floats whose values are all representable in f16."""
 
 
 def on_tensor_cores(contraction: Contraction) -> Contraction | None:
@@ -230,11 +230,11 @@ def _in_rows(held: SharedLayout, kind: Type) -> bool:
 
 
 HALF = 0x1000
-"""Half of the last bit that a tf32 has, among the bits of an f32."""
+"""Half of the last tf32 significand bit, in the bits of an f32."""
 KEPT = -0x2000
-"""The bits that it has."""
+"""Mask of the f32 bits that tf32 has."""
 BEYOND = float.fromhex("0x1.ffep127")
-"""The first magnitude that would be rounded to infinity."""
+"""The smallest magnitude that would round to infinity."""
 
 
 def tf32_parts(b: Builder, value: Value, count: int) -> list[Value]:
@@ -276,7 +276,7 @@ def _rounded(
 
 
 BELOW = 4
-"""``olt`` among the predicates of ``arith.cmpf``: it holds of no NaN."""
+"""``olt`` among the predicates of ``arith.cmpf``; false for NaN."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -36,7 +36,7 @@ from gpucodegen.passes.framework.indexing import Index, replace_values
 from gpucodegen.tiling.machine.gpu.product_tiles import Candidate, LaneMap, Side
 
 UNROLLED = 290
-"""Instructions of a loop that LLVM surely unrolls whole: it stops at 300."""
+"""Instructions of a loop that LLVM surely unrolls fully: its limit is 300."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +62,7 @@ class QuadTile:
         held: tuple[SharedLayout, SharedLayout],
         words: Parts | None = None,
     ) -> QuadTile:
-        """Those of a thread; ``words``: what elements of the factors are words of."""
+        """The quads of a thread; ``words``: packed types of the elements."""
         down, across = lanes.rows, lanes.columns
         group, lane = _divided(thread, down.lanes * across.lanes)
         row, column = lanes.place(lane)
@@ -153,7 +153,7 @@ def _starts(
 
 
 Write = Callable[[Builder, int, Value], None]
-"""Takes what is written of a piece: from which of its elements on, and the values."""
+"""Takes the first element of a piece's written part, and its values."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,7 +174,7 @@ class Cells:
     place: Place
     width: int
     adds_last: bool
-    """Whether what the sums start from is added behind the loop."""
+    """Whether initial values are added in the epilogue."""
 
     @property
     def piece_type(self) -> VectorType:

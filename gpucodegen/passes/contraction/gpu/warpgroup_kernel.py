@@ -105,7 +105,7 @@ from gpucodegen.tiling.machine.gpu.warpgroups import (
 )
 
 TICKS = 10_000_000
-"""Nanoseconds that one try of a wait may sleep."""
+"""Suspend-time hint of one ``mbarrier.try_wait``, in nanoseconds."""
 EQUAL = IntegerAttr(0, I64)
 """The predicate of ``arith.cmpi eq``."""
 
@@ -246,7 +246,7 @@ class KTiles:
 
 
 EachTile = Callable[[Builder, Place, Index], None]
-"""What is done for a tile; the number says how many the block had before."""
+"""Processes a tile, given the number of the block's tiles before it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -257,7 +257,7 @@ class TileSequence:
     plan: WarpgroupTiles
     block: Value | None
     only: Place | None
-    """The tile of a block that has no more."""
+    """The tile of a block that has just one."""
 
     @staticmethod
     def of(b: Builder, groups: Groups, plan: WarpgroupTiles) -> TileSequence:
@@ -339,7 +339,7 @@ class _Lowering:
     plan: WarpgroupTiles
     maps: tuple[Value, Value]
     target: tuple[ResultBoxes, Value] | None
-    """The boxes by which the result is stored, and their map."""
+    """The boxes by which the result is stored, and their tensor map."""
 
     @property
     def contraction(self) -> Contraction:

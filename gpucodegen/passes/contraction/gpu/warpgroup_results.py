@@ -48,7 +48,7 @@ from gpucodegen.tiling.machine.gpu.shared_copies import OCTET
 from gpucodegen.tiling.machine.gpu.warpgroups import SLICE_COLUMNS, boxed_columns
 
 MEET = {"scope": OpaqueAttr("#gpu.barrier_scope<subgroup>")}
-"""What makes a barrier one of a warp."""
+"""The scope of a warp barrier."""
 
 
 def room_of_slices(b: Builder, plan: WarpgroupTiles, element: Type) -> Value:
@@ -158,14 +158,14 @@ def _columns(plan: WarpgroupTiles) -> int:
 
 
 PAIR = 2
-"""Elements side by side that a lane has of each row of a fragment."""
+"""Contiguous elements that a lane has of each row of a fragment."""
 AHEAD = 64
-"""Columns of which a lane reads at once what their sums start from."""
+"""Columns whose initial values a lane reads at once."""
 FENCE: dict[str, Attribute] = {
     "kind": OpaqueAttr("#nvvm.proxy_kind<async.shared>"),
     "space": OpaqueAttr("#nvvm.shared_space<cta>"),
 }
-"""What makes a fence one between threads and tensor copies of shared memory."""
+"""Attributes of a fence between threads and TMA copies of shared memory."""
 
 
 def room_of_boxes(b: Builder, plan: WarpgroupTiles, boxes: ResultBoxes) -> Value:

@@ -41,7 +41,7 @@ from gpucodegen.tiling.proof.dependences import Dependence
 from gpucodegen.tiling.proof.legality import stays_within
 
 Divide = Callable[[Builder], None]
-"""Appends what a member of a team does of an operation."""
+"""Appends a member's share of an operation."""
 
 
 class WorkDistribution(Protocol):
@@ -139,10 +139,11 @@ class KeptSums:
 
 STORES = frozenset({"affine.store", "memref.store", "affine.vector_store"})
 SAME = -1
-"""In place of a depth: of the same iteration of all loops around."""
+"""In place of a depth: the same iteration of all enclosing loops."""
 Pending = dict[int, tuple[Operation, frozenset[int]]]
-"""What was done since the last barrier, by identity, and when that may have been: in an
-earlier iteration of the loop at a depth, or in the same iteration."""
+"""Operations since the last barrier, by identity, with when they may have run: in an
+earlier iteration of the loop at a depth, or in the same iteration.
+"""
 
 
 @dataclass(slots=True)

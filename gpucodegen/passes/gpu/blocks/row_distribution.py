@@ -110,7 +110,7 @@ def combines(kind: Combiner, ty: Type) -> bool:
 
 
 MOST = 256
-"""Bytes that a member has on their way at once, beside what it keeps: 64 registers."""
+"""Bytes of loads in flight per member, besides kept elements: 64 registers."""
 _LOADS = frozenset({"affine.load", "vector.load"})
 _KNOWN = frozenset({"affine.store", "vector.store", "affine.if", "affine.yield"})
 
@@ -184,7 +184,7 @@ class Element:
 
 
 Values = tuple[Value, ...]
-"""Of consecutive elements."""
+"""The values of consecutive elements."""
 
 
 @dataclass(slots=True)
@@ -204,7 +204,7 @@ class KeptElements:
     )
     """Stores that nothing has read yet."""
     dead: set[int] = field(default_factory=set[int])
-    """Stores that are left out, by identity."""
+    """Dead stores, by identity."""
     position: Value = field(default_factory=lambda: Value(INDEX, "position"))
 
     def position_of(self, index: Index, along: Value) -> Index:
@@ -263,7 +263,7 @@ class KeptElements:
 
 
 Lane = dict[Value, Value]
-"""What values of the body are in one iteration."""
+"""The values of the body in one iteration."""
 
 
 def shared_width(

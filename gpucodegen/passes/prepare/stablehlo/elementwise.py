@@ -207,7 +207,7 @@ _INVERSE_ERF = {
         )),
     ),
 }  # fmt: skip
-"""By width: up to which w, whether of its root, less what, which polynomial.
+"""By width: per interval its limit of w, whether of sqrt(w), shift, and polynomial.
 
 M. Giles, Approximating the erfinv function, GPU Computing Gems 2 (2011).
 """

@@ -147,7 +147,7 @@ def chosen(b: Builder, condition: Value, x: Value, y: Value) -> Value:
 
 Accepts = Callable[[Attribute], bool]
 Reads = Mapping[str, Mapping[str, Accepts]]
-"""By operation and attribute: which values the rule takes."""
+"""By operation and attribute: the values that the rule accepts."""
 
 
 def check(op: Operation, reads: Reads) -> None:
@@ -202,7 +202,7 @@ def is_zero(value: Attribute) -> bool:
 
 
 def _accuracy(value: Attribute) -> bool:
-    """Functions have one implementation; its errors are not bounded by tolerances."""
+    """Accepts any accuracy, as functions have only one implementation."""
     return not re.search("TOLERANCE", str(value))
 
 

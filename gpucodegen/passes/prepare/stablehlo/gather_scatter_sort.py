@@ -46,7 +46,7 @@ from gpucodegen.passes.prepare.stablehlo.movement import part_of
 from gpucodegen.passes.prepare.stablehlo.reductions import inlined
 
 Less = Callable[[Builder, Sequence[Value], Sequence[Value]], Value]
-"""Whether the elements at one place come before those at another one."""
+"""Whether the elements at one position sort before those at another one."""
 
 
 def sort(b: Builder, op: Operation) -> Sequence[Value]:

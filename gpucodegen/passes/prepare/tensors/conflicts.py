@@ -58,12 +58,12 @@ class Order:
     around: dict[Operation, tuple[Operation, ...]] = field(
         default_factory=dict[Operation, tuple[Operation, ...]]
     )
-    """Operations around one, the function first."""
+    """The enclosing operations of each one, the function first."""
     region: dict[Operation, Region] = field(default_factory=dict[Operation, Region])
     block: dict[Operation, Block] = field(default_factory=dict[Operation, Block])
     scope: dict[Value, Operation] = field(default_factory=dict[Value, Operation])
     home: dict[Value, Block] = field(default_factory=dict[Value, Block])
-    """The block in which a value is made."""
+    """The block in which a value is defined."""
     made: dict[Value, Operation] = field(default_factory=dict[Value, Operation])
     uses: dict[Value, list[Use]] = field(default_factory=dict[Value, list[Use]])
 
@@ -159,7 +159,7 @@ class Order:
 UNREAD = frozenset(
     {"tensor.dim", "tensor.rank", "shape.shape_of", "bufferization.dealloc_tensor"}
 )
-"""Operations that look at extents only."""
+"""Operations that read extents only."""
 
 UNDEFINED = frozenset({"tensor.empty", "bufferization.alloc_tensor"})
 """Operations that make tensors without contents."""
@@ -375,7 +375,7 @@ READERS = VIEWS | frozenset(
     "affine.load affine.vector_load bufferization.to_tensor func.return memref.dim "
     "memref.load memref.rank vector.load vector.transfer_read vector.print".split()
 )
-"""Operations that change nothing of the memrefs that they are given."""
+"""Operations that do not change their memref operands."""
 SOURCES = frozenset({"memref.copy", "bufferization.materialize_in_destination"})
 """Operations that only read their first operand."""
 

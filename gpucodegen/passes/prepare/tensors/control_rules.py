@@ -233,7 +233,7 @@ def _entered(
 
 @dataclass(frozen=True, slots=True)
 class End:
-    """Where a block leaves a tensor; ``like`` lies there already and has its shape."""
+    """The place in which a block yields a tensor; ``like``: a tensor placed there."""
 
     buffer: Buffer
     like: Value | None = None
@@ -278,7 +278,7 @@ def _check_extents(
 
 
 def while_(r: Rewriter, b: Builder, op: Operation) -> None:
-    """``scf.while``: what the condition passes on has a carried or a new buffer."""
+    """``scf.while``: values that the condition passes on have a buffer each."""
     before, after = (region.blocks[0] for region in op.regions)
     settled: set[int] = set()
     held: dict[Value, Buffer] = {}

@@ -46,7 +46,7 @@ from gpucodegen.passes.prepare.tensors.placement import (
 
 Origin = int | Value | tuple[Value, int]
 CARRYING = frozenset({"scf.for", "affine.for", "scf.forall"})
-"""Operations whose results have the extents of what they were given."""
+"""Operations whose results have the extents of their operands."""
 
 
 def origin(known: Conflicts, tensor: Value, dimension: int) -> Origin:
@@ -168,7 +168,7 @@ class Rewriter:
     frames: list[Frame] = field(default_factory=list[Frame])
     copies: list[Copied] = field(default_factory=list[Copied])
     ranked: dict[Value, Value] = field(default_factory=dict[Value, Value])
-    """Tensors of any rank, and what they were cast from."""
+    """Unranked tensors, and the sources of their casts."""
 
     # -- blocks and operations -----------------------------------------------------
 

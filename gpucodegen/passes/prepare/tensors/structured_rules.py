@@ -100,7 +100,7 @@ def _carried(r: Rewriter, op: Operation, use: Use) -> Place | None:
 
 
 _VARIABLES = {"scf.for": 1, "affine.for": 1, "scf.while": 0}
-"""How many arguments of a loop's first block come before those that it carries."""
+"""Number of block arguments of a loop before the carried ones."""
 
 
 def _passed_on(r: Rewriter, op: Operation, use: Use) -> Place | None:

@@ -145,7 +145,7 @@ _LISTS = {
     "tosa.tile": ("multiples",),
     "tosa.resize": ("scale", "offset", "border"),
 }
-"""Operands that are lists of numbers, which attributes hold in other years."""
+"""Operands that are lists of numbers, which are attributes in other versions."""
 _ZERO_POINTS = {
     "tosa.matmul": 2,
     "tosa.fully_connected": 3,

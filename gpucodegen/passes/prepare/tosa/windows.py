@@ -64,7 +64,7 @@ def _shifted(b: Builder, value: Value, zero: Value, ty: Type) -> Value:
 
 
 def factors_of(b: Builder, op: Operation, first: int) -> tuple[Value, Value]:
-    """The two factors; zero points that are not zero follow from an operand on."""
+    """Both operands less their zero points, the operands from ``first`` on."""
     x, w, zeros = op.operands[0], op.operands[1], op.operands[first:]
     if not zeros:
         return x, w

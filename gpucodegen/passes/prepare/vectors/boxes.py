@@ -38,7 +38,7 @@ from gpucodegen.passes.prepare.outside_calls import carrier
 Place = Sequence[IndexLike]
 """Indices of an element."""
 Element = Callable[[Builder, Place], Value]
-"""How an element is computed."""
+"""Computes an element."""
 Handler = Callable[["Boxes", Builder, Operation], None]
 
 

@@ -34,7 +34,7 @@ from gpucodegen.passes.prepare.vectors.boxes import (
 )
 
 DYNAMIC = -(2**63)
-"""What stands for a position that is an operand."""
+"""The marker of a dynamic position."""
 LESS = 2
 """``slt`` of ``arith.cmpi``."""
 
@@ -108,7 +108,7 @@ def extract(v: Boxes, b: Builder, op: Operation) -> None:
 
 
 def insert(v: Boxes, b: Builder, op: Operation) -> None:
-    """``vector.insert``: a copy of all, then of what is inserted."""
+    """``vector.insert``: a copy of the vector, then of the inserted value."""
     value, target = op.operands[:2]
     position = _position(op, 2)
     box = v.made(b, op.result)
@@ -304,7 +304,7 @@ MOVEMENT_HANDLERS: dict[str, Handler] = {
     "vector.constant_mask": constant_mask,
 }
 ARITHMETIC = frozenset({"arith", "math", "index", "complex"})
-"""Dialects whose operations on vectors are done to each element."""
+"""Dialects whose operations on vectors are elementwise."""
 
 
 def _trailing(

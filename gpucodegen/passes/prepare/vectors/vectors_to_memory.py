@@ -163,7 +163,7 @@ _KNOWN: dict[str, Callable[[Operation], bool]] = {
     "vector.shuffle": _lanes,
     "vector.transpose": _turned,
 }
-"""When kernels know an operation on vectors of one or two dimensions."""
+"""Conditions under which kernels support an operation on vectors."""
 
 # -- lifetimes -------------------------------------------------------------------------
 
