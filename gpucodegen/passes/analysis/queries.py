@@ -2,8 +2,8 @@
 
 `NestAnalysis` lifts a function or nest, asks `gpucodegen.tiling` for its dependences,
 and answers for operations: whether an ``affine.for`` is parallel, and which parts of
-its body depend on each other.  `MemrefDependenceCheck` prints the dependences of all
-pairs of accesses in the format of MLIR's ``test-memref-dependence-check``.
+its body depend on each other.  `MemrefDependenceCheck` reports the dependences of all
+pairs of accesses, as MLIR's own dependence check lists them.
 """
 
 from __future__ import annotations

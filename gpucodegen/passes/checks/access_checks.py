@@ -318,7 +318,7 @@ def _copy(c: ConditionBuilder, op: Operation) -> list[Leaf]:
 
 
 def _transfer(c: ConditionBuilder, op: Operation) -> list[Leaf]:
-    """``dma_start``: first and last element of either side, and the flag."""
+    """``dma_start``: first and last element of either side, and the tag."""
     source, target, tag = ends_of(op)
     count, *strided = lengths_of(op)
     is_source = has_strided_source(source.memref, target.memref)

@@ -49,7 +49,7 @@ from gpucodegen.tiling.proof.races import PROOF, Race, races, unfinished_copies
 
 @dataclass(frozen=True, slots=True)
 class CheckTransfers(ModulePass):
-    """Every transfer has its wait, and every wait its transfer."""
+    """Every DMA copy has its wait, and every wait its copy."""
 
     name: ClassVar[str] = "check-transfers"
 
@@ -288,7 +288,7 @@ def _error(
 
 @dataclass(frozen=True, slots=True)
 class VerifyKernels(ModulePass):
-    """Prove every kernel, and every function with transfers, free of races."""
+    """Prove every kernel, and every function with DMA copies, free of races."""
 
     name: ClassVar[str] = "verify-kernels"
 

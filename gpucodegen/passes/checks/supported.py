@@ -61,7 +61,7 @@ VECTOR_BYTES = 1 << 16
 
 @dataclass(frozen=True, slots=True)
 class CheckSize(ModulePass):
-    """At most ``operations`` operations, and ``vector_bytes`` in a value; 0: any number.
+    """Limits of ``operations``, and of ``vector_bytes`` in a value; 0: no limit.
 
     >>> import gpucodegen as gcg
     >>> module = gcg.parse("func.func @f() { return }")

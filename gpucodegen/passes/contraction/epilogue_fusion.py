@@ -198,8 +198,9 @@ def aligned(
 ) -> dict[Axis, Axis] | None:
     """The loop of a nest for each axis, if the same cells are accessed.
 
-    Every axis of the anchor corresponds to one loop of as many iterations, in the same
-    index with the same factor; all loops with more than one iteration correspond.
+    Every axis of the anchor corresponds to one loop with an equal number of iterations,
+    in the same index with the same factor; all loops with more than one iteration
+    correspond.
     """
     if place.memref is not anchor.memref:
         return None

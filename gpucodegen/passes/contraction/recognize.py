@@ -341,7 +341,7 @@ def _needed(value: Value, made_by: Mapping[Value, Operation]) -> list[Operation]
 
 
 def _reads_others(result: Operand, factors: Sequence[Operand]) -> bool:
-    """Whether no factor reads the buffer that is written."""
+    """Whether no operand reads the buffer that is written."""
     return all(
         place.memref is not result.memref
         for factor in factors
@@ -392,7 +392,7 @@ class Contraction:
 
     @property
     def vector(self) -> Axis | None:
-        """The axis of the columns that walks the last dimension of the result."""
+        """The column axis of the last dimension of the result."""
         return _vector_axis(self.columns, self.result)
 
     @property
@@ -510,7 +510,7 @@ def _inside(operand: Operand, axes: Sequence[Axis]) -> bool:
 
 
 def _vector_axis(axes: Sequence[Axis], result: Operand) -> Axis | None:
-    """The axis that walks the last dimension of the result that is longer than one."""
+    """The axis of the last dimension of the result that is longer than one."""
     ty = result.memref.type
     if not isinstance(ty, MemRefType) or ty.layout is not None or not ty.rank:
         return None

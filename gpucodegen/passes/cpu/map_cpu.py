@@ -37,7 +37,7 @@ from gpucodegen.tiling.machine.product_problem import Candidate, Problem, TileSi
 from gpucodegen.tiling.tuning.knobs import NOTHING, Knob, register_knob
 
 NEST_OPERATIONS = 8
-"""Operations of a generic nest that cost as much as one multiply-add."""
+"""Nest operations that count as one multiply-add (conservative: six take as long)."""
 
 
 Lower = Callable[[Contraction, Machine], list[Operation] | None]

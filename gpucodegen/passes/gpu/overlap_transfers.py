@@ -285,9 +285,9 @@ def _refusal(
 
 @dataclass(frozen=True, slots=True)
 class OverlapTransfers(ModulePass):
-    """Overlap the transfers at the head of loops with the computation before them.
+    """Overlap the DMA copies at the head of loops with earlier iterations' computation.
 
-    ``stages``: how many iterations are under way at once, at least 2.  ``buffers``:
+    ``stages``: how many iterations are in flight at once, at least 2.  ``buffers``:
     slots of each buffer; 0 makes one per stage.  ``loop``: the variable of the loop; by
     default all loops of the form that are not parallel.
     """

@@ -71,7 +71,7 @@ class Marching:
 
     @staticmethod
     def of(sweep: Sweep, chunk: Sequence[int]) -> Marching:
-        """The walk over a chunk of a sweep."""
+        """The traversal of a chunk of a sweep."""
         dimension = max(len(chunk) - 2, 0)
         section = [1 if d == dimension else n for d, n in enumerate(chunk)]
         cells = tuple(product(*map(range, section)))

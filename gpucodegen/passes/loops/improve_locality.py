@@ -64,7 +64,7 @@ from gpucodegen.tiling.tuning.knobs import LOOPS, Knob, menu_knob
 SHORTEST = 8
 """Fewest iterations of an innermost loop: shorter ones do not fill a vector."""
 SERIAL = 1.5
-"""Factor by which a loop's cache lines may exceed others' if it is vectorized."""
+"""Cache lines per iteration charged to sequential loops if the last is parallel."""
 
 
 def best_order(analysis: NestAnalysis, chain: Sequence[Operation]) -> Order | None:

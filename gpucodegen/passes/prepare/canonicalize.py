@@ -178,7 +178,7 @@ class _Folder:
         return [rebuilt]
 
     def _cancels(self, op: Operation) -> bool:
-        """Whether a cast is the inverse of its operand's cast; drops both."""
+        """Whether a cast undoes its operand's cast; then renames its results."""
         inner = self.definitions.get(op.operands[0]) if op.operands else None
         if op.name != _CAST or inner is None or inner.name != _CAST:
             return False

@@ -258,7 +258,7 @@ def _access(name: str, first: int) -> Rewrite:
 
 
 def _start(b: Builder, old: Operation, new: Operation) -> None:
-    """Counts, strides and runs in numbers; a transfer begins at whole vectors."""
+    """Counts, strides and runs in elements; a copy begins at whole vectors."""
     before = memref.DmaStart(old)
     vector = vector_in(before.source[0].type)
     assert isinstance(vector, VectorType)

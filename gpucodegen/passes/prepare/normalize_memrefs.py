@@ -227,7 +227,7 @@ _REWRITES: dict[str, Callable[[_Stored, Operation], list[Operation]]] = (
 
 @dataclass(frozen=True, slots=True)
 class NormalizeTransfers(ModulePass):
-    """The maps of affine transfers become ``affine.apply`` operations."""
+    """``affine.dma_start`` and ``affine.dma_wait`` become memref operations."""
 
     name: ClassVar[str] = "normalize-transfers"
 

@@ -61,11 +61,11 @@ class Aliases:
 
     @staticmethod
     def of(functions: Iterable[Operation], defined: Container[str]) -> Aliases:
-        """Those of some functions, with the groups that these state.
+        """The aliases in some functions, with the groups that these declare.
 
         A call of a ``defined`` function may result in any buffer that the caller has,
-        or that a call was given. What handlers return, which run other functions and
-        operations of other dialects, is copied to a buffer of its own.
+        or that a call was given. Results of handlers, which run other functions and
+        operations of other dialects, are copied to a separate buffer.
 
         >>> from gpucodegen.ir.attributes import SymbolRefAttr
         >>> from gpucodegen.ir.operation import single_block

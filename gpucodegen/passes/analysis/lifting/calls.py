@@ -168,9 +168,9 @@ def _summarised(op: Operation, callee: Operation, walk: Walk) -> CallAccesses:
 
 
 def _returned(op: Operation, copy: Operation, walk: Walk) -> list[Value]:
-    """Bind the results of the call; the buffers that leave the callee.
+    """Bind the results of the call; returns the buffers that leave the callee.
 
-    With one return the results are what it returns, with several any of them.
+    With one return the results are its operands, with several any of them.
     """
     returns = [o for o in copy.walk() if o.name == "func.return"]
     buffers = [v for o in returns for v in o.operands if is_memref(v)]

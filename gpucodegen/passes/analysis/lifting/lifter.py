@@ -263,7 +263,7 @@ class Lifter(Walk):
         nodes.append(GroupWait(pending_groups(op), op.location))
 
     def bulk_store(self, op: Operation, nodes: Nodes) -> None:
-        """The start of a tensor copy from shared memory."""
+        """The start of a TMA store from shared memory."""
         name = f"S{len(self.operations)}"
         statement = asynchronous_copies.store(
             op, self.env, self.surroundings.maps, name
@@ -272,7 +272,7 @@ class Lifter(Walk):
         nodes.append(statement)
 
     def bulk_commit(self, op: Operation, nodes: Nodes) -> None:
-        """The end of a group of such copies."""
+        """The end of a group of TMA stores."""
         nodes.append(Commit(op.location, bulk=True))
 
     def bulk_wait(self, op: Operation, nodes: Nodes) -> None:

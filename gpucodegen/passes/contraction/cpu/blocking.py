@@ -32,7 +32,7 @@ def row_axis(contraction: Contraction) -> Axis | None:
 
 
 def column_axis(contraction: Contraction) -> Axis:
-    """The vector axis: it walks the contiguous dimension of the result."""
+    """The vector axis: the axis of the result's contiguous dimension."""
     column = contraction.vector
     assert column is not None
     return column

@@ -84,7 +84,7 @@ def sliding(contraction: Contraction) -> Sliding | None:
 
 
 def _contiguous(operand: Operand, axes: Sequence[Axis]) -> Axis | None:
-    """The axis that walks the last dimension of row-major memory in steps of one."""
+    """The axis with unit stride in the last dimension of row-major memory."""
     ty, last = operand.memref.type, len(operand.indices) - 1
     if not isinstance(ty, MemRefType) or ty.layout is not None or None in ty.shape:
         return None

@@ -58,7 +58,7 @@ class Sides:
 
     @property
     def steps(self) -> Axis:
-        """The innermost reduction axis: the lanes walk it."""
+        """The innermost reduction axis, along which the lanes run."""
         return self.contraction.reduction[-1]
 
     @property
@@ -74,7 +74,7 @@ class Sides:
 
     @property
     def copied(self) -> bool:
-        """Whether the low factor is not contiguous along the steps."""
+        """Whether the low operand is not contiguous along the steps."""
         return not is_contiguous(self.low, self.steps)
 
     @property
@@ -137,7 +137,7 @@ def _is_spanned(sides: Sides) -> bool:
 
 
 def is_contiguous(operand: Operand, axis: Axis) -> bool:
-    """Whether one axis walks neighbours, from the start to the end of a dimension."""
+    """Whether an axis covers a dimension of contiguous elements."""
     ty, dimensions = operand.memref.type, operand.dimensions_of(axis)
     if not isinstance(ty, MemRefType) or ty.layout is not None or len(dimensions) != 1:
         return False

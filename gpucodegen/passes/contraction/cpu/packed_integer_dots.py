@@ -477,7 +477,7 @@ class _InWords:
     def _offset(
         self, b: Builder, factor: Narrow, zero: Value | None, scale: Value
     ) -> Operand:
-        """``scale`` times the sums of a factor less ``zero``."""
+        """``scale`` times the sums of an operand less ``zero``."""
 
         def term(i: Builder, at: Sequence[Index]) -> Value:
             return _difference(i, widened(i, factor, at), zero)

@@ -252,7 +252,7 @@ class RowBlock:
             b.add("memref.dealloc", (buffer,))
 
     def _copies(self, b: Builder) -> tuple[Value | None, Value | None]:
-        """Memory for rows of the left factor, and for panels of the right one."""
+        """Memory for rows of operand A, and for panels of operand B."""
         cut, kernel, tiling = self.cut, self.cut.kernel, self.cut.tiling
         rows = panel = None
         if tiling.left_stride:

@@ -176,10 +176,11 @@ class Pipeline:
         return self.plan.stages - 2
 
     def _in_rounds(self, b: Builder, sums: Sums) -> Sums:
-        """K tiles by rounds of as many as there are stages, and the remaining ones.
+        """K tiles in rounds of the stage count, and the remaining ones.
 
-        Where several axes are walked, a round starts the copies of K tiles from a
-        multiple of the stages on: those of a line that these divide lie side by side.
+        Where the K loop runs over several axes, a round starts the copies of K tiles
+        from a multiple of the stages on: those of a line that these divide lie side by
+        side.
         """
         stages = self.plan.stages
         head = 1 if len(self.walk.axes) > 1 else 0

@@ -358,7 +358,7 @@ def _moved(contraction: Contraction, at: Positions) -> Contraction:
 
 @dataclass(frozen=True, slots=True)
 class Tiled:
-    """A contraction in tiles of rows, and the boxes of both factors."""
+    """A contraction in tiles of rows, with the boxes of both operands."""
 
     contraction: Contraction
     groups: Groups

@@ -110,7 +110,7 @@ def _octets(contraction: Contraction) -> tuple[Type, ...]:
 
 
 def type_of(factor: Operand) -> Type:
-    """The type of a factor's value."""
+    """The type of an operand's value."""
     if factor.steps:
         return factor.steps[-1][0].result.type
     return element_type(factor.memref.type)
@@ -166,7 +166,7 @@ class Side:
         *,
         left: bool,
     ) -> Side:
-        """The factor of the rows, or of the columns, from a warp's ``first`` one on."""
+        """The operand of the rows, or of the columns, of a warp, from ``first`` on."""
         size, inner = element_bytes(kind) or 1, lane % OCTET
         numbers = lane // OCTET % 2, lane // (2 * OCTET)
         down, along = numbers if left else numbers[::-1]

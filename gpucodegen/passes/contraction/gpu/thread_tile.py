@@ -1,7 +1,7 @@
 """Thread tiles: the part of a block's tile of C that a thread keeps in registers.
 
-`QuadTile` multiplies quads (four consecutive rows or columns) from shared memory; the
-sums are one ``quad x quad`` vector for each quad of the thread's rows and columns.
+`QuadTile` multiplies quads (up to four consecutive rows or columns) from shared memory;
+the sums are one ``quad x quad`` vector for each quad of the thread's rows and columns.
 `ResultTile` reads the initial sums before the reduction and writes them after it, in
 pieces: the columns of a quad that are contiguous in one row.
 """

@@ -82,7 +82,7 @@ def is_straight(chain: Sequence[Operation]) -> bool:
 def spreadable_chain(op: Operation, analysis: NestAnalysis) -> list[Operation]:
     """The perfectly nested parallel loops from ``op`` inwards, of any bounds.
 
-    All threads execute a transfer together, so none may stand inside.
+    DMA copies are cooperative, so none may stand inside.
     """
     chain: list[Operation] = []
     if any(inner.name in TRANSFERS for inner in op.walk()):

@@ -1,4 +1,4 @@
-"""One-shot bufferization: the pass and its table of rules by operation.
+"""Bufferization: the pass and its table of rules by operation.
 
 Tensor arguments are read-only and tensor results are fresh buffers.  A value is updated
 in place where that spoils no read; otherwise its contents are copied first.  Buffers

@@ -48,7 +48,7 @@ _ZEROS: dict[str, Accepts] = dict.fromkeys(
     ).split(),
     is_zero,
 )
-"""Zero points as attributes, which today's text has as operands: 0 changes nothing."""
+"""Zero points as attributes (operands in recent versions); 0 is the default."""
 _SUMS = {**listed("acc_type stride pad local_bound"), **_ZEROS}
 """``local_bound`` bounds errors further than sums of products exceed anyway."""
 _CONVOLUTION = {**_SUMS, **listed("dilation")}
