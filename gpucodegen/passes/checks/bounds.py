@@ -211,7 +211,7 @@ class _Guarder:
         )
         return check, c.b.operations
 
-    # -- what runs under a condition, or often ---------------------------------------
+    # -- operations in loops and conditions ------------------------------------------
 
     def inside(
         self,
@@ -298,7 +298,7 @@ class _Guarder:
         ]  # fmt: skip
         return checks, c.b.operations
 
-    # -- what is needed where --------------------------------------------------------
+    # -- placement of checks ---------------------------------------------------------
 
     def _needs(
         self,

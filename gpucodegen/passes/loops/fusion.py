@@ -185,7 +185,7 @@ def _reversed(
     return check_fusion(analysis.dependences, first, second, relaxed=relaxed)
 
 
-# -- what stands between ---------------------------------------------------------------
+# -- operations in between -------------------------------------------------------------
 
 
 def needed_before(pair: NestPair, analysis: NestAnalysis) -> tuple[Operation, ...]:

@@ -194,7 +194,7 @@ class Block:
         if self.keeps:
             wishes = dict.fromkeys(fuser.joinable(fused, joined), TOGETHER)
             wishes |= {n: APART for a, b in joined.values() for n in range(a, b)}
-            # no model tells which is better
+            # the cost model does not rank these orders
             names = {f"fusion{n}": wish for n, wish in sorted(wishes.items())}
             self.found.extend(
                 PlanSpace(({}, {n: w}), (1.0, 1.0)) for n, w in names.items()

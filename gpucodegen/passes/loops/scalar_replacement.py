@@ -23,7 +23,8 @@ before,
 
 no place is stored twice, and nothing else in the loop stores to the buffer or to one
 that may overlap it.  Loads of other places stay.  The values of
-k = 1, 2, .. form a chain, as far as each of them is loaded.  Initial values are loaded in front of the loop, if it runs at all.
+k = 1, 2, .. form a chain, as far as each of them is loaded.  Initial values are loaded
+in front of the loop, if it runs at all.
 
 Both keep the order of terms.  After Callahan, Carr and Kennedy ("Improving register
 allocation for subscripted variables", 1990).

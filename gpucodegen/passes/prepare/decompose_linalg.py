@@ -477,7 +477,7 @@ class _Transform:
             (rows, _) = product[0].split()
             self.extents[rows] = len(self.matrix)
             source = self._product(product, source, self._empty(product[2]))
-        # Only the output of the last transform counts with what it holds.
+        # Only the last transform accumulates into the contents of its output.
         into = target if part == "output" else self._cleared(target)
         self._product(last, source, into, self.op.results)
 

@@ -112,7 +112,7 @@ def reduction(site: LoopSite) -> list[Operation]:
     b, lanes = Builder(op.location), _ReductionLanes(loop, row)
     if loop.carried:
         lanes.build(b)
-    else:  # of an empty row, totals in memory are not touched
+    else:  # an empty row must not write totals to memory
         b.guard([row.is_some], lanes.build)
     return b.operations
 

@@ -48,7 +48,7 @@ FORMS: tuple[VectorForm, ...] = (
     transposed_tiles,  # two loops that transpose
     outer_loop,  # a row of the outer loop in each lane
     innermost_loop,  # independent iterations
-    argminmax,  # the best value and what belongs to it
+    argminmax,  # argmin and argmax
     reduction,  # partial results in lanes
 )
 """The forms of a vectorized loop, tried in this order."""

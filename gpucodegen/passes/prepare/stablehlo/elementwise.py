@@ -368,7 +368,7 @@ def _sign(b: Builder, op: Operation) -> Sequence[Value]:
     kind = kind_of(x.type)
     if kind == FLOAT:
         signed = _binary(b, "math.copysign", one, x)
-        # Zeros keep their sign, and what is no number stays so.
+        # Zeros keep their sign, and NaN stays NaN.
         return [chosen(b, compared(b, "one", x, zero), signed, x)]
     if kind == UNSIGNED:
         return [_binary(b, "arith.minui", x, one)]

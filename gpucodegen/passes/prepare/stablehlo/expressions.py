@@ -120,7 +120,7 @@ def converted(b: Builder, value: Value, ty: Type) -> Value:
         is_float = kind_of(value.type) == FLOAT
         return compared(b, "une" if is_float else "ne", value, other)
     name = _cast(value.type, ty)
-    if name is None:  # a sign is all that differs, or two formats of one width
+    if name is None:  # types differ in sign, or are two formats of one width
         if isinstance(source, FloatType):
             wide = with_element(value.type, FloatType("f32"))
             (value,) = b.add("arith.extf", (value,), [wide])

@@ -99,7 +99,7 @@ def _stable(less: Less) -> Less:
     """Ties are broken by the last number, the smaller one first."""
 
     def total(inner: Builder, xs: Sequence[Value], ys: Sequence[Value]) -> Value:
-        # Where x was first it comes before y unless y comes before it.
+        # Stability: x, which was first, stays first unless y sorts before it.
         turned = Expression(inner, ys[-1]) < Expression(inner, xs[-1])
         pairs = [*zip(xs[:-1], ys[:-1], strict=True)]
         ones = [_either(inner, turned, pair) for pair in pairs]

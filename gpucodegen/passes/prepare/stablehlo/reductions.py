@@ -133,7 +133,7 @@ def convolution(b: Builder, op: Operation) -> Sequence[Value]:
     element = element_type(op.result.type)
     start = filled(b, scalar(b, 0, element), op.result.type)
     kinds = [PARALLEL] * (3 + windows) + [REDUCTION] * (windows + 1)
-    # Nothing reads these: they tell the extents of loops that no operand has alone.
+    # Unread operand: it gives linalg the extents of loops that no other indexes alone.
     told = tensor(
         [groups, features, *(extents[str(n)] for n in range(windows))], element
     )
@@ -258,7 +258,7 @@ def reduce_window(b: Builder, op: Operation) -> Sequence[Value]:
         [Dim(d) for d in range(rank)],
         [Dim(rank + n) for n in range(len(taps))],
     )
-    # Nothing reads it: it tells the extents of the window.
+    # Unread operand: linalg infers the window's extents from it.
     told = empty(b, tensor([extents[d] for d in taps], element_type(inputs[0].type)))
     maps = [under] * count + [window] + [own] * count
     kinds = [PARALLEL] * rank + [REDUCTION] * len(taps)

@@ -80,7 +80,7 @@ _READS: dict[str, dict[str, Accepts]] = {
         "rounding_mode": words("SINGLE_ROUND", "DOUBLE_ROUND", "INEXACT_ROUND"),
     },
     "reshape": listed("new_shape"),
-    # The border only says how large the result is, which its type states.
+    # The border only determines the result's extents, which its type states.
     "resize": {
         **listed("scale offset border"),
         "mode": words("NEAREST_NEIGHBOR", "NEAREST", "BILINEAR"),
