@@ -1,4 +1,11 @@
-"""CPU mapping: contractions to register tiles, parallel loops to threads."""
+"""CPU mapping: contractions to register tiles, parallel loops to threads.
+
+The nests of each function are distributed where a part is a contraction that pays.
+Contractions, with the nests fused into them (`contraction.fusion_groups`), are lowered
+to packed register tiles.  Of other nests, the outermost parallel loops with enough
+estimated work for threads become ``affine.parallel``; loops inside them run on one
+thread, and contractions inside loops are lowered in place.
+"""
 
 from __future__ import annotations
 

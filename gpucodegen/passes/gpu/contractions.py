@@ -1,4 +1,9 @@
-"""Launches of contraction kernels, with the fusion groups of a list of nests."""
+"""Launches of contraction kernels, with the fusion groups of a list of nests.
+
+A nest is distributed where a part is a contraction.  A contraction runs in the kernel
+of its plan: on thread tiles, warps with tensor cores, or warpgroups.  Split-K plans sum
+parts of the terms in a first kernel and add the parts, in order, in a second one.
+"""
 
 from __future__ import annotations
 

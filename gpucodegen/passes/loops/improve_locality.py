@@ -317,9 +317,9 @@ class Block:
 class ImproveLocality(ModulePass):
     """Choose the innermost loop of every nest, and fuse neighbours, where it pays.
 
-    ``contractions``: leave products that `map-cpu` recognises to it.  ``plan``: orders
-    and fusions that are asked for in the place of these choices (`asked`), as names and
-    numbers in turn: ``plan=[order0,21,fusion0,1]``.
+    ``contractions``: leave products that `map-cpu` recognises to it.  ``plan``:
+    requested orders and fusions (`requested_schedules`), as names and numbers in turn,
+    ``plan=[order0,21,fusion0,1]``.
 
     >>> import gpucodegen as gcg
     >>> module = gcg.parse('''func.func @f(%A: memref<64x64xf32>, %v: f32) {

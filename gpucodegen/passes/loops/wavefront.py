@@ -1,4 +1,11 @@
-"""Time tiling: wavefronts of tiles over a time loop and the space loops inside it."""
+"""Time tiling: wavefronts of tiles over a time loop and the space loops inside it.
+
+A nest whose outermost loop is sequential is skewed until its loops permute
+(`gpucodegen.tiling.schedule.skewing`), tiled, and its tiles run in parallel along
+wavefronts.  Tile sizes are given, or chosen by the model of the machine where tiling
+pays.  The result is used only if its loops are proven free of races; where the number
+of time steps is unknown, a condition keeps the original loops for few steps.
+"""
 
 from __future__ import annotations
 
@@ -45,9 +52,9 @@ class Wavefront(ModulePass):
     Without sizes they are chosen for ``threads`` threads with ``cache`` bytes each and
     ``shared`` bytes for all of them, and only where that pays; a nest of unknown
     duration keeps its loops beside the tiles, for few time steps.
-    ``plan``: what is asked for in the place of that choice (`asked_tiles`), as names
-    and numbers in turn: ``plan=[time0.steps,8]``.  ``strict``: it is an error if the
-    loops cannot have it; else they get what differs least.
+    ``plan``: requested tiles (`requested_schedules`), as names and numbers in turn:
+    ``plan=[time0.steps,8]``.  ``strict``: it is an error if the loops cannot have
+    them; otherwise they get the tiles that differ least.
     """
 
     name: ClassVar[str] = "wavefront"

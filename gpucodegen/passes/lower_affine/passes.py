@@ -1,4 +1,9 @@
-"""The lowering passes of the affine dialect."""
+"""The lowering passes of the affine dialect.
+
+`LowerIfAndFor` lowers loops and conditions to blocks and branches, `LowerAffineApply`
+index arithmetic in functions without affine loops, and `LowerAffine` all affine
+operations, also those outside of functions.
+"""
 
 from __future__ import annotations
 

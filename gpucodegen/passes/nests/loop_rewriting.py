@@ -1,4 +1,9 @@
-"""Replacement of chosen loops by copies in sequence or under conditions."""
+"""Replacement of chosen loops by copies in sequence or under conditions.
+
+`rewrite_loops` replaces the chosen loops of a module, inner loops first, and renames
+the uses of their results.  A loop with several bounds on a side is rewritten once for
+each, under conditions that select the effective bound at run time.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""External calls: vectors, tensors and descriptors are passed as scalars and buffers.
+"""External calls: vectors and tensors are passed in buffers.
 
 Functions that print, check, or call external functions may do so on vectors and
 tensors. A vector is stored to a new buffer of its shape, a tensor is passed as a

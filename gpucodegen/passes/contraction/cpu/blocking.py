@@ -1,4 +1,10 @@
-"""Blocking of a CPU contraction: the role of each axis and the number of panels."""
+"""Blocking of a CPU contraction: the role of each axis and the number of panels.
+
+The column axis of a panel is the contiguous axis of the result, which vector lanes run
+along; the row axis of a register tile has unit step in the result; the others are outer
+axes.  `Blocking` derives panels, stripes of panels (one per task) and reduction blocks
+from the sizes of the kernel's plan.
+"""
 
 from __future__ import annotations
 

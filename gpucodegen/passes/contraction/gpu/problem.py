@@ -1,4 +1,10 @@
-"""Planner input of a GPU contraction: extents, types, contiguity and alignment."""
+"""Planner input of a GPU contraction: extents, types, contiguity and alignment.
+
+`products_of` describes the contraction to the planner, once as a product of single
+elements and, where tensor cores or TMA apply, of fragments; for dynamic extents it
+gives one product per usual size.  `planned` chooses the plan of least estimated cost,
+or completes the caller's.
+"""
 
 from __future__ import annotations
 

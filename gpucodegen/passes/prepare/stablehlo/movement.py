@@ -1,4 +1,8 @@
-"""StableHLO data movement: broadcasts, slices, transposes, pads, concatenations."""
+"""StableHLO data movement: broadcasts, slices, transposes, pads, concatenations.
+
+Each operation becomes tensor slices, insertions and reshapes, or a ``linalg.generic``
+that reads its operand through an index map.
+"""
 
 from __future__ import annotations
 

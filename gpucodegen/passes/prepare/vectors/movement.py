@@ -1,4 +1,9 @@
-"""Lowering of vector loads, stores, masks and rearrangements to loops over elements."""
+"""Lowering of vector loads, stores, masks and rearrangements to loops over elements.
+
+Each rule gets a `Boxes`, which maps vectors to buffers, a builder and an operation.  It
+fills the buffer of the result, or stores the elements of an operand, element by
+element.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""Lowering of vector products, contractions, reductions and scans to loops."""
+"""Lowering of vector products, contractions, reductions and scans to loops.
+
+The rules have the form of those in `movement`.  Reductions run from the first element
+to the last, and masked elements contribute the neutral element.
+"""
 
 from __future__ import annotations
 
