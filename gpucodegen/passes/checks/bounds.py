@@ -125,7 +125,6 @@ class _Needs:
 
 
 def _accessed(lifted: Lifted, found: Found) -> frozenset[Access]:
-    """The accesses of suspects."""
     return frozenset(_access(lifted, one) for one in found)
 
 
@@ -358,7 +357,6 @@ class _Guarder:
         return is_collapsed and buffer not in op.operands
 
     def _values(self, level: _Level, launch: _Launch) -> list[Value]:
-        """The values of a condition."""
         lifted = level.lifted
         return [
             lifted.parameters[name]

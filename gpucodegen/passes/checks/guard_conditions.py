@@ -272,7 +272,6 @@ class ConditionBuilder:
         return compare(self.b, predicate, left, self.value(right))
 
     def truth(self, *, holds: bool) -> Value:
-        """A constant condition."""
         made = self.b.constant(int(holds), I1)
         self.numbers[made] = int(holds)
         return made

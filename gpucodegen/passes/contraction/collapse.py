@@ -120,7 +120,7 @@ class Folded:
 
 
 def merge_of(slow: Axis, fast: Axis) -> Axis:
-    """The axis that counts through both."""
+    """The axis that counts through a slow and a fast one."""
     iv = Value(INDEX, fast.name, fast.iv.location)
     return Axis(iv, slow.extent * fast.extent, 0, 1, slow.operation)
 
@@ -150,7 +150,7 @@ class Places:
         return Places({p: Folded.of(p) for p in places if p != contraction.result})
 
     def substituted(self, positions: Mapping[Value, Index]) -> Places:
-        """With other expressions for some axes."""
+        """The places with other expressions for some axes."""
         if self.seen is None:
             return self
         return Places({p: f.substituted(positions) for p, f in self.seen.items()})

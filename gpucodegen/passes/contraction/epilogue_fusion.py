@@ -302,7 +302,6 @@ class EpilogueGroup:
 
     @property
     def members(self) -> tuple[EpilogueMember, ...]:
-        """The nests in order."""
         first = () if self.before is None else (self.before,)
         return (*first, self.core, *self.after)
 
@@ -468,7 +467,6 @@ class EpilogueGroup:
 
 
 def _stored(steps: Iterable[Step]) -> list[Operand]:
-    """The places of the stores."""
     return [place for op, place in steps if place is not None and not op.results]
 
 

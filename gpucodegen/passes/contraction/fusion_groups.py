@@ -346,7 +346,6 @@ class FusionGroups:
         return all_used(made) if made else self.lower(contraction)
 
     def _before(self, at: int) -> list[Operation]:
-        """The operations in front of a member."""
         members = self.members[:at]
         return [*self.context, *(op for m in members for op in (m.op, *m.others))]
 

@@ -40,11 +40,9 @@ class Operand:
     location: Location = field(default=UNKNOWN, compare=False)
 
     def coefficient(self, dimension: int, axis: Axis) -> int:
-        """Coefficient of an axis in one index."""
         return coefficients(self.indices[dimension]).get(axis.iv, 0)
 
     def mentions(self, axis: Axis) -> bool:
-        """Whether any index depends on the axis."""
         return any(axis.iv in index.values for index in self.indices)
 
     def dimensions_of(self, axis: Axis) -> list[int]:
@@ -65,7 +63,6 @@ class Operand:
         return self._then(multiply, scale)
 
     def negated(self) -> Operand:
-        """The value with the other sign."""
         return self._then("arith.negf")
 
     def converted(self, operation: str, ty: Type) -> Operand:
@@ -99,7 +96,6 @@ class Operand:
         return replace(self, steps=(*steps, (made, None)))
 
     def value(self, b: Builder, at: Mapping[Value, Index], hint: str = "") -> Value:
-        """The scalar at some position."""
         made: dict[Value, Value] = {}
         for op, place in self.steps:
             if place is None:

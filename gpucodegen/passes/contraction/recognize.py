@@ -2,8 +2,8 @@
 
 A perfect nest is a contraction when its body is ``C[..] = C[..] + f(A[..]) * g(B[..])``
 with scalar functions f and g, every loop of C appears alone in one index of C, and its
-loops have the `Roles` of a contraction.  Bounds of the loops of C may depend on each
-other: then C is a triangle or a band.  Profitability is decided per target
+loops are row, column, batch or reduction axes.  Bounds of the loops of C may depend on
+each other: then C is a triangle or a band.  Profitability is decided per target
 (`paying_contraction`).
 
 f and g are scalar operations on elements and values from outside, such as
@@ -164,7 +164,6 @@ class _Cells:
     spans: dict[Value, Span] = field(default_factory=dict[Value, Span])
 
     def run(self, steps: Sequence[Step]) -> None:
-        """Build the operations."""
         for op, place in steps:
             if place is None:
                 self._compute(op)
@@ -196,7 +195,6 @@ class _Cells:
         return self.held[place]
 
     def whole(self, value: Value, hint: str = "") -> Value:
-        """The value with all axes of the tile."""
         return self._spread(value, tuple(self.tile.extents), hint)
 
     def _spread(self, value: Value, span: Span, hint: str = "") -> Value:

@@ -153,17 +153,14 @@ class Image:
 
     @property
     def rows(self) -> int:
-        """The dimension of the lines."""
         return self.operand.dimensions_of(self.slow)[0]
 
     @property
     def last(self) -> int:
-        """The dimension along a line."""
         return len(self.operand.indices) - 1
 
     @property
     def shape(self) -> Sequence[int]:
-        """Extents of the array."""
         ty = self.operand.memref.type
         assert isinstance(ty, MemRefType)
         return [extent or 0 for extent in ty.shape]

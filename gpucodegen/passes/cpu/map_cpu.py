@@ -219,7 +219,6 @@ class MapCpu(ModulePass):
 
     @property
     def machine(self) -> Machine:
-        """The target processor."""
         unit = VectorUnit(self.vector_bits, self.registers, narrowest=self.narrowest)
         caches = self.cache, self.first_cache, self.kept
         return Machine(self.threads, unit, *caches)

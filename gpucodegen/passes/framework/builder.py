@@ -64,7 +64,6 @@ class OperationList:
         regions: Sequence[Region] = (),
         hint: str = "",
     ) -> tuple[Value, ...]:
-        """Append an operation and return its results."""
         values = tuple(Value(ty, hint, self.location) for ty in results)
         self.operations.append(
             Operation(
@@ -161,7 +160,6 @@ class VectorBuilder(OperationList):
         self.add("vector.store", operands, (), _aligned(alignment))
 
     def transposed(self, tile: Value) -> Value:
-        """``vector.transpose`` of a tile."""
         ty = tile.type
         assert isinstance(ty, VectorType)
         turned = replace(ty, shape=ty.shape[::-1])
@@ -301,7 +299,6 @@ class VectorBuilder(OperationList):
         return value
 
     def element(self, vector: Value, position: int) -> Value:
-        """One element of a vector of one dimension."""
         where = {"static_position": DenseArrayAttr(I64, (position,))}
         ty = element_type(vector.type)
         (value,) = self.add("vector.extract", (vector,), [ty], where)

@@ -175,7 +175,6 @@ class _Groups:
         return any(united)
 
     def _unite(self, name: str, pair: tuple[int, int]) -> bool:
-        """Put two arguments into one group."""
         numbers = self.numbers[name]
         one, other = (numbers[position] for position in pair)
         if one is not None and one == other:
@@ -189,7 +188,6 @@ class _Groups:
         return True
 
     def attached(self, op: Operation) -> Operation:
-        """A function with its groups."""
         numbers = self.numbers.get(symbol_name(op), [])
         if op.name != "func.func" or not numbers:
             return op

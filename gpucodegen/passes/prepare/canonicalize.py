@@ -215,7 +215,6 @@ class _Folder:
             self.known[op.result] = Index(Const(value.value))
 
     def integer(self, value: Value) -> int | None:
-        """The integer of a constant value."""
         op = self.definitions.get(value)
         attribute = op.attributes.get("value") if op else None
         is_constant = op is not None and op.name == "arith.constant"
@@ -226,7 +225,6 @@ class _Folder:
         )
 
     def signed(self, value: Value) -> int | None:
-        """The signed number of a constant value."""
         found = self.integer(value)
         return None if found is None else _signed(found, value.type)
 
@@ -359,7 +357,6 @@ def _part_extent(folder: _Folder, op: Operation, index: int) -> int | None:
 
 
 def _comparison(folder: _Folder, op: Operation) -> int | None:
-    """The result of a signed comparison."""
     compare = _COMPARISONS.get(arith.predicate(op))
     left, right = (folder.signed(v) for v in op.operands)
     if left is None or right is None or compare is None:

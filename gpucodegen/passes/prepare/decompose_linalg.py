@@ -98,7 +98,6 @@ class _Softmax:
 
     @property
     def shape(self) -> tuple[int | None, ...]:
-        """Extents of the input."""
         ty = self.op.operands[0].type
         assert isinstance(ty, MemRefType | TensorType)
         return ty.shape

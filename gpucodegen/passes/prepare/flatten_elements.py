@@ -164,7 +164,6 @@ class _Flattener:
     sizes: dict[Value, set[int]] = field(default_factory=dict[Value, set[int]])
 
     def function(self, op: Operation) -> Operation:
-        """The function on memrefs of numbers."""
         for inner in op.walk():
             if inner.name == "memref.dma_start":
                 start = memref.DmaStart(inner)

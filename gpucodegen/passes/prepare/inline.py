@@ -95,7 +95,6 @@ class _Inliner:
     replaced: dict[Value, Value] = field(default_factory=dict[Value, Value])
 
     def function(self, op: Operation) -> Operation:
-        """One function with its calls inlined."""
         if not any(inner.name == "func.call" for inner in op.walk()):
             return op
         self.replaced = {}

@@ -133,7 +133,6 @@ def pack(op: Operation) -> list[Operation]:
 
 
 def unpack(op: Operation) -> list[Operation]:
-    """Every element of the rows."""
     source, target, *_ = op.operands
     b, tiling = Builder(op.location), _Tiling.of(op, memref.rank(target))
 

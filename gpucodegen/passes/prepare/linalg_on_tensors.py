@@ -262,7 +262,6 @@ class _Fuser:
     made: dict[Value, Operation] = field(default_factory=dict[Value, Operation])
 
     def block(self, operations: Sequence[Operation]) -> list[Operation]:
-        """The operations of the block, joined."""
         result: list[Operation] = []
         for op in operations:
             joined = self._joined(op) if _is_structured(op) else self._inside(op)

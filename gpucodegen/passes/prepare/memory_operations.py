@@ -161,7 +161,6 @@ class _Lowering:
 
 
 def _any(b: Builder, conditions: Sequence[Value]) -> Value:
-    """Whether one of several conditions holds."""
     found = b.constant(0, I1)
     for condition in conditions:
         (found,) = b.add("arith.ori", (found, condition), [I1])

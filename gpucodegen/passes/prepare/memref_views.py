@@ -328,7 +328,6 @@ class _Reshape:
         return checks, ([start], columns, steps)
 
     def _form(self, source: Value) -> tuple[list[Value], list[Value]]:
-        """Extents and strides of a buffer."""
         c, ty = self.c, source.type
         assert isinstance(ty, MemRefType)
         sizes = [c.extent(source, d) for d in range(ty.rank)]

@@ -50,12 +50,10 @@ class ThreadPlace:
         return self.b.index(0) if total is None else total
 
     def count(self) -> Value:
-        """The number of threads of a block."""
         x, y, z = self.sizes[3:]
         return self.binary("muli", self.binary("muli", x, y), z)
 
     def binary(self, name: str, left: Value, right: Value | int) -> Value:
-        """An operation of arith on two indices."""
         operands = (left, self.b.index(right))
         return self.b.add(f"arith.{name}", operands, [INDEX])[0]
 
@@ -63,15 +61,12 @@ class ThreadPlace:
         return list(zip(self.positions[3:], self.sizes[3:], strict=True))
 
     def warp(self) -> Value:
-        """The number of the thread's warp."""
         return self.binary("divui", self.number(), WARP)
 
     def lane(self) -> Value:
-        """The number of the thread in its warp."""
         return self.binary("remui", self.number(), WARP)
 
     def warps(self) -> Value:
-        """The number of warps of a block."""
         return self.binary("divui", self.binary("addi", self.count(), WARP - 1), WARP)
 
     def global_id(self, dimension: str) -> Value:

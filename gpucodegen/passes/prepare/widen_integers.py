@@ -39,16 +39,13 @@ class Held:
 
     @property
     def before(self) -> int:
-        """Bits of the first operand."""
         return bit_width(element_type(self.op.operands[0].type))
 
     @property
     def after(self) -> int:
-        """Bits of the first result."""
         return bit_width(element_type(self.op.results[0].type))
 
     def same(self, *operands: Value) -> tuple[Value, ...]:
-        """The same operation on other operands."""
         return self.b.add(
             self.op.name, operands or self.operands, self.results, self.op.attributes
         )
@@ -267,13 +264,11 @@ class _Widener:
         return replace(block, arguments=arguments, operations=tuple(operations))
 
     def value(self, value: Value) -> Value:
-        """A value of the type that holds it."""
         if holds_odd(value.type) and value not in self.values:
             self.values[value] = value.renewed(held(value.type))
         return self.values.get(value, value)
 
     def operation(self, op: Operation) -> Sequence[Operation]:
-        """The operations that replace an operation."""
         odd = [v for v in (*op.operands, *op.results) if holds_odd(v.type)]
         if odd and op.name in RULES:
             return self._by_rule(op)

@@ -105,7 +105,6 @@ class ArgMinMax:
 
     @property
     def value(self) -> Value:
-        """The compared value."""
         return self.kept[0].offered
 
     def vector_range(

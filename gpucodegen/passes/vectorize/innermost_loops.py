@@ -61,12 +61,10 @@ class NeighbourLoads:
 
     @property
     def first(self) -> int:
-        """The shift of the first load."""
         return min(self.shifts.values())
 
     @property
     def last(self) -> int:
-        """The shift of the last load."""
         return max(self.shifts.values())
 
 

@@ -145,7 +145,6 @@ def footprint(
 
 
 def _size(access: MemoryAccess) -> int:
-    """Bytes of an element in memory."""
     return -(-element_bits(element_type(access.memref.type)) // 8)
 
 
@@ -181,7 +180,6 @@ class Widened:
     ready: Mapping[Operation, Value] = field(default_factory=dict[Operation, Value])
 
     def build(self) -> None:
-        """Append the operations."""
         if self.left is not None:
             (self.mask,) = self.b.add(
                 "vector.create_mask", (self.left,), [VectorType((self.lanes,), I1)]
@@ -191,7 +189,6 @@ class Widened:
             self.operation(op)
 
     def operation(self, op: Operation) -> None:
-        """One operation of the body."""
         access = self.body.accesses.get(op)
         if access is not None and op.results:
             loaded = self.ready.get(op) or self._load(access, op.result)

@@ -73,7 +73,6 @@ class _Column(Widened):
     number: Index = field(default_factory=lambda: Index.of(0))
 
     def operation(self, op: Operation) -> None:
-        """One operation of the chain."""
         if op not in self.written:
             Widened.operation(self, op)
             return

@@ -309,7 +309,6 @@ class Strip:
 
     @property
     def count(self) -> Index:
-        """The number of rows."""
         return Index.of(self.lanes) if self.left is None else self.left
 
     def vector_of(self, element: Value) -> VectorType:

@@ -92,7 +92,6 @@ class Transposition:
 
     @property
     def bits(self) -> int:
-        """Width of the elements."""
         return next(iter(self.body.bits))
 
     @property
@@ -247,7 +246,6 @@ class _TransposedTile(Widened):
     streams: bool = False
 
     def operation(self, op: Operation) -> None:
-        """One operation of the body."""
         access = self.tiled.get(op)
         if access is None:
             Widened.operation(self, op)
@@ -373,7 +371,6 @@ class _TransposedTiles:
             self._last_columns(b, row, count)
 
     def _last_columns(self, b: Builder, row: Value, count: int) -> None:
-        """The last columns of some rows."""
         columns = self.nest.columns
         left = columns.trips % self.lanes
         place = columns.lower + (columns.trips - left)
@@ -392,8 +389,6 @@ class _TransposedTiles:
     def _scalars(
         self, b: Builder, rows: Iterations, columns: tuple[Index, Index]
     ) -> None:
-        """Elements one by one."""
-
         def element(i: Builder, r: Value, c: Value) -> None:
             known = {self.nest.rows.iv: r, self.nest.columns.iv: c}
             i.operations += [clone(op, known) for op in self.nest.body.operations]

@@ -121,7 +121,6 @@ class _Vectorizer:
     forms: tuple[VectorForm, ...] = FORMS
 
     def function(self, op: Operation) -> Operation:
-        """A function with its loops vectorized."""
         entry = op.regions[0].blocks[0]
         made = (value for inner in entry.operations for value in inner.results)
         addresses = Addresses({*entry.arguments, *made})
@@ -170,7 +169,6 @@ class _Vectorizer:
     def inside(
         self, op: Operation, context: Sequence[Operation], loops: EnclosingLoops
     ) -> Operation:
-        """An operation whose regions are rewritten."""
         range_ = range_in(op)
         trips = range_ and range_.trips
         around = (EnclosingLoop(iv, trips, reads_of(op)) for iv in variables_of(op))

@@ -123,7 +123,7 @@ class Aliases:
 
     @property
     def renamed(self) -> frozenset[Value]:
-        """Memrefs whose cells may have other names too."""
+        """Memrefs whose cells may be accessed under other names."""
         return frozenset({*self.origins, *self.groups}.union(*self.origins.values()))
 
 
@@ -213,7 +213,6 @@ def _made_of(made: Iterable[Value], parts: Iterable[Value]) -> Origins:
 
 
 def _entered(function: Operation) -> Iterator[Value]:
-    """The buffer arguments of a function."""
     for block in function.regions[0].blocks[:1] if function.regions else ():
         yield from filter(is_memref, block.arguments)
 

@@ -336,7 +336,6 @@ class Environment:
                 yield name, f"dim {dimension} of {self.arrays[memref].name}"
 
     def root(self, memref: Value) -> Value:
-        """The buffer of a chain of views."""
         while memref in self.views:
             memref = self.views[memref].base
         return memref

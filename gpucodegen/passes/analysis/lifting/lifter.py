@@ -320,7 +320,6 @@ class Lifter(Walk):
         self.env.forget(op)
 
     def _number(self, value: Value) -> int | None:
-        """The integer of a constant."""
         made = self.definitions.get(value)
         constant = None if made is None else made.attributes.get("value")
         return constant.value if isinstance(constant, IntegerAttr) else None

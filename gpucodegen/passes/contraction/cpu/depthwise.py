@@ -116,7 +116,6 @@ def pays(found: Sliding) -> bool:
 
 
 def lower(found: Sliding, machine: Machine) -> list[Operation]:
-    """Operations that replace the nest."""
     b, outer = Builder(found.contraction.location), found.outer
     width = machine.unit.lanes(found.window.element_bits)
     tile = pixels_of_a_tile(found.window, machine.unit)
@@ -178,7 +177,6 @@ class _Tile:
     )
 
     def build(self, b: Builder) -> None:
-        """All taps of the tile, unrolled."""
         places = [self._pixel(self.at, i) for i in range(self.pixels)]
         contraction = self.found.contraction
         tiles = [Tile(place, {self.found.lane: self.lanes}) for place in places]

@@ -146,9 +146,7 @@ class Right(Protocol):
 class Left(Protocol):
     """Source of ``height`` rows of operand A, from the row in ``at``."""
 
-    def column(self, b: Builder, at: Positions, height: int) -> Value:
-        """One element of each row."""
-        ...
+    def column(self, b: Builder, at: Positions, height: int) -> Value: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,7 +195,6 @@ class PackedOnUse:
     panels: Panels
 
     def cell(self, at: Positions, number: Index) -> tuple[Value, list[Index]]:
-        """The element of the array."""
         return self.source.cell(at, number)
 
     def lanes(self, b: Builder, at: Positions, number: Index, columns: int) -> Value:

@@ -92,7 +92,6 @@ class Narrow:
 
 
 def widened(b: Builder, source: Narrow, at: Sequence[Index]) -> Value:
-    """An element as an i32."""
     value = b.load(source.memref, at, "x")
     return b.add(source.widening, (value,), [I32], hint="x")[0]
 
@@ -126,7 +125,6 @@ class WordPacking:
 
     @property
     def _whole(self) -> int:
-        """Words that are full."""
         return self.extent // self.part.count
 
     @property
@@ -230,7 +228,7 @@ class WordPacking:
 
 
 def _signed(word: int) -> int:
-    """The i32 with these bits."""
+    """The i32 with the bits of an unsigned word."""
     return word - (1 << WORD) if word >> (WORD - 1) else word
 
 

@@ -158,8 +158,6 @@ class Corners:
     def _cells(
         self, b: Builder, at: Positions, extents: Extents, *, into: bool
     ) -> None:
-        """Copy the cells of the domain."""
-
         def cell(i: Builder, offsets: Sequence[Value]) -> None:
             moved = zip(extents, offsets, strict=True)
             here = at | {axis.iv: at[axis.iv] + offset for axis, offset in moved}
@@ -303,7 +301,6 @@ class FetchingLanes:
             self._later(b, at, AHEAD, FIRST)
 
     def _later(self, b: Builder, at: Positions, ahead: int, locality: int) -> None:
-        """Prefetch the lanes of a later step."""
         later = at | {self.step.iv: at[self.step.iv] + ahead}
         self._fetch(b, self.right.cell(later, self.panel), locality)
 
@@ -327,7 +324,6 @@ class FetchingLanes:
 
 
 def _line_elements(cut: Blocking) -> int:
-    """Elements of a cache line."""
     return MEMORY.line * 8 // element_bits(cut.contraction.element)
 
 

@@ -84,7 +84,6 @@ class _Partial:
         return _Partial(contraction, buffer, tuple(axes), count, zero)
 
     def at(self, part: Index) -> Operand:
-        """The cell of a part."""
         return Operand(self.buffer, (part, *(Index.of(a.iv) for a in self.axes)))
 
     def sums(

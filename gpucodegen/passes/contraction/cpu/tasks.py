@@ -101,7 +101,6 @@ class Stripe:
 
     @property
     def first(self) -> Index:
-        """The number of the first panel."""
         return self.cut.first_panel(self.number)
 
     def build(self, b: Builder, at: Positions) -> None:
@@ -333,7 +332,6 @@ class _Step:
 
 
 def lower(contraction: Contraction, kernel: Candidate) -> list[Operation]:
-    """Operations that replace the nest."""
     builder = Builder(contraction.location)
     row, column = row_axis(contraction), column_axis(contraction)
     blocking = Blocking(contraction, kernel, row, column)
@@ -384,7 +382,6 @@ class _Lowering:
         buffer: Value,
         count: int,
     ) -> None:
-        """Copy all panels of one reduction block."""
         cut = self.blocking
 
         def pack(inner: Builder, ivs: Sequence[Value]) -> None:

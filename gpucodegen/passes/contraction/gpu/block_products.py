@@ -499,7 +499,6 @@ class RunningProduct:
 
     @property
     def mechanism(self) -> str:
-        """The instruction."""
         parts = self.parts[0]
         if isinstance(parts, Fragments):
             return f"mma.sync m{ROWS}n{COLUMNS}k{parts.grain}"

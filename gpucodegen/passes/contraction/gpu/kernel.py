@@ -136,7 +136,6 @@ class Factor:
         return self.staging.fetch(b, self.chunks, block, ragged=ragged)
 
     def put(self, b: Builder, values: Sequence[Value], block: Index) -> None:
-        """Store a fetched K tile to its stage."""
         stage = block % self.stages
         self.staging.put(b, self.chunks, values, self.tile, stage)
 

@@ -112,7 +112,6 @@ class KLoop:
 
     @property
     def blocks(self) -> Index:
-        """Number of K tiles."""
         return extent(self.axes).ceildiv(self.depth)
 
     @property
@@ -354,7 +353,6 @@ class Staging:
         tile: Value,
         stage: Index,
     ) -> None:
-        """Store fetched chunks to a stage."""
         for chunk, value in zip(chunks, values, strict=True):
             b.guard(
                 [chunk.exists],

@@ -67,7 +67,6 @@ def is_mappable(ty: Type) -> bool:
 
 
 def map_type(box: Sequence[int], element: Type) -> DialectType:
-    """The type of a map of boxes."""
     shape = "x".join(map(str, box))
     return DialectType(
         "nvgpu.tensormap.descriptor<tensor ="
@@ -134,7 +133,6 @@ class Boxes:
 
     @property
     def lines(self) -> int:
-        """Lines of a box."""
         return self.size if self.by_position else LINE
 
     @property
@@ -144,7 +142,6 @@ class Boxes:
         return map_type((self.lines, LINE), element)
 
     def make_map(self, b: Builder) -> Value:
-        """The tensor map, made on the host."""
         extents = [1] * len(self.operand.indices)
         for axis, extent in {**self._positions, self.term: LINE}.items():
             (dimension,) = self.operand.dimensions_of(axis)
@@ -233,7 +230,6 @@ class ResultBoxes:
 
     @property
     def line(self) -> int:
-        """Columns of a box."""
         return SPAN // self.size
 
     @property

@@ -110,7 +110,6 @@ def _octets(contraction: Contraction) -> tuple[Type, ...]:
 
 
 def type_of(factor: Operand) -> Type:
-    """The type of an operand's value."""
     if factor.steps:
         return factor.steps[-1][0].result.type
     return element_type(factor.memref.type)
@@ -465,7 +464,6 @@ class FragmentTile:
         return self.fragments.zeros(b)
 
     def store(self, b: Builder, sums: Sequence[Value]) -> None:
-        """Write the sums back, slice by slice."""
         down, across = self.fragments.counts
         halves = ROWS // OCTET
         for n in range(down):

@@ -182,7 +182,6 @@ class Cells:
         return VectorType((self.width,), self.contraction.element)
 
     def _cells(self, piece: Piece) -> Tile:
-        """The cells of a whole piece."""
         return Tile(self._at(piece), {self.groups.columns[-1]: self.width})
 
     def _cell(self, piece: Piece, offset: int) -> Tile:
@@ -334,7 +333,6 @@ class ResultTile:
         ]
 
     def load(self, b: Builder) -> list[Value]:
-        """The sums' initial values."""
         if self.cells.adds_last:
             zeros = b.constant(0, self.quads.type)
             return [zeros] * len(self.quads.rows) * len(self.quads.columns)
@@ -353,7 +351,6 @@ class ResultTile:
         return total
 
     def store(self, b: Builder, sums: Sequence[Value]) -> None:
-        """Write the sums back."""
         for total, quad in zip(sums, self._pieces(b), strict=True):
             for n, piece in enumerate(quad):
                 where = {"static_position": DenseArrayAttr(I64, (n,))}

@@ -228,7 +228,6 @@ class KTiles:
 
     @property
     def blocks(self) -> Index:
-        """Number of K tiles."""
         return extent(self.axes[:-1]) * self._inner
 
     @property
@@ -298,7 +297,6 @@ def blocks_of(groups: Groups, plan: WarpgroupTiles) -> int:
 
 
 def grid_of(groups: Groups, plan: WarpgroupTiles) -> tuple[Index, Index, Index]:
-    """The extents of the grid."""
     if plan.turns == 1:
         return grid(groups, plan)
     return Index.of(blocks_of(groups, plan)), Index.of(1), Index.of(1)

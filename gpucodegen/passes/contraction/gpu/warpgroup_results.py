@@ -71,12 +71,10 @@ class WarpSlices:
 
     @property
     def warp(self) -> Index:
-        """The number of the thread's warp."""
         return self.thread // WARP
 
     @property
     def lane(self) -> Index:
-        """The number of the thread in its warp."""
         return self.thread % WARP
 
     @property
@@ -153,7 +151,6 @@ class WarpSlices:
 
 
 def _columns(plan: WarpgroupTiles) -> int:
-    """Columns of a slice."""
     return min(SLICE_COLUMNS, plan.tile_columns)
 
 
@@ -219,17 +216,14 @@ class WarpBoxes:
 
     @property
     def lane(self) -> Index:
-        """The number of the thread in its warp."""
         return self.thread % WARP
 
     @property
     def _columns(self) -> int:
-        """Columns of a part."""
         return boxed_columns(self.plan, self.boxes.size)
 
     @property
     def _each(self) -> int:
-        """Boxes of a part."""
         return self._columns // self.boxes.line
 
     def _chunks(self, first: int) -> list[list[Fragment]]:
@@ -335,7 +329,6 @@ class WarpBoxes:
         b.add("nvvm.cp.async.bulk.commit.group")
 
     def _box(self, b: Builder, number: int) -> Value:
-        """A view of a box of this warp."""
         box, memory = self.boxes.box, self.memory.type
         assert isinstance(memory, MemRefType)
         strides = [1]

@@ -224,7 +224,6 @@ class _Converter:
     values: dict[Value, Value] = field(default_factory=dict[Value, Value])
 
     def rewrite(self, op: Operation) -> Sequence[Operation] | None:
-        """The operations that replace an operation."""
         operands = tuple(self.values.get(v, v) for v in op.operands)
         op = op.with_(operands=operands)
         if op.dialect not in _DIALECTS or op.name == _RETURN:

@@ -235,7 +235,6 @@ class Expression:
         return self.compared("gt", other)
 
     def equals(self, other: Expression | float) -> Expression:
-        """Whether both are the same number."""
         return self.compared("eq", other)
 
     def where(self, condition: Expression, other: Expression | float) -> Expression:

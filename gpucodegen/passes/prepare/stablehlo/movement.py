@@ -31,7 +31,6 @@ from gpucodegen.passes.prepare.stablehlo.forms import (
 
 
 def constant(b: Builder, op: Operation) -> Sequence[Value]:
-    """A literal."""
     return b.add("arith.constant", (), [op.result.type], op.attributes, hint="cst")
 
 
@@ -119,7 +118,6 @@ def reverse(b: Builder, op: Operation) -> Sequence[Value]:
 
 
 def concatenate(b: Builder, op: Operation) -> Sequence[Value]:
-    """Concatenation along a dimension."""
     (dimension,) = numbers(op, "dimension")
     attributes = {"dim": IntegerAttr(dimension, I64)}
     return b.add("tensor.concat", op.operands, [op.result.type], attributes)

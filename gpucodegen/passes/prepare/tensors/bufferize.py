@@ -121,7 +121,6 @@ def _arguments(op: Operation) -> list[Value]:
 
 
 def _function(op: Operation, globals_: Globals, *, report: bool) -> Operation:
-    """The function on buffers."""
     op = original_reads(op)
     buffers: dict[Value, Buffer] = {}
     rewriter = Rewriter(RULES, globals_, Conflicts.of(op, buffers), buffers)
@@ -139,7 +138,6 @@ def _function(op: Operation, globals_: Globals, *, report: bool) -> Operation:
 
 
 def _remark(copied: Copied) -> errors.TensorCopied:
-    """The remark with the reason for a copy."""
     return errors.TensorCopied(
         copied.op.location,
         notes=copied.notes,

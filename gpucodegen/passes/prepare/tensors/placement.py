@@ -236,7 +236,6 @@ class Opened:
 
 
 def shape_of(ty: Type) -> Shape:
-    """The extents of a tensor or memref."""
     return ty.shape if isinstance(ty, MemRefType | TensorType) else ()
 
 

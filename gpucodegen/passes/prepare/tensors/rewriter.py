@@ -243,7 +243,6 @@ class Rewriter:
         return buffer.value
 
     def one(self, b: Builder, op: Operation) -> None:
-        """Rewrite one operation by its rule."""
         b.location = op.location
         rule = self.rules.get(op.name)
         if not op.regions and not mentions_tensors(op):
@@ -260,7 +259,6 @@ class Rewriter:
     # -- buffers -------------------------------------------------------------------
 
     def bind(self, tensor: Value, buffer: Buffer) -> None:
-        """Set the place of a tensor."""
         self.buffers[tensor] = buffer
         buffer.storage.members.append(tensor)
 

@@ -88,7 +88,6 @@ def _apart_from(r: Rewriter, b: Builder, op: Operation, part: Part) -> Buffer | 
 
 
 def put(b: Builder, source: Buffer, into: Buffer, part: Part) -> None:
-    """Copy a tensor to a part of a buffer."""
     if source.is_at(into, part):
         return
     view = part_of(b, into, part, shape_of(source.value.type))
@@ -272,7 +271,6 @@ def _entries(op: Operation, name: str, values: Sequence[Value]) -> list[Mixed]:
 
 
 def added(b: Builder, one: Mixed, other: Mixed) -> Mixed:
-    """The sum of two numbers or values."""
     if isinstance(one, int) and isinstance(other, int):
         return one + other
     if other == 0 or one == 0:

@@ -207,7 +207,6 @@ class _Converter:
     known: dict[Value, Operation] = field(default_factory=dict[Value, Operation])
 
     def rewrite(self, op: Operation) -> Sequence[Operation] | None:
-        """The operations that replace an operation."""
         operands = tuple(self.values.get(v, v) for v in op.operands)
         if op.dialect != "tosa" or op.name == "tosa.yield":
             return [op.with_(operands=operands)]

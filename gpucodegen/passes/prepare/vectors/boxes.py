@@ -104,7 +104,6 @@ class Boxes:
         return b.allocate(name, ty, value.name or "v")
 
     def made(self, b: Builder, value: Value) -> Value:
-        """The new buffer of a vector."""
         self.boxes[value] = self.box(b, value)
         return self.boxes[value]
 
@@ -132,7 +131,6 @@ class Boxes:
             self.values[value] = element(b, ())
 
     def copied(self, b: Builder, value: Value, box: Value) -> None:
-        """Copy a vector to a buffer of its shape."""
         nest(
             b,
             shape_of(value),

@@ -73,7 +73,6 @@ def _unravel(number_: int, shape: Sequence[int]) -> tuple[int, ...]:
 
 
 def elementwise(v: Boxes, b: Builder, op: Operation) -> None:
-    """Arithmetic on every element."""
     box = v.made(b, op.result)
 
     def element(inner: Builder, at: Place) -> None:
