@@ -133,7 +133,6 @@ class _Lowering:
         return products_of(self.found, self.groups, self.definitions)
 
     def launches(self) -> list[Operation]:
-        """The kernels."""
         found, groups, definitions = self.found, self.groups, self.definitions
         plans = self.mapper.plans
         chosen = planned(

@@ -320,7 +320,6 @@ class Rows:
 
     @property
     def count(self) -> Index:
-        """The total number of rows."""
         return reduce(lambda n, loop: n * trip_count(loop), self.loops, Index.of(1))
 
     def place(
@@ -360,7 +359,6 @@ def streams_of(nest: Nest) -> list[Operation] | None:
 
 
 def planned(sweep: Sweep, nest: Nest) -> StreamPlan:
-    """The plan of least estimated cost."""
     rows = prod(map(iterations, sweep.rows))
     streams = [sweep.stream(op) for op in sweep.addresses]
     extents = rows, iterations(sweep.loop)

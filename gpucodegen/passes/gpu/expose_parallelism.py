@@ -171,7 +171,6 @@ def _best(
 
 
 def _depth(op: Operation) -> int:
-    """The depth of nested loops."""
     bodies = (block for region in op.regions for block in region.blocks)
     inner = (_depth(nested) for body in bodies for nested in body.operations)
     return max(inner, default=0) + (op.name == "affine.for")

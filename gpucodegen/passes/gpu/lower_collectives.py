@@ -59,7 +59,6 @@ class Warp:
     place: ThreadPlace = field(init=False)
 
     def __post_init__(self) -> None:
-        """Define the position and extents of the thread."""
         names = ("block_id", "thread_id", "grid_dim", "block_dim")
         found = {n: [thread_index(self.b, n, d, n) for d in "xyz"] for n in names}
         sizes = [
@@ -130,12 +129,10 @@ class Warp:
 
     @property
     def lane(self) -> Value:
-        """The number of the thread in its warp."""
         return self.place.lane()
 
     @property
     def number(self) -> Value:
-        """The number of the thread in its block."""
         return self.place.number()
 
     @property

@@ -142,7 +142,6 @@ class StreamingLoop:
 
     @property
     def iv(self) -> Value:
-        """The loop variable."""
         return affine.For(self.loop).iv
 
     def trip(self, at: Index) -> Index:
@@ -183,7 +182,6 @@ def streaming(loop: Operation) -> StreamingLoop | None:
 
 
 def memref_of(op: Operation) -> Value:
-    """The buffer of an allocation or release."""
     return (*op.results, *op.operands)[0]
 
 

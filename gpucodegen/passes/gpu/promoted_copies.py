@@ -117,7 +117,6 @@ class Held:
         return [self.scope.index(bound) for bound in self.tile.corner]
 
     def ranges(self, way: Way) -> tuple[ScannedRange, ...] | None:
-        """The cells that are copied."""
         return self.tile.copy_in if way is Way.IN else self.tile.copy_out
 
 
@@ -163,7 +162,6 @@ def over(
 
 
 def copy_by_loops(b: Builder, held: Held, way: Way) -> None:
-    """Copy element by element."""
     ranges = held.ranges(way)
     if ranges is None:
         return

@@ -67,7 +67,6 @@ class RowProgram:
 
     @cached_property
     def analysis(self) -> NestAnalysis:
-        """The dependences of one iteration."""
         return analyse(self.body, self.nest.context, self.nest.mapper.surroundings)
 
     @cached_property
@@ -193,7 +192,6 @@ def _parallel_outermost(nest: Nest) -> Operation:
 
 
 def product_of(counts: Sequence[Index]) -> Index:
-    """All counts multiplied."""
     total = Index.of(1)
     for count in counts:
         total = total * count

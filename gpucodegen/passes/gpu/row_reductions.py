@@ -305,7 +305,6 @@ def _kernel(program: RowProgram, problem: Rows, plan: RowTeams) -> KernelBody | 
 
 
 def _written(operations: Sequence[Operation]) -> frozenset[Value]:
-    """The buffers that operations store to."""
     inner = (o for op in operations for o in op.walk())
     return frozenset(o.operands[1] for o in inner if o.name == "affine.store")
 

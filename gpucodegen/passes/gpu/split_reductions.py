@@ -107,7 +107,6 @@ class Parts:
 
     @property
     def parts(self) -> int:
-        """Number of parts per row."""
         return self.cuts[0].after * self.cuts[0].count
 
     def operations(self) -> list[Operation]:

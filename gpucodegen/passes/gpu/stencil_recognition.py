@@ -53,7 +53,6 @@ class Axis:
 
     @property
     def lower(self) -> Index:
-        """The first coordinate."""
         return (self.loop.lower if self.loop else Index.of(0)) + self.offset
 
     @property

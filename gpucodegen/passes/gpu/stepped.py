@@ -424,7 +424,6 @@ class LanePrograms:
 
     @property
     def number(self) -> int:
-        """The number of programs."""
         return prod(self.counts)
 
 

@@ -274,7 +274,6 @@ class _Turned:
 
     @property
     def loads(self) -> list[Operation]:
-        """The transposed loads."""
         return _turned_loads(self.down, self.across)
 
     @property
@@ -300,7 +299,6 @@ class _Turned:
         return sum(address.element for address in known if address is not None)
 
     def plan(self, device: GpuDevice, choose: Choose) -> TransposeTile:
-        """The tile of least estimated cost."""
         stores = [op for op in self.across.addresses if not op.results]
         widths = (
             max(_width(self.down, op) for op in self.loads),

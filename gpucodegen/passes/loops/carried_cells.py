@@ -251,11 +251,9 @@ class _Places:
     builders: Sequence[Builder]
 
     def loads(self, at: int) -> Builder:
-        """Loads before an operation, or at the end."""
         return self.builders[2 * at]
 
     def stores(self, at: int) -> Builder:
-        """Stores there, after these loads."""
         return self.builders[2 * at + 1]
 
     def first_use(self, value: Value) -> int:
@@ -271,7 +269,6 @@ class _Places:
         return next(made, 0)
 
     def operations(self) -> list[Operation]:
-        """The body with everything in its place."""
         made: list[Operation] = []
         for at in range(len(self.body) + 1):
             made += [*self.loads(at).operations, *self.stores(at).operations]

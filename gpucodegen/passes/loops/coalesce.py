@@ -97,7 +97,6 @@ class FlatNest:
         )
 
     def operations(self) -> list[Operation]:
-        """The views, and the loops."""
         b = Builder(self.axes[0].operation.location)
         views: dict[Folded, Value] = {}
         inside: list[Operation] = []

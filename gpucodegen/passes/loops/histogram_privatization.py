@@ -329,12 +329,10 @@ class _Cells:
 
     @property
     def count(self) -> int:
-        """How many there are."""
         return sum(prod(_shape(buffer)) for buffer in self.combiners)
 
 
 def _shape(buffer: Value) -> tuple[int, ...]:
-    """Extents that are known."""
     ty = buffer.type
     return tuple(e or 0 for e in ty.shape) if isinstance(ty, MemRefType) else ()
 
@@ -388,7 +386,6 @@ def _with_parts(buffer: Value, parts: int) -> MemRefType:
 def _over(
     b: Builder, shape: Sequence[int], body: Callable[[Builder, list[Value]], None]
 ) -> None:
-    """A nest over all cells."""
     if not shape:
         body(b, [])
         return

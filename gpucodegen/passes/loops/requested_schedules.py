@@ -103,7 +103,6 @@ def orders(depth: int) -> Iterator[Order]:
 
 
 def not_there(name: str) -> errors.InvalidPassOption:
-    """The error for a nest that no function has."""
     return errors.InvalidPassOption(
         name="improve-locality",
         problem=f"there is no nest for {name}",
@@ -181,5 +180,4 @@ class TimeLoops:
     numbers: Iterator[int] = field(default_factory=count)
 
     def next(self) -> TimeLoop:
-        """The next nest."""
         return TimeLoop(self)

@@ -330,7 +330,6 @@ def reordered(
 
 
 def warn_kept(op: Operation, reason: str) -> None:
-    """Warn that a nest keeps its order."""
     errors.tell(errors.OrderKept(op.location, loops=_names(op), reason=reason))
 
 

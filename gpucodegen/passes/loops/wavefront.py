@@ -150,7 +150,6 @@ DEEPEST = 5
 
 
 def _depth(op: Operation) -> int:
-    """The depth of nested loops."""
     bodies = (block for region in op.regions for block in region.blocks)
     inner = (_depth(nested) for body in bodies for nested in body.operations)
     return max(inner, default=0) + (op.name == "affine.for")
@@ -162,7 +161,6 @@ def _is_parallel(source: Movable) -> bool:
 
 
 def _element_bytes(source: Movable) -> dict[str, int]:
-    """Size of an element of each array."""
     return {
         name: max(element_bits(value.type.element) // 8, 1)
         for name, value in source.lifted.arrays.items()

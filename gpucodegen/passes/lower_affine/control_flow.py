@@ -131,7 +131,6 @@ class OpenBlocks:
     operations: list[Operation] = field(default_factory=list[Operation])
 
     def open(self, label: Label | None, arguments: Sequence[Value] = ()) -> None:
-        """Begin a block."""
         self.label, self.arguments, self.operations = label, tuple(arguments), []
 
     def close(self) -> None:

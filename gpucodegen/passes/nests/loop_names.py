@@ -55,7 +55,6 @@ class Site:
 
     @property
     def depth(self) -> int:
-        """The number of enclosing loops."""
         return len(self.path) - 1
 
     @property
@@ -287,6 +286,5 @@ def used_by(op: Operation) -> set[Value]:
 
 
 def bound_values(op: Operation) -> tuple[Value, ...]:
-    """Operands of the bounds of a loop."""
     loop = affine.For(op)
     return (*loop.lower_operands, *loop.upper_operands)

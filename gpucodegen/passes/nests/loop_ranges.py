@@ -42,7 +42,6 @@ class LoopRange:
 
     @property
     def is_single(self) -> bool:
-        """Whether there is one bound on each side."""
         return len(self.lowers) == len(self.uppers) == 1
 
     @property

@@ -171,7 +171,6 @@ def _scaled(found: Contraction, scale: Value) -> Contraction:
 
 
 def _runs(found: Contraction) -> bool:
-    """Whether a kernel form applies."""
     return is_product(found) or window_of(found) is not None
 
 

@@ -345,7 +345,7 @@ class Phases:
 
 
 def _merged(one: Pending, other: Pending) -> Pending:
-    """Pending accesses of two alternative paths."""
+    """The union of the pending accesses of two alternative paths."""
     both = one | other
     for key in one.keys() & other.keys():
         both[key] = both[key][0], one[key][1] | other[key][1]

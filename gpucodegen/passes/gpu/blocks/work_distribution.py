@@ -293,7 +293,7 @@ class LoopShares:
         return barrier_phases.is_of_one_member(found, before, after)
 
     def note(self, op: Operation) -> None:
-        """No state."""
+        """Nothing to record: members keep no values between operations."""
 
 
 @dataclass(frozen=True, slots=True)
