@@ -1,1 +1,1 @@
-"""Passes: module to module rewrites, one stage each."""
+"""Compiler passes: rewrites from module to module."""

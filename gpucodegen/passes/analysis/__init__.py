@@ -1,1 +1,1 @@
-"""What `tiling` proves of a function, asked and answered by operation."""
+"""Program analyses: the polyhedral model, dependences and expected work."""

@@ -1,8 +1,8 @@
-"""Allocations at fixed addresses (``alloc_static`` of 2019) share memory that overlaps.
+"""Allocations at fixed addresses become views of one allocation where they overlap.
 
-Buffers whose address ranges meet become views of one allocation, so that the analysis
-sees them alias and a run writes where the text says; addresses are virtual and are not
-used otherwise.
+``alloc_static`` (MLIR dialects of 2019) gives a buffer a virtual address.  Buffers
+whose address ranges intersect become views of one allocation, so the alias analysis
+sees the overlap and a run writes to the elements that the text names.
 """
 
 from __future__ import annotations
@@ -40,7 +40,6 @@ class PlaceAllocations(ModulePass):
     name: ClassVar[str] = "place-allocations"
 
     def apply(self, module: Module) -> Module:
-        """Place the allocations of every function."""
         return module.with_operations(
             placed(op) if op.name == "func.func" else op for op in module.operations
         )
@@ -57,7 +56,6 @@ class _Range:
 
     @property
     def type(self) -> MemRefType:
-        """The type of the buffer."""
         ty = self.op.result.type
         assert isinstance(ty, MemRefType)
         return ty
@@ -89,7 +87,7 @@ def placed(function: Operation) -> Operation:
 
 
 def _renewed(rebuilt: dict[Operation, list[Operation]]) -> dict[Value, Value]:
-    """Views that do not begin where their buffer does have another type."""
+    """New types of views that do not begin at the start of their buffer."""
     pairs = ((old.result, new[-1].result) for old, new in rebuilt.items())
     return {before: after for before, after in pairs if before is not after}
 
@@ -117,7 +115,7 @@ def _bytes(op: Operation, ty: Type) -> int:
 
 
 def _groups(ranges: Sequence[_Range]) -> list[list[_Range]]:
-    """Allocations of one memory space whose ranges meet, directly or through others."""
+    """Connected components of overlapping ranges, per memory space."""
     groups: list[list[_Range]] = []
     ordered = sorted(ranges, key=lambda r: (str(r.type.memory_space), r.start))
     reach = 0

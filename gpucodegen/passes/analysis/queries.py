@@ -1,9 +1,9 @@
-"""Exact dependences between all pairs of accesses, as MLIR's own check lists them.
+"""Dependence queries on MLIR: verdicts per loop, and dependences between operations.
 
-Asks `tiling` about functions and nests; answers by operation.
-
-Comes in: MLIR.  Goes out: verdicts per ``affine.for`` and dependences between the
-pieces of a loop body.
+`NestAnalysis` lifts a function or nest, asks `gpucodegen.tiling` for its dependences,
+and answers for operations: whether an ``affine.for`` is parallel, and which parts of
+its body depend on each other.  `MemrefDependenceCheck` reports the dependences of all
+pairs of accesses, as MLIR's own dependence check lists them.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from gpucodegen.tiling.proof.liveness import LoopKind, LoopVerdict, loop_verdict
 
 @dataclass(frozen=True, slots=True)
 class NestAnalysis:
-    """Everything the passes ask about a list of operations."""
+    """Dependence analysis of a list of operations."""
 
     lifted: Lifted
     model: Model
@@ -45,7 +45,7 @@ class NestAnalysis:
         return next((v for v in self.verdicts if v.loop.payload is op), None)
 
     def is_parallel(self, op: Operation) -> bool:
-        """Whether all iterations of a loop may run at once: none passes on a value."""
+        """Whether the iterations of a loop may run concurrently."""
         verdict = self.verdict(op)
         is_proven = verdict is not None and verdict.kind is LoopKind.PARALLEL
         return is_proven and not op.results
@@ -106,7 +106,6 @@ class MemrefDependenceCheck(ModulePass):
     name: ClassVar[str] = "memref-dependence-check"
 
     def apply(self, module: Module) -> Module:
-        """Report on every function with a body."""
         is_plain = not any(op.name in AFFINE_ACCESSES for op in module.walk())
         surroundings = Surroundings.of(module)
         for function in functions_with_body(module):

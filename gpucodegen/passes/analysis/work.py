@@ -1,11 +1,9 @@
-"""How often a host program launches each kernel, counted without running it.
+"""Cost estimates: expected iterations of nests and launch counts of kernels.
 
-Comes in: a mapped function whose launches stand in its body, in loops and branches of
-the host.  Goes out: a `KernelLaunches` for each launch that is written in it.  Bounds
-that depend on loops around them are followed exactly as long as that takes few steps,
-then as in the middle of these loops.
-
-Expected work of nests, for decisions that cost no more than time when wrong.
+Estimates serve decisions that affect speed only, never correctness.  `host_program`
+counts how often a mapped host function launches each kernel without running it: bounds
+that depend on enclosing loops are enumerated while this takes few steps, and are then
+evaluated at the middle of those loops.
 """
 
 from __future__ import annotations
@@ -27,9 +25,9 @@ from gpucodegen.ir.locations import Location
 from gpucodegen.ir.operation import Operation, Value
 
 Middles = Mapping[Value, int]
-"""The middle of what each loop variable runs over; unknown ones are missing."""
+"""The middle of each loop variable's range; unknown ones are missing."""
 Weigh = Callable[[Operation], int]
-"""What one execution of an operation without regions counts."""
+"""The weight of one execution of an operation without regions."""
 
 
 def inside(op: Operation, middles: Middles, part: int = 0, parts: int = 1) -> Middles:
@@ -43,7 +41,7 @@ def inside(op: Operation, middles: Middles, part: int = 0, parts: int = 1) -> Mi
 
 
 def iterations(op: Operation, middles: Middles) -> range | None:
-    """What the variable of an ``affine.for`` runs over; None where it is not known."""
+    """The range of the variable of an ``affine.for``; None where unknown."""
     found = _range(affine.For(op), middles)
     return None if found is None else range(*found, affine.For(op).step)
 
@@ -86,7 +84,7 @@ _UNCOUNTED = frozenset({"scf.execute_region", "scf.for", "scf.while"})
 def total_work(
     operations: Sequence[Operation], middles: Middles, weigh: Weigh = lambda _: 1
 ) -> int | None:
-    """What a list of operations executes together."""
+    """Operations that a list executes together; None where an extent is unknown."""
     amounts: list[int] = []
     for op in operations:
         if op.name == "affine.apply":
@@ -116,7 +114,7 @@ def _values(
 
 
 STEPS = 1 << 14
-"""Most iterations of host loops that are followed one by one."""
+"""Most iterations of host loops that are enumerated."""
 
 
 HostLoop = tuple[str, Location]
@@ -125,12 +123,12 @@ HostLoop = tuple[str, Location]
 
 @dataclass(frozen=True, slots=True)
 class KernelLaunches:
-    """One written launch: its kernel, the host's loops around it, and what it runs.
+    """A launch operation: its kernel, its host loops and its work.
 
-    ``launches``: how often it happens.  ``threads`` and ``operations``: threads of one
-    launch, and operations of its first thread, about, in the middle of the loops around
-    it.  None stands for what depends on numbers that are not known.  ``inside``: the
-    outermost loops of the kernel.
+    ``launches``: number of executions.  ``threads`` and ``operations``: threads of one
+    launch, and approximate operations of its first thread, in the middle of the
+    enclosing loops.  None: depends on unknown numbers.  ``inside``: the outermost loops
+    of the kernel.
     """
 
     kernel: str
@@ -142,7 +140,7 @@ class KernelLaunches:
 
     @property
     def is_alone(self) -> bool:
-        """Whether a single thread does all of it."""
+        """Whether a single thread does all the work."""
         return self.threads == 1
 
 
@@ -239,7 +237,7 @@ def _named(loop: Operation) -> HostLoop:
 
 
 def _times(op: Operation, launch: Operation, known: Middles) -> int | None:
-    """How often a launch happens in a loop of the host."""
+    """Executions of a launch in the loops of the host, or None."""
     weigh = partial(_is, launch)
     run = iterations(op, known) if op.name == "affine.for" else None
     inner = [o for o in op.walk() if o is not op and o.name == "affine.for"]
@@ -255,4 +253,4 @@ def _is(launch: Operation, op: Operation) -> int:
 
 
 LOOP_OPERATION = 16
-"""Multiply-adds of 32 bits that take as long as an operation of any other loop."""
+"""32-bit multiply-adds that take as long as an operation of another loop."""

@@ -1,1 +1,1 @@
-"""What is wrong with a program, or with a mapping of it: errors and warnings."""
+"""Checks of programs and of their mapping: errors, warnings and run-time guards."""

@@ -1,12 +1,9 @@
-"""Whether a single operation leaves a buffer, from the values it is given.
+"""Run-time conditions for accesses and views that have no affine form.
 
-Comes in: an operation whose indices have no affine form, or one on a view that has
-none.  Goes out: a `Leaf` that builds the condition, and what a message says.
-
-Whether the views on the way to a buffer leave what they are views of.
-
-Comes in: a memref and the maker of each value.  Goes out: a `Leaf` for each way in
-which a view may leave its source, where an access through it could touch any memory.
+For an operation whose indices are not affine, or which accesses a view that is not, the
+result is a `Leaf`: a builder of the condition under which the access leaves its buffer,
+and the message to report.  `chain_leaves` adds a leaf for each view on the way to the
+buffer that may leave its source, where an access through it could touch any memory.
 """
 
 from __future__ import annotations
@@ -43,7 +40,7 @@ Definitions = Mapping[Value, Operation]
 class Leaf:
     """One way in which an operation may leave a buffer.
 
-    ``known``: the names and values of a message; ``bad`` says whether it does.
+    ``known``: names and values for the message; ``bad`` builds the condition.
     """
 
     buffer: Value
@@ -92,7 +89,7 @@ def _subview(c: ConditionBuilder, op: Operation, verb: str) -> list[Leaf]:
 def _reinterpreted(
     c: ConditionBuilder, op: Operation, verb: str, total: Value
 ) -> list[Leaf]:
-    """The first and the last element against all that the buffer reaches."""
+    """The first and the last element against the reach of the buffer."""
     part = memref.Slice(op)
     first = c.value(part.offsets[0])
     last, negative = first, list[Value]()
@@ -106,7 +103,7 @@ def _reinterpreted(
 
 
 def stated(buffer: Value, definitions: Definitions) -> Value:
-    """The buffer that casts show; its type may state more than theirs."""
+    """The buffer under casts, whose type may be more specific."""
     while (made := definitions.get(buffer)) is not None and made.name in _SAME:
         if not isinstance(made.operands[0].type, MemRefType):
             break
@@ -120,7 +117,7 @@ _SAME = frozenset({"memref.cast", "memref.assume_alignment"})
 def _strides(
     c: ConditionBuilder, buffer: Value, definitions: Definitions
 ) -> Sequence[Value] | None:
-    """The strides of a strided buffer; unknown ones as `with_metadata` made them."""
+    """The strides of a strided buffer; dynamic ones from `with_metadata`."""
     layout = buffer.type.layout if isinstance(buffer.type, MemRefType) else None
     if not isinstance(layout, StridedLayoutAttr):
         return None
@@ -135,7 +132,7 @@ def _strides(
 def with_metadata(function: Operation) -> Operation:
     """The function with the strides of arguments that reinterpretations need.
 
-    Kernels take them as numbers, for they cannot ask for those of a buffer.
+    Kernels get them as scalars, since they cannot query a buffer's strides.
     """
     arguments = Function(function).arguments
     operations = list(function.walk())
@@ -155,13 +152,13 @@ def with_metadata(function: Operation) -> Operation:
 
 
 def is_open(ty: Type) -> bool:
-    """Whether a type leaves strides open."""
+    """Whether a type has dynamic strides."""
     layout = ty.layout if isinstance(ty, MemRefType) else None
     return isinstance(layout, StridedLayoutAttr) and None in layout.strides
 
 
 def strided_metadata(b: Builder, buffer: Value) -> Sequence[Value]:
-    """The strides of a buffer, which the runtime is asked for."""
+    """The strides of a buffer, queried from the runtime."""
     ty = buffer.type
     assert isinstance(ty, MemRefType)
     base = MemRefType((), ty.element, None, ty.memory_space)
@@ -170,7 +167,7 @@ def strided_metadata(b: Builder, buffer: Value) -> Sequence[Value]:
 
 
 def _reach(c: ConditionBuilder, buffer: Value, steps: Sequence[Value] | None) -> Value:
-    """How many elements from the first one on surely belong to a buffer."""
+    """The number of elements from the first one on that surely belong to a buffer."""
     if steps is None:
         return c.value(0) if is_open(buffer.type) else elements_of(c, buffer)
     last = c.value(0)
@@ -181,7 +178,6 @@ def _reach(c: ConditionBuilder, buffer: Value, steps: Sequence[Value] | None) ->
 
 
 def elements_of(c: ConditionBuilder, buffer: Value) -> Value:
-    """How many elements a buffer has."""
     ty = buffer.type
     shape = ty.shape if isinstance(ty, MemRefType) else ()
     total = c.value(prod(extent for extent in shape if extent is not None))
@@ -210,7 +206,7 @@ def cast_leaves(c: ConditionBuilder, op: Operation, verb: str) -> list[Leaf]:
 
 
 def _reshaped(c: ConditionBuilder, op: Operation, verb: str) -> list[Leaf]:
-    """As many elements before as after."""
+    """The element counts before and after agree."""
     one, other = (elements_of(c, v) for v in (op.operands[0], op.results[0]))
     known = (("elements", one), ("reshaped", other))
     return [Leaf(op.operands[0], verb, 0, known, c.differ(one, other))]
@@ -234,9 +230,9 @@ _VIEWS: dict[str, Callable[[ConditionBuilder, Operation, str], list[Leaf]]] = {
 
 @dataclass(frozen=True, slots=True)
 class Touched:
-    """Elements of a buffer: indices, and how many lanes there are along some.
+    """Elements of a buffer: indices, and the number of lanes along some of them.
 
-    ``padded`` dimensions may be left at their end.
+    ``padded`` dimensions may leave the buffer at their end.
     """
 
     memref: Value
@@ -248,7 +244,7 @@ class Touched:
 def out_of_bounds_of(
     c: ConditionBuilder, op: Operation, definitions: Definitions
 ) -> list[Leaf]:
-    """The conditions of an operation; nothing where its accesses are not known."""
+    """The conditions of an operation; empty where its accesses are unknown."""
     for value in op.operands:
         made = definitions.get(value)
         number = made.attributes.get("value") if made is not None else None
@@ -296,7 +292,7 @@ def _elements(c: ConditionBuilder, found: Touched, verb: str) -> list[Leaf]:
 def _of_views(
     c: ConditionBuilder, op: Operation, definitions: Definitions
 ) -> list[Leaf]:
-    """Whether the views that an operation is given leave what they are views of."""
+    """The conditions of the views among the operands of an operation."""
     if op.name not in {*_TABLE, *STARTS, "memref.copy"}:
         return []
     chains = (chain_leaves(c, v, _verb(op), definitions) for v in op.operands)
@@ -322,7 +318,7 @@ def _copy(c: ConditionBuilder, op: Operation) -> list[Leaf]:
 
 
 def _transfer(c: ConditionBuilder, op: Operation) -> list[Leaf]:
-    """``dma_start``: first and last element of either side, and the flag."""
+    """``dma_start``: first and last element of either side, and the tag."""
     source, target, tag = ends_of(op)
     count, *strided = lengths_of(op)
     is_source = has_strided_source(source.memref, target.memref)

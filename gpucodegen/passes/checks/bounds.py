@@ -1,17 +1,12 @@
-"""Accesses of every function against the bounds of their buffers.
+"""Bounds checks: prove accesses in bounds, and guard the others on request.
 
-Comes in: affine nests on buffers.  Goes out: the same, or, where asked for, with guards
-around what is not proven to stay inside.
+`CheckBounds` proves accesses with `checks.buffers`.  On request, `guarded` adds a check
+to each access without a proof, in the outermost region where its values are known:
 
-Guards around the accesses of a function that are not proven to stay inside.
-
-Comes in: a function and its model.  Goes out: the function with checks, each in the
-outermost place where the values that it needs are known:
-
-* what arguments and extents decide, and surely happens, is refused where the function
-  begins, or where its last number is known: ``scf.if %bad { gcg.refuse }``;
-* what runs under a condition, or what data decide, is checked in the innermost region
-  that decides it: ``scf.if %bad { gcg.report } else { the access }``.
+* a check that depends on arguments and extents only, of an access that surely runs,
+  refuses the call as soon as the last value is known: ``scf.if %bad { gcg.refuse }``;
+* a check of an access under a condition, or of data-dependent indices, stands in the
+  innermost region that decides it: ``scf.if %bad { gcg.report } else { the access }``.
 """
 
 from __future__ import annotations
@@ -64,7 +59,7 @@ _NUMBERS = frozenset(
         "memref.rank",
     }
 )
-"""What computes numbers from numbers and extents, besides arithmetic."""
+"""Operations on scalars and extents, besides arithmetic."""
 Found = Sequence[Suspect]
 Access = tuple[Operation, Value, int]
 """An operation, and a dimension along which it may leave a buffer."""
@@ -77,8 +72,8 @@ def guarded(
 ) -> tuple[Operation, Found]:
     """The function with checks for suspects of its model, and those without a check.
 
-    ``kernels``: checks may stand in loops and branches, so every suspect has one.
-    Otherwise those have one that arguments decide, which the host compares.
+    ``kernels``: checks may stand in loops and branches, so every suspect gets one.
+    Otherwise only those get one that arguments decide, which the host evaluates.
     """
     guarder = _Guarder(definitions(function), _uses([function]), kernels)
     entry, *others = blocks = Function(function).blocks
@@ -98,7 +93,7 @@ def guarded(
 
 @dataclass(frozen=True, slots=True)
 class _Level:
-    """A straight list of operations, what was before it, and its model."""
+    """A straight list of operations with its context and its model."""
 
     operations: Sequence[Operation]
     context: Sequence[Operation]
@@ -116,9 +111,9 @@ class _Launch:
 
 @dataclass(slots=True)
 class _Needs:
-    """What each operation of a list needs: checks before it, or checks within.
+    """The checks of each operation of a list: before it, or within it.
 
-    ``open`` accesses are checked within; they are those of ``late`` suspects.
+    ``open`` accesses, those of ``late`` suspects, are checked within.
     """
 
     before: dict[Operation, list[_Launch]] = field(
@@ -130,7 +125,6 @@ class _Needs:
 
 
 def _accessed(lifted: Lifted, found: Found) -> frozenset[Access]:
-    """What suspects are about."""
     return frozenset(_access(lifted, one) for one in found)
 
 
@@ -140,7 +134,7 @@ def _access(lifted: Lifted, suspect: Suspect) -> Access:
 
 
 def _is_open(access: Access, open_: frozenset[Access]) -> bool:
-    """Whether it is to be checked; seen as another buffer, it is if anything is."""
+    """Whether an access is to be checked; on a modelled-away buffer, if any is."""
     op, buffer, _ = access
     same = {known for known in open_ if known[0] is op}
     return access in same or bool(same and all(b is not buffer for _, b, _ in same))
@@ -153,7 +147,7 @@ def _operation(lifted: Lifted, suspect: Suspect) -> Operation:
 
 @dataclass(frozen=True, slots=True)
 class _Guarder:
-    """``open_`` accesses are neither proven nor checked further out."""
+    """Inserts checks; ``open_`` accesses are neither proven nor checked further out."""
 
     defined: Definitions
     uses: Counter[Value]
@@ -216,7 +210,7 @@ class _Guarder:
         )
         return check, c.b.operations
 
-    # -- what runs under a condition, or often ---------------------------------------
+    # -- operations in loops and conditions ------------------------------------------
 
     def inside(
         self,
@@ -224,7 +218,7 @@ class _Guarder:
         context: Sequence[Operation],
         open_: frozenset[Access],
     ) -> list[Operation]:
-        """A list whose operations are left out where they would leave a buffer."""
+        """A list of operations, guarded where they would leave a buffer."""
         lifted = lift_operations(operations, context, counted=True)
         level = _Level(operations, context, lifted, model(lifted.scop))
         needs = self._needs(level, suspects(level.built), open_)
@@ -242,7 +236,7 @@ class _Guarder:
         return made
 
     def _is_one(self, update: Sequence[Operation], needs: _Needs) -> bool:
-        """Whether what its load needs decides of an update, and of nothing else."""
+        """Whether the check of an update's load decides the whole update alone."""
         load, *others, _ = update
         own = _uses(update)
         made = (value for op in others for value in op.results)
@@ -255,7 +249,7 @@ class _Guarder:
     def _left_out(
         self, level: _Level, needs: _Needs, first: int, last: int
     ) -> list[Operation]:
-        """Operations of a list, left out where the first one would leave a buffer."""
+        """Operations ``first`` to ``last``, skipped where the first would fail."""
         checks, before, inner = self._checked(level, needs, first)
         body = [inner]
         for position in range(first + 1, last):
@@ -273,7 +267,6 @@ class _Guarder:
     def _checked(
         self, level: _Level, needs: _Needs, position: int
     ) -> tuple[list[Check], list[Operation], Operation]:
-        """What an operation is checked for, after what, and what is in it checked."""
         op = level.operations[position]
         checks: list[Check] = []
         made: list[Operation] = []
@@ -304,7 +297,7 @@ class _Guarder:
         ]  # fmt: skip
         return checks, c.b.operations
 
-    # -- what is needed where --------------------------------------------------------
+    # -- placement of checks ---------------------------------------------------------
 
     def _needs(
         self,
@@ -314,9 +307,9 @@ class _Guarder:
         *,
         whole: bool = False,
     ) -> _Needs:
-        """Conditions on parameters before an operation; else a look within it.
+        """Conditions on parameters before an operation; else checks within it.
 
-        ``whole``: what they refuse is the call, not the operation.
+        ``whole``: they refuse the call, not the operation.
         """
         roots = {op: top for top in level.operations for op in top.walk()}
         hidden = _made_within(level.operations)
@@ -342,14 +335,14 @@ class _Guarder:
         return needs
 
     def _is_early(self, level: _Level, launch: _Launch, hidden: set[Value]) -> bool:
-        """Whether a check may stand at this level: the host has to know its values."""
+        """Whether a check may stand at this level, where the host knows its values."""
         values = self._values(level, launch)
         if not hidden.isdisjoint(values):
             return False
         return self.kernels or all(map(self._is_on_host, values))
 
     def _is_on_host(self, value: Value) -> bool:
-        """Whether arguments decide a number: no element of a buffer does."""
+        """Whether arguments decide a number, not elements of a buffer."""
         made = self.defined.get(value)
         if made is None or isinstance(value.type, _BUFFERS):
             return True
@@ -357,14 +350,13 @@ class _Guarder:
         return is_number and all(map(self._is_on_host, made.operands))
 
     def _is_joined(self, access: Access) -> bool:
-        """Whether indices of the operation are joined to one of another buffer."""
+        """Whether the model joins the operation's indices into one."""
         op, buffer, _ = access
         made = self.defined.get(buffer)
         is_collapsed = made is not None and made.name == COLLAPSE
         return is_collapsed and buffer not in op.operands
 
     def _values(self, level: _Level, launch: _Launch) -> list[Value]:
-        """The values that a condition is about."""
         lifted = level.lifted
         return [
             lifted.parameters[name]
@@ -375,7 +367,7 @@ class _Guarder:
 
 
 def _uses(operations: Iterable[Operation]) -> Counter[Value]:
-    """How often each value is used in operations, and in what is in them."""
+    """The uses of each value in operations and their regions."""
     return Counter(v for top in operations for op in top.walk() for v in op.used)
 
 
@@ -385,7 +377,7 @@ def _in_front(
     """Checks before the first loop, branch or allocation that is no refusal itself.
 
     A check between a buffer and its loops would split them into several kernels, so
-    that one kernel waits for copies which another one starts.
+    one kernel would wait for copies that another one starts.
     """
     places = (
         n
@@ -406,7 +398,7 @@ def _place(suspect: Suspect) -> Location:
 
 
 def _made_within(operations: Sequence[Operation]) -> set[Value]:
-    """Values that are known in regions of these operations only."""
+    """Values defined in regions of these operations only."""
     found: set[Value] = set()
     for top in operations:
         for op in top.walk():
@@ -422,8 +414,8 @@ def _made_within(operations: Sequence[Operation]) -> set[Value]:
 class CheckBounds(ModulePass):
     """Accesses proven out of bounds are errors, possible ones warnings or guarded.
 
-    ``guard``: what arguments decide is checked at launch, and ``kernels``: what data
-    decide is checked in the kernels.  What nothing checks is warned of.
+    ``guard``: conditions on arguments are checked at launch; ``kernels``: conditions on
+    data are checked in the kernels.  Unchecked accesses get a warning.
     """
 
     name: ClassVar[str] = "check-bounds"
@@ -431,7 +423,6 @@ class CheckBounds(ModulePass):
     kernels: bool = True
 
     def apply(self, module: Module) -> Module:
-        """Check every function."""
         surroundings = Surroundings.of(module)
 
         def checked(op: Operation) -> list[Operation]:

@@ -1,25 +1,20 @@
-"""Accesses that leave their buffer: an error where proven, a warning where possible.
+"""Checks of buffer uses: bounds, declared effects, undefined reads and lifetimes.
 
-An access that only some calls execute is no error, whatever it does then: a condition
-or a loop whose end is an argument may keep it from running in every valid call.
+Bounds: an access outside its buffer is an error where every call executes it, else a
+warning (a condition, or a loop with an argument as its bound, may exclude it).
 
-Functions keep to the effects that they declare.
-
-Comes in: any module. With D the declared accesses of a function and B those of its body
-that can be seen, it must hold, array by array, for reads and for writes:
+Effects: with D the accesses that a function declares and B those seen in its body,
+array by array, for reads and for writes,
 
     union of B  is a subset of  union of D
     union of D that certainly happen  is a subset of  union of B that certainly happen
 
-Operations whose effects cannot be seen are taken to keep to the declaration: unknown
-operations, and calls of functions without a body.
+Operations whose effects are unknown, such as calls of functions without a body, are
+assumed to keep to the declaration.
 
-Reads of local buffers that find no value: warnings, as the value may be unused.
-
-Buffers that are used, or freed again, after their ``dealloc``.
-
-Looked at is what follows a ``dealloc`` in its own block, with all that is nested there:
-whatever runs of it runs after the memory is gone.
+Reads of local buffers before any write are warnings, because the value may be unused.
+Lifetimes: every operation after a ``dealloc`` in the same block, nested ones included,
+runs after the memory is freed and must not use it.
 """
 
 from __future__ import annotations
@@ -63,7 +58,7 @@ class CheckLifetimes(ModulePass):
     name: ClassVar[str] = "check-lifetimes"
 
     def apply(self, module: Module) -> Module:
-        """The module itself, or UseAfterFree."""
+        """Raise UseAfterFree."""
         shown = owners(module.operation.walk())
         for op in module.operation.walk():
             for region in op.regions:
@@ -103,7 +98,6 @@ class CheckReads(ModulePass):
     name: ClassVar[str] = "check-reads"
 
     def apply(self, module: Module) -> Module:
-        """Check every function with a body."""
         surroundings = Surroundings.of(module)
         for function in functions_with_body(module):
             lifted = lift_function(function, surroundings)
@@ -113,7 +107,7 @@ class CheckReads(ModulePass):
 
 
 def warn_undefined(reads: Iterable[UndefinedRead]) -> None:
-    """One warning per read: what it is in all iterations, or may be in some."""
+    """One warning per read: undefined in all iterations, or possibly in some."""
     for read in reads:
         access = read.reference.access
         kind = errors.UndefinedRead if read.proven else errors.PossiblyUndefinedRead
@@ -128,7 +122,6 @@ class CheckEffects(ModulePass):
     name: ClassVar[str] = "check-effects"
 
     def apply(self, module: Module) -> Module:
-        """Check every function with a body that declares its effects."""
         check_module(module)
         return module
 

@@ -1,9 +1,8 @@
-"""Conditions on index values as ``arith`` operations, true where an access leaves.
+"""Guard conditions as ``arith`` operations, and the operations that act on them.
 
-What becomes of an access that would leave its buffer: refused, or left out.
-
-Comes in: `Check`s, whose conditions are values.  Goes out: operations that refuse the
-call, or that run an operation only where no check holds and report it elsewhere.
+`ConditionBuilder` turns index expressions into an ``i1`` that is true where an access
+is out of bounds.  `refusing` rejects the call when a check holds; `reporting` runs an
+operation only where no check holds, and reports the violation elsewhere.
 """
 
 from __future__ import annotations
@@ -52,10 +51,10 @@ STEP = "step"
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """Whether an access at ``location`` is ``bad``, and what to report then.
+    """The condition ``bad`` of an access at ``location``, with its report.
 
-    ``known``: names and values that decide; ``extent``: that of the dimension, if it is
-    a number.
+    ``known``: names and values that decide; ``extent``: the static extent of the
+    dimension, if any.
     """
 
     location: Location
@@ -83,17 +82,17 @@ class Check:
 
 
 def refusing(check: Check) -> Operation:
-    """What ends the call if the check holds."""
+    """The operation that refuses the call if the check holds."""
     return _if(check, [check.told("gcg.refuse")])
 
 
 def reporting(check: Check) -> Operation:
-    """What notes in a loop that the check holds."""
+    """The operation that reports, in a loop, that the check holds."""
     return _if(check, [check.told("gcg.report")])
 
 
 def is_refusal(op: Operation) -> bool:
-    """Whether all that an operation does is to end the call."""
+    """Whether an operation only refuses the call."""
     return any(inner.name == "gcg.refuse" for inner in op.walk())
 
 
@@ -108,9 +107,9 @@ _BUFFERS = (MemRefType, UnrankedMemRefType)
 def wrapped(
     operations: Sequence[Operation], checks: Sequence[Check], used: Container[Value]
 ) -> list[Operation]:
-    """Operations where no check holds; elsewhere a report, and zeros as results.
+    """Operations under the condition that no check holds, else a report and zeros.
 
-    ``used``: those of their results that other operations use.
+    ``used``: the results that other operations use.
     """
     place = operations[0].location
     b = Builder(place)
@@ -139,7 +138,7 @@ def _renamed(op: Operation, renewed: Mapping[Value, Value]) -> Operation:
 
 
 def _reports(checks: Sequence[Check]) -> list[Operation]:
-    """Reports which of some checks hold, where at least one does."""
+    """Reports of the checks that hold, under the condition that any does."""
     if len(checks) == 1:
         return [checks[0].told("gcg.report")]
     return list(map(reporting, checks))
@@ -164,9 +163,9 @@ def _zero(b: Builder, ty: Type) -> Value:
 
 @dataclass(slots=True)
 class ConditionBuilder:
-    """Appends to a builder; conditions are values of type ``i1``.
+    """Builds conditions (values of type ``i1``) with a builder.
 
-    ``numbers``: values that are known.
+    ``numbers``: known values.
     """
 
     b: Builder
@@ -181,7 +180,7 @@ class ConditionBuilder:
         return self.every([self._holds(constraint, names) for constraint in piece])
 
     def _holds(self, constraint: Inequality, names: Mapping[str, Index]) -> Value:
-        """``p - n + c >= 0`` as ``p >= n - c``: nothing is subtracted that is known."""
+        """``p - n + c >= 0`` as ``p >= n - c``, which subtracts constants only."""
         map_, operands = as_map([index_of(constraint.expression, names)])
         terms, number = linear_form(map_.results[0])
         positive = [(term, factor) for term, factor in terms.items() if factor > 0]
@@ -211,7 +210,6 @@ class ConditionBuilder:
     # -- numbers, folded where they are known ------------------------------------------
 
     def value(self, number: Value | int) -> Value:
-        """A number as an index value."""
         if not isinstance(number, int):
             return self.as_index(number)
         made = self.b.constant(number, INDEX)
@@ -219,13 +217,11 @@ class ConditionBuilder:
         return made
 
     def as_index(self, value: Value) -> Value:
-        """An integer as an index value."""
         if value.type == INDEX:
             return value
         return self.b.add("arith.index_cast", (value,), [INDEX], hint=value.name)[0]
 
     def extent(self, memref: Value, dimension: int) -> Value:
-        """The extent of a buffer."""
         shape = memref.type.shape if isinstance(memref.type, MemRefType) else ()
         extent = shape[dimension]
         if extent is not None:
@@ -234,15 +230,12 @@ class ConditionBuilder:
         return self.b.add("memref.dim", (memref, at), [INDEX], hint="extent")[0]
 
     def plus(self, left: Value, right: Value | int) -> Value:
-        """A sum."""
         return self._combined("arith.addi", add, left, right)
 
     def minus(self, left: Value, right: Value | int) -> Value:
-        """A difference."""
         return self._combined("arith.subi", sub, left, right)
 
     def times(self, left: Value, right: Value | int) -> Value:
-        """A product."""
         return self._combined("arith.muli", mul, left, right)
 
     def _combined(
@@ -261,11 +254,9 @@ class ConditionBuilder:
     # -- conditions ------------------------------------------------------------------
 
     def differ(self, left: Value, right: Value) -> Value:
-        """Whether two numbers are not the same."""
         return self._compared("ne", left, right)
 
     def below(self, left: Value, right: Value | int) -> Value:
-        """Whether one number is less than another."""
         return self._compared("slt", left, right)
 
     def outside(self, first: Value, last: Value, extent: Value) -> Value:
@@ -281,21 +272,18 @@ class ConditionBuilder:
         return compare(self.b, predicate, left, self.value(right))
 
     def truth(self, *, holds: bool) -> Value:
-        """A condition that is known."""
         made = self.b.constant(int(holds), I1)
         self.numbers[made] = int(holds)
         return made
 
     def is_known(self, condition: Value, *, holds: bool) -> bool:
-        """Whether it is known that a condition holds, or does not."""
+        """Whether a condition is the constant ``holds``."""
         return self.numbers.get(condition) == int(holds)
 
     def every(self, conditions: Sequence[Value]) -> Value:
-        """Whether all hold."""
         return self._joined("arith.andi", conditions, neutral=True)
 
     def some(self, conditions: Sequence[Value]) -> Value:
-        """Whether one holds."""
         return self._joined("arith.ori", conditions, neutral=False)
 
     def _joined(

@@ -1,11 +1,10 @@
-"""Loops whose step is known only at run time: a step that is not positive is an error.
+"""Checks of loop steps that are known only at run time: a step must be positive.
 
-Comes in: ``scf.for`` and ``scf.parallel`` with steps that are not proven positive.
-Goes out: the call is refused before the outermost loop around that runs such a loop
-and where all numbers are known that decide it; else the loop is left out and reported.
-
-Of a loop nest the inner loop runs if each outer loop has an iteration, so the condition
-of a check that is moved out of a loop is: lower < upper of that loop, and the check.
+``scf.for`` and ``scf.parallel`` loops whose step is not proven positive get a check.
+It refuses the call in front of the outermost enclosing loop where all its operands are
+known and the loop surely runs; otherwise it skips the loop and reports it.  When a
+check moves out of an outer loop, that loop must have an iteration for the inner one to
+run, so its condition becomes: lower < upper of that loop, and the check.
 """
 
 from __future__ import annotations
@@ -49,7 +48,6 @@ class CheckLoopSteps(ModulePass):
     name: ClassVar[str] = "check-loop-steps"
 
     def apply(self, module: Module) -> Module:
-        """Check the loops of every function."""
         return in_functions(module, _function)
 
 
@@ -63,11 +61,11 @@ class _Pending:
     needs: frozenset[Value]
 
     def within(self, term: Build, needs: frozenset[Value]) -> _Pending:
-        """The check in front of an operation that runs the loop where a term holds."""
+        """The check moved out of an operation that runs the loop where a term holds."""
         return replace(self, terms=(term, *self.terms), needs=self.needs | needs)
 
     def built(self, defined: Definitions) -> tuple[list[Operation], Check]:
-        """Operations that decide the check, from the values that it needs."""
+        """Operations that evaluate the check, from the values that it needs."""
         b = Builder(self.loop.location)
         bad = _joined(b, "andi", [term(b) for term in self.terms])
         used = [v for op in b.operations for v in op.operands]
@@ -83,7 +81,7 @@ class _Pending:
 
 
 def _computed(values: Iterable[Value], defined: Definitions) -> list[Operation]:
-    """The arithmetic that computes values, in order; it can run at any place."""
+    """The arithmetic that computes values, in order; it is movable."""
     found: dict[Operation, None] = {}
 
     def visit(value: Value) -> None:
@@ -99,7 +97,7 @@ def _computed(values: Iterable[Value], defined: Definitions) -> list[Operation]:
 
 
 def _is_movable(op: Operation) -> bool:
-    """Whether an operation only computes numbers, and cannot fail."""
+    """Whether an operation is pure and cannot fail."""
     if op.name in {"affine.apply", "affine.min", "affine.max"}:
         return True
     return op.dialect == "arith" and "div" not in op.name and "rem" not in op.name
@@ -134,7 +132,7 @@ def _function(function: Operation) -> list[Operation]:
 
 
 def _after(operations: Sequence[Operation], needs: frozenset[Value]) -> int:
-    """The first position at which all values are known."""
+    """The first position at which all values are defined."""
     makers = (i + 1 for i, op in enumerate(operations) if needs & {*op.results})
     return max(makers, default=0)
 
@@ -157,7 +155,6 @@ class _Checker:
     sizes: Mapping[Value, Range]
 
     def own(self, op: Operation) -> Iterator[_Pending]:
-        """The checks of the steps of one loop."""
         for *_, step in _bounds(op):
             if range_of_value(step, self.defined, self.sizes).low > 0:
                 continue
@@ -237,10 +234,10 @@ def _bounds(op: Operation) -> Iterator[tuple[Value, Value, Value]]:
 
 
 def _runs(op: Operation, number: int) -> tuple[Build, Sequence[Value]] | None:
-    """When one of the blocks of an operation runs, and the values that decide it.
+    """The condition under which a block of an operation runs, and its operands.
 
-    None where a check cannot move out: in operations of other kinds, and of those with
-    results that a check cannot leave out.
+    None where a check cannot move out: other operations, and those with results that
+    cannot be skipped.
     """
     bounds = list(_bounds(op))
     if bounds:
@@ -285,5 +282,4 @@ def _affine_runs(op: Operation) -> tuple[Build, Sequence[Value]]:
 
 
 def _joined(b: Builder, name: str, found: Sequence[Value]) -> Value:
-    """The conjunction or disjunction of conditions."""
     return reduce(lambda x, y: b.add(f"arith.{name}", (x, y), [I1])[0], found)

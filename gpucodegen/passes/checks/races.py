@@ -1,17 +1,14 @@
-"""The race proof of every kernel of a module.
+"""Race proofs of all kernels, and matching of DMA starts with their waits.
 
-The proof of every mapped kernel: no two threads race, no transfer is overtaken.
+* A GPU kernel obeys the rules of `gpucodegen.tiling.proof.races` on its block and
+  thread loops.
+* A CPU kernel has no ``affine.parallel`` that carries a dependence, except between
+  atomic updates.
+* In any function with DMA copies, all uses of the copied elements come after the wait.
 
-* a GPU kernel: the rules of `gpucodegen.tiling.proof.races` on its block and
-  thread loops;
-* a CPU kernel: no ``affine.parallel`` carries a dependence but between atomic updates;
-* any function with transfers: every use of their cells comes after the wait, and starts
-  and waits belong together.
-
-Transfers matched with their waits: by tag, by order and by count.
-
-What is proven wrong is an error: a start without a wait, a wait with no transfer under
-way, a count that no start of the tag has.  What may go wrong shows when it runs.
+Starts and waits are matched by tag, order and count.  A proven mismatch is an error: a
+start without a wait, a wait without a copy in flight, or a count that no start of the
+tag has.  A possible mismatch is left to the run.
 """
 
 from __future__ import annotations
@@ -52,12 +49,12 @@ from gpucodegen.tiling.proof.races import PROOF, Race, races, unfinished_copies
 
 @dataclass(frozen=True, slots=True)
 class CheckTransfers(ModulePass):
-    """Every transfer has its wait, and every wait its transfer."""
+    """Every DMA copy has its wait, and every wait its copy."""
 
     name: ClassVar[str] = "check-transfers"
 
     def apply(self, module: Module) -> Module:
-        """The module itself, or UnpairedTransfer."""
+        """Raise UnpairedTransfer."""
         for op in module.walk():
             is_function = op.name in {"func.func", "gpu.func"}
             if is_function and any(inner.name in TRANSFERS for inner in op.walk()):
@@ -70,7 +67,7 @@ class CheckTransfers(ModulePass):
 def unpaired(
     function: Operation, built: Model, unfinished: Iterable[Race]
 ) -> Iterator[errors.UnpairedTransfer]:
-    """The errors of a function whose model is ``built``; ``unfinished`` by `races`."""
+    """The UnpairedTransfer errors of a function; ``unfinished``: from `races`."""
     for copy in unfinished:
         yield _unpaired(copy.locations[0], "dma_start", "dma_wait", str(copy))
     for wait in unmatched_waits(built):
@@ -134,7 +131,7 @@ def check_kernel(op: Operation, surroundings: Surroundings) -> None:
 
 
 def is_proven(op: Operation, surroundings: Surroundings) -> bool:
-    """Whether `check_kernel` finds nothing, and no more than the proof models."""
+    """Whether `check_kernel` finds no error and all operations are modelled."""
     try:
         return _unmodelled(op, surroundings) is None and not any(
             _failures(op, surroundings)
@@ -160,7 +157,7 @@ def _failures(
 
 
 _ENGINES = ("nvgpu.mbarrier.", "nvgpu.tma.async.", "nvgpu.warpgroup.")
-"""How the names of operations begin that order threads and copies by mbarriers."""
+"""Name prefixes of operations that synchronise by mbarriers."""
 _MODELLED = frozenset(
     {
         *(
@@ -174,11 +171,11 @@ _MODELLED = frozenset(
         "nvgpu.warpgroup.mma.init.accumulator",
     }
 )
-"""Those of them whose order the proof knows."""
+"""Those of them whose order the proof models."""
 
 
 def _unmodelled(op: Operation, around: Surroundings) -> Operation | None:
-    """The first operation in a kernel whose order the proof does not know."""
+    """The first operation in a kernel whose synchronisation is not modelled."""
     inside = list(op.walk()) if op.name == "gpu.func" else []
     groups = {o.result for o in inside if o.name == asynchronous_copies.CREATE}
     stores = (o for o in inside if o.name == asynchronous_copies.STORE)
@@ -191,10 +188,10 @@ def _unmodelled(op: Operation, around: Surroundings) -> Operation | None:
 def _is_modelled(
     op: Operation, groups: set[Value], around: Surroundings, stored: set[Value]
 ) -> bool:
-    """Whether it is known, on barriers of the kernel, and done without a condition.
+    """Whether an operation is known, unconditional and on the kernel's barriers.
 
-    A load counts as no read of its array, so no tensor store may go there.
-    ``stored``: the maps of these.
+    A TMA load counts as no read of its array, so no TMA store may go there.
+    ``stored``: the maps of TMA stores.
     """
     if op.name == asynchronous_copies.LOAD:
         _, (barriers,), (tensor_map,), *_, mask, predicate = operand_segments(op, 7)
@@ -291,7 +288,7 @@ def _error(
 
 @dataclass(frozen=True, slots=True)
 class VerifyKernels(ModulePass):
-    """Prove every kernel, and every function with transfers, free of races."""
+    """Prove every kernel, and every function with DMA copies, free of races."""
 
     name: ClassVar[str] = "verify-kernels"
 

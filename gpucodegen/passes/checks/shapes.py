@@ -1,10 +1,7 @@
-"""Extents that only a call knows, where the program says that they agree.
+"""Run-time checks that dynamic extents agree where the program requires it.
 
-Extents that only a call knows, where the program says that they agree.
-
-Comes in: ``linalg.generic`` on buffers, and casts.  Goes out: the same after checks
-that each iterator has one extent, whichever operand it is taken from, and that a buffer
-has the extents of the type it is cast to.
+Each iterator of a ``linalg.generic`` on buffers must have one extent, whichever operand
+gives it, and the operand of a cast must have the extents of the result type.
 """
 
 from __future__ import annotations
@@ -63,7 +60,7 @@ def with_checks(function: Operation, *, kernels: bool) -> Operation:
 
 
 def _checks(op: Operation) -> Iterator[tuple[Check, list[Operation], set[Value]]]:
-    """Checks of an operation, how to compute them, and the buffers they are about."""
+    """Checks of an operation, the operations that compute them, and their buffers."""
     if op.name == "memref.cast":
         c = ConditionBuilder(Builder(op.location))
         for leaf in cast_leaves(c, op, FIT):
@@ -99,7 +96,7 @@ def _operands(generic: linalg.Structured) -> Sequence[Value]:
 
 
 def _is_equal(one: Extent, other: Extent) -> bool:
-    """Whether both are known; different ones the verifier refuses."""
+    """Whether both are static; the verifier refuses different ones."""
     return all(_shape(buffer)[at] is not None for buffer, at in (one, other))
 
 
@@ -132,7 +129,6 @@ class CheckShapes(ModulePass):
     kernels: bool = True
 
     def apply(self, module: Module) -> Module:
-        """Rewrite the functions in which extents are open."""
         if not any(map(_is_open, module.walk())):
             return module
 
@@ -140,7 +136,7 @@ class CheckShapes(ModulePass):
 
 
 def _is_open(op: Operation) -> bool:
-    """Whether an operation may need extents that are not known yet."""
+    """Whether an operation may need dynamic extents."""
     if op.name not in {"linalg.generic", "memref.cast"}:
         return False
     types = [value.type for value in op.operands]

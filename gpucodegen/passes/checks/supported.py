@@ -1,13 +1,10 @@
-"""Refuses exchanges of a warp that read lanes which take no part, as constants tell.
+"""Refusals of programs that the target cannot run or the compiler cannot handle.
 
-What only runs of the kernel know, the emulated device tells.
-
-Refuses what would take too long to compile: operations, and elements of a vector.
-
-Compiling takes about a millisecond per operation. LLVM then takes a time that grows
-with the square of the number of registers that one vector fills.
-
-Refuses buffers in memory spaces that have no meaning on the target.
+* `VerifyShuffles`: warp exchanges that, by constant operands, read inactive lanes; the
+  emulated device finds the cases that depend on run-time values.
+* `CheckSize`: too many operations (compilation takes about 1 ms each), or vectors of
+  too many elements (LLVM's time is quadratic in the registers that one vector fills).
+* `CheckMemorySpaces`: buffers in memory spaces that the target does not have.
 """
 
 from __future__ import annotations
@@ -37,7 +34,7 @@ class CheckMemorySpaces(ModulePass):
     target: str = "cpu"
 
     def apply(self, module: Module) -> Module:
-        """The module itself, or UnsupportedMemorySpace."""
+        """Raise UnsupportedMemorySpace."""
         for op in module.operation.walk():
             for value in _defined(op):
                 self._check(value, op)
@@ -64,7 +61,7 @@ VECTOR_BYTES = 1 << 16
 
 @dataclass(frozen=True, slots=True)
 class CheckSize(ModulePass):
-    """At most so many ``operations``, and ``vector_bytes`` in a value; 0: any number.
+    """Limits of ``operations``, and of ``vector_bytes`` in a value; 0: no limit.
 
     >>> import gpucodegen as gcg
     >>> module = gcg.parse("func.func @f() { return }")
@@ -80,7 +77,7 @@ raise max_operations
     vector_bytes: int = 0
 
     def apply(self, module: Module) -> Module:
-        """The module itself, TooManyOperations or VectorTooLong."""
+        """Raise TooManyOperations or VectorTooLong."""
         count = 0
         for op in module.operation.walk():
             count += 1
@@ -113,7 +110,7 @@ class VerifyShuffles(ModulePass):
     name: ClassVar[str] = "check-exchanges"
 
     def apply(self, module: Module) -> Module:
-        """The module itself, or WrongLanes."""
+        """Raise WrongLanes."""
         numbers: dict[Value, int] = {}
         for op in module.walk():
             value = op.attributes.get("value")
@@ -130,14 +127,14 @@ def _fine(op: Operation, numbers: Constants) -> Iterator[str]:
 
 
 def _shuffle(op: Operation, numbers: Constants) -> Iterator[str]:
-    """The lanes below a width take part."""
+    """``gpu.shuffle``: the lanes below a width take part."""
     width = numbers(op.operands[2])
     if width is not None and not 1 <= width <= WARP:
         yield f"a width of {width} lanes, where a warp has {WARP}"
 
 
 def _shfl_sync(op: Operation, numbers: Constants) -> Iterator[str]:
-    """The lane that one of the mask reads, as PTX says, is of the mask."""
+    """``shfl.sync``: the source lane, as PTX defines it, is in the mask."""
     mask, offset, clamp = (numbers(op.operands[at]) for at in (0, 2, 3))
     if mask is None or offset is None or clamp is None:
         return

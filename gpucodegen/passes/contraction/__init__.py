@@ -1,1 +1,1 @@
-"""Contractions: recognised from access relations, lowered by target."""
+"""Tensor contractions: recognition from access relations and lowering by target."""

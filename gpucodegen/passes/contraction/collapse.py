@@ -1,12 +1,13 @@
-"""Fewer, longer axes: what a contraction repeats contiguously becomes one loop.
+"""Loop collapsing in contractions: axes that are contiguous in all operands become one.
 
 Two axes a, b (b faster, of extent E) are one axis p = E a + b where every operand has
 
-    stride(a) = E stride(b),  both in one index each,  or neither of them,
+    stride(a) = E stride(b),  both in one index each,  or neither of them.
 
-so the pixels of an image are the rows of one matrix for a 1x1 convolution, and taps and
-channels of a filter are one reduction.  The dimensions between those of a and b become
-one dimension of a view (``memref.collapse_shape``).  Axes of extent one vanish.
+The pixels of an image become the rows of a matrix for a 1x1 convolution, and the taps
+and channels of a filter become one reduction axis.  The dimensions between those of a
+and b become one dimension of a view (``memref.collapse_shape``).  Axes of extent one
+disappear.
 """
 
 from __future__ import annotations
@@ -40,13 +41,12 @@ class Folded:
 
     @staticmethod
     def of(operand: Operand) -> Folded:
-        """Every dimension alone."""
+        """The operand with every dimension separate."""
         groups = tuple((d,) for d in range(len(operand.indices)))
         return Folded(operand.memref, groups, operand.indices)
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """Extents of the view."""
         extents = getattr(self.memref.type, "shape", ())
         return tuple(prod(extents[d] for d in group) for group in self.groups)
 
@@ -65,7 +65,7 @@ class Folded:
         return replace(self, indices=tuple(indices))
 
     def collapsed(self, first: int, last: int) -> Folded:
-        """The dimensions from ``first`` to ``last`` as one."""
+        """The operand with dimensions ``first`` to ``last`` as one."""
         if first == last:
             return self
         inside, after = slice(first, last + 1), last + 1
@@ -80,7 +80,7 @@ class Folded:
         )
 
     def merged(self, slow: Axis, fast: Axis, whole: Axis) -> Folded | None:
-        """With ``whole`` in place of two axes; None where their strides do not fit."""
+        """The operand with one axis for two; None where their strides do not fit."""
         places = self.place(slow), self.place(fast)
         if not any(places):
             return self
@@ -101,7 +101,7 @@ class Folded:
         return self
 
     def view(self, b: Builder) -> Operand:
-        """The operand, of a view where dimensions were collapsed."""
+        """The operand through a view of the collapsed dimensions."""
         ty = self.memref.type
         assert isinstance(ty, MemRefType)
         if len(self.groups) == ty.rank:
@@ -120,13 +120,13 @@ class Folded:
 
 
 def merge_of(slow: Axis, fast: Axis) -> Axis:
-    """The axis that counts through both."""
+    """The axis that counts through a slow and a fast one."""
     iv = Value(INDEX, fast.name, fast.iv.location)
     return Axis(iv, slow.extent * fast.extent, 0, 1, slow.operation)
 
 
 def merged(slow: Axis, fast: Axis, operand: Folded) -> tuple[Axis, Folded] | None:
-    """Two axes as one, if the operand has them side by side."""
+    """Two axes as one, if the operand has them contiguous."""
     whole = merge_of(slow, fast)
     found = operand.merged(slow, fast, whole)
     return None if found is None else (whole, found)
@@ -134,23 +134,23 @@ def merged(slow: Axis, fast: Axis, operand: Folded) -> tuple[Axis, Folded] | Non
 
 @dataclass(frozen=True, slots=True)
 class Places:
-    """Where the start and the epilogue of a contraction access memory.
+    """The memory places of a contraction's prologue and epilogue.
 
-    ``seen``: each place, and how it is seen now; None once that is impossible.
+    ``seen``: each place in its present view; None once that is impossible.
     """
 
     seen: Mapping[Operand, Folded] | None
 
     @staticmethod
     def of(contraction: Contraction) -> Places:
-        """All places but the result, each dimension alone."""
+        """All places but the result, with every dimension separate."""
         parts = (contraction.start, contraction.epilogue)
         places = {place for part in parts if part for place in part.places}
         places |= {contraction.unpadded} if contraction.unpadded else set()
         return Places({p: Folded.of(p) for p in places if p != contraction.result})
 
     def substituted(self, positions: Mapping[Value, Index]) -> Places:
-        """With other expressions for some axes."""
+        """The places with other expressions for some axes."""
         if self.seen is None:
             return self
         return Places({p: f.substituted(positions) for p, f in self.seen.items()})
@@ -166,7 +166,7 @@ class Places:
     def applied(
         self, b: Builder, contraction: Contraction, result: Operand
     ) -> Contraction | None:
-        """The contraction with the views in its start and epilogue, if there are."""
+        """The contraction with views in its prologue and epilogue, if possible."""
         if self.seen is None:
             return None
         views = {place: folded.view(b) for place, folded in self.seen.items()}
@@ -189,7 +189,7 @@ class _State:
     places: Places
 
     def without_units(self) -> _State:
-        """Axes of extent one stand at zero; one of each kind stays."""
+        """The state without axes of extent one, but one of each kind."""
         found = self
         for axis in self.axes:
             kind = found.kind(axis)
@@ -218,7 +218,7 @@ class _State:
         return (slow, fast) in pairwise(reduction)
 
     def merges(self) -> Iterator[_State]:
-        """The states with one pair of axes less."""
+        """The states with one more pair of axes merged."""
         for slow, fast in permutations(self.axes, 2):
             if not self._keeps_order(slow, fast):
                 continue
@@ -232,9 +232,9 @@ class _State:
 
 
 def collapsed(b: Builder, contraction: Contraction) -> Contraction | None:
-    """The contraction over as few axes as there are; views are built first.
+    """The contraction over as few axes as possible; views are built first.
 
-    None where what is fused with it has other axes.
+    None where fused operations have other axes.
     """
     operands = (contraction.result, contraction.left, contraction.right)
     is_plain = contraction.is_plain and all(map(is_row_major, operands))
@@ -249,7 +249,7 @@ def collapsed(b: Builder, contraction: Contraction) -> Contraction | None:
 
 
 def is_row_major(operand: Operand) -> bool:
-    """Whether its elements follow one another, so that dimensions may be one."""
+    """Whether the elements are contiguous, so that dimensions may be joined."""
     ty = operand.memref.type
     return isinstance(ty, MemRefType) and ty.layout is None and None not in ty.shape
 

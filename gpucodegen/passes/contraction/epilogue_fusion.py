@@ -1,33 +1,27 @@
-"""Epilogue fusion: nests around a contraction that touch single cells of its result.
+"""Epilogue and prologue fusion: elementwise nests fused with a contraction.
 
-A nest before it gives the cells their first value (a fill, ``C *= beta``). The nests
-after it, the epilogue, go on with the finished sums (bias, activation, conversion).
-Together they may run cell by cell, in any order of cells, iff no dependence leaves its
-cell (`gpucodegen.tiling.proof.legality`): with p the cell of an execution,
+A nest before the contraction initialises the elements of its result (a fill, ``C *=
+beta``).  The nests after it, the epilogue, continue with the finished sums (bias,
+activation, conversion).  They may be fused element by element iff no dependence leaves
+its element (`gpucodegen.tiling.proof.legality`): with p the result element of an
+instance,
 
     { x -> y in dependences : p(x) != p(y) } = {}.
 
-In a cell the nests run on registers, one value for each place (an array and its index
-expressions). A load takes the value of the last store to its place, so no two places of
-a cell may be one element unless nothing stores to either:
+Within an element the nests run on registers, one value per place (an array and its
+index expressions).  A load takes the value of the last store to its place, so two
+places may not be one memory element unless nothing stores to either:
 
     { x -> y in dependences : place(x) != place(y) } = {}.
 
 Sums that are not needed in memory may grow in a buffer H that the epilogue stores to,
-instead of in the buffer C of the program. The epilogue still takes them from registers
-under the place of C, so the order of its stores to H and its loads of C does not
-matter. Every element of H is stored by the epilogue behind the last sum, and until then
-H must not be read:
+instead of in C; the epilogue still takes them from registers under the place of C.  The
+epilogue stores every element of H after the last sum, and until then nothing reads H:
 
     { reads of H in the nests before, in the contraction, or in the epilogue } = {}.
 
-Whether a nest goes through the cells of a result, and may do so tile by tile.
-
-What the cells of a result hold before a contraction runs, and what becomes of them.
-
-A tile of sums starts from memory, or from what a nest in front would store there; then
-the first block of the reduction computes that in registers.  Behind the last block, the
-tile is stored, or goes on through the epilogue.
+The first reduction block of a tile takes its initial sums from memory or from the fused
+prologue; the last block stores the tile or runs the epilogue.
 """
 
 from __future__ import annotations
@@ -66,9 +60,9 @@ Alone = Callable[[], Sequence[Operation]]
 
 @dataclass(slots=True)
 class Mapped:
-    """Mapped operations, and the nest that nothing follows yet.
+    """Mapped operations, and the last nest, which may still be fused.
 
-    ``alone`` maps that nest, at ``place``, once it is sure that no kernel takes it in.
+    ``alone`` maps that nest, at ``place``, once it is certain that no kernel fuses it.
     """
 
     operations: list[Operation] = field(default_factory=list[Operation])
@@ -77,18 +71,16 @@ class Mapped:
     place: int = 0
 
     def add(self, operations: Sequence[Operation]) -> None:
-        """Append operations."""
         if not all(op.name == "memref.alloc" or has_no_effect(op) for op in operations):
             self.close()
         self.operations += operations
 
     def add_nest(self, nest: Operation, alone: Alone) -> None:
-        """Append a nest."""
         self.close()
         self.nest, self.alone, self.place = nest, alone, len(self.operations)
 
     def close(self) -> None:
-        """Map the nest that nothing follows."""
+        """Map the pending nest."""
         if self.alone is not None:
             self.operations[self.place : self.place] = self.alone()
         self.drop_nest()
@@ -102,7 +94,7 @@ class Mapped:
         ]
 
     def drop_nest(self) -> None:
-        """Leave out the nest that nothing follows."""
+        """Drop the pending nest."""
         self.nest = self.alone = None
 
 
@@ -113,10 +105,10 @@ def started(
     ranges: Sequence[Range] = (),
     read: Callable[[Builder], Value] | None = None,
 ) -> Value:
-    """The accumulator of a reduction block: what memory holds, or the start of all.
+    """The accumulator of a reduction block: from memory, or the initial value.
 
-    ``ranges``: those of the block, of the whole reduction if there are none.  ``read``:
-    how memory is read, if not at the place of the result.
+    ``ranges``: those of the block, of the whole reduction if empty.  ``read``: how
+    memory is read, if not at the place of the result.
     """
     start, result = contraction.start, contraction.result
 
@@ -160,7 +152,7 @@ def finished(
 
 
 def kept_at(contraction: Contraction) -> Operand | None:
-    """The only place where finished sums leave anything; None if there are several."""
+    """The only place that the epilogue stores to; None if there are several."""
     if contraction.epilogue is None:
         return contraction.result
     stored = contraction.epilogue.stored
@@ -168,7 +160,7 @@ def kept_at(contraction: Contraction) -> Operand | None:
 
 
 def outcome(b: Builder, contraction: Contraction, tile: Tile, total: Value) -> Value:
-    """What finished sums become at the only place where they leave anything."""
+    """The value that the epilogue stores at its only place."""
     if contraction.epilogue is None:
         return total
     (kept,) = contraction.epilogue.kept(b, tile, total)
@@ -185,12 +177,12 @@ def in_element(b: Builder, element: Type, value: Value, conversion: str) -> Valu
 
 
 def _place(axis: Axis, ends: Positions, tile: Tile, whole: int) -> Index:
-    """Where a block begins or ends on an axis, ``whole`` of an axis that is not cut."""
+    """Lower or upper end of a block on an axis; ``whole`` if the axis is not cut."""
     return ends.get(axis.iv, tile.at.get(axis.iv, Index.of(whole)))
 
 
 def fits(op: Operation) -> bool:
-    """Whether a tile in registers can do what an operation does to one cell."""
+    """Whether an operation on one cell extends to a tile in registers."""
     if op.name in affine.ACCESSES:
         scalars = (*op.operands[:1], *op.results)
         values = [v for v in scalars if not isinstance(v.type, MemRefType)]
@@ -206,8 +198,9 @@ def aligned(
 ) -> dict[Axis, Axis] | None:
     """The loop of a nest for each axis, if the same cells are accessed.
 
-    Every axis of the anchor goes with one loop of as many iterations, which stands in
-    the same index with the same factor; all loops but those of one iteration do.
+    Every axis of the anchor corresponds to one loop with an equal number of iterations,
+    in the same index with the same factor; all loops with more than one iteration
+    correspond.
     """
     if place.memref is not anchor.memref:
         return None
@@ -232,7 +225,7 @@ def aligned(
 def has_guards(
     guards: Sequence[Index], nest: Domain, loops: Mapping[Axis, Axis]
 ) -> bool:
-    """Whether a nest goes through the cells whose guards are >= 0, and no others.
+    """Whether a nest visits exactly the cells whose guards are >= 0.
 
     Every guard of the one is a guard of the other.
     """
@@ -248,11 +241,11 @@ def has_guards(
 def is_in_rows(
     place: Operand, axes: Sequence[Axis], result: Operand, *, whole: bool
 ) -> bool:
-    """Whether tiles are read and stored as those of the result are, row by row.
+    """Whether tiles are read and stored like those of the result, row by row.
 
     Each axis moves one index of row-major memory, in steps of one, and each index
-    moves with one axis; what walks the last dimension of the result, walks the last
-    one here.  ``whole``: every axis moves the place.
+    moves with one axis; the axis of the result's last dimension is the last one here,
+    too.  ``whole``: every axis moves the place.
     """
     ty, last = place.memref.type, len(place.indices) - 1
     if not isinstance(ty, MemRefType) or ty.layout is not None or None in ty.shape:
@@ -282,7 +275,7 @@ class EpilogueMember:
 
 @dataclass(frozen=True, slots=True)
 class EpilogueGroup:
-    """A contraction, and the nests around it that keep to its cells.
+    """A contraction with the nests around it that stay within its cells.
 
     ``context``: operations before them.
     """
@@ -302,19 +295,18 @@ class EpilogueGroup:
         context: Sequence[Operation],
         surroundings: Surroundings,
     ) -> EpilogueGroup:
-        """The contraction alone."""
+        """A group of the contraction only."""
         axes = (a for a in contraction.axes if contraction.result.mentions(a))
         core = EpilogueMember(nest, {axis: axis for axis in axes})
         return EpilogueGroup(contraction, core, context, surroundings)
 
     @property
     def members(self) -> tuple[EpilogueMember, ...]:
-        """The nests in order."""
         first = () if self.before is None else (self.before,)
         return (*first, self.core, *self.after)
 
     def fused(self, dead: Collection[Value]) -> Contraction:
-        """The contraction with what the nests do; ``dead`` buffers are not needed."""
+        """The contraction with fused nests; ``dead`` buffers are not stored."""
         result = self.contraction.result
         start = self.before and Pointwise(self.before.steps, (result,))
         epilogue = None
@@ -328,7 +320,7 @@ class EpilogueGroup:
         return found if host is None else _hosted(found, host)
 
     def _host(self, found: Contraction) -> Operand | None:
-        """Where the sums may grow instead of in a buffer that is not needed."""
+        """The place where sums may grow instead of in a dead buffer, or None."""
         result, start, epilogue = found.result, found.start, found.epilogue
         if start is None or epilogue is None or result in epilogue.stored:
             return None
@@ -353,7 +345,7 @@ class EpilogueGroup:
 
     @property
     def _overwrites(self) -> bool:
-        """Whether the nests after it write what is read before, but for the sums."""
+        """Whether the epilogue overwrites elements read before, but the sums."""
         if self.analysis is None:
             return False
         earlier = [member.nest for member in self.members[: -len(self.after)]]
@@ -365,7 +357,7 @@ class EpilogueGroup:
         )
 
     def led_by(self, op: Operation) -> EpilogueGroup:
-        """With a nest in front that stores to the cells only, if it is one."""
+        """The group with a preceding nest that only stores to its cells, if any."""
         result = self.contraction.result
         member = self._member(op, [result])
         if member is None or _stored(member.steps) != [result]:
@@ -377,7 +369,7 @@ class EpilogueGroup:
         return self._legal(led) or self
 
     def followed_by(self, following: Sequence[Operation]) -> EpilogueGroup:
-        """With the nests after it, up to the first one that does not fit."""
+        """The group with the following nests, up to the first one that does not fit."""
         group = self
         for op in () if self.contraction.guards else following:
             if op.name == "memref.alloc" or has_no_effect(op):
@@ -475,7 +467,6 @@ class EpilogueGroup:
 
 
 def _stored(steps: Iterable[Step]) -> list[Operand]:
-    """The places of the stores."""
     return [place for op, place in steps if place is not None and not op.results]
 
 

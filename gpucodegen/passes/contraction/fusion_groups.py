@@ -1,18 +1,17 @@
 """Fusion groups of a block: each contraction with the nests fused into it.
 
-What a nest before a contraction stores to its result, the first block of the reduction
-makes in registers. What the nests after it do to the result, its epilogue, the last
-block does. Buffers that nothing reads any more are not stored; their allocations go.
+The first reduction block computes the prologue in registers, the last block the
+epilogue (`epilogue_fusion`).  Buffers that nothing reads any more are neither stored
+nor allocated.
 
-Buffers that hold an array with zeros around it.
-
-A kernel that copies what it reads of such a buffer may copy from the array instead, and
-the buffer is unused.  Stores fill boxes of its cells, with zeros or, from cells e of
+`padding_of` recognises buffers that hold an array with a border of zeros.  A kernel
+that copies tiles of such a buffer may copy from the array instead, which leaves the
+buffer unused.  Stores must fill boxes of its elements with zeros or, from elements e of
 the array, those at e + shift:
 
     copied = { c in buffer : c - shift in array },   copied or zeros = buffer
 
-and zeros that are stored to copied cells come before.
+and zeros that are stored to copied elements come before the copies.
 """
 
 from __future__ import annotations
@@ -46,7 +45,7 @@ Box = tuple[range, ...]
 
 @dataclass(frozen=True, slots=True)
 class Padding:
-    """A buffer whose cell c is the array's c - ``shift``, or zero if there is none."""
+    """A buffer whose cell c is the array's c - ``shift``, or zero outside the array."""
 
     array: Value
     shift: tuple[int, ...]
@@ -63,7 +62,7 @@ def unpadded(
     running: Sequence[Operation],
     surroundings: Surroundings,
 ) -> Contraction | None:
-    """The contraction with the array that its right factor is a padded copy of.
+    """The contraction that reads the array of which operand B is a padded copy.
 
     ``before``: operations in front; ``running``: the contraction's nest, and those that
     are fused with it.  None of them may write the array once it is copied.
@@ -92,9 +91,9 @@ def _mentions(op: Operation, buffer: Value) -> bool:
 def padding_of(
     buffer: Value, nests: Sequence[Operation], constants: Mapping[Value, Operation]
 ) -> Padding | None:
-    """What a buffer is a padded copy of, if that is all that some nests make.
+    """The array of which a buffer is a padded copy, if nests store nothing else.
 
-    ``nests``: what writes it, in order; ``constants``: those defined outside of them.
+    ``nests``: the writers, in order; ``constants``: those defined outside of them.
     """
     shape = _shape(buffer)
     writes = _Writes(buffer, dict(constants))
@@ -119,7 +118,7 @@ def padding_of(
 
 @dataclass(frozen=True, slots=True)
 class _Store:
-    """A store to ``place``, the ``number``-th, which fills a box."""
+    """The ``number``-th store, to ``place``, which fills a box."""
 
     number: int
     place: Operand
@@ -145,7 +144,7 @@ class _Store:
 
 @dataclass(slots=True)
 class _Writes:
-    """What some nests store to a buffer: zeros, and elements of arrays."""
+    """The stores of some nests to a buffer: zeros, and elements of arrays."""
 
     buffer: Value
     constants: dict[Value, Operation]
@@ -160,7 +159,7 @@ class _Writes:
         axes: tuple[Axis, ...] = (),
         loads: Mapping[Value, Operation] = MappingProxyType({}),
     ) -> bool:
-        """Whether an operation inside some loops does nothing else."""
+        """Whether an operation in loops is such a store or feeds one."""
         match op.name:
             case "affine.for":
                 axis, body = axis_of(op), inner_operations(op)
@@ -195,7 +194,7 @@ class _Writes:
 
 
 def _box(place: Operand, axes: Sequence[Axis]) -> Box | None:
-    """The cells, if every index is an axis of its own, shifted, or a constant."""
+    """The cells of a place, if every index is a distinct shifted axis or a constant."""
     found: list[range] = []
     seen: set[Value] = set()
     for index in place.indices:
@@ -237,7 +236,7 @@ def _meet(one: Box, other: Box) -> bool:
 
 
 def _cover(boxes: Sequence[Box], shape: Sequence[int]) -> bool:
-    """Whether every cell is in a box: all pieces between the boxes' ends are."""
+    """Whether boxes cover a shape: each piece between the boxes' ends is in one."""
     cuts = [
         sorted({0, size, *(end for box in boxes for end in _ends(box[d], size))})
         for d, size in enumerate(shape)
@@ -252,10 +251,10 @@ def _ends(part: range, size: int) -> tuple[int, int]:
 
 @dataclass(frozen=True, slots=True)
 class FusionMember:
-    """A nest, which ``alone`` maps as it is, or another operation.
+    """A nest, which ``alone`` maps unfused, or another operation.
 
-    ``contraction``: what the nest computes, if a kernel of contractions runs it.
-    ``others``: operations behind it that are mapped with it, and fused with nothing.
+    ``contraction``: the contraction that the nest computes, if a kernel runs it.
+    ``others``: operations behind it that are mapped with it and never fused.
     """
 
     op: Operation
@@ -268,9 +267,8 @@ class FusionMember:
 class FusionGroups:
     """The nests and other operations of a block, in order.
 
-    ``uses`` counts those of each value in the function.
-    ``lower``: operations for a contraction, if what is fused with it can be carried
-    along.  ``context``: operations before the block.
+    ``uses`` counts the uses of each value in the function. ``lower``: operations for a
+    contraction, if its fused operations fit.  ``context``: operations before the block.
     """
 
     members: Sequence[FusionMember]
@@ -298,9 +296,9 @@ class FusionGroups:
         return at + 1
 
     def _contracted(self, at: int) -> int:
-        """Where the members after a contraction and its epilogue begin; 0: it is none.
+        """The position after a contraction and its epilogue; 0: there is none.
 
-        What does not fit the contraction's kernel stays a nest.
+        Nests that do not fit the contraction's kernel stay.
         """
         member = self.members[at]
         if member.contraction is None:
@@ -336,9 +334,9 @@ class FusionGroups:
     def _lowered(
         self, contraction: Contraction, at: int, end: int, dead: Collection[Value]
     ) -> list[Operation] | None:
-        """Operations for a contraction, without a padded copy of its right factor.
+        """Operations for a contraction, without a padded copy of operand B if possible.
 
-        Where it is needed, the copy is that of the nests in front.
+        Where the copy is needed, the nests in front make it.
         """
         before, running = self._before(at), [m.op for m in self.members[at:end]]
         source = None
@@ -348,7 +346,6 @@ class FusionGroups:
         return all_used(made) if made else self.lower(contraction)
 
     def _before(self, at: int) -> list[Operation]:
-        """The operations in front of a member."""
         members = self.members[:at]
         return [*self.context, *(op for m in members for op in (m.op, *m.others))]
 

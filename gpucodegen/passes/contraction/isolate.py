@@ -1,22 +1,18 @@
-"""Contractions get nests of their own, wherever and however they are written.
+"""Isolation of contractions: loop distribution gives each a nest of its own.
 
-Comes in: affine nests. Goes out: the same, where a part of a nest is a contraction that
-register tiles pay for, in parts of which it is one:
+Where part of an affine nest is a contraction that register tiles pay for:
 
-1. sums that loops carry become sums in memory (`recognition.reduction_to_memory`);
-2. vectors that each iteration fills anew become matrices (`contraction.expansion`);
+1. loop-carried sums become sums in memory (`reduction_to_memory`);
+2. vectors that each iteration fills anew become matrices (array expansion);
 3. loops are distributed over their bodies (`distribute`).
 
-Each element's terms are still added in their order.
-
-Small buffers that each iteration fills anew get one more dimension: the iteration.
+Array expansion gives a small buffer one more dimension, the iteration:
 
     for q { t[..] = ..; .. = t[..] }   =>   for q { T[q, ..] = ..; .. = T[q, ..] }
 
-Then the loop may be distributed over its body, and what it did for one vector at a time
-is done for a matrix.  Legal iff the iterations may have copies of their own
-(`gpucodegen.tiling.proof.liveness`) into which nothing is copied; what the
-last one leaves is copied out.
+It is legal iff the buffer can be privatized per iteration without copying in
+(`gpucodegen.tiling.proof.liveness`); the contents after the last iteration are copied
+out.  The summation order of each element is kept.
 """
 
 from __future__ import annotations
@@ -59,7 +55,7 @@ from gpucodegen.tiling.proof.liveness import (
 
 @dataclass(frozen=True, slots=True)
 class Expansion:
-    """A loop, and what it becomes with the buffers that are made for it."""
+    """A loop with its replacement and the expanded buffers."""
 
     loop: Operation
     operations: tuple[Operation, ...]
@@ -68,7 +64,7 @@ class Expansion:
 def expansions(
     function: Operation, surroundings: Surroundings, max_bytes: int
 ) -> Iterator[Expansion]:
-    """The loops that buffers may be expanded by, to at most ``max_bytes`` each."""
+    """The loops by which buffers may be expanded, to at most ``max_bytes`` each."""
     lifted = lift_function(function, surroundings)
     built = model(lifted.scop)
     passed = values(built)
@@ -185,7 +181,6 @@ class IsolateContractions(ModulePass):
     max_bytes: int = 1 << 24
 
     def apply(self, module: Module) -> Module:
-        """Isolate in every function with a body."""
         surroundings = Surroundings.of(module)
 
         def changed(op: Operation) -> list[Operation]:
@@ -231,7 +226,7 @@ def _isolated(
 def _parts(
     op: Operation, context: Sequence[Operation], surroundings: Surroundings
 ) -> list[Operation]:
-    """The nest distributed as far as that goes."""
+    """The nest distributed as far as legal."""
     if op.name != "affine.for" or paying_contraction(op):
         return [op]
     nests = distribute(op, analyse([op], context, surroundings))
@@ -245,7 +240,7 @@ def _isolated_by_expansion(
 ) -> Operation:
     """The function after the expansions that isolate contractions.
 
-    Each round takes loops that are apart: what one becomes does not matter to another.
+    Each round rewrites disjoint loops, whose rewrites are independent.
     """
     tried: set[Value] = set()
     while True:

@@ -1,13 +1,10 @@
-"""A nest inside of other loops, written as if it stood alone.
+"""Rebasing of inner nests: a nest inside other loops in the form `recognize` expects.
 
-Comes in: a nest whose bounds and indices depend on loops around it.  Goes out: the same
-nest as `recognize` takes it.  Where bounds move with loops around, but not the extent,
-the loop starts from zero:
+A loop whose bounds, but not extent, depend on enclosing loops is rebased to zero:
 
     for i = x to x + 32 { a[i - x, ..] }      =>   for i = 0 to 32 { a[i, ..] }
 
-And an index such as ``(k floordiv 16) mod 2``, the slot that a loop around has filled,
-is one number for the nest, so it becomes a value:
+An index that is constant within the nest, such as a buffer slot, becomes a value:
 
     a[(k floordiv 16) mod 2, i, j]    =>    a[s, i, j]  with  s = (k floordiv 16) mod 2
 """
@@ -33,7 +30,7 @@ from gpucodegen.passes.framework.indexing import (
 
 @dataclass(frozen=True, slots=True)
 class IsolatedNest:
-    """A nest that depends on ``terms`` only: values for what loops around make."""
+    """A nest that depends on ``terms`` only: values computed in enclosing loops."""
 
     nest: Operation
     terms: dict[Value, Index]
@@ -76,7 +73,7 @@ def isolated(nest: Operation) -> IsolatedNest:
 
 
 def _starts(nest: Operation, own: set[Value]) -> Iterator[tuple[Value, Index]]:
-    """Where loops begin that loops around move, but do not make longer or shorter."""
+    """Lower bounds of loops that enclosing loops shift without changing the extent."""
     for op in nest.walk():
         if op.name != "affine.for" or op.results:
             continue
@@ -91,7 +88,7 @@ def _starts(nest: Operation, own: set[Value]) -> Iterator[tuple[Value, Index]]:
 
 @dataclass(slots=True)
 class _Alone:
-    """``own``: the values of the nest; ``starts``: of loops that shall start from 0.
+    """``own``: the values of the nest; ``starts``: of loops that are rebased to 0.
 
     ``named``: the terms that have a value.
     """
@@ -132,7 +129,7 @@ class _Alone:
         return [op.with_(operands=moved, attributes=attributes)]
 
     def _moved(self, index: Index) -> Index:
-        """An index where loops start from zero; their variables keep their names."""
+        """An index with rebased loops, whose variables keep their names."""
         return replace_values(index, {iv: s + iv for iv, s in self.starts.items()})
 
     def _linear(self, index: Index) -> Index:
@@ -143,7 +140,7 @@ class _Alone:
         return compact(total)
 
     def _named(self, term: AffineExpr, index: Index) -> Index:
-        """A term, or the value that stands for it."""
+        """A term, or its value."""
         whole = compact(Index(term, index.values))
         if isinstance(term, Dim) or not self.own.isdisjoint(whole.values):
             return whole

@@ -1,14 +1,11 @@
-"""Loops over axes of a contraction, or over parts of them.
+"""Operands of contractions, their iteration domains and loops over their axes.
 
-Where a perfect nest iterates: a box, and what cuts corners off it.
-
-Comes in: a nest of ``affine.for`` whose bounds may depend on the loops around.  Goes
-out: normalised axes of the smallest box around it, and guards, affine expressions of
-their positions that are >= 0 exactly at the iterations:
+`Operand` is an array element per iteration, or a value computed from elements.
+`domain_of` gives a perfect nest of ``affine.for``, whose bounds may depend on outer
+loops, as normalised axes of its smallest enclosing box and affine guards that are >= 0
+exactly at the iterations:
 
     { x in box : guard(x) >= 0 for all guards }
-
-Operands of a contraction: which elements they are, or what is computed of those.
 """
 
 from __future__ import annotations
@@ -31,10 +28,10 @@ from gpucodegen.passes.framework.nests import Axis, inner_operations
 class Operand:
     """An array and its index expressions over the axes' normalised positions.
 
-    ``steps``: scalar operations of which the last gives the value, with the places of
-    the loads among them; none if the value is the element itself.  The array is then
-    one that depends on every axis that the value depends on.  ``location``: where the
-    program accesses it.
+    ``steps``: scalar operations, the last of which gives the value, with the places of
+    the loads among them; empty if the value is the element itself.  The array is then
+    one that depends on every axis that the value depends on.  ``location``: the access
+    in the program.
     """
 
     memref: Value
@@ -43,11 +40,9 @@ class Operand:
     location: Location = field(default=UNKNOWN, compare=False)
 
     def coefficient(self, dimension: int, axis: Axis) -> int:
-        """Coefficient of an axis in one index."""
         return coefficients(self.indices[dimension]).get(axis.iv, 0)
 
     def mentions(self, axis: Axis) -> bool:
-        """Whether any index depends on the axis."""
         return any(axis.iv in index.values for index in self.indices)
 
     def dimensions_of(self, axis: Axis) -> list[int]:
@@ -60,7 +55,7 @@ class Operand:
 
     @property
     def accesses(self) -> tuple[Operand, ...]:
-        """All elements that the value is made of."""
+        """All elements from which the value is computed."""
         return tuple(place for _, place in self.steps if place) or (self,)
 
     def multiplied(self, scale: Value, multiply: str) -> Operand:
@@ -68,7 +63,6 @@ class Operand:
         return self._then(multiply, scale)
 
     def negated(self) -> Operand:
-        """The value with the other sign."""
         return self._then("arith.negf")
 
     def converted(self, operation: str, ty: Type) -> Operand:
@@ -77,7 +71,7 @@ class Operand:
 
     @property
     def element(self) -> Operand:
-        """The element that the value depends on, itself."""
+        """The element itself, without the scalar operations."""
         return Operand(self.memref, self.indices)
 
     @property
@@ -86,12 +80,12 @@ class Operand:
         return set(self.accesses) == {self.element}
 
     def seen(self, element: Operand) -> Operand:
-        """The value where its element is seen as one of another array."""
+        """The value with its element as one of another array."""
         steps = tuple((op, place and element) for op, place in self.steps)
         return Operand(element.memref, element.indices, steps)
 
     def _then(self, operation: str, *others: Value, ty: Type | None = None) -> Operand:
-        """What an operation makes of other operands and the value."""
+        """The operand with another operation on its value."""
         steps = self.steps
         if not steps:
             element = Value(element_type(self.memref.type), self.memref.name)
@@ -102,7 +96,6 @@ class Operand:
         return replace(self, steps=(*steps, (made, None)))
 
     def value(self, b: Builder, at: Mapping[Value, Index], hint: str = "") -> Value:
-        """The scalar at some position."""
         made: dict[Value, Value] = {}
         for op, place in self.steps:
             if place is None:
@@ -135,7 +128,7 @@ def is_linear(index: Index) -> bool:
 
 
 def access(op: Operation, axes: Sequence[Axis]) -> Operand:
-    """What an ``affine.load`` or ``store`` accesses, over normalised positions."""
+    """The operand of an ``affine.load`` or ``store``, over normalised positions."""
     attribute = op.attributes["map"]
     assert isinstance(attribute, AffineMapAttr)
     memref = 0 if op.results else 1
@@ -178,7 +171,7 @@ def interval(index: Index, axes: Sequence[Axis]) -> tuple[int, int] | None:
 def domain_of(op: Operation, *, parametric: bool = False) -> Domain | None:
     """The domain of the perfect nest rooted at a loop, if its bounds are affine.
 
-    ``parametric``: extents may be what only a call tells.
+    ``parametric``: extents may be dynamic.
     """
     axes: list[Axis] = []
     guards: list[Index] = []
@@ -200,7 +193,7 @@ def domain_of(op: Operation, *, parametric: bool = False) -> Domain | None:
 def bounded(op: Operation, outer: Sequence[Axis]) -> tuple[Axis, list[Index]] | None:
     """The axis of a loop, and its guards where bounds depend on ``outer``.
 
-    None for a loop that never runs: nothing of it is worth a kernel.
+    None for a loop that never runs.
     """
     if op.name != "affine.for" or op.results:
         return None
@@ -226,7 +219,7 @@ def bounded(op: Operation, outer: Sequence[Axis]) -> tuple[Axis, list[Index]] | 
 
 
 def _counted(op: Operation, outer: Sequence[Axis]) -> tuple[Axis, list[Index]] | None:
-    """The axis of a loop from a constant to one end that no loop around moves."""
+    """The axis of a loop from a constant to one end that no outer loop moves."""
     if op.name != "affine.for" or op.results:
         return None
     loop = affine.For(op)
@@ -245,20 +238,20 @@ def _counted(op: Operation, outer: Sequence[Axis]) -> tuple[Axis, list[Index]] |
 def _over(
     map_: AffineMap, operands: Sequence[Value], outer: Sequence[Axis]
 ) -> list[Index]:
-    """The bounds over the normalised positions of the loops around."""
+    """The bounds over the normalised positions of the outer loops."""
     positions = {axis.iv: axis.at(axis.iv) for axis in outer}
     return [replace_values(bound, positions) for bound in from_map(map_, operands)]
 
 
 Positions = dict[Value, Index]
-"""Where each axis stands, by its loop variable."""
+"""The position of each axis, by its loop variable."""
 
 
 @dataclass(frozen=True, slots=True)
 class Range:
     """Part of an axis: from ``lower`` to the smallest of ``uppers``, by ``stride``.
 
-    ``skipped``: what is left out at its start, if it is positive.
+    ``skipped``: positions omitted at its start, if positive.
     """
 
     axis: Axis
@@ -278,13 +271,13 @@ class Range:
 
     @property
     def lowers(self) -> list[Index]:
-        """The range begins at the largest of these."""
+        """The lower bounds, whose maximum is the start."""
         first = Index.of(self.lower)
         return [first] if self.skipped == ZERO else [first, first + self.skipped]
 
 
 def parts_of(position: Index, axes: Sequence[Axis]) -> Positions:
-    """Where axes stand, the slowest first, that are joined to one."""
+    """The positions of axes that are joined to one, the slowest first."""
     found: Positions = {}
     inside = 1
     for axis in reversed(axes):
@@ -315,11 +308,11 @@ def nested(
 
 
 Piece = Callable[[Builder, Positions, int], None]
-"""Builds a piece of a range, which begins where a position says, of some length."""
+"""Builds a piece of a range from its position and length."""
 
 
 def in_pieces(b: Builder, part: Range, size: int, at: Positions, piece: Piece) -> None:
-    """Pieces of a range, ``size`` long, and what is left over at the axis's end.
+    """Pieces of a range, ``size`` long, and the remainder at the axis' end.
 
     The range begins at a multiple of the size, and ends at one, or with the axis.
     """

@@ -1,26 +1,21 @@
-"""Find contractions among affine nests, whatever operation they came from.
+"""Contraction recognition: find sums of products in affine nests.
 
 A perfect nest is a contraction when its body is ``C[..] = C[..] + f(A[..]) * g(B[..])``
 with scalar functions f and g, every loop of C appears alone in one index of C, and its
-loops have the `Roles` of a contraction.  Bounds of the loops of C may depend on each
-other: then C is a triangle or a band.  Nothing is said here of what pays: each target
-has a `paying_contraction`.
+loops are row, column, batch or reduction axes.  Bounds of the loops of C may depend on
+each other: then C is a triangle or a band.  Profitability is decided per target
+(`paying_contraction`).
 
-The body of a contraction: one cell gets a product of two factors added.
-
-A product that is subtracted is one whose factor is negated, which rounds to the same:
+f and g are scalar operations on elements and values from outside, such as
+``alpha * A[i, k]`` or a conversion to a wider type; the arithmetic keeps the program's
+types.  The product may be scaled by an outside value, ``alpha * (A[i, k] * B[k, j])``.
+A subtracted product has a negated operand, which rounds to the same value:
 
     c - a b = c + (-a) b
 
-A factor is what scalar operations make of elements and of values from outside, such as
-``alpha * A[i, k]`` or an element converted to a wider type; the terms and the sum are
-those of the program, in its types.  A product may be multiplied by a value from
-outside, ``alpha * (A[i, k] * B[k, j])``.
-
-Scalar operations at each cell of a result, done to whole tiles in registers.
-
-A value has the axes of the tile that it depends on: a bias along the columns is one
-row, loaded once for the tile, and becomes a tile where it meets one.
+`Pointwise` applies scalar operations to whole tiles in registers.  A value has only the
+tile axes that it depends on: a bias along the columns is one row, loaded once per tile
+and broadcast where needed.
 """
 
 from __future__ import annotations
@@ -102,7 +97,7 @@ class Tile:
 
 @dataclass(frozen=True, slots=True)
 class Pointwise:
-    """Operations at one cell; what they leave at the places ``stored`` is kept.
+    """Operations on one cell; the values at the places ``stored`` are kept.
 
     ``sums``: the place that holds the finished sums when the operations start. Their
     value is given in registers, so this place need not exist in memory.
@@ -129,13 +124,13 @@ class Pointwise:
         )
 
     def value(self, b: Builder, tile: Tile, place: Operand) -> Value:
-        """What the operations leave at a place."""
+        """The value at a place after the operations."""
         cells = _Cells(b, tile)
         cells.run(self.steps)
         return cells.whole(cells.held[place], "acc")
 
     def store(self, b: Builder, tile: Tile, value: Value) -> None:
-        """Run the operations on the sums ``value``, and store what is kept."""
+        """Run the operations on the sums ``value``, and store the kept values."""
         kept = self.kept(b, tile, value)
         for target, result in zip(self.stored, kept, strict=True):
             tile.write(b, target, result)
@@ -149,7 +144,7 @@ class Pointwise:
 
 
 def computed(b: Builder, tile: Tile, steps: Sequence[Step]) -> Value:
-    """What the last of some operations leaves at every cell of a tile."""
+    """The value of the last of some operations at every cell of a tile."""
     cells = _Cells(b, tile)
     cells.run(steps)
     return cells.whole(cells.values[steps[-1][0].result])
@@ -159,8 +154,7 @@ def computed(b: Builder, tile: Tile, steps: Sequence[Step]) -> Value:
 class _Cells:
     """The values at the cells of a tile while operations on them are built.
 
-    ``held``: what places hold, as far as the operations know it.  ``spans``: the axes
-    that a built value has.
+    ``held``: the known values of places.  ``spans``: the axes of a built value.
     """
 
     b: Builder
@@ -170,7 +164,6 @@ class _Cells:
     spans: dict[Value, Span] = field(default_factory=dict[Value, Span])
 
     def run(self, steps: Sequence[Step]) -> None:
-        """Build the operations."""
         for op, place in steps:
             if place is None:
                 self._compute(op)
@@ -202,11 +195,10 @@ class _Cells:
         return self.held[place]
 
     def whole(self, value: Value, hint: str = "") -> Value:
-        """The value with all axes of the tile."""
         return self._spread(value, tuple(self.tile.extents), hint)
 
     def _spread(self, value: Value, span: Span, hint: str = "") -> Value:
-        """The value with the axes ``span``, which are its own and others."""
+        """The value with the axes ``span``, which include its own."""
         own = self.spans.get(value, ())
         if own == span:
             return value
@@ -226,16 +218,16 @@ MULTIPLY = {
     "arith.addi": "arith.muli",
     "arith.subf": "arith.mulf",
 }
-"""The product that each operation adds to, or subtracts from, a sum."""
+"""The multiplication that each accumulating operation adds or subtracts."""
 SUBTRACT = "arith.subf"
 
 
 @dataclass(frozen=True, slots=True)
 class MultiplyAdd:
-    """The store of the sum, the cell that it updates, both factors.
+    """The store of the sum, the cell that it updates, both operands.
 
-    ``scale``: what each product is multiplied by before it is added.  ``negative``: it
-    is subtracted.
+    ``scale``: factor of each product before it is added.  ``negative``: it is
+    subtracted.
     """
 
     store: Operation
@@ -247,7 +239,7 @@ class MultiplyAdd:
 
 
 def multiply_add(body: Sequence[Operation], axes: Sequence[Axis]) -> MultiplyAdd | None:
-    """The multiply-add that a straight body is, if it is one and nothing else."""
+    """The multiply-add that a straight body computes, if it computes nothing else."""
     stores = [op for op in body if op.name == "affine.store"]
     if len(stores) != 1 or not all(map(_is_allowed, body)):
         return None
@@ -278,7 +270,7 @@ def multiply_add(body: Sequence[Operation], axes: Sequence[Axis]) -> MultiplyAdd
 def _scaled(
     product: Operation, made_by: Mapping[Value, Operation]
 ) -> tuple[Value | None, Operation]:
-    """The value from outside that multiplies a product, and that product."""
+    """The outside value that multiplies a product, and that product."""
     for scale, value in _both_orders(product.operands):
         inner = made_by.get(value)
         if scale not in made_by and inner is not None and inner.name == product.name:
@@ -311,7 +303,7 @@ def _factors(
 def _factor(
     value: Value, made_by: Mapping[Value, Operation], axes: Sequence[Axis]
 ) -> Operand | None:
-    """What makes a value; None if no element depends on all axes that it depends on."""
+    """The operand that defines a value; None if no element depends on all its axes."""
     operations = _needed(value, made_by)
     ivs = {axis.iv for axis in axes}
     steps = tuple(
@@ -330,7 +322,7 @@ def _factor(
 
 
 def _needed(value: Value, made_by: Mapping[Value, Operation]) -> list[Operation]:
-    """The operations of the body that make a value, each after those that it needs."""
+    """The operations of the body that compute a value, in topological order."""
     found: dict[Operation, None] = {}
     work = [value]
     while work:
@@ -347,7 +339,7 @@ def _needed(value: Value, made_by: Mapping[Value, Operation]) -> list[Operation]
 
 
 def _reads_others(result: Operand, factors: Sequence[Operand]) -> bool:
-    """Whether no factor reads the buffer that is written."""
+    """Whether no operand reads the buffer that is written."""
     return all(
         place.memref is not result.memref
         for factor in factors
@@ -359,21 +351,20 @@ def _reads_others(result: Operand, factors: Sequence[Operand]) -> bool:
 class Contraction:
     """``result += left * right``; the vector axis indexes result and right.
 
-    ``unpadded``: an array that the right factor is a copy of, where it has an element,
-    and else zero.
-    ``image``: the right factor before its columns and its steps were joined.
-    ``scale``: what products are multiplied by, each before it is added.
-    ``words``: elements of the factors are words of such integers.
+    ``unpadded``: the array of which the right operand is a zero-padded copy.
+    ``image``: the right operand before its columns and its steps were joined.
+    ``scale``: factor of each product before it is added.
+    ``words``: the packed integer types of the operands' elements.
     ``precision``: of products of f32 on tensor cores; "ieee" is f32 without them.
-    ``arch``: the architecture whose own features kernels use, "" if none.
+    ``arch``: the architecture whose specific features kernels use, "" if none.
 
     ``rows``: axes of result and left; ``columns``: axes of result and right;
     ``batch``: axes of all three; ``reduction``: axes not in the result.
     ``guards``: expressions of positions in the result that are >= 0 where it is
     computed.
     ``reassociable``: the terms of a sum may come in another order.
-    ``start``: what makes the values that the sums start from, if not what is in memory.
-    ``epilogue``: what is done with the finished sums, if they are not just stored.
+    ``start``: the fused prologue that gives the initial sums, if not memory.
+    ``epilogue``: the fused operations on the finished sums, if any.
     """
 
     axes: tuple[Axis, ...]
@@ -399,12 +390,12 @@ class Contraction:
 
     @property
     def vector(self) -> Axis | None:
-        """The axis of the columns that walks the last dimension of the result."""
+        """The column axis of the last dimension of the result."""
         return _vector_axis(self.columns, self.result)
 
     @property
     def targets(self) -> tuple[Operand, ...]:
-        """What is stored at last."""
+        """The places of the final stores."""
         return (self.result,) if self.epilogue is None else self.epilogue.stored
 
     @property
@@ -415,9 +406,9 @@ class Contraction:
 
     @property
     def sums_in_registers(self) -> bool:
-        """Whether kernels may keep its sums as elements of vector registers.
+        """Whether kernels may keep its sums in vector registers.
 
-        No target has vectors of narrow floats: these are computed in f32, and rounded
+        No target has vectors of narrow floats: they are computed in f32, and rounded
         after every operation, one by one.  So a sum of them (f16 += f16 * f16) is left
         to scalar loops; one of their products in f32 is not.
         """
@@ -426,12 +417,12 @@ class Contraction:
 
     @property
     def is_plain(self) -> bool:
-        """Whether factors are elements, all of them needed."""
+        """Whether operands are elements, without guards."""
         return not (self.left.steps or self.right.steps or self.guards)
 
 
 def only_accumulates(found: Sequence[Dependence]) -> bool:
-    """Whether the factors of a contraction keep their values while it runs.
+    """Whether the operands of a contraction keep their values while it runs.
 
     { x -> y in dependences : not both accumulate into one cell } = {}
     """
@@ -441,9 +432,9 @@ def only_accumulates(found: Sequence[Dependence]) -> bool:
 def recognize(op: Operation, *, parametric: bool = False) -> Contraction | None:
     """The contraction computed by the nest rooted at ``op``, if it is one.
 
-    ``parametric``: extents may be what only a call tells.
+    ``parametric``: extents may be dynamic.
 
-    The right factor is the one that the vector axis moves, if only one is.
+    The right operand is the one that the vector axis moves, if only one is.
     """
     domain = domain_of(op, parametric=parametric)
     body = None if domain is None else multiply_add(domain.body, domain.axes)
@@ -485,8 +476,7 @@ def recognize(op: Operation, *, parametric: bool = False) -> Contraction | None:
 def _is_separable(domain: Domain, body: MultiplyAdd) -> bool:
     """Linear accesses, every axis of the result alone in one of its indices.
 
-    Where corners are cut off the box, they must only be corners of the result, and the
-    elements there must exist.
+    Guards may only exclude corners of the result, whose elements must exist.
     """
     operands = (body.result, *(o for f in body.factors for o in f.accesses))
     if not all(is_linear(index) for operand in operands for index in operand.indices):
@@ -518,7 +508,7 @@ def _inside(operand: Operand, axes: Sequence[Axis]) -> bool:
 
 
 def _vector_axis(axes: Sequence[Axis], result: Operand) -> Axis | None:
-    """The axis that walks the last dimension of the result that is longer than one."""
+    """The axis of the last dimension of the result that is longer than one."""
     ty = result.memref.type
     if not isinstance(ty, MemRefType) or ty.layout is not None or not ty.rank:
         return None

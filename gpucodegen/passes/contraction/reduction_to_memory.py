@@ -1,14 +1,14 @@
-"""Reduction to memory: what loops carry and accumulate, they accumulate in a cell.
+"""Reduction to memory: loop-carried accumulators become accumulation in a memory cell.
 
-Then the nest has the form of a contraction:
+This gives the nest the form of a contraction:
 
     s = for k iter_args(p = v) { .. yield p' }      C[i] = v
     C[i] = f(s)                                =>   for k { C[i] = p' with p = C[i] }
                                                     C[i] = f(C[i])
 
 The cell is the one that the result is stored to, if the nest accesses its buffer there
-and nowhere else, and reads it before the reduction only; else it is one of a new
-buffer, with a dimension for each outer loop.
+and nowhere else, and reads it before the reduction only; otherwise it belongs to a new
+buffer with a dimension for each outer loop.
 """
 
 from __future__ import annotations
@@ -43,12 +43,10 @@ class ReducedInMemory:
 
     @property
     def allocations(self) -> list[Operation]:
-        """Those of the buffers."""
         return [_allocation(buffer) for buffer in self.buffers]
 
     @property
     def deallocations(self) -> list[Operation]:
-        """Those of the buffers."""
         return [
             Operation("memref.dealloc", (v,), location=v.location) for v in self.buffers
         ]
@@ -62,11 +60,9 @@ class BufferCell:
     indices: tuple[Index, ...]
 
     def load(self, b: Builder) -> Value:
-        """Append its load."""
         return b.load(self.memref, self.indices, "sum")
 
     def store(self, b: Builder, value: Value) -> None:
-        """Append a store to it."""
         b.store(value, self.memref, self.indices)
 
 
@@ -78,16 +74,16 @@ def _allocation(buffer: Value) -> Operation:
 
 
 def shared_buffers(function: Operation, surroundings: Surroundings) -> frozenset[Value]:
-    """Buffers whose cells may have other names."""
+    """Buffers whose cells may be accessed under other names."""
     return Aliases.of([function], surroundings.functions).renamed
 
 
 def reductions_in_memory(
     nest: Operation, shared: Collection[Value] = ()
 ) -> ReducedInMemory:
-    """The nest without loops that carry one value each.
+    """The nest with its single-value reductions in memory.
 
-    ``shared``: buffers whose cells may have other names too.
+    ``shared``: buffers whose cells may be accessed under other names.
     """
     buffers: list[Value] = []
 
@@ -212,7 +208,7 @@ def _plain(op: Operation, body: Sequence[Operation]) -> Operation:
 
 
 def _without_stores_back(nest: Operation, shared: Collection[Value]) -> Operation:
-    """Stores of what was just loaded from the cell vanish, and so do unused loads.
+    """Drop stores of a value just loaded from the same cell, and unused loads.
 
     Between the load and the store, nothing else may have changed the cell.
     """

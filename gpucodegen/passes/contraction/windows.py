@@ -1,14 +1,11 @@
-"""Factors that are images, over which a window slides.
+"""Sliding-window operands of convolutions: indices that sum several axes.
 
     I[c][s y + d h][t x + e w]
 
-with the pixels y, x of the result, the taps h, w of the window and plain steps c.  What
-is outside of the array is zero.
-
-Operands that slide: one index moves with several axes, such as ``2*h + kh``.
-
-The cells that the axes reach are a strided array of their own, one dimension per axis,
-in which cells repeat: ``memref.reinterpret_cast`` names it without a copy.
+with pixels y, x of the result, taps h, w of the window and plain reduction axes c;
+elements outside the array are zero.  The elements that the axes reach form a strided
+array with one dimension per axis, in which elements repeat: `unrolled` names it by
+``memref.reinterpret_cast`` without a copy.
 """
 
 from __future__ import annotations
@@ -41,8 +38,8 @@ def unrolled(
 
     offset + stride_1 x_1 + .. + stride_n x_n, the address of the indices
 
-    A guest moves along the dimension of another axis, if the stride of one that is no
-    neighbour in memory divides its own: for taps w at a distance a, that is x + a w.
+    A guest moves along the dimension of another axis, if the stride of a non-contiguous
+    axis divides its own: for taps w at a distance a, that is x + a w.
     """
     offset, steps = _address(operand)
     moving = [axis for axis in axes if axis.iv in steps]
@@ -115,9 +112,9 @@ def _strided(
 
 
 WIDEST_STEP = 4
-"""Elements between lanes beyond which whole vectors are mostly not used."""
+"""Lane stride in elements beyond which whole vectors are mostly unused."""
 WIDEST_WINDOW = 16
-"""Taps in a row for each of which lines are copied."""
+"""Most taps in a row for each of which lines are copied."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,17 +153,14 @@ class Image:
 
     @property
     def rows(self) -> int:
-        """The dimension of the lines."""
         return self.operand.dimensions_of(self.slow)[0]
 
     @property
     def last(self) -> int:
-        """The dimension along a line."""
         return len(self.operand.indices) - 1
 
     @property
     def shape(self) -> Sequence[int]:
-        """Extents of the array."""
         ty = self.operand.memref.type
         assert isinstance(ty, MemRefType)
         return [extent or 0 for extent in ty.shape]
@@ -188,7 +182,7 @@ class Image:
 
     @property
     def is_cut(self) -> bool:
-        """Whether blocks of steps see different parts of the image."""
+        """Whether blocks of steps read different parts of the image."""
         return bool(self.plain) and self.plain[0] is self.steps[0]
 
     @property
@@ -212,7 +206,7 @@ class Image:
         return self.wide.extent if self.wide else 1
 
     def below(self, phase: int) -> int:
-        """Lines by which taps reach further down, of those with a phase; -1: none.
+        """The largest line offset of taps of a phase; -1: none.
 
         max over h of (d h) div s where (d h) mod s = phase
         """
@@ -254,7 +248,7 @@ class Image:
         return Operand(self.operand.memref, tuple(indices))
 
     def pixels_under(self, tap: int) -> range:
-        """The pixels x of which a tap w sees elements.
+        """The pixels x for which a tap w is inside the image.
 
         0 <= t x + e w + offset < extent
         """
@@ -264,7 +258,7 @@ class Image:
         return range(first, min(max(end, first), width))
 
     def whole_vectors(self, tap: int, pixels: range, lanes: int) -> range:
-        """Those of the pixels whose vectors are read whole, with what is between them.
+        """The pixels whose whole vectors are inside the image.
 
         t (x + lanes) + e w + offset <= extent
         """
@@ -273,7 +267,7 @@ class Image:
         return range(pixels.start, pixels.start + count * lanes)
 
     def _start(self, tap: int) -> int:
-        """The element that a tap w sees of the first pixel: e w + offset."""
+        """The element under tap w at the first pixel: e w + offset."""
         places = {self.fast.iv: Index.of(0)}
         if self.wide:
             places[self.wide.iv] = Index.of(tap)

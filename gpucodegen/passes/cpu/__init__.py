@@ -1,1 +1,1 @@
-"""Mapping to the CPU: threads, vectors, kernels and the host around them."""
+"""Mapping to the CPU: threads, vectors, kernels and host code."""

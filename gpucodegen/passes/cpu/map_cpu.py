@@ -1,6 +1,10 @@
-"""Nests to register tiles and threads of the CPU, in every function.
+"""CPU mapping: contractions to register tiles, parallel loops to threads.
 
-CPU mapping: contractions to register tiles, parallel loops to threads.
+The nests of each function are distributed where a part is a contraction that pays.
+Contractions, with the nests fused into them (`contraction.fusion_groups`), are lowered
+to packed register tiles.  Of other nests, the outermost parallel loops with enough
+estimated work for threads become ``affine.parallel``; loops inside them run on one
+thread, and contractions inside loops are lowered in place.
 """
 
 from __future__ import annotations
@@ -40,19 +44,19 @@ from gpucodegen.tiling.machine.product_problem import Candidate, Problem, TileSi
 from gpucodegen.tiling.tuning.knobs import NOTHING, Knob, register_knob
 
 NEST_OPERATIONS = 8
-"""Operations of a nest of any kind for a multiply-add that it surely makes: six do."""
+"""Nest operations that count as one multiply-add (conservative: six take as long)."""
 
 
 Lower = Callable[[Contraction, Machine], list[Operation] | None]
-"""Operations for a contraction, if what is fused with it can be carried along."""
+"""Lowers a contraction, or returns None if its fused operations do not fit."""
 
 
 @dataclass(frozen=True, slots=True)
 class CpuMapping:
-    """How nests are mapped: the host, and ``lower`` for contractions on it.
+    """The CPU, and the lowering of contractions on it.
 
-    ``relaxed``: sums may be reordered anywhere.  ``uses``: how often each value of the
-    function is used.  ``awake``: whether a later nest wakes the threads anyway.
+    ``relaxed``: sums may be reordered anywhere.  ``uses``: the use count of each value
+    of the function.  ``awake``: whether a later nest wakes the threads anyway.
     """
 
     machine: Machine
@@ -82,9 +86,9 @@ def map_operations(
 
 
 def _last_waking(operations: Sequence[Operation], machine: Machine) -> int:
-    """The number of the last nest that surely runs on threads; 0: none after another.
+    """The index of the last nest that surely runs on threads; 0: none after another.
 
-    The nests before it find them awake, or wake them in time.
+    The nests before it find the threads awake, or wake them in time.
     """
     amounts = [
         (expected_work(op, {}) or 0) if op.name == "affine.for" else 0
@@ -167,7 +171,7 @@ def _parallelise(
 def _with_inner(
     op: Operation, analysis: NestAnalysis, mapping: CpuMapping, middles: Middles
 ) -> Operation:
-    """The loop with what its body holds mapped: contractions, and other loops."""
+    """The loop with its inner contractions and loops mapped."""
     within = inside(op, middles)
     pieces: list[FusionMember] = []
     for inner in op.body.operations:
@@ -215,7 +219,6 @@ class MapCpu(ModulePass):
 
     @property
     def machine(self) -> Machine:
-        """The processor that is mapped to."""
         unit = VectorUnit(self.vector_bits, self.registers, narrowest=self.narrowest)
         caches = self.cache, self.first_cache, self.kept
         return Machine(self.threads, unit, *caches)
@@ -232,7 +235,7 @@ class MapCpu(ModulePass):
         return self._mapped(module, lower)
 
     def knobs(self, module: Module) -> Sequence[Knob]:
-        """Register tiles of the contractions that are mapped to them."""
+        """Register tiles of the mapped contractions."""
         found: list[Knob] = []
 
         def lower(contraction: Contraction, machine: Machine) -> list[Operation] | None:

@@ -1,1 +1,1 @@
-"""What every pass needs: the base class, the registry, builders, index arithmetic."""
+"""Pass infrastructure: base class, pipelines, builders and index arithmetic."""

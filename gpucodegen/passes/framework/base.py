@@ -1,4 +1,4 @@
-"""What a pass is: a frozen dataclass whose fields are its options.
+"""Base class of passes: frozen dataclasses whose fields are their options.
 
 Name, command-line syntax, repr and cache key come from that one definition:
 
@@ -30,20 +30,19 @@ class ModulePass:
     name: ClassVar[str] = ""
 
     def apply(self, module: Module) -> Module:
-        """The rewritten module."""
         return module
 
     def knobs(self, module: Module) -> Sequence[Knob]:
-        """What the options of this pass let tuning vary in a module that it gets.
+        """The tuning parameters that the options of this pass have for a module.
 
-        It holds an entry for each nest that the pass maps in its own way, even if
-        no option reaches it.
+        It holds an entry for each nest that the pass maps in its own way, even if no
+        option reaches it.
         """
         del module
         return ()
 
     def refusal(self, broken: errors.VerifyError) -> errors.Error:
-        """The error for a module of this pass that breaks a rule."""
+        """The error for a module that violates a precondition of this pass."""
         return errors.InternalError(
             broken.location, stage=f"pass {self.name}", problem=broken.message
         )
@@ -77,7 +76,7 @@ def run_pipeline(
 ) -> Module:
     """Run passes in order, verifying what they change; ``after`` sees every stage.
 
-    What a pass leaves as it is was verified before.
+    A module that a pass returns unchanged was verified before.
     """
     for pass_ in passes:
         before = module
@@ -92,7 +91,7 @@ def run_pipeline(
 
 
 def _tell(pass_: ModulePass, module: Module, *, changed: bool) -> None:
-    """What the ladder tells of a pass that ran."""
+    """Log the effect of a pass."""
     asked = current()
     if changed:
         tell(3, f"pass {pass_}")

@@ -1,8 +1,8 @@
-"""Builds straight lists of kernel-level operations; bodies are given as functions.
+"""Operation builders: SSA operations appended to a list, scalars, vectors and loops.
 
-Builds operations on vectors: tiles of memory, masks, products, sums.
-
-The base of all builders: an open list of operations, indices and constants.
+`OperationList` is the base: an open list of operations with indices and constants.
+`VectorBuilder` adds vector loads, stores, products, sums and masks.  `Builder` adds
+loops and conditions, whose bodies are Python functions.
 """
 
 from __future__ import annotations
@@ -64,7 +64,6 @@ class OperationList:
         regions: Sequence[Region] = (),
         hint: str = "",
     ) -> tuple[Value, ...]:
-        """Append an operation and return its results."""
         values = tuple(Value(ty, hint, self.location) for ty in results)
         self.operations.append(
             Operation(
@@ -161,7 +160,6 @@ class VectorBuilder(OperationList):
         self.add("vector.store", operands, (), _aligned(alignment))
 
     def transposed(self, tile: Value) -> Value:
-        """``vector.transpose`` of a tile."""
         ty = tile.type
         assert isinstance(ty, VectorType)
         turned = replace(ty, shape=ty.shape[::-1])
@@ -197,7 +195,7 @@ class VectorBuilder(OperationList):
     def streaming_store(
         self, vector: Value, memref: Value, indices: Sequence[IndexLike]
     ) -> None:
-        """``vector.store`` that goes past the caches."""
+        """``vector.store`` with a non-temporal hint."""
         operands = (vector, memref, *(self.index(i) for i in indices))
         self.add("vector.store", operands, (), {"nontemporal": IntegerAttr(1, I1)})
 
@@ -273,7 +271,7 @@ class VectorBuilder(OperationList):
         accumulator: Value,
         words: Parts | None = None,
     ) -> Value:
-        """``accumulator + column (x) row``; ``words``: what both are words of."""
+        """``accumulator + column (x) row``; ``words``: packed types of both."""
         (value,) = self.add(
             "vector.outerproduct",
             (column, row, accumulator),
@@ -301,7 +299,6 @@ class VectorBuilder(OperationList):
         return value
 
     def element(self, vector: Value, position: int) -> Value:
-        """One element of a vector of one dimension."""
         where = {"static_position": DenseArrayAttr(I64, (position,))}
         ty = element_type(vector.type)
         (value,) = self.add("vector.extract", (vector,), [ty], where)

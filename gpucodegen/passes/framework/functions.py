@@ -1,8 +1,7 @@
-"""Removal of operations whose results are unused and that have no effect.
+"""Function utilities: rewriting of bodies, def-use maps and dead-code elimination.
 
-Only what one function needs.
-
-What passes over functions share: bodies rewritten, definitions and uses.
+`without_dead_code` removes operations whose results are unused and that have no effect.
+`KeepReachable` keeps only the symbols that one function needs.
 """
 
 from __future__ import annotations
@@ -40,12 +39,12 @@ def with_blocks(op: Operation, rewrite: Rewrite) -> Operation:
 
 
 def definitions(op: Operation) -> dict[Value, Operation]:
-    """The operation that makes each value of ``op``."""
+    """The defining operation of each value in ``op``."""
     return {value: inner for inner in op.walk() for value in inner.results}
 
 
 def users(op: Operation) -> dict[Value, list[Operation]]:
-    """The operations that use each value; branches use what they pass on."""
+    """The users of each value; branches use the values that they pass on."""
     found: dict[Value, list[Operation]] = {}
     for inner in op.walk():
         passed = (value for target in inner.successors for value in target.operands)
@@ -62,12 +61,11 @@ class KeepReachable(ModulePass):
     function: str = ""
 
     def apply(self, module: Module) -> Module:
-        """The module without the others."""
         return reachable(module, self.function) if self.function else module
 
 
 def reachable(module: Module, name: str) -> Module:
-    """The function, all it calls, and everything that is no function."""
+    """The function, its direct and indirect callees, and all non-functions."""
     functions = module.functions
     wanted, work = {name}, [name]
     while work:
@@ -121,7 +119,7 @@ def has_no_effect(op: Operation) -> bool:
 
 
 def without_dead_code(root: Operation) -> Operation:
-    """The operation with dead ones inside removed, until there are none."""
+    """The operation without dead operations inside, to a fixed point."""
     while True:
         uses = Counter(value for op in root.walk() for value in op.used)
         removed = False
@@ -142,7 +140,7 @@ def without_dead_code(root: Operation) -> Operation:
 
 
 def all_used(operations: Sequence[Operation]) -> list[Operation]:
-    """A list without those that only compute results which it does not use."""
+    """A list without pure operations whose results are unused in it."""
     kept: list[Operation] = []
     used: set[Value] = set()
     for op in reversed(operations):

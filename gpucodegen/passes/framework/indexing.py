@@ -1,6 +1,8 @@
-"""Rebuild operations with affine maps after their index expressions changed.
+"""Index arithmetic over SSA values, affine until it is attached to an operation.
 
-Index arithmetic over SSA values, affine until it is attached to an operation.
+An `Index` is an affine expression over SSA values.  After its operands are replaced or
+substituted, `rewrite_maps` rebuilds the affine maps and sets of the operations that use
+it.
 """
 
 from __future__ import annotations
@@ -98,9 +100,9 @@ ZERO = Index(Const(0))
 def divided(index: Index, divisor: int) -> tuple[Index, Index]:
     """The quotient and the remainder of a division.
 
-    Terms that the divisor divides are of the quotient alone.  What is left is the
-    remainder if remainders in it show that it is less.  Else what all factors in it and
-    the divisor have in common is divided first.
+    Terms that the divisor divides belong to the quotient.  The rest is the remainder if
+    remainders in it show that it is less.  Otherwise the common factor of its
+    coefficients and the divisor is divided first.
 
     >>> from gpucodegen.ir.types import INDEX
     >>> y, t = (Index.of(Value(INDEX, name)) for name in "yt")
@@ -132,7 +134,7 @@ def divided(index: Index, divisor: int) -> tuple[Index, Index]:
 
 
 def _largest(expr: AffineExpr) -> int | None:
-    """The largest value of a remainder, or of the quotient of one."""
+    """The largest value of a remainder, or of its quotient."""
     match expr:
         case Binary("mod", _, Const(divisor)):
             return divisor - 1
@@ -159,7 +161,7 @@ def merge(items: Sequence[Index]) -> tuple[tuple[Value, ...], list[AffineExpr]]:
 def as_map(items: Sequence[Index | Value | int]) -> tuple[AffineMap, tuple[Value, ...]]:
     """One affine map and its operands for a list of index expressions.
 
-    What multiplies or divides another value is a symbol of the map.
+    Factors and divisors of other values are symbols of the map.
 
     >>> from gpucodegen.ir.types import INDEX
     >>> i, t = Value(INDEX, "i"), Value(INDEX, "t")
@@ -242,7 +244,7 @@ def replace_values(index: Index, mapping: dict[Value, Index]) -> Index:
 
 
 def substituted(index: Index, known: Mapping[Value, Index]) -> Index:
-    """An index expression with known values put in and unused ones dropped."""
+    """An index expression with known values substituted and unused ones dropped."""
     return replace_values(index, {v: known[v] for v in index.values if v in known})
 
 
@@ -250,7 +252,7 @@ Known = dict[Value, Index]
 
 
 def rewrite_maps(op: Operation, known: Known) -> Operation:
-    """``op`` with known index values put into its maps."""
+    """``op`` with known index values composed into its maps."""
     rewrite = _TABLE.get(op.name)
     if rewrite is None or not any(value in known for value in op.operands):
         return op
@@ -265,7 +267,7 @@ def _known_results(
 
 
 def _access(first: int) -> Callable[[Operation, Known], Operation]:
-    """Operations whose index operands begin at ``first``."""
+    """The rewrite of operations whose index operands begin at ``first``."""
 
     def rewrite(op: Operation, known: Known) -> Operation:
         indices = _known_results(op.attributes["map"], op.operands[first:], known)

@@ -21,7 +21,7 @@ from gpucodegen.passes.framework.indexing import Index
 class Axis:
     """One loop normalised to ``0 <= x < extent``; its iv is ``lower + step * x``.
 
-    ``count``: its extent where only a call tells it; ``extent`` is 0 then.
+    ``count``: a dynamic extent; ``extent`` is 0 then.
     """
 
     iv: Value
@@ -33,12 +33,10 @@ class Axis:
 
     @property
     def size(self) -> Index:
-        """The extent."""
         return Index.of(self.extent) if self.count is None else self.count
 
     @property
     def name(self) -> str:
-        """Name of the loop variable in the source."""
         return self.iv.name
 
     def at(self, position: Index | Value | int) -> Index:

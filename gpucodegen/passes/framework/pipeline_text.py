@@ -3,7 +3,7 @@
 pipeline ::= (pass (`,` pass)*)?      pass  ::= name (`{` option (`,` option)* `}`)?
 option   ::= field `=` value          value ::= word | `[` (word (`,` word)*)? `]`
 
-Every pass by its command-line name; the modules are imported when used.
+The table maps command-line names to passes, whose modules are imported on first use.
 """
 
 from __future__ import annotations

@@ -1,9 +1,7 @@
-"""The names by which plans of GPU kernels are asked for, of all kinds of kernel.
+"""The option ``plan`` of GPU mapping: the plan fields a caller may fix, by kernel kind.
 
-What the option ``plan`` of a pass asks for: names and numbers in turn.
-
-Comes in: the option.  Goes out: `Menus`, among which the planners choose, and the error
-for what was not on offer.
+`restricted_plans` turns the option into the `Menus` among which the planners choose;
+`not_on_offer` is the error for a requested value that no plan has.
 """
 
 from __future__ import annotations
@@ -26,7 +24,9 @@ from gpucodegen.tiling.machine.plan_space import Menus, PlanSpace, fields_of
 
 
 def restricted_plans(name: str, plan: Sequence[int | str], *, keeps: bool) -> Menus:
-    """What a pass of this name is asked for; 0 asks nothing.  Raises InvalidPassOption.
+    """The plan fields that the option of a pass fixes; 0 fixes none.
+
+    Raises InvalidPassOption.
 
     >>> plan = "stream.width", 4, "stream.rows", 0
     >>> restricted_plans("map-gpu", plan, keeps=False).wanted
@@ -44,9 +44,9 @@ def restricted_plans(name: str, plan: Sequence[int | str], *, keeps: bool) -> Me
 
 
 def not_on_offer(name: str, menus: Menus, owner: str) -> errors.InvalidPassOption:
-    """The error for what no menu has, with what there is instead.
+    """The error for a field or value that no plan has, with the available ones.
 
-    ``owner``: what would have it, as "kernel of the program has a plan".
+    ``owner``: the expected owner, as in "kernel of the program has a plan".
     """
     field, number = next(iter(menus.unmet.items()))
     known = {n for menu in menus.kept for n in menu.names}
@@ -81,11 +81,11 @@ PLANS: Mapping[str, tuple[type, ...]] = {
     "time": (TimeTiles,),
     "turned": (TransposeTile,),
 }
-"""The plans that planners choose among, by what a field's name begins with."""
+"""The plan types by the prefix of their fields' names."""
 
 
 def plan_fields() -> list[str]:
-    """Every name; a 0 in it stands for any number.
+    """The names of all fields; a 0 in a name stands for any number.
 
     >>> [name for name in plan_fields() if name.startswith(("stream", "parts"))]
     ['parts', 'stream.width', 'stream.groups', 'stream.columns', 'stream.rows']

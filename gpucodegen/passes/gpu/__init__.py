@@ -1,1 +1,1 @@
-"""Mapping to the GPU: grids, blocks, threads and the host around them."""
+"""Mapping to the GPU: grids, blocks, threads and host code."""

@@ -1,11 +1,9 @@
-"""Nests that use fast memory or asynchronous copies: whole blocks run them.
-
-Nests that use fast memory or asynchronous copies, mapped to whole blocks.
+"""User-written block programs: nests that use shared memory or asynchronous copies.
 
 The parallel outer loops become the grid, one block per iteration.  All threads of the
-block walk the rest of the program together: its parallel loops are divided among them,
-single stores are left to thread 0, transfers are executed once per block,
-cooperatively.  `block_phases` says where barriers stand.
+block run the remaining program together: its parallel loops are distributed over the
+threads, single stores run on thread 0, and DMA copies are cooperative.
+`blocks.barrier_phases` places the barriers.
 """
 
 from __future__ import annotations
@@ -64,9 +62,9 @@ def block_program(
     surroundings: Surroundings | None = None,
     allowed: Allowed | None = None,
 ) -> KernelBody:
-    """The kernel of a nest, or of several; ``context`` are the operations before.
+    """The kernel of one or several nests; ``context``: the operations before.
 
-    ``allowed``: what may become of products of tiles in shared memory.
+    ``allowed``: options for tile products in shared memory.
     """
     chain, body = _block_loops(operations, analysis)
     location = operations[0].location
@@ -105,7 +103,7 @@ def block_program(
 def _block_loops(
     operations: Sequence[Operation], analysis: NestAnalysis
 ) -> tuple[list[_BlockLoop], Sequence[Operation]]:
-    """Parallel outer loops with one lower and one upper bound, and what they hold."""
+    """Parallel outer loops with one lower and one upper bound, and their body."""
     chain: list[_BlockLoop] = []
     body = operations
     while len(body) == 1 and len(chain) < 3:
@@ -136,7 +134,7 @@ def _block_loop(
 
 
 def shared_bytes(buffers: Sequence[Operation]) -> int:
-    """What buffers of a block take of its shared memory."""
+    """Bytes of shared memory of a block's buffers."""
     types = [op.results[0].type for op in buffers]
     return sum(
         prod(n or 0 for n in ty.shape) * (element_bytes(ty.element) or 0)
@@ -148,7 +146,7 @@ def shared_bytes(buffers: Sequence[Operation]) -> int:
 def with_buffers_first(
     operations: Sequence[Operation],
 ) -> tuple[list[Operation], list[Operation]]:
-    """The buffers of a program as memory of the block, and the program without them.
+    """The buffers of a program as shared memory, and the program without them.
 
     Views of a buffer are in its memory.
     """
@@ -180,11 +178,11 @@ def with_buffers_first(
 
 
 _STAYING = VIEWS - {"memref.memory_space_cast", "memref.extract_strided_metadata"}
-"""Views whose types have the memory space of what they see."""
+"""Views whose result has the memory space of their source."""
 
 
 def _tags(operations: Sequence[Operation]) -> set[Value]:
-    """The tags of transfers, and what those that are views are views of."""
+    """The tags of DMA copies, and the sources of those that are views."""
     tags = {tag_of(op).memref for op in operations if op.name in TRANSFERS}
     for op in reversed(operations):
         if op.name in VIEWS and op.results[0] in tags:
@@ -206,6 +204,6 @@ def block_program_of(nest: Nest) -> list[Operation] | None:
 
 
 def allowed_by(mapper: Mapper) -> Allowed:
-    """What a program's options allow of its products of tiles."""
+    """The options of a program for tile products."""
     room = room_of(device_for(mapper.arch))
     return Allowed(mapper.contractions, mapper.order.relaxed, mapper.precision, room)

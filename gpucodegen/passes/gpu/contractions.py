@@ -1,4 +1,9 @@
-"""The nests of a list as members of fusion groups, and the kernel of a contraction."""
+"""Launches of contraction kernels, with the fusion groups of a list of nests.
+
+A nest is distributed where a part is a contraction.  A contraction runs in the kernel
+of its plan: on thread tiles, warps with tensor cores, or warpgroups.  Split-K plans sum
+parts of the terms in a first kernel and add the parts, in order, in a second one.
+"""
 
 from __future__ import annotations
 
@@ -42,7 +47,7 @@ NOTHING_MADE: Definitions = MappingProxyType({})
 
 
 def members_of(nest: Nest) -> list[FusionMember]:
-    """A nest, or the nests that it is distributed into where one is a contraction."""
+    """A nest, or its distribution where a part is a contraction."""
     whole = [FusionMember(nest.op, lambda: nest.mapper.nest(nest))]
     is_candidate = nest.op.name == "affine.for" and nest.mapper.contractions
     if not is_candidate or needs_block(nest.op):
@@ -64,10 +69,10 @@ def _contraction(nest: Nest) -> Contraction | None:
 def contraction_launches(
     contraction: Contraction, plan: Candidate | None, mapper: Mapper
 ) -> list[Operation] | None:
-    """The kernels of a contraction; ``plan``: if the caller has chosen one.
+    """The kernels of a contraction; ``plan``: the caller's choice, if any.
 
-    Narrow integers are packed into words first where the model says that it pays.  None
-    where the kernels cannot do what is fused with the contraction.
+    Narrow integers are packed into words first where the model estimates a gain.  None
+    where fused operations do not fit the kernels.
     """
     is_free = contraction.reassociable or mapper.order.relaxed
     wishes = {"precision": mapper.precision, "arch": mapper.arch}
@@ -111,7 +116,7 @@ class _Lowering:
         mapper: Mapper,
         made: Definitions = NOTHING_MADE,
     ) -> _Lowering | None:
-        """None where the kernel cannot do it; ``made``: what makes its own arrays."""
+        """The lowering; None where the kernel does not apply."""
         b = Builder(contraction.location)
         padded = contraction.unpadded is not None
         found = None if padded else with_few_axes(b, contraction)
@@ -124,11 +129,10 @@ class _Lowering:
 
     @property
     def products(self) -> list[Product]:
-        """The product, or those that it may be."""
+        """The product, or the possible ones for dynamic extents."""
         return products_of(self.found, self.groups, self.definitions)
 
     def launches(self) -> list[Operation]:
-        """The kernels."""
         found, groups, definitions = self.found, self.groups, self.definitions
         plans = self.mapper.plans
         chosen = planned(
@@ -159,7 +163,7 @@ def _mapped(operations: Sequence[Operation], mapper: Mapper) -> list[Operation]:
 def _split(
     contraction: Contraction, plan: Candidate, mapper: Mapper
 ) -> list[Operation]:
-    """Blocks sum parts of the terms, and a second kernel adds these up, in order."""
+    """Split-K: blocks sum parts of the terms, a second kernel adds them in order."""
     own: set[int] = set()
 
     def sums(part: Contraction) -> list[Operation]:

@@ -1,25 +1,19 @@
-"""Elementwise nests: every thread takes groups of neighbours, 16 bytes an access.
+"""Elementwise kernels: each thread processes groups of neighbours by 16-byte accesses.
 
-The loop along which most bytes lie side by side runs along x.  Blocks at its ends that
-are not full go element by element.  The next loop runs along y, those around it along
-z, several of them in one number.
+The loop with the most contiguous bytes runs along x, the next one along y, and all
+outer ones, flattened, along z.  Partial blocks at the ends of x go element by element.
+Groups begin at multiples of their width from an aligned element, which may lie before
+the first iteration.
 
-A parallel nest with one of its loops along x: where its accesses lie beside others.
-
-Groups of neighbours begin at multiples of their width from a place where accesses are
-aligned, which may be before the first iteration.  The other loops are rows.
-
-A body for several iterations at once, its neighbours in memory moved together.
-
-Each operation is repeated for all iterations before the next one, so that loads of
-later iterations do not wait for earlier ones:
+Each operation of the body is repeated for all iterations of a group before the next
+one, so later loads do not wait for earlier ones:
 
     x = A[i]            a = A[i .. i + 1]           (one access)
     B[i] = f(x)   =>    f0 = f(a[0]); f1 = f(a[1])
                         B[i .. i + 1] = f0, f1
 
-Iterations of a parallel loop depend on none of each other, so this is legal.  What an
-operation with regions accesses is accessed as it is.
+This is legal because iterations of a parallel loop are independent.  Accesses inside
+operations with regions stay scalar.
 """
 
 from __future__ import annotations
@@ -56,12 +50,12 @@ from gpucodegen.passes.outlining.vector_width import (
 from gpucodegen.tiling.machine.gpu.streams import Stream, StreamPlan, plan_streams
 
 Copy = dict[Value, Value]
-"""What an iteration has in place of the values of the body."""
+"""The values of the body in one iteration."""
 
 
 @dataclass(frozen=True, slots=True)
 class Moved:
-    """How the iterations of a group make an access: at once, or once for all.
+    """Whether the iterations of a group share one access, or make one vector access.
 
     ``alignment``: bytes that divide the address of the first one.  ``is_shared``: all
     of them access one element.
@@ -73,7 +67,7 @@ class Moved:
 
 @dataclass(frozen=True, slots=True)
 class Grouped:
-    """A body whose variable ``along`` takes ``width`` values in a row, in groups.
+    """A body for groups of ``width`` consecutive values of the variable ``along``.
 
     ``moved``: the accesses that a group makes together.
     """
@@ -84,7 +78,7 @@ class Grouped:
     moved: Mapping[Operation, Moved]
 
     def build(self, b: Builder, groups: Sequence[Mapping[Value, Value]]) -> None:
-        """All groups at once; each gives the variables of its first iteration."""
+        """All groups, interleaved; each gives the variables of its first iteration."""
         starts = dict.fromkeys(places[self.along] for places in groups)
         lanes = {start: self._lanes(b, start) for start in starts}
         each = [
@@ -96,7 +90,7 @@ class Grouped:
                 self._grouped(b, op, copies)
 
     def _is_counted(self) -> bool:
-        """Whether an iteration needs the variable beside accesses of groups."""
+        """Whether an iteration uses the variable outside of group accesses."""
         alone = (op for op in self.body if op not in self.moved)
         return any(self.along in inner.used for op in alone for inner in op.walk())
 
@@ -152,15 +146,15 @@ def _indices(map_: AffineMap, operands: Sequence[Value], copy: Copy) -> list[Ind
 
 
 DEEPEST = 8
-"""Loops of a nest that are looked at."""
+"""Most loops of a nest that are considered."""
 OPEN = 1 << 20
-"""Iterations that a loop is planned for if their number is not known."""
+"""Assumed number of iterations where it is unknown."""
 
 
 def sweeps(
     op: Operation, analysis: NestAnalysis, definitions: Definitions, aliases: Aliases
 ) -> Iterator[Sweep]:
-    """The nest with each of its loops along x; none if it is not straight within."""
+    """The nest with each of its loops along x; none if its body is not straight."""
     chain = parallel_chain(op, analysis, DEEPEST)
     body = inner_operations(chain[-1].operation) if chain else ()
     if not chain or any(o.name in LOOPS for outer in body for o in outer.walk()):
@@ -174,7 +168,7 @@ def sweeps(
 def _flattened(
     chain: Sequence[MappedLoop], body: Sequence[Operation], aliases: Aliases
 ) -> tuple[tuple[Operation, ...], tuple[MappedLoop, ...], Sequence[Operation]]:
-    """Views of the buffers, the loops over them that count as few, and their body.
+    """Collapsed views of the buffers, the fewer loops over them, and their body.
 
     The loops are parallel, so their iterations may come in any order.
     """
@@ -194,7 +188,7 @@ def _flattened(
 
 
 def iterations(loop: MappedLoop) -> int:
-    """How often a loop runs, or is taken to run."""
+    """The number of iterations of a loop, or an estimate."""
     count = trip_count(loop).constant
     return OPEN if count is None else count
 
@@ -203,7 +197,7 @@ def iterations(loop: MappedLoop) -> int:
 class Sweep:
     """A nest whose loop ``number`` runs along x.
 
-    ``views``: those of its buffers that the body accesses, beside given ones.
+    ``views``: the views of its buffers that the body accesses.
     """
 
     number: int
@@ -214,7 +208,6 @@ class Sweep:
 
     @property
     def loop(self) -> MappedLoop:
-        """The loop along x."""
         return self.chain[self.number]
 
     @property
@@ -224,7 +217,7 @@ class Sweep:
 
     @cached_property
     def addresses(self) -> Mapping[Operation, Address | None]:
-        """Where the accesses of the body are, as far as that is known."""
+        """The addresses of the body's accesses, where known."""
         return {
             op: address_of(op, self.definitions)
             for op in self.body
@@ -232,14 +225,14 @@ class Sweep:
         }
 
     def distance(self, op: Operation) -> int | None:
-        """Elements between what two iterations in a row access."""
+        """Elements between the accesses of consecutive iterations."""
         address = self.addresses[op]
         factor = None if address is None else address.factor(self.loop.iv)
         return None if factor is None else factor * self.loop.step
 
     @cached_property
     def contiguous(self) -> int:
-        """Bytes of an iteration that lie beside those of the next one."""
+        """Bytes of an iteration that are contiguous with those of the next one."""
         return sum(
             address.element
             for op, address in self.addresses.items()
@@ -258,9 +251,9 @@ class Sweep:
         return address.alignment({**places, self.loop.iv: here})
 
     def first(self, width: int) -> int:
-        """Where groups begin, counted from the first iteration: 0 or before it.
+        """The start of groups, counted from the first iteration: 0 or before it.
 
-        As many bytes as can be are at aligned addresses.
+        It maximises the bytes at aligned addresses.
         """
         if self.loop.lower.constant is None:
             return 0
@@ -270,7 +263,7 @@ class Sweep:
 
     @cached_property
     def _firsts(self) -> dict[int, int]:
-        """What `first` found: every access asks for it."""
+        """Cache of `first`."""
         return {}
 
     def _best_first(self, width: int) -> int:
@@ -284,7 +277,7 @@ class Sweep:
         )
 
     def stream(self, op: Operation) -> Stream:
-        """An access as the plan sees it."""
+        """The planner's description of the nest."""
         address = self.addresses[op]
         element = address.element if address else 1
         at_once = {
@@ -296,12 +289,12 @@ class Sweep:
 
     @property
     def operations(self) -> int:
-        """Operations of the text of an iteration."""
+        """Operations of an iteration."""
         return sum(1 for op in self.body for _ in op.walk())
 
 
 def moved(sweep: Sweep, width: int) -> dict[Operation, Moved]:
-    """The accesses that a group makes at once, or once for all."""
+    """The accesses that a group makes as one, or once for all iterations."""
     first = sweep.first(width)
     distances = {op: sweep.distance(op) for op in sweep.addresses}
     return {
@@ -322,18 +315,17 @@ class Rows:
 
     @property
     def is_counted(self) -> bool:
-        """Whether the number tells the positions: divisors must be known."""
+        """Whether positions follow from the number: divisors must be known."""
         return all(trip_count(loop).constant is not None for loop in self.loops[:-1])
 
     @property
     def count(self) -> Index:
-        """All of them."""
         return reduce(lambda n, loop: n * trip_count(loop), self.loops, Index.of(1))
 
     def place(
         self, b: Builder, number: Index, places: dict[Value, Value]
     ) -> list[Index]:
-        """Give each loop its variable; what is >= 0 where the iteration exists."""
+        """Define the loops' variables; expressions >= 0 where the iteration exists."""
         guards: list[Index] = []
         deep = Index.of(1)
         for loop in self.loops:
@@ -348,7 +340,7 @@ class Rows:
 
 
 def streams_of(nest: Nest) -> list[Operation] | None:
-    """The kernel of an elementwise nest that has neighbours in memory."""
+    """The kernel of an elementwise nest with contiguous accesses, or None."""
     found = [
         sweep
         for sweep in sweeps(
@@ -367,7 +359,6 @@ def streams_of(nest: Nest) -> list[Operation] | None:
 
 
 def planned(sweep: Sweep, nest: Nest) -> StreamPlan:
-    """The plan of least estimated cost."""
     rows = prod(map(iterations, sweep.rows))
     streams = [sweep.stream(op) for op in sweep.addresses]
     extents = rows, iterations(sweep.loop)
@@ -416,7 +407,7 @@ def _kernel(sweep: Sweep, plan: StreamPlan) -> KernelBody:
 def _rows(
     b: Builder, sweep: Sweep, plan: StreamPlan, places: dict[Value, Value]
 ) -> tuple[list[Index], tuple[Index, Index]]:
-    """The variables of rows; when a row exists; the grid's extents along y and z."""
+    """The row variables; when a row exists; the grid's extents along y and z."""
     guards: list[Index] = []
     near, far = sweep.rows[:1], sweep.rows[1:]
     down = Index.of(1)
@@ -437,7 +428,7 @@ def _rows(
 
 @dataclass(frozen=True, slots=True)
 class _Singly:
-    """The iterations of a thread that exist, one after the other."""
+    """The existing iterations of a thread, one after the other."""
 
     sweep: Sweep
     plan: StreamPlan
@@ -445,7 +436,7 @@ class _Singly:
     places: Mapping[Value, Value]
 
     def build(self, b: Builder) -> None:
-        """Loops over the groups and what is in them."""
+        """Loops over the groups and their iterations."""
         b.loop(0, self.plan.groups, self._group, hint="group")
 
     def _group(self, b: Builder, group: Value) -> None:

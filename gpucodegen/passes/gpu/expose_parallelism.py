@@ -1,15 +1,13 @@
-"""Nests in the order in which a GPU is expected to run them soonest.
+"""Loop order and fusion for the GPU, chosen by estimated run time.
 
-isl's scheduler proposes orders with parallel loops outside, and with few sequential
-steps around them; another one takes its steps along loops of the text.  What is
-expected to take the fewest clocks stays.  Every dependence
-is kept, so each element is computed in its order.  Contractions are left alone.
+`ExposeParallelism` compares the orders of isl's scheduler, which place parallel loops
+outside with few sequential steps around them, with an order that runs steps along loops
+of the text, and keeps the one of fewest estimated clock cycles.  All dependences are
+kept.
 
-Fuses neighbouring nests that use the same rows, so that one kernel runs them.
-
-A chain such as a softmax reads and writes each row once where one kernel keeps it.  The
-fusion is that for locality; contractions stay alone, and so do reductions of so few
-rows that teams of threads would leave the device idle.
+`FuseRows` fuses neighbouring nests that use the same rows, such as those of a softmax,
+so that one kernel reads and writes each row once.  Contractions are not fused, nor are
+reductions of so few rows that thread groups would leave the device idle.
 """
 
 from __future__ import annotations
@@ -71,7 +69,6 @@ class FuseRows(ModulePass):
     arch: str = ""
 
     def apply(self, module: Module) -> Module:
-        """Fuse in the body of every function."""
         surroundings = Surroundings.of(module)
         processors = planned_for(self.arch).processors
 
@@ -91,7 +88,7 @@ def _fused(fuser: LocalityFuser, operations: Sequence[Operation]) -> list[Operat
 
 
 def _is_left_alone(op: Operation, analysis: NestAnalysis, processors: int) -> bool:
-    """Contractions, nests of whole blocks or the host, reductions of few rows."""
+    """Contractions, block programs, host nests, and reductions of few rows."""
     if needs_block(op) or any(map(needs_host, op.walk())):
         return True
     if any(map(paying_contraction, distribute(op, analysis))):
@@ -103,11 +100,11 @@ def _is_left_alone(op: Operation, analysis: NestAnalysis, processors: int) -> bo
 
 Operations = list[Operation]
 DEEPEST = 3
-"""Loops of the deepest nest whose order is sought: isl takes minutes for others."""
+"""Deepest nest whose order is searched: isl takes minutes for deeper ones."""
 ENOUGH = 8.0
-"""Clocks, in units of what all processors need at least, that are few enough."""
+"""Clock cycles, relative to full use of all processors, that are good enough."""
 GAIN = 0.8
-"""What a new order has to take of the clocks of the order as written, at most."""
+"""Most clock cycles of a new order, relative to the textual one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,7 +139,6 @@ class ExposeParallelism(ModulePass):
     arch: str = ""
 
     def apply(self, module: Module) -> Module:
-        """Reorder where that pays; ``arch``: on the GPU of which architecture."""
         best = partial(_best, device=planned_for(self.arch))
         return rewrite_nests(module, best)
 
@@ -175,7 +171,6 @@ def _best(
 
 
 def _depth(op: Operation) -> int:
-    """How many loops are inside one another, the outermost counted."""
     bodies = (block for region in op.regions for block in region.blocks)
     inner = (_depth(nested) for body in bodies for nested in body.operations)
     return max(inner, default=0) + (op.name == "affine.for")
@@ -187,7 +182,7 @@ def _is_good(
     surroundings: Surroundings,
     device: GpuDevice,
 ) -> bool:
-    """Whether no order is expected to be much better: the device has enough to do."""
+    """Whether the device is fully used, so no order is expected to be much better."""
     work = _work(op, {})
     lanes = SCHEDULERS * WARP * device.processors
     least = START * device.clock + work / lanes
@@ -195,7 +190,7 @@ def _is_good(
 
 
 def _work(op: Operation, middles: Middles) -> int:
-    """Operations of a nest, loops of unknown extents as they are walked."""
+    """Operations of a nest; unknown extents are estimated."""
     inner = [o for r in op.regions for b in r.blocks for o in b.operations]
     if op.name != "affine.for":
         return sum(_work(o, middles) for o in inner) or 1
@@ -213,7 +208,7 @@ _PLANS: tuple[Planner, ...] = (
     *map(_isl, Parallel),
     lambda source: schedule_steps(source.nest),
 )
-"""What may order a nest."""
+"""The planners of loop orders."""
 
 
 def _multiplies(
@@ -236,7 +231,7 @@ def _clocks(
     surroundings: Surroundings,
     device: GpuDevice,
 ) -> float:
-    """Estimated clocks of the kernels that a nest becomes."""
+    """Estimated clock cycles of the kernels of a nest."""
     whole, analysis = distributed(op, context, surroundings)
     best = step_clocks(Steps(analysis).of([whole]), device=device)
     if found := lane_programs(op, context, surroundings):

@@ -1,16 +1,12 @@
-"""Reductions among threads, rotations and broadcasts as shuffles.
+"""Collectives lowered to shuffles: reductions, rotations and broadcasts among threads.
 
-Comes in: proven kernels with ``gpu.all_reduce``, ``gpu.subgroup_reduce``,
-``gpu.rotate`` and ``gpu.subgroup_broadcast``.  Goes out: ``gpu.shuffle``, and
-``nvvm.redux.sync`` where one instruction reduces.  A block reduces in its warps first;
-then each thread combines what the warps left in shared memory.  A barrier lies between,
-and one behind where a loop comes back to that memory.  A kernel that has got memory and
-barriers is proven again, if the extents of its blocks are known, and loses the barriers
-that these make needless.
-
-What each operation among threads becomes, given what builds the work of a lane.
-
-What a lane does: exchanges with others, and what those of a cluster combine to.
+``gpu.all_reduce``, ``gpu.subgroup_reduce``, ``gpu.rotate`` and
+``gpu.subgroup_broadcast`` in proven kernels become ``gpu.shuffle``, or
+``nvvm.redux.sync`` where one instruction reduces.  A block reduces within its warps
+first; then each thread combines the warps' results from shared memory.  A barrier
+stands in between, and a second one where a loop reuses that memory.  A kernel that
+gained memory and barriers is proven again if its block extents are known, and loses the
+barriers that have become redundant.
 """
 
 from __future__ import annotations
@@ -52,9 +48,9 @@ Combine = Callable[[Builder, Value, Value], Value]
 
 @dataclass(slots=True)
 class Warp:
-    """Builds what a lane does; ``block`` is what is known of the block's extents.
+    """Builds a lane's part of collectives; ``block``: known extents of the block.
 
-    ``again``: the threads may come here more than once.
+    ``again``: the code may run more than once.
     """
 
     b: Builder
@@ -63,7 +59,6 @@ class Warp:
     place: ThreadPlace = field(init=False)
 
     def __post_init__(self) -> None:
-        """Positions and extents of the thread, for what follows."""
         names = ("block_id", "thread_id", "grid_dim", "block_dim")
         found = {n: [thread_index(self.b, n, d, n) for d in "xyz"] for n in names}
         sizes = [
@@ -78,16 +73,16 @@ class Warp:
 
     @property
     def threads(self) -> int | None:
-        """How many threads a block has, if that is known."""
+        """The number of threads of a block, if known."""
         known = [extent for extent in self.block if extent is not None]
         return prod(known) if len(known) == len(self.block) else None
 
     def is_full(self, lanes: int) -> bool:
-        """Whether each so many threads in a row certainly exist."""
+        """Whether each group of ``lanes`` consecutive threads certainly exists."""
         return self.threads is not None and self.threads % lanes == 0
 
     def word(self, value: Value | int) -> Value:
-        """An index, or a number, as an integer of 32 bits."""
+        """An index or number as a 32-bit integer."""
         if isinstance(value, int):
             return self.b.constant(value, I32)
         if value.type == I32:
@@ -95,7 +90,7 @@ class Warp:
         return self.b.add("arith.index_cast", (value,), [I32])[0]
 
     def integer(self, name: str, left: Value, right: Value | int) -> Value:
-        """An operation of arith on integers of 32 bits."""
+        """An arith operation on 32-bit integers."""
         return self.b.add(f"arith.{name}", (left, self.word(right)), [I32])[0]
 
     def shuffle(
@@ -109,10 +104,11 @@ class Warp:
     def combined(
         self, value: Value, combine: Combine, size: int = WARP, stride: int = 1
     ) -> Value:
-        """All values of a cluster: ``size`` lanes, each ``stride`` after the last.
+        """The reduction over a cluster: ``size`` lanes at distance ``stride``.
 
-        In a full warp each lane exchanges with the one whose number has another bit.
-        Elsewhere the first lane of a cluster collects from those that exist.
+        In a full warp each lane exchanges with the lane whose number differs in one bit
+        (butterfly).  Elsewhere the first lane of a cluster collects from those that
+        exist.
         """
         if self.threads is not None and self.threads < WARP:
             size = min(size, 1 << (self.threads - 1).bit_length())
@@ -133,17 +129,15 @@ class Warp:
 
     @property
     def lane(self) -> Value:
-        """The number of the thread in its warp."""
         return self.place.lane()
 
     @property
     def number(self) -> Value:
-        """The number of the thread in its block."""
         return self.place.number()
 
     @property
     def end(self) -> Value:
-        """How many threads the block has."""
+        """The number of threads of the block."""
         known = self.threads
         return self.place.count() if known is None else self.b.index(known)
 
@@ -158,7 +152,7 @@ class Warp:
 
 
 def _combine(op: Operation) -> Combine:
-    """An operation of arith by its word, or the body of the operation."""
+    """The arith operation of a reduction, or its body."""
     if any(region.blocks for region in op.regions):
         return lambda b, left, right: _body(b, op, left, right)
     ty = op.result.type
@@ -214,7 +208,7 @@ def _store_first(warp: Warp, value: Value, sums: Value) -> None:
 
 
 def _over_warps(warp: Warp, sums: Value, combine: Combine) -> Value:
-    """What the warps left, one after the other."""
+    """The reduction of the warps' results, in order."""
     b, ty = warp.b, element_type(sums.type)
     if warp.threads is not None:
         count = -(-warp.threads // WARP)
@@ -254,11 +248,11 @@ _REDUX = {
     "or": "or",
     "xor": "xor",
 }
-"""What one instruction combines."""
+"""The combinations of ``redux.sync``."""
 
 
 def _rotate(warp: Warp, op: Operation) -> tuple[Value, ...]:
-    """Lanes below a width, in a circle."""
+    """Rotation of the lanes below a width."""
     offset, width = _number(op, "offset", 0), _number(op, "width", WARP)
     moved = warp.integer("addi", warp.word(warp.lane), offset)
     other = warp.integer("andi", moved, width - 1)
@@ -266,7 +260,7 @@ def _rotate(warp: Warp, op: Operation) -> tuple[Value, ...]:
 
 
 def _broadcast(warp: Warp, op: Operation) -> tuple[Value, ...]:
-    """Of a lane that is named, or of lane 0: all lanes are here."""
+    """The value of a given lane, or of lane 0; all lanes are active."""
     value, *named = op.operands
     return warp.shuffle("idx", value, named[0] if named else 0)[:1]
 
@@ -295,7 +289,6 @@ class LowerCollectives(ModulePass):
     verify: bool = True
 
     def apply(self, module: Module) -> Module:
-        """Rewrite every kernel that has such an operation."""
         found: dict[str, list[bool]] = {}
         (root,) = rewrite_bottom_up(module.operation, lambda op: _kernel(op, found))
         shared = {name for name, barriers in found.items() if any(barriers)}
@@ -326,7 +319,7 @@ def _has_collectives(op: Operation) -> bool:
 
 
 def _kernel(op: Operation, found: dict[str, list[bool]]) -> list[Operation] | None:
-    """The kernel without collectives; ``found`` learns which barriers trees brought."""
+    """The kernel without collectives; ``found``: barriers of reduction trees."""
     if not _has_collectives(op):
         return None
     barriers = found.setdefault(symbol_name(op), [])
@@ -350,7 +343,7 @@ def _kernel(op: Operation, found: dict[str, list[bool]]) -> list[Operation] | No
 
 
 def _repeated(op: Operation) -> Iterator[Value]:
-    """The first results of operations that a thread may come to more than once."""
+    """The first results of operations that a thread may execute repeatedly."""
     for inner in op.walk():
         blocks = max((len(region.blocks) for region in inner.regions), default=0)
         if blocks > 1 or (blocks and inner.name not in {*_ONCE, *LOWERED}):

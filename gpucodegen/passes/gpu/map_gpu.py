@@ -1,41 +1,23 @@
-"""Nests to kernels of the GPU, in every function.
+"""GPU mapping: the nests of each function become kernel launches and host code.
 
-GPU mapping: what is in a function becomes launches of kernels, and a host program.
+Contractions are found first among the nests of a list, with the nests that their
+kernels absorb (`contraction.fusion_groups`).  Every other nest is mapped by the first
+entry of `KINDS` that accepts it, a function from a `Nest` to its launches or None; a
+nest that no kind accepts runs in one thread.  Loops around calls or unknown operations
+stay on the host.  The kinds, in order:
 
-A nest becomes what the first of `kinds.KINDS` makes of it:
-
-* memory that a block shares, or asynchronous copies: a program of whole blocks;
-* parallel loops around programs of steps: a team in a block for each iteration;
-* other parallel outer loops: one thread per iteration, the innermost along x;
-* a time loop around stencils: several steps in one launch, where that pays;
-* another sequential loop around parallel ones: one kernel whose threads meet at
-  barriers;
-* the same around products or what no kernel runs: the loop stays on the host;
-* anything else: one thread.
-
-Before that, contractions are found among the nests of a list (`contraction.gpu`), each
-with the nests around it that its kernel does on the way (`contraction.fusion`).
-
-A loop around a call or an unknown operation stays outside of kernels.
-
-The kinds of kernel that one nest may become on a GPU, a module each.
-
-- `nest`: a nest with its analysis, and what a kind answers
-- `contractions`: products and convolutions, with the nests around them
-- `block_programs`: nests that use fast memory or asynchronous copies
-- `reductions`: rows, columns and whole arrays, and chains of a row
-- `scatters`: updates of cells that data choose, in cells of each block first
-- `streams`: elementwise nests, 16 bytes an access
-- `transposes`: tiles turned around in shared memory
-- `lane_teams`: parallel loops around programs of steps, a team for each iteration
-- `thread_mapping`: a thread for each iteration of parallel loops
-- `time_tiles`: time loops around stencils, several steps in a launch
-- `stepped`: sequential loops around parallel ones, in one kernel with barriers
-- `host_loops`: a sequential loop that stays on the host, around kernels
-
-Contractions are found first, among the nests of a list. `KINDS` is the table in which
-the other kinds are asked.  A new kind is a module with a function
-that takes a `Nest` and returns its launches, or None, and a line of the table.
+- `block_program_of`: user-written shared memory or asynchronous copies; a block per
+  iteration of the outer parallel loops
+- `scatters_of`: scatter updates (histograms), privatized in shared memory
+- `reductions_of`: reductions, scans and chains of them along rows, columns or whole
+  arrays
+- `transposes_of`: transpositions through shared-memory tiles
+- `streams_of`: elementwise nests with vector accesses of 16 bytes
+- `lane_teams`: parallel loops around sequential programs; a thread group per iteration
+- `threads_of`: other parallel loops; a thread per iteration, the innermost along x
+- `time_tiles_of`: stencils in a time loop, several time steps per launch
+- `stepped`: sequential loops around parallel ones; one kernel with barriers
+- `host_loop`: a sequential loop that stays on the host, around kernels
 """
 
 from __future__ import annotations
@@ -115,7 +97,7 @@ from gpucodegen.tiling.machine.plan_space import Menus
 from gpucodegen.tiling.tuning.knobs import Knob, menu_knob
 
 Kind = Callable[[Nest], list[Operation] | None]
-"""The operations of the host in place of a nest, or None if it is not of this kind."""
+"""The host operations for a nest, or None if it is not of this kind."""
 
 KINDS: tuple[Kind, ...] = (
     block_program_of,
@@ -129,15 +111,15 @@ KINDS: tuple[Kind, ...] = (
     stepped,
     host_loop,
 )
-"""In the order in which they are asked; one thread runs what is of no kind."""
+"""The kinds in the order in which they are tried; other nests run in one thread."""
 
 
 @dataclass(slots=True)
 class GpuMapper:
-    """Maps one function; collects its kernels, and what plans they may have.
+    """Maps one function; collects its kernels and their possible plans.
 
-    ``uses``: how often each value of the function is used.  ``loads``: how kernels get
-    the vectors of earlier ones.
+    ``uses``: use count of each value of the function.  ``loads``: how kernels get the
+    vectors of earlier ones.
     """
 
     module: str
@@ -157,13 +139,13 @@ class GpuMapper:
 
     @property
     def device(self) -> GpuDevice:
-        """What kernels are planned for."""
+        """The GPU for which kernels are planned."""
         return planned_for(self.arch)
 
     def operations(
         self, operations: Sequence[Operation], context: Sequence[Operation] = ()
     ) -> list[Operation]:
-        """Host operations in place of a straight list of operations."""
+        """Host operations for a straight list of operations."""
         members: list[FusionMember] = []
         before, run = list(context), list[Operation]()
         groups = spans(operations)
@@ -201,7 +183,7 @@ class GpuMapper:
     def _members(
         self, group: Sequence[Operation], context: Sequence[Operation]
     ) -> list[FusionMember]:
-        """A span, or the nests that an operation is distributed into."""
+        """A span, or the nests of an operation's distribution."""
         op, *others = group
         if not others and op.name in LOOPS and not _needs_host(op):
             return members_of(Nest(op, context, self))
@@ -210,7 +192,7 @@ class GpuMapper:
         ]
 
     def _contracted(self, contraction: Contraction) -> list[Operation] | None:
-        """The launch of a contraction with what is fused with it."""
+        """The launch of a contraction with its fused operations."""
         return contraction_launches(contraction, self.plan, self)
 
     def _group(
@@ -234,7 +216,7 @@ class GpuMapper:
         return [op]
 
     def _written(self, op: Operation) -> list[Operation]:
-        """A launch that the program writes itself; its constants may be outside."""
+        """A user-written launch; its constants may be outside."""
         kernel = launched(op)
         sizes = [self._extent(size) for size in (*kernel.grid, *kernel.block)]
         gx, gy, gz, x, y, z = sizes
@@ -260,7 +242,7 @@ class GpuMapper:
         return op.with_(regions=regions)
 
     def nest(self, nest: Nest) -> list[Operation]:
-        """What the first kind of kernel makes of a nest that fits."""
+        """The operations of the first kernel kind that accepts a nest."""
         for kind in KINDS:
             mapped = kind(nest)
             if mapped is not None:
@@ -270,7 +252,7 @@ class GpuMapper:
     def _single_thread(
         self, operations: Sequence[Operation], results: Sequence[Value]
     ) -> list[Operation]:
-        """One thread runs all; its results leave through buffers of one element."""
+        """A single-thread kernel; its results leave through buffers."""
         before, inside, after = through_buffers(operations[0], results)
         boxes, stores, loads = vector_boxes(operations[0], results)
         body = (*operations, *inside, *stores)
@@ -281,7 +263,7 @@ class GpuMapper:
         return [*before, *boxes, *host, *after]
 
     def launch(self, kernel: KernelBody) -> list[Operation]:
-        """Outline a kernel; the operations of the host that launch it."""
+        """Outline a kernel; returns the host operations that launch it."""
         name = f"{self.module}_k{len(self.kernels)}"
         function, host = outline(
             kernel,
@@ -295,7 +277,7 @@ class GpuMapper:
         return host
 
     def _with_rows(self, kernel: Operation) -> Operation:
-        """A kernel that says which rows are bulk copies, if it has transfers."""
+        """A kernel with the attribute for bulk copies of rows, if it has DMA copies."""
         if not bulk_copies(self.arch) or not any(
             o.name in STARTS for o in kernel.walk()
         ):
@@ -305,15 +287,15 @@ class GpuMapper:
 
 
 def _needs_host(op: Operation) -> bool:
-    """Whether something in a nest cannot run in a kernel: its loops stay outside.
+    """Whether an operation in a nest cannot run in a kernel: its loops stay outside.
 
-    Kernels of a GPU have no memory of an extent that is known only when they run.
+    GPU kernels have no buffers of an extent that is known only at run time.
     """
     return any(needs_host(o) or has_dynamic_allocation(o) for o in op.walk())
 
 
 def _may_go_before(op: Operation) -> bool:
-    """Whether the kernel that a run of operations becomes may follow an operation."""
+    """Whether the kernel of a run of operations may move behind an operation."""
     is_pure = has_no_effect(op) and op.name != TAKES_SHAPE
     return is_pure or op.name in ALLOCATIONS
 
@@ -331,15 +313,15 @@ class MapGpu(ModulePass):
 
     ``tile``: rows, columns and depth of a contraction's shared tiles and the rows and
     columns of each thread; empty leaves the choice to the model.  ``stages``: shared
-    tiles of each factor in a contraction of such a ``tile`` where copies pass by the
-    registers; 0 leaves that to the model.  ``fragments``: the last two numbers of a
-    ``tile`` are rows and columns of each warp, on tensor cores.  ``contractions``
-    become fused multiply-adds on shared tiles.  ``team``: blocks and threads of a block
-    that walk sequential loops together; empty leaves the choice to the model.
-    ``time_tiles``: without, these loops stay on the host.  ``relaxed``: sums may be
-    reordered anywhere; ``exact``: nowhere.  ``precision``: of products of f32 on tensor
-    cores, as the compiler's option says.  ``arch``: the architecture whose own features
-    kernels use, as sm_90a; empty: what all have.  ``plan``: fields of plans and their
+    tiles of each operand in a contraction of such a ``tile`` with asynchronous copies;
+    0 leaves that to the model.  ``fragments``: the last two numbers of a ``tile`` are
+    rows and columns of each warp, on tensor cores.  ``contractions`` become fused
+    multiply-adds on shared tiles.  ``team``: blocks and threads of a block that run
+    sequential loops together; empty leaves the choice to the model.  ``time_tiles``:
+    without, these loops stay on the host.  ``relaxed``: sums may be reordered anywhere;
+    ``exact``: nowhere.  ``precision``: of products of f32 on tensor cores, as the
+    compiler's option says.  ``arch``: the architecture whose specific features kernels
+    use, as sm_90a; empty: the common baseline.  ``plan``: fields of plans and their
     values in turn, as in ``plan=[stream.width,4]``; kernels that have no such plan get
     the one that differs least.  ``strict``: it is an error if no kernel has one.
     """
@@ -359,7 +341,6 @@ class MapGpu(ModulePass):
     strict: bool = True
 
     def apply(self, module: Module) -> Module:
-        """Map every function."""
         if self.arch not in ("", *MULTIPROCESSORS):
             raise errors.InvalidPassOption(
                 name=self.name,
@@ -373,7 +354,7 @@ class MapGpu(ModulePass):
         return made
 
     def knobs(self, module: Module) -> Sequence[Knob]:
-        """The plans that each kernel may have."""
+        """The possible plans of each kernel."""
         menus = self._wanted(keeps=True)
         self._mapped(module, menus)
         return list(map(menu_knob, menus.kept))
@@ -384,7 +365,7 @@ class MapGpu(ModulePass):
     def _mapped(self, module: Module, menus: Menus) -> Module:
         """The module of kernels, whose plans are of the menus.
 
-        MLIR wants a mark on a module that launches kernels of a ``gpu.module``.
+        MLIR requires ``gpu.container_module`` on a module that launches kernels.
         """
         kind = WarpTiles if self.fragments else SharedTiles
         plan = _tiles(kind, *self.tile) if self.tile else None
@@ -430,5 +411,5 @@ def _tiles(
     resident: int = 1,
     group: int = 1,
 ) -> Candidate:
-    """The plan of a caller's numbers; how its tiles are copied is not among them."""
+    """The plan of user-given numbers; the way of copying is not among them."""
     return kind(rows, columns, depth, down, across, splits, resident, group)

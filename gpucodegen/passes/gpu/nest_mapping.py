@@ -1,12 +1,8 @@
-"""Sequential loops around parallel ones: they stay on the host, around kernels.
+"""Interface of the kernel kinds, and the two plain ones: threads and host loops.
 
-Perfectly nested parallel loops with a GPU thread for each iteration.
-
-A nest as the kinds of kernels see it.
-
-`Mapper` is what they may ask of the pass that maps its function.
-
-Parallel loops as grids and blocks see them: a start, a step, ends.
+A kind gets a `Nest` (a nest with its analysis) and may ask the `Mapper`, the pass that
+maps the function.  `threads_of` assigns a thread to each iteration of perfectly nested
+parallel loops; `host_loop` keeps a sequential loop on the host, around kernels.
 """
 
 from __future__ import annotations
@@ -30,7 +26,7 @@ from gpucodegen.tiling.machine.gpu.thread_groups import ThreadGroup
 from gpucodegen.tiling.machine.plan_space import Menus
 
 LOOPS = frozenset({"affine.for", "affine.parallel", "scf.for", "scf.while"})
-"""Operations that a kernel may deal out or run."""
+"""Operations that a kernel may distribute or run."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +44,7 @@ class MappedLoop:
 
 
 def mapped_loops(op: Operation, analysis: NestAnalysis) -> list[MappedLoop]:
-    """Those of one operation; none if it is not parallel or has several starts."""
+    """The dimensions of one parallel operation; empty if it has several starts."""
     if op.results:
         return []
     if op.name == "affine.parallel":
@@ -63,7 +59,7 @@ def parallel_chain(
 ) -> list[MappedLoop]:
     """Perfectly nested parallel loops from ``op`` inwards with rectangular bounds.
 
-    No more than ``most`` of them.
+    At most ``most`` of them.
     """
     chain: list[MappedLoop] = []
     while True:
@@ -118,43 +114,41 @@ def _starting_once(
 
 
 class Mapper(Protocol):
-    """Launches the kernels of a function, and maps what is inside of a nest."""
+    """The pass that launches the kernels of a function and maps inner nests."""
 
     surroundings: Surroundings
     definitions: Mapping[Value, Operation]
     """The operations that make the values of the function."""
     order: Order
-    """What the program allows of its sums."""
+    """The reassociation that the program allows."""
     precision: str
-    """Of products of f32 on tensor cores."""
+    """The precision of f32 products on tensor cores."""
     arch: str
-    """The architecture whose own features kernels use, or ""."""
+    """The architecture whose specific features kernels use, or ""."""
     team: ThreadGroup | None
-    """Who walks programs of steps, if the caller has chosen that."""
+    """The thread group of sequential programs, if the caller chose one."""
     plans: Menus
-    """What the caller asks of plans."""
+    """The caller's restrictions of plans."""
     contractions: bool
-    """Whether contractions become kernels of their own."""
+    """Whether contractions become specialised kernels."""
     time_tiles: bool
     """Whether sequential loops may run in kernels, around barriers."""
 
     @property
     def device(self) -> GpuDevice:
-        """What kernels are planned for."""
+        """The GPU for which kernels are planned."""
         ...
 
-    def launch(self, kernel: KernelBody) -> list[Operation]:
-        """The operations of the host that launch a kernel."""
-        ...
+    def launch(self, kernel: KernelBody) -> list[Operation]: ...
 
     def nest(self, nest: Nest) -> list[Operation]:
-        """The operations of the host in place of a nest."""
+        """The host operations for a nest."""
         ...
 
     def operations(
         self, operations: Sequence[Operation], context: Sequence[Operation] = ()
     ) -> list[Operation]:
-        """Operations of the host in place of a straight list of operations."""
+        """The host operations for a straight list of operations."""
         ...
 
 
@@ -171,12 +165,11 @@ class Nest:
 
     @cached_property
     def analysis(self) -> NestAnalysis:
-        """Its dependences."""
         return analyse([self.op], self.context, self.mapper.surroundings)
 
     @property
     def definitions(self) -> Mapping[Value, Operation]:
-        """What makes the values of the function, and those that kinds made before."""
+        """Definitions of the function's values, and of those that kinds added."""
         made = {value: op for op in self.context for value in op.results}
         return {**made, **self.mapper.definitions}
 

@@ -1,4 +1,4 @@
-"""Software pipelining of transfers: the next ones are under way while one computes.
+"""Software pipelining of DMA copies: later copies run while the loop computes.
 
     for k { start(k); wait(k); compute(k) }      with stages n, slot(k) = trip(k) mod n
 
@@ -10,22 +10,17 @@ becomes, where trip counts the iterations and s is the step,
                    compute(k) from slot(k) }
     epilogue:  for k in the last n - 1 { wait(k); compute(k) from slot(k) }
 
-Legal if no iteration finds what another left in the buffers,
-
-    { c : x reads c of a buffer, no start y of the same k writes c, S(y) < S(x) } = {},
-
-and if the rules of `gpucodegen.tiling.proof.races` hold for the result: what a
-transfer reads is not written, and what it writes is not touched, while it is under way.
-
-Whether the transfers of a loop may run during the iteration before.
-
-Loops whose body brings in its data by transfers before it computes.
+A buffer gets one more dimension, the slot.  The loop's body must have the form
 
     body := (index arithmetic | allocation)* start* (start | wait | release)* compute*
 
-A start or wait may stand in its own loops, one transfer per row.
+where a start or wait may stand in its own loops, one copy per row.  It is legal if no
+iteration reads buffer contents of another one,
 
-Buffers with one more dimension in front: the slot that an iteration uses.
+    { c : x reads c of a buffer, no start y of the same k writes c, S(y) < S(x) } = {},
+
+and if the result obeys the rules of `gpucodegen.tiling.proof.races`: while a copy is in
+flight, its source is not written and its destination is not accessed.
 """
 
 from __future__ import annotations
@@ -73,18 +68,18 @@ ACCESSES = {
     "affine.store": 1,
     "affine.vector_store": 1,
 }
-"""Where the memref stands among the operands."""
+"""Position of the memref among the operands."""
 
 
 @dataclass(frozen=True, slots=True)
 class Slots:
-    """New buffers in place of old ones; every access is to one slot of them."""
+    """New buffers for old ones; every access is to one slot of them."""
 
     buffers: Mapping[Value, Value]
     slot: Index
 
     def of(self, operations: Sequence[Operation]) -> list[Operation]:
-        """The operations with their accesses sent to the slot, and nothing released."""
+        """The operations with accesses to the slot, without releases."""
         return [new for op in operations for new in rewrite_bottom_up(op, self._one)]
 
     def _one(self, op: Operation) -> list[Operation] | None:
@@ -147,7 +142,6 @@ class StreamingLoop:
 
     @property
     def iv(self) -> Value:
-        """The loop variable."""
         return affine.For(self.loop).iv
 
     def trip(self, at: Index) -> Index:
@@ -188,7 +182,6 @@ def streaming(loop: Operation) -> StreamingLoop | None:
 
 
 def memref_of(op: Operation) -> Value:
-    """The buffer that is allocated or released."""
     return (*op.results, *op.operands)[0]
 
 
@@ -209,7 +202,7 @@ def _kind(op: Operation) -> str:
 def is_sequential(
     function: Operation, loop: Operation, surroundings: Surroundings
 ) -> bool:
-    """Whether a loop carries something; stages would put a parallel one in order."""
+    """Whether a loop carries a dependence; pipelining would order a parallel one."""
     built = model(lift_function(function, surroundings).scop)
     kinds = [v.kind for v in loop_verdicts(built) if v.loop.payload is loop]
     return LoopKind.PARALLEL not in kinds
@@ -218,7 +211,7 @@ def is_sequential(
 def check_unshared(
     function: Operation, found: StreamingLoop, surroundings: Surroundings
 ) -> None:
-    """Refuse buffers with other uses, or whose contents outlive an iteration."""
+    """Refuse buffers with other uses, or with contents that outlive an iteration."""
     for op in _other_uses(function, found):
         raise _refusal(found, f"'{op.name}' uses a buffer of its transfers", op)
     lifted = lift_function(function, surroundings)
@@ -231,7 +224,7 @@ def check_unshared(
 
 
 def _left_behind(built: Model, reference: Reference, found: StreamingLoop) -> str:
-    """What a read finds in a buffer that no transfer of its iteration brought."""
+    """A description of a read of contents that no copy of its iteration brought."""
     loops = [loop.payload for loop in reference.instances.loops]
     body = TileBody(built, loops.index(found.loop) + 1)
     array = reference.access.array
@@ -244,7 +237,7 @@ def _left_behind(built: Model, reference: Reference, found: StreamingLoop) -> st
 
 
 def _other_uses(function: Operation, found: StreamingLoop) -> Iterator[Operation]:
-    """Uses outside of the loop, and in it by what cannot be sent to a slot."""
+    """Uses outside of the loop, and uses in it that cannot be redirected to a slot."""
     inside = {id(op) for op in found.loop.walk()}
     own = {*found.buffers, *found.tags}
     known = {*ACCESSES, *TRANSFERS, *MEMORY}
@@ -270,7 +263,7 @@ def _cell(array: str, given: dict[str, int], cell: tuple[int, ...]) -> str:
 def check_result(
     function: Operation, found: StreamingLoop, surroundings: Surroundings
 ) -> None:
-    """Refuse what touches cells of a transfer under way, with a witness."""
+    """Refuse accesses to cells of a copy in flight, with a witness."""
     broken = races(model(lift_function(function, surroundings).scop))
     for race in sorted(broken, key=lambda r: r.witness is None):
         raise _refusal(found, str(race), None)
@@ -290,9 +283,9 @@ def _refusal(
 
 @dataclass(frozen=True, slots=True)
 class OverlapTransfers(ModulePass):
-    """Overlap the transfers at the head of loops with the computation before them.
+    """Overlap the DMA copies at the head of loops with earlier iterations' computation.
 
-    ``stages``: how many iterations are under way at once, at least 2.  ``buffers``:
+    ``stages``: how many iterations are in flight at once, at least 2.  ``buffers``:
     slots of each buffer; 0 makes one per stage.  ``loop``: the variable of the loop; by
     default all loops of the form that are not parallel.
     """
@@ -408,7 +401,7 @@ class OverlapTransfers(ModulePass):
 def _tightest(
     bounds: Sequence[Index], choose: Callable[[Sequence[int]], int]
 ) -> Sequence[Index]:
-    """Several bounds as one where they are numbers."""
+    """Several constant bounds as one."""
     numbers = [b.constant for b in bounds if b.constant is not None]
     is_known = len(numbers) == len(bounds)
     return [Index.of(choose(numbers))] if is_known else bounds

@@ -1,21 +1,16 @@
-"""The kernel of a loop of updates whose blocks have cells of their own.
+"""Histogram privatization on the GPU: each block updates copies in shared memory.
 
-own[..][copy] = what changes nothing            (in shared memory, all threads)
-barrier
-for pieces of the iterations, block by block:   each thread some neighbours
-  atomic  own[f(i)][thread mod copies] OP= x    (where f(i) is a cell, and
-  atomic  C[f(i)] OP= x                          elsewhere as without such cells)
-barrier
-atomic  C[..] OP= own[..][0] OP own[..][1] ..
+    own[..][copy] = the neutral element           (in shared memory, all threads)
+    barrier
+    for pieces of the iterations, block by block: each thread some neighbours
+      atomic  own[f(i)][thread mod copies] OP= x  (where f(i) is privatized, and
+      atomic  C[f(i)] OP= x                        elsewhere)
+    barrier
+    atomic  C[..] OP= own[..][0] OP own[..][1] ..
 
-All iterations of a sweep in pieces, of which each block walks several.
-
-Cells of a block in shared memory: copies of those of a buffer.
-
-Loops whose iterations do nothing but update cells, by updates in any order.
-
-Nobody reads the old values, and the extents of the updated buffers are known.  Blocks
-with their own cells make sums of sums, so the order of float sums must be free.
+Loops qualify if their iterations only update elements of arrays of known extent, in any
+order, and nothing reads the old values.  Blocks sum partial sums, so the order of float
+sums must be free.
 """
 
 from __future__ import annotations
@@ -66,7 +61,7 @@ from gpucodegen.tiling.machine.gpu.scatters import (
 )
 
 Rewrite = Callable[[Operation], list[Operation]]
-"""What an update becomes."""
+"""The replacement of an update."""
 _HARMLESS = frozenset(
     {
         *("affine.load", "memref.load", "vector.load"),
@@ -74,24 +69,24 @@ _HARMLESS = frozenset(
         *("affine.yield", "scf.yield"),
     }
 )
-"""What may be beside updates, and pure operations."""
+"""Operations that may stand beside updates, besides pure ones."""
 
 
 @dataclass(frozen=True)
 class Updates:
-    """A parallel nest of updates; ``kinds``: how the cells of each buffer combine."""
+    """A parallel nest of updates; ``kinds``: the combining operation of each buffer."""
 
     sweep: Sweep
     kinds: Mapping[Value, Combiner]
 
     @property
     def iterations(self) -> int:
-        """Of all loops together, or what is taken for that."""
+        """Of all loops together, or an estimate."""
         return prod(map(iterations, (*self.sweep.rows, self.sweep.loop)))
 
     @property
     def loop(self) -> ScatterLoop:
-        """What the plan depends on."""
+        """The planner's input."""
         streams = [self.sweep.stream(op) for op in self.sweep.addresses]
         return ScatterLoop(
             self.iterations,
@@ -119,15 +114,15 @@ class Updates:
 
 
 def extents(buffer: Value) -> tuple[int, ...]:
-    """The shape of a buffer, where all of it is known."""
+    """The shape of a buffer, where it is static."""
     ty = buffer.type
     return tuple(e or 0 for e in ty.shape) if isinstance(ty, MemRefType) else ()
 
 
 def updates_of(nest: Nest) -> Updates | str | None:
-    """The nest, if it does nothing but such updates; else why not.
+    """The nest, if it only makes such updates; else a reason.
 
-    None of a nest that is not parallel, or without updates.
+    None for a nest that is not parallel, or without updates.
     """
     sweep = _sweep(nest) if _updates([nest.op]) else None
     if sweep is None:
@@ -149,7 +144,7 @@ def updates_of(nest: Nest) -> Updates | str | None:
 
 
 def is_counted(sweep: Sweep) -> bool:
-    """Whether the number of a group of neighbours tells which iterations it has."""
+    """Whether the number of a group determines its iterations."""
     rows = Rows(sweep.rows)
     is_known = trip_count(sweep.loop).constant is not None
     return not rows.loops or (is_known and rows.is_counted)
@@ -160,7 +155,7 @@ def _updates(operations: Sequence[Operation]) -> list[Operation]:
 
 
 def _sweep(nest: Nest) -> Sweep | None:
-    """The nest along the loop whose loads have most neighbours, or the innermost."""
+    """The nest along the loop with the most contiguous loads, or the innermost."""
     found = list(
         sweeps(
             nest.op, nest.analysis, nest.definitions, nest.mapper.surroundings.aliases
@@ -177,14 +172,14 @@ def _sweep(nest: Nest) -> Sweep | None:
 
 @dataclass(frozen=True, slots=True)
 class _Body:
-    """Values that iterations use, and make; ``relaxed``: any order of float sums."""
+    """Values that iterations use and define; ``relaxed``: any order of float sums."""
 
     used: frozenset[Value]
     made: frozenset[Value]
     relaxed: bool
 
     def objection(self, op: Operation, kinds: dict[Value, Combiner]) -> str:
-        """Why an operation keeps blocks from having cells; updates add to ``kinds``."""
+        """Why an operation prevents privatization; updates are added to ``kinds``."""
         if op.name != UPDATE:
             is_harmless = op.name in _HARMLESS or has_no_effect(op)
             return "" if is_harmless else f"iterations do {op.name}, too"
@@ -202,7 +197,7 @@ class _Body:
 
 
 def _has_cells(buffer: Value) -> bool:
-    """Whether a buffer is in global memory, with a number of cells that is known."""
+    """Whether a buffer is in global memory with a static number of cells."""
     ty = buffer.type
     if not isinstance(ty, MemRefType) or ty.memory_space is not None:
         return False
@@ -211,9 +206,9 @@ def _has_cells(buffer: Value) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class PrivateCopies:
-    """``copies`` of the cells of a ``buffer``; a thread updates those of its ``copy``.
+    """``copies`` of the cells of a ``buffer``; a thread updates its ``copy``.
 
-    Copies of a cell lie side by side, so that neighbouring threads use other banks.
+    Copies of a cell are adjacent, so neighbouring threads use different banks.
     """
 
     buffer: Value
@@ -226,14 +221,14 @@ class PrivateCopies:
     def allocated(
         b: Builder, buffer: Value, kind: Combiner, copies: int, copy: Value
     ) -> PrivateCopies:
-        """The cells, with no values yet."""
+        """The copies, uninitialised."""
         ty = element_type(buffer.type)
         shared = MemRefType((*extents(buffer), copies), ty, None, SHARED)
         own = b.allocate("memref.alloca", shared, "own")
         return PrivateCopies(buffer, own, kind, copies, copy)
 
     def fill(self, b: Builder, thread: Value, threads: int) -> None:
-        """Give all of them the value that changes nothing."""
+        """Initialise all copies with the neutral element."""
         neutral = self._neutral(b)
         self._each(
             b,
@@ -243,9 +238,9 @@ class PrivateCopies:
         )
 
     def update(self, op: Operation) -> list[Operation]:
-        """An update of the buffer as one of these cells, where it is of a cell.
+        """An update of the buffer as one of a copy, where the cell has one.
 
-        Anywhere else it stays what it was.
+        Elsewhere the update is unchanged.
         """
         b = Builder(op.location)
         value, _, *at = op.operands
@@ -267,8 +262,8 @@ class PrivateCopies:
     def send(self, b: Builder, thread: Value, threads: int, reason: str) -> None:
         """Combine the copies of each cell, and update that of the buffer.
 
-        Integers that would change nothing are not sent.  ``reason``: why blocks have
-        such cells, as the update tells.
+        Neutral integers are not sent.  ``reason``: why cells are privatized, as a note
+        on the update.
         """
 
         def one(i: Builder, at: Sequence[Value]) -> None:
@@ -294,7 +289,7 @@ class PrivateCopies:
     def _total(self, b: Builder, at: Sequence[Value], thread: Value) -> Value:
         """All copies of a cell combined.
 
-        Neighbours whose cells begin in one bank begin with other copies.
+        Neighbours whose cells begin in one bank begin with different copies.
         """
         first = Index.of(thread) // (WARP // self.copies)
 
@@ -324,7 +319,7 @@ class PrivateCopies:
         dealt: tuple[Value, int],
         body: Callable[[Builder, Sequence[Value]], None],
     ) -> None:
-        """Something for each position of a shape, dealt out to the threads."""
+        """Run the body for each position of a shape, distributed over the threads."""
         thread, threads = dealt
 
         def one(i: Builder, number: Value) -> None:
@@ -334,7 +329,7 @@ class PrivateCopies:
 
 
 def positions(b: Builder, number: Value, shape: Sequence[int]) -> list[Value]:
-    """The indices of an element, by its number in the order of memory."""
+    """The indices of an element from its row-major number."""
     found: list[Value] = []
     rest = Index.of(number)
     for at, extent in reversed(list(enumerate(shape))):
@@ -356,7 +351,7 @@ class Pieces:
     plan: ScatterPlan
 
     def walk(self, b: Builder, thread: Value, block: Value, blocks: int) -> None:
-        """The pieces of a block; groups that are not full go one by one."""
+        """The pieces of a block; partial groups go element by element."""
         plan, loop = self.plan, self.sweep.loop
         together = moved(self.sweep, plan.width)
         grouped = Grouped(loop.iv, self.sweep.body, plan.width, together)
@@ -380,7 +375,7 @@ class Pieces:
 
     @property
     def _first(self) -> int:
-        """Where the groups of a row begin, which may be before it."""
+        """The start of a row's groups, which may precede the row."""
         return self.sweep.first(self.plan.width)
 
     @property
@@ -390,7 +385,7 @@ class Pieces:
 
     @property
     def _groups(self) -> Index:
-        """Of all rows."""
+        """The number of groups of all rows."""
         return Rows(self.sweep.rows).count * self._per_row
 
     def _places(
@@ -398,7 +393,7 @@ class Pieces:
     ) -> tuple[dict[Value, Value], list[Index]]:
         """The variables of a group's first iteration, or of that of a lane.
 
-        And what is >= 0 where all of the group, or this iteration, exist.
+        Also expressions that are >= 0 where all of the group, or this iteration, exist.
         """
         loop, rows = self.sweep.loop, self.sweep.rows
         places: dict[Value, Value] = {}
@@ -418,7 +413,7 @@ class Pieces:
         return places, limits
 
     def _singly(self, b: Builder, start: Index) -> None:
-        """The iterations of a thread that exist, one after the other."""
+        """The existing iterations of a thread, one after the other."""
         plan = self.plan
 
         def group(i: Builder, number: Value) -> None:
@@ -440,9 +435,9 @@ class Pieces:
 
 
 def scatters_of(nest: Nest) -> list[Operation] | None:
-    """The kernel of a loop of updates, if cells of their own are better for blocks.
+    """The kernel of a loop of updates, if privatization pays.
 
-    Else it is what it is without them, with a note of the reason.
+    Otherwise the nest is mapped by another kind, with a note of the reason.
     """
     found, mapper = updates_of(nest), nest.mapper
     if found is None or any(update_notes_of([nest.op])):
@@ -460,7 +455,7 @@ def scatters_of(nest: Nest) -> list[Operation] | None:
 
 
 def _in_global(nest: Nest, reason: str) -> list[Operation]:
-    """What the nest becomes by another kind, with a note."""
+    """The nest mapped by another kind, with a note."""
 
     def noted(op: Operation) -> list[Operation] | None:
         return (

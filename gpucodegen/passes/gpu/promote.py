@@ -1,18 +1,14 @@
-"""Tiles of arrays in fast memory: copied in, used, copied out.
+"""Promotion of array tiles to fast memory: copy in, use, copy out.
 
-After `tile`, an iteration of the tile loops works on a part of each array.  Where that
-part has constant extents it gets a buffer (`gpucodegen.tiling.schedule.promotion` says
-when this is right), all accesses go there, and copies stand before and after the point
-loops.
+After `tile`, an iteration of the tile loops accesses a part of each array.  If that
+part has constant extents it gets a buffer (`gpucodegen.tiling.schedule.promotion`
+proves when this is right); all accesses go there, and copies stand before and after the
+point loops.
 
-Which arrays of a nest get a buffer, and at which loop.
-
-A tile is held at the outermost loop where it stays the same: the loops inside that one
-neither change its extents nor are parallel, since iterations that run at once need a
-buffer each.  By default arrays whose tile pays (`LocalTile.pays`) are taken in textual
-order, as long as they fit.  Arrays asked for by name must be possible.
-
-At which loops of a nest tiles are held: the tile loops, outermost first.
+A tile is held at the outermost loop in which it does not change: the loops inside that
+one neither change its extents nor are parallel, since concurrent iterations need
+separate buffers.  By default, arrays whose tile pays (`LocalTile.pays`) are promoted in
+textual order while they fit.  Arrays requested by name must be promotable.
 """
 
 from __future__ import annotations
@@ -50,7 +46,7 @@ from gpucodegen.tiling.schedule.promotion import LocalTile, local_tiles
 
 
 def perfect_chain(op: Operation) -> list[Operation]:
-    """The ``affine.for`` loops from ``op`` inwards that hold nothing but the next."""
+    """The perfectly nested ``affine.for`` loops from ``op`` inwards."""
     chain: list[Operation] = []
     while op.name == "affine.for" and not op.results:
         chain.append(op)
@@ -88,20 +84,18 @@ class TileNest:
     loops: tuple[Operation, ...]
 
     def operation(self, reference: Reference) -> Operation:
-        """The operation that makes an access."""
         return self.analysis.lifted.operations[reference.instances.name][
             reference.position
         ]
 
     def memref(self, array: str) -> Value:
-        """The buffer of an array."""
         return self.analysis.lifted.arrays[array]
 
 
 def chosen(nest: TileNest, names: Sequence[str], capacity: int) -> list[LocalTile]:
     """The tiles to hold, of at most ``capacity`` bytes together.
 
-    Raises `IllegalTransformation` or `ResourceLimit` for an array asked for by name.
+    Raises `IllegalTransformation` or `ResourceLimit` for an array requested by name.
     """
     tiles: list[LocalTile] = []
     used = 0
@@ -154,7 +148,7 @@ def _tiles(nest: TileNest, array: str) -> Sequence[LocalTile | Refusal]:
 
 
 def _boxes(tiles: Sequence[LocalTile | Refusal]) -> list[object]:
-    """What must be the same for tiles to be held further out."""
+    """The properties that must not change for tiles to be held further out."""
     return [
         (t.extents, len(t.references)) if isinstance(t, LocalTile) else None
         for t in tiles
@@ -162,7 +156,7 @@ def _boxes(tiles: Sequence[LocalTile | Refusal]) -> list[object]:
 
 
 def _unsuitable(nest: TileNest, array: str) -> str:
-    """Why accesses of an array cannot go to another buffer; nothing if they can."""
+    """Why accesses of an array cannot be redirected to a buffer; empty if they can."""
     memref = nest.memref(array)
     if not isinstance(memref.type, MemRefType) or not memref.type.rank:
         return "it has no dimensions"
@@ -220,7 +214,7 @@ class Promote(ModulePass):
         return in_functions(module, lambda op: [with_blocks(op, block)])
 
     def _problems(self, module: Module) -> Iterator[tuple[str, str]]:
-        """Option values that mean nothing, each with a remedy."""
+        """Invalid option values, each with a remedy."""
         if self.transfers not in COPIES:
             hint = f"Give one of {errors.one_of(list(COPIES))}"
             yield f"option 'transfers' cannot be '{self.transfers}'", hint
@@ -293,7 +287,7 @@ class Promote(ModulePass):
 
 
 def _in_order(copies: Sequence[Moves]) -> list[Operation]:
-    """All copies begin, then they are finished."""
+    """All copies start, then all are completed."""
     return [
         op
         for part in ("begin", "finish", "release")

@@ -1,19 +1,11 @@
-"""Copies between an array and the buffer that holds its tile, as transfers.
+"""Copies between an array and the buffer that holds its tile, by DMA or by loops.
 
-A full box of rows is one strided transfer.  Otherwise each row is one, so that partial
-tiles stay in the array.  Rows that do not begin at one function of the loops, and
-arrays with a layout or in fast memory themselves, are copied by loops.
-
-A copy as transfers: which dimensions loops walk, and what one transfer moves.
-
-Accesses of an array sent to the buffer that holds its tile.
-
-Copies between an array and the buffer that holds its tile, as loops.
-
-Element x of the buffer is cell corner + x of the array.  The loops run over x, from
-the largest lower bound to the smallest upper one, so partial tiles stay in the array.
-
-Names of the polyhedral model as values of the program.
+A full box of rows is one strided DMA copy.  Otherwise each row is one, so partial tiles
+stay within the array.  `by_transfers` plans which dimensions loops walk and what one
+copy moves.  Arrays with a layout, arrays in fast memory, and rows whose start is not a
+single function of the loops are copied by loops: element x of the buffer is
+element corner + x of the array, and x runs from the largest lower bound to the smallest
+upper one.  `redirected` replaces accesses of the array by accesses of the buffer.
 """
 
 from __future__ import annotations
@@ -38,10 +30,10 @@ from gpucodegen.tiling.schedule.promotion import Linear, LocalTile, ScannedRange
 
 @dataclass(slots=True)
 class Scope:
-    """What the parameters and outer loops of a nest are called outside of the model.
+    """Values of the model's parameters and outer loop variables.
 
-    ``before`` collects the numbers and extents that were asked for; it belongs before
-    the nest.
+    ``before`` collects the constants and extents that are needed; it belongs before the
+    nest.
     """
 
     lifted: Lifted
@@ -80,7 +72,7 @@ class Scope:
         return self.constants[number]
 
     def extent(self, memref: Value, dimension: int) -> Value:
-        """``memref.dim`` before the nest, or the number that it is."""
+        """``memref.dim`` before the nest, or a constant."""
         assert isinstance(memref.type, MemRefType)
         known = memref.type.shape[dimension]
         if known is not None:
@@ -104,7 +96,7 @@ class Scope:
 
 
 class Way(Enum):
-    """Into the buffer before its uses, or out of it after them."""
+    """The direction: into the buffer before its uses, or out of it after them."""
 
     IN = "in"
     OUT = "out"
@@ -121,11 +113,10 @@ class Held:
 
     @property
     def corner(self) -> list[Index]:
-        """The cell of the buffer's first element."""
+        """The array element of the buffer's first element."""
         return [self.scope.index(bound) for bound in self.tile.corner]
 
     def ranges(self, way: Way) -> tuple[ScannedRange, ...] | None:
-        """The cells that are copied."""
         return self.tile.copy_in if way is Way.IN else self.tile.copy_out
 
 
@@ -171,7 +162,6 @@ def over(
 
 
 def copy_by_loops(b: Builder, held: Held, way: Way) -> None:
-    """One element at a time."""
     ranges = held.ranges(way)
     if ranges is None:
         return
@@ -208,7 +198,7 @@ def _in_buffer(access: Operation, held: Held) -> Operation:
 
 
 def has_runs(held: Held, ranges: Sequence[ScannedRange]) -> bool:
-    """Whether rows of the array are runs in memory that begin at one place each."""
+    """Whether rows of the array are contiguous runs with a unique start."""
     ty = held.memref.type
     assert isinstance(ty, MemRefType)
     is_slow = meaning(ty.memory_space) is MemorySpace.GLOBAL
@@ -217,9 +207,9 @@ def has_runs(held: Held, ranges: Sequence[ScannedRange]) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class RowTransfers:
-    """Transfers of one row each, or of a full box of ``height`` rows at once.
+    """DMA copies of one row each, or of a full box of ``height`` rows at once.
 
-    ``looped``: the ranges of the dimensions with one transfer per index.
+    ``looped``: the ranges of the dimensions with one copy per index.
     """
 
     held: Held
@@ -229,7 +219,7 @@ class RowTransfers:
 
     @staticmethod
     def of(held: Held, ranges: Sequence[ScannedRange]) -> RowTransfers:
-        """One strided transfer for the last two dimensions where both are full."""
+        """One strided copy for the last two dimensions where both are full."""
         *outer, last = ranges
         extents = held.tile.extents
         full = len(outer) > 0 and all(
@@ -240,7 +230,7 @@ class RowTransfers:
         return RowTransfers(held, tuple(looped), last, height)
 
     def span(self, at: Sequence[Value]) -> Span:
-        """Where the row at these indices begins and ends."""
+        """The start and end of the row at these indices."""
         full = self.height > 1
         indices = at if not full else [*at, 0]
         return span(self.held, self.last, len(indices), indices)
@@ -261,9 +251,9 @@ class RowTransfers:
         return [b.smallest(counts, "count")]
 
     def _left_of_row(self, first: Index) -> list[Index]:
-        """The elements from there to the end of the array's row, if no number is.
+        """The elements up to the end of the array's row, if it has a dynamic extent.
 
-        The bounds of the loops stay within, but the text of a run has to show it.
+        The loop bounds imply this, but the DMA operation has to state it.
         """
         memref, last = self.held.memref, len(self.held.corner) - 1
         assert isinstance(memref.type, MemRefType)
@@ -294,21 +284,20 @@ class Moves:
     release: Builder = field(init=False)
 
     def __post_init__(self) -> None:
-        """Open the lists."""
         self.begin, self.finish, self.release = (
             Builder(self.location) for _ in range(3)
         )
 
 
 def by_loops(held: Held, way: Way, location: Location) -> Moves:
-    """The copy as loops; it is complete when they are."""
+    """The copy as loops, complete when they end."""
     moves = Moves(location)
     copy_by_loops(moves.begin, held, way)
     return moves
 
 
 def by_transfers(held: Held, way: Way, location: Location) -> Moves:
-    """The copy as transfers, started first and waited for later."""
+    """The copy as DMA copies, started first and waited for later."""
     ranges = held.ranges(way)
     if ranges is None or not has_runs(held, ranges):
         return by_loops(held, way, location)

@@ -1,10 +1,9 @@
-"""What plans of reductions depend on: extents, widths, where neighbours lie.
+"""Planner input of reductions: extents, widths and contiguity of a nest's rows.
 
-A nest as parallel loops around a program that each of their iterations runs.
-
-Parallel loops go outermost, which keeps the order of every sum.  Cells that loops
-update are values that these carry (`kept_cells`).  What the nest gives back leaves
-through a buffer of one element.
+A nest is split into parallel loops and the program that each of their iterations runs
+(`RowProgram`).  Moving the parallel loops outermost keeps the order of every sum.
+Elements that loops update become loop-carried values (`kept_in_values`).  Results of
+the nest leave through buffers of one element.
 """
 
 from __future__ import annotations
@@ -52,9 +51,9 @@ from gpucodegen.tiling.proof.liveness import LoopKind
 
 @dataclass(frozen=True)
 class RowProgram:
-    """``chain``: parallel loops, outermost first; ``body``: what each iteration runs.
+    """``chain``: parallel loops, outermost first; ``body``: each iteration's program.
 
-    ``nest`` is what both were part of.
+    ``nest`` is the original nest.
     """
 
     chain: tuple[MappedLoop, ...]
@@ -63,12 +62,11 @@ class RowProgram:
 
     @property
     def order(self) -> Order:
-        """What the program allows of its sums."""
+        """The reassociation that the program allows."""
         return self.nest.mapper.order
 
     @cached_property
     def analysis(self) -> NestAnalysis:
-        """The dependences of one iteration."""
         return analyse(self.body, self.nest.context, self.nest.mapper.surroundings)
 
     @cached_property
@@ -88,7 +86,7 @@ class RowProgram:
 
     @property
     def rows(self) -> int | None:
-        """Iterations of the parallel loops, if that is known."""
+        """Iterations of the parallel loops, if known."""
         total = 1
         for loop in self.chain:
             count = trip_count(loop).constant
@@ -111,9 +109,9 @@ class RowProgram:
 
     @property
     def is_for_teams(self) -> bool:
-        """Whether members of a team can share what takes time.
+        """Whether members of a thread group can share the expensive operations.
 
-        All of them walk sums whose order has to stay.
+        Sums whose order must be kept are not shared.
         """
         kinds = [self._kind(op) for op in self.body]
         return _Kind.SHARED in kinds and _Kind.OTHER not in kinds
@@ -135,7 +133,7 @@ class RowProgram:
 
 
 class _Kind(Enum):
-    """What the members of a team do with an operation."""
+    """The kind of a thread group's operation."""
 
     PLAIN = "each of them, or the first"
     SHARED = "dealt out"
@@ -147,9 +145,9 @@ _SINGLE = frozenset({"affine.load", "affine.store"})
 
 
 def row_program(nest: Nest) -> RowProgram | None:
-    """The nest in that form; None if it is no ``affine.for``, or gives something back.
+    """The nest in that form; None if it is no ``affine.for``, or has results.
 
-    ``affine.parallel`` loops that reduce are loops that carry their totals.
+    ``affine.parallel`` loops that reduce become loops that carry their totals.
     """
     (op,) = rewrite_bottom_up(nest.op, _carrying)
     if op.name != "affine.for" or op.results:
@@ -161,7 +159,7 @@ def row_program(nest: Nest) -> RowProgram | None:
 
 
 def reduced_program(nest: Nest, results: Sequence[Operation]) -> RowProgram | None:
-    """A loop that gives totals back, as a program of one row.
+    """A loop with totals as results, as a program of one row.
 
     ``results``: operations that store them.
     """
@@ -177,13 +175,13 @@ def _kept(nest: Nest, operations: Sequence[Operation]) -> tuple[Operation, ...]:
 
 
 def _carrying(op: Operation) -> list[Operation] | None:
-    """What an ``affine.parallel`` that reduces is in order."""
+    """A reducing ``affine.parallel`` as sequential loops."""
     if op.name != "affine.parallel" or not op.results:
         return None
     given = {id(o) for o in op.walk()}
 
     def free(o: Operation) -> list[Operation] | None:
-        """Parallel iterations have no order: their combinations are new."""
+        """Combinations of parallel iterations are new, and free in order."""
         is_new = id(o) not in given and o.name.startswith("arith.") and o.operands
         return [o.with_attribute("fastmath", REASSOCIABLE)] if is_new else None
 
@@ -192,7 +190,7 @@ def _carrying(op: Operation) -> list[Operation] | None:
 
 
 def _parallel_outermost(nest: Nest) -> Operation:
-    """The perfectly nested loops with parallel ones around those that accumulate."""
+    """The perfectly nested loops with parallel ones around accumulating ones."""
     op = sunk(nest.op)
     chain = chain_of(op)
     analysis = nest.of(op).analysis
@@ -206,7 +204,6 @@ def _parallel_outermost(nest: Nest) -> Operation:
 
 
 def product_of(counts: Sequence[Index]) -> Index:
-    """All counts multiplied."""
     total = Index.of(1)
     for count in counts:
         total = total * count
@@ -216,7 +213,7 @@ def product_of(counts: Sequence[Index]) -> Index:
 def unflattened(
     b: Builder, chain: Sequence[MappedLoop], counts: Sequence[Index], number: Index
 ) -> tuple[dict[Value, Value], list[Index]]:
-    """The variables of loops at a row's number, and what is >= 0 where it exists."""
+    """The loop variables at a row's number, and expressions >= 0 where it exists."""
     values: dict[Value, Value] = {}
     limits: list[Index] = []
     rest = number
@@ -231,7 +228,7 @@ def unflattened(
 
 
 def rows_of(program: RowProgram) -> Rows:
-    """What the plan depends on; extents that are not known count as many."""
+    """The planner's input; unknown extents count as large."""
     chains = [chain_of(op) for op in program.body if op.name == "affine.for"]
     lengths = [prod(extent(op) or UNKNOWN for op in chain) for chain in chains]
     alone = any(o.name in ALLOCATIONS for op in program.body for o in op.walk())
@@ -258,7 +255,7 @@ def _bounds(row: Row) -> tuple[object, ...]:
 
 
 def common_width(rows: Sequence[Row], definitions: Mapping[Value, Operation]) -> int:
-    """Neighbours that a member takes at once in all loops of a program."""
+    """Vector width that fits all loops of a program."""
     wishes: list[int] = []
     for row in rows:
         if row.step != 1 or len(row.lowers) != 1:
@@ -279,9 +276,9 @@ def _is_whole(row: Row, width: int) -> bool:
 
 
 def lies_across(program: RowProgram) -> bool:
-    """Whether neighbouring rows, and not the elements of one, are neighbours in memory.
+    """Whether neighbouring rows, not the elements of a row, are contiguous.
 
-    Only what depends on both the row and the position counts.
+    Only accesses that depend on both the row and the position count.
     """
     if not program.chain:
         return False
@@ -290,7 +287,7 @@ def lies_across(program: RowProgram) -> bool:
 
 
 def _votes(program: RowProgram, loops: Sequence[Operation]) -> int:
-    """Accesses of a loop to neighbours along rows, less those along positions."""
+    """Accesses of a loop that are contiguous along rows, less those along positions."""
     along, inner = program.chain[-1].iv, affine.For(loops[-1]).iv
     positions = {affine.For(op).iv for op in loops}
     rows = {loop.iv for loop in program.chain}
@@ -305,7 +302,7 @@ def _votes(program: RowProgram, loops: Sequence[Operation]) -> int:
 
 
 def columns_of(program: RowProgram, loops: Sequence[Operation]) -> Rows | None:
-    """The same of rows that lie across memory; None if lanes cannot walk them."""
+    """As `rows_of` for rows that are strided in memory; None if lanes do not fit."""
     *outer, inner = program.chain
     if len(inner.uppers) > 1 or any(len(loop.uppers) > 1 for loop in outer):
         return None

@@ -1,14 +1,13 @@
-"""Nests that reduce: teams of threads where the order of terms is free.
+"""Reduction kernels: a thread group per row where the order of terms is free.
 
-Long rows of which there are few are cut into parts first.  Where the order has to stay,
-a thread has a row, and sums stay in registers.
+Few long rows are split into parts first.  Where the order of terms must be kept, each
+thread reduces a row with its sums in registers.  For rows that are strided in memory,
+lanes run along neighbouring rows and members along each row:
 
-Rows that lie across memory: lanes along neighbouring rows, members along each row.
-
-lane = thread mod 32 has ``width`` rows, member = thread / 32
-partial = the terms of these rows at positions member, member + members, ..
-shared[member][rows] = partial;  barrier
-the first lanes combine the members and finish their rows
+    lane = thread mod 32 has ``width`` rows, member = thread / 32
+    partial = the terms of these rows at positions member, member + members, ..
+    shared[member][rows] = partial;  barrier
+    the first lanes combine the members and finish their rows
 """
 
 from __future__ import annotations
@@ -66,7 +65,7 @@ from gpucodegen.tiling.machine.gpu.reductions import (
 
 @dataclass(frozen=True, slots=True)
 class _Columns(RowDistribution):
-    """Deals positions of rows out to members, each of which has several rows."""
+    """Distributes positions of rows over members, each of which has several rows."""
 
     along: Value = field(kw_only=True)
     rows: tuple[Lane, ...] = field(kw_only=True)
@@ -102,7 +101,7 @@ class _Columns(RowDistribution):
 def lanes_along_rows(
     program: RowProgram, reduction: Reduction, plan: ColumnTeams
 ) -> KernelBody:
-    """The kernel of a program of one reduction, and of what stands around it."""
+    """The kernel of a program with one reduction and scalar operations around it."""
     *outer, inner = program.chain
     b = Builder(program.nest.op.location)
     thread = thread_index(b, "thread_id", "x", "t")
@@ -135,7 +134,7 @@ def lanes_along_rows(
 
 @dataclass(frozen=True, slots=True)
 class _Finish:
-    """What the threads do once they know their rows."""
+    """The threads' program once they know their rows."""
 
     program: RowProgram
     reduction: Reduction
@@ -222,7 +221,7 @@ class _Finish:
         return b.carried_loop(1, self.plan.members, totals, body, hint="m")
 
     def _results(self, b: Builder, lanes: Sequence[Lane], totals: Totals) -> None:
-        """What the reduction results in, in each lane."""
+        """The results of the reduction, in each lane."""
         count = len(self.reduction.totals)
         for number, accumulation in enumerate(self.reduction.totals):
             initial = self.reduction.initial[number]
@@ -234,11 +233,11 @@ class _Finish:
 
 
 LONG = 1 << 12
-"""Terms in order that are worth a warning."""
+"""Number of sequential terms that is worth a warning."""
 
 
 def reductions_of(nest: Nest) -> list[Operation] | None:
-    """The kernels of a nest that reduces, or whose rows teams can share."""
+    """The kernels of a nest that reduces, or whose rows thread groups can share."""
     if not nest.op.results:
         program = row_program(nest)
         if program is None or program.is_elementwise:
@@ -265,7 +264,7 @@ def _mapped(program: RowProgram) -> list[Operation] | None:
 
 
 def _scan_in_parts(program: RowProgram) -> list[Operation] | None:
-    """One free scan with nothing but scalars around it, if that pays."""
+    """A program with one free scan and scalar operations, if splitting pays."""
     structured = [op for op in program.body if op.regions]
     if not program.is_for_teams or [s.loop for s in program.scans] != structured:
         return None
@@ -281,7 +280,7 @@ def _scan_in_parts(program: RowProgram) -> list[Operation] | None:
 
 
 def _alone(program: RowProgram) -> Reduction | None:
-    """The only operation of a program that has operations in it."""
+    """The only operation with regions of a program."""
     structured = [op for op in program.body if op.regions]
     if len(structured) != 1 or len(program.reductions) != 1:
         return None
@@ -289,7 +288,7 @@ def _alone(program: RowProgram) -> Reduction | None:
 
 
 def _alone_in_rows(program: RowProgram, alone: Reduction) -> list[Operation]:
-    """One reduction with nothing but scalars around it."""
+    """A program with one reduction and scalar operations."""
     columns = columns_of(program, alone.loops) if lies_across(program) else None
     problem, mapper = columns or rows_of(program), program.nest.mapper
     device, plans = mapper.device, mapper.plans
@@ -314,7 +313,7 @@ def _in_order(program: RowProgram) -> KernelBody:
 
 
 def _tell_of_order(program: RowProgram) -> None:
-    """A warning of long sums that would be faster in any order."""
+    """Warn of long sums that would be faster if reassociated."""
     sums = [(r.loops, r.is_free) for r in program.reductions]
     sums += [((s.loop,), s.is_free) for s in program.scans]
     for loops, is_free in sums:

@@ -1,24 +1,21 @@
-"""A block, or a warp, for each iteration of the parallel loops.
+"""Row reduction kernels: a block or a warp per iteration of the parallel loops.
 
 grid: rows / teams of a block;  team = thread / size, member = thread mod size
-row = block * teams + team:  all members run the program together (`blocks.phases`)
-the rows of a block end together (`row_results`)
+row = block * teams + team:  all members run the program together (`barrier_phases`)
 
-What ends the rows of a block, done for several of them by one thread.
-
-    v[team] = what the end of a row uses                by the first member of each team
-    barrier
-    out[row .. row + width - 1] = f(v[...])             ``width`` rows by each thread
-
-The end of a program is its last simple operations, if these store to neighbours in
-neighbouring rows: rows are independent, so no one sees which of them stores first.
-
-Reductions that add what they start from at their end.
+`with_epilogue_initialisation` adds the initial value at the end, legal where the order
+of terms is free; its load moves behind the loop, too:
 
     s = x[i];  for j { s = s OP a[j] }   =>   t = neutral;  for j { t = t OP a[j] }
                                               s = x[i] OP t
 
-Legal where the order of terms is free.  What is loaded moves behind the loop with it.
+`RowResults` lets one thread finish several rows of a block by wide stores.  The end of
+the program consists of its last simple operations, if they store to neighbours in
+neighbouring rows; rows are independent, so the order of their stores is free:
+
+    v[team] = the values that the end of a row uses     by the first member of each team
+    barrier
+    out[row .. row + width - 1] = f(v[...])             ``width`` rows by each thread
 """
 
 from __future__ import annotations
@@ -92,7 +89,7 @@ def with_epilogue_initialisation(program: RowProgram) -> tuple[Operation, ...]:
 
 
 def _started(reduction: Reduction, late: list[Operation]) -> list[Operation]:
-    """The loop from neutral elements on, and what is combined with its totals."""
+    """The loop with neutral initial values, and the combination with its totals."""
     loop = reduction.loops[0]
     b = Builder(loop.location)
     start = [neutral(b, a) for a in reduction.totals]
@@ -111,7 +108,7 @@ def _started(reduction: Reduction, late: list[Operation]) -> list[Operation]:
 class RowResults:
     """A program cut in two: ``body`` runs for each row, ``end`` for several at once.
 
-    ``given``: what the end uses of the body, each with its shared buffer.
+    ``given``: values that the end uses of the body, each with its shared buffer.
     """
 
     program: RowProgram
@@ -122,7 +119,7 @@ class RowResults:
 
     @staticmethod
     def of(b: Builder, program: RowProgram, plan: RowTeams) -> RowResults:
-        """The cut of a program, whose end may be nothing; buffers are allocated."""
+        """The cut of a program, whose end may be empty; buffers are allocated."""
         whole = RowResults(program, plan, program.body)
         if not _lie_in_lines(program, plan):
             return whole
@@ -142,11 +139,11 @@ class RowResults:
 
     @property
     def buffers(self) -> list[Operation]:
-        """What analyses of the program have to know of the buffers."""
+        """Operations that tell analyses about the buffers."""
         return [Operation("memref.alloca", (), (buffer,)) for _, buffer in self.given]
 
     def row(self, team: Index) -> tuple[Operation, ...]:
-        """The program of a row; what its end uses goes to the place of its team."""
+        """The program of a row; it stores the end's inputs for its group."""
         map_, operands = as_map([team])
         puts = (affine.store(value, to, map_, operands) for value, to in self.given)
         return (*self.body, *puts)
@@ -182,7 +179,7 @@ class RowResults:
         b.guard([Index.of(self.plan.count // width - 1) - thread], ends)
 
     def _taken(self, at: Index) -> list[Operation]:
-        """What the rows have left."""
+        """Loads of the rows' values."""
         map_, operands = as_map([at])
         return [
             affine.load(buffer, map_, operands).with_(results=(value,))
@@ -210,7 +207,7 @@ def _lie_in_lines(program: RowProgram, plan: RowTeams) -> bool:
 
 
 def _end(program: RowProgram, body: Sequence[Operation]) -> list[Operation]:
-    """The last operations that are simple, and store nowhere but to neighbours."""
+    """The last operations that are simple, and store to neighbours only."""
     along, definitions = program.chain[-1].iv, program.nest.definitions
 
     def belongs(op: Operation) -> bool:
@@ -225,7 +222,7 @@ def _end(program: RowProgram, body: Sequence[Operation]) -> list[Operation]:
 def _made_again(
     first: Sequence[Operation], end: Sequence[Operation]
 ) -> list[Operation]:
-    """What the end makes again of what it uses, instead of taking it from a row."""
+    """Operations that the end recomputes instead of loading their results."""
     makers = {v: op for op in first for v in op.results}
     again: list[Operation] = []
 
@@ -242,9 +239,9 @@ def _made_again(
 
 
 def team_per_row(program: RowProgram) -> KernelBody:
-    """The kernel of a program that a team shares.
+    """The kernel of a program that a thread group shares.
 
-    Where members have to meet in memory, a row has a block of its own.
+    Where members synchronise in memory, each row has a block of its own.
     """
     problem, mapper = rows_of(program), program.nest.mapper
     device, choose = mapper.device, mapper.plans.of("rows")
@@ -258,7 +255,7 @@ def team_per_row(program: RowProgram) -> KernelBody:
 
 
 def _kernel(program: RowProgram, problem: Rows, plan: RowTeams) -> KernelBody | None:
-    """The kernel of a plan; None if members meet while the block has several teams."""
+    """The kernel of a plan; None if members synchronise in shared blocks."""
     mapper = program.nest.mapper
     b = Builder(program.nest.op.location)
     thread = thread_index(b, "thread_id", "x", "t")
@@ -308,13 +305,12 @@ def _kernel(program: RowProgram, problem: Rows, plan: RowTeams) -> KernelBody | 
 
 
 def _written(operations: Sequence[Operation]) -> frozenset[Value]:
-    """The buffers that operations store to."""
     inner = (o for op in operations for o in op.walk())
     return frozenset(o.operands[1] for o in inner if o.name == "affine.store")
 
 
 def _alive(op: Operation, dead: set[int]) -> list[Operation]:
-    """The operation without the stores in it that are left out."""
+    """The operation without the dead stores in it."""
     if not dead:
         return [op]
     return rewrite_bottom_up(op, lambda o: [] if id(o) in dead else None)

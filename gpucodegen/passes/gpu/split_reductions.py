@@ -1,16 +1,16 @@
-"""Long scans in parts: three nests, so that the parts of a few rows fill the device.
+"""Split reductions and scans: few long rows are cut into parts that fill the device.
 
-for part, row:  P[part, row] = the terms of the part
-for row:        t = initial;  for part: P[part, row] = t, and t OP= what was there
-for part, row:  t = P[part, row];  the iterations of the part
-
-Long reductions in parts: one nest reduces the parts, a second one combines them.
+Two nests reduce:
 
     for part, row:  P[part, row] = terms at positions of the part
-    for row:        s = initial;  for part: s OP= P[part, row];  what follows
+    for row:        s = initial;  for part: s OP= P[part, row];  remaining operations
 
-Parts are the more rows of the first nest, so that these fill the device.  The buffer
-has the part as its last dimension where the second nest reads along it.
+Parts act as additional rows of the first nest.  The part is the last dimension of the
+buffer where the second nest reads along it.  Three nests scan:
+
+    for part, row:  P[part, row] = the terms of the part
+    for row:        t = initial;  for part: P[part, row] = t, and t OP= its old value
+    for part, row:  t = P[part, row];  the iterations of the part
 """
 
 from __future__ import annotations
@@ -38,13 +38,13 @@ from gpucodegen.passes.gpu.reduction_problems import RowProgram
 _Body = Callable[[Builder, dict[Value, Value], Sequence[Value]], None]
 """Builds a row, given the variables of the loops around it and its position."""
 CHUNK = 1024
-"""Parts of rows begin at multiples of it, so that vectors stay aligned."""
+"""Alignment of parts of rows in elements, which keeps vectors aligned."""
 
 
 def in_parts(
     program: RowProgram, reduction: Reduction, parts: int, *, across: bool
 ) -> list[Operation] | None:
-    """Operations of the host in place of the program; None if an extent is open."""
+    """Host operations in place of the program; None for dynamic extents."""
     cut = Parts.of(program, reduction, parts, across=across)
     return cut and cut.operations()
 
@@ -53,7 +53,7 @@ def in_parts(
 class _CutLoop:
     """A loop in ``count`` pieces of ``size`` trips, the last of which may be shorter.
 
-    ``after``: pieces of the loops inside, which a part's number counts first.
+    ``after``: pieces of the inner loops, which a part's number counts first.
     """
 
     extent: int
@@ -63,7 +63,7 @@ class _CutLoop:
 
 
 def _cuts(extents: Sequence[int], parts: int, aligned: int) -> list[_CutLoop]:
-    """Outer loops in single iterations as far as that is not too many parts."""
+    """Outer loops in single iterations as far as the number of parts permits."""
     sizes: list[tuple[int, int]] = []
     for at, whole in enumerate(extents):
         pieces = min(parts, max(whole, 1))
@@ -83,7 +83,7 @@ def _cuts(extents: Sequence[int], parts: int, aligned: int) -> list[_CutLoop]:
 
 @dataclass(frozen=True, slots=True)
 class Parts:
-    """The loops of a reduction, each cut, and the nests that this makes."""
+    """The cut loops of a reduction, and the resulting nests."""
 
     program: RowProgram
     reduction: Reduction
@@ -95,7 +95,7 @@ class Parts:
     def of(
         program: RowProgram, reduction: Reduction, parts: int, *, across: bool
     ) -> Parts | None:
-        """About so many parts of each row; None if an extent is open."""
+        """About ``parts`` parts of each row; None for dynamic extents."""
         counts = [trip_count(loop).constant for loop in program.chain]
         rows = [count for count in counts if count is not None]
         extents = [extent(op) for op in reduction.loops]
@@ -107,17 +107,16 @@ class Parts:
 
     @property
     def parts(self) -> int:
-        """How many there are of each row."""
         return self.cuts[0].after * self.cuts[0].count
 
     def operations(self) -> list[Operation]:
-        """Operations of the host: the nest of the parts, and the one behind it."""
+        """Host operations: the nest of the parts, and the combining one."""
         return self.launched(lambda b: [self.first(b), self._second(b)])
 
     def launched(
         self, nests: Callable[[Sequence[Value]], Sequence[Operation]]
     ) -> list[Operation]:
-        """What nests become that are given the buffers of all parts."""
+        """The mapping of nests that use the buffers of all parts."""
         b = Builder(self.program.nest.op.location)
         shape = (self.parts, *self.rows) if self.across else (*self.rows, self.parts)
         buffers = [
@@ -149,7 +148,7 @@ class Parts:
         return self.around(body, part)
 
     def prepare(self, b: Builder, known: dict[Value, Value]) -> None:
-        """Append what the iterations use of the program before them."""
+        """Append the preceding operations that the iterations use."""
         loop, before = self.reduction.loops[0], self.program.body
         needed = made_for(before[: before.index(loop)], loop)
         b.operations += [clone(op, known) for op in needed]
@@ -162,7 +161,7 @@ class Parts:
         part: Value,
         known: dict[Value, Value],
     ) -> Sequence[Value]:
-        """The totals behind the iterations of a part."""
+        """The totals after the iterations of a part."""
         if not loops:
             mapping = dict(known)
             befores = (a.before for a in self.reduction.totals)
@@ -190,7 +189,7 @@ class Parts:
         return b.carried_loop(starts, ends, totals, body, step=loop.step, hint=hint)
 
     def _second(self, buffers: Sequence[Value]) -> Operation:
-        """The nest that combines the parts and does what is left."""
+        """The nest that combines the parts and runs the remaining operations."""
 
         def body(i: Builder, known: dict[Value, Value], at: Sequence[Value]) -> None:
             for op in self.program.body:
@@ -227,7 +226,7 @@ class Parts:
         body: _Body,
         part: Value | None,
     ) -> Operation:
-        """The parallel loops around a body, with that of the parts if it is given."""
+        """The parallel loops around a body, with the loop of parts if given."""
         b = Builder(self.program.nest.op.location)
         chain = list(self.program.chain)
         location = b.location
@@ -260,10 +259,10 @@ class Parts:
 def scan_in_parts(
     program: RowProgram, scan: Scan, parts: int, *, across: bool
 ) -> list[Operation] | None:
-    """Operations of the host in place of a program whose only structure is a scan.
+    """Host operations in place of a program whose only structure is a scan.
 
-    None if an extent is open, or if something else of the program has to keep its place
-    before or behind the iterations.
+    None for dynamic extents, or if another operation of the program has to stay before
+    or after the iterations.
     """
     loop = scan.loop
     others = [op for op in program.body if op is not loop]
@@ -315,7 +314,7 @@ def _starts(cut: Parts, buffers: Sequence[Value]) -> Operation:
 
 
 def _iterations(cut: Parts, buffers: Sequence[Value]) -> Operation:
-    """The parts, each from what is left of it on."""
+    """The second pass over the parts, each from its initial total."""
     number = Value(INDEX, "part")
 
     def body(i: Builder, known: dict[Value, Value], at: Sequence[Value]) -> None:

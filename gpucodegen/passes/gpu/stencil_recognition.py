@@ -1,22 +1,17 @@
-"""A time loop as the plan of its tiles sees it: counts, extents, margins.
+"""Stencil recognition: a time loop's parallel sweeps, arrays and dependence distances.
 
-A time loop taken apart: its parallel sweeps, its arrays, how far values travel.
+A nest is a `TimeNest` if
 
-Comes in: a nest.  Goes out: a `TimeNest`, if
+* the loop has step one and contains parallel loops over straight-line code, in
+  sequence;
+* every array that it writes is a separate buffer, and all have one rank;
+* an instance of a sweep computes one element of each array that it writes, and reads
+  elements of such arrays at constant distances from it;
+* values travel a bounded number of elements per step (`tiling.proof.distances`).
 
-* the loop counts by one, and holds parallel loops over straight code, side by side;
-* every array that it writes is its own buffer, and all have one rank;
-* each sweep computes, in one instance, one cell of each array that it writes, and reads
-  cells of such arrays at constant distances from it;
-* values travel a bounded number of cells per step (`tiling.proof.distances`).
-
-An array is *carried* if a step may read a cell that an earlier step has written.
-Others are computed anew in each step before they are read: only their last values
-leave the loop.
-
-A time loop taken apart: its sweeps, its arrays, how far values travel.
-
-Which cell of an array each instance of a parallel nest computes or reads.
+An array is *carried* if a step may read an element that an earlier step has written.
+The others are recomputed in each step before they are read, so only their last values
+leave the loop.  `problem_of` gives the planner the counts, extents and margins.
 """
 
 from __future__ import annotations
@@ -43,7 +38,7 @@ from gpucodegen.tiling.proof.flow import flow
 from gpucodegen.tiling.schedule.schedule import Unit, UnitNest
 
 ACCESSES = {"affine.load": 0, "affine.store": 1}
-"""Accesses of one cell, and which operand the array is."""
+"""Element accesses, and the position of the array among their operands."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +53,6 @@ class Axis:
 
     @property
     def lower(self) -> Index:
-        """The first coordinate."""
         return (self.loop.lower if self.loop else Index.of(0)) + self.offset
 
     @property
@@ -68,19 +62,17 @@ class Axis:
 
 
 def memref_of(op: Operation) -> Value:
-    """The array of an access."""
     return op.operands[ACCESSES[op.name]]
 
 
 def indices_of(op: Operation) -> list[Index]:
-    """The indices of an access."""
     return from_map(affine.map_of(op), op.operands[ACCESSES[op.name] + 1 :])
 
 
 def axes_of(
     indices: Sequence[Index], loops: Sequence[MappedLoop]
 ) -> tuple[Axis, ...] | None:
-    """Indices as axes, each loop in just one; None if they are anything else."""
+    """Indices as axes, each loop in exactly one; None for other indices."""
     axes = [_axis(index, loops) for index in indices]
     found = tuple(axis for axis in axes if axis is not None)
     used = [axis.loop for axis in found if axis.loop]
@@ -100,7 +92,7 @@ def _axis(index: Index, loops: Sequence[MappedLoop]) -> Axis | None:
 
 
 def offsets_from(indices: Sequence[Index], axes: Sequence[Axis]) -> list[int] | None:
-    """How far a cell is from the one on the axes; None if that is not constant."""
+    """The distance of a cell from that on the axes; None if not constant."""
     found: list[int] = []
     for index, axis in zip(indices, axes, strict=True):
         start = Index.of(axis.loop.iv if axis.loop else 0)
@@ -128,11 +120,10 @@ class Sweep:
 
     @property
     def stores(self) -> Iterator[Operation]:
-        """What it writes."""
         return (op for op in self.body if op.name == "affine.store")
 
     def neighbourhood(self, dimension: int) -> Sides:
-        """How far its accesses are from the cell that it computes."""
+        """The largest distances of its accesses from the computed cell."""
         ways = [way[dimension] for way in self.offsets.values()]
         return Sides(max(0, -min(ways)), max(0, *ways))
 
@@ -147,7 +138,6 @@ class Written:
 
     @property
     def type(self) -> MemRefType:
-        """Its type."""
         ty = self.memref.type
         assert isinstance(ty, MemRefType)
         return ty
@@ -184,9 +174,9 @@ class TimeNest:
         return self.reach.margins[statements_of(sweep.operation, self.analysis)[0]]
 
     def meetings(self) -> set[int]:
-        """The sweeps, by identity, before which the threads of a block have to meet.
+        """The sweeps, by identity, before which the threads of a block synchronise.
 
-        Between two barriers, no sweep depends on another one, as in `blocks.phases`;
+        Between two barriers, no sweep depends on another one, as in `barrier_phases`;
         after the last sweep of a step follows the first of the next.
         """
         found: set[int] = set()
@@ -206,7 +196,7 @@ class TimeNest:
 
 
 def statements_of(item: Operation, analysis: NestAnalysis) -> tuple[str, ...]:
-    """The statements of the model that are made from a part of the loop."""
+    """The model's statements of a part of the loop."""
     own = {id(op) for op in item.walk()}
     return tuple(
         name
@@ -216,7 +206,7 @@ def statements_of(item: Operation, analysis: NestAnalysis) -> tuple[str, ...]:
 
 
 DEEPEST = 3
-"""Dimensions of space, as a grid has."""
+"""Space dimensions, at most those of a grid."""
 
 
 def time_nest_of(op: Operation, analysis: NestAnalysis) -> TimeNest | None:
@@ -249,7 +239,7 @@ def _written(op: Operation) -> list[Value]:
 
 
 def _is_entangled(loop: Operation, written: Sequence[Value]) -> bool:
-    """Whether scalars of the loop have effects, or see arrays that change."""
+    """Whether scalars of the loop have effects, or read arrays that change."""
     for op in loop.walk():
         scalar = op.name not in ACCESSES and not op.regions
         if scalar and not (is_pure(op) or op.name == "affine.yield"):
@@ -297,7 +287,7 @@ def _arrays(
     written: Sequence[Value],
     analysis: NestAnalysis,
 ) -> tuple[Written, ...] | None:
-    """The arrays, if nothing else in the loop may share memory with them."""
+    """The arrays, if no other operation in the loop may access their memory."""
     used = {v for op in loop.walk() for v in op.used if isinstance(v.type, MemRefType)}
     names = {memref: analysis.lifted.names_of(memref) for memref in used}
     arrays: list[Written] = []
@@ -350,7 +340,7 @@ def _cells(reference: Reference) -> Set:
 
 
 def _reach(sweeps: Sequence[Sweep], analysis: NestAnalysis) -> StepHalo | None:
-    """How far values travel per step, with every cell kept by one tile."""
+    """The distances that values travel per step, with every cell kept by one tile."""
     units: list[Unit] = []
     positions: dict[str, tuple[str, ...]] = {}
     least: dict[str, list[Sides]] = {}
@@ -382,7 +372,7 @@ Way = tuple[int, tuple[int, ...]]
 
 
 def problem_of(nest: TimeNest) -> TimeProblem:
-    """The counts of a time loop."""
+    """The planner's input for a time loop."""
     return TimeProblem(
         tuple(_extent(nest, dimension) for dimension in range(nest.rank)),
         compact(nest.steps.upper - nest.steps.lower).constant,
@@ -394,7 +384,7 @@ def problem_of(nest: TimeNest) -> TimeProblem:
 
 
 def _extent(nest: TimeNest, dimension: int) -> int | None:
-    """The most cells that a sweep computes along a dimension, if they are known."""
+    """The most cells that a sweep computes along a dimension, if known."""
     spans = [
         compact(sweep.axes[dimension].upper - sweep.axes[dimension].lower).constant
         for sweep in nest.sweeps

@@ -1,27 +1,19 @@
-"""Time loops around stencils: several steps in one launch, where that pays.
-
-The kernels of a time loop, and the host's loop around them.
+"""Temporal tiling kernels: stencil time loops with several steps per launch.
 
     second = buffer like A, for each carried array A
     for t0 = lower to upper step 2 * steps
       launch the kernel for the steps from t0          (A, .. -> second, ..)
       launch the kernel for the steps from t0 + steps  (second, .. -> A, ..)
 
-No step is after the last one: the last launches may make fewer steps, and the very last
-one none, then it only copies.  So the result is in the program's arrays.
+The last launches may run fewer steps, and the very last one none: then it only copies,
+so the result is in the program's arrays.
 
-One sweep of a time step on the tile of a block.
-
-A thread computes whole chunks, if they hold a cell that later steps need.  Other cells
-of theirs may get wrong values, but then nothing reads these that is kept.  Each cell
-of a chunk is loaded once (`marching`).
-
-A chunk computed row after row, with the rows that are read again in registers.
-
-The rows of a chunk follow each other along the last dimension but one.  A step to the
-next row loads the cells of one row; those of the rows before move on as values of the
-loop.  No instance of a parallel nest reads what another one writes, so loads may stand
-before all stores.
+A thread computes whole chunks of a block's tile if they hold an element that later
+steps need.  Their other elements may get wrong values, which no kept element depends
+on. A chunk is computed row after row along the last dimension but one (register
+blocking): the loop carries the rows that are read again, and each step loads the
+elements of one new row.  No instance of a parallel nest reads what another one writes,
+so loads may precede all stores.
 """
 
 from __future__ import annotations
@@ -56,19 +48,19 @@ from gpucodegen.passes.outlining.gpu_launch import KernelBody
 from gpucodegen.tiling.machine.gpu.temporal_tiling import TimeTiles, plan_time_tiles
 
 Cell = tuple[Value, tuple[int, ...]]
-"""An array, and steps from the first cell of a row."""
+"""An array, and offsets from the first cell of a row."""
 Known = dict[Cell, Value]
-"""What is in cells."""
+"""The known values of cells."""
 Row = Callable[[Builder, Place, Known], Known]
-"""Computes a row from what is in the kept cells; returns what it knows then."""
+"""Computes a row from the kept cells; returns the cells known afterwards."""
 
 
 @dataclass(frozen=True, slots=True)
 class Marching:
-    """How a chunk is walked: ``rows`` along ``dimension``, ``cells`` of each.
+    """How a chunk is traversed: ``rows`` along ``dimension``, ``cells`` of each.
 
-    ``kept``: cells that a row reads and the row before has loaded.  ``new``: those that
-    it loads.
+    ``kept``: cells that a row reads and the previous row has loaded.  ``new``: those
+    that it loads.
     """
 
     dimension: int
@@ -79,7 +71,7 @@ class Marching:
 
     @staticmethod
     def of(sweep: Sweep, chunk: Sequence[int]) -> Marching:
-        """The walk over a chunk of a sweep."""
+        """The traversal of a chunk of a sweep."""
         dimension = max(len(chunk) - 2, 0)
         section = [1 if d == dimension else n for d, n in enumerate(chunk)]
         cells = tuple(product(*map(range, section)))
@@ -104,7 +96,7 @@ class Marching:
     def walk(
         self, b: Builder, first: Place, kept: Mapping[Cell, Value], row: Row
     ) -> None:
-        """All rows; ``kept``: what the first one reads of the kept cells."""
+        """All rows; ``kept``: the kept cells of the first one."""
         if self.rows == 1:
             row(b, first, dict(kept))
             return
@@ -125,7 +117,7 @@ class Marching:
 
 
 def _read_first(sweep: Sweep) -> list[Cell]:
-    """The ways to cells that an instance reads before it writes them."""
+    """The offsets of cells that an instance reads before it writes them."""
     written: set[Cell] = set()
     found: list[Cell] = []
     for op in sweep.body:
@@ -140,7 +132,7 @@ def _read_first(sweep: Sweep) -> list[Cell]:
 
 @dataclass(frozen=True, slots=True)
 class LocalSweep:
-    """A sweep of a nest on a block; ``left``: steps that are left after this one."""
+    """A sweep of a nest on a block; ``left``: steps that remain after this one."""
 
     nest: TimeNest
     sweep: Sweep
@@ -148,7 +140,7 @@ class LocalSweep:
     left: Index
 
     def build(self, b: Builder) -> None:
-        """Every chunk that is needed, dealt out to the threads."""
+        """Every chunk that is needed, distributed over the threads."""
         plan, axes = self.block.plan, self.sweep.axes
         extents = [e if a.loop else 1 for e, a in zip(plan.core, axes, strict=True)]
         chunk = [c if a.loop else 1 for c, a in zip(plan.chunk, axes, strict=True)]
@@ -167,7 +159,7 @@ class LocalSweep:
         deal(b, extents, chunk, self.block.thread, plan.threads, at)
 
     def _placed(self, first: Place) -> list[Index]:
-        """The place in the box; that of an axis without a loop is fixed."""
+        """The place in the box; fixed for an axis without a loop."""
         plan, corner = self.block.plan, self.block.corner
         return [
             first[d] + plan.rim[d].below
@@ -177,7 +169,7 @@ class LocalSweep:
         ]
 
     def _needed(self, first: Place, chunk: Sequence[int]) -> list[Index]:
-        """Not negative if some cell of a chunk is needed after this sweep."""
+        """Non-negative if a cell of a chunk is needed after this sweep."""
         plan, found = self.block.plan, list[Index]()
         for dimension, margin in enumerate(self.nest.margins(self.sweep)):
             slope, halo = self.nest.reach.slopes[dimension], plan.halo[dimension]
@@ -189,7 +181,7 @@ class LocalSweep:
         return found
 
     def _instances(self, first: Place, chunk: Sequence[int]) -> list[Index]:
-        """Not negative if all cells of a chunk are instances of the sweep."""
+        """Non-negative if all cells of a chunk are instances of the sweep."""
         found: list[Index] = []
         for dimension, axis in enumerate(self.sweep.axes):
             if axis.loop is None:
@@ -203,7 +195,7 @@ class LocalSweep:
         return found
 
     def _chunk(self, b: Builder, first: Place, chunk: Sequence[int]) -> None:
-        """All cells of a chunk, row after row; what the next row reads is kept."""
+        """All cells of a chunk, row after row; rows that are read again are kept."""
         march = Marching.of(self.sweep, chunk)
         kept = {cell: self._load(b, first, cell) for cell in march.kept}
 
@@ -258,7 +250,7 @@ Launch = Callable[[KernelBody], list[Operation]]
 
 
 def launch_tiles(nest: TimeNest, plan: TimeTiles, launch: Launch) -> list[Operation]:
-    """The operations of the host in place of a time loop."""
+    """The host operations in place of a time loop."""
     b = Builder(nest.loop.operation.location)
     tiled = _Tiled(nest, plan, Grid.over(b, nest, plan), launch)
     carried = [array.memref for array in nest.arrays if array.carried]
@@ -284,9 +276,9 @@ def launch_tiles(nest: TimeNest, plan: TimeTiles, launch: Launch) -> list[Operat
 
 
 def _takes(launch: Sequence[Operation], memrefs: Sequence[Value]) -> bool:
-    """Whether a kernel takes buffers themselves, so that others may be in their place.
+    """Whether a kernel takes the buffers themselves, so they can be exchanged.
 
-    It makes views again inside, and the type of a second buffer has no layout.
+    It recreates views inside, and the type of a second buffer has no layout.
     """
     passed = {value for op in launch for inner in op.walk() for value in inner.operands}
     return all(m in passed and m.type == _plain(m) for m in memrefs)
@@ -298,7 +290,7 @@ def _plain(memref: Value) -> MemRefType:
 
 
 def _like(b: Builder, memref: Value) -> Value:
-    """A buffer of the same extents, in rows one after the other."""
+    """A row-major buffer of the same extents."""
     ty = _plain(memref)
     open_ = [d for d, extent in enumerate(ty.shape) if extent is None]
     extents = [b.extent(memref, dimension) for dimension in open_]

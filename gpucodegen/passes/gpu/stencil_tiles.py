@@ -1,15 +1,10 @@
-"""Cells of arrays into the tile of a block, and out of it.
+"""Tiles of temporally tiled stencils: their box, halos, loads and stores.
 
-A launch loads carried arrays from one buffer and stores them to another one, so
-neighbours that store their tiles never meet those that still load halos.  Of an array
-that each step makes anew, only cells that no step writes are loaded, and the others are
-stored by the last launch alone.
-
-The tile of a block: where it lies, its local arrays, the cells that it keeps.
-
-Boxes of cells dealt out to threads in chunks of neighbouring ones.
-
-Neighbouring threads take neighbouring chunks along the last dimension.
+A launch loads carried arrays from one buffer and stores them to another, so blocks that
+store their tiles never conflict with neighbours that still load halos.  Of an array
+that each step recomputes, only elements that no step writes are loaded, and the others
+are stored by the last launch alone.  Elements are assigned to threads in chunks;
+neighbouring threads take neighbouring chunks along the last dimension.
 """
 
 from __future__ import annotations
@@ -39,9 +34,9 @@ def deal(
     threads: int,
     body: AtPlace,
 ) -> None:
-    """``body`` at the first cell of each chunk of a box.
+    """``body`` at the first cell of each chunk of a box, over the threads.
 
-    Extents are multiples of those of the chunk.
+    Extents are multiples of the chunk's.
     """
     counts = [e // c for e, c in zip(extents, chunk, strict=True)]
 
@@ -162,7 +157,7 @@ class Grid:
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """What the threads of a block share; ``corner`` is the first cell of its box."""
+    """Values shared by a block's threads; ``corner``: the first cell of its box."""
 
     plan: TimeTiles
     thread: Value
@@ -196,7 +191,7 @@ class Block:
 
 
 def within(cell: Sequence[Index], spans: Sequence[Span]) -> list[Index]:
-    """What is not negative if a cell lies in a box."""
+    """Expressions that are non-negative if a cell lies in a box."""
     pairs = zip(cell, spans, strict=True)
     return [c for at, s in pairs for c in (at - s.lower, s.upper - 1 - at)]
 
@@ -204,25 +199,25 @@ def within(cell: Sequence[Index], spans: Sequence[Span]) -> list[Index]:
 def reaching(
     cell: Sequence[Index], extents: Sequence[int], spans: Sequence[Span]
 ) -> list[Index]:
-    """What is not negative if all cells of a box from ``cell`` lie in a box."""
+    """Non-negative expressions if all cells of a box from ``cell`` lie in a box."""
     triples = zip(cell, extents, spans, strict=True)
     return [c for at, e, s in triples for c in (at - s.lower, s.upper - e - at)]
 
 
 AT_ONCE = 8
-"""Most loads of a thread that are under way at once."""
+"""Most loads in flight per thread."""
 
 
 @dataclass(frozen=True, slots=True)
 class Transfers:
-    """The way of arrays through a launch: from ``source`` to ``target``."""
+    """The copies of a launch: from ``source`` to ``target``."""
 
     block: Block
     source: Mapping[Value, Value]
     target: Mapping[Value, Value]
 
     def load(self, b: Builder, array: Written) -> None:
-        """Fill the local array, as far as there are cells."""
+        """Fill the local array within the bounds of the global one."""
         box = self.block.plan.box
         local = self.block.local[array.memref]
         corner = [Index.of(0)] * len(box)
@@ -255,7 +250,7 @@ class Transfers:
             )
 
     def store(self, b: Builder, array: Written, last: Sequence[Index]) -> None:
-        """Store the tile; what each step makes anew if ``last`` is not negative."""
+        """Store the tile; recomputed arrays only if ``last`` is non-negative."""
         plan = self.block.plan
         local, target = self.block.local[array.memref], self.target[array.memref]
         first = [Index.of(halo.below) for halo in plan.halo]

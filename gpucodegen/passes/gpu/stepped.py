@@ -1,20 +1,16 @@
-"""Parallel loops around programs of steps: each iteration has a team, within one block.
+"""Sequential programs run by thread groups: grids of groups, or one cooperative kernel.
 
-A block has the iterations of some neighbouring threads, and several threads for each of
-them, which meet at barriers of the block.  No block waits for another.  So the columns
-of a triangular solve, or the matrices of a batch, are solved side by side.
+`lane_teams` maps parallel loops around sequential steps, such as the columns of a
+triangular solve or the matrices of a batch.  A block has the iterations of some
+neighbouring threads, and several threads for each, which synchronise by block barriers;
+blocks are independent:
 
 grid: iterations / lanes;  x = lane, (z, y) = member
-iteration = block * lanes + lane:  its members walk the program (`blocks.phases`)
+iteration = block * lanes + lane:  its members walk the program (`barrier_phases`)
 
-Sequential loops around parallel ones, in one kernel with barriers between its steps.
-
-One block where that is enough for the parallel loops; else blocks that are all resident
-and meet at barriers of the grid.
-
-The steps of a program that a team of threads walks, in numbers.
-
-How far an access moves in memory when a variable takes a step.
+`stepped` maps sequential loops around parallel ones to one kernel with barriers between
+steps: one block where that is enough for the parallel loops, else blocks that are all
+resident and synchronise by grid barriers.
 """
 
 from __future__ import annotations
@@ -77,7 +73,7 @@ from gpucodegen.tiling.machine.gpu.thread_groups import (
 )
 
 FAR = 1 << 12
-"""Bytes between rows of an array whose extents are not known."""
+"""Assumed bytes between rows of an array of unknown extents."""
 
 
 def byte_stride(access: Operation, along: Value, made: Definitions) -> int | None:
@@ -111,7 +107,7 @@ def byte_stride(access: Operation, along: Value, made: Definitions) -> int | Non
 
 
 def _strides(ty: MemRefType) -> Sequence[int]:
-    """Elements from one index to the next, in each dimension; guesses where open."""
+    """Elements from one index to the next per dimension; estimates where dynamic."""
     form = strided_form(ty)
     strides = (None,) * len(ty.shape) if form is None else form.strides
     dense = [prod(n or FAR for n in ty.shape[at + 1 :]) for at in range(len(ty.shape))]
@@ -119,9 +115,9 @@ def _strides(ty: MemRefType) -> Sequence[int]:
 
 
 PARTS = 4
-"""Parts of the outermost loop in whose middles a step is looked at: it may shrink."""
+"""Parts of the outermost loop in whose middles a step is measured: it may shrink."""
 TYPICAL = 1 << 10
-"""An extent that is not known, where orders of loops are compared."""
+"""Assumed value of an unknown extent when orders of loops are compared."""
 ACCESSES = frozenset({"affine.load", "affine.store"})
 
 
@@ -163,7 +159,7 @@ class Steps:
     def _found(
         self, operations: Sequence[Operation], part: int, made: Definitions
     ) -> Iterator[Step]:
-        """The steps of operations, seen in one part of the outermost loop."""
+        """The steps of operations, in one part of the outermost loop."""
         for op in operations:
             given: Middles = dict.fromkeys(_open(op), self.assumed)
             is_loop = op.name == "affine.for"
@@ -188,7 +184,7 @@ class Steps:
                     yield self._iteration(some, None, (), within)
 
     def _is_shared(self, op: Operation) -> bool:
-        """Whether there is anything in it for several threads."""
+        """Whether an operation contains parallel work."""
         return any(
             self.analysis.is_parallel(o) for o in op.walk() if o.name == "affine.for"
         )
@@ -246,14 +242,14 @@ class Steps:
 
 @dataclass(frozen=True, slots=True)
 class _Place:
-    """What is known where an operation stands, and how often that is reached."""
+    """Known values at an operation, and its execution count."""
 
     middles: Middles
     made: Definitions
     times: float = 1
 
     def inside(self, op: Operation) -> _Place:
-        """In the body of an ``affine.for``; a variable that is known stays."""
+        """In the body of an ``affine.for``; a known variable stays."""
         run = iterations(op, self.middles)
         times = self.times * (TYPICAL if run is None else len(run))
         is_known = affine.For(op).iv in self.middles
@@ -262,7 +258,7 @@ class _Place:
 
 
 def _open(op: Operation) -> set[Value]:
-    """What is made outside and decides how often loops run."""
+    """Values from outside that decide trip counts."""
     loops = [o for o in op.walk() if o.name == "affine.for"]
     variables = {affine.For(o).iv for o in loops}
     made = {value for o in op.walk() for value in o.results}
@@ -270,9 +266,9 @@ def _open(op: Operation) -> set[Value]:
 
 
 def _leading(operations: Sequence[Operation]) -> Iterator[Operation]:
-    """The first load of each block that also stores: those before it must have ended.
+    """The first load of each block that also stores, which waits for earlier loads.
 
-    Loads of other blocks are under way together.
+    Loads of other blocks overlap.
     """
     loads = (op for op in operations if op.name == "affine.load")
     if any(op.name == "affine.store" for op in operations):
@@ -285,13 +281,13 @@ def _leading(operations: Sequence[Operation]) -> Iterator[Operation]:
 
 STRUCTURE = frozenset({"affine.for", "affine.if"})
 PLAIN = STORES | LOADS | {"affine.yield"}
-"""Operations that each thread may run beside those without effects."""
+"""Operations that each thread may run, besides pure ones."""
 ROUNDS = 3
-"""How often loops are distributed: each time one level further in."""
+"""Rounds of loop distribution: each goes one level further in."""
 
 
 def stepped(nest: Nest) -> list[Operation] | None:
-    """A kernel whose threads walk the sequential loops together."""
+    """A cooperative kernel for sequential loops around parallel ones."""
     op = nest.op
     if not nest.mapper.time_tiles:
         return None
@@ -316,9 +312,9 @@ def distributed(
     surroundings: Surroundings,
     around: int = 0,
 ) -> tuple[Operation, NestAnalysis]:
-    """The nest with parallel loops around other parallel loops taken apart.
+    """The nest with parallel loops around parallel loops distributed.
 
-    An outermost loop stays one, and so do those ``around`` programs of their own.
+    An outermost loop stays one, as do the loops ``around`` separate programs.
     """
     analysis = analyse([op], context, surroundings)
     for _ in range(ROUNDS):
@@ -331,9 +327,10 @@ def distributed(
 
 
 def is_plain(op: Operation, analysis: NestAnalysis) -> bool:
-    """Whether all threads may walk it: loops, conditions, accesses, arithmetic.
+    """Whether all threads may run it: loops, conditions, accesses, arithmetic.
 
-    Memory is of one thread, so it may only be made inside of parallel loops.
+    Buffers are private to a thread, so they may only be allocated inside parallel
+    loops.
     """
     if op.name == "affine.for" and analysis.is_parallel(op):
         return True
@@ -345,7 +342,7 @@ def is_plain(op: Operation, analysis: NestAnalysis) -> bool:
 
 
 def _distributed(op: Operation, analysis: NestAnalysis, around: int) -> Operation:
-    """The nest with parallel loops around other parallel loops taken apart."""
+    """The nest with parallel loops around parallel loops distributed."""
 
     def rewritten(operations: Sequence[Operation], around: int) -> list[Operation]:
         return [new for inner in operations for new in one(inner, around)]
@@ -379,7 +376,7 @@ def _distributed(op: Operation, analysis: NestAnalysis, around: int) -> Operatio
 
 
 def _multiplies(op: Operation, analysis: NestAnalysis) -> bool:
-    """Whether a contraction is among the parallel nests: its kernel is better."""
+    """Whether a parallel nest is a contraction, whose kernel is better."""
     if spreadable_chain(op, analysis):
         return paying_contraction(op) is not None
     bodies = (block for region in op.regions for block in region.blocks)
@@ -387,7 +384,7 @@ def _multiplies(op: Operation, analysis: NestAnalysis) -> bool:
 
 
 def _launched(nest: Nest, plan: ThreadGroup) -> list[Operation]:
-    """The kernel, and the word at which its blocks meet."""
+    """The kernel, and the memory word of its grid barrier."""
     location = nest.op.location
     before, after, b = Builder(location), Builder(location), Builder(location)
     *_, warps, lanes = plan.positions
@@ -414,7 +411,7 @@ def _launched(nest: Nest, plan: ThreadGroup) -> list[Operation]:
 
 @dataclass(frozen=True, slots=True)
 class LanePrograms:
-    """Parallel loops, and the program of steps in each of their iterations.
+    """Parallel loops, and the sequential program in each of their iterations.
 
     ``neighbours``: how many iterations a block may have.
     """
@@ -427,12 +424,11 @@ class LanePrograms:
 
     @property
     def number(self) -> int:
-        """How many programs."""
         return prod(self.counts)
 
 
 def lane_teams(nest: Nest) -> list[Operation] | None:
-    """A kernel with a team for each iteration; None where a thread is better."""
+    """A kernel with a thread group per iteration; None where a thread is better."""
     if not nest.mapper.time_tiles:
         return None
     found = lane_programs(nest.op, nest.context, nest.mapper.surroundings)
@@ -478,7 +474,7 @@ def lane_programs(
 def _steer(
     operations: Sequence[Operation], analysis: NestAnalysis, values: set[Value]
 ) -> bool:
-    """Whether values decide how a team walks, so that others would walk otherwise."""
+    """Whether values decide the control flow of a thread group, which may diverge."""
     for op in operations:
         is_dealt = op.name == "affine.for" and analysis.is_parallel(op)
         if op.regions and not is_dealt:
@@ -493,7 +489,6 @@ def _steer(
 
 
 def _kernel(nest: Nest, found: LanePrograms, plan: LaneTeams) -> KernelBody:
-    """The kernel of a plan."""
     b = Builder(nest.op.location)
     warps, inside = plan.positions
     lane = thread_index(b, "thread_id", "x", "lane")

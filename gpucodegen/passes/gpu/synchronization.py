@@ -1,35 +1,20 @@
-"""Transfers that start together share a group, waits in a row share a barrier.
+"""Wait groups and barrier elimination in kernels with asynchronous copies.
 
-Comes in: kernels with ``dma_start`` and ``dma_wait``.  Goes out: the same operations,
-with a mark at those whose group the next start closes, and at those which the next wait
-makes; only index arithmetic stands between.  Starts share a group only if the same
-waits end them, so that no wait ends more than it did.  The threads of a block meet in
-a wait, so those of a run meet once; a loop of few waits, one for each row, becomes such
-a run.
+* `JoinTransfers`: starts with only index arithmetic in between form one group if the
+  same waits end them; consecutive waits share one barrier, since the threads of a block
+  synchronise at a wait.  A loop of few waits, one per row, is unrolled into such a run.
+* `AssignWaitGroups`: hardware completes a thread's copies in group order, and
+  ``cp.async.wait_group N`` leaves the N newest groups in flight.  N is the least number
+  of groups committed between a start's own group and its wait, over
 
-How many younger groups of transfers each wait of a kernel may leave under way.
+      { x -> w : tag(x) = tag(w), S(x) < S(w) }
 
-The hardware ends a thread's copies in the order of their groups, and a wait only says
-how many of the newest groups may stay open.  That number is the least number of groups
-closed between a start's own and its wait, in
-
-    { x -> w : tag(x) = tag(w), S(x) < S(w) }
-
-(`gpucodegen.tiling.proof.async_copies`); 0 where it is not known.  The proof of
-the kernel that follows asks for what the waits say then.
-
-Barriers that kernels with transfers do without.
-
-Where threads meet is decided before it is known which transfers a wait ends, and a loop
-may be left without entering it.  So a barrier of the mapping may order nothing that the
-waits do not: it is left out if the kernel is proven without it.
-
-Barriers of mapped kernels that waits, or the trees of reductions, make needless.
-
-A mapped kernel has a barrier wherever threads have to meet as far as its mapping can
-see.  A reduction of a block brings one more, behind which nothing before it is open.
-So each barrier of the mapping is left out, the last one first, if the kernel is proven
-without it: one proof for each barrier that stood there before, and at most `MOST`.
+  (`gpucodegen.tiling.proof.async_copies`); 0 where it is unknown.  The kernel's race
+  proof verifies the resulting waits.
+* `EliminateBarriers`: the mapping places barriers before it knows which copies a wait
+  completes, and before a block reduction adds a barrier.  Each barrier of the mapping
+  is removed, the last one first, if the kernel is proven without it: one proof per
+  barrier, and at most `MOST`.
 """
 
 from __future__ import annotations
@@ -59,7 +44,7 @@ from gpucodegen.tiling.proof.races import PROOF
 
 BARRIER = "gpu.barrier"
 MOST = 4
-"""Barriers of a kernel of which this is asked: each costs a proof."""
+"""Most barriers of a kernel that are tried: each costs a proof."""
 
 
 def without_redundant_barriers(
@@ -67,8 +52,8 @@ def without_redundant_barriers(
 ) -> Operation:
     """The kernel with the barriers that its proof needs.
 
-    ``of_trees``: for each barrier in the order of the text, whether a reduction brought
-    it.  Kernels that a user wrote stay as they are.
+    ``of_trees``: for each barrier in textual order, whether a reduction introduced it.
+    User-written kernels are unchanged.
     """
     asked = [at for at, is_new in enumerate(of_trees) if not is_new]
     if gpu.MAPPED_BLOCK not in kernel.attributes or len(asked) > MOST:
@@ -92,12 +77,11 @@ def _without(kernel: Operation, number: int) -> Operation:
 
 @dataclass(frozen=True, slots=True)
 class EliminateBarriers(ModulePass):
-    """Kernels with waits keep the barriers that their proof needs."""
+    """Remove barriers that the race proof of kernels with waits does not need."""
 
     name: ClassVar[str] = "least-barriers"
 
     def apply(self, module: Module) -> Module:
-        """The module without the others."""
         surroundings = Surroundings.of(module)
 
         def rewrite(op: Operation) -> list[Operation] | None:
@@ -115,12 +99,11 @@ class EliminateBarriers(ModulePass):
 
 @dataclass(frozen=True, slots=True)
 class AssignWaitGroups(ModulePass):
-    """Waits of kernels end what they name, and leave younger transfers alone."""
+    """Let each wait leave as many newer commit groups in flight as possible."""
 
     name: ClassVar[str] = "keep-in-flight"
 
     def apply(self, module: Module) -> Module:
-        """The module with the numbers at its waits."""
         surroundings = Surroundings.of(module)
         numbers: dict[int, int] = {}
         for op in module.walk():
@@ -136,7 +119,7 @@ class AssignWaitGroups(ModulePass):
 
 
 def _open_groups(kernel: Operation, surroundings: Surroundings) -> dict[int, int]:
-    """The number of each wait, by its identity: the least of those that it makes."""
+    """The groups in flight after each wait, by identity: the least over its copies."""
     built = model(lift_function(kernel, surroundings).scop, PROOF)
     transfers = Transfers(built)
     numbers: dict[int, int] = {}
@@ -150,19 +133,18 @@ def _open_groups(kernel: Operation, surroundings: Surroundings) -> dict[int, int
 
 
 MOST_WAITS = 16
-"""Waits that a loop may become; all but the last one are no instructions."""
+"""Most waits into which a loop is unrolled; only the last one costs instructions."""
 Run = list[Operation]
-"""Starts, or waits, of one block with no more than index arithmetic between them."""
+"""Starts, or waits, of one block with only index arithmetic in between."""
 
 
 @dataclass(frozen=True, slots=True)
 class JoinTransfers(ModulePass):
-    """Fewer groups and fewer meetings for the transfers of kernels."""
+    """Join the commit groups and waits of adjacent DMA copies."""
 
     name: ClassVar[str] = "join-transfers"
 
     def apply(self, module: Module) -> Module:
-        """The module with the marks."""
         (spread,) = rewrite_bottom_up(module.operation, _in_a_row)
         module = Module(spread)
         joined: set[int] = set()
@@ -178,7 +160,7 @@ class JoinTransfers(ModulePass):
 
 
 def _in_a_row(op: Operation) -> list[Operation] | None:
-    """A loop of waits as its iterations, if it has few."""
+    """A loop of few waits, unrolled."""
     if op.name != "affine.for" or op.results:
         return None
     loop, body = affine.For(op), inner_operations(op)
@@ -197,7 +179,7 @@ def _in_a_row(op: Operation) -> list[Operation] | None:
 
 
 def _joined(kernel: Operation) -> set[int]:
-    """The operations that leave their end to the next one, by identity."""
+    """The operations that share the group or barrier of the next one, by identity."""
     ended: dict[Value, Counter[int]] = {}
     waits = list(_runs(kernel, WAITS))
     for number, run in enumerate(waits):
@@ -211,7 +193,7 @@ def _joined(kernel: Operation) -> set[int]:
 
 
 def _runs(kernel: Operation, names: Collection[str]) -> Iterator[Run]:
-    """The longest runs of such operations."""
+    """The longest runs of operations of these names."""
     for op in kernel.walk():
         for block in (block for region in op.regions for block in region.blocks):
             run: Run = []
@@ -228,7 +210,7 @@ def _runs(kernel: Operation, names: Collection[str]) -> Iterator[Run]:
 def _end_together(
     one: Operation, other: Operation, ended: dict[Value, Counter[int]]
 ) -> bool:
-    """Whether the same runs of waits end two transfers: one cell, or one of each."""
+    """Whether the same runs of waits complete two copies."""
     a, b = tag_of(one), tag_of(other)
     if a.memref is b.memref:
         return a == b

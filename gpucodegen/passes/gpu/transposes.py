@@ -1,18 +1,16 @@
-"""Nests whose loads lie beside each other along one loop, and stores along another.
+"""Transpose kernels: shared-memory tiles make both loads and stores contiguous.
 
     for i, j { B[j, i] = f(A[i, j]) }
 
 A block takes a tile of iterations.  Its threads load groups of neighbours along ``j``
-and put them into shared memory, turned around in squares if that makes groups along
-``i``; after a barrier they take groups along ``i`` and run the body for them, which
-stores neighbours.  All other loops are a batch.
+and store them to shared memory, transposed in squares if that makes groups along ``i``;
+after a barrier they take groups along ``i`` and run the body, which stores neighbours.
+All other loops are a batch:
 
-What a block does with tiles that it turns around in shared memory.
-
-    put:   tile[j, i] = A[i, j]    groups along ``j``, or squares of these turned around
+    put:   tile[j, i] = A[i, j]    groups along ``j``, or transposed squares of these
     use:   the body, groups along ``i``
 
-Tiles that are not whole go element by element.
+Partial tiles go element by element.
 """
 
 from __future__ import annotations
@@ -46,7 +44,7 @@ from gpucodegen.tiling.machine.plan_space import Choose
 class Side:
     """A loop of the tile: ``size`` iterations from ``start`` on.
 
-    ``first``: by how many the tiles begin before the loop's first iteration, negative.
+    ``first``: the offset of the first tile from the loop's start, not positive.
     """
 
     loop: MappedLoop
@@ -55,13 +53,13 @@ class Side:
     first: int
 
     def limits(self, low: Index, high: Index) -> list[Index]:
-        """What is >= 0 where the iterations from ``low`` to ``high`` exist."""
+        """Expressions >= 0 where the iterations from ``low`` to ``high`` exist."""
         ends = [upper - 1 - high for upper in self.loop.uppers]
         return [*ends, *([low - self.loop.lower] if self.first else [])]
 
     @property
     def is_full(self) -> list[Index]:
-        """What is >= 0 where all iterations of the tile exist."""
+        """Expressions >= 0 where all iterations of the tile exist."""
         count = trip_count(self.loop).constant
         fills = count is not None and not self.first and count % self.size == 0
         low = Index.of(self.start)
@@ -71,9 +69,9 @@ class Side:
 
 @dataclass(frozen=True, slots=True)
 class TransposeTiles:
-    """The tiles of a block; pairs are of the turned loads' loop and of the stores'.
+    """The tiles of a block; pairs are of the loops of transposed loads and of stores.
 
-    ``down`` and ``across``: the nest as seen along these loops.  ``tiles``: by load.
+    ``down`` and ``across``: the nest along these loops.  ``tiles``: by load.
     ``places``: variables of the other loops.  ``exists``: >= 0 where these exist.
     """
 
@@ -86,7 +84,7 @@ class TransposeTiles:
     exists: Sequence[Index]
 
     def load(self, b: Builder, thread: Index) -> None:
-        """Groups of the turned loads, along their loop, into shared memory."""
+        """Copy groups of the transposed loads, along their loop, into shared memory."""
         body: list[Operation] = []
         for op in self.down.body:
             if op in self.tiles:
@@ -103,7 +101,7 @@ class TransposeTiles:
         self._run(b, sweep, thread, self.sides[::-1], self.plan.across)
 
     def _cell(self) -> list[Index]:
-        """Where the iteration's element lies in the tile."""
+        """The place of the iteration's element in the tile."""
         row, column = (Index.of(side.loop.iv) - side.start for side in self.sides)
         square = self.plan.square
         return [row // square, row % square * self.plan.columns + column]
@@ -129,7 +127,7 @@ class TransposeTiles:
     ) -> None:
         """A body for all groups along the first side, in lines of the other.
 
-        Lines of a thread lie beside each other as far as they are a ``square``.
+        Lines of a thread are adjacent as far as they form a ``square``.
         """
         along, other = sides
         groups = along.size // width
@@ -176,7 +174,7 @@ class TransposeTiles:
         b.guard([*self.exists, *along.is_full, *other.is_full], full, ragged)
 
     def _wide_uses(self, sweep: Sweep) -> dict[Operation, Moved]:
-        """Loads of groups from tiles that squares have filled."""
+        """Vector loads from tiles that transposed squares have filled."""
         square, tiles = self.plan.square, self.tiles.values()
         return {
             op: Moved(square * (element_bytes(op.result.type) or 1))
@@ -191,7 +189,7 @@ class TransposeTiles:
         lines: Sequence[Mapping[Value, Value]],
         accesses: Mapping[Operation, Moved],
     ) -> None:
-        """Loads groups of as many lines, and puts each of their columns at once."""
+        """Load groups of as many lines, and store each of their columns at once."""
         copies = [dict(line) for line in lines]
         first, along = lines[0], self.sides[0].loop.iv
         for op in sweep.body:
@@ -222,7 +220,7 @@ class TransposeTiles:
 
 
 def transposes_of(nest: Nest) -> list[Operation] | None:
-    """The kernel of a nest that turns arrays around."""
+    """The kernel of a transposing nest, or None."""
     found = list(
         sweeps(
             nest.op,
@@ -252,7 +250,7 @@ def _stores_run_along(sweep: Sweep) -> bool:
 
 
 def _turned_loads(down: Sweep, across: Sweep) -> list[Operation]:
-    """Loads that run along ``down`` and not ``across``, in front of all stores."""
+    """Loads that are contiguous along ``down`` only, before all stores."""
     found: list[Operation] = []
     for op in down.addresses:
         if not op.results:
@@ -264,19 +262,18 @@ def _turned_loads(down: Sweep, across: Sweep) -> list[Operation]:
 
 @dataclass(frozen=True)
 class _Turned:
-    """A nest as seen along the loop of its turned loads, and along that of stores."""
+    """A nest along the loop of its transposed loads, and along that of stores."""
 
     down: Sweep
     across: Sweep
 
     @property
     def loops(self) -> tuple[MappedLoop, MappedLoop]:
-        """The loop along which turned loads run, and that of stores."""
+        """The loops along which transposed loads and stores are contiguous."""
         return self.down.loop, self.across.loop
 
     @property
     def loads(self) -> list[Operation]:
-        """Those that are turned around."""
         return _turned_loads(self.down, self.across)
 
     @property
@@ -286,13 +283,13 @@ class _Turned:
 
     @property
     def elements(self) -> list[int]:
-        """Bytes of an element of each turned load."""
+        """Bytes of an element of each transposed load."""
         known = (self.down.addresses[op] for op in self.loads)
         return [address.element for address in known if address is not None]
 
     @property
     def bytes(self) -> int:
-        """Of one iteration's turned loads."""
+        """Bytes per iteration of the transposed loads."""
         return sum(self.elements)
 
     @property
@@ -302,7 +299,6 @@ class _Turned:
         return sum(address.element for address in known if address is not None)
 
     def plan(self, device: GpuDevice, choose: Choose) -> TransposeTile:
-        """The tile of least estimated cost."""
         stores = [op for op in self.across.addresses if not op.results]
         widths = (
             max(_width(self.down, op) for op in self.loads),
@@ -317,7 +313,7 @@ class _Turned:
 
 
 def _width(sweep: Sweep, op: Operation) -> int:
-    """Elements that one access moves best."""
+    """The best vector width of the accesses."""
     return max((most for _, most in sweep.stream(op).widths), default=1)
 
 

@@ -1,1 +1,1 @@
-"""Classic restructuring of ``affine.for`` loops: one pass a file."""
+"""Loop transformations of ``affine.for`` nests."""

@@ -1,17 +1,18 @@
-"""Array contraction: a cell that only one iteration uses becomes a value of it.
+"""Array contraction: an element that only one iteration uses becomes a scalar.
 
     for i {                                  for i {
       t[i] = 0                                 s = for k iter_args(p = 0) {
       for k { t[i] = f(t[i], i, k) }    =>       yield f(p, i, k) }
       g(t[i]) }                                g(s) }
 
-Legal iff executions that access one cell of t are in one iteration p of the loops:
+Legal iff all instances that access one element of t belong to one iteration p of the
+loops:
 
-    { x -> y : x, y access the same cell of t and p(x) != p(y) } = {}
+    { x -> y : x, y access the same element of t and p(x) != p(y) } = {}
 
-It is, where every access has as indices the variables of all those loops, each once,
-in the same order; and t is allocated around them and used in no other way.  Sums of
-products that `map-cpu` recognises stay in memory, where it looks for them.  After
+This holds where every access has as indices the variables of all those loops, each
+once, in the same order; and t is allocated around them and used in no other way.  Sums
+of products that `map-cpu` recognises stay in memory, where it looks for them.  After
 Lewis, Lin and Snyder ("The implementation and evaluation of fusion and contraction in
 array languages", 1998).
 """
@@ -39,7 +40,7 @@ from gpucodegen.passes.nests.loop_names import FOR
 from gpucodegen.passes.prepare.mem2reg import promoted
 
 Path = tuple[Operation, ...]
-"""An operation, last, and those around it from the outside."""
+"""An operation, last, and its enclosing ones from the outside."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +79,6 @@ class ContractArrays(ModulePass):
     contractions: bool = True
 
     def apply(self, module: Module) -> Module:
-        """Contract in every function with a body."""
         surroundings = Surroundings.of(module)
 
         def rewrite(function: Operation) -> list[Operation]:
@@ -93,7 +93,7 @@ class ContractArrays(ModulePass):
 
 @dataclass(frozen=True, slots=True)
 class _Contraction:
-    """A buffer, and the loops whose iterations have a cell of it each."""
+    """A buffer, and the loops whose iterations each use one cell of it."""
 
     buffer: Value
     loops: tuple[Operation, ...]
@@ -106,7 +106,7 @@ class _Contraction:
 
 
 def _found(function: Operation) -> list[_Contraction]:
-    """The buffers of a function of which iterations have their own cells."""
+    """The contractible buffers of a function."""
     around: dict[Value, Path] = {}
     accesses: dict[Value, list[Path]] = {}
     others: set[Value] = set()
@@ -139,7 +139,7 @@ def _paths(op: Operation, around: Path) -> Iterator[Path]:
 def _contraction(
     buffer: Value, depth: int, accesses: Sequence[Path]
 ) -> _Contraction | None:
-    """What becomes of a buffer that is allocated inside of ``depth`` operations."""
+    """The contraction of a buffer that is allocated inside ``depth`` operations."""
     ty = buffer.type
     if not isinstance(ty, MemRefType) or not ty.shape or ty.layout or ty.memory_space:
         return None
@@ -158,7 +158,7 @@ def _contraction(
 def _with_products(
     function: Operation, found: Sequence[_Contraction], surroundings: Surroundings
 ) -> list[_Contraction]:
-    """Those in nests of which register tiles are made."""
+    """The contractions in nests that become register tiles."""
     kept: list[_Contraction] = []
     for block in function.regions[0].blocks:
         for at, op in enumerate(block.operations):
@@ -171,7 +171,7 @@ def _with_products(
 
 
 def _without(function: Operation, found: Sequence[_Contraction]) -> Operation:
-    """The function with the cells of those buffers in values; some may have to stay."""
+    """The function with these cells as values, as far as possible."""
     while found:
         cells = {c.buffer: c.cell for c in found}
         changed = promoted(_with_cells(function, found, cells))

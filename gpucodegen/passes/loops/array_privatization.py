@@ -1,4 +1,6 @@
-"""Scalar expansion: what an iteration carries and keeps gets a cell of its own.
+"""Scalar expansion and array privatization, which enable other loop transformations.
+
+Scalar expansion gives a loop-carried or local scalar one element per iteration:
 
     for k {                                  for k { S[k] = 0 }
       s = for j iter_args(p = 0) {           for k { for j { S[k] = S[k] + x[j, k] } }
@@ -6,16 +8,14 @@
       t = f(s)                               for k { for j { y[j, k] = T[k] } }
       for j { y[j, k] = t } }
 
-Then the loops may be distributed and interchanged, so that rows are passed over in
-place of columns.  Terms of sums keep their order.  It pays where the inner loop jumps
-from line to line that the outer one would use up, and is too long for the caches to
+Then the loops may be distributed and interchanged, so that arrays are traversed by rows
+instead of columns.  The order of terms is kept.  It pays where the inner loop strides
+over cache lines that the outer one would use fully, and is too long for the caches to
 keep these lines.
 
-Copies of small buffers for each iteration, where they make a loop parallel.
-
-Comes in: affine nests. Goes out: the same with allocations inside outermost loops that
-are parallel after privatisation (`gpucodegen.tiling.proof.liveness` proves
-which), so that the mapping takes these loops for parallel ones.
+`Privatize` moves the allocation of a small buffer into outermost loops that become
+parallel by it (`gpucodegen.tiling.proof.liveness` proves which), so the mapping may run
+their iterations in parallel.
 """
 
 from __future__ import annotations
@@ -83,7 +83,6 @@ class Privatize(ModulePass):
     min_iterations: int = 2
 
     def apply(self, module: Module) -> Module:
-        """Privatise in every function with a body."""
         surroundings = Surroundings.of(module)
 
         def changed(op: Operation) -> Operation:
@@ -100,8 +99,8 @@ def _privatised(
 ) -> Operation:
     """The function with loops rewritten, each at most once, in rounds of one analysis.
 
-    The loops of a round are apart and do not change each other's verdicts: one that
-    copies in stores nothing, one that copies out leaves what it left before.
+    The loops of a round are disjoint and do not change each other's verdicts: one that
+    copies in stores nothing, one that copies out leaves the same contents as before.
     """
     done: set[Value] = set()
     while True:
@@ -122,7 +121,7 @@ def _privatised(
 
 
 def _is_long(loop: Operation, limits: Privatize) -> bool:
-    """Whether there are enough iterations; a number that is not known is enough."""
+    """Whether there are enough iterations; an unknown number is enough."""
     axis = axis_of(loop)
     return axis is None or axis.extent >= limits.min_iterations
 
@@ -130,7 +129,7 @@ def _is_long(loop: Operation, limits: Privatize) -> bool:
 def _found(
     function: Operation, surroundings: Surroundings, small: _Buffers
 ) -> Iterator[tuple[Operation, Operation]]:
-    """Loops, outermost first, with what they become."""
+    """Loops, outermost first, with their replacements."""
     lifted = lift_function(function, surroundings)
     built = model(lifted.scop)
     verdicts = {
@@ -150,7 +149,7 @@ def _found(
 def _outermost(
     operations: Sequence[Operation], verdicts: dict[Operation, LoopVerdict]
 ) -> Iterator[tuple[Operation, LoopVerdict]]:
-    """Sequential loops that are in no parallel loop, or are all that is in one."""
+    """Sequential loops outside parallel loops, or alone in one."""
     for op in operations:
         verdict = verdicts.get(op)
         if verdict is not None and verdict.kind is LoopKind.PARALLEL:
@@ -171,7 +170,7 @@ def _private(
     small: _Buffers,
     lifted: Lifted,
 ) -> tuple[Private, ...]:
-    """The buffers to copy for each iteration; none if that helps or fits nothing."""
+    """The buffers to copy for each iteration; none if that does not help or fit."""
     needed = {d.source.access.array for d in verdict.carried if d.reduces is None}
     fits = all(small.fits(lifted.arrays[name], op) for name in needed)
     if not fits or needs_block(op) or any(map(needs_host, op.walk())):
@@ -184,7 +183,7 @@ def _private(
 
 
 def _with_copies(op: Operation, buffers: dict[Private, Value]) -> Operation:
-    """The loop with buffers of its own in each iteration.
+    """The loop with private buffers in each iteration.
 
     The last iteration, iv + step >= upper, copies out.
     """
@@ -212,7 +211,7 @@ def _copy(source: Value, target: Value, b: Builder) -> None:
 
 @dataclass(frozen=True, slots=True)
 class _Buffers:
-    """What is known of the buffers of a function."""
+    """Facts about the buffers of a function."""
 
     max_bytes: int
     escaping: frozenset[Value]
@@ -260,7 +259,7 @@ _STORES = frozenset({"affine.store", "memref.store", "affine.vector_store"})
 
 
 def _without_unused(function: Operation) -> Operation:
-    """Allocations that are only freed go."""
+    """Remove allocations that are only freed."""
     used = {
         value
         for op in function.walk()
@@ -284,7 +283,7 @@ def _without_unused(function: Operation) -> Operation:
 
 
 def runs_along_columns(op: Operation, analysis: NestAnalysis) -> bool:
-    """Whether a loop of a nest that carries a value better ran along the rows."""
+    """Whether a loop of a nest that carries a value strides across rows."""
     return any(_is_column(loop, analysis) for loop in op.walk() if loop.name == FOR)
 
 
@@ -302,9 +301,9 @@ def _is_column(outer: Operation, analysis: NestAnalysis) -> bool:
 
 
 def expanded(op: Operation, shared: Collection[Value]) -> ReducedInMemory | None:
-    """The nest with cells for carried sums and for what loops take from each other.
+    """The nest with cells for carried sums and for scalars between loops.
 
-    ``shared``: buffers whose cells may have other names too.
+    ``shared``: buffers whose cells may be accessed under other names.
     """
     found = reductions_in_memory(op, shared)
     chain = [found.nest]
@@ -327,7 +326,7 @@ def expanded(op: Operation, shared: Collection[Value]) -> ReducedInMemory | None
 
 
 class _Scalars:
-    """Cells for the values that operations between loops make, one per iteration."""
+    """Cells for scalars computed between loops, one per iteration."""
 
     def __init__(self, axes: Sequence[Axis]) -> None:
         self.axes = axes
@@ -360,7 +359,7 @@ class _Scalars:
         return value in self.cells or value in self.repeated
 
     def _kept(self, op: Operation, block: Sequence[Operation]) -> list[Operation]:
-        """Stores of what later pieces take."""
+        """Stores of values that later pieces use."""
         if op.results and is_repeatable(op):
             self.repeated[op.result] = op
             return []
@@ -372,7 +371,7 @@ class _Scalars:
         return b.operations
 
     def _with_loads(self, op: Operation) -> Operation | None:
-        """A loop whose innermost body loads what it takes from outside."""
+        """A loop whose innermost body loads its values from outside."""
         chain = chain_of(op)
         needed = {v: None for o in op.walk() for v in o.used if self._is_away(v)}
         headers = {v for loop in chain for v in loop.operands}
@@ -407,7 +406,7 @@ class _Scalars:
 
 
 def _leaves_piece(value: Value, op: Operation, block: Sequence[Operation]) -> bool:
-    """Whether a loop, or what follows the next one, uses a result."""
+    """Whether a loop, or an operation after the next one, uses a result."""
     after = block[block.index(op) + 1 :]
     ends = next((at for at, o in enumerate(after) if o.regions), len(after))
     return any(value in o.used for later in after[ends:] for o in later.walk())

@@ -1,15 +1,14 @@
-"""Loops carry values in cells of local buffers while their order changes.
+"""Loop-carried values in memory cells, while the order of loops changes.
 
     s = for i iter_args(p = v) {          t[] = v
       yield f(p) }                   =>   for i { t[] = f(t[]) }
                                           s = t[]
 
-Then a transformation sees a dependence on memory like any other. Afterwards cells that
-constants name become values again (`gpucodegen.passes.prepare.mem2reg`). A value
-that goes through an inner loop, in as its first value and out as its result, has one
-cell in both, so that perfectly nested loops stay so. A cell of an inner loop has a
-dimension for each loop of constant range around it, so that the iterations of these do
-not share its memory.
+A transformation then sees ordinary memory dependences; `prepare.mem2reg` turns cells
+with constant indices back into values.  A value that passes through an inner loop, as
+its initial value and as its result, has one cell in both, so perfectly nested loops
+stay so.  A cell of an inner loop has a dimension for each loop of constant range around
+it, so iterations of these loops do not share its memory.
 """
 
 from __future__ import annotations
@@ -35,10 +34,10 @@ from gpucodegen.tiling.proof.legality import Refusal
 
 NUMBERS = FloatType | IntegerType | IndexType
 MOST_CELLS = 1 << 21
-"""Cells that one value is given at most, 16 MiB of the widest numbers."""
+"""Most cells for one value, 16 MiB of the widest numbers."""
 Rewrite = Callable[[Module], Module]
 Choice = Callable[[Operation], Collection[Operation]]
-"""The loops of a nest, by its outermost one, that get cells."""
+"""The loops of a nest, given its outermost one, that get cells."""
 
 
 def through_cells(
@@ -62,7 +61,7 @@ def through_cells(
 
 
 def carried_through(op: Operation) -> list[Operation]:
-    """The loop, and those inside it that values which it carries go through."""
+    """The loop, and the inner loops that its carried values pass through."""
     found = [op]
     for inner in op.body.operations[:-1]:
         if inner.name == FOR and _through(op, inner, _uses(op)):
@@ -81,7 +80,7 @@ def own_values(chain: Sequence[Operation]) -> Refusal | None:
 
 
 def holds_numbers(loops: Sequence[Operation]) -> Refusal | None:
-    """Refuse loops that carry what no cell can hold."""
+    """Refuse loops with carried values that no cell can hold."""
     for op in loops:
         if not all(isinstance(value.type, NUMBERS) for value in op.results):
             return Refusal(f"loop {loop_name(op)} carries more than numbers")
@@ -112,7 +111,7 @@ def _through(
 
 @dataclass(slots=True)
 class _Cells:
-    """Puts the values that loops of a nest carry into cells.
+    """Puts loop-carried values of a nest into cells.
 
     ``chosen``: the variables of these loops, which stay when their bodies change.
     """
@@ -123,7 +122,7 @@ class _Cells:
     uses: Counter[Value] = field(default_factory=Counter[Value])
 
     def nest(self, op: Operation) -> Replacement:
-        """Allocations, first values, the nest, last values in place of its results."""
+        """Allocations, initial values, the nest, final values for its results."""
         self.uses = _uses(op)
         operations, values = self._loop(op, (), {})
         b, end = Builder(op.location), Builder(op.location)
@@ -137,7 +136,7 @@ class _Cells:
     def _loop(
         self, op: Operation, axes: Sequence[affine.For], given: dict[int, BufferCell]
     ) -> tuple[list[Operation], dict[Value, Value]]:
-        """The loop with what goes before and after it, and what its results become."""
+        """The loop with surrounding operations, and its results' replacements."""
         loop = affine.For(op)
         if loop.iv not in self.chosen:
             inner = self._operations(op.body.operations, (*axes, loop))
@@ -170,7 +169,7 @@ class _Cells:
     def _new(self, value: Value, axes: Sequence[affine.For]) -> BufferCell:
         """A cell with a dimension for each loop of constant range around.
 
-        The iterations of these loops share one where there would be too many.
+        Above a size limit, the iterations of these loops share one cell.
         """
         ranges = [(axis, *found) for axis in axes if (found := _range(axis))]
         if prod(extent for _, _, extent in ranges) > MOST_CELLS:
@@ -246,33 +245,30 @@ class _Cells:
 
 @dataclass(frozen=True, slots=True)
 class _Places:
-    """Where loads and stores go in a body: before each operation, and at the end."""
+    """Insertion points of loads and stores in a body: before operations, at the end."""
 
     body: Sequence[Operation]
     builders: Sequence[Builder]
 
     def loads(self, at: int) -> Builder:
-        """Loads before an operation, or at the end."""
         return self.builders[2 * at]
 
     def stores(self, at: int) -> Builder:
-        """Stores there, after these loads."""
         return self.builders[2 * at + 1]
 
     def first_use(self, value: Value) -> int:
-        """The place of the first operation that uses a value; the end without one."""
+        """The place of the first use of a value; the end without one."""
         for at, op in enumerate(self.body):
             if any(value in inner.used for inner in op.walk()):
                 return at
         return len(self.body)
 
     def after(self, value: Value) -> int:
-        """The place after the operation that makes a value; the first for others."""
+        """The place after a value's definition; the first for others."""
         made = (at + 1 for at, op in enumerate(self.body) if value in op.results)
         return next(made, 0)
 
     def operations(self) -> list[Operation]:
-        """The body with everything in its place."""
         made: list[Operation] = []
         for at in range(len(self.body) + 1):
             made += [*self.loads(at).operations, *self.stores(at).operations]

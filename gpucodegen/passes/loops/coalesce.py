@@ -1,4 +1,4 @@
-"""Loop coalescing: two loops over memory without gaps count as one.
+"""Loop coalescing: two loops over contiguous memory become one.
 
     for a in 0..M { for b in 0..N { f(X[a, b]) } }  =>  for p in 0..M N { f(X'[p]) }
 
@@ -7,18 +7,13 @@ every access has, for the extent N of b,
 
     stride(a) = N stride(b),  both in one index each,  or neither of them.
 
-The iterations of loops in order come in the same order, so that is legal.  Where the
-outer loop is parallel, the result is legal iff those inside are parallel, too:
+The order of iterations is kept, which is always legal for sequential loops.  Where the
+outer loop is parallel, the inner loops must be parallel, too:
 
     { d in distances of the inner loops' dependences : d != 0 } = {}
 
-It pays where the result has the accesses of an elementwise nest: what is stored is
-accessed at one place only, and totals do not move.
-
-A perfect nest whose accesses are seen through views with fewer dimensions.
-
-Comes in: a chain of loops with constant ranges around a straight body. Goes out: the
-same with two neighbouring loops as one, where strides permit (`Folded.merged`).
+It pays where the result has the accesses of an elementwise nest: stored arrays are
+accessed at one place only, and accumulators do not move.
 """
 
 from __future__ import annotations
@@ -66,7 +61,7 @@ class FlatNest:
     places: Mapping[Operation, Folded]
 
     def merged(self, at: int) -> FlatNest | None:
-        """The nest with the loop at a position and the next one as one."""
+        """The nest with the loop at a position and the next one merged."""
         slow, fast = self.axes[at : at + 2]
         whole = merge_of(slow, fast)
         starts = {axis.iv: axis.at(axis.iv) for axis in (slow, fast)}
@@ -81,7 +76,7 @@ class FlatNest:
 
     @property
     def is_elementwise(self) -> bool:
-        """Whether each buffer that is stored is accessed at one place only."""
+        """Whether each stored buffer is accessed at one place only."""
         stored = {p.memref for op, p in self.places.items() if not op.results}
         return all(
             len({as_map(p.indices) for p in self.places.values() if p.memref is memref})
@@ -90,7 +85,7 @@ class FlatNest:
         )
 
     def overlaps(self, may_overlap: Callable[[Value, Value], bool]) -> bool:
-        """Whether a buffer that is stored may overlap another one of the nest.
+        """Whether a stored buffer may overlap another one of the nest.
 
         Collapsed, two views of one memory have no common index space, so dependences
         between them would no longer be exact.
@@ -102,7 +97,6 @@ class FlatNest:
         )
 
     def operations(self) -> list[Operation]:
-        """The views, and the loops."""
         b = Builder(self.axes[0].operation.location)
         views: dict[Folded, Value] = {}
         inside: list[Operation] = []
@@ -123,8 +117,8 @@ class FlatNest:
 def flat_nest(chain: Sequence[Operation]) -> FlatNest | None:
     """A chain of loops around a straight body; None if views cannot show it.
 
-    Its loops have constant ranges, its buffers no gaps, its indices are linear, and
-    only accesses use the variables.
+    Its loops have constant ranges, its buffers are contiguous, its indices are linear,
+    and only accesses use the variables.
     """
     axes = [axis for op in chain if (axis := _axis(op))]
     body = inner_operations(chain[-1])
@@ -146,7 +140,7 @@ def flat_nest(chain: Sequence[Operation]) -> FlatNest | None:
 
 
 def _is_seen_whole(place: Operand) -> bool:
-    """Whether indices are linear and the buffer has no gaps."""
+    """Whether indices are linear and the buffer is contiguous."""
     ty = place.memref.type
     is_plain = isinstance(ty, MemRefType) and is_row_major(ty) and None not in ty.shape
     return is_plain and all(map(is_linear, place.indices))
@@ -166,7 +160,7 @@ def _axis(op: Operation) -> Axis | None:
 
 
 def _redirected(op: Operation, view: Value, indices: Sequence[Index]) -> Operation:
-    """An access of another buffer at other indices."""
+    """The access with another buffer and other indices."""
     map_, operands = as_map(indices)
     return op.with_(
         operands=(*(() if op.results else op.operands[:1]), view, *operands),
@@ -213,7 +207,6 @@ class Coalesce(ModulePass):
     name: ClassVar[str] = "coalesce"
 
     def apply(self, module: Module) -> Module:
-        """Coalesce the loops of every function."""
         coalescer = _Coalescer(Surroundings.of(module))
         return in_functions(module, lambda op: [with_blocks(op, coalescer.operations)])
 

@@ -1,26 +1,16 @@
-"""Neighbouring nests that are parallel throughout become one, where they share data.
+"""Loop fusion: adjacent nests with equal bounds, which share data, become one.
 
     for i { t[i] = f(a[i]) }                for i { t[i] = f(a[i])
     for i { b[i] = g(t[i]) }          =>            b[i] = g(t[i]) }
 
-Legal where the fused nest is proven to carry no dependence that was between the two
-(`fusion`), and taken where all its loops stay parallel.  A buffer that only one
-iteration then uses is left to `contract-arrays`.
-
-Fuses neighbouring nests that use the same data, without loss of parallelism.
-
-Fusion: neighbouring loops with the same bounds become one.
-
-Producer and consumer, or siblings that read the same data.  What is legal: `fusion`.
-
-Fuses two loops of one block; decides whether that is legal.
-
-With c the iterations of the two nests, which must have the same bounds:
+With c the iterations of the two nests, fusion is legal iff it reverses no dependence:
 
     { x -> y in dependences : x in first, y in second, c(y) lex before c(x) } = {}
 
 Operations between the two that the second needs move before the first, which must be
-legal too; the others stay after the fused nest.
+legal, too; the others stay after the fused nest.  `Fuse` fuses producers with consumers
+and siblings that read the same data.  `FuseElementwise` fuses where all loops stay
+parallel, and leaves buffers that only one iteration then uses to `contract-arrays`.
 """
 
 from __future__ import annotations
@@ -68,7 +58,7 @@ from gpucodegen.tiling.proof.legality import Refusal, check_fusion
 
 @dataclass(frozen=True, slots=True)
 class NestPair:
-    """Two loops of one block, with what stands between them, and how deep to fuse."""
+    """Two loops of one block, the operations in between, and the fusion depth."""
 
     first: tuple[Operation, ...]
     """The loops to fuse, outermost first, each perfectly nested in the one before."""
@@ -85,7 +75,7 @@ class NestPair:
 class Fuser:
     """Fuses two loops of a block, ``depth`` loops deep or, for 0, as deep as is legal.
 
-    ``root`` is the operation around that the analysis looks at, if there is one.
+    ``root`` is the enclosing operation for the analysis, if there is one.
     """
 
     before: Sequence[Operation]
@@ -97,7 +87,7 @@ class Fuser:
     def fused(
         self, operations: Sequence[Operation], first: int, second: int
     ) -> list[Operation] | Refusal:
-        """The block with its loops at two positions fused, or why they may not be."""
+        """The block with its loops at two positions fused, or a refusal."""
         a, b = sunk(operations[first]), sunk(operations[second])
         between = tuple(operations[first + 1 : second])
         pairs = [
@@ -146,12 +136,12 @@ class Fuser:
 def refusal_of(
     pair: NestPair, analysis: NestAnalysis, *, relaxed: bool = False
 ) -> Refusal | None:
-    """Why the pair may not be fused."""
+    """Why the pair may not be fused, or None."""
     return _kept_apart(pair, analysis) or _reversed(pair, analysis, relaxed=relaxed)
 
 
 def unlike(pair: NestPair) -> Refusal | None:
-    """Why the pair may not be fused, whatever it does to memory."""
+    """Why the loops' structure prevents fusion, whatever they do to memory."""
     return (
         _different_ranges(pair)
         or _carried(pair)
@@ -195,7 +185,7 @@ def _reversed(
     return check_fusion(analysis.dependences, first, second, relaxed=relaxed)
 
 
-# -- what stands between ---------------------------------------------------------------
+# -- operations in between -------------------------------------------------------------
 
 
 def needed_before(pair: NestPair, analysis: NestAnalysis) -> tuple[Operation, ...]:
@@ -226,7 +216,7 @@ def _kept_apart(pair: NestPair, analysis: NestAnalysis) -> Refusal | None:
 
 
 def fused(pair: NestPair, analysis: NestAnalysis) -> tuple[Operation, ...]:
-    """Operations in place of the pair and what is between; nothing is checked."""
+    """The operations for the pair and those in between; nothing is checked."""
     needed = needed_before(pair, analysis)
     rest = [op for op in pair.between if op not in needed]
     variables = {
@@ -357,7 +347,7 @@ class Fuse(ModulePass):
 
 
 def _all_neighbours(operations: Sequence[Operation], fuser: Fuser) -> list[Operation]:
-    """The block with each loop fused with all later ones that may join it."""
+    """The block with each loop fused with all later ones that permit it."""
     current = list(operations)
     refused: set[tuple[Operation, Operation]] = set()
     while True:
@@ -377,10 +367,10 @@ def _all_neighbours(operations: Sequence[Operation], fuser: Fuser) -> list[Opera
 
 
 STREAMS = 8
-"""Arrays that a fused nest may use: hardware follows a few streams of addresses."""
+"""Most arrays of a fused nest: hardware prefetchers follow few streams."""
 
 REFERENCES = 32
-"""Accesses that a fused nest may have: an analysis compares all pairs of them."""
+"""Most accesses of a fused nest: the analysis compares all pairs of them."""
 
 Predicate = Callable[[Operation, NestAnalysis], bool]
 
@@ -393,7 +383,8 @@ Span = tuple[int, int]
 class LocalityFuser:
     """Fuses the loops of a block; ``left_alone`` tells which nests stay as they are.
 
-    ``wishes``: what is asked of a nest and the next one, by its number (`asked`).
+    ``wishes``: the requested fusions of a nest with the next one, by its number
+    (`requested_schedules`).
     """
 
     surroundings: Surroundings
@@ -402,16 +393,16 @@ class LocalityFuser:
     wishes: Mapping[int, int] = field(default_factory=dict[int, int])
 
     def all_fused(self, operations: Sequence[Operation]) -> list[Operation]:
-        """The block with every loop fused with its next ones as long as it pays."""
+        """The block with every loop fused with its successors while it pays."""
         return self.spanned(operations, {})[0]
 
     def spanned(
         self, operations: Sequence[Operation], spans: Mapping[Operation, Span]
     ) -> tuple[list[Operation], Mapping[Operation, Span]]:
-        """The same, and of which nests each loop was made.
+        """As `all_fused`, with the original nests of each loop.
 
-        ``spans``: the numbers of the nests that there are.  Raises
-        IllegalTransformation where what is asked for is not legal.
+        ``spans``: the numbers of the existing nests.  Raises IllegalTransformation
+        where a requested fusion is not legal.
         """
         current, known = list(operations), dict(spans)
         refusals: dict[int, tuple[Refusal, Operation]] = {}
@@ -440,7 +431,7 @@ class LocalityFuser:
     def joinable(
         self, operations: Sequence[Operation], spans: Mapping[Operation, Span]
     ) -> Iterator[int]:
-        """The numbers of nests that could be one with the next, where they are not."""
+        """The numbers of nests that could be fused with the next, and are not."""
         block = list(operations)
         loops = [at for at, op in enumerate(block) if op.name == FOR]
         for first, second in pairwise(loops):
@@ -453,7 +444,7 @@ class LocalityFuser:
     def _wish(
         self, pair: tuple[Operation, Operation], spans: Mapping[Operation, Span]
     ) -> tuple[int, int]:
-        """The number of the first of two nests in a row, and what is asked of it."""
+        """The number of the first of two adjacent nests, and its requested fusion."""
         if not all(op in spans for op in pair):
             return -1, 0
         number, after = spans[pair[0]][1], spans[pair[1]][0]
@@ -464,7 +455,7 @@ class LocalityFuser:
         spans: Mapping[Operation, Span],
         refusals: Mapping[int, tuple[Refusal, Operation]],
     ) -> None:
-        """Raise IllegalTransformation for nests of this block that are not one."""
+        """Raise IllegalTransformation for nests of this block that are not fused."""
         there = {number for span in spans.values() for number in span}
         for number, wish in self.wishes.items():
             is_one = any(a <= number < b for a, b in spans.values())
@@ -522,7 +513,7 @@ class LocalityFuser:
     def _depths(
         self, analysis: NestAnalysis, ends: tuple[Operation, Operation]
     ) -> list[int]:
-        """All loops where all are parallel; else not the innermost ones."""
+        """All loops where all are parallel; else all but the innermost ones."""
         chains = [chain_of(sunk(op)) for op in ends]
         most = min(map(_around, chains))
         bodies = [chain_of(op) for op in ends]
@@ -549,18 +540,18 @@ class LocalityFuser:
 
 
 def _accesses(operations: Sequence[Operation]) -> int:
-    """Loads and stores of affine places: no more than an analysis finds."""
+    """Affine loads and stores, an upper bound of those that an analysis finds."""
     return sum(o.name in affine.ACCESSES for op in operations for o in op.walk())
 
 
 def _around(chain: Sequence[Operation]) -> int:
-    """Loops of a chain that have loops in them."""
+    """Loops of a chain that contain loops."""
     last = chain[-1].body.operations
     return len(chain) - (not any(op.name == FOR for op in last))
 
 
 def _added(before: Sequence[Operation], after: Sequence[Operation]) -> Operation:
-    """The loop that only the second list holds."""
+    """The only loop of the second list that the first lacks."""
     (nest,) = [op for op in after if op.name == FOR and op not in before]
     return nest
 
@@ -589,12 +580,11 @@ class FuseElementwise(ModulePass):
     name: ClassVar[str] = "fuse-elementwise"
 
     def apply(self, module: Module) -> Module:
-        """Fuse in the body of every function."""
         surroundings = Surroundings.of(module)
         fuser = LocalityFuser(surroundings, 1, _is_sequential)
         return in_functions(module, lambda op: [with_blocks(op, fuser.all_fused)])
 
 
 def _is_sequential(op: Operation, analysis: NestAnalysis) -> bool:
-    """Whether a loop of the nest has to run in order."""
+    """Whether the nest has a sequential loop."""
     return not all(analysis.is_parallel(o) for o in op.walk() if o.name == FOR)

@@ -1,26 +1,19 @@
-"""Updates of cells that data choose, shared by threads that have their own cells.
+"""Parallel scatter updates: privatized histograms, or atomic updates.
+
+An update ``C[f(i)] = C[f(i)] OP x`` with a data-dependent f, OP commutative and, as far
+as the program allows, associative, may run in any order: histograms, sums by key,
+products with a sparse matrix.  `PrivatizeReductions` gives each thread a copy of C:
 
     for parts p:                                      (parallel)
-      P[p][..] = what changes nothing
+      P[p][..] = the neutral element
       for i in part p:  P[p][f(i)] = P[p][f(i)] OP x
-    for cells of C:
+    for elements of C:
       C[..] = C[..] OP P[0][..] OP P[1][..] ..
 
-Such a loop is parallel if it would be so with atomic updates, and it is worth it where
-there are many more updates than cells.
-
-Updates of cells that data choose as atomic ones, in loops that they make parallel.
-
-Comes in: affine nests.  Goes out: the same, where an outermost loop that only such
-updates keep from being parallel is an ``affine.parallel`` of ``memref.atomic_rmw``.
-The race proof of a mapped CPU kernel decides which loops these are: nothing else in
-them may touch the cells.
-
-Updates of cells that data choose, whose order makes no difference.
-
-``C[f(i)] = C[f(i)] OP x``, where OP is commutative and, as far as the program allows,
-associative: histograms, sums by key, products with a sparse matrix.  A loop of them is
-as parallel as what else is in it, if no update gets lost.
+This pays where there are many more updates than elements.  `AtomicUpdates` turns an
+outermost loop that only such updates keep from being parallel into an
+``affine.parallel`` of ``memref.atomic_rmw``.  The race proof of a mapped CPU kernel
+decides which loops qualify: nothing else in them may touch the elements.
 """
 
 from __future__ import annotations
@@ -75,16 +68,14 @@ class Scatter:
 
     @property
     def buffer(self) -> Value:
-        """Where the cell is."""
         return self.load.operands[0]
 
     @property
     def indices(self) -> tuple[Value, ...]:
-        """Which cell it is."""
         return self.load.operands[1:]
 
     def term(self, b: Builder) -> Value:
-        """What the cell is combined with."""
+        """The value that is combined with the cell."""
         first, second = self.combine.operands
         value = second if first is self.load.result else first
         if self.combine.name not in ACCUMULATOR_FIRST:
@@ -98,7 +89,7 @@ class Scatter:
 Rewrite = Callable[
     [Operation, Sequence["Scatter"], Sequence[Operation]], Sequence[Operation] | None
 ]
-"""What a loop with such updates becomes after other operations; None: no other loop."""
+"""The replacement of a loop with such updates; None: no other loop."""
 
 
 def in_loops(module: Module, order: Order, rewrite: Rewrite) -> Module:
@@ -154,7 +145,7 @@ def scatters(op: Operation, order: Order) -> list[Scatter]:
 
 
 def _by_data(operations: Sequence[Operation]) -> Iterator[tuple[Operation, Operation]]:
-    """Loads and stores of one cell that has no affine place."""
+    """Loads and stores of one cell whose indices have no affine form."""
     for update in updates(operations):
         load, store = operations[update.first], operations[update.last]
         if load.dialect == "memref" and len(load.operands) > 1:
@@ -164,7 +155,7 @@ def _by_data(operations: Sequence[Operation]) -> Iterator[tuple[Operation, Opera
 def _scatter(
     load: Operation, store: Operation, known: Combinations, order: Order
 ) -> Scatter | None:
-    """The update that a load and a store make, if it has one step."""
+    """The update of a load and a store, if it has one step."""
     value = store.operands[0]
     found = known.combination(value, {load.result})
     combine = known.definitions.get(value)
@@ -182,7 +173,7 @@ UPDATE = "memref.atomic_rmw"
 
 @dataclass(frozen=True, slots=True)
 class AtomicUpdates(ModulePass):
-    """Loops of updates of cells that data choose become parallel, and they atomic.
+    """Loops of scatter updates become parallel, with atomic updates.
 
     Loops of fewer than ``min_iterations`` stay as they are.  ``relaxed``: floats may be
     summed in any order; ``exact``: only where the order makes no difference.
@@ -194,7 +185,6 @@ class AtomicUpdates(ModulePass):
     exact: bool = False
 
     def apply(self, module: Module) -> Module:
-        """Rewrite the outermost loops that are proven, and such loops alone in them."""
         surroundings = Surroundings.of(module)
 
         def parallel(
@@ -214,7 +204,7 @@ class AtomicUpdates(ModulePass):
 
 
 def with_atomics(op: Operation, found: Sequence[Scatter]) -> Operation:
-    """An operation with these updates as atomic ones, as far as there are such."""
+    """An operation with its updates made atomic."""
     pairs = (pair for one in found if one.kind.atomic for pair in _atomic(one))
     return replaced(op, dict(pairs))
 
@@ -222,25 +212,25 @@ def with_atomics(op: Operation, found: Sequence[Scatter]) -> Operation:
 def update(
     b: Builder, word: str, term: Value, buffer: Value, at: Sequence[Value]
 ) -> None:
-    """An atomic update of a cell; ``word`` says how it combines."""
+    """An atomic update of a cell; ``word``: the combining operation."""
     kind = {"kind": IntegerAttr(ATOMIC_KINDS.index(word), I64)}
     b.add(UPDATE, (term, buffer, *at), [term.type], kind)
 
 
 def _is_instruction(one: Scatter) -> bool:
-    """Whether an atomic operation has the combination and the type."""
+    """Whether an atomic operation supports the combination and the type."""
     return bool(one.kind.atomic) and one.kind.takes(one.load.result.type)
 
 
 def _atomic(one: Scatter) -> list[tuple[Operation, list[Operation]]]:
-    """What takes the place of the three operations of an update."""
+    """The replacements of the three operations of an update."""
     b = Builder(one.store.location)
     update(b, one.kind.atomic, one.term(b), one.buffer, one.indices)
     return [(one.load, []), (one.combine, []), (one.store, b.operations)]
 
 
 def _perfect(op: Operation) -> list[Operation]:
-    """Loops without carried values, each all that the one before it holds."""
+    """Perfectly nested loops without carried values."""
     found: list[Operation] = []
     while op.name == "affine.for" and not op.results:
         found.append(op)
@@ -252,7 +242,7 @@ def _perfect(op: Operation) -> list[Operation]:
 
 
 def _iterations(nest: Sequence[Operation]) -> float:
-    """How many there are, all loops taken together; many where it is not known."""
+    """The number of iterations of all loops together; many if unknown."""
     axes = [axis_of(op) for op in nest]
     return prod(float("inf") if axis is None else axis.extent for axis in axes)
 
@@ -268,10 +258,10 @@ def _declared(nest: Sequence[Operation]) -> Operation:
 
 @dataclass(frozen=True, slots=True)
 class PrivatizeReductions(ModulePass):
-    """Loops of updates of cells that data choose, in as many parts as ``threads``.
+    """Run scatter-update loops in as many parts as ``threads``, with private copies.
 
-    ``relaxed``: floats may be summed in any order; ``exact``: only what does not depend
-    on it.
+    ``relaxed``: floats may be summed in any order; ``exact``: only where the order
+    makes no difference.
     """
 
     name: ClassVar[str] = "partial-updates"
@@ -280,7 +270,6 @@ class PrivatizeReductions(ModulePass):
     exact: bool = False
 
     def apply(self, module: Module) -> Module:
-        """Rewrite the outermost loops that are proven and have enough updates."""
         surroundings = Surroundings.of(module)
 
         def parts(
@@ -304,9 +293,10 @@ class PrivatizeReductions(ModulePass):
         return in_loops(module, Order(self.relaxed, self.exact), parts)
 
     def _pays(self, op: Operation, cells: _Cells) -> bool:
-        """Whether threads gain more than their cells cost.
+        """Whether threads gain more than the cells cost.
 
-        Each part fills its cells, and then a cell is loaded and combined for each part.
+        Each part initialises its cells, and then a cell is loaded and combined for each
+        part.
         """
         work = expected_work(op, {})
         if work is None or not Machine(self.threads).pays_threads(
@@ -319,13 +309,13 @@ class PrivatizeReductions(ModulePass):
 
 @dataclass(frozen=True, slots=True)
 class _Cells:
-    """The buffers that a loop updates, each in one way, and how."""
+    """The buffers that a loop updates, each with one combining operation."""
 
     combiners: Mapping[Value, Combiner]
 
     @staticmethod
     def of(op: Operation, found: Sequence[Scatter]) -> _Cells | None:
-        """None where a number of cells is not known, or a buffer is of the loop."""
+        """None where the number of cells is unknown, or a buffer is local."""
         inside = {v for inner in op.walk() if inner is not op for v in inner.results}
         combiners = {one.buffer: one.kind for one in found}
         kinds = {(one.buffer, one.kind.name) for one in found}
@@ -339,12 +329,10 @@ class _Cells:
 
     @property
     def count(self) -> int:
-        """How many there are."""
         return sum(prod(_shape(buffer)) for buffer in self.combiners)
 
 
 def _shape(buffer: Value) -> tuple[int, ...]:
-    """Extents that are known."""
     ty = buffer.type
     return tuple(e or 0 for e in ty.shape) if isinstance(ty, MemRefType) else ()
 
@@ -352,7 +340,7 @@ def _shape(buffer: Value) -> tuple[int, ...]:
 def _in_parts(
     axis: Axis, found: Sequence[Scatter], cells: _Cells, parts: int
 ) -> list[Operation]:
-    """The loop in parts, and what adds them up."""
+    """The loop in parts, and the operations that combine them."""
     b = Builder(axis.operation.location)
     partial = {
         buffer: b.allocate("memref.alloc", _with_parts(buffer, parts), "partial")
@@ -387,7 +375,7 @@ def _in_parts(
 
 
 def _with_parts(buffer: Value, parts: int) -> MemRefType:
-    """The type of the cells of all parts, in lines of cache of their own."""
+    """The type of the cells of all parts, each padded to whole cache lines."""
     *outer, last = _shape(buffer)
     element = element_type(buffer.type)
     per_line = max(1, 8 * CACHE_LINE // element_bits(element))
@@ -398,7 +386,6 @@ def _with_parts(buffer: Value, parts: int) -> MemRefType:
 def _over(
     b: Builder, shape: Sequence[int], body: Callable[[Builder, list[Value]], None]
 ) -> None:
-    """A nest over all cells."""
     if not shape:
         body(b, [])
         return

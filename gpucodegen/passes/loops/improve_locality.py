@@ -1,23 +1,20 @@
-"""Better order of memory accesses: which loop runs innermost, which nests are one.
+"""Locality: the innermost loop by cache lines touched, and fusion of adjacent nests.
 
 After McKinley, Carr and Tseng ("Improving data locality with loop transformations",
 1996), each step proven legal and taken only where it is expected to pay:
 
-1. The loop that touches the fewest cache lines goes innermost, the others keep their
-   order, but what stands between two loops that transpose goes outside of both, unless
-   it is one row with the inner one.  An imperfect nest is distributed first if a part
-   of it gains, and what loops along columns carry goes to memory (`scalar_expansion`).
-   If the outermost loop becomes sequential, blocks of the parallel one
-   run outside, one a thread.
-2. Neighbours that sweep over one array are fused as far as that keeps parallel loops
-   parallel.  Innermost loops are fused only if they are parallel, for they become
-   vectors; a sum next to them would keep them from it.
+1. The loop that touches the fewest cache lines goes innermost and the others keep their
+   order, except that operations between two loops that transpose go outside of both,
+   unless they are one row with the inner loop.  An imperfect nest is distributed first
+   if a part of it gains, and values that loops along columns carry go to memory
+   (`array_privatization`).  If the outermost loop becomes sequential, blocks of the
+   parallel one run outside, one per thread.
+2. Adjacent nests that sweep over one array are fused as far as parallel loops stay
+   parallel.  Innermost loops are fused only if they are parallel, since they are
+   vectorized, which a sum next to them would prevent.
 
-The order of each element's sum stays.  Nests that become register tiles are left alone.
-
-The nests of a block, each in its best order or the one asked for, and fused.
-
-Orders of a nest by the cache lines that their innermost loop touches.
+The summation order of each element is kept.  Nests that become register tiles are not
+changed.
 """
 
 from __future__ import annotations
@@ -65,13 +62,13 @@ from gpucodegen.tiling.proof.legality import Refusal
 from gpucodegen.tiling.tuning.knobs import LOOPS, Knob, menu_knob
 
 SHORTEST = 8
-"""Loops of fewer iterations do not fill a vector; they do not go innermost."""
+"""Fewest iterations of an innermost loop: shorter ones do not fill a vector."""
 SERIAL = 1.5
-"""Cache lines per iteration that a loop may cost more if it becomes vectors."""
+"""Cache lines per iteration charged to sequential loops if the last is parallel."""
 
 
 def best_order(analysis: NestAnalysis, chain: Sequence[Operation]) -> Order | None:
-    """The best legal order that is better than that of the text."""
+    """The best legal order, if it is better than the textual one."""
     return next(
         (
             order
@@ -85,10 +82,10 @@ def best_order(analysis: NestAnalysis, chain: Sequence[Operation]) -> Order | No
 def order_menu(
     name: str, analysis: NestAnalysis, chain: Sequence[Operation], default: Order | None
 ) -> PlanSpace | None:
-    """The legal orders of a nest but the ``default``, which an empty point stands for.
+    """The legal orders of a nest except the ``default``, which an empty point means.
 
-    They cost the cache lines of their innermost loop in all iterations.  The default,
-    None where it is no order, is expected to be the best.
+    Their cost is the cache lines of their innermost loop over all iterations.  The
+    default, None where it is no order, is expected to be the best.
     """
     loops = loop_names.lifted_loops(analysis, chain)
     costs = [innermost_cost(analysis.model, loop) for loop in loops]
@@ -111,7 +108,7 @@ def _better_orders(
 ) -> list[tuple[int, ...]]:
     """Orders with a cheaper loop innermost, the cheapest first.
 
-    A loop that is not parallel must gain more to take the place of one that is.
+    A loop that is not parallel must gain more to replace one that is.
     """
     last = len(chain) - 1
     loops = loop_names.lifted_loops(analysis, chain)
@@ -133,9 +130,9 @@ def _better_orders(
 def _transposing(
     analysis: NestAnalysis, chain: Sequence[Operation], order: Sequence[int]
 ) -> tuple[int, ...]:
-    """The order with a loop that transposes with the innermost one directly around it.
+    """The order with the loop that transposes directly around the innermost one.
 
-    Only parallel loops change places: each remains as parallel as it is.
+    Only parallel loops are exchanged, so each remains as parallel as it is.
     """
     loops = loop_names.lifted_loops(analysis, chain)
     ordered, built = [loops[at] for at in order], analysis.model
@@ -157,17 +154,17 @@ def _is_short(op: Operation) -> bool:
 
 
 MAX_DEPTH = 6
-"""Longer chains are left as they are."""
+"""Deeper chains are unchanged."""
 BLOCK = 128
 """Least columns a thread takes: whole cache lines, and prefetching pays."""
 
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """Nests that are counted by ``numbers``, and improved or as ``asked``.
+    """Nests counted by ``numbers``, improved or as ``asked``.
 
-    ``shared``: buffers that several nests use.  ``left_alone`` tells which nests stay
-    as they are.  ``keeps``: what else they could be is added to ``found``.
+    ``shared``: buffers that several nests use.  ``left_alone`` tells which nests stay.
+    ``keeps``: alternatives are added to ``found``.
     """
 
     threads: int
@@ -180,7 +177,7 @@ class Block:
     found: list[PlanSpace]
 
     def improved(self, operations: Sequence[Operation]) -> list[Operation]:
-        """The block with each nest in its order, and neighbours fused."""
+        """The block with each nest in its best order, and neighbours fused."""
         current: list[Operation] = []
         spans: dict[Operation, Span] = {}
         for at, op in enumerate(operations):
@@ -197,7 +194,7 @@ class Block:
         if self.keeps:
             wishes = dict.fromkeys(fuser.joinable(fused, joined), TOGETHER)
             wishes |= {n: APART for a, b in joined.values() for n in range(a, b)}
-            # no model tells which is better
+            # the cost model does not rank these orders
             names = {f"fusion{n}": wish for n, wish in sorted(wishes.items())}
             self.found.extend(
                 PlanSpace(({}, {n: w}), (1.0, 1.0)) for n, w in names.items()
@@ -207,7 +204,7 @@ class Block:
     def _ordered(
         self, op: Operation, before: Sequence[Operation], number: int
     ) -> list[Operation]:
-        """The nest in the order that is asked for, or in the best one."""
+        """The nest in the requested order, or in the best one."""
         order = self.asked.orders.get(number)
         if order is not None:
             return [self._as_asked(op, before, order)]
@@ -241,7 +238,7 @@ class Block:
         number: int,
         made: Sequence[Operation],
     ) -> Iterator[PlanSpace]:
-        """What else the order of a nest could be, next to what was made of it."""
+        """The alternative orders of a nest, given its result."""
         nest = sunk(op)
         chain = chain_of(nest)
         if not 2 <= len(chain) <= MAX_DEPTH:
@@ -257,7 +254,7 @@ class Block:
             yield menu
 
     def _by_rows(self, op: Operation, before: Sequence[Operation]) -> list[Operation]:
-        """A nest that ran along columns in parts that run along rows; else nothing."""
+        """A nest along columns distributed into parts along rows; else nothing."""
         if not any(o.name == FOR and o.results for o in op.walk()):
             return []
         analysis = analyse([op], before, self.surroundings)
@@ -275,7 +272,7 @@ class Block:
         return [*found.allocations, *made, *found.deallocations]
 
     def _nest(self, op: Operation, before: Sequence[Operation]) -> list[Operation]:
-        """The nest in a better order, or in parts of which one is, or as it is."""
+        """The nest in a better order, distributed, or unchanged."""
         analysis = analyse([op], before, self.surroundings)
         if self.left_alone(op, analysis):
             return [op]
@@ -320,9 +317,9 @@ class Block:
 class ImproveLocality(ModulePass):
     """Choose the innermost loop of every nest, and fuse neighbours, where it pays.
 
-    ``contractions``: leave products that `map-cpu` recognises to it.  ``plan``: orders
-    and fusions that are asked for in the place of these choices (`asked`), as names and
-    numbers in turn: ``plan=[order0,21,fusion0,1]``.
+    ``contractions``: leave products that `map-cpu` recognises to it.  ``plan``:
+    requested orders and fusions (`requested_schedules`), as names and numbers in turn,
+    ``plan=[order0,21,fusion0,1]``.
 
     >>> import gpucodegen as gcg
     >>> module = gcg.parse('''func.func @f(%A: memref<64x64xf32>, %v: f32) {
@@ -354,7 +351,7 @@ class ImproveLocality(ModulePass):
     def apply(self, module: Module) -> Module:
         """Improve every nest in the body of a function.
 
-        Raises IllegalTransformation for what is asked for and is not legal.
+        Raises IllegalTransformation for an illegal request.
         """
         return self._improved(module, [])
 
@@ -367,7 +364,7 @@ class ImproveLocality(ModulePass):
     def _improved(
         self, module: Module, found: list[PlanSpace], *, keeps: bool = False
     ) -> Module:
-        """The better module; what else it could be is added to ``found``."""
+        """The improved module; alternatives are added to ``found``."""
         surroundings, asked = Surroundings.of(module), Asked.of(self.plan)
         numbers = count()
 

@@ -1,4 +1,4 @@
-"""Interchange: perfectly nested loops in another order.
+"""Loop interchange: a permutation of perfectly nested loops.
 
 Legal iff no dependence within the nest gets a lexicographically negative distance:
 

@@ -1,19 +1,15 @@
-"""Loop normalisation: lower bound 0 and step 1.
+"""Loop peeling, index-set splitting and loop normalisation.
 
-    i = lower + step * x,    0 <= x < ceil((upper - lower) / step)
+All three keep the order of iterations, so they are always legal.
 
-Always legal: the iterations run in the same order.  The old variable is an
-``affine.apply`` in the body, which `canonicalize` puts into the maps that use it.
+* Peeling: the first or last iterations of a loop become a loop of their own.
+* Index-set splitting: { i in D } = { i in D : i < at } and then { i in D : i >= at }.
+* Normalisation to lower bound 0 and step 1:
 
-Index-set splitting: a loop becomes one up to a point and one from there.
+      i = lower + step * x,    0 <= x < ceil((upper - lower) / step)
 
-    { i in D } = { i in D : i < at } and then { i in D : i >= at }
-
-Always legal: the iterations run in the same order.
-
-Peeling: the first or last iterations of a loop become a loop of their own.
-
-Always legal: the iterations run in the same order.
+  The old variable becomes an ``affine.apply`` in the body, which `canonicalize` puts
+  into the maps that use it.
 """
 
 from __future__ import annotations
@@ -72,7 +68,6 @@ class Peel(ModulePass):
     back: int = 0
 
     def apply(self, module: Module) -> Module:
-        """Peel the chosen loops."""
         for option in ("front", "back"):
             if getattr(self, option) < 0:
                 raise errors.InvalidPassOption(
@@ -137,7 +132,6 @@ class SplitIndexSet(ModulePass):
     loop: str = ""
 
     def apply(self, module: Module) -> Module:
-        """Split the chosen loops."""
         chosen = chosen_loops(module, self.function, self.loop, is_outermost)
         return rewrite_loops(module, chosen, self._transform)
 
@@ -155,7 +149,7 @@ class SplitIndexSet(ModulePass):
 
 
 def _reached(given: LoopRange, at: Index) -> Index:
-    """The first value from ``at`` that the loop takes, if it goes on for ever."""
+    """The first value >= ``at`` that the unbounded loop variable takes."""
     if given.step == 1:
         return at
     return given.after((at - given.lower).ceildiv(given.step))
@@ -192,7 +186,6 @@ class NormalizeLoops(ModulePass):
     loop: str = ""
 
     def apply(self, module: Module) -> Module:
-        """Normalise the chosen loops."""
         chosen = chosen_loops(module, self.function, self.loop, lambda _: True)
         return rewrite_loops(module, chosen, _transform)
 

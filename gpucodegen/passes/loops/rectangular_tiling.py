@@ -1,19 +1,16 @@
-"""Rectangular tiling of every permutable band, as far as it is legal.
-
-Rectangular tiling of a permutable band, refused with a witness where illegal.
+"""Rectangular tiling of permutable bands, refused with a witness where illegal.
 
 A band l1..lp may be tiled iff no dependence points backward along any of its loops:
 
     { d in distances : d_outer = 0, d_l < 0 } = {}   for each l of the band
 
-Rectangular tiles of perfectly nested loops; whether that is legal is asked before.
-
-A loop of t trips from l in steps of s and tiles of z iterations becomes
+`Tile` tiles one band, `TileBands` every permutable band.  A loop of t trips from l in
+steps of s and tiles of z iterations becomes
 
     for o = l to u step s*z:  for i = o to min(o + s*z, u) step s          z a number
     for o = 0 to ceil(t / z): for i = l + o*s*z to min(l + (o+1)*s*z, u)   z a value
 
-and a tile is full where its end does not lie beyond the bounds:
+A tile is full where its end does not lie beyond the bounds:
 { o : box(o) in D } = { o : o + s*z <= u }, as D is rectangular.
 """
 
@@ -67,7 +64,7 @@ Size = Index | int
 
 @dataclass(frozen=True, slots=True)
 class _Level:
-    """One loop: the loop over tiles, if it is tiled, and that over points."""
+    """One loop: the tile loop, if it is tiled, and the point loop."""
 
     tiles: Operation | None
     points: Operation
@@ -76,7 +73,7 @@ class _Level:
 
     @property
     def conditions(self) -> list[Index]:
-        """What is >= 0 in full tiles."""
+        """Expressions that are >= 0 in full tiles."""
         if self.full == self.partial:
             return []
         return [upper - self.full.upper for upper in self.partial.uppers[1:]]
@@ -136,7 +133,7 @@ def _by_number(
 def _by_value(
     given: LoopRange, size: Index, number: Value
 ) -> tuple[LoopRange, Index, Index]:
-    """The same for tiles counted from 0."""
+    """As `_by_number` for tiles counted from 0."""
     trips = [(upper - given.lower).ceildiv(given.step) for upper in given.uppers]
     counts = tuple(count.ceildiv(size) for count in trips)
     start = given.after(Index.of(number) * size)
@@ -280,7 +277,7 @@ min affine_map<(d0, d1) -> (d0 + 8, d1)>(%i_tile, %n) {
         return None
 
     def _sizes(self, site: Site) -> tuple[list[Operation], list[Size]]:
-        """The sizes, and operations that compute those of names."""
+        """The sizes, and operations that compute named ones."""
         before: list[Operation] = []
         sizes: list[Size] = []
         for size in self.sizes:
@@ -333,7 +330,6 @@ affine_map<(d0) -> (d0 + 4, 9)>(%i_tile) {
     relaxed: bool = False
 
     def apply(self, module: Module) -> Module:
-        """Tile the nests of every function."""
         surroundings = Surroundings.of(module)
 
         def block(operations: Sequence[Operation]) -> list[Operation]:

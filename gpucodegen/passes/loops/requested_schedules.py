@@ -1,15 +1,11 @@
-"""What a caller asks of the time loops of a function: their tiles, or none.
+"""Schedule options of a call: tiles of time loops, loop orders and fusions of nests.
 
-Time loops that may be tiled are counted from 0 as they stand in the text.  With N the
-number of one, ``timeN.tiled=1`` leaves it as it is and ``timeN.tiled=2`` tiles it.
-``timeN.steps=8`` has eight steps in a tile, ``timeN.width0=16`` sixteen cells along the
-first axis of space.  What is left out is chosen by the model of the machine.
-
-What a caller asks of the nests of a function: orders of their loops, and fusions.
-
-Nests are counted from 0 as they stand in the text.  ``order2=21`` runs the loops of
-nest 2 in the order of the digits, the second one outermost.  ``fusion1=1`` keeps nest 1
-apart from the one after it, ``fusion1=2`` makes one of them.
+Tileable time loops and nests are counted from 0 in textual order.  For time loop N,
+``timeN.tiled=1`` leaves it untiled and ``timeN.tiled=2`` tiles it; ``timeN.steps=8``
+has eight steps in a tile, ``timeN.width0=16`` sixteen elements along the first space
+axis.  ``order2=21`` runs the loops of nest 2 in the order of the digits, the second one
+outermost.  ``fusion1=1`` keeps nest 1 apart from its successor, ``fusion1=2`` fuses the
+two.  Omitted options are chosen by the machine model.
 """
 
 from __future__ import annotations
@@ -26,17 +22,17 @@ from gpucodegen.tiling.machine.temporal_tiling import TimeTiles
 
 APART, TOGETHER = 1, 2
 FEW = 3
-"""Loops that may come in any order; of more, one goes innermost or outermost."""
+"""Most loops that may come in any order; of more, one goes innermost or outermost."""
 _ORDER_NAME = re.compile(r"(order|fusion)(\d+)")
 FIELDS = "order0", "fusion0"
-"""What may be asked for, with 0 for the number of a nest."""
+"""The option names, with 0 for the number of a nest."""
 Order = tuple[int, ...]
 """Positions of loops in a nest, the one that runs outermost first."""
 
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """Orders of nests, and whether a nest is fused with the next, by their numbers.
+    """Requested orders of nests and fusions with the next nest, by number.
 
     >>> Asked.of(("order2", 21, "fusion1", 2))
     Asked(orders={2: (1, 0)}, fusions={1: 2})
@@ -47,7 +43,7 @@ class Asked:
 
     @staticmethod
     def of(plan: Sequence[int | str]) -> Asked:
-        """What names and numbers in turn say; 0 asks nothing.
+        """The requests in a list of names and numbers in turn; 0 requests nothing.
 
         Raises InvalidPassOption.
         """
@@ -68,7 +64,7 @@ class Asked:
 
 
 def is_asked(name: str) -> bool:
-    """Whether a field of a plan is about orders or fusions.
+    """Whether a plan field names an order or a fusion.
 
     >>> [name for name in ("order0", "fusion12", "stream.width") if is_asked(name)]
     ['order0', 'fusion12']
@@ -86,7 +82,7 @@ def number_of(order: Order) -> int:
 
 
 def orders(depth: int) -> Iterator[Order]:
-    """Orders of so many loops that are worth a trial, that of the text first.
+    """Orders of ``depth`` loops that are worth a trial, the textual one first.
 
     >>> [number_of(order) for order in orders(2)]
     [12, 21]
@@ -107,7 +103,6 @@ def orders(depth: int) -> Iterator[Order]:
 
 
 def not_there(name: str) -> errors.InvalidPassOption:
-    """The error for a nest that no function has."""
     return errors.InvalidPassOption(
         name="improve-locality",
         problem=f"there is no nest for {name}",
@@ -136,7 +131,7 @@ _TILE_NAME = re.compile(rf"{KIND}\d+\..*")
 
 
 def is_of_time_tiles(name: str) -> bool:
-    """Whether a field of a plan is about tiles of time loops on the CPU.
+    """Whether a plan field names tiles of time loops on the CPU.
 
     >>> [is_of_time_tiles(name) for name in ("time0.steps", "time.steps", "order0")]
     [True, False, False]
@@ -145,7 +140,7 @@ def is_of_time_tiles(name: str) -> bool:
 
 
 def time_tile_fields() -> list[str]:
-    """Those fields, with 0 for every number.
+    """The names of these fields, with 0 for every number.
 
     >>> time_tile_fields()
     ['time0.tiled', 'time0.steps', 'time0.width0']
@@ -155,14 +150,14 @@ def time_tile_fields() -> list[str]:
 
 @dataclass(slots=True)
 class TimeLoop:
-    """A nest that may be a time loop; it gets its number when there is a choice."""
+    """A candidate time loop; it is numbered when it has alternatives."""
 
     loops: TimeLoops
     kind: str = ""
 
     @property
     def choice(self) -> Choose:
-        """Takes the tiles that are asked for, or those of least cost."""
+        """The choice of the requested tiles, or those of least cost."""
         menus = self.loops.menus
         return self._choose if menus.wanted or menus.keeps else least
 
@@ -172,18 +167,17 @@ class TimeLoop:
 
     @property
     def is_asked(self) -> bool:
-        """Whether a caller asks for something here."""
+        """Whether the caller requests tiles here."""
         wishes = self.loops.menus.wanted.items()
         return any(n and name.partition(".")[0] == self.kind for name, n in wishes)
 
 
 @dataclass(frozen=True, slots=True)
 class TimeLoops:
-    """The time loops of a module, as a pass meets them, and what is asked of them."""
+    """The time loops of a module in the order of a pass, and the requests."""
 
     menus: Menus
     numbers: Iterator[int] = field(default_factory=count)
 
     def next(self) -> TimeLoop:
-        """The next nest."""
         return TimeLoop(self)

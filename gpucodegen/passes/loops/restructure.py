@@ -1,23 +1,13 @@
-"""Skewing: multiples of outer loops are added to inner ones, so that all permute.
+"""Affine rescheduling: skewing and isl's scheduler, carried out on ``affine`` nests.
 
-The order of isl's scheduler: fusion, skews and shifts for parallelism and reuse.
-
-Carries out new schedules: each nest of a module, legal or refused with a witness.
-
-Comes in: a module and a planner from a `Movable` nest to a schedule.  Goes out: the
-module with rebuilt nests.  Where isl gives no answer the order is kept, with a warning.
-
-From a schedule back to affine loops around copies of the operations.
-
-Comes in: a `Movable` and the nodes of `gpucodegen.tiling.schedule.schedule_ast`.  Goes
-out: ``affine.for``, ``affine.parallel`` and ``affine.if`` with the operations of each
-unit, in which ``affine.apply`` gives the old loop variables from the new ones.
-
-A nest of affine loops taken apart: what stays together when the order changes.
-
-Comes in: the root of a nest.  Goes out: `Movable`, the nest as `tiling.schedule` reads
-it, and per unit the operations and loop variables to rebuild it from; or a `Refusal`
-that says what ties the operations to their loops.
+`movable` takes a nest apart into `Movable`, the units that the order may separate with
+their operations and loop variables, or a `Refusal` that names the reason.  A planner
+computes a schedule: `Skew` adds multiples of outer loops to inner ones so that all
+permute; `Restructure` uses isl's scheduler for fusion, skews and shifts.  `rebuild`
+turns the schedule's AST (`gpucodegen.tiling.schedule.schedule_ast`) into
+``affine.for``, ``affine.parallel`` and ``affine.if`` around the operations of each
+unit, with ``affine.apply`` for the old loop variables.  Illegal schedules are refused
+with a witness.  Where isl gives no answer the order is kept, with a warning.
 """
 
 from __future__ import annotations
@@ -81,7 +71,7 @@ def movable(
 ) -> Movable | Refusal:
     """The units of a nest.
 
-    ``context`` are the operations before it, ``surroundings`` what it may call.
+    ``context``: the operations before it; ``surroundings``: the functions it may call.
     """
     tied = next((op for op in root.walk() if _is_tied(op)), None)
     if tied is not None:
@@ -122,7 +112,7 @@ _TIED = frozenset(
 
 
 def _variables(op: Operation) -> tuple[Value, ...]:
-    """The variables of a loop; a condition has none."""
+    """The variables of a loop; none for a condition."""
     return op.regions[0].blocks[0].arguments if op.name != "affine.if" else ()
 
 
@@ -156,7 +146,7 @@ def _statements(piece: UnitBody, lifted: Lifted) -> tuple[str, ...]:
 
 
 def _with_definitions(piece: UnitBody, root: Operation) -> UnitBody | Refusal:
-    """The piece with copies of the arithmetic that it takes from other pieces."""
+    """The piece with copies of index arithmetic from other pieces."""
     inside = {value: op for op in root.walk() for value in op.results}
     own = {id(op) for op in piece.operations}
     taken: dict[int, Operation] = {}
@@ -215,7 +205,7 @@ def _as_index(b: Builder, value: Value) -> Value:
 
 
 def _locations(source: Movable) -> dict[str, Location]:
-    """Where the loops with these variables stand."""
+    """The locations of the loops with these variables."""
     return {
         loop.name: loop.loc
         for unit in source.nest.units
@@ -340,7 +330,6 @@ def reordered(
 
 
 def warn_kept(op: Operation, reason: str) -> None:
-    """Tell that a nest keeps its order."""
     errors.tell(errors.OrderKept(op.location, loops=_names(op), reason=reason))
 
 
@@ -357,7 +346,7 @@ Rewrite = Callable[[Operation, Sequence[Operation], Surroundings], list[Operatio
 
 
 def rewrite_nests(module: Module, rewrite: Rewrite) -> Module:
-    """Rewrite the outermost ``affine.for`` of functions, given what stands before."""
+    """Rewrite the outermost ``affine.for`` of functions, given preceding operations."""
     surroundings = Surroundings.of(module)
 
     def block(operations: Sequence[Operation]) -> list[Operation]:
@@ -377,8 +366,6 @@ class Restructure(ModulePass):
     name: ClassVar[str] = "restructure"
 
     def apply(self, module: Module) -> Module:
-        """Reorder, or keep the order with a warning."""
-
         def plan(source: Movable) -> Schedule | Refusal:
             return find_schedule(source.nest)
 

@@ -1,37 +1,33 @@
-"""Cells that loops load and store in every iteration are values that the loops carry.
+"""Scalar replacement: memory cells that loops reuse become loop-carried values.
+
+Invariant cells (`kept_in_values`):
 
     for j {                               p = C[i]
       C[i] = f(C[i], x[j]) }       =>     s = for j iter_args(p) { yield f(p, x[j]) }
                                           C[i] = s
 
 Legal iff the indices of the cell are the same in all iterations, and nothing else in
-the loop may touch its buffer.  Terms keep their order.  A loop that may not run leaves
-the cell alone.  After Callahan, Carr and Kennedy ("Improving register allocation for
-subscripted variables", 1990).
+the loop may touch its buffer.  A loop that may not run leaves the cell alone.
 
-Scalar replacement: values that iterations before stored are carried to their loads.
+Stores that later iterations load (`CarryStores`):
 
     for j in l..u {                  e = Y[j - 1] at l
       a = load Y[j - 1]         =>   for j in l..u iter_args(a = e) {
       store f(a), Y[j]                 store f(a), Y[j]
     }                                  yield f(a) }
 
-Legal iff a load reads what the one store of the loop wrote k iterations before:
-
-    place of the load at j = place of the store at j - k,
-
-no place is stored twice, and nothing else in the loop stores to the buffer or to one
-that may overlap it.  Loads of other places stay where they are.  The values of k = 1,
-2, .. are handed on from one to the next, as far as each of them is loaded.  First
-values are loaded in front of the loop, if it runs at all.  After Callahan, Carr and
-Kennedy ("Improving register allocation for subscripted variables", 1990).
-
-Which values innermost loops store and load again, for `carry_stores`.
+Legal iff the load reads the value that the only store of the loop wrote k iterations
+before,
 
     place of the load at j = place of the store at j - k,    k = 1, 2, ..
 
-where no place is stored twice, and nothing else in the loop stores to the buffer or to
-one that may overlap it.
+no place is stored twice, and nothing else in the loop stores to the buffer or to one
+that may overlap it.  Loads of other places stay.  The values of
+k = 1, 2, .. form a chain, as far as each of them is loaded.  Initial values are loaded
+in front of the loop, if it runs at all.
+
+Both keep the order of terms.  After Callahan, Carr and Kennedy ("Improving register
+allocation for subscripted variables", 1990).
 """
 
 from __future__ import annotations
@@ -66,12 +62,12 @@ from gpucodegen.passes.framework.nests import inner_operations
 
 NUMBERS = FloatType | IntegerType | IndexType
 MOST = 4
-"""Iterations that a value is carried for."""
+"""Most iterations over which a value is carried."""
 
 
 @dataclass(frozen=True, slots=True)
 class InnermostLoop:
-    """A loop that begins at ``lower`` and ends in front of all ``uppers``."""
+    """A loop from ``lower`` to the smallest of ``uppers``, exclusive."""
 
     iv: Value
     lower: Index
@@ -81,18 +77,18 @@ class InnermostLoop:
 
     @property
     def repeats(self) -> bool:
-        """Whether it may run twice."""
+        """Whether it may run more than one iteration."""
         trips = [(upper - self.lower).constant for upper in self.uppers]
         return all(trip is None or trip > self.step for trip in trips)
 
     @property
     def runs(self) -> list[Index]:
-        """What is >= 0 if it runs."""
+        """Expressions that are >= 0 if it runs."""
         return [compact(upper - self.lower - 1) for upper in self.uppers]
 
 
 def innermost(op: Operation) -> InnermostLoop | None:
-    """An innermost ``affine.for`` that begins at one place."""
+    """An innermost ``affine.for`` with a single lower bound, or None."""
     if op.name != "affine.for" or any(inner.regions for inner in inner_operations(op)):
         return None
     loop = affine.For(op)
@@ -105,7 +101,7 @@ def innermost(op: Operation) -> InnermostLoop | None:
 
 @dataclass(frozen=True, slots=True)
 class CarriedStore:
-    """A store; the loads of what it stored one iteration before, two before, .."""
+    """A store, and the loads of its value one iteration later, two later, .."""
 
     store: Operation
     loads: tuple[tuple[Operation, ...], ...]
@@ -113,12 +109,12 @@ class CarriedStore:
 
 @dataclass(frozen=True, slots=True)
 class CarriedStores:
-    """Finds them in one function."""
+    """Finds carried stores in one function."""
 
     aliases: Aliases
 
     def of(self, loop: InnermostLoop) -> list[CarriedStore]:
-        """What a loop stores and loads again, a store each."""
+        """The carried stores of a loop."""
         operations = inner_operations(loop.operation)
         accesses = [op for op in operations if op.name in affine.ACCESSES]
         rest = [op for op in operations if op.name not in affine.ACCESSES]
@@ -140,12 +136,10 @@ class CarriedStores:
 
 
 def buffer_of(access: Operation) -> Value:
-    """The buffer of a load or store."""
     return access.operands[0 if access.results else 1]
 
 
 def place_of(access: Operation) -> list[Index]:
-    """The indices of a load or store."""
     view = affine.Load(access) if access.results else affine.Store(access)
     return from_map(view.map, view.map_operands)
 
@@ -158,7 +152,7 @@ def _same(first: Sequence[Index], second: Sequence[Index]) -> bool:
 def _followers(
     loop: InnermostLoop, store: Operation, accesses: Sequence[Operation]
 ) -> Iterator[tuple[Operation, ...]]:
-    """Loads of what was stored one iteration before, two before, .. while there are."""
+    """Loads of the value stored one iteration before, two before, .., without gaps."""
     loads = [op for op in accesses if op.results and buffer_of(op) is buffer_of(store)]
     if not isinstance(store.operands[0].type, NUMBERS):
         return
@@ -172,7 +166,7 @@ def _followers(
 
 
 def _moves(store: Operation, loop: InnermostLoop) -> bool:
-    """Whether each iteration stores to another place, known before the loop."""
+    """Whether iterations store to different places, known before the loop."""
     made = {v for op in inner_operations(loop.operation) for v in op.results}
     place = place_of(store)
     known = all(made.isdisjoint(index.values) for index in place)
@@ -216,7 +210,6 @@ class CarryStores(ModulePass):
     name: ClassVar[str] = "carry-stores"
 
     def apply(self, module: Module) -> Module:
-        """Rewrite every function."""
         defined = defined_functions(module.functions.values())
 
         def rewrite(op: Operation) -> list[Operation]:
@@ -247,7 +240,7 @@ class _Carrier:
 
 
 def _outside(op: Operation) -> Operation:
-    """A loop around nothing but a condition that it does not change: the other way."""
+    """Unswitching: a loop around only an invariant condition becomes its body."""
     inner = inner_operations(op) if op.name in LOOPS and not op.results else ()
     branch = inner[0] if len(inner) == 1 and inner[0].name == "affine.if" else None
     if branch is None or branch.results or branch.regions[1].blocks:
@@ -264,9 +257,9 @@ def _outside(op: Operation) -> Operation:
 def _with_carried_stores(
     loop: InnermostLoop, carries: Sequence[CarriedStore]
 ) -> list[Operation]:
-    """The first loads, and the loop that carries what is loaded afterwards.
+    """The initial loads, and the loop that carries their values.
 
-    A loop that passes nothing on is all that may not run.
+    Only a loop without carried values may be skipped.
     """
     b = Builder(loop.operation.location)
 
@@ -318,7 +311,7 @@ def _with_values(
 
 
 def _first_load(b: Builder, loop: InnermostLoop, load: Operation) -> Value:
-    """What a load finds in the first iteration, if there is one."""
+    """The value of a load in the first iteration, if there is one."""
     place = [replace_values(index, {loop.iv: loop.lower}) for index in place_of(load)]
     hint = load.result.name
     return b.choose(
@@ -330,7 +323,7 @@ def _first_load(b: Builder, loop: InnermostLoop, load: Operation) -> Value:
 
 
 def _handed_on(carry: CarriedStore) -> tuple[Value, ...]:
-    """The value stored, and those that were carried but for the last."""
+    """The stored value, and the carried ones without the last."""
     return (carry.store.operands[0], *(same[0].result for same in carry.loads[:-1]))
 
 
@@ -346,7 +339,7 @@ class _Cell:
 
 
 def kept_in_values(op: Operation, aliases: Aliases) -> list[Operation]:
-    """A loop, and those inside it, without the cells that they can carry."""
+    """A loop and its inner loops with invariant cells as carried values."""
     if op.name != LOOP:
         return [op]
     inside = [new for o in op.body.operations for new in kept_in_values(o, aliases)]
@@ -356,7 +349,7 @@ def kept_in_values(op: Operation, aliases: Aliases) -> list[Operation]:
 
 
 def runs(op: Operation) -> list[Index]:
-    """What is >= 0 if an ``affine.for`` runs; nothing where it surely does."""
+    """Expressions >= 0 if an ``affine.for`` runs; empty where it surely does."""
     loop = affine.For(op)
     lowers = from_map(loop.lower_map, loop.lower_operands)
     uppers = from_map(loop.upper_map, loop.upper_operands)
@@ -435,7 +428,7 @@ def _with_kept_cells(op: Operation, cells: Sequence[_Cell]) -> list[Operation]:
 
 
 def _first_kept(b: Builder, load: Operation, condition: Sequence[Index]) -> Value:
-    """What the first iteration finds, if there is one."""
+    """The initial value of the cell, if the loop runs."""
     return b.choose(
         condition,
         lambda i: i.load(buffer_of(load), place_of(load), load.result.name),

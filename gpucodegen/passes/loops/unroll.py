@@ -1,11 +1,9 @@
-"""Unroll and jam: copies of an outer loop's iterations side by side in its inner loops.
+"""Loop unrolling, and unroll-and-jam of an outer loop into its inner loops.
 
-Legal iff no dependence carried by the loop within ``factor`` iterations points backward
-in what is below it (`gpucodegen.tiling.schedule.transforms`, with the formula).
-
-Unrolling: several iterations in one, the rest in a loop of their own.
-
-Always legal: the iterations run in the same order.
+Unrolling keeps the order of iterations and is always legal; remaining iterations run in
+a second loop.  Unroll-and-jam is legal iff no dependence carried by the loop within
+``factor`` iterations points backward in the loops inside
+(`gpucodegen.tiling.schedule.transforms`, with the formula).
 """
 
 from __future__ import annotations
@@ -84,7 +82,6 @@ class Unroll(ModulePass):
     loop: str = ""
 
     def apply(self, module: Module) -> Module:
-        """Unroll the chosen loops."""
         check_factor(self.name, self.factor, least=0)
         chosen = chosen_loops(module, self.function, self.loop, is_innermost)
         return rewrite_loops(module, chosen, self._transform)
@@ -122,7 +119,8 @@ def divided(given: LoopRange, factor: int) -> tuple[LoopRange | None, LoopRange 
     """Whole groups of ``factor`` iterations, and the rest; None: surely empty.
 
     With t trips:  [lower, split) and [max(lower, split), upper),
-    split = lower + step * factor * floor(t / factor).  Below 0 trips split lies below
+    split = lower + step * factor * floor(t
+    factor).  Below 0 trips split lies below
     lower: the main loop does not run, and the rest must not begin there.
     """
     trips = given.trips.constant
@@ -136,7 +134,7 @@ def divided(given: LoopRange, factor: int) -> tuple[LoopRange | None, LoopRange 
 
 
 def _repeated(op: Operation, step: int, factor: int) -> Operation:
-    """The body ``factor`` times, ``step`` apart, carried values handed on."""
+    """The body ``factor`` times, ``step`` apart, with carried values chained."""
     loop = affine.For(op)
     build = Builder(op.location)
     build.operations += loop.body[:-1]
@@ -307,12 +305,12 @@ def _side_by_side(op: Operation, step: int, factor: int) -> Operation:
 
 @dataclass(slots=True)
 class _Copies:
-    """What the values of the body are in each copy."""
+    """The values of the body in each copy."""
 
     values: list[ValueMap] = field(default_factory=list[ValueMap])
 
     def of(self, operations: Sequence[Operation]) -> list[Operation]:
-        """Copies of operations: loops are jammed, what is between them is repeated."""
+        """Copies of operations: loops are jammed, other operations are repeated."""
         made: list[Operation] = []
         for is_loop, run in groupby(operations, key=lambda op: op.name == FOR):
             together = tuple(run)
@@ -345,11 +343,9 @@ class _Copies:
         )
 
     def _each(self, values: Sequence[Value]) -> tuple[Value, ...]:
-        """The values in all copies, the first copy's first."""
         return tuple(known.get(v, v) for known in self.values for v in values)
 
     def _renewed(self, values: Sequence[Value]) -> tuple[Value, ...]:
-        """New values for all copies."""
         for known in self.values:
             known.update((v, v.renewed()) for v in values)
         return self._each(values)

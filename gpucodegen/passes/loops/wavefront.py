@@ -1,4 +1,11 @@
-"""Time tiling: wavefronts of tiles over a time loop and the space inside it."""
+"""Time tiling: wavefronts of tiles over a time loop and the space loops inside it.
+
+A nest whose outermost loop is sequential is skewed until its loops permute
+(`gpucodegen.tiling.schedule.skewing`), tiled, and its tiles run in parallel along
+wavefronts.  Tile sizes are given, or chosen by the model of the machine where tiling
+pays.  The result is used only if its loops are proven free of races; where the number
+of time steps is unknown, a condition keeps the original loops for few steps.
+"""
 
 from __future__ import annotations
 
@@ -45,9 +52,9 @@ class Wavefront(ModulePass):
     Without sizes they are chosen for ``threads`` threads with ``cache`` bytes each and
     ``shared`` bytes for all of them, and only where that pays; a nest of unknown
     duration keeps its loops beside the tiles, for few time steps.
-    ``plan``: what is asked for in the place of that choice (`asked_tiles`), as names
-    and numbers in turn: ``plan=[time0.steps,8]``.  ``strict``: it is an error if the
-    loops cannot have it; else they get what differs least.
+    ``plan``: requested tiles (`requested_schedules`), as names and numbers in turn:
+    ``plan=[time0.steps,8]``.  ``strict``: it is an error if the loops cannot have
+    them; otherwise they get the tiles that differ least.
     """
 
     name: ClassVar[str] = "wavefront"
@@ -60,7 +67,7 @@ class Wavefront(ModulePass):
     strict: bool = True
 
     def apply(self, module: Module) -> Module:
-        """Tile; what is asked for and is not legal raises IllegalTransformation.
+        """Tile; raises IllegalTransformation for an illegal request.
 
         Raises InvalidPassOption for a plan that no time loop can have.
         """
@@ -75,7 +82,7 @@ class Wavefront(ModulePass):
         return made
 
     def knobs(self, module: Module) -> Sequence[Knob]:
-        """The tiles that each time loop may have, or none."""
+        """The possible tiles of each time loop, or none."""
         menus = Menus(keeps=True)
         if not self.sizes:
             self._tiled(module, TimeLoops(menus))
@@ -139,11 +146,10 @@ class Wavefront(ModulePass):
 
 
 DEEPEST = 5
-"""Loops of the deepest nest that is considered unasked: time and four dimensions."""
+"""Deepest nest that is considered by default: time and four dimensions."""
 
 
 def _depth(op: Operation) -> int:
-    """How many loops are inside one another, the outermost counted."""
     bodies = (block for region in op.regions for block in region.blocks)
     inner = (_depth(nested) for body in bodies for nested in body.operations)
     return max(inner, default=0) + (op.name == "affine.for")
@@ -155,7 +161,6 @@ def _is_parallel(source: Movable) -> bool:
 
 
 def _element_bytes(source: Movable) -> dict[str, int]:
-    """Size of an element of each array."""
     return {
         name: max(element_bits(value.type.element) // 8, 1)
         for name, value in source.lifted.arrays.items()
@@ -166,7 +171,7 @@ def _element_bytes(source: Movable) -> dict[str, int]:
 def _if_long_enough(
     op: Operation, tiled: Sequence[Operation], least_steps: int
 ) -> list[Operation]:
-    """The tiles where the time loop has that many steps, else the loops as they were.
+    """The tiles where the time loop has that many steps, else the original loops.
 
     upper - lower - least * step >= 0 for every pair of its bounds.
     """

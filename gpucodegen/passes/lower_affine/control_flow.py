@@ -1,8 +1,6 @@
-"""Affine loops and conditions as ``scf`` ones, where a body must stay one block.
+"""Lowering of affine control flow to branches between blocks, or to ``scf``.
 
-Loops and conditions of a function body as blocks and branches.
-
-A loop becomes four parts::
+A loop of a function body becomes four parts::
 
       bounds; br ^head(lower, initial values)
     ^head(%i, carried):  cond_br %i < upper, ^body, ^end(carried)
@@ -10,11 +8,9 @@ A loop becomes four parts::
     ^end(results):
 
 The loop variable and the carried values are arguments of ``^head``, the results of the
-loop are arguments of ``^end``, so no use of any of them changes.
-
-The blocks of a function body while they are written.
-
-``affine.parallel`` as a nest of ``affine.for``, its reductions as carried values.
+loop are arguments of ``^end``, so no use of any of them changes.  ``affine.parallel``
+becomes a nest of ``affine.for`` with its reductions as carried values first.  `to_scf`
+is the lowering where a body must stay one block.
 """
 
 from __future__ import annotations
@@ -51,7 +47,7 @@ Bounds = tuple[Value, AffineMap, AffineMap, int]
 
 
 def sequential(op: Operation) -> list[Operation]:
-    """The operations that do the iterations one after the other, in order."""
+    """An ``affine.parallel`` as sequential loops."""
     loop = affine.Parallel(op)
     once = AffineMap.constant(0), AffineMap.constant(1)
     nest = [
@@ -135,7 +131,6 @@ class OpenBlocks:
     operations: list[Operation] = field(default_factory=list[Operation])
 
     def open(self, label: Label | None, arguments: Sequence[Value] = ()) -> None:
-        """Begin a block."""
         self.label, self.arguments, self.operations = label, tuple(arguments), []
 
     def close(self) -> None:
@@ -144,11 +139,9 @@ class OpenBlocks:
         self.blocks.append(Block(self.arguments, operations, self.label))
 
     def extend(self, operations: Iterable[Operation]) -> None:
-        """Append to the open block."""
         self.operations += operations
 
     def builder(self, location: Location) -> Builder:
-        """A builder that appends to the open block."""
         return Builder(location, self.operations)
 
     def branch(
@@ -180,8 +173,8 @@ class OpenBlocks:
 def in_blocks(function: Operation) -> Operation:
     """The function with blocks in place of its loops and conditions.
 
-    Those inside other operations with a body, such as ``scf.for``, stay: such a body
-    is one block.
+    Loops inside other operations with a body, such as ``scf.for``, stay: such a body is
+    one block.
     """
     return function.with_(regions=tuple(map(_region, function.regions)))
 
@@ -253,7 +246,7 @@ _LOWERINGS: dict[str, Callable[[OpenBlocks, Operation], None]] = {
 
 
 def to_scf(op: Operation) -> list[Operation] | None:
-    """The operations in place of a loop or condition, None for anything else."""
+    """The ``scf`` form of a loop or condition, None for other operations."""
     lower = _SCF_LOWERINGS.get(op.name)
     return None if lower is None else lower(op)
 

@@ -1,11 +1,7 @@
-"""Affine operations without regions as ``arith``, ``memref`` and ``vector`` ones.
+"""Lowering of affine maps, bounds and conditions to ``arith`` and ``memref``.
 
-Loop bounds and conditions as values, still written with affine maps.
-
-Affine expressions as ``arith`` operations on index values.
-
-Division rounds as MLIR says, also below zero: ``floordiv`` down, ``ceildiv`` up, and
-``a mod b = a - floor(a / b) * b``, which lies in ``[0, b)``.
+Division rounds as MLIR specifies for negative operands: ``floordiv`` down, ``ceildiv``
+up, and ``a mod b = a - floor(a / b) * b``, which lies in ``[0, b)``.
 """
 
 from __future__ import annotations
@@ -55,7 +51,7 @@ def results_of(b: Builder, map_: AffineMap, operands: Sequence[Value]) -> list[V
 
 
 def _value(b: Builder, expr: AffineExpr, operands: Sequence[Value], ty: Type) -> Value:
-    """The value of an expression; operands stand for themselves."""
+    """The value of an affine expression over operands."""
 
     def value(node: AffineExpr) -> Value:
         return _value(b, node, operands, ty)
@@ -127,7 +123,7 @@ def bound_value(
 
 
 def condition(b: Builder, op: Operation) -> Value:
-    """Whether the operands of an ``affine.if`` lie in its set."""
+    """The ``i1`` that the operands of an ``affine.if`` lie in its set."""
     view = affine.If(op)
     held = [_holds(b, view, constraint) for constraint in view.set.constraints]
     if not held:
@@ -163,7 +159,7 @@ class Straightener:
     replaced: dict[Value, Value] = field(default_factory=dict[Value, Value])
 
     def __call__(self, op: Operation) -> list[Operation] | None:
-        """The operations in place of ``op``, or None to keep it."""
+        """The operations that replace ``op``, or None to keep it."""
         if op.name not in self.names:
             return None
         b = Builder(op.location)
@@ -180,7 +176,7 @@ class Straightener:
             self.replaced[result] = value
 
     def renamed(self, root: Operation) -> Operation:
-        """``root`` with the uses of results that are other values now."""
+        """``root`` with replaced results renamed."""
         if not self.replaced:
             return root
         final = {value: self._final(value) for value in self.replaced}
@@ -241,7 +237,7 @@ def _linearize(b: Builder, op: Operation) -> Sequence[Value]:
 def _digits(
     b: Builder, op: Operation, results: Sequence[AffineExpr]
 ) -> Sequence[Value]:
-    """Expressions over the operands; beside vectors, scalars are spread to vectors."""
+    """Expressions over the operands; scalars are broadcast if there are vectors."""
     ty = op.results[0].type
     operands = [
         value if value.type == ty else b.add("vector.broadcast", (value,), [ty])[0]

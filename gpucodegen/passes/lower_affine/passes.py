@@ -1,4 +1,9 @@
-"""The passes: which of the lowerings each one does, and where."""
+"""The lowering passes of the affine dialect.
+
+`LowerIfAndFor` lowers loops and conditions to blocks and branches, `LowerAffineApply`
+index arithmetic in functions without affine loops, and `LowerAffine` all affine
+operations, also those outside of functions.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +35,6 @@ class LowerIfAndFor(ModulePass):
     name: ClassVar[str] = "lower-if-and-for"
 
     def apply(self, module: Module) -> Module:
-        """Lower every function that has some."""
         return _affine_functions(module, in_blocks)
 
 
@@ -52,7 +56,6 @@ class LowerAffine(ModulePass):
     name: ClassVar[str] = "lower-affine"
 
     def apply(self, module: Module) -> Module:
-        """Lower the functions that have some, then what stands outside of functions."""
         straighten = Straightener(LOWERINGS)
         branching = _affine_functions(module, in_blocks).operation
         (structured,) = rewrite_bottom_up(branching, to_scf)
@@ -91,9 +94,9 @@ def _without_applies(function: Operation) -> Operation:
 
 
 def _followers(function: Operation, straighten: Straightener) -> Rewrite:
-    """Rewrites index arithmetic, and what uses it, in the body of an operation.
+    """Rewrites index arithmetic and its users in the body of an operation.
 
-    There arithmetic makes no dimension, so an access at its result is affine no more.
+    An arithmetic result is no affine dimension, so accesses at it become non-affine.
     """
     arithmetic = {
         value

@@ -1,1 +1,1 @@
-"""Loops chosen by name, asked for legality, distributed and replaced."""
+"""Loop infrastructure: names, ranges, distribution and replacement of loops."""

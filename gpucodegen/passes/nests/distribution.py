@@ -1,20 +1,13 @@
-"""The pass `distribute`: a loop becomes one loop per part of its body.
+"""Loop distribution: a loop becomes one loop per part of its body.
 
-Parts that depend on each other in a cycle, that share a scalar or that compute a
-carried value together stay in one loop; the others run one after the other
-(`gpucodegen.passes.nests.distribution`).
+The body of the innermost of perfectly nested loops is cut into parts (`finest` or
+`around_loops`), and the result is a sequence of nests that keeps every dependence
+(`gpucodegen.tiling.schedule.transforms`).  Parts stay together if they depend on each
+other in a cycle, share a scalar, or compute one carried value together.  Constants and
+index arithmetic are repeated in each nest that needs them.
 
-Distribution: one nest per part of a loop's body, as many as is legal.
-
-Comes in: perfectly nested loops, outermost first, and the body of the innermost one cut
-into parts (`finest`, `around_loops`). Goes out: nests in an order that keeps every
-dependence. Parts that depend on each other in a cycle, those that share a scalar, and
-those that take part in computing one carried value stay together
-(`gpucodegen.tiling.schedule.transforms`). Constants and index arithmetic are repeated
-in each nest that needs them.
-
-The pass `distribute` cuts as fine as possible; mapping cuts around loops, so that what
-stands between two loops stays one nest.
+The pass `distribute` cuts as finely as possible; mapping cuts around inner loops, so
+that the operations between two loops stay one nest.
 """
 
 from __future__ import annotations
@@ -42,7 +35,7 @@ Operations = tuple[Operation, ...]
 
 @dataclass(frozen=True, slots=True)
 class BodyPart:
-    """Operations of a body that stay in one loop, and the values they are tied by."""
+    """Operations of a body that stay in one loop, and their common values."""
 
     operations: Operations
     ties: frozenset[Value]
@@ -98,7 +91,7 @@ def finest(op: Operation) -> list[BodyPart]:
 
 
 def around_loops(op: Operation) -> list[BodyPart]:
-    """Loops, and what is between two of them, where they share no scalar."""
+    """Loops, and the operations between two of them, where they share no scalar."""
     runs = groupby(op.body.operations[:-1], key=lambda inner: bool(inner.regions))
     cut: list[Operations] = []
     for has_regions, run in runs:
@@ -107,7 +100,7 @@ def around_loops(op: Operation) -> list[BodyPart]:
 
 
 def _parts(op: Operation, cut: Iterable[Operations]) -> list[BodyPart]:
-    """The body without what may be repeated, parts with common ties joined."""
+    """The body without repeatable operations, parts with common values joined."""
     repeated = _repeated(op)
     made = {v for inner in op.body.operations for v in inner.results}
     tying = (made | set(op.body.arguments[1:])) - {
@@ -137,7 +130,7 @@ def _parts(op: Operation, cut: Iterable[Operations]) -> list[BodyPart]:
 def _joined(
     groups: Iterable[tuple[set[Operation], set[Value]]],
 ) -> list[tuple[set[Operation], set[Value]]]:
-    """Groups with a common value are one."""
+    """Merge groups with a common value."""
     found: list[tuple[set[Operation], set[Value]]] = []
     for operations, ties in groups:
         tied = [group for group in found if not ties.isdisjoint(group[1])]
@@ -152,9 +145,9 @@ def _joined(
 
 
 def _repeated(op: Operation) -> set[Operation]:
-    """What may be repeated: constants and arithmetic on indices that are not carried.
+    """Repeatable operations: constants and index arithmetic without carried values.
 
-    Nothing that is computed from a value of the body that is not repeated itself.
+    Their operands from the body must be repeatable as well.
     """
     varying = set(op.body.arguments[1:])
     found: set[Operation] = set()

@@ -1,8 +1,6 @@
-"""Asks `tiling` about loops of a function and turns its refusals into errors.
+"""Loops by name, and legality queries on them that raise compile errors.
 
-Names of loops, as the options ``function`` and ``loop`` of every loop pass use them.
-
-A loop of a function is named by
+The options ``function`` and ``loop`` of loop passes name a loop of a function by
 
 * its attribute ``gpucodegen.name = "i"``, which survives printing and later passes;
 * the name of its variable: ``i`` for ``affine.for %i``;
@@ -40,7 +38,7 @@ FOR = "affine.for"
 
 @dataclass(frozen=True, slots=True)
 class Site:
-    """A loop and where it stands."""
+    """A loop and its position."""
 
     loop: Operation
     path: tuple[int, ...]
@@ -57,12 +55,10 @@ class Site:
 
     @property
     def depth(self) -> int:
-        """How many loops are around."""
         return len(self.path) - 1
 
     @property
     def shown(self) -> str:
-        """Path and name."""
         path = ".".join(map(str, self.path))
         return f"{path} ({loop_name(self.loop)})" if loop_name(self.loop) else path
 
@@ -80,7 +76,7 @@ def loop_name(op: Operation) -> str:
 
 
 def with_suffix(op: Operation, suffix: str) -> Operation:
-    """The loop with another name, if it has a name attribute and ``suffix`` is one."""
+    """The loop with ``suffix`` appended to its name attribute, if both exist."""
     given = op.attributes.get(NAME)
     if not suffix or not isinstance(given, StringAttr):
         return op
@@ -229,7 +225,7 @@ ASYNCHRONOUS = frozenset(
         *COLLECTIVES,
     }
 )
-"""What these order is not a dependence between iterations."""
+"""Operations whose ordering is no dependence between iterations."""
 
 
 def analysed(
@@ -272,7 +268,7 @@ def without_copies(operations: Sequence[Operation]) -> Refusal | None:
 
 
 def without_carried_values(chain: Sequence[Operation]) -> Refusal | None:
-    """Refuse loops with iteration arguments: their order is that of the values."""
+    """Refuse loops with iteration arguments, which fix their order."""
     carrying = next((op for op in chain if op.results), None)
     if carrying is None:
         return None
@@ -285,11 +281,10 @@ def shown(chain: Sequence[Operation]) -> str:
 
 
 def used_by(op: Operation) -> set[Value]:
-    """Every value that an operation or anything inside it uses."""
+    """Every value that an operation or its regions use."""
     return {value for inner in op.walk() for value in inner.operands}
 
 
 def bound_values(op: Operation) -> tuple[Value, ...]:
-    """Operands of the bounds of a loop."""
     loop = affine.For(op)
     return (*loop.lower_operands, *loop.upper_operands)

@@ -1,9 +1,8 @@
-"""Perfectly nested loops, after scalar operations between them sank into the body.
+"""Loop ranges as index expressions, and perfect nests by sinking scalar operations.
 
-Ranges of loops as index expressions: read from an ``affine.for``, written back.
-
-Comes in: a loop with any bounds.  Goes out: what its passes compute with, exact for
-empty and negative ranges, steps, symbols, and several bounds on a side.
+`range_of` reads an ``affine.for`` and `with_range` writes it back.  Ranges are exact
+for empty and negative ranges, steps, symbols, and several bounds on a side.  `sunk`
+moves scalar operations between perfectly nested loops into the innermost body.
 """
 
 from __future__ import annotations
@@ -43,12 +42,11 @@ class LoopRange:
 
     @property
     def is_single(self) -> bool:
-        """Whether there is one bound on each side."""
         return len(self.lowers) == len(self.uppers) == 1
 
     @property
     def trips(self) -> Index:
-        """How often the body runs, with one bound on each side; below 1: never."""
+        """Number of iterations, with one bound on each side; below 1: none."""
         return (self.upper - self.lower).ceildiv(self.step)
 
     def after(self, count: Index | int) -> Index:
@@ -60,12 +58,12 @@ class LoopRange:
         return replace(self, uppers=_smallest((*self.uppers, end)))
 
     def starting(self, start: Index) -> LoopRange:
-        """The part with i >= ``start``, which must be a value that i takes."""
+        """The part with i >= ``start``, a value that i takes."""
         return replace(self, lowers=_largest((*self.lowers, start)))
 
 
 def range_of(op: Operation) -> LoopRange:
-    """The range of an ``affine.for`` without bounds that never count.
+    """The range of an ``affine.for`` without redundant bounds.
 
     >>> import gpucodegen as gcg
     >>> module = gcg.parse('''func.func @f(%n: index) {
@@ -113,7 +111,7 @@ def _written(
 
 
 def _largest(bounds: Sequence[Index]) -> tuple[Index, ...]:
-    """Without those that another one exceeds by a constant."""
+    """The bounds without those that another one exceeds by a constant."""
     kept: list[Index] = []
     for bound in bounds:
         if any(_difference(other, bound, at_least=0) for other in kept):
@@ -137,7 +135,7 @@ _FREE = frozenset({"affine.apply", "affine.min", "affine.max", "memref.dim"})
 
 
 def is_repeatable(op: Operation) -> bool:
-    """Whether an operation may run again elsewhere: constants and index arithmetic."""
+    """Whether an operation may be duplicated: constants and index arithmetic."""
     if op.name in _FREE or op.name == "arith.constant":
         return True
     is_index = all(isinstance(v.type, IndexType) for v in (*op.operands, *op.results))
@@ -146,7 +144,7 @@ def is_repeatable(op: Operation) -> bool:
 
 
 def chain_of(op: Operation, most: int = 0) -> list[Operation]:
-    """The loop and those perfectly nested in it, at most ``most`` if that is not 0."""
+    """The loop and the loops perfectly nested in it, at most ``most`` unless 0."""
     chain = [op]
     while len(chain) != most:
         inner = inner_operations(chain[-1])

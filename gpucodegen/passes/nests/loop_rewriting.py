@@ -1,6 +1,8 @@
-"""Carries out the rewriting of chosen loops of a module.
+"""Replacement of chosen loops by copies in sequence or under conditions.
 
-What is put in place of a loop: copies in sequence, copies below conditions.
+`rewrite_loops` replaces the chosen loops of a module, inner loops first, and renames
+the uses of their results.  A loop with several bounds on a side is rewritten once for
+each, under conditions that select the effective bound at run time.
 """
 
 from __future__ import annotations
@@ -27,7 +29,7 @@ from gpucodegen.passes.nests.loop_ranges import LoopRange, range_of, with_range
 
 @dataclass(frozen=True, slots=True)
 class Replacement:
-    """Operations in place of a loop, and what its results become."""
+    """Operations in place of a loop, and the values for its results."""
 
     operations: tuple[Operation, ...]
     values: dict[Value, Value] = field(default_factory=dict[Value, Value])
@@ -37,7 +39,7 @@ Rewrite = Callable[[Operation, LoopRange], Replacement]
 
 
 def in_sequence(op: Operation, loops: Sequence[Operation]) -> Replacement:
-    """Copies of ``op`` one after the other, each carrying on the values of the last."""
+    """Copies of ``op`` one after the other, with carried values chained."""
     values: Sequence[Value] = affine.For(op).inits
     placed: list[Operation] = []
     for loop in loops:
@@ -58,7 +60,7 @@ def in_pieces(op: Operation, pieces: Sequence[tuple[str, LoopRange]]) -> Replace
 def with_single_bounds(
     op: Operation, rewrite: Rewrite, sides: Sequence[str] = ("lowers", "uppers")
 ) -> Replacement:
-    """``rewrite`` the loop for each bound that may count, the one that does chosen.
+    """``rewrite`` the loop for each bound that may be effective, chosen at run time.
 
     ``max(a, b)`` becomes two loops below ``affine.if a >= b``: an affine expression has
     no maximum, and other loops may only be bounded by affine expressions.
@@ -111,7 +113,7 @@ Transform = Callable[[Site, Operation], Replacement | None]
 def chosen_loops(
     module: Module, function: str, loop: str, default: Callable[[Site], bool]
 ) -> list[Site]:
-    """The loops of a name, or without one those that ``default`` picks."""
+    """The loops of a name, or without one those that ``default`` selects."""
     if loop:
         return find_loops(module, function, loop)
     every = (site for op in functions(module, function) for site in sites(op))
@@ -119,12 +121,12 @@ def chosen_loops(
 
 
 def is_innermost(site: Site) -> bool:
-    """Whether no loop of any kind is inside."""
+    """Whether it contains no loop of any kind."""
     return not any(op is not site.loop and op.regions for op in site.loop.walk())
 
 
 def is_outermost(site: Site) -> bool:
-    """Whether no operation of the function's body is around."""
+    """Whether it stands in the function's body itself."""
     return not site.around
 
 

@@ -1,1 +1,1 @@
-"""Kernels cut out of functions: launches on a GPU, kernels of a CPU, what both need."""
+"""Outlining of kernels from functions: GPU launches, CPU kernels and shared parts."""

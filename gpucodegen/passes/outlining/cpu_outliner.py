@@ -1,18 +1,14 @@
-"""Kernels of the CPU and the function around them, of every function.
+"""CPU outlining: split a function into host operations and CPU kernels.
 
-A function of several blocks as one CPU kernel and a host function that calls it.
+Consecutive nests become one kernel, with the scalar operations between and before them;
+allocations move before it, deallocations after it, and small buffers that only it uses
+into it.  A scalar that a kernel computes leaves through a buffer of one element.
+Python owns and frees the host's buffers.  A kernel frees all that it allocates: no loop
+or branch of a kernel yields a memref, so a buffer that the program does not free lives
+until its block ends.
 
-Loops made of branches run compiled that way.  The results, which are scalars, leave the
-kernel through buffers of one element.  What only the host can do keeps all there.
-
-Split a function into host operations and CPU kernels.
-
-Consecutive nests become one kernel, with the scalar steps between them and those that
-lead to it; allocations move before it, deallocations after it, and small ones that it
-alone uses into it.  A scalar that a kernel computes leaves it through a buffer of one
-element.  The host's buffers belong to Python, which frees them. A kernel frees all that
-it allocates: no loop or branch of a kernel yields a memref, so a buffer that the
-program does not free lives until its block ends.
+A function of several blocks (loops made of branches) becomes one kernel and a host
+function that calls it, unless it contains host-only operations.
 """
 
 from __future__ import annotations
@@ -76,8 +72,8 @@ PURE = frozenset({"affine.apply", "affine.min", "affine.max"})
 class CpuOutliner:
     """Outlines the kernels of one function.
 
-    ``is_straight``: it is a single block, so that vectors never leave for another one.
-    ``for_vectors``: what vectors are made of.
+    ``is_straight``: the function is a single block, so vectors cannot leave it.
+    ``for_vectors``: values that vectors are made of.
     """
 
     name: str
@@ -114,10 +110,10 @@ class CpuOutliner:
         return host
 
     def _joins(self, op: Operation, made: AbstractSet[Value], *, begun: bool) -> bool:
-        """Whether an operation belongs to the kernel that makes some values.
+        """Whether an operation belongs to the kernel that defines some values.
 
-        So do numbers that become part of a vector, since no vector may leave a kernel.
-        Of several blocks only what uses a vector of the kernel does.
+        So do scalars that become part of a vector, since no vector may leave a kernel.
+        In functions of several blocks only users of the kernel's vectors do.
         """
         if not self.is_straight:
             return not made.isdisjoint(op.operands) and needs_kernel(op, made)
@@ -126,7 +122,7 @@ class CpuOutliner:
         return (begun and continues) or needs_kernel(op, made)
 
     def _led_by(self, host: list[Operation]) -> list[Operation]:
-        """The steps that the host ends with; the next kernel takes them."""
+        """The scalar operations at the host's end, which the next kernel takes."""
         if not self.is_straight:
             return []
         stays = {op for op in host if _may_move_before(op, ())}
@@ -145,7 +141,7 @@ class CpuOutliner:
         group: Sequence[Operation],
         after: Sequence[Operation],
     ) -> None:
-        """Append a kernel of the group; its own small buffers go with it."""
+        """Append a kernel of the group, with its small local buffers."""
         if not group:
             return
         ending = steps_behind(group, after)
@@ -216,7 +212,7 @@ def cpu_kernel(name: str, body: Region, location: Location) -> Operation:
 
 
 def _freeing(kernel: Operation) -> Operation:
-    """The kernel with each buffer that it never frees freed at the end of its block."""
+    """The kernel with buffers that it never frees freed at the end of their blocks."""
     freed = {op.operands[0] for op in kernel.walk() if op.name == "memref.dealloc"}
 
     def ended(block: Block) -> Block:
@@ -252,7 +248,7 @@ def is_kernel(op: Operation) -> bool:
 
 
 def _is_checked_access(op: Operation) -> bool:
-    """Whether it is one access of the host's and what is told where it is left out."""
+    """Whether it is one guarded scalar access with its report."""
     inner = list(op.walk())
     return (
         any(o.name == "gcg.report" for o in inner)
@@ -264,9 +260,9 @@ def _is_checked_access(op: Operation) -> bool:
 def needs_host(op: Operation) -> bool:
     """Whether an operation cannot run in a kernel.
 
-    That is a call, or the refusal of one, what runs outside of the program or asks the
-    runtime about a buffer, and a branch or loop that yields a memref: kernels have no
-    variables for these.
+    These are calls and their refusals, operations that run outside the program or query
+    the runtime about a buffer, and branches or loops that yield a memref: kernels have
+    no variables for these.
     """
     yields_memref = bool(op.regions) and any(map(is_memref, op.results))
     is_outside = is_external(op) or needs_runtime(op)
@@ -274,7 +270,7 @@ def needs_host(op: Operation) -> bool:
 
 
 STACK_BYTES = 1 << 16
-"""Bytes of a kernel's own buffers that a stack surely has room for."""
+"""Bytes of a kernel's local buffers that surely fit on a stack."""
 
 
 def first_to_fit(operations: Iterable[Operation]) -> list[Operation]:
@@ -290,7 +286,7 @@ def first_to_fit(operations: Iterable[Operation]) -> list[Operation]:
 
 
 def allocated_bytes(op: Operation) -> int:
-    """Bytes of a static allocation of row-major memory; else zero."""
+    """Bytes of a static row-major allocation; else zero."""
     if op.name not in ALLOCATIONS:
         return 0
     ty = op.result.type
@@ -305,7 +301,7 @@ def has_dynamic_allocation(op: Operation) -> bool:
 
 
 def _may_move_before(op: Operation, made: Collection[Value]) -> bool:
-    """Whether an operation neither depends on what is made nor touches memory."""
+    """Whether an operation is independent of some values and touches no memory."""
     is_known = op.name in BEFORE | PURE or op.dialect in PURE_DIALECTS
     is_pure = is_known or is_repeatable(op)
     return is_pure and not any(value in made for value in op.operands)
@@ -348,7 +344,7 @@ def _fits_a_kernel(function: Operation) -> bool:
 
 
 def runs_in_kernels(function: Operation) -> bool:
-    """Whether nothing in a function needs the host."""
+    """Whether no operation of a function needs the host."""
     return all(
         op.name not in ON_THE_HOST and not is_external(op) and not needs_runtime(op)
         for op in function.walk()
@@ -372,7 +368,7 @@ def _kernel(function: Operation, name: str, boxes: Sequence[Value]) -> Operation
 
 
 def _storing(block: Block, boxes: Sequence[Value]) -> Block:
-    """The block with the values it returns stored instead."""
+    """The block with its returned values stored instead."""
     *body, last = block.operations
     if last.name != "func.return":
         return block
@@ -390,8 +386,6 @@ class OutlineCpu(ModulePass):
     name: ClassVar[str] = "outline-cpu"
 
     def apply(self, module: Module) -> Module:
-        """Outline every function."""
-
         def outline(op: Operation) -> list[Operation]:
             name, groups = symbol_name(op), groups_in(op)
             is_straight = len(op.regions[0].blocks) == 1

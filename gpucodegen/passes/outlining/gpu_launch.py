@@ -1,10 +1,8 @@
-"""Operations with a grid turned into a ``gpu.func`` and its launch on the host.
+"""GPU outlining: a grid of operations becomes a ``gpu.func`` and its launch.
 
-Launches of more blocks than hardware takes at once, as several launches.
-
-Along y and z a grid has at most 65535 blocks.  Where a kernel needs more, or the number
-is not known yet, the host walks that dimension in chunks, and the kernel counts from
-the first block of its chunk:
+Along y and z a grid has at most 65535 blocks (CUDA C programming guide, compute
+capabilities).  Where a kernel needs more, or the count is not known, the host walks
+that dimension in chunks, and the kernel counts from the first block of its chunk:
 
     for first = 0 to blocks step 65535
       launch kernel (x, min(65535, blocks - first), z) with (..., first)
@@ -124,8 +122,8 @@ SHARED = OpaqueAttr("#gpu.address_space<workgroup>")
 class KernelBody:
     """A kernel body with its launch extents, which may depend on host values.
 
-    ``resident``: blocks that a multiprocessor shall hold at once, if any number of them
-    is asked for.  ``products``: what became of the program's own products of tiles.
+    ``resident``: requested blocks per multiprocessor, if any.  ``products``: notes on
+    the program's own tile products.
     """
 
     operations: tuple[Operation, ...]
@@ -173,7 +171,7 @@ VIEWS = frozenset(
         "memref.transpose",
     }
 )
-"""Repeated as well: a kernel does not know where views that are arguments begin."""
+"""Repeated as well: a kernel does not know the offset of a view argument."""
 
 
 def _is_repeated(op: Operation) -> bool:
@@ -188,7 +186,7 @@ def isolate(
 ) -> tuple[list[Value], list[Value], list[Operation]]:
     """Copy operations so that they use only parameters.
 
-    ``loads``: what reads the vectors that earlier kernels left in buffers.
+    ``loads``: loads of the vectors that earlier kernels left in buffers.
     Returns the host values to pass, the parameters they become, and the copied body.
     """
     loads = loads or {}
@@ -264,7 +262,7 @@ def outline(
 
 
 def _extents(sizes: Sequence[IndexLike]) -> DenseArrayAttr:
-    """What is known of a grid or block; -1 depends on host values."""
+    """Static extents of a grid or block; -1 for those that depend on host values."""
     constants = (Index.of(size).constant for size in sizes)
     return DenseArrayAttr(I32, tuple(-1 if c is None else c for c in constants))
 
@@ -301,9 +299,9 @@ def _launch(
 def through_buffers(
     op: Operation, results: Sequence[Value]
 ) -> tuple[list[Operation], list[Operation], list[Operation]]:
-    """What stands before an operation whose results leave a kernel, in it, behind.
+    """Operations before, in and after an operation whose results leave a kernel.
 
-    Of numbers only: vectors leave by `vector_boxes`.
+    For scalars only: vectors leave by `vector_boxes`.
     """
     before, inside, after = (Builder(op.location) for _ in range(3))
     for value in results:
@@ -320,7 +318,7 @@ def through_buffers(
 def vector_boxes(
     op: Operation, results: Sequence[Value]
 ) -> tuple[list[Operation], list[Operation], dict[Value, Operation]]:
-    """What stands before an operation whose vectors leave a kernel, and in it.
+    """Operations before and in an operation whose vectors leave a kernel.
 
     The host cannot hold a vector: other kernels read it with the loads returned, whose
     indices are operations before the kernel.

@@ -1,15 +1,12 @@
-"""Scalar operations between nests: a kernel runs them on its way.
+"""Operations between nests that kernels execute instead of the host.
 
-A step loads or stores one element, or computes a floating-point number out of what the
-kernel made.  In the host program each of them costs as much as a short row.  So does a
-start of a transfer, or a wait for one: those of a tag are proven together.
+A scalar load, store or floating-point operation on a kernel's results costs as much in
+the host program as a short row, so an adjacent kernel runs it, as it does starts and
+waits of DMA copies (those of one tag are proven together).
 
-Vectors outside of nests: they live in kernels only, so kernels run what makes them.
-
-A pure operation is repeated by every kernel that uses its result; one that touches
-memory, makes a number for the host, or depends on one of these, joins a kernel.
-
-Operations that do to vectors, lane by lane, what they do to scalars.
+Vectors exist in kernels only.  Every kernel that uses a vector repeats the pure
+operations that compute it; an operation that touches memory, computes a number for the
+host, or depends on one of these, joins one kernel.
 """
 
 from __future__ import annotations
@@ -45,11 +42,11 @@ _CASTS = (
 ELEMENTWISE = frozenset(f"arith.{name}" for name in (*_ARITHMETIC, *_CASTS)).union(
     ["math.absi"], math.names(math.INSTRUCTIONS), math.names(math.POLYNOMIALS)
 )
-"""Those that the processor computes in vectors; divisions of integers it does not."""
+"""Operations with vector instructions; integer divisions have none."""
 
 
 def lane_bits(ty: Type) -> int | None:
-    """Width of a type in registers in bits, if vectors hold it.
+    """Bits of a vector lane of a type, None if vectors cannot hold it.
 
     It is 0 for a bit, 64 for ``index``; halves are computed with in f32.
 
@@ -72,11 +69,11 @@ def lane_bits(ty: Type) -> int | None:
 
 _POLYNOMIALS = math.names(math.POLYNOMIALS)
 FUNCTION_COST = 20
-"""About the operations that the polynomial of a function takes."""
+"""Approximate operations of a function's polynomial."""
 
 
 def cost(op: Operation) -> int:
-    """How many vector operations an operation takes, about.
+    """The approximate number of vector instructions of an operation.
 
     >>> from gpucodegen.ir.operation import Operation
     >>> cost(Operation("arith.addf")), cost(Operation("math.exp"))
@@ -86,12 +83,12 @@ def cost(op: Operation) -> int:
 
 
 def is_repeatable(op: Operation) -> bool:
-    """Whether kernels compute a vector anew instead of taking it."""
+    """Whether kernels recompute a vector instead of loading it."""
     return has_no_effect(op) and any(isinstance(v.type, VectorType) for v in op.results)
 
 
 def needs_kernel(op: Operation, made: Collection[Value]) -> bool:
-    """Whether an operation on vectors has to join the kernel that makes ``made``."""
+    """Whether an operation on vectors has to join the kernel that defines ``made``."""
     definition = lookup(op.name)
     if definition is None or definition.has(Trait.TERMINATOR):
         return False
@@ -105,7 +102,7 @@ def needs_kernel(op: Operation, made: Collection[Value]) -> bool:
 
 
 def made_into_vectors(function: Operation) -> set[Value]:
-    """Values that vectors are made of, directly or by way of others."""
+    """Values from which vectors are made, directly or indirectly."""
     found: set[Value] = set()
     for op in reversed(list(function.walk())):
         if is_repeatable(op) or not found.isdisjoint(op.results):
@@ -119,7 +116,7 @@ EFFECTS = STORES | TRANSFERS
 
 
 def is_step(op: Operation, made: Collection[Value] = ()) -> bool:
-    """Whether a kernel that makes some values may run an operation.
+    """Whether a kernel that defines some values may run an operation.
 
     >>> from gpucodegen.ir.types import F32
     >>> x = Value(F32, "x")
@@ -142,16 +139,16 @@ def is_step(op: Operation, made: Collection[Value] = ()) -> bool:
 
 
 def _is_number(ty: Type) -> bool:
-    """Whether processors have numbers of the type."""
+    """Whether processors have registers for the type."""
     return (lane_bits(ty) or 0) >= 8
 
 
 def steps_before(
     operations: Sequence[Operation], stays: Collection[Operation]
 ) -> list[Operation]:
-    """The last accesses of a list that may run after all that follows them in it.
+    """The last accesses of a list that may move behind all later operations.
 
-    ``stays``: those operations that may follow them, for they touch no elements.
+    ``stays``: operations that may follow them, since they touch no elements.
     """
     taken: list[Operation] = []
     used: set[Value] = set()
@@ -168,10 +165,9 @@ def steps_before(
 def steps_behind(
     kernel: Sequence[Operation], operations: Sequence[Operation]
 ) -> Sequence[Operation]:
-    """The first operations of a list, up to the last that leaves something in memory.
+    """The first operations of a list, up to the last one that writes memory.
 
-    Those after a kernel are steps, and then others.  A number that the host stored
-    would come to it through a buffer of its own.
+    A scalar that the host stored would pass through a buffer of its own.
     """
     made = {value for op in kernel for value in op.results}
     count = 0

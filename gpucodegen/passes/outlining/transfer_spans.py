@@ -1,8 +1,8 @@
-"""Nests that a block runs: fast memory is in them, or transfers between them.
+"""Block-level spans: nests that use shared memory, or DMA copies across nests.
 
-A transfer that one nest starts and another waits for, as software pipelining makes
-them, lives in the memory of one block.  Such nests, with the buffers and tags that
-their transfers use, form a span; where a loop runs once, its transfers stand alone.
+A DMA copy that one nest starts and another waits for, as in software pipelining, uses
+the memory of one block.  Such nests, with the buffers and tags of their copies, form a
+span that one block runs.  Copies of a loop that runs once stand outside loops.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ MEMORY = frozenset({"memref.alloc", "memref.alloca", "memref.dealloc"})
 
 
 def needs_block(op: Operation) -> bool:
-    """Whether a nest holds transfers or its own buffers outside its parallel loops."""
+    """Whether a nest has DMA copies or local buffers outside its parallel loops."""
     return any(
         inner.name in TRANSFERS
         or (inner.name in ALLOCATIONS and _is_fast(inner.results[0]))
@@ -32,7 +32,7 @@ def _is_fast(memref: Value) -> bool:
 
 
 def spans(operations: Sequence[Operation]) -> list[Sequence[Operation]]:
-    """The operations in order, those of a span together; others stand alone."""
+    """The operations in order, those of a span together; others alone."""
     taken: list[Sequence[Operation]] = []
     at = 0
     joined = dict(_joined(operations))
@@ -50,7 +50,7 @@ def spans(operations: Sequence[Operation]) -> list[Sequence[Operation]]:
 
 
 def _joined(operations: Sequence[Operation]) -> Iterator[tuple[int, int]]:
-    """First and last position of each span, those that meet as one."""
+    """First and last position of each span; overlapping ones are merged."""
     places = _places(operations)
     found: list[tuple[int, int]] = []
     for ends, memory in places.values():
@@ -69,9 +69,9 @@ def _joined(operations: Sequence[Operation]) -> Iterator[tuple[int, int]]:
 def _places(
     operations: Sequence[Operation],
 ) -> Mapping[Value, tuple[set[int], set[int]]]:
-    """Per tag, where transfers use it, and where it and its buffers are used.
+    """Per tag, the positions of its copies, and of its and its buffers' uses.
 
-    Buffers from outside count where transfers use them, whatever else does.
+    Buffers from outside count only where copies use them.
     """
     places: dict[Value, tuple[set[int], set[int]]] = {}
     owners: dict[Value, set[Value]] = {}

@@ -1,4 +1,4 @@
-"""How many elements an access may move at once along a loop: 16 bytes at best.
+"""Vector width: elements per access along a loop, at most 16 bytes.
 
 An access moves ``n`` elements at once along a variable ``v`` if
 
@@ -8,9 +8,9 @@ An access moves ``n`` elements at once along a variable ``v`` if
   is its first value plus a multiple of ``n``.
 
 With a buffer at ``B``, elements of ``s`` bytes, strides ``t_d`` and indices ``i_d``,
-the address is ``B + s * sum(i_d * t_d)``.  ``B`` is known of allocations, and of
-arguments by ``memref.assume_alignment``; what divides the sum is the greatest common
-divisor of its coefficients.
+the address is ``B + s * sum(i_d * t_d)``.  The alignment of ``B`` is known for
+allocations, and for arguments by ``memref.assume_alignment``; the sum is divisible by
+the greatest common divisor of its coefficients.
 """
 
 from __future__ import annotations
@@ -31,14 +31,14 @@ from gpucodegen.tiling.machine.gpu.devices import ALLOCATED, WIDEST
 
 Definitions = Mapping[Value, Operation]
 Places = Mapping[Value, Index]
-"""What variables are, in terms of others that may be any integers."""
+"""Known values of variables, in terms of others that may be any integers."""
 
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """Where an access lies: ``offset`` elements after an address with a known divisor.
+    """The address of an access: ``offset`` elements after a base of known alignment.
 
-    ``base``: bytes that divide that address.  ``element``: bytes of an element.
+    ``base``: bytes that divide the base address.  ``element``: bytes of an element.
     ``indices``: those of the access.  ``is_dense``: the last stride is 1.
     """
 
@@ -51,16 +51,16 @@ class Address:
     def alignment(self, places: Places | None = None, most: int = WIDEST) -> int:
         """Bytes that divide the address, up to ``most``.
 
-        ``places``: what variables are known to be; others may be anything.
+        ``places``: known values of variables; others may be anything.
         """
         found = substituted(self.offset, {**_themselves(self.offset), **(places or {})})
         divisor = divisor_of(found.expr, [1] * len(found.values))
         return gcd(most, self.base, divisor * self.element)
 
     def factor(self, along: Value) -> int | None:
-        """Elements from one value of a variable to the next; 0 if it has no part.
+        """Elements from one value of a variable to the next; 0 if independent of it.
 
-        None where neighbours are not at one distance, or not in the last dimension.
+        None where the distance varies, or is not in the last dimension.
         """
         *others, last = self.indices or (ZERO,)
         inner = _factor(last, along)
@@ -152,7 +152,7 @@ def _themselves(index: Index) -> dict[Value, Index]:
 
 
 def _factor(index: Index, along: Value) -> int | None:
-    """By how much the variable moves an index; None if not by a fixed number."""
+    """The coefficient of the variable in an index; None if not constant."""
     terms, _ = linear_form(index.expr)
     places = {n for n, value in enumerate(index.values) if value is along}
     inside = [
@@ -168,7 +168,7 @@ def _factor(index: Index, along: Value) -> int | None:
 
 
 def composed(index: Index, definitions: Definitions) -> Index:
-    """The index in terms of variables that no ``affine.apply`` makes."""
+    """The index with all ``affine.apply`` operations composed."""
     known: dict[Value, Index] = {}
     for value in index.values:
         made = definitions.get(value)
@@ -184,7 +184,7 @@ _SAME_START = frozenset(
 )
 
 _MOVED = frozenset({"memref.subview", "memref.reinterpret_cast"})
-"""Views that say in their type how far from the buffer's start they begin."""
+"""Views whose type states their offset in the buffer."""
 
 
 def _origin(buffer: Value, definitions: Definitions) -> tuple[int, int]:

@@ -1,1 +1,1 @@
-"""From a program of any dialect to affine loop nests on buffers."""
+"""Conversion of programs of any dialect to affine loop nests on buffers."""

@@ -1,19 +1,12 @@
-"""Functions that are called with overlapping buffers say so of their arguments.
+"""Facts about function arguments, as attributes: alignment, overwriting and aliasing.
 
-Comes in: calls that stay.  Goes out: arguments that may overlap in some call are in one
-group (`gpucodegen.dialects.gcg`), so that the callee is mapped for that
-call, too.  Buffers overlap if they are one, or views of one, or arguments of one group.
-
-Arguments whose contents are not needed: their copies to a device can be left out.
-
-Comes in: affine nests. Goes out: the same functions with the positions of the arguments
-that are wholly overwritten before anything reads them, as ``gcg.overwritten``.
-
-What a call tells of the addresses of its arrays, stated in the function.
-
-Comes in: a function, and bytes that divide the address of each argument.  Goes out: the
-same function with a ``memref.assume_alignment`` of each, first.  It holds for the
-argument itself, which the body uses as before.
+* `AssumeAlignments` states the alignment of each argument's address in a call by a
+  ``memref.assume_alignment``, which applies to the argument itself.
+* `MarkOverwritten` marks arguments that are wholly overwritten before anything reads
+  them as ``gcg.overwritten``; their copies to a device can be left out.
+* `PropagateAliases` puts arguments that may overlap in some call into one group
+  (`gpucodegen.dialects.gcg`), so the callee is mapped for that call, too.  Buffers
+  overlap if they are one, views of one, or arguments of one group.
 """
 
 from __future__ import annotations
@@ -49,7 +42,6 @@ class AssumeAlignments(ModulePass):
     alignments: tuple[int, ...] = ()
 
     def apply(self, module: Module) -> Module:
-        """State those of arguments that are memrefs."""
         if not any(self.alignments):
             return module
         return module.with_operations(
@@ -82,7 +74,7 @@ def _stated(function: Operation, alignments: tuple[int, ...]) -> Operation:
 
 
 def _is_moved(ty: MemRefType) -> bool:
-    """Whether a map says where elements lie: the first one may lie elsewhere."""
+    """Whether a layout map decides where elements lie, the first one included."""
     return stored_by_map(ty) is not None
 
 
@@ -96,7 +88,6 @@ class MarkOverwritten(ModulePass):
     name: ClassVar[str] = "mark-overwritten"
 
     def apply(self, module: Module) -> Module:
-        """Mark every function with a body."""
         surroundings = Surroundings.of(module)
 
         def marked(op: Operation) -> Operation:
@@ -111,7 +102,7 @@ class MarkOverwritten(ModulePass):
 
 
 def _overwritten(function: Operation, surroundings: Surroundings) -> Iterator[int]:
-    """Positions of the arguments; layouts may have elements that are no cells."""
+    """Positions of the arguments; layouts may have elements outside the index space."""
     lifted = lift_function(function, surroundings)
     names = {value: name for name, value in lifted.arrays.items()}
     escaping = Escapes.of([function]).anywhere
@@ -130,7 +121,6 @@ class PropagateAliases(ModulePass):
     name: ClassVar[str] = "propagate-aliases"
 
     def apply(self, module: Module) -> Module:
-        """Look at calls until no group grows."""
         calls = any(op.name == "func.call" for op in module.walk())
         if not calls:
             return module
@@ -143,17 +133,17 @@ class PropagateAliases(ModulePass):
 
 @dataclass(slots=True)
 class _Groups:
-    """Per function the group of each argument, as a number; None is none."""
+    """The group number of each argument per function, or None."""
 
     numbers: dict[str, list[int | None]]
     fresh: Iterator[int]
     free: Iterator[int]
-    """Numbers that no distinct attribute has."""
+    """Numbers that no ``distinct`` attribute has."""
     names: dict[int, Attribute] = field(default_factory=dict[int, Attribute])
 
     @staticmethod
     def of(module: Module, free: int) -> _Groups:
-        """The groups that the program states."""
+        """The groups that the program declares."""
         stated = {
             name: alias_groups(op)
             for name, op in module.functions.items()
@@ -169,7 +159,7 @@ class _Groups:
         return _Groups(found, count(len(names)), count(free), names)
 
     def learn(self, function: Operation) -> bool:
-        """Let the calls of a function unite arguments; whether any did."""
+        """Unite arguments by the calls in a function; whether any group grew."""
         view = Function(function)
         if view.is_external:
             return False
@@ -185,7 +175,6 @@ class _Groups:
         return any(united)
 
     def _unite(self, name: str, pair: tuple[int, int]) -> bool:
-        """Put two arguments into one group."""
         numbers = self.numbers[name]
         one, other = (numbers[position] for position in pair)
         if one is not None and one == other:
@@ -199,7 +188,6 @@ class _Groups:
         return True
 
     def attached(self, op: Operation) -> Operation:
-        """A function with its groups."""
         numbers = self.numbers.get(symbol_name(op), [])
         if op.name != "func.func" or not numbers:
             return op

@@ -1,6 +1,7 @@
-"""Fold what is known at compile time, compose affine maps, drop dead operations.
+"""Canonicalization: constant folding, map composition, dead code and CFG cleanup.
 
-The blocks of a region made fewer: decided branches, dead blocks, chains.
+Branches with constant conditions are decided, unreachable blocks removed, and chains of
+blocks merged.
 """
 
 from __future__ import annotations
@@ -45,8 +46,8 @@ Integer = Callable[[Value], "int | None"]
 def simplified(blocks: Sequence[Block], integer: Integer) -> tuple[Block, ...]:
     """The same control flow in fewer blocks; ``integer`` is a constant's value.
 
-    A branch on a constant goes one way; an unreachable block goes; a block that
-    only one jump reaches stands where the jump was.
+    Constant branches are decided, unreachable blocks removed, and a block with a single
+    predecessor that jumps to it is merged into that.
     """
     decided = [_decided(block, integer) for block in blocks]
     return _chained(_reached(decided))
@@ -72,7 +73,7 @@ def _targets(block: Block) -> list[Label]:
 
 
 def _reached(blocks: Sequence[Block]) -> list[Block]:
-    """The blocks that some path from the entry leads to, in their order."""
+    """The blocks reachable from the entry, in order."""
     by_label = {block.label: block for block in blocks}
     seen: set[Block] = set()
     work = list(blocks[:1])
@@ -133,7 +134,6 @@ class Canonicalize(ModulePass):
     name: ClassVar[str] = "canonicalize"
 
     def apply(self, module: Module) -> Module:
-        """Canonicalize every top-level operation."""
         for _ in range(ROUNDS):
             folder = _Folder()
             operations = folder.operations(module.operations)
@@ -154,7 +154,6 @@ class _Folder:
     changed: bool = False
 
     def operations(self, operations: Sequence[Operation]) -> list[Operation]:
-        """Folded operations."""
         result: list[Operation] = []
         for op in operations:
             result += self._one(op)
@@ -179,7 +178,7 @@ class _Folder:
         return [rebuilt]
 
     def _cancels(self, op: Operation) -> bool:
-        """Whether a cast undoes the one that made its operands; then use these."""
+        """Whether a cast undoes its operand's cast; then renames its results."""
         inner = self.definitions.get(op.operands[0]) if op.operands else None
         if op.name != _CAST or inner is None or inner.name != _CAST:
             return False
@@ -216,7 +215,6 @@ class _Folder:
             self.known[op.result] = Index(Const(value.value))
 
     def integer(self, value: Value) -> int | None:
-        """The integer of a constant value."""
         op = self.definitions.get(value)
         attribute = op.attributes.get("value") if op else None
         is_constant = op is not None and op.name == "arith.constant"
@@ -227,12 +225,11 @@ class _Folder:
         )
 
     def signed(self, value: Value) -> int | None:
-        """The signed number of a constant value."""
         found = self.integer(value)
         return None if found is None else _signed(found, value.type)
 
     def _constant(self, op: Operation) -> Operation | None:
-        """The constant that an operation computes, if it does."""
+        """The constant that an operation folds to, or None."""
         fold = _FOLDS.get(op.name)
         value = fold(self, op) if fold else None
         if value is None or len(op.results) != 1:
@@ -251,7 +248,7 @@ class _Folder:
         )
 
     def _structure(self, op: Operation) -> list[Operation] | None:
-        """Operations in place of a loop or condition that is decided."""
+        """Operations in place of a loop or condition with a known trip or truth."""
         if op.name == "affine.if":
             return self._decided(op)
         if op.name == "scf.if":
@@ -301,7 +298,7 @@ class _Folder:
 
 
 def _wrapped(value: int, ty: object) -> int:
-    """An integer as a constant of this type holds it: signed, but the i1 1 for true."""
+    """An integer in the representation of constants: signed, except i1 true as 1."""
     return value & 1 if ty == I1 else _signed(value, ty)
 
 
@@ -324,7 +321,7 @@ def _binary(combine: Callable[[int, int], int]) -> Fold:
 
 
 def _difference(folder: _Folder, op: Operation) -> int | None:
-    """``x - x`` is 0 whatever x is."""
+    """``x - x`` folds to 0."""
     if op.operands[0] is op.operands[1]:
         return 0
     return _binary(lambda a, b: a - b)(folder, op)
@@ -349,7 +346,7 @@ def _dim(folder: _Folder, op: Operation) -> int | None:
 
 
 def _part_extent(folder: _Folder, op: Operation, index: int) -> int | None:
-    """The extent of a part of a buffer whose size is a constant value."""
+    """The constant extent of a subview, if its size is constant."""
     part = folder.definitions.get(op.operands[0])
     if part is None or part.name != "memref.subview":
         return None
@@ -360,7 +357,6 @@ def _part_extent(folder: _Folder, op: Operation, index: int) -> int | None:
 
 
 def _comparison(folder: _Folder, op: Operation) -> int | None:
-    """The truth of a comparison of signed numbers."""
     compare = _COMPARISONS.get(arith.predicate(op))
     left, right = (folder.signed(v) for v in op.operands)
     if left is None or right is None or compare is None:
@@ -379,7 +375,7 @@ _COMPARISONS: dict[str, Callable[[int, int], bool]] = {
 
 
 def _quotient(combine: Callable[[int, int], int]) -> Fold:
-    """Of numbers that are the same with and without a sign."""
+    """Division of numbers that are equal as signed and unsigned ones."""
 
     def fold(folder: _Folder, op: Operation) -> int | None:
         left, right = (folder.signed(v) for v in op.operands)

@@ -1,24 +1,23 @@
-"""The Winograd transforms as products with constant matrices, one for each side.
+"""Decomposition of linalg operations: softmax, padded windows and Winograd transforms.
+
+``linalg.softmax`` becomes passes over a row, which loop fusion joins.  Subtracting the
+maximum keeps every power at most 1; the output holds the powers in between:
+
+    max = max_j x;  e = exp(x - max);  sum = sum_j e;  y = e / sum
+
+Convolutions and poolings of 2020, with padding or any number of dimensions, read a
+padded copy of the image.  The padding is zero, or the smallest number for a maximum:
+
+    P = padded copy of the image
+    output op= f(P[x * stride + z * dilation])
+
+Winograd transforms are products with constant matrices on both sides,
 
     filter    T[i, q] = sum_p G[i, p] g[p, q]      U[i, j] = sum_q G[j, q] T[i, q]
 
-and so with ``B'`` for tiles of the image, and with ``A'`` for tiles of the result,
-which add to what the output holds.  A side on which the filter has one tap stays.
-
-Convolutions and poolings of 2020 with padding, or over any number of dimensions.
-
-    P = copy of the image with room around it
-    output op= f(P[x * stride + z * dilation])
-
-The room holds what changes no result: zero, or for a maximum the smallest number.
-Kernels read such a copy as the image that it was made of.
-
-``linalg.softmax`` as the passes over a row that compute it; fusion joins them.
-
-max = max_j x;  e = exp(x - max);  sum = sum_j e;  y = e / sum
-
-Subtracting the maximum keeps every power at most 1.  The output holds the powers in
-between.
+and likewise with ``B'`` for tiles of the image, and with ``A'`` for tiles of the
+result, which are added to the output.  A side on which the filter has one tap is
+unchanged.
 """
 
 from __future__ import annotations
@@ -67,7 +66,6 @@ class DecomposeSoftmax(ModulePass):
     name: ClassVar[str] = "decompose-softmax"
 
     def apply(self, module: Module) -> Module:
-        """Rewrite all operations."""
         (root,) = rewrite_bottom_up(module.operation, _softmax_decomposed)
         return Module(root)
 
@@ -100,7 +98,6 @@ class _Softmax:
 
     @property
     def shape(self) -> tuple[int | None, ...]:
-        """Extents of the input."""
         ty = self.op.operands[0].type
         assert isinstance(ty, MemRefType | TensorType)
         return ty.shape
@@ -113,7 +110,7 @@ class _Softmax:
         return attribute.value
 
     def build(self) -> None:
-        """Append the operations; the last one has the results."""
+        """Append the operations; the last one defines the results."""
         x, y = self.op.operands
         largest = self._reduced(x, -inf, "arith.maximumf", "max")
         powers = self._mapped((x, largest), y, _power)
@@ -140,13 +137,13 @@ class _Softmax:
     def _mapped(
         self, inputs: tuple[Value, Value], output: Value, scalars: Scalars
     ) -> Value:
-        """A function of each element and of its row's number."""
+        """A function of each element and of its row's scalar."""
         full = AffineMap.identity(len(self.shape))
         maps, kinds = [full, self._row_map(), full], ["parallel"] * len(self.shape)
         return self._generic(inputs, output, (maps, kinds), scalars, None)
 
     def _divided(self, powers: Value, total: Value) -> None:
-        """The powers divided in place; this gives the results."""
+        """Divide the powers in place; this gives the results."""
 
         def quotient(b: Builder, operands: Sequence[Value]) -> Value:
             divisor, power = operands
@@ -165,7 +162,7 @@ class _Softmax:
         return AffineMap(rank, 0, rest)
 
     def _rows(self, x: Value, hint: str) -> Value:
-        """Memory for a number of each row."""
+        """A buffer with one element per row."""
         others = [d for d in range(len(self.shape)) if d != self.dimension]
         shape = tuple(self.shape[d] for d in others)
         is_tensor = isinstance(x.type, TensorType)
@@ -195,7 +192,7 @@ class _Softmax:
         scalars: Scalars,
         results: tuple[Value, ...] | None,
     ) -> Value:
-        """A ``linalg.generic``; what holds its result afterwards."""
+        """A ``linalg.generic``; returns the value that holds its result."""
         operands = (*inputs, output)
         arguments = [v.renewed(element_type(v.type)) for v in operands]
         inner = Builder(self.op.location)
@@ -215,7 +212,7 @@ class _Softmax:
 
 
 Sides = tuple[tuple[int, int], ...]
-"""Room in front of each dimension and behind it."""
+"""Padding before and after each dimension."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -238,7 +235,6 @@ class DecomposeWindows(ModulePass):
     name: ClassVar[str] = "decompose-windows"
 
     def apply(self, module: Module) -> Module:
-        """Rewrite all operations on memrefs."""
         (root,) = rewrite_bottom_up(module.operation, _window_decomposed)
         return Module(root)
 
@@ -312,7 +308,7 @@ _NEUTRAL: dict[str, Callable[[Type], float]] = {
     "min": _largest,
     "sum": lambda _: 0,
 }
-"""What a combination with it leaves as it was."""
+"""The neutral element of each combination."""
 
 _BUILD: dict[str, Callable[[Builder, Operation], None]] = {
     "linalg.conv": _convolution,
@@ -345,7 +341,7 @@ def _places(
 
 
 def _padded(b: Builder, image: Value, sides: Sides, neutral: float) -> Value:
-    """A copy with room around it; the image itself where no room is needed."""
+    """A padded copy; the image itself where no padding is needed."""
     if not any(map(any, sides)):
         return image
     extents = [extent(b, image, d) for d in range(len(sides))]
@@ -420,7 +416,7 @@ _SIDES = {
     "input": ("output", 0, 1),
     "output": ("source", 0, 1),
 }
-"""The operand and the dimensions that have one point where a side stays."""
+"""The operand and the dimensions of extent 1 where a side is unchanged."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -444,7 +440,6 @@ class DecomposeWinograd(ModulePass):
     name: ClassVar[str] = "decompose-winograd"
 
     def apply(self, module: Module) -> Module:
-        """Rewrite all operations."""
         (root,) = rewrite_bottom_up(module.operation, _winograd_decomposed)
         return Module(root)
 
@@ -461,7 +456,7 @@ def _winograd_decomposed(op: Operation) -> list[Operation] | None:
 
 @dataclass(frozen=True, slots=True)
 class _Transform:
-    """``extents``: where the extent of each index is found."""
+    """``extents``: an operand and dimension with the extent of each index."""
 
     op: Operation
     m: int
@@ -472,7 +467,7 @@ class _Transform:
     )
 
     def build(self, part: str) -> None:
-        """Append the operations; the last one has the results."""
+        """Append the operations; the last one defines the results."""
         source, target = self.op.operands
         *first, last = _PRODUCTS[part, self._sides(part)]
         self._note(last[2], target)
@@ -481,7 +476,7 @@ class _Transform:
             (rows, _) = product[0].split()
             self.extents[rows] = len(self.matrix)
             source = self._product(product, source, self._empty(product[2]))
-        # Only the output of the last transform counts with what it holds.
+        # Only the last transform accumulates into the contents of its output.
         into = target if part == "output" else self._cleared(target)
         self._product(last, source, into, self.op.results)
 

@@ -1,10 +1,10 @@
-"""``library_call`` of a structured operation: a function of the caller runs it.
+"""Devirtualization of indirect calls, and calls for ``library_call`` attributes.
 
-Function values become numbers, and indirect calls branches of direct ones.
-
-All that a function value may be is a ``func.constant`` of its type, where the module
-holds every caller.  So the k-th constant of a type is the number k, and a call asks
-which it is.  The direct calls are inlined next, and kernels hold no function values.
+Where the module holds every caller, a function value is one of the ``func.constant`` of
+its type.  The k-th constant of a type becomes the number k, and an indirect call
+becomes a branch on it to direct calls.  These are inlined next, so kernels contain no
+function values.  A structured operation with a ``library_call`` becomes a call of that
+function.
 """
 
 from __future__ import annotations
@@ -68,14 +68,13 @@ class DevirtualizeCalls(ModulePass):
     function: str = ""
 
     def apply(self, module: Module) -> Module:
-        """Rewrite all functions, or none."""
         callees = _constants(module)
         if not callees or not all(map(self._is_closed, module.walk())):
             return module
         return Module(_Rewriter(callees).operation(module.operation))
 
     def _is_closed(self, op: Operation) -> bool:
-        """Whether it passes function values on to operations of this module only."""
+        """Whether function values stay within operations of this module."""
         if op.name != "func.func":
             used = any(isinstance(v.type, FunctionType) for v in op.operands)
             return not used or op.name in _CARRIERS
@@ -127,7 +126,7 @@ class _Rewriter:
         )
 
     def _number(self, value: Value) -> Value:
-        """What stands for a value, wherever it is defined or used."""
+        """The replacement of a value, wherever it is defined or used."""
         if not isinstance(value.type, FunctionType):
             return value
         return self.values.setdefault(value, value.renewed(INDEX))
@@ -190,7 +189,6 @@ class LibraryCalls(ModulePass):
     functions: tuple[str, ...] = ()
 
     def apply(self, module: Module) -> Module:
-        """Rewrite all operations."""
         (root,) = rewrite_bottom_up(module.operation, self._called)
         return Module(root)
 

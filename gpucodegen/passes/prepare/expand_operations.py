@@ -1,14 +1,10 @@
-"""``memref.generic_atomic_rmw`` as what it is where it stands.
+"""Expansion of derived operations: generic atomics, poison, complex bits and clones.
 
-An update that combines by an operation of the table of combiners is a
-``memref.atomic_rmw``.  Any other one, where the text lets no threads run beside it, is
-a load, its body and a store; ``affine.parallel`` around it takes its iterations in
-order, and what is proven of them makes them parallel again.  In launches it stays.
-
-Operations that others express: poison, bits of complex numbers, clones.
-
-Comes in: a module as it was parsed.  Goes out: the same without operations that have no
-meaning of their own.  What has a type that no rule fits stays, for a later refusal.
+A ``memref.generic_atomic_rmw`` whose body is an operation of the combiner table becomes
+a ``memref.atomic_rmw``.  Any other one becomes a load, its body and a store where no
+threads run concurrently; an ``affine.parallel`` around it becomes sequential, and later
+proofs make it parallel again.  In launches it stays.  Operations on types without a
+rule stay, for a later refusal.
 """
 
 from __future__ import annotations
@@ -56,12 +52,12 @@ from gpucodegen.passes.framework.functions import in_functions
 from gpucodegen.passes.lower_affine.control_flow import sequential
 
 WIDEST = 64
-"""Bits of the widest number that processors have."""
+"""Bits of the widest scalar type of processors."""
 
 
 @dataclass(frozen=True, slots=True)
 class ExpandOperations(ModulePass):
-    """What others express becomes these.
+    """Expand derived operations into basic ones.
 
     >>> import gpucodegen as gcg
     >>> module = gcg.parse('''
@@ -76,7 +72,6 @@ class ExpandOperations(ModulePass):
     name: ClassVar[str] = "expand-operations"
 
     def apply(self, module: Module) -> Module:
-        """Rewrite all operations, if there are such."""
         if not any(op.name in _CONCERNED for op in module.walk()):
             return module
         rewriter = _Rewriter()
@@ -86,12 +81,12 @@ class ExpandOperations(ModulePass):
 
 @dataclass(slots=True)
 class _Rewriter:
-    """``same``: for each value that is another one, which."""
+    """``same``: the replacements of values."""
 
     same: dict[Value, Value] = field(default_factory=dict[Value, Value])
 
     def rewrite(self, op: Operation) -> list[Operation] | None:
-        """What takes the place of an operation; None where it stays."""
+        """The operations that replace an operation; None where it stays."""
         if op.name == "func.func":
             return [_without_unreachable(op)]
         if op.name == "memref.distinct_objects":
@@ -117,7 +112,7 @@ Rule = Callable[[Builder, Operation], Value | None]
 
 
 def _poison(b: Builder, op: Operation) -> Value | None:
-    """Any value will do: zero."""
+    """Zero, since any value is valid."""
     return _zero(b, op.result.type)
 
 
@@ -129,7 +124,7 @@ def _zero(b: Builder, ty: Type) -> Value | None:
 
 
 def _number(b: Builder, value: float, ty: Type) -> Value | None:
-    """A constant; None of tensors of open extents, of memrefs and of other types."""
+    """A constant; None for dynamic tensors, memrefs and other types."""
     is_open = isinstance(ty, TensorType) and None in ty.shape
     plain = isinstance(element_type(ty), FloatType | IntegerType | IndexType)
     if is_open or not plain or isinstance(ty, MemRefType):
@@ -140,7 +135,7 @@ def _number(b: Builder, value: float, ty: Type) -> Value | None:
 
 
 def _flushed(b: Builder, op: Operation) -> Value | None:
-    """``arith.flush_denormals``: a zero of its sign for what is no normal number."""
+    """``arith.flush_denormals``: subnormals become zeros of their sign."""
     (x,) = op.operands
     name = str(element_type(x.type))
     least = _number(b, math.ldexp(1.0, FORMATS[name].low), x.type)
@@ -257,7 +252,7 @@ LAUNCHES = frozenset({"gpu.func", "gpu.launch"})
 
 @dataclass(frozen=True, slots=True)
 class ExpandAtomics(ModulePass):
-    """Updates of any kind become those that are known, or loads and stores.
+    """Generic atomic updates become ``memref.atomic_rmw``, or loads and stores.
 
     >>> import gpucodegen as gcg
     >>> module = gcg.parse('''
@@ -276,14 +271,13 @@ class ExpandAtomics(ModulePass):
     name: ClassVar[str] = "expand-atomics"
 
     def apply(self, module: Module) -> Module:
-        """Rewrite every update, if there are such."""
         if not any(op.name == NAME for op in module.walk()):
             return module
         return in_functions(module, lambda op: _expanded(op, launched=False))
 
 
 def _expanded(op: Operation, launched: bool) -> Sequence[Operation]:
-    """What takes the place of an operation, with all that is in it."""
+    """The operations that replace an operation and its regions."""
     if op.name == NAME:
         return _combining(op) or ([op] if launched else _plain(op))
     launched = launched or op.name in LAUNCHES
@@ -297,15 +291,15 @@ def _expanded(op: Operation, launched: bool) -> Sequence[Operation]:
 
 
 def _updates(op: Operation) -> bool:
-    """Whether an operation has an update inside that is a load and a store."""
+    """Whether an operation contains an update that becomes a load and a store."""
     return any(i.name == NAME and _combining(i) is None for i in op.walk())
 
 
 def _combining(op: Operation) -> list[Operation] | None:
-    """A ``memref.atomic_rmw`` after what does not depend on the element, if it is one.
+    """A ``memref.atomic_rmw`` after operations that do not use the element, or None.
 
-    ``inner`` computes by the element: one operation of the table, whose result is what
-    the element becomes.
+    ``inner``: the operations that use the element, one combiner of the table, whose
+    result becomes the element.
     """
     (now,) = op.body.arguments
     *body, last = op.body.operations

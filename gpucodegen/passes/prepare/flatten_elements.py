@@ -1,9 +1,8 @@
-"""Memrefs of vectors become memrefs of numbers, accessed a vector at a time.
+"""Memrefs of vectors become memrefs of scalars, accessed a vector at a time.
 
 ``memref.load %A[%i] : memref<4xvector<8xf32>>`` becomes ``vector.load %A[%i, 0]`` of a
-``memref<4x8xf32>``.  A transfer of n vectors of s numbers becomes one of n * s numbers.
-
-Views of memrefs of vectors as views of the numbers: whole vectors stay whole.
+``memref<4x8xf32>``.  A DMA copy of n vectors of s numbers becomes one of n * s numbers.
+Views become views of the scalars that keep whole vectors.
 """
 
 from __future__ import annotations
@@ -41,7 +40,7 @@ from gpucodegen.passes.framework.builder import Builder
 
 
 def scaled(b: Builder, value: Value, factor: int) -> Value:
-    """A number of vectors as a number of numbers."""
+    """A number of vectors as a number of elements."""
     if factor == 1:
         return value
     (product,) = b.add("arith.muli", (value, b.constant(factor, INDEX)), [INDEX])
@@ -96,7 +95,7 @@ def with_columns(view: Operation, columns: Sequence[Sequence[Mixed]]) -> Operati
 def with_entries(
     op: Operation, columns: Sequence[Sequence[Mixed]], first: int
 ) -> Operation:
-    """The same of an operation whose offsets come after ``first`` operands."""
+    """As `with_columns` for offsets after ``first`` operands."""
     dynamic = [[e for e in entries if isinstance(e, Value)] for entries in columns]
     attributes = {
         name: DenseArrayAttr(
@@ -140,7 +139,6 @@ class FlattenElements(ModulePass):
     name: ClassVar[str] = "flatten-elements"
 
     def apply(self, module: Module) -> Module:
-        """Rewrite all functions that mention memrefs of vectors."""
         return module.with_operations(map(_top_level, module.operations))
 
 
@@ -159,15 +157,13 @@ def _top_level(op: Operation) -> Operation:
 class _Flattener:
     """Rewrites one function; ``values`` holds the flat memrefs.
 
-    ``sizes`` says of each tag memref how many numbers the elements hold that are
-    transferred under it.
+    ``sizes``: for each tag memref, the numbers per element of the copies under it.
     """
 
     values: dict[Value, Value] = field(default_factory=dict[Value, Value])
     sizes: dict[Value, set[int]] = field(default_factory=dict[Value, set[int]])
 
     def function(self, op: Operation) -> Operation:
-        """The function on memrefs of numbers."""
         for inner in op.walk():
             if inner.name == "memref.dma_start":
                 start = memref.DmaStart(inner)
@@ -217,7 +213,7 @@ class _Flattener:
         return b.operations
 
     def wait(self, op: Operation) -> Sequence[Operation]:
-        """A wait counts what the starts under its tag transfer."""
+        """A wait with the element count of the starts under its tag."""
         wait = memref.DmaWait(op)
         found = self.sizes.get(wait.tag[0], {1})
         if len(found) > 1:
@@ -232,7 +228,7 @@ class _Flattener:
 
 
 Rewrite = Callable[[Builder, Operation, Operation], None]
-"""Appends what an operation becomes, given as it was and with flat operands."""
+"""Appends the replacement of an operation, given its original and flat form."""
 
 
 # -- accesses --------------------------------------------------------------------------
@@ -261,7 +257,7 @@ def _access(name: str, first: int) -> Rewrite:
 
 
 def _start(b: Builder, old: Operation, new: Operation) -> None:
-    """Counts, strides and runs in numbers; a transfer begins at whole vectors."""
+    """Counts, strides and runs in elements; a copy begins at whole vectors."""
     before = memref.DmaStart(old)
     vector = vector_in(before.source[0].type)
     assert isinstance(vector, VectorType)
@@ -291,7 +287,7 @@ def _rank(b: Builder, old: Operation, new: Operation) -> None:
 
 
 _PASSING = frozenset({"func", "cf", "scf"})
-"""Dialects that hand memrefs on."""
+"""Dialects that pass memrefs on."""
 _REWRITES: dict[str, Rewrite] = {
     "memref.load": _access("vector.load", 0),
     "memref.store": _access("vector.store", 1),

@@ -1,15 +1,13 @@
-"""``scf.for`` of any integer type, signed or not, as a signed loop over ``index``.
+"""Index types: ``scf.for`` of any integer type and the index dialect, as ``index``.
 
-Comes in: loops whose variable is an integer, or that compare without sign.  Goes out:
-loops over ``index``, so that every later pass sees one kind of loop.  Numbers of fewer
-than 64 bits are extended, so that the variable does not wrap before it is compared.
-Unsigned numbers of 64 bits count iterations:
+``scf.for`` loops over other integers, or with unsigned comparison, become signed loops
+over ``index``.  Integers of fewer than 64 bits are extended, so the variable does not
+wrap before it is compared.  Unsigned integers of 64 bits count iterations:
 
     lower + k * step,  0 <= k < (lower < upper ? (upper - lower - 1) / step + 1 : 0)
 
-The index dialect in arith's operations, which every analysis knows.
-
-``index`` has 64 bits everywhere, so both dialects mean the same by their operations.
+Operations of the index dialect become those of arith, with the same meaning because
+``index`` has 64 bits everywhere.
 """
 
 from __future__ import annotations
@@ -65,7 +63,6 @@ class IndexToArith(ModulePass):
     name: ClassVar[str] = "index-to-arith"
 
     def apply(self, module: Module) -> Module:
-        """Rewrite all operations."""
         if not any(op.dialect == "index" for op in module.operation.walk()):
             return module
         (root,) = rewrite_bottom_up(module.operation, _as_arith)
@@ -117,7 +114,6 @@ class LoopsToIndex(ModulePass):
     name: ClassVar[str] = "loops-to-index"
 
     def apply(self, module: Module) -> Module:
-        """Rewrite every loop, if there is one to rewrite."""
         if not any(map(_is_special, module.walk())):
             return module
         (root,) = rewrite_bottom_up(module.operation, _over_index)

@@ -1,16 +1,13 @@
-"""Functions of several blocks put into the loops that are proven parallel around them.
+"""Inlining of calls.
 
-Comes in: affine nests with calls.  Goes out: the body of a callee as an
-``scf.execute_region`` in place of the call, so that each iteration of the loop runs it
-in the thread of that iteration.  Elsewhere calls stay, and the callee is mapped alone.
+`Inline` replaces calls by the bodies of their callees.  An affine operand that was a
+symbol because it was an argument of the callee may become a loop variable, which is a
+dimension; affine expressions are rewritten for this unless they multiply or divide
+by the index.
 
-Calls replaced by the bodies of their callees, so that one analysis sees it all.
-
-Code moved into another function keeps the rules of affine operands, where it can.
-
-A function may take an index as ``symbol(%i)`` because it is one of its arguments. In
-the place of a call it may be a loop variable, which is a dimension and no symbol. An
-affine expression does not mind, unless it multiplies or divides by the index.
+`InlineBranches` inlines a callee of several blocks, as an ``scf.execute_region``, into
+loops that are proven parallel, so each iteration runs it in its thread.  Other calls of
+such functions stay, and the callee is mapped separately.
 """
 
 from __future__ import annotations
@@ -50,7 +47,7 @@ from gpucodegen.passes.outlining.cpu_outliner import runs_in_kernels
 def with_roles(function: Operation) -> Operation | None:
     """The function with loop variables as dimensions; None if that breaks the rules.
 
-    What bounds a loop of the callee may be computed in a loop of the caller.
+    Loop bounds of the callee may be computed in a loop of the caller.
     """
     if _keeps_roles(function):
         return function
@@ -60,7 +57,7 @@ def with_roles(function: Operation) -> Operation | None:
 
 
 def _keeps_roles(function: Operation) -> bool:
-    """Whether affine operands may be that still."""
+    """Whether all affine operands are still valid."""
     try:
         check_affine_values(function)
     except errors.NotADimension:
@@ -79,7 +76,6 @@ class Inline(ModulePass):
     name: ClassVar[str] = "inline"
 
     def apply(self, module: Module) -> Module:
-        """Inline in every function; the callees stay."""
         inliner = _Inliner(module.functions)
         return module.with_operations(
             inliner.function(op) if op.name == "func.func" else op
@@ -88,7 +84,7 @@ class Inline(ModulePass):
 
 
 def _has_secrets(operations: Sequence[Operation]) -> bool:
-    """Whether a declaration says more than can be seen."""
+    """Whether a declaration has effects that the body does not show."""
     return any(is_opaque(inner) for op in operations for inner in op.walk())
 
 
@@ -99,7 +95,6 @@ class _Inliner:
     replaced: dict[Value, Value] = field(default_factory=dict[Value, Value])
 
     def function(self, op: Operation) -> Operation:
-        """One function with its calls inlined."""
         if not any(inner.name == "func.call" for inner in op.walk()):
             return op
         self.replaced = {}
@@ -150,7 +145,6 @@ class InlineBranches(ModulePass):
     name: ClassVar[str] = "inline-branches"
 
     def apply(self, module: Module) -> Module:
-        """Inline in every function; the callees stay."""
         inliner = _BranchInliner(Surroundings.of(module))
         return module.with_operations(
             inliner.function(op) if op.name == "func.func" else op
@@ -182,7 +176,7 @@ class _BranchInliner:
         return result
 
     def _loop(self, op: Operation, analysis: NestAnalysis) -> list[Operation] | None:
-        """The loop with what it calls in it, if it is parallel."""
+        """The loop with its callees inlined, if it is parallel."""
         if op.name != "affine.parallel" and not analysis.is_parallel(op):
             return None
         return rewrite_bottom_up(op, self._inlined)
@@ -207,7 +201,7 @@ class _BranchInliner:
 
 
 def _is_plain(view: Function) -> bool:
-    """Whether buffers and numbers go in, and numbers come out."""
+    """Whether it takes buffers and scalars, and returns scalars."""
     taken, given = (*_NUMBERS, MemRefType), _NUMBERS
     return _are(view.type.inputs, taken) and _are(view.type.results, given)
 

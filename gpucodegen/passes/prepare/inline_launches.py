@@ -1,21 +1,16 @@
-"""Launches of hand-written kernels, all in one form.
+"""Normalisation of hand-written kernels: all launches become inlined ``gpu.launch``.
 
-Comes in: ``gpu.launch_func`` of a ``gpu.func``, and ``gpu.launch``.  Goes out:
-``gpu.launch`` with the body of the kernel, in which
+``gpu.launch_func`` of a ``gpu.func`` and ``gpu.launch`` become ``gpu.launch`` in which
 
-* positions are arguments of the body, sizes the values outside,
-* the buffers of a block or thread are ``memref.alloca`` at the start,
-* nothing waits for tokens: launches run in the order of the text.
+* block and thread positions are arguments of the body, sizes are values outside;
+* workgroup and private buffers are ``memref.alloca`` at the start;
+* there are no async tokens: launches run in textual order.
 
-So whatever is known of the host's values is known of the kernel too.
+Facts about host values therefore hold in the kernel, too.
 
-What no kernel has here, and what to write instead.
-
-Shared memory whose size the launch gives, as buffers of the kernel's own.
-
-Comes in: ``gpu.dynamic_shared_memory`` and the ``memref.view`` of it, at places and of
-sizes that are constants.  Goes out: a ``memref.alloca`` for each place.  All operations
-of a kernel name the same bytes, so views of one place and type are one buffer.
+``gpu.dynamic_shared_memory`` with ``memref.view`` at constant offsets and sizes becomes
+a ``memref.alloca`` for each offset and type, since all such operations of a kernel name
+the same bytes.  Launches and bodies that are not supported are refused with a hint.
 """
 
 from __future__ import annotations
@@ -55,9 +50,9 @@ DYNAMIC = "gpu.dynamic_shared_memory"
 def with_own_buffers(
     launch: Operation, size: int | None, numbers: Mapping[Value, int]
 ) -> Operation:
-    """A launch whose body allocates what it takes of ``size`` bytes.
+    """A launch that allocates the parts of ``size`` bytes of shared memory it uses.
 
-    ``numbers`` are the constants outside; a size of None is not known.  Raises
+    ``numbers`` are the constants outside; a size of None is unknown.  Raises
     UnsupportedOperation, or OutOfBounds where a view leaves the memory.
     """
     bases = {o.result for o in launch.walk() if o.name == DYNAMIC}
@@ -92,7 +87,7 @@ _COMBINED = {
     "arith.index_cast": sum,
     "arith.muli": prod,
 }
-"""What places are computed by: of their operands."""
+"""Operations that compute offsets, as functions of their operands."""
 
 
 @dataclass(slots=True)
@@ -120,7 +115,7 @@ class _Places:
         self.values[op.result] = self._cast(own, ty)
 
     def base(self, op: Operation, bases: set[Value]) -> None:
-        """Another use: all bytes, whose number must be known."""
+        """Another use of the whole memory, whose size must be known."""
         if self.size is None:
             raise self._refused(op, "Give the launch's size as a constant")
         for value in bases.intersection(op.used):
@@ -188,7 +183,7 @@ def check_launch(op: Operation, launch: gpu.Launch | gpu.LaunchFunc) -> None:
 
 
 def check_body(op: Operation) -> None:
-    """Raise UnsupportedOperation at the first operation that no kernel has."""
+    """Raise UnsupportedOperation at the first operation that kernels do not support."""
     for inner in op.walk():
         is_refused, what, advice = _REFUSED.get(inner.name, _NOTHING)
         if is_refused(inner):
@@ -250,7 +245,7 @@ _REFUSED: dict[str, _Row] = {
     ),
     "nvvm.barrier": (_has_operands, _PARTS, _MEET),
 }
-"""Whether an operation is refused, with what, and the advice."""
+"""Per operation: whether it is refused, with which error, and the advice."""
 
 
 Kernels = Mapping[tuple[str, ...], Operation]
@@ -264,7 +259,6 @@ class InlineLaunches(ModulePass):
     name: ClassVar[str] = "inline-launches"
 
     def apply(self, module: Module) -> Module:
-        """The module without the kernels that are launched nowhere any more."""
         if not any(op.name in _LAUNCHES for op in module.walk()):
             return module
         kernels = _kernels(module)
@@ -298,7 +292,7 @@ _LAUNCHES = frozenset({"gpu.launch", "gpu.launch_func"})
 
 
 def _kernels(module: Module) -> Kernels:
-    """Those that no pass has made: their launches stay as they are."""
+    """User-written kernels; launches of generated ones stay as they are."""
     return {
         (gpu.Module(op).name, name): kernel
         for op in module.operations
@@ -373,7 +367,7 @@ def _normal(op: Operation, numbers: Mapping[Value, int]) -> list[Operation]:
 def _with_shared(
     made: Operation, launch: gpu.Launch | gpu.LaunchFunc, numbers: Mapping[Value, int]
 ) -> Operation:
-    """The launch with its dynamic shared memory as buffers; without a size it has 0."""
+    """The launch with its dynamic shared memory (default 0 bytes) as buffers."""
     known = [numbers.get(value) for value in launch.shared_size]
     return with_own_buffers(made, known[0] if known else 0, numbers)
 
@@ -404,7 +398,7 @@ def launch_of(
 
 
 def _size(b: Builder, value: Value, known: int | None) -> Value:
-    """A size as an index; a kernel that states one is launched with it only."""
+    """A size as an index; a kernel with a declared size must be launched with it."""
     if known is not None:
         return b.index(known)
     if value.type == INDEX:
@@ -413,7 +407,7 @@ def _size(b: Builder, value: Value, known: int | None) -> Value:
 
 
 def _buffers(op: Operation, attributions: Sequence[Value]) -> dict[Value, Operation]:
-    """Per buffer of the block or of a thread its allocation."""
+    """The allocation of each workgroup or private buffer."""
     shared = gpu.workgroup_count(op)
     b = Builder(op.location)
     found: dict[Value, Operation] = {}

@@ -1,13 +1,11 @@
-"""Memory operations of gpu on the host as those of memref, in the order of the text.
+"""Host GPU operations: memory operations become memref, CPU launches loops.
 
-Comes in: ``gpu.alloc``, ``gpu.memcpy``, ... with or without tokens.  Goes out: the
-same without tokens.  Every order that tokens allow includes the order of the text.
+``gpu.alloc``, ``gpu.memcpy`` and others become memref operations without tokens;
+textual order satisfies every order that tokens require.
 
-Launches on a processor without blocks and threads: loops.
-
-They are parallel, but where threads print: those follow one another.  A thread that
-waits for another one has no such form, nor has memory that threads share: the kernel
-would have to be cut at each barrier.
+For a CPU target, the blocks and threads of a launch become parallel loops, or
+sequential ones if threads print.  Kernels with barriers or shared memory are refused:
+they would have to be split at each barrier.
 """
 
 from __future__ import annotations
@@ -44,7 +42,7 @@ class LaunchesToLoops(ModulePass):
     """``gpu.launch`` to ``affine.parallel`` over its blocks and threads.
 
     ``printing``: only launches that print, which no kernel does: the host runs their
-    threads one after the other.  Those that cannot take turns are refused.
+    threads one after the other, and refuses those with barriers or shared memory.
     """
 
     name: ClassVar[str] = "launches-to-loops"
@@ -93,7 +91,7 @@ def _prints(op: Operation) -> bool:
 
 
 def _refused(op: Operation, reason: str) -> errors.Error:
-    """The error for a launch that prints, and whose threads cannot take turns."""
+    """The error for a launch that prints and whose threads cannot run in sequence."""
     inner = next(inner for inner in op.walk() if inner.name in _PRINTING)
     return errors.UnsupportedOperation(
         inner.location,
@@ -104,7 +102,7 @@ def _refused(op: Operation, reason: str) -> errors.Error:
 
 
 def _reason(op: Operation) -> str:
-    """Why a launch has no form as loops, if it has none."""
+    """Why a launch cannot become loops, or ""."""
     if op.name != "gpu.launch":
         return "its kernel is not in the text"
     if len(op.regions[0].blocks) > 1:
@@ -165,7 +163,6 @@ class HostGpuToMemref(ModulePass):
     name: ClassVar[str] = "host-gpu-to-memref"
 
     def apply(self, module: Module) -> Module:
-        """Rewrite every operation whose tokens, if any, only such operations use."""
         if not any(op.name in _REWRITES for op in module.walk()):
             return module
         (root,) = rewrite_bottom_up(module.operation, _rewritten)

@@ -1,9 +1,8 @@
 """``linalg.pack`` and ``linalg.unpack`` on buffers as affine nests.
 
 Rows are cut into tiles, ``row = tile_number * tile + place``; a packed buffer has the
-numbers first, in an order that the operation gives, then the places.
-
-Builds loops and accesses whose bounds and indices need not be affine.
+tile numbers first, in the order that the operation gives, then the places.
+`PlainBuilder` builds loops and accesses whose bounds and indices need not be affine.
 """
 
 from __future__ import annotations
@@ -68,7 +67,7 @@ Indices = list[Index]
 
 @dataclass(frozen=True, slots=True)
 class _Tiling:
-    """Which dimensions of the rows are cut, into tiles of which size.
+    """The tiled dimensions of the rows with their tile sizes.
 
     ``order``: the dimension that each tile number of the packed buffer belongs to.
     """
@@ -78,7 +77,7 @@ class _Tiling:
 
     @staticmethod
     def of(op: Operation, rank: int) -> _Tiling:
-        """The tiling of one of the operations, whose rows have a rank."""
+        """The tiling of a pack or unpack, whose rows have a rank."""
         positions = op.numbers("inner_dims_pos")
         given = iter(op.operands[len(op.operands) - _dynamic(op) :])
         sizes = [
@@ -89,7 +88,7 @@ class _Tiling:
         return _Tiling(dict(zip(positions, sizes, strict=True)), order)
 
     def row(self, packed: Indices) -> Indices:
-        """Where an element of the packed buffer comes from."""
+        """The source of an element of the packed buffer."""
         numbers = dict(zip(self.order, packed, strict=False))
         places = dict(zip(self.tiles, packed[len(self.order) :], strict=True))
         return [
@@ -98,7 +97,7 @@ class _Tiling:
         ]
 
     def packed(self, row: Indices) -> Indices:
-        """Where an element of the rows goes."""
+        """The destination of an element of the rows."""
         numbers = [
             row[d] // self.tiles[d] if d in self.tiles else row[d] for d in self.order
         ]
@@ -106,12 +105,12 @@ class _Tiling:
 
 
 def _dynamic(op: Operation) -> int:
-    """How many tiles have a size that is an operand."""
+    """The number of tile sizes that are operands."""
     return op.numbers("static_inner_tiles").count(memref.DYNAMIC_MARK)
 
 
 def pack(op: Operation) -> list[Operation]:
-    """Every element of the packed buffer; what lies after the rows is padding."""
+    """Every element of the packed buffer; padding lies after the rows."""
     source, target, *others = op.operands
     padding = others[: op.numbers(OPERAND_SEGMENTS)[2]]
     b, tiling = Builder(op.location), _Tiling.of(op, memref.rank(source))
@@ -134,7 +133,6 @@ def pack(op: Operation) -> list[Operation]:
 
 
 def unpack(op: Operation) -> list[Operation]:
-    """Every element of the rows."""
     source, target, *_ = op.operands
     b, tiling = Builder(op.location), _Tiling.of(op, memref.rank(target))
 

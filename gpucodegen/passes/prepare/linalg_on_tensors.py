@@ -1,19 +1,16 @@
-"""Elementwise work on tensors moves into the operation that reads its result.
+"""Elementwise fusion on tensors, and conversion of tensor arithmetic to linalg.
 
     t = f(a[m(i)])          becomes          r[..] = g(f(a[m(n(j))]), ..)
     r[..] = g(t[n(j)], ..)
 
-What one operation alone reads is computed there.  Copies, broadcasts, transposes and
-constants are read where they come from, however often that is.  Into a product only
-these and conversions to wider numbers move, so that it stays what fast kernels are made
-of; what follows a product is joined with it later, on loops.
+A producer with a single consumer is fused into it.  Copies, broadcasts, transposes and
+constants are fused into every consumer.  Only these and widening conversions are fused
+into contractions, which stay recognisable; consumers of a contraction are fused
+later, on loops.
 
-Arithmetic on whole tensors becomes ``linalg.generic`` on their elements.
-
-Contractions of whole vectors become ``linalg.generic`` on buffers.
-
-Comes in: ``d = contract a, b, c``. Goes out: a, b and c in buffers A, B and C, the
-operation ``C[i, j] op= A[i, k] * B[k, j]``, and d loaded from C.
+Arithmetic on whole tensors becomes ``linalg.generic``.  ``d = contract a, b, c`` of
+whole vectors becomes ``C[i, j] op= A[i, k] * B[k, j]`` on buffers A, B and C that hold
+a, b and c, and d is loaded from C.
 """
 
 from __future__ import annotations
@@ -74,7 +71,6 @@ class VectorContract(ModulePass):
     name: ClassVar[str] = "vector-contract"
 
     def apply(self, module: Module) -> Module:
-        """Rewrite all that no mask holds."""
         walked = list(module.walk())
         if not any(op.name == "vector.contract" for op in walked):
             return module
@@ -118,7 +114,7 @@ def _contraction_as_generic(op: Operation) -> Sequence[Operation]:
 
 
 def _stored(b: Builder, value: Value) -> Value:
-    """A buffer that holds a vector or a number."""
+    """A buffer that holds a vector or a scalar."""
     ty = value.type
     shape = ty.shape if isinstance(ty, VectorType) else ()
     memory = MemRefType(shape, element_type(ty))
@@ -131,7 +127,7 @@ def _stored(b: Builder, value: Value) -> Value:
 
 
 def _term(op: Operation, arguments: Sequence[Value]) -> list[Operation]:
-    """``total op= a * b``, factors in the type of the total."""
+    """``total op= a * b``, with operands in the type of the total."""
     *factors, total = arguments
     b = Builder(op.location)
     times = of_kind("mul", total.type)
@@ -162,7 +158,6 @@ class ElementwiseToLinalg(ModulePass):
     name: ClassVar[str] = "elementwise-to-linalg"
 
     def apply(self, module: Module) -> Module:
-        """Rewrite all operations."""
         (root,) = rewrite_bottom_up(module.operation, _elementwise_as_generic)
         return Module(root)
 
@@ -212,7 +207,7 @@ def _empty(b: Builder, like: Value, ty: Type) -> Value:
 
 
 def _map(value: Value, rank: int) -> AffineMap:
-    """The element itself of a tensor; a scalar is the same everywhere."""
+    """The map of a tensor element; scalars do not depend on the position."""
     is_tensor = isinstance(value.type, TensorType)
     return AffineMap.identity(rank) if is_tensor else AffineMap(rank, 0, ())
 
@@ -223,12 +218,12 @@ def _element(value: Value) -> Value:
 
 _WIDER = frozenset(["arith.extf", "arith.extsi", "arith.extui"])
 _UNREAD = frozenset(["linalg.generic", "tensor.empty", "arith.constant", "tensor.dim"])
-"""What may go once nothing reads its results."""
+"""Operations that are removed when their results are unused."""
 
 
 @dataclass(frozen=True, slots=True)
 class FuseTensors(ModulePass):
-    """Join structured operations on tensors with the elementwise ones in front of them.
+    """Fuse elementwise producers into structured operations on tensors.
 
     >>> import gpucodegen as gcg
     >>> from gpucodegen.passes.prepare.linalg_on_tensors import ElementwiseToLinalg
@@ -246,7 +241,6 @@ class FuseTensors(ModulePass):
     name: ClassVar[str] = "fuse-tensors"
 
     def apply(self, module: Module) -> Module:
-        """Rewrite all functions that have structured operations on tensors."""
         if not any(op.name == "linalg.generic" and op.results for op in module.walk()):
             return module
         return in_functions(module, lambda function: [_fused(function)])
@@ -262,13 +256,12 @@ def _fused(function: Operation) -> Operation:
 
 @dataclass(slots=True)
 class _Fuser:
-    """One block; ``made``: what computes a value in it; ``readers`` of values."""
+    """One block; ``made``: the definitions in it; ``readers`` of values."""
 
     readers: dict[Value, set[Operation]]
     made: dict[Value, Operation] = field(default_factory=dict[Value, Operation])
 
     def block(self, operations: Sequence[Operation]) -> list[Operation]:
-        """The operations of the block, joined."""
         result: list[Operation] = []
         for op in operations:
             joined = self._joined(op) if _is_structured(op) else self._inside(op)
@@ -277,7 +270,7 @@ class _Fuser:
         return _without_unread(result)
 
     def _inside(self, op: Operation) -> Operation:
-        """What regions hold is joined among itself: loops do not repeat more work."""
+        """Regions are fused separately, so that loops do not repeat more work."""
         if op.dialect == "linalg":
             return op
         return with_blocks(op, lambda ops: _Fuser(self.readers).block(ops))
@@ -313,7 +306,7 @@ def _is_structured(op: Operation) -> bool:
 
 
 def _is_elementwise(op: Operation) -> bool:
-    """Whether each element of its one result follows from elements of its inputs."""
+    """Whether each element of its one result depends on one element per input."""
     if not _is_structured(op) or len(op.results) != 1:
         return False
     generic = linalg.Structured(op)
@@ -327,7 +320,7 @@ def _is_elementwise(op: Operation) -> bool:
 
 
 def _takes_work(consumer: Operation, producer: Operation) -> bool:
-    """Whether the consumer stays what it is with more work in its body."""
+    """Whether the consumer keeps its kind with more work in its body."""
     generic = linalg.Structured(consumer)
     if set(generic.iterator_types) <= {"parallel"}:
         return True
@@ -390,7 +383,7 @@ def _merged(consumer: Operation, at: int, producer: Operation) -> Operation | No
 
 
 def _position(op: Operation, map_: AffineMap) -> Operation | None:
-    """The position in a loop of the producer, seen from the consumer."""
+    """A loop position of the producer as a function of the consumer's loops."""
     place = map_.results[op.integer("dim")]
     result = op.result.renewed()
     if isinstance(place, Dim):
@@ -409,7 +402,6 @@ def _have_extents(maps: Sequence[AffineMap], loops: int) -> bool:
 
 
 def _with_number(consumer: Operation, at: int, constant: Operation) -> Operation | None:
-    """The consumer with the one number of a constant in its body."""
     value, ty = constant.attributes["value"], constant.result.type
     if not isinstance(value, DenseElementsAttr) or not isinstance(ty, TensorType):
         return None
@@ -441,7 +433,7 @@ def _with_number(consumer: Operation, at: int, constant: Operation) -> Operation
 
 
 def _without_unread(operations: Sequence[Operation]) -> list[Operation]:
-    """The operations but for those whose results nothing reads any more."""
+    """The operations without those whose results are unused."""
     read: set[Value] = set()
     kept: list[Operation] = []
     for op in reversed(operations):

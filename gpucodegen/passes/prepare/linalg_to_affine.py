@@ -1,11 +1,8 @@
-"""linalg operations on buffers as affine nests, one loop per iterator, in order.
+"""Lowering of linalg on buffers to affine nests, one loop per iterator, in order.
 
-Where an extent is no affine size, the loops are ``scf.for``.
-
-The combining operation of a floating-point reduction may be reassociated, which linalg
-permits; it is marked with ``fastmath<reassoc,contract>``.
-
-Named linalg operations as ``linalg.generic``.
+Named operations are generalised to ``linalg.generic`` first.  Where an extent is no
+affine symbol, the loops are ``scf.for``.  The combining operation of a floating-point
+reduction is marked ``fastmath<reassoc,contract>``, since linalg permits any order.
 """
 
 from __future__ import annotations
@@ -38,7 +35,6 @@ class Generalize(ModulePass):
     name: ClassVar[str] = "generalize"
 
     def apply(self, module: Module) -> Module:
-        """Rewrite all operations."""
         (root,) = rewrite_bottom_up(module.operation, _generic)
         return Module(root)
 
@@ -60,7 +56,6 @@ class LinalgToAffine(ModulePass):
     name: ClassVar[str] = "linalg-to-affine"
 
     def apply(self, module: Module) -> Module:
-        """Rewrite all functions."""
         values = AffineValues(module.operation)
         (root,) = rewrite_bottom_up(module.operation, lambda op: _lowered(op, values))
         return Module(root)

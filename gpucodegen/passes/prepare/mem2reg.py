@@ -1,13 +1,13 @@
-"""Cells of local buffers become values.
+"""Memory to registers: elements of local buffers become SSA values.
 
     t[0] = v                                       s = for k iter_args(p = v) {
     for k { t[0] = f(t[0]) }              =>         yield f(p) }
     .. = t[0]                                      .. = s
 
-A cell is what constant indices name in a buffer that the function allocates, and that
-nothing but such loads and stores uses.  A loop carries the cells that an iteration may
-read before it stores to them; others have no value after the loop.  A buffer with a
-cell that is read where it has no value stays in memory.
+It applies to elements at constant indices of a buffer that the function allocates and
+that only such loads and stores use.  A loop carries the elements that an iteration may
+read before it stores to them; the others are undefined after the loop.  A buffer with
+an element that is read while undefined stays in memory.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from gpucodegen.passes.framework.functions import in_functions, with_blocks
 Cell = tuple[Value, tuple[int, ...]]
 """A buffer and constant indices."""
 Held = dict[Cell, Value]
-"""What cells hold, as far as that is known."""
+"""The known values of cells."""
 
 ACCESSES = {"affine.load": 0, "affine.store": 1}
 """Position of the buffer among the operands."""
@@ -78,12 +78,11 @@ class Mem2Reg(ModulePass):
     name: ClassVar[str] = "mem2reg"
 
     def apply(self, module: Module) -> Module:
-        """Promote in every function with a body."""
         return in_functions(module, lambda op: [promoted(op)])
 
 
 def promoted(function: Operation, chosen: Container[Value] | None = None) -> Operation:
-    """The function with values in place of every buffer that allows it.
+    """The function with every possible buffer promoted to values.
 
     ``chosen``: only of these.
     """
@@ -106,7 +105,7 @@ def _is_plain(buffer: Value) -> bool:
 
 
 def _cell_of(op: Operation) -> Cell | None:
-    """The cell that an access names by constants."""
+    """The cell of an access with constant indices, or None."""
     at = ACCESSES.get(op.name)
     map_ = op.attributes.get("map")
     if at is None or not isinstance(map_, AffineMapAttr):
@@ -120,8 +119,7 @@ def _cell_of(op: Operation) -> Cell | None:
 class _Walk:
     """One walk through a function in its order.
 
-    ``values``: what stands for the results of loads that are gone.  ``failed``: buffers
-    that must stay.
+    ``values``: the replacements of load results.  ``failed``: buffers that must stay.
     """
 
     buffers: frozenset[Value]
@@ -129,7 +127,7 @@ class _Walk:
     failed: set[Value] = field(default_factory=set[Value])
 
     def block(self, operations: Sequence[Operation], held: Held) -> list[Operation]:
-        """The operations without accesses; ``held`` is brought up to date."""
+        """The operations without accesses; updates ``held``."""
         return [o for op in operations for o in self._one(op, held)]
 
     def _one(self, op: Operation, held: Held) -> list[Operation]:
@@ -154,7 +152,7 @@ class _Walk:
         return []
 
     def _now(self, cell: Cell, held: Held) -> Value:
-        """What a cell holds; its buffer stays if that is unknown."""
+        """The value of a cell; its buffer stays if that is unknown."""
         if cell not in held:
             self.failed.add(cell[0])
         return held.get(cell, cell[0])
@@ -191,7 +189,6 @@ class _Walk:
 
 
 def _value(cell: Cell) -> Value:
-    """A new value for a cell."""
     buffer, _ = cell
     return Value(element_type(buffer.type), buffer.name, buffer.location)
 
@@ -212,7 +209,7 @@ def _carrying(
     results: Sequence[Value],
     body: tuple[Sequence[Value], Sequence[Operation]],
 ) -> Operation:
-    """The loop with more carried values: first ones, last ones, what it does."""
+    """The loop with more carried values."""
     loop, (arguments, operations) = affine.For(op), body
     groups = (loop.lower_operands, loop.upper_operands, (*loop.inits, *inits))
     block = Block((*op.body.arguments, *arguments), tuple(operations))

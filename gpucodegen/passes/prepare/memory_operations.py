@@ -1,21 +1,18 @@
-"""Large copies become loops, so that threads share them and stores pass the caches.
+"""Lowering of copies, conditional deallocations and large stack allocations.
 
-A copy of buffers without gaps is one loop over a line.  Small copies stay calls.
+`ExpandCopies`: large copies become loops, so that threads share them and stores bypass
+the caches; a copy between contiguous buffers is one loop.  Small copies stay calls.
 
-``bufferization.dealloc`` as plain deallocations under their conditions.
-
-A buffer is freed if its condition holds and none that is retained is the same memory:
+`LowerDeallocations`: ``bufferization.dealloc`` becomes deallocations under conditions.
+A buffer is freed if its condition holds and no retained buffer is the same memory,
+which addresses decide where nothing else does:
 
     freed(i)    =  condition(i) and not any(same(i, j) for retained j)
     updated(j)  =  any(condition(i) and same(i, j) for freed i)
 
-Memory is the same where both show one buffer; addresses tell where nothing else does.
-
-Large buffers of loops: on the heap, given back at the end of their block.
-
-Comes in: a function with ``memref.alloca`` in loops and branches.  Goes out: the same
-where the first that fit on the stack stay, and ``memref.alloc`` with ``memref.dealloc``
-in place of the others.
+`HeapAllocations`: of the ``memref.alloca`` in loops and branches, the first that fit
+stay on the stack; the others become ``memref.alloc`` with a ``memref.dealloc`` at the
+end of their block.
 """
 
 from __future__ import annotations
@@ -53,13 +50,11 @@ from gpucodegen.tiling.machine.vectorization import goes_past_caches
 
 @dataclass(frozen=True, slots=True)
 class HeapAllocations(ModulePass):
-    """Leave no more on the stack than it surely has room for."""
+    """Move stack allocations to the heap beyond the safe size of the stack."""
 
     name: ClassVar[str] = "heap-allocations"
 
     def apply(self, module: Module) -> Module:
-        """Rewrite every function; the host allocates what is outside of loops."""
-
         def rewritten(function: Operation) -> list[Operation]:
             outermost = {op for b in function.regions[0].blocks for op in b.operations}
             inner = [
@@ -99,12 +94,11 @@ Memory = Mapping[Value, Value]
 
 @dataclass(frozen=True, slots=True)
 class LowerDeallocations(ModulePass):
-    """Buffers are freed where nothing retains them, each where it is owned."""
+    """``bufferization.dealloc`` frees buffers that are owned and not retained."""
 
     name: ClassVar[str] = "lower-deallocations"
 
     def apply(self, module: Module) -> Module:
-        """Rewrite all operations, if there are such."""
         operations = list(module.walk())
         if not any(op.name == NAME for op in operations):
             return module
@@ -119,8 +113,8 @@ class LowerDeallocations(ModulePass):
 class _Lowering:
     """The rules, for one module.
 
-    ``shown``: the buffer of each view.  ``made``: those that are allocated here.
-    ``updated``: what results of rewritten operations are now.
+    ``shown``: the buffer of each view.  ``made``: local allocations.  ``updated``: the
+    new results of rewritten operations.
     """
 
     shown: Memory
@@ -128,7 +122,7 @@ class _Lowering:
     updated: dict[Value, Value]
 
     def rewrite(self, op: Operation) -> list[Operation] | None:
-        """The operations in place of one; None where it stays."""
+        """The operations that replace one; None where it stays."""
         if op.name != NAME:
             return None
         b = Builder(op.location)
@@ -159,7 +153,7 @@ class _Lowering:
         return equal.result
 
     def _free(self, b: Builder, memory: Value, condition: Value, same: Value) -> None:
-        """Free memory if a condition holds and it is not the same as what is kept."""
+        """Free memory under a condition, if no retained memory is the same."""
         (other,) = b.add("arith.xori", (same, b.constant(1, I1)), [I1])
         (frees,) = b.add("arith.andi", (condition, other), [I1])
         freed = memref.dealloc(memory, location=b.location)
@@ -167,7 +161,6 @@ class _Lowering:
 
 
 def _any(b: Builder, conditions: Sequence[Value]) -> Value:
-    """Whether one of several conditions holds."""
     found = b.constant(0, I1)
     for condition in conditions:
         (found,) = b.add("arith.ori", (found, condition), [I1])
@@ -200,7 +193,6 @@ class ExpandCopies(ModulePass):
     kept: int = 1 << 22
 
     def apply(self, module: Module) -> Module:
-        """Rewrite every function."""
         return in_functions(module, lambda op: [with_blocks(op, self._operations)])
 
     def _operations(self, operations: Sequence[Operation]) -> list[Operation]:
@@ -234,7 +226,7 @@ def _loops(op: Operation) -> list[Operation]:
 
 
 def _line(b: Builder, buffer: Value) -> Value:
-    """A row-major buffer of several dimensions as a line."""
+    """A row-major buffer collapsed to one dimension."""
     ty = buffer.type
     assert isinstance(ty, MemRefType)
     if ty.rank == 1:
@@ -252,7 +244,7 @@ def _line(b: Builder, buffer: Value) -> Value:
 
 
 def _copy(b: Builder, source: Value, target: Value, indices: list[Value]) -> None:
-    """The loops over the dimensions from the number of indices on."""
+    """The loops over the remaining dimensions of a copy."""
     ty = source.type
     assert isinstance(ty, MemRefType)
     if len(indices) == ty.rank:

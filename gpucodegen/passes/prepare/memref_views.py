@@ -1,23 +1,21 @@
-"""Reshapes of buffers whose strides or extents only a call knows.
+"""Views of buffers in the forms that later passes know.
 
-Input: ``memref.collapse_shape`` and ``memref.expand_shape``.  Output: the same elements
-as a ``memref.reinterpret_cast`` of the operand, after checks that the shapes fit.  With
-extents n and strides s of the larger shape, a group of dimensions d..e is one of the
-smaller shape, and over the dimensions of the group whose extent is not 1:
+`ReshapesToCasts` turns ``memref.collapse_shape`` and ``memref.expand_shape`` with
+dynamic strides or extents into ``memref.reinterpret_cast``, after checks that the
+shapes fit. With extents n and strides s of the larger shape, a group of dimensions d..e
+is one of the smaller shape, and over the dimensions of the group whose extent is not 1:
 
     collapse: s_i = n_(i+1) * s_(i+1) must hold; the stride is the last of them
     expand:   n_d * .. * n_e must be the extent; s_i = n_(i+1) * s_(i+1)
 
-A reshape in a loop or a branch is checked before the outermost one around it.  Where
-its operands are not known there, it stays as it is.
+A reshape in a loop or a branch is checked before the outermost one around it; if its
+operands are not known there, it stays.
 
-``linalg.slice`` of 2019 by ranges becomes ``memref.subview``.
+`SlicesToViews` turns ``linalg.slice`` of 2019 by ranges into ``memref.subview``.
 
-``memref.reinterpret_cast`` counts from the buffer, whatever view it is given.
-
-Comes in: reinterpretations of views. Goes out: the same elements as reinterpretations
-of the views' buffers, from their first element on.  Where nothing says which buffer it
-is, the runtime knows, and ``gcg.from_buffer`` says that it is asked.
+`RebaseViews` rewrites ``memref.reinterpret_cast`` of a view as one of the view's
+buffer, since its offset counts from the start of the buffer.  Where the buffer is not
+known, ``gcg.from_buffer`` makes the runtime find it.
 """
 
 from __future__ import annotations
@@ -83,7 +81,6 @@ class RebaseViews(ModulePass):
     name: ClassVar[str] = "rebase-views"
 
     def apply(self, module: Module) -> Module:
-        """Rewrite the reinterpretations of views."""
         operations = list(module.walk())
         if not any(op.name == CAST for op in operations):
             return module
@@ -98,7 +95,7 @@ class RebaseViews(ModulePass):
 
 
 def _whole(op: Operation) -> tuple[Value, ...]:
-    """Buffers of callers, and new ones: an offset that no type states is 0."""
+    """Buffers of callers, and new ones, whose offset is 0 by default."""
     if op.name in FUNCTIONS:
         return op.regions[0].blocks[0].arguments if op.regions[0].blocks else ()
     return () if op.name in VIEWS or op.dialect in CHOOSING else op.results
@@ -124,7 +121,7 @@ def _rebased(
 
 
 def _offset(base: Value) -> int | None:
-    """Where the first element is in its buffer; None where that is not known."""
+    """The offset of the first element in its buffer; None if unknown."""
     layout = base.type.layout if isinstance(base.type, MemRefType) else None
     return layout.offset if isinstance(layout, StridedLayoutAttr) else 0
 
@@ -137,12 +134,11 @@ def _less(b: Builder, offset: Mixed, skipped: int) -> Mixed:
 
 @dataclass(frozen=True, slots=True)
 class SlicesToViews(ModulePass):
-    """An index picks one element of its dimension, a range every step-th of some."""
+    """``linalg.slice`` becomes ``memref.subview``; indices drop their dimension."""
 
     name: ClassVar[str] = "slices-to-views"
 
     def apply(self, module: Module) -> Module:
-        """Rewrite all slices; the ranges become unused."""
         rewriter = _Rewriter()
         (root,) = rewrite_bottom_up(module.operation, rewriter.rewrite)
         return Module(without_dead_code(root)) if rewriter.ranges else Module(root)
@@ -239,14 +235,13 @@ class ReshapesToCasts(ModulePass):
     name: ClassVar[str] = "reshapes-to-casts"
 
     def apply(self, module: Module) -> Module:
-        """Rewrite the reshapes of every function."""
         if not any(map(_is_open, module.walk())):
             return module
         return in_functions(module, lambda function: [_rewritten(function)])
 
 
 def _is_open(op: Operation) -> bool:
-    """Whether extents or strides of a reshape are not in its types."""
+    """Whether extents or strides of a reshape are dynamic."""
     return op.name in {COLLAPSE, EXPAND} and any(
         None in getattr(ty, "shape", ()) or is_open(ty)
         for ty in (op.operands[0].type, op.result.type)
@@ -266,7 +261,7 @@ def _rewritten(function: Operation) -> Operation:
 
 
 def _outermost(top: Operation, defined: Definitions) -> list[Operation]:
-    """An operation of a function's body, after the checks of what is in it."""
+    """An operation of a function's body, after the checks of its regions."""
     inside = {v for op in top.walk() if op is not top for v in op.results}
     blocks = (b for op in top.walk() for region in op.regions for b in region.blocks)
     inside.update(v for block in blocks for v in block.arguments)
@@ -294,7 +289,7 @@ Columns = tuple[Sequence[memref.Mixed], ...]
 
 @dataclass(frozen=True, slots=True)
 class _Reshape:
-    """A reshape, and the builder of the numbers of the cast that replaces it."""
+    """A reshape, and the builder of the columns of its ``reinterpret_cast``."""
 
     op: Operation
     c: ConditionBuilder
@@ -333,7 +328,6 @@ class _Reshape:
         return checks, ([start], columns, steps)
 
     def _form(self, source: Value) -> tuple[list[Value], list[Value]]:
-        """Extents and strides of a buffer."""
         c, ty = self.c, source.type
         assert isinstance(ty, MemRefType)
         sizes = [c.extent(source, d) for d in range(ty.rank)]
@@ -366,7 +360,7 @@ class _Reshape:
     def _gap(
         self, parts: Sequence[tuple[Value, Value]], sizes: Sequence[Value]
     ) -> tuple[Value, Value, Value]:
-        """A stride, what it should be, and whether dimensions do not join."""
+        """A stride, its expected value, and whether the dimensions do not join."""
         c, one = self.c, self.c.value(1)
         shown = wanted = needed = one
         bad: list[Value] = []

@@ -1,9 +1,10 @@
-"""``affine.dma_start`` and ``affine.dma_wait`` as their memref forms.
+"""Normalisation of memref layouts and affine DMA operations.
 
-Memrefs stored by a map become row-major memory, and the map part of each access.
-
-``memref<5xf32, (d0) -> (d0 floordiv 2, d0 mod 2)>`` becomes ``memref<3x2xf32>``, and a
-load of ``[%i]`` one of ``[%i floordiv 2, %i mod 2]``.  Layouts that are strides stay.
+Memrefs with a non-strided layout map become row-major, and the map becomes part of each
+access: ``memref<5xf32, (d0) -> (d0 floordiv 2, d0 mod 2)>`` becomes
+``memref<3x2xf32>``, and a load of ``[%i]`` one of ``[%i floordiv 2, %i mod 2]``.
+Strided layouts stay. ``affine.dma_start`` and ``affine.dma_wait`` become their memref
+forms.
 """
 
 from __future__ import annotations
@@ -44,12 +45,11 @@ from gpucodegen.passes.lower_affine.expressions import results_of
 
 @dataclass(frozen=True, slots=True)
 class NormalizeMemrefs(ModulePass):
-    """Every access of a memref that is stored by a map says where the element lies."""
+    """Memrefs with layout maps become row-major; accesses apply the map."""
 
     name: ClassVar[str] = "normalize-memrefs"
 
     def apply(self, module: Module) -> Module:
-        """Normalise each function, or say which use of such a memref has no meaning."""
         return module.with_operations(
             normalized(op) if op.name == "func.func" else op for op in module.operations
         )
@@ -82,7 +82,7 @@ def _with_signature(function: Operation, stored: _Stored) -> Operation:
 
 @dataclass(slots=True)
 class _Stored:
-    """The memrefs of a function that are stored by a map, and their memory."""
+    """The memrefs of a function with a layout map, and their row-major memory."""
 
     layouts: dict[Value, AffineMap] = field(default_factory=dict[Value, AffineMap])
     memory: dict[Value, Value] = field(default_factory=dict[Value, Value])
@@ -227,12 +227,11 @@ _REWRITES: dict[str, Callable[[_Stored, Operation], list[Operation]]] = (
 
 @dataclass(frozen=True, slots=True)
 class NormalizeTransfers(ModulePass):
-    """The maps of affine transfers become ``affine.apply`` operations."""
+    """``affine.dma_start`` and ``affine.dma_wait`` become memref operations."""
 
     name: ClassVar[str] = "normalize-transfers"
 
     def apply(self, module: Module) -> Module:
-        """Rewrite all operations."""
         (root,) = rewrite_bottom_up(module.operation, _normalized)
         return Module(root)
 

@@ -1,12 +1,9 @@
-"""What runs outside of a program takes and gives numbers and buffers only.
+"""External calls: vectors and tensors are passed in buffers.
 
-Comes in: functions that print, check, or call what they do not define, also on vectors
-and tensors.  Goes out: ``gcg.handle`` of numbers and buffers; calls and unknown
-operations that have nothing else stay as they are.
-
-Buffers that carry what only kernels hold, vectors, and values that have no place.
-
-A vector is stored to a new buffer of its shape; a tensor is shown as a buffer.
+Functions that print, check, or call external functions may do so on vectors and
+tensors. A vector is stored to a new buffer of its shape, a tensor is passed as a
+buffer, and the operation becomes ``gcg.handle`` of scalars and buffers.  Calls and
+unknown operations with only such operands stay.
 """
 
 from __future__ import annotations
@@ -41,7 +38,7 @@ from gpucodegen.passes.framework.builder import Builder
 
 
 def carrier(ty: Type) -> Type:
-    """The type that carries values of a type outside of kernels.
+    """The type in which values of a type are passed outside of kernels.
 
     >>> from gpucodegen.ir.types import F32, INDEX
     >>> print(carrier(VectorType((2, 4), F32)), carrier(INDEX))
@@ -59,17 +56,16 @@ def carrier(ty: Type) -> Type:
 
 
 def is_carried(value: Value) -> bool:
-    """Whether a value needs a carrier."""
+    """Whether a value is passed in a buffer."""
     return carrier(value.type) != value.type
 
 
 def holds_vector(value: Value) -> bool:
-    """Whether a value is a vector."""
     return isinstance(value.type, VectorType)
 
 
 def outward(b: Builder, value: Value) -> Value:
-    """A number or buffer with the contents of a value."""
+    """A scalar or buffer with the contents of a value."""
     ty = carrier(value.type)
     if isinstance(value.type, VectorType):
         assert isinstance(ty, MemRefType)
@@ -83,7 +79,7 @@ def outward(b: Builder, value: Value) -> Value:
 
 
 def inward(b: Builder, box: Value, value: Value) -> None:
-    """Define a value by the contents of a buffer; a vector's is then given back."""
+    """Define a value by the contents of a buffer; a vector's buffer is then freed."""
     if isinstance(value.type, VectorType):
         b.operations.append(loaded(b, box, value))
         b.add("memref.dealloc", (box,))
@@ -94,7 +90,7 @@ def inward(b: Builder, box: Value, value: Value) -> None:
 
 
 def stored(b: Builder, vector: Value, box: Value) -> None:
-    """A whole vector to a buffer of its shape."""
+    """Store a whole vector to a buffer of its shape."""
     ty = vector.type
     assert isinstance(ty, VectorType)
     if ty.shape:
@@ -106,7 +102,7 @@ def stored(b: Builder, vector: Value, box: Value) -> None:
 
 
 def loaded(b: Builder, box: Value, vector: Value) -> Operation:
-    """The load of a whole vector from a buffer of its shape; its indices are added."""
+    """The load of a whole vector from a buffer of its shape; adds its indices."""
     ty = vector.type
     assert isinstance(ty, VectorType)
     if not ty.shape:
@@ -128,12 +124,11 @@ HANDLE = "gcg.handle"
 
 @dataclass(frozen=True, slots=True)
 class OutsideCalls(ModulePass):
-    """Vectors and tensors go through buffers where something outside takes them."""
+    """Pass vectors and tensors to external operations through buffers."""
 
     name: ClassVar[str] = "outside-calls"
 
     def apply(self, module: Module) -> Module:
-        """Rewrite all functions."""
         without_body = {
             name for name, op in module.functions.items() if Function(op).is_external
         }

@@ -1,11 +1,9 @@
-"""Plain loads, stores, loops and conditions made affine where their indices are.
+"""Raising of loads, stores, loops and conditions to the affine dialect.
 
 An index is affine when it is built by addition, subtraction, multiplication by a
 constant, ``affine.apply`` and ``index_cast`` from loop variables of affine loops and
 values defined at the top of the function.  A condition is affine when it compares such
-indices.  The rest stays as it is.
-
-Comparisons of affine indices as conditions ``index >= 0`` that hold together.
+indices; it becomes a conjunction of ``index >= 0``.  All other code stays as it is.
 """
 
 from __future__ import annotations
@@ -40,7 +38,7 @@ from gpucodegen.passes.prepare.tensors.placement import kept_dimensions
 
 @dataclass(slots=True)
 class Conditions:
-    """What is known of truth values; ``natural`` values are never negative."""
+    """Known comparisons; ``natural`` values are never negative."""
 
     known: dict[Value, tuple[Index, ...]] = field(
         default_factory=dict[Value, "tuple[Index, ...]"]
@@ -48,7 +46,7 @@ class Conditions:
     natural: set[Value] = field(default_factory=set[Value])
 
     def learn(self, op: Operation, indices: Mapping[Value, Index]) -> None:
-        """Take in an operation whose operands have these affine forms."""
+        """Record an operation whose operands have these affine forms."""
         if op.name == "memref.dim":
             self.natural.add(op.result)
         elif op.name == "arith.cmpi" and op.operands[0].type == INDEX:
@@ -65,7 +63,7 @@ class Conditions:
     def _compared(
         self, predicate: str, left: Index, right: Index
     ) -> tuple[Index, ...] | None:
-        """The conditions that a comparison is.
+        """The conjunction of conditions of a comparison, or None.
 
         Unsigned, a < b is 0 <= a < b where b is not negative as a signed number.
         """
@@ -126,20 +124,19 @@ class _Raiser:
     extremes: dict[Value, tuple[str, list[Index]]] = field(
         default_factory=dict[Value, tuple[str, list[Index]]]
     )
-    """Smallest and largest of several affine forms: bounds of loops."""
+    """Minima and maxima of affine forms, for bounds of loops."""
     parts: dict[Value, Operation] = field(default_factory=dict[Value, Operation])
     conditions: Conditions = field(default_factory=Conditions)
     depth: int = 0
 
     def function(self, op: Operation) -> Operation:
-        """One function."""
         for region in op.regions:
             for block in region.blocks:
                 self._admit(block.arguments)
         return op.with_blocks(self._block)
 
     def _admit(self, values: Sequence[Value]) -> None:
-        """Values that may stand in affine maps as they are."""
+        """Record values that are valid affine operands."""
         self.indices.update((v, Index.of(v)) for v in values if v.type == INDEX)
 
     def _block(self, block: Block) -> Block:
@@ -192,7 +189,7 @@ class _Raiser:
         return found if len(found) == len(values) else None
 
     def bound(self, value: Value, extreme: str) -> list[Index] | None:
-        """Affine forms whose extreme a bound of a loop is."""
+        """Affine forms whose extreme is the bound of a loop."""
         if value in self.indices:
             return [self.indices[value]]
         kind, found = self.extremes.get(value, ("", []))
@@ -317,7 +314,7 @@ def _cast(raiser: _Raiser, op: Operation) -> Index | None:
 def _digit(operator: str) -> Callable[[_Raiser, Operation], Index | None]:
     """Quotient or remainder of an index and a positive constant.
 
-    The index is natural where the operation does not round towards minus infinity.
+    The index must be non-negative where the operation does not round down.
     """
 
     def evaluate(raiser: _Raiser, op: Operation) -> Index | None:
@@ -338,11 +335,11 @@ _DIVISORS: dict[str, Callable[[int], int]] = {
     "arith.andi": lambda mask: 0 if mask & (mask + 1) else mask + 1,
     "arith.shrui": lambda bits: 1 << bits if 0 <= bits < 31 else 0,
 }
-"""What else divides: masks of low bits, and shifts."""
+"""Other divisions: masks of low bits, and shifts."""
 
 
 _FLOORED = frozenset({"arith.floordivsi"})
-"""What divides as affine expressions do, negative numbers too."""
+"""Divisions that round down, as affine ones do."""
 
 
 Several = tuple[str, list[Index]]
@@ -364,7 +361,7 @@ def _pair(raiser: _Raiser, op: Operation) -> Several | None:
 
 
 def _size(raiser: _Raiser, op: Operation) -> Mixed | None:
-    """The size of a part of a buffer that a ``memref.dim`` asks for."""
+    """The size of a subview that a ``memref.dim`` queries."""
     part, number = raiser.parts.get(op.operands[0]), raiser.indices.get(op.operands[1])
     if part is None or number is None or number.constant is None:
         return None

@@ -1,19 +1,11 @@
-"""A function of ``memref<*xf32>`` once per rank it is called with.
+"""Specialization of functions to the shapes and ranks of their calls.
 
-Comes in: calls with values that were cast from a ranked type.  Goes out: calls, with
-the values before the cast, of copies of the callee; in these the rank is a number, and
-of the branches on it only the right one is left.
-
-Values whose rank is known only where they were cast get it back.
-
-Comes in: inlined functions with ``memref<*xf32>`` or ``tensor<*xf32>`` in their middle.
-Goes out: casts, ``dim``, ``rank`` and accesses of the ranked values before them.
-
-Fix the argument types of one function to those of a call.
-
-Comes in: a function with ``?`` extents and strides.  Goes out: the same function for
-one set of shapes; what follows from them follows, and `canonicalize` then folds the
-extents that became constants.
+* `Specialize` fixes ``?`` extents and strides of a function's arguments to those of a
+  call and propagates them; `canonicalize` folds the extents that became constants.
+* `SpecializeRanks` copies a callee with ``memref<*xf32>`` arguments once per rank.  In
+  a copy the rank is a constant, which decides the branches on it.
+* `ForwardRanks` folds ranked -> unranked -> ranked casts, ``dim`` and ``rank`` of
+  unranked values whose ranked source is known.
 """
 
 from __future__ import annotations
@@ -58,7 +50,7 @@ from gpucodegen.passes.prepare.tensors.static_types import (
 )
 
 ROUNDS = 3
-"""An extent may become constant only after another one did."""
+"""Rounds of inference: an extent may become constant only after another one did."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +62,6 @@ class Specialize(ModulePass):
     types: tuple[Type | None, ...] = ()
 
     def apply(self, module: Module) -> Module:
-        """Specialise, and let types follow until nothing changes."""
         if all(ty is None for ty in self.types) and not self._is_open(module):
             return module
         types: Sequence[Type | None] = self.types
@@ -84,14 +75,14 @@ class Specialize(ModulePass):
         return module
 
     def _is_open(self, module: Module) -> bool:
-        """Whether the function makes arrays with extents that no type states."""
+        """Whether the function allocates arrays of dynamic extents."""
         function = module.functions.get(self.function)
         operations = () if function is None else function.walk()
         made = (value for op in operations for value in op.results)
         return any(None in getattr(value.type, "shape", ()) for value in made)
 
     def refusal(self, broken: errors.VerifyError) -> errors.Error:
-        """The caller's shapes break it, unless operations lost touch of each other."""
+        """An error about the caller's shapes, or about inconsistent types."""
         if isinstance(broken, _LOST):
             return super(Specialize, self).refusal(broken)
         message = broken.template.format(**broken.details)
@@ -139,7 +130,7 @@ class _Renamer:
     constants: dict[Value, int] = field(default_factory=dict[Value, int])
 
     def region(self, region: Region, around: Operation | None = None) -> Region:
-        """The region of an operation whose results keep their types, or follow."""
+        """The region of an operation whose results keep or follow their types."""
         return Region(tuple(self._block(b, around) for b in region.blocks))
 
     def _block(self, block: Block, around: Operation | None) -> Block:
@@ -161,7 +152,7 @@ class _Renamer:
         return Block(arguments, tuple(operations), block.label)
 
     def _passed(self, last: Operation, around: Operation) -> Sequence[Type] | None:
-        """Types that a region passes on: those that were, or the carried ones."""
+        """The types that a region yields: unchanged, or the carried ones."""
         if around.name in _CHOICES:
             return [v.type for v in last.operands]
         if around.name in _LOOPS and around.results:
@@ -202,7 +193,7 @@ class _Renamer:
         return rebuilt.with_(regions=tuple(regions))
 
     def _note_extent(self, op: Operation) -> None:
-        """An extent that a type states is a constant for the sizes that follow."""
+        """A static extent becomes a constant for dependent sizes."""
         if op.name not in ("memref.dim", "tensor.dim"):
             return
         place = self.constants.get(op.operands[1])
@@ -214,7 +205,7 @@ class _Renamer:
         """A loop whose carried values have the types of their initial values.
 
         A value keeps its declared type, with a cast before the loop, unless the body
-        passes on the type that it gets: its extents may change in each iteration.
+        yields the type that it gets: its extents may change in each iteration.
         """
         declared: frozenset[int] = frozenset()
         while True:
@@ -230,7 +221,7 @@ class _Renamer:
             self.values, self.constants = values, constants
 
     def _is_closed(self, op: Operation) -> bool:
-        """Whether buffers come out of it whose types are not known to follow."""
+        """Whether it results in buffers whose types are not inferred."""
         made = any(isinstance(v.type, MemRefType | TensorType) for v in op.results)
         follows = op.name in _RESULT_TYPES or op.dialect == "linalg" or op.regions
         known = view_type(op) or tensor_type(op, self.constants)
@@ -257,7 +248,7 @@ class _Renamer:
     def _carry(
         self, op: Operation, declared: frozenset[int] = frozenset()
     ) -> Operation:
-        """Carried arguments and results follow their initial values, but for some."""
+        """Carried arguments and results follow their initial values, except some."""
         count = len(op.results)
         if not count:
             return op
@@ -282,7 +273,6 @@ _LOOPS = frozenset({"affine.for", "scf.for"})
 
 
 def _with_types(op: Operation, types: Sequence[Type]) -> list[Operation]:
-    """The operation with operands of these types."""
     casts: list[Operation] = []
     operands: list[Value] = []
     for ty, new in zip(types, op.operands, strict=True):
@@ -325,7 +315,7 @@ def _allocation(renamer: _Renamer, op: Operation) -> Operation:
 
 
 def _cast(renamer: _Renamer, op: Operation) -> Operation:
-    """A cast shows what is known of its source: extents never get less static."""
+    """A cast keeps static extents of its source."""
     source, target = op.operands[0].type, op.result.type
     if not isinstance(source, MemRefType | TensorType) or type(source) is not type(
         target
@@ -342,7 +332,7 @@ def _cast(renamer: _Renamer, op: Operation) -> Operation:
 
 
 def _conversion(renamer: _Renamer, op: Operation) -> Operation:
-    """Between tensor and memref of one shape."""
+    """Conversion between tensor and memref of one shape."""
     shape = getattr(op.operands[0].type, "shape", None)
     target = op.result.type
     if shape is None or not isinstance(target, MemRefType | TensorType):
@@ -369,12 +359,11 @@ _RANKS = frozenset({"memref.rank", "tensor.rank"})
 
 @dataclass(frozen=True, slots=True)
 class ForwardRanks(ModulePass):
-    """Bridge casts through types without a rank."""
+    """Fold ranked -> unranked -> ranked casts."""
 
     name: ClassVar[str] = "forward-ranks"
 
     def apply(self, module: Module) -> Module:
-        """Rewrite all uses of casts that forgot a rank; the casts die."""
         forwarder = _Forwarder()
         (root,) = rewrite_bottom_up(module.operation, forwarder.rewrite)
         if not forwarder.ranked:
@@ -384,7 +373,7 @@ class ForwardRanks(ModulePass):
 
 @dataclass(slots=True)
 class _Forwarder:
-    """``ranked``: what a value without a rank was cast from."""
+    """``ranked``: the ranked source of an unranked value."""
 
     ranked: dict[Value, Value] = field(default_factory=dict[Value, Value])
 
@@ -413,7 +402,7 @@ def _has_no_rank(value: Value) -> bool:
 
 
 def _fits(source: Value, result: Value) -> bool:
-    """Whether a cast can succeed; where the rank was asked for, others are dead."""
+    """Whether a cast can succeed; casts to other ranks are in dead code."""
     ranks = [getattr(value.type, "rank", None) for value in (source, result)]
     return None in ranks or ranks[0] == ranks[1]
 
@@ -439,7 +428,6 @@ class SpecializeRanks(ModulePass):
     name: ClassVar[str] = "specialize-ranks"
 
     def apply(self, module: Module) -> Module:
-        """Specialise calls until no call hides a rank that is known."""
         specialiser = _Specialiser(dict(module.functions))
         operations = [
             specialiser.function(op) if op.name == "func.func" else op
@@ -458,7 +446,7 @@ class _Specialiser:
     work: list[Key] = field(default_factory=list[Key])
 
     def copies(self) -> Iterator[Operation]:
-        """The copies that calls ask for, and those that calls in copies ask for."""
+        """The requested copies, including those that calls in copies request."""
         while self.work:
             key = self.work.pop()
             yield self.function(
@@ -495,7 +483,7 @@ class _Specialiser:
         return [op.with_(operands=operands).with_attribute("callee", name)]
 
     def _name(self, key: Key) -> str:
-        """The name of a copy, which is still to be made when first asked for."""
+        """The name of a copy, which is created on first use."""
         if key not in self.names:
             taken = {*self.functions, *self.names.values()}
             names = (f"{key[0]}_ranked{number}" for number in count())
@@ -509,14 +497,14 @@ def _is_unranked(ty: Type) -> bool:
 
 
 def _source(value: Value, ranked: dict[Value, Value]) -> Value | None:
-    """What a chain of casts began with, if that has a rank."""
+    """The ranked value at the start of a chain of casts, or None."""
     while value in ranked:
         value = ranked[value]
     return None if _is_unranked(value.type) else value
 
 
 def _copied(callee: Operation, name: str, types: Sequence[Type | None]) -> Operation:
-    """The callee for arguments of these types, cast to what it took before."""
+    """The callee for arguments of these types, cast to its original ones."""
     copy = clone(callee)
     view = Function(copy)
     arguments: list[Value] = []
@@ -550,7 +538,7 @@ def _signed(function: Operation, name: str, blocks: Sequence[Block]) -> Operatio
 
 
 def _settled(function: Operation) -> Operation:
-    """The function with what its ranks decide decided."""
+    """The function with branches on ranks decided."""
     alone = ForwardRanks().apply(Module.of([function]))
     (settled,) = Canonicalize().apply(alone).operations
     return settled

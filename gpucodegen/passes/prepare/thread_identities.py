@@ -1,7 +1,7 @@
-"""What a thread knows of itself, as arithmetic on its position and the sizes.
+"""Thread identities such as ``gpu.lane_id`` as arithmetic on positions and sizes.
 
-Comes in: an operation such as ``gpu.lane_id``.  Goes out: its value.  The threads of a
-block are counted along x, then y, then z; 32 in that order are a warp.
+The threads of a block are numbered along x, then y, then z; 32 consecutive ones are a
+warp.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from gpucodegen.tiling.machine.gpu.devices import WARP
 class ThreadPlace:
     """A thread of a launch: ``positions`` and ``sizes`` of blocks, then of threads.
 
-    ``numbers`` are the sizes that are known.
+    ``numbers`` are the known sizes.
     """
 
     b: Builder
@@ -39,7 +39,7 @@ class ThreadPlace:
         return self.b.add("arith.index_cast", (value,), [op.result.type])[0]
 
     def number(self) -> Value:
-        """The number of the thread in its block; extents of 1 count for nothing."""
+        """The linear index of the thread in its block; extents of 1 are skipped."""
         total: Value | None = None
         for position, size in reversed(self._threads()):
             if self.numbers.get(size) == 1:
@@ -50,12 +50,10 @@ class ThreadPlace:
         return self.b.index(0) if total is None else total
 
     def count(self) -> Value:
-        """How many threads a block has."""
         x, y, z = self.sizes[3:]
         return self.binary("muli", self.binary("muli", x, y), z)
 
     def binary(self, name: str, left: Value, right: Value | int) -> Value:
-        """An operation of arith on two indices."""
         operands = (left, self.b.index(right))
         return self.b.add(f"arith.{name}", operands, [INDEX])[0]
 
@@ -63,19 +61,16 @@ class ThreadPlace:
         return list(zip(self.positions[3:], self.sizes[3:], strict=True))
 
     def warp(self) -> Value:
-        """The number of the thread's warp."""
         return self.binary("divui", self.number(), WARP)
 
     def lane(self) -> Value:
-        """The number of the thread in its warp."""
         return self.binary("remui", self.number(), WARP)
 
     def warps(self) -> Value:
-        """How many warps a block has."""
         return self.binary("divui", self.binary("addi", self.count(), WARP - 1), WARP)
 
     def global_id(self, dimension: str) -> Value:
-        """The number of the thread along a dimension of the whole grid."""
+        """The index of the thread along a dimension of the whole grid."""
         at = "xyz".index(dimension)
         start = self.binary("muli", self.positions[at], self.sizes[3 + at])
         return self.binary("addi", start, self.positions[3 + at])

@@ -1,13 +1,9 @@
-"""Integers of odd widths, held by those of 8, 16, 32 or 64 bits.
+"""Integers of odd widths, stored in integers of 8, 16, 32 or 64 bits.
 
-In memory an element of an odd width takes the bytes of what holds it, as in LLVM; the
-bits beyond its width are ignored when it is read.
-
-What operations on integers of odd widths are on the wider ones that hold them.
-
-A number of N bits is held by one of M > N bits that is equal as a signed number.  So
-signed operations stay what they are; unsigned ones see the operands without the copies
-of the sign, and what may leave N bits is wrapped around.
+An N-bit number is held as the M-bit number, M > N, of equal signed value.  Signed
+operations are unchanged; unsigned ones mask off the copies of the sign bit, and
+operations that may overflow N bits wrap around.  In memory an element takes the bytes
+of its container, as in LLVM, and the bits beyond its width are ignored by loads.
 """
 
 from __future__ import annotations
@@ -34,7 +30,7 @@ from gpucodegen.passes.framework.builder import Builder
 
 @dataclass(slots=True)
 class Held:
-    """One operation as it was, and its operands as they are held."""
+    """An operation, and its widened operands."""
 
     op: Operation
     operands: Sequence[Value]
@@ -43,16 +39,13 @@ class Held:
 
     @property
     def before(self) -> int:
-        """Bits of the first operand."""
         return bit_width(element_type(self.op.operands[0].type))
 
     @property
     def after(self) -> int:
-        """Bits of the first result."""
         return bit_width(element_type(self.op.results[0].type))
 
     def same(self, *operands: Value) -> tuple[Value, ...]:
-        """The operation on other operands."""
         return self.b.add(
             self.op.name, operands or self.operands, self.results, self.op.attributes
         )
@@ -62,11 +55,11 @@ class Held:
         return self.b.add(f"arith.{name}", operands, [operands[0].type])[0]
 
     def number(self, value: int, like: Value) -> Value:
-        """A constant, in every element."""
+        """A constant, broadcast to every element."""
         return self.b.constant(value, like.type)
 
     def wrapped(self, value: Value, bits: int) -> Value:
-        """The lowest bits of a number as a signed one."""
+        """The low bits of a number, sign-extended."""
         rest = bit_width(element_type(value.type)) - bits
         if rest <= 0 or not isinstance(element_type(value.type), IntegerType):
             return value
@@ -74,13 +67,13 @@ class Held:
         return self.made("shrsi", self.made("shli", value, count), count)
 
     def natural(self, value: Value, bits: int) -> Value:
-        """The lowest bits of a number as an unsigned one."""
+        """The low bits of a number, zero-extended."""
         if bits in (0, bit_width(element_type(value.type))):
             return value
         return self.made("andi", value, self.number((1 << bits) - 1, value))
 
     def naturals(self) -> list[Value]:
-        """All operands as unsigned numbers."""
+        """All operands, zero-extended."""
         return [self.natural(value, self.before) for value in self.operands]
 
 
@@ -92,12 +85,12 @@ def _same(h: Held) -> Sequence[Value]:
 
 
 def _wrapped(h: Held) -> Sequence[Value]:
-    """What only wraps around."""
+    """Operations whose results only have to wrap around."""
     return [h.wrapped(value, h.after) for value in h.same()]
 
 
 def _unsigned(h: Held) -> Sequence[Value]:
-    """Operands without copies of the sign."""
+    """Operations on zero-extended operands."""
     return [h.wrapped(value, h.after) for value in h.same(*h.naturals())]
 
 
@@ -115,7 +108,7 @@ def _trailing(h: Held) -> Sequence[Value]:
 
 
 def _sum(h: Held) -> Sequence[Value]:
-    """``addui_extended``: the sum fits, and the carry is what is above N bits."""
+    """``addui_extended``: the container holds the sum; the carry is bit N."""
     total = h.made("addi", *h.naturals())
     most = h.number((1 << h.before) - 1, total)
     return [h.wrapped(total, h.before), _below(h, most, total)]
@@ -148,7 +141,7 @@ def _product(h: Held) -> Sequence[Value]:
 
 
 def _resized(h: Held) -> Sequence[Value]:
-    """``extsi``, ``extui`` and ``trunci``: between what holds the numbers."""
+    """``extsi``, ``extui`` and ``trunci`` between containers."""
     (value,), (ty,) = h.operands, h.results
     if h.op.name == "arith.extui":
         value = h.natural(value, h.before)
@@ -193,30 +186,29 @@ RULES: Mapping[str, Rule] = {
 
 
 PASSING = frozenset("func cf scf affine memref gpu vector builtin gcg".split())
-"""Dialects that hand numbers on."""
+"""Dialects that pass integers on."""
 REFUSED = frozenset(
     "vector.bitcast arith.bitcast memref.view memref.generic_atomic_rmw".split()
 )
-"""What depends on the number of bits."""
+"""Operations that depend on the number of bits."""
 WRAPPING = frozenset(
     "memref.load affine.load affine.vector_load vector.load vector.transfer_read "
     "vector.maskedload vector.gather vector.expandload memref.atomic_rmw "
     "vector.reduction vector.multi_reduction vector.outerproduct vector.contract "
     "affine.parallel".split()
 )
-"""What may give more bits than the type has: memory, sums, products."""
+"""Operations whose results may exceed the width: loads, sums, products."""
 TYPED = ("value", "type", "initial_value", "function_type", "case_values")
-"""Attributes that hold types and numbers of values."""
+"""Attributes that hold types and values of integers."""
 
 
 @dataclass(frozen=True, slots=True)
 class WidenIntegers(ModulePass):
-    """Integers of any width up to 64 bits are held by those that processors have."""
+    """Integers of odd widths up to 64 bits become integers of machine widths."""
 
     name: ClassVar[str] = "widen-integers"
 
     def apply(self, module: Module) -> Module:
-        """Rewrite all operations, if there is such a type."""
         if not any(map(_mentions, module.operation.walk())):
             return module
         (root,) = _Widener().operation(module.operation)
@@ -272,13 +264,11 @@ class _Widener:
         return replace(block, arguments=arguments, operations=tuple(operations))
 
     def value(self, value: Value) -> Value:
-        """A value of the type that holds it."""
         if holds_odd(value.type) and value not in self.values:
             self.values[value] = value.renewed(held(value.type))
         return self.values.get(value, value)
 
     def operation(self, op: Operation) -> Sequence[Operation]:
-        """What takes the place of an operation."""
         odd = [v for v in (*op.operands, *op.results) if holds_odd(v.type)]
         if odd and op.name in RULES:
             return self._by_rule(op)

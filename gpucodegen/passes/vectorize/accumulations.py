@@ -1,12 +1,9 @@
-"""What a form of vectorization is asked about: a loop, and what is known around it.
+"""Loop sites and accumulators, the input of all forms of vectorization.
 
-A *form* takes a `LoopSite` and gives the operations that replace the loop; none if the
-loop has not this form, or does not pay in it.
-
-What an innermost loop accumulates: ``total = total OP term``, over and over.
-
-The total is a value that the loop carries, or a cell that stays where it is during the
-loop, and that only one load and one store touch.
+A *form* takes a `LoopSite`, a loop with the facts known around it, and gives the
+operations that replace the loop, or none if it does not apply or does not pay.  An
+accumulator, ``total = total OP term``, is a loop-carried value, or a memory cell at a
+loop-invariant place that only one load and one store touch.
 """
 
 from __future__ import annotations
@@ -39,12 +36,10 @@ ROUNDED = frozenset(row.operator for row in COMBINERS.values() if row.is_ordered
 
 
 class Combining(Protocol):
-    """What combines terms in some order."""
+    """The operation that combines terms."""
 
     @property
-    def kind(self) -> Combiner:
-        """By which operation."""
-        ...
+    def kind(self) -> Combiner: ...
 
     @property
     def reassociable(self) -> bool:
@@ -54,19 +49,19 @@ class Combining(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """What a program allows: ``relaxed`` any order of sums, ``exact`` only its own."""
+    """The allowed reassociation: ``relaxed`` of all sums, ``exact`` of none."""
 
     relaxed: bool = False
     exact: bool = False
 
     def frees(self, terms: Combining) -> bool:
-        """Whether the terms of a total may come in any order."""
+        """Whether the terms of a total may be reordered."""
         if self.exact:
             return not terms.kind.is_ordered
         return terms.reassociable or self.relaxed
 
     def is_free(self, verdict: LoopVerdict) -> bool:
-        """Whether accumulations alone order the iterations, and any order will do."""
+        """Whether only accumulations order the iterations, and may be reordered."""
         if verdict.kind is not LoopKind.REDUCTION:
             return False
         if self.exact:
@@ -84,7 +79,7 @@ class StoredTotal:
 
 @dataclass(frozen=True, slots=True)
 class CarriedTotal:
-    """A total that the loop carries: what it starts from, and the loop's result."""
+    """A loop-carried total: its initial value, and the loop's result."""
 
     initial: Value
     result: Value
@@ -92,7 +87,7 @@ class CarriedTotal:
 
 @dataclass(frozen=True, slots=True)
 class Accumulation:
-    """One total, as an iteration finds it ``before`` and leaves it ``after``.
+    """One total, ``before`` and ``after`` an iteration.
 
     ``reassociable``: the program allows its terms in another order.
     """
@@ -115,7 +110,7 @@ class Accumulating:
     def cost(self) -> int:
         """Vector operations of an iteration, without its loads and stores.
 
-        What is the same in every iteration is computed in front of the loop.
+        Loop-invariant operations are hoisted.
         """
         body = self.body
         rest = [op for op in body.operations if op not in body.accesses]
@@ -123,7 +118,6 @@ class Accumulating:
 
     @property
     def carried(self) -> tuple[Value, ...]:
-        """The results of the loop."""
         homes = (a.home for a in self.accumulations)
         return tuple(home.result for home in homes if isinstance(home, CarriedTotal))
 
@@ -131,7 +125,7 @@ class Accumulating:
 def accumulating(loop: Operation) -> Accumulating | None:
     """The body of an ``affine.for`` that accumulates, if it has a vector form.
 
-    All that the loop carries are totals.
+    All carried values must be totals.
     """
     iv, operations = loop.body.arguments[0], inner_operations(loop)
     found = _Finder(loop).accumulations()
@@ -150,14 +144,14 @@ def accumulating(loop: Operation) -> Accumulating | None:
 
 
 def carried_totals(loop: Operation) -> list[Accumulation] | None:
-    """The values that an ``affine.for`` carries as totals; None if one is none."""
+    """The carried values of an ``affine.for`` as totals; None if one is no total."""
     return _Finder(loop).carried()
 
 
 def scanned_totals(loop: Operation) -> list[Accumulation] | None:
-    """The same where iterations may use what a total is before and after them.
+    """As `carried_totals`, where iterations may use intermediate totals.
 
-    What makes one total may not depend on another.
+    The operations of one total may not depend on another.
     """
     yielded = loop.body.operations[-1]
     makers = [slice_of(loop, [value]) for value in yielded.operands]
@@ -172,7 +166,7 @@ def scanned_totals(loop: Operation) -> list[Accumulation] | None:
 
 
 def slice_of(loop: Operation, values: Sequence[Value]) -> list[Operation]:
-    """The operations of an iteration that make some values, in their order."""
+    """The backward slice of some values in an iteration, in order."""
     wanted, found = set(values), list[Operation]()
     for op in reversed(inner_operations(loop)):
         if not wanted.isdisjoint(op.results):
@@ -183,18 +177,18 @@ def slice_of(loop: Operation, values: Sequence[Value]) -> list[Operation]:
 
 @dataclass(slots=True)
 class _Finder:
-    """Looks for the totals of a loop; ``users``: whose uses of values count."""
+    """Finds the totals of a loop; ``users``: counted users of values."""
 
     loop: Operation
     users: Sequence[Operation] | None = None
 
     def accumulations(self) -> list[Accumulation]:
-        """Those of carried values and of cells; none if a carried value is no total."""
+        """Totals in carried values and cells; none if a carried value is no total."""
         carried = self.carried()
         return [] if carried is None else [*carried, *self._cells()]
 
     def carried(self) -> list[Accumulation] | None:
-        """The values that the loop carries as totals; None if one is something else."""
+        """The carried values as totals; None if one is no total."""
         loop = affine.For(self.loop)
         found: list[Accumulation] = []
         for argument, initial, after, result in zip(
@@ -249,23 +243,23 @@ POINTER = "memref.extract_aligned_pointer_as_index"
 
 @dataclass(frozen=True, slots=True)
 class Addresses:
-    """The addresses of a function's buffers, as far as forms ask for them.
+    """The addresses of a function's buffers that forms need.
 
-    ``outermost``: the buffers that are made outside of loops, which alone are known
-    wherever a loop begins.
+    ``outermost``: buffers defined outside of loops, the only ones with addresses known
+    at every loop.
     """
 
     outermost: Collection[Value] = ()
     asked: dict[Value, Value] = field(default_factory=dict[Value, Value])
 
     def of(self, memref: Value) -> Value | None:
-        """The address of a buffer in bytes; None of those made inside of loops."""
+        """The address of a buffer in bytes; None for buffers defined inside loops."""
         if memref in self.outermost and memref not in self.asked:
             self.asked[memref] = Value(INDEX, f"{memref.name}_at", memref.location)
         return self.asked.get(memref)
 
     def operations(self, made: Sequence[Value]) -> list[Operation]:
-        """What asks for the addresses of the buffers among those just made."""
+        """Operations that compute the addresses of newly defined buffers."""
         return [
             Operation(POINTER, (v,), (self.asked[v],), location=v.location)
             for v in made
@@ -275,9 +269,9 @@ class Addresses:
 
 @dataclass(frozen=True, slots=True)
 class LoopSite:
-    """A loop ``op``, or another operation with regions, where it stands.
+    """A loop ``op``, or another operation with regions, in its context.
 
-    ``context`` runs before it, ``loops`` are those around it.
+    ``context`` runs before it, ``loops`` are the enclosing ones.
     """
 
     op: Operation
@@ -290,7 +284,7 @@ class LoopSite:
 
     @property
     def range(self) -> IterationRange | None:
-        """The iterations of the loop; None of what is no loop in steps of one."""
+        """The iterations of the loop; None for other operations or steps."""
         return range_in(self.op)
 
     @property
@@ -303,11 +297,11 @@ class LoopSite:
         return analyse([self.op], self.context, self.surroundings, fine=fine)
 
     def is_parallel(self) -> bool:
-        """Whether the program says so, or no dependence says otherwise."""
+        """Whether the program declares it, or no dependence forbids it."""
         return self.shares_threads or self.analysis().is_parallel(self.op)
 
     def are_both_parallel(self) -> bool:
-        """The same of two perfectly nested loops, whatever the program says."""
+        """Whether two perfectly nested loops are proven parallel."""
         analysis = self.analysis()
         return all(map(analysis.is_parallel, (self.op, *inner_operations(self.op))))
 

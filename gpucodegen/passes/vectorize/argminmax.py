@@ -1,6 +1,4 @@
-"""The form of argmin and argmax: what each lane keeps, and the best of the lanes.
-
-Loops that keep the largest or smallest value and what belongs to it, on vectors.
+"""Vectorization of argmin and argmax loops.
 
     for j iter_args(best, place):         for j by lanes:
       v = f(x[j]); g = v > best             v = f(x[j ..]); g = v > best
@@ -10,8 +8,8 @@ Loops that keep the largest or smallest value and what belongs to it, on vectors
                                           best, place = f(x[j*]), p(j*), or initial ones
 
 Comparisons are ordered, so NaN is never taken.  Each lane keeps its first (``>=``: its
-last) best one, and the lanes' first (last) is that of the loop: it has no other result,
-whatever the order.  Values are made again at ``j*``, by the same operations.
+last) best value, and the first (last) of the lanes' is that of the loop, whatever the
+order.  Carried values are recomputed at ``j*`` by the same operations.
 """
 
 from __future__ import annotations
@@ -46,14 +44,14 @@ REPEATABLE = frozenset(
     "affine.load affine.apply math.absf math.absi arith.negf arith.extf arith.extsi "
     "arith.extui arith.index_cast arith.constant".split()
 )
-"""What gives a lane and a scalar the same bits."""
+"""Operations with the same bits in a lane and as a scalar."""
 COST = 2
-"""Operations of a step that wait for the one before."""
+"""Operations on the dependence chain of a step."""
 
 
 @dataclass(frozen=True, slots=True)
 class ArgMinMaxRule:
-    """Which value is kept: the largest (``is_most``), at its first or last place.
+    """The kept value: the largest (``is_most``) or smallest, first or last.
 
     ``sign``: the first letter of the predicate, "o" of floats, "s" or "u" of integers.
     """
@@ -74,18 +72,17 @@ class ArgMinMaxRule:
 
     @property
     def better(self) -> str:
-        """The predicate of what is strictly better."""
+        """The predicate of strictly better values."""
         return self.sign + ("gt" if self.is_most else "lt")
 
     @property
     def same(self) -> str:
-        """The predicate of equal values."""
         return "oeq" if self.sign == "o" else "eq"
 
 
 @dataclass(frozen=True, slots=True)
 class KeptValue:
-    """One carried value: what an iteration offers, the first value, the last one."""
+    """One carried value: its value in an iteration, initially and finally."""
 
     offered: Value
     initial: Value
@@ -94,9 +91,9 @@ class KeptValue:
 
 @dataclass(frozen=True, slots=True)
 class ArgMinMax:
-    """A loop that finds the best value: ``body`` makes the value that is compared.
+    """A loop that finds the best value: ``body`` computes the compared value.
 
-    ``sources``: the operations that make all that is ``kept``, the value first.
+    ``sources``: the operations that compute all ``kept`` values, the value first.
     """
 
     body: LoopBody
@@ -108,13 +105,12 @@ class ArgMinMax:
 
     @property
     def value(self) -> Value:
-        """What is compared."""
         return self.kept[0].offered
 
     def vector_range(
         self, range_: IterationRange, unit: VectorUnit
     ) -> VectorRange | None:
-        """How the iterations are cut; None if vectors do not pay."""
+        """The split of the iterations; None if vectors do not pay."""
         trips = range_.trips
         if trips is None or trips >= 1 << 31:
             return None
@@ -122,7 +118,7 @@ class ArgMinMax:
 
 
 def argminmax_of(loop: Operation) -> ArgMinMax | None:
-    """The argmin or argmax of an ``affine.for``, if that is all it finds."""
+    """The argmin or argmax of an ``affine.for`` that computes nothing else."""
     operations, view = inner_operations(loop), affine.For(loop)
     if not loop.results or not all(map(_is_pure, operations)):
         return None
@@ -155,7 +151,7 @@ def _is_pure(op: Operation) -> bool:
 
 
 def _rule(compare: Operation, value: Value, best: Value) -> ArgMinMaxRule | None:
-    """What a comparison of an iteration's value and the best one keeps."""
+    """The rule of a comparison of an iteration's value with the best one."""
     if compare.name not in COMPARISONS:
         return None
     sign, order = arith.predicate(compare)[0], arith.predicate(compare)[1:]
@@ -208,7 +204,7 @@ def _sources(loop: Operation, values: Collection[Value]) -> tuple[Operation, ...
 
 
 def argminmax(site: LoopSite) -> list[Operation]:
-    """What replaces a loop that keeps the best value and what belongs to it."""
+    """The replacement of a loop that keeps the best value and associated values."""
     op, range_ = site.op, site.range
     loop = argminmax_of(op) if op.name == "affine.for" else None
     row = loop and range_ and loop.vector_range(range_, site.machine.unit)
@@ -219,7 +215,7 @@ def argminmax(site: LoopSite) -> list[Operation]:
 
 
 BestLanes = tuple[Value, Value]
-"""The best values, and the steps in which they were met: -1 where none was taken."""
+"""The best values, and the steps in which they were found: -1 where none was taken."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -230,7 +226,7 @@ class _ArgMinMaxLanes:
     row: VectorRange
 
     def build(self, b: Builder) -> None:
-        """Append the loops, and define what the loop gave."""
+        """Append the loops, and define the loop's results."""
         row, kept = self.row, self.loop.kept[0]
         best = b.broadcast(kept.initial, self._vector(kept.initial), "best")
         start = (best, b.constant(-1, VectorType((row.lanes,), self._places)))
@@ -295,7 +291,7 @@ class _ArgMinMaxLanes:
         )
 
     def _better(self, b: Builder, one: BestLanes, other: BestLanes) -> BestLanes:
-        """Of each lane of two accumulators, the one that the loop would have kept."""
+        """The better lane of two accumulators, by the loop's rule."""
         is_better = self._compare(b, self.loop.rule.better, other[0], one[0])
         is_same = self._compare(b, self.loop.rule.same, other[0], one[0])
         order = "ult" if self.loop.rule.is_first else "sgt"
@@ -312,7 +308,7 @@ class _ArgMinMaxLanes:
         return _compared(b, "arith.cmpf", predicate, one, other)
 
     def _finish(self, b: Builder, lanes: BestLanes) -> None:
-        """What was kept: made again where the first or last of the best ones was."""
+        """The kept values, recomputed at the first or last best place."""
         place = self._place(b, lanes)
         zero = b.constant(0, self._places)
         found = _compare_integers(b, "sge", place, zero)
@@ -356,7 +352,7 @@ class _ArgMinMaxLanes:
 
 
 def repeat(b: Builder, op: Operation, known: dict[Value, Value]) -> None:
-    """An operation on ``known`` values, none of which affine maps may take."""
+    """An operation on ``known`` values, which are no affine operands."""
     copy = op.with_(operands=tuple(known.get(v, v) for v in op.operands))
     lower = LOWERINGS.get(op.name)
     if lower is None:

@@ -1,24 +1,20 @@
-"""The form of an innermost loop that is parallel: ``lanes`` iterations at once.
+"""Vectorization of innermost parallel loops, ``lanes`` iterations at once.
 
-Where all stores go past the caches, or loads of neighbours stay in registers, the full
-vectors begin where those of the first store fill whole lines.
+Where all stores are streaming stores, or neighbouring loads share registers, the full
+vectors begin at an aligned position of the first store.
 
-A vectorised loop that loads each cell of a row of neighbours once.
-
-previous, current = vectors of the centres
-for i by lanes, as long as another full vector follows:
-  following = the next centres; neighbours are shuffled out of the three
-  previous, current = current, following
-what is left, masked
-
-Loads of neighbours in a row, and what of them vectors have in registers already.
-
-*Neighbours* are several loads of one buffer that differ by constants along its row.
-The *centre* is the load whose vectors lie as those of the store do.  With l lanes, a
-vector that begins s elements after the centre c[i .. i + l - 1] consists of the last
-lanes of one vector of centres and of the first lanes of the next:
+*Neighbours* are several loads of one buffer that differ by constants along its row, as
+in stencils.  The *centre* is the load aligned like the store.  With l lanes, a vector
+that begins s elements after the centre c[i .. i + l - 1] is shuffled from two vectors
+of centres, so each cell is loaded once:
 
     s < 0:  c[i - l ..], c[i ..]        s > 0:  c[i ..], c[i + l ..]
+
+    previous, current = vectors of the centres
+    for i by lanes, as long as another full vector follows:
+      following = the next centres; neighbours are shuffled out of the three
+      previous, current = current, following
+    the remaining iterations, masked
 """
 
 from __future__ import annotations
@@ -58,24 +54,22 @@ from gpucodegen.tiling.machine.vectorization import (
 
 @dataclass(frozen=True, slots=True)
 class NeighbourLoads:
-    """Loads around ``centre``, by how many elements each lies after it."""
+    """Loads around ``centre``, by their distance in elements."""
 
     centre: ContiguousAccess
     shifts: dict[Operation, int]
 
     @property
     def first(self) -> int:
-        """The shift of the first load."""
         return min(self.shifts.values())
 
     @property
     def last(self) -> int:
-        """The shift of the last load."""
         return max(self.shifts.values())
 
 
 def stored_access(body: LoopBody) -> ContiguousAccess | None:
-    """Where the body stores first, if that is a row."""
+    """The first store of the body, if it is contiguous."""
     stores = (s for op, s in body.accesses.items() if not op.results and s.is_last)
     return next(filter(body.has_place_outside, stores), None)
 
@@ -84,7 +78,7 @@ def neighbour_loads(body: LoopBody, lanes: int) -> list[NeighbourLoads]:
     """The neighbours of a body, the most first; each is less than ``lanes`` away.
 
     Only loads in front of all stores are taken: no iteration of a parallel loop changes
-    what another one loads, so they may be executed in an earlier one.
+    elements that another one loads, so they may run in an earlier one.
     """
     store = stored_access(body)
     if store is None:
@@ -116,7 +110,7 @@ def _any(group: dict[Operation, ContiguousAccess]) -> ContiguousAccess:
 def _around_centre(
     group: dict[Operation, ContiguousAccess], store: ContiguousAccess, lanes: int
 ) -> NeighbourLoads:
-    """The loads around that one whose place in its row is congruent to the store's."""
+    """The loads around the one whose row position is congruent to the store's."""
     middle = sorted(group.values(), key=lambda s: _distance(s, _any(group)) or 0)
     alike = [s for s in middle if _is_alike(s, store, lanes)]
     (centre, *_) = alike or middle[len(middle) // 2 :]
@@ -162,9 +156,9 @@ def sliding_loop(
     lanes: int,
     neighbours: Sequence[NeighbourLoads],
 ) -> None:
-    """Run the body over the range, the loads of neighbours out of registers.
+    """Run the body over the range, with neighbours shuffled from registers.
 
-    It loads nothing that the plain loop does not load; the range is a single one.
+    It loads only elements that the plain loop loads; the range is a single one.
     """
     _Sliding(body, lanes, tuple(neighbours)).build(b, range_)
 
@@ -192,9 +186,9 @@ class _Sliding:
         b.loop([start, rest_from], end, rest, step=lanes, hint=name)
 
     def _before(self, b: Builder, loads: NeighbourLoads, start: Index) -> list[Value]:
-        """The last centres in front of ``start``, as many as are used, and the first.
+        """The last centres before ``start``, as many as are used, and the first.
 
-        The load that is foremost begins with those in front.
+        The foremost load begins with those in front.
         """
         first = self._load(b, loads, start, loads.first)
         turned = [(lane - loads.first) % self.lanes for lane in range(self.lanes)]
@@ -223,7 +217,7 @@ class _Sliding:
 
 
 def innermost_loop(site: LoopSite) -> list[Operation]:
-    """What replaces an innermost loop whose iterations are independent."""
+    """The replacement of an innermost loop whose iterations are independent."""
     op, range_, machine = site.op, site.range, site.machine
     body = None
     if range_ and not op.results:
@@ -251,7 +245,7 @@ def innermost_loop(site: LoopSite) -> list[Operation]:
 
 @dataclass(frozen=True, slots=True)
 class _VectorLoop:
-    """A body on ``lanes``; ``first``: its first store that goes past the caches."""
+    """A body on ``lanes``; ``first``: its first streaming store."""
 
     body: LoopBody
     lanes: int

@@ -1,16 +1,13 @@
-"""A vectorised loop: full vectors, and the iterations that are left in a shorter one.
+"""Vector loops: full vectors, a masked remainder, and the widened body.
 
-constant trips            otherwise
-for i by lanes: full      for i by lanes:
-the rest, exactly           if lanes are left: full, else: masked
+    constant trips            otherwise
+    for i by lanes: full      for i by lanes:
+    the rest, exactly           if all lanes have an iteration: full, else: masked
 
-The body of a loop for several of its iterations at once, as vector operations.
-
-Stores that go past the caches: which ones, and where whole registers of them begin.
-
-A store that streams must not be read again soon: nothing in its loops reads its buffer,
-each iteration of the loops around writes other elements, and all that these loops touch
-is more than the caches hold.
+`Widened` translates the body of a loop for several iterations at once.  A store is a
+streaming (non-temporal) store if nothing in its loops reads its buffer, each iteration
+of the outer loops writes other elements, and all that these loops touch exceeds the
+caches.
 """
 
 from __future__ import annotations
@@ -46,14 +43,14 @@ from gpucodegen.tiling.machine.vectorization import InnerLoop, goes_past_caches
 BITS = frozenset({32, 64})
 """Widths of elements whose vectors fill a register."""
 MOVED = BITS | {8, 16}
-"""Widths of elements whose vectors do, if nothing is computed with them."""
+"""Widths of elements whose vectors fill a register if they are only moved."""
 
 
 @dataclass(frozen=True, slots=True)
 class EnclosingLoop:
-    """A loop around others: its variable, how many values that has, None if not known.
+    """An enclosing loop: its variable, and its trip count or None.
 
-    ``reads``: the buffers that are loaded from anywhere in it.
+    ``reads``: the buffers that are loaded in it.
     """
 
     iv: Value
@@ -77,10 +74,10 @@ def reads_of(op: Operation) -> frozenset[Value]:
 def mark_streaming(
     body: LoopBody, loops: Sequence[EnclosingLoop], machine: Machine
 ) -> ContiguousAccess | None:
-    """Mark the stores of a body that go past the caches; the first one, if any.
+    """Mark the streaming stores of a body; returns the first one, if any.
 
-    The body must take masks: iterations before the first whole register are masked.
-    ``loops``: those around the body, its own last.
+    The body must support masks: iterations before the first aligned vector are masked.
+    ``loops``: the enclosing loops, the body's own last.
     """
     read = {s.memref for op, s in body.accesses.items() if op.results}
     read = read.union(*(loop.reads for loop in loops))
@@ -104,13 +101,13 @@ def mark_streaming(
 
 
 def inner_loop(body: LoopBody, trips: int | None) -> InnerLoop:
-    """A body as its plans see it: narrow elements fill vectors on their way past."""
+    """The planner's input for a body; narrow elements fill vectors when only moved."""
     moves = bool(body.streaming) and body.moves
     return InnerLoop(trips, frozenset(body.bits), moves)
 
 
 def _is_plain(store: ContiguousAccess, widths: AbstractSet[int]) -> bool:
-    """Whether elements of these widths fill registers as they lie in memory."""
+    """Whether elements of these widths fill registers in their memory layout."""
     form = layout_of(store.memref)
     known = form is not None and None not in form.strides
     bits = lane_bits(element_type(store.memref.type))
@@ -121,14 +118,10 @@ class MemoryAccess(Protocol):
     """Elements of a buffer."""
 
     @property
-    def memref(self) -> Value:
-        """The buffer."""
-        ...
+    def memref(self) -> Value: ...
 
     @property
-    def indices(self) -> tuple[Index, ...]:
-        """Where in it."""
-        ...
+    def indices(self) -> tuple[Index, ...]: ...
 
 
 def footprint(
@@ -138,7 +131,7 @@ def footprint(
 ) -> int:
     """Bytes of all arrays that the loops touch while each iteration stores elsewhere.
 
-    Loops whose extent is not known count as one iteration.
+    Loops of unknown extent count as one iteration.
     """
     moving = {value for index in store.indices for value in index.values}
     chain = list(takewhile(lambda loop: loop.iv in moving, reversed(loops)))
@@ -152,12 +145,11 @@ def footprint(
 
 
 def _size(access: MemoryAccess) -> int:
-    """Bytes of an element in memory."""
     return -(-element_bits(element_type(access.memref.type)) // 8)
 
 
 def misalignment(start: ContiguousAccess, address: Value, lanes: int) -> Index:
-    """How many elements after ``start`` the next multiple of ``lanes`` of them begins.
+    """Elements from ``start`` to the next multiple of ``lanes`` elements.
 
     ``address``: that of the buffer in bytes, a multiple of the size of an element.
     """
@@ -174,7 +166,7 @@ class Widened:
     """Iterations ``first`` to ``first + lanes`` of a body, put into a builder.
 
     ``left``: how many of them exist, if that may be fewer than lanes.  ``ready``: loads
-    whose vectors are there already.
+    whose vectors are available already.
     """
 
     body: LoopBody
@@ -188,7 +180,6 @@ class Widened:
     ready: Mapping[Operation, Value] = field(default_factory=dict[Operation, Value])
 
     def build(self) -> None:
-        """Append the operations."""
         if self.left is not None:
             (self.mask,) = self.b.add(
                 "vector.create_mask", (self.left,), [VectorType((self.lanes,), I1)]
@@ -198,7 +189,6 @@ class Widened:
             self.operation(op)
 
     def operation(self, op: Operation) -> None:
-        """One operation of the body."""
         access = self.body.accesses.get(op)
         if access is not None and op.results:
             loaded = self.ready.get(op) or self._load(access, op.result)
@@ -311,7 +301,7 @@ class IterationRange:
 
     @property
     def trips(self) -> int | None:
-        """Number of values, if that is a constant."""
+        """Number of iterations, if constant."""
         if not self.is_single:
             return None
         count = compact(self.uppers[0] - self.lowers[0]).constant
@@ -347,13 +337,13 @@ RANGES: dict[str, Callable[[Operation], IterationRange | None]] = {
 
 
 def range_in(op: Operation) -> IterationRange | None:
-    """The range of a loop of either kind; None of what is no such loop."""
+    """The range of a loop of either kind; None for other loops."""
     range_of_kind = RANGES.get(op.name)
     return range_of_kind and range_of_kind(op)
 
 
 def variables_of(op: Operation) -> tuple[Value, ...]:
-    """The variable of either kind of loop; none of other operations."""
+    """The variable of either kind of loop; empty for other operations."""
     return op.body.arguments[:1] if op.name in RANGES else ()
 
 
@@ -363,9 +353,9 @@ BuildRange = Callable[[Builder, IterationRange], None]
 def in_blocks(
     op: Operation, whole: IterationRange, size: int, build: BuildRange, *, counted: bool
 ) -> Operation:
-    """An ``affine.parallel`` over blocks of a range, whose bodies ``build`` makes.
+    """An ``affine.parallel`` over blocks of a range, whose bodies ``build`` creates.
 
-    ``counted``: a last block that is shorter gets a body of its own.
+    ``counted``: a last, shorter block gets a separate body.
     """
     (iv,) = op.body.arguments
     first, inner = Value(iv.type, iv.name, iv.location), Builder(op.location)
@@ -402,7 +392,7 @@ def until_aligned(
     first: ContiguousAccess,
     address: Value,
 ) -> IterationRange:
-    """Run the iterations before ``first`` lies on a multiple of lanes; those left.
+    """Run the iterations before ``first`` is aligned to lanes; returns the rest.
 
     ``address``: that of the buffer of ``first``; the range has one lower bound.
     """

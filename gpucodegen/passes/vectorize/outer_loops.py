@@ -1,8 +1,7 @@
-"""The form of an outer loop with an iteration, a row, in each lane.
+"""Outer-loop vectorization: one row (iteration of the outer loop) per lane.
 
-The inner loops that gain pass values on in an order that must be kept, or are short.
-
-A loop over rows in strips: recurrences with a row in each lane, the rest by rows.
+It applies to inner loops that are recurrences or short.  A loop over rows is
+strip-mined:
 
     for i {                for i by lanes {
       a = f(i)               for rows of the strip { save f(i) as a }
@@ -10,20 +9,20 @@ A loop over rows in strips: recurrences with a row in each lane, the rest by row
       g(t, a)                for rows of the strip { g(t, a) }
     }                      }
 
-Legal iff the rows are parallel, for then each row keeps its order of operations:
+Legal iff the rows are parallel, so each row keeps its order of operations:
 
     { d in distances of the dependences : d_i != 0 } = {}
 
-A recurrence on a strip: carried values are vectors with a row in each lane.
+In the recurrence, carried values are vectors with a row in each lane:
 
     for tiles of columns:
-      for rows: for columns of the tile: what runs ahead
-      what crosses is transposed: a column of the tile becomes a vector
+      for rows: for columns of the tile: the part ahead of the chain
+      crossing values are transposed: a column of the tile becomes a vector
       for columns of the tile: the chain
-      what the chain writes is transposed back and stored to the rows
+      results of the chain are transposed back and stored to the rows
 
-Columns that are left, and strips with fewer rows than lanes, take the same way; lanes
-without a row hold anything.
+Remaining columns, and strips with fewer rows than lanes, use the same code; lanes
+without a row hold arbitrary values.
 """
 
 from __future__ import annotations
@@ -68,13 +67,12 @@ from gpucodegen.tiling.machine.vectorization import (
 
 @dataclass(slots=True)
 class _Column(Widened):
-    """The chain at one column: what it writes goes to a vector of scratch memory."""
+    """The chain at one column: its stores go to a vector of scratch memory."""
 
     written: dict[Operation, Value] = field(default_factory=dict[Operation, Value])
     number: Index = field(default_factory=lambda: Index.of(0))
 
     def operation(self, op: Operation) -> None:
-        """One operation of the chain."""
         if op not in self.written:
             Widened.operation(self, op)
             return
@@ -160,7 +158,7 @@ class VectorRecurrence:
         known: dict[Value, Value],
         totals: Sequence[Value],
     ) -> Sequence[Value]:
-        """The columns from ``first`` on: the least of ``left``, or as many as fit."""
+        """The columns from ``first`` on: the least of ``left``, or a full tile."""
         count = [Index.of(self.width)] if left is None else left
         is_full = left is None and self.strip.left is None
         self._ahead(b, first, count, is_full)
@@ -174,7 +172,7 @@ class VectorRecurrence:
     def _ahead(
         self, b: Builder, first: Index, count: Sequence[Index], is_full: bool
     ) -> None:
-        """Row by row, what does not depend on carried values."""
+        """Row by row, operations that do not depend on carried values."""
         loop, strip = self.recurrence, self.strip
         kept = [v for v in loop.crossing if not (is_full and v in loop.direct)]
         stores = any(op.name == "affine.store" for op in loop.ahead)
@@ -196,7 +194,7 @@ class VectorRecurrence:
         strip.each_row(b, row)
 
     def _cross(self, b: Builder, first: Index, is_full: bool) -> None:
-        """Transpose what crosses; elements of rows come from where they are."""
+        """Transpose crossing values; row elements are read in place."""
         loop = self.recurrence
         for value in loop.crossing:
             ty = VectorType((self.strip.lanes, self.width), value.type)
@@ -222,7 +220,7 @@ class VectorRecurrence:
         totals: Sequence[Value],
         tile: Index | None,
     ) -> Sequence[Value]:
-        """Columns in order; ``tile``: where the scratch memory begins, if there is."""
+        """Columns in order; ``tile``: the start of the scratch memory, if any."""
         loop, strip = self.recurrence, self.strip
         left = None
         if strip.left is not None and loop.chain.accesses:
@@ -255,7 +253,7 @@ class VectorRecurrence:
         first: Index,
         count: Sequence[Index] | None,
     ) -> None:
-        """Transpose what a store of the chain left in columns, and store the rows."""
+        """Transpose the chain's stores in columns, and store the rows."""
         strip, loop = self.strip, self.recurrence
         value, rows = op.operands[0], self.scratch.rows[op]
         ty = VectorType((self.width, strip.lanes), value.type)
@@ -299,7 +297,7 @@ class OuterBody:
 
     @property
     def saved(self) -> list[Value]:
-        """The values of a row that one part makes and another one uses."""
+        """The values of a row that one part defines and another one uses."""
         uses = Counter(v for part in self.parts for v in _used(part))
         return [
             v
@@ -324,7 +322,7 @@ def outer_body(
 ) -> OuterBody | None:
     """The parts of a loop over rows, if some of its inner loops are recurrences.
 
-    ``is_vectorized``: which of them shall be.
+    ``is_vectorized``: whether an inner loop shall be vectorized over rows.
     """
     body, rows = OuterBody(loop.body.arguments[0]), list[Operation]()
     varying = {body.iv}
@@ -414,7 +412,7 @@ class StripMining:
 
 
 def outer_loop(site: LoopSite) -> list[Operation]:
-    """The loop over rows in strips, whose rows are loops for the other forms."""
+    """The loop over rows in strips; other forms vectorize its row loops."""
     rows = site.range
     if not rows or site.op.results or not rows.is_single:
         return []
@@ -426,14 +424,14 @@ def outer_loop(site: LoopSite) -> list[Operation]:
 
 @dataclass(frozen=True, slots=True)
 class _OuterLoopChoice:
-    """Which inner loops of a range of ``rows`` run on a row in each lane."""
+    """The choice of inner loops that run with a row in each lane."""
 
     rows: IterationRange
     machine: Machine
     order: Order
 
     def is_vectorized(self, loop: Operation) -> bool:
-        """Whether an inner loop passes values on, and not better along its row."""
+        """Whether an inner loop is a recurrence, and not better along its row."""
         if loop.name != "affine.for" or not _passes_on(loop):
             return False
         body = self._along_row(loop)
@@ -446,7 +444,7 @@ class _OuterLoopChoice:
         )
 
     def _along_row(self, loop: Operation) -> LoopBody | None:
-        """What a loop computes in lanes along its row, if no order forbids it."""
+        """The vector form of a loop along its row, if no order forbids it."""
         best, range_ = argminmax_of(loop), range_of(loop)
         if best and range_ and best.vector_range(range_, self.machine.unit):
             return best.body
@@ -469,7 +467,7 @@ class _OuterLoopChoice:
 
 
 def _passes_on(loop: Operation) -> bool:
-    """Whether a loop without others in it may pass values on."""
+    """Whether an innermost loop may be a recurrence."""
     inner = inner_operations(loop)
     if any(op.regions for op in inner):
         return False

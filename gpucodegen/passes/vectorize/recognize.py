@@ -1,8 +1,7 @@
-"""Which innermost loops have a vector form: their accesses and operations.
+"""Vectorizable innermost loops: classification of their accesses and operations.
 
-An access is *uniform* if the loop does not move it, *contiguous* if each iteration
-moves it to the next element in memory.  Values that differ between iterations are
-*varying*.
+An access is *uniform* if it is loop-invariant, *contiguous* if each iteration moves it
+to the next element in memory.  Values that differ between iterations are *varying*.
 """
 
 from __future__ import annotations
@@ -31,7 +30,7 @@ class ContiguousAccess:
 
     @property
     def is_last(self) -> bool:
-        """Whether the dimension is the last one, as vector loads and stores want."""
+        """Whether the dimension is the last one, as vector accesses require."""
         return self.dimension == len(self.indices) - 1
 
 
@@ -39,10 +38,9 @@ class ContiguousAccess:
 class LoopBody:
     """The operations of a loop body, classified.
 
-    ``accesses`` holds those of its loads and stores that are not uniform, ``varying``
-    the values that differ between iterations, the variable among them, ``streaming``
-    the stores that go past the caches, ``positions`` the uniform indices that it
-    computes, in terms of values made outside.
+    ``accesses``: its loads and stores that are not uniform; ``varying``: the values
+    that differ between iterations, the variable included; ``streaming``: its streaming
+    stores; ``positions``: its uniform indices, in terms of values defined outside.
     """
 
     iv: Value
@@ -57,7 +55,7 @@ class LoopBody:
 
     @property
     def takes_masks(self) -> bool:
-        """Whether the number of lanes may be known at run time only."""
+        """Whether the number of active lanes may be dynamic."""
         return all(access.is_last for access in self.accesses.values())
 
     @property
@@ -100,7 +98,7 @@ class LoopBody:
         return True
 
     def _dimension(self, memref: Value, indices: Sequence[Index]) -> int | None:
-        """The only dimension that the variable moves, by one element a time."""
+        """The only dimension that the variable moves, with coefficient one."""
         form = layout_of(memref)
         moved = [d for d, index in enumerate(indices) if self._moves([index])]
         if form is None or len(moved) != 1 or form.strides[moved[0]] != 1:
@@ -138,7 +136,7 @@ class LoopBody:
         return True
 
     def _position(self, op: Operation) -> Index | None:
-        """What a uniform index is, in terms of values made outside."""
+        """A uniform index in terms of values defined outside, or None."""
         match op.name, op.attributes.get("value"):
             case "affine.apply", _:
                 return self._indices(affine.map_of(op), op.operands)[0]
@@ -148,12 +146,12 @@ class LoopBody:
                 return None
 
     def has_place_outside(self, access: ContiguousAccess) -> bool:
-        """Whether its indices say where it begins, in front of the loop too."""
+        """Whether its start is known in front of the loop."""
         made = {value for op in self.operations for value in op.results}
         return not any(made.intersection(index.values) for index in access.indices)
 
     def holds(self, values: Sequence[Value]) -> bool:
-        """Whether vectors hold the values; buffers do not count."""
+        """Whether vectors can hold the values; buffers are ignored."""
         widths = [
             lane_bits(v.type) for v in values if not isinstance(v.type, MemRefType)
         ]
@@ -184,13 +182,13 @@ def recognize(iv: Value, operations: Sequence[Operation]) -> LoopBody | None:
 
 
 def _is_dead(op: Operation, body: LoopBody) -> bool:
-    """Whether only indices of accesses use a position: they say what it is."""
+    """Whether a position is used by indices of accesses only."""
     folded = any(value in body.positions for value in op.results)
     return folded and not any(op.result in _data(o, body) for o in body.operations)
 
 
 def _data(op: Operation, body: LoopBody) -> Sequence[Value]:
-    """The operands of an operation that are no indices: what a store stores."""
+    """The operands of an operation that are no indices: the stored value."""
     if op not in body.accesses:
         return op.operands
     return () if op.results else op.operands[:1]

@@ -1,8 +1,4 @@
-"""A strip: as many rows of a loop over rows as vectors have lanes.
-
-What is made for one row and used elsewhere in the body is saved, an element per row.
-
-Loops that pass values on in order, in two parts, so that lanes take rows.
+"""Recurrences: loops split into a parallel part and a chain with a row per lane.
 
     for j iter_args(t) {            for j { e = f(load x[i, j]); store e }      ahead
       e = f(load x[i, j])
@@ -10,12 +6,14 @@ Loops that pass values on in order, in two parts, so that lanes take rows.
       t' = g(t, e)
     }
 
-The chain runs with a row in each lane, so each row keeps its order.  Ahead of it runs,
-along a row, what does not depend on carried values and reads the row itself.  What goes
-from there to the chain, *crossing*, is transposed, rows to columns; so is what the
-chain *writes* along a row.  A cell that an iteration loads and stores is carried too.
+The chain runs with a row in each lane, so each row keeps its order.  The part ahead
+runs along a row: operations that do not depend on carried values and read the row
+itself. Values that *cross* from there to the chain are transposed from rows to columns,
+as are the values that the chain *writes* along a row.  A cell that an iteration loads
+and stores is carried, too.  `Strip` is as many rows as vectors have lanes; values
+computed for one row and used elsewhere in the body are saved, an element per row.
 
-Legal iff no part of the chain must come before a part of what runs ahead:
+Legal iff no part of the chain must come before an operation of the part ahead:
 
     { x -> y in dependences : x in chain, y in ahead } = {}
 """
@@ -57,7 +55,7 @@ class OuterLoop:
 
 @dataclass(frozen=True, slots=True)
 class CarriedValue:
-    """A value that a loop passes on: around an iteration, and around the loop."""
+    """A loop-carried value, in an iteration and around the loop."""
 
     before: Value
     after: Value
@@ -69,8 +67,8 @@ class CarriedValue:
 class Recurrence:
     """The parts of a loop from ``first`` to ``end``.
 
-    ``chain`` has the rows in its lanes.  ``written``: where its stores along rows go,
-    ``direct``: the crossing values that are elements of rows.
+    ``chain`` has the rows in its lanes.  ``written``: the targets of its stores along
+    rows, ``direct``: the crossing values that are elements of rows.
     """
 
     iv: Value
@@ -85,7 +83,7 @@ class Recurrence:
 
     @property
     def used(self) -> set[Value]:
-        """What the loop uses from outside."""
+        """The values from outside that the loop uses."""
         operations = (*self.ahead, *self.chain.operations)
         used = {v for op in operations for v in op.used}
         used.update(carry.initial for carry in self.carries)
@@ -143,7 +141,7 @@ def recurrence_of(
 
 
 def _conflict(parts: _Parts, analysis: NestAnalysis) -> bool:
-    """Whether parts must not be moved: ahead of the chain, or after its loop."""
+    """Whether dependences forbid moving parts ahead of the chain, or after its loop."""
     is_early = analysis.conflicts(parts.chain, parts.ahead)
     is_late = analysis.conflicts(parts.written, parts.chain)
     return bool(is_early or is_late)
@@ -154,7 +152,6 @@ def _is_simple(op: Operation) -> bool:
 
 
 def _carried(loop: Operation) -> list[CarriedValue]:
-    """The values that a loop carries."""
     view, yielded = affine.For(loop), loop.body.operations[-1].operands
     ends = zip(view.iter_args, yielded, view.inits, loop.results, strict=True)
     return [CarriedValue(*values) for values in ends]
@@ -162,7 +159,7 @@ def _carried(loop: Operation) -> list[CarriedValue]:
 
 @dataclass(frozen=True, slots=True)
 class _Cell:
-    """A cell that does not move, loaded and stored by each iteration."""
+    """An invariant cell that each iteration loads and stores."""
 
     load: Operation
     store: Operation
@@ -199,7 +196,7 @@ def _cells(loop: Operation, analysis: NestAnalysis) -> list[_Cell]:
 
 @dataclass(slots=True)
 class _Parts:
-    """Divides the operations of a loop over ``iv``; the first pass is the order."""
+    """Divides the operations of a loop over ``iv``; the first pass is in order."""
 
     rows: OuterLoop
     iv: Value
@@ -238,7 +235,7 @@ class _Parts:
         return all(_fits_memory(v) for v in self.crossing)
 
     def _has_lanes(self, op: Operation) -> bool:
-        """Whether an access is one vector of rows, or the same for all of them."""
+        """Whether an access is one vector of rows, or uniform over them."""
         varying = {self.rows.iv, *self.rows.values, *self.carried}
         body = LoopBody(self.rows.iv, (), varying=varying)
         return body.admit(op) and body.takes_masks
@@ -255,7 +252,7 @@ class _Parts:
         stop: AbstractSet[Value],
         wanted: Collection[Value] = (),
     ) -> list[Operation]:
-        """The chosen operations and those that make what they use, in order."""
+        """The chosen operations with their backward slice, in order."""
         needed = set(wanted)
         found: list[Operation] = []
         for op in reversed(self.operations):
@@ -267,14 +264,14 @@ class _Parts:
 
     @property
     def crossing(self) -> tuple[Value, ...]:
-        """Values that are made ahead and used by the chain, or passed on."""
+        """Values that the part ahead defines and the chain uses or yields."""
         used = {value for op in self.chain for value in op.operands}
         used.update(carry.after for carry in self.carries)
         made = [value for op in self.ahead for value in op.results]
         return tuple(v for v in made if v in used and v in self.along)
 
     def chain_body(self) -> LoopBody | None:
-        """The chain on lanes, if all of it has a form on vectors."""
+        """The chain on lanes, if all of it can be vectorized."""
         carried = {carry.before for carry in self.carries}
         varying = {self.rows.iv, *self.rows.values, *carried, *self.crossing}
         body = LoopBody(self.rows.iv, tuple(self.chain), varying=varying)
@@ -284,7 +281,7 @@ class _Parts:
         return body if held and all(map(body.admit, rest)) else None
 
     def direct(self) -> dict[Value, TileAccess]:
-        """The crossing values that are elements of rows, if nothing changes those."""
+        """The crossing values that are unchanged elements of rows."""
         if any(op.name == "affine.store" for op in self.ahead):
             return {}
         loads = [op for op in self.ahead if op.name == "affine.load"]
@@ -312,7 +309,6 @@ class Strip:
 
     @property
     def count(self) -> Index:
-        """How many rows exist."""
         return Index.of(self.lanes) if self.left is None else self.left
 
     def vector_of(self, element: Value) -> VectorType:
@@ -324,7 +320,6 @@ class Strip:
         b.loop(0, self.count, body, hint=self.iv.name)
 
     def row_by_row(self, b: Builder, operations: Sequence[Operation]) -> None:
-        """Run operations of one row for each row."""
         made = [value for op in operations for value in op.results]
 
         def row(inner: Builder, number: Value) -> None:
@@ -339,7 +334,7 @@ class Strip:
     def scalars(
         self, b: Builder, operations: Sequence[Operation], number: Value
     ) -> dict[Value, Value]:
-        """The saved values that operations of one row use from elsewhere, loaded."""
+        """Loads of saved values that operations of one row use."""
         made = {value for op in operations for value in op.results}
         wanted = [v for v in self.saved if v in used_by(operations) - made]
         return {v: b.load(self.saved[v], [number], v.name) for v in wanted}
@@ -364,7 +359,7 @@ def copy_at(
     places: Mapping[Value, Index],
     known: dict[Value, Value],
 ) -> None:
-    """Append copies; variables of loops are at ``places``, other values ``known``.
+    """Append copies with loop variables at ``places`` and other values ``known``.
 
     ``known`` gets the values that the copies define.
     """

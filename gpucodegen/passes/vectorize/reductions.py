@@ -1,15 +1,13 @@
-"""The form of a loop that accumulates: partial results in every lane.
+"""Vectorization of reduction loops: partial results in lanes and several accumulators.
 
-for i by lanes * accumulators:   each accumulator combines a vector of its own
-the accumulators are combined
-for i by lanes:                  full vectors that are left
-the rest, masked
-the lanes are combined with what the total was before the loop
+    for i by lanes * accumulators:   each accumulator combines a separate vector
+    the accumulators are combined
+    for i by lanes:                  remaining full vectors
+    the remaining iterations, masked
+    horizontal reduction of the lanes, combined with the initial value
 
-A range of iterations that is reduced: vectors, and independent accumulators.
-
-Accumulator splitting: one accumulator waits for the combination before; several, each
-of every n-th vector, do not wait for each other.
+Accumulator splitting hides the latency of the combining operation: each of n
+accumulators takes every n-th vector and does not wait for the others.
 """
 
 from __future__ import annotations
@@ -54,12 +52,12 @@ class VectorRange:
     accumulators: int
 
     def until(self, step: int) -> Index:
-        """The end of the whole steps of so many iterations."""
+        """The end of the whole groups of ``step`` iterations."""
         return compact(self.first + compact(self.end - self.first) // step * step)
 
     @property
     def is_some(self) -> Index:
-        """Not negative if there are iterations."""
+        """Non-negative if there are iterations."""
         return compact(self.end - self.first) - 1
 
     @property
@@ -70,11 +68,11 @@ class VectorRange:
 
     @property
     def rest(self) -> Index:
-        """Iterations after the last full vector, of a range that has any."""
+        """Iterations after the last full vector of a non-empty range."""
         return compact(self.end - self.until(self.lanes))
 
     def left(self, b: Builder) -> Value:
-        """The same as a value, which is negative if the end lies before."""
+        """`rest` as a value, which is negative if the range is empty."""
         trips = [self.end - self.first] if self.may_be_empty else []
         return b.smallest([self.rest, *trips], "left")
 
@@ -82,10 +80,10 @@ class VectorRange:
 def vector_range(
     range_: IterationRange, bits: frozenset[int], operations: int, unit: VectorUnit
 ) -> VectorRange | None:
-    """How the iterations of a reduction are cut; None if vectors do not pay.
+    """The split of a reduction's iterations; None if vectors do not pay.
 
-    ``bits``: widths of its elements; ``operations``: of an iteration, the combination
-    among them.
+    ``bits``: widths of its elements; ``operations``: per iteration, including the
+    combination.
     """
     if not range_.is_single:
         return None
@@ -99,7 +97,7 @@ def vector_range(
 
 
 def reduction(site: LoopSite) -> list[Operation]:
-    """What replaces a loop that accumulates in an order that is free."""
+    """The replacement of a loop that accumulates in a free order."""
     op, range_ = site.op, site.range
     if range_ is None or op.name != "affine.for":
         return []
@@ -114,7 +112,7 @@ def reduction(site: LoopSite) -> list[Operation]:
     b, lanes = Builder(op.location), _ReductionLanes(loop, row)
     if loop.carried:
         lanes.build(b)
-    else:  # of an empty row, totals in memory are not touched
+    else:  # an empty row must not write totals to memory
         b.guard([row.is_some], lanes.build)
     return b.operations
 
@@ -144,7 +142,6 @@ class _ReductionLanes:
     def _to_memory(
         self, b: Builder, accumulation: Accumulation, total: Value, home: StoredTotal
     ) -> None:
-        """Combine the lanes and the total in memory."""
         load = affine.Load(home.load)
         place = from_map(load.map, load.map_operands)
 
@@ -196,7 +193,7 @@ class _ReductionLanes:
         totals: Sequence[Value],
         left: Value | None = None,
     ) -> list[Value]:
-        """One vector of iterations, the first ``left`` of them if that is given."""
+        """One vector of iterations, the first ``left`` of them if given."""
         widened = Widened(self.loop.body, b, first, self.row.lanes, left)
         pairs = list(zip(self.loop.accumulations, totals, strict=True))
         widened.vectors.update((a.before, total) for a, total in pairs)
@@ -235,7 +232,7 @@ def _combined(b: Builder, accumulation: Accumulation, x: Value, y: Value) -> Val
 def _lanes_combined(
     b: Builder, accumulation: Accumulation, total: Value, ends: CarriedTotal
 ) -> None:
-    """Define the result: the lanes of ``total``, and what was before."""
+    """Define the result: the lanes of ``total`` combined with the initial value."""
     kind = accumulation.kind
     flags = {"fastmath": REASSOCIABLE} if kind.is_ordered else {}
     b.operations.append(

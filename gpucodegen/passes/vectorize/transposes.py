@@ -1,18 +1,14 @@
-"""Two loops, the stores follow one and some loads the other: tiles in registers.
+"""Vectorization of transposing nests: tiles are transposed in registers.
 
-A tile is as many rows as a vector has lanes.  Loads that follow the other loop are
-transposed by shuffles, so that memory is read and written by whole vectors only.  Tiles
-are visited in square blocks, whose rows share pages and cache lines.
+Stores are contiguous along one loop and some loads along the other.  A tile has as many
+rows as a vector has lanes.  Loads along the other loop are transposed by shuffles, so
+memory is accessed by whole vectors only.  Tiles are visited in square blocks, whose
+rows share pages and cache lines:
 
     for blocks of rows:             (parallel if the nest was)
       for blocks of columns: for rows, columns of the block: full tiles
-      what is left of the columns
-    what is left of the rows
-
-Nests of two loops whose accesses move by one dimension of a buffer with each.
-
-Where the stores are consecutive along one loop and some loads along the other, the nest
-is a transposition.
+      the remaining columns
+    the remaining rows
 """
 
 from __future__ import annotations
@@ -55,7 +51,7 @@ class FixedTripLoop:
 
 
 def _fixed_trip_loop(op: Operation) -> FixedTripLoop | None:
-    """A loop of a constant number of iterations from one bound; it carries nothing."""
+    """A loop of constant trip count with a single lower bound and no carried value."""
     range_ = range_in(op)
     if not range_ or not range_.trips or op.results:
         return None
@@ -63,7 +59,7 @@ def _fixed_trip_loop(op: Operation) -> FixedTripLoop | None:
 
 
 def _only_loop(op: Operation) -> Operation | None:
-    """The ``affine.for`` that is all of a loop's body."""
+    """The ``affine.for`` that is the whole body of a loop."""
     match inner_operations(op):
         case (loop,) if loop.name == "affine.for":
             return loop
@@ -73,9 +69,9 @@ def _only_loop(op: Operation) -> Operation | None:
 
 @dataclass(frozen=True, slots=True)
 class TileAccess:
-    """An access that moves with both loops: along which dimensions.
+    """An access that moves with both loops, with the dimension of each.
 
-    ``transposed``: its elements are consecutive along the rows' loop.
+    ``transposed``: its elements are contiguous along the rows' loop.
     """
 
     memref: Value
@@ -87,7 +83,7 @@ class TileAccess:
 
 @dataclass(frozen=True, slots=True)
 class Transposition:
-    """A nest of two parallel loops: the stores are consecutive along ``columns``."""
+    """A nest of two parallel loops: the stores are contiguous along ``columns``."""
 
     rows: FixedTripLoop
     columns: FixedTripLoop
@@ -96,19 +92,18 @@ class Transposition:
 
     @property
     def bits(self) -> int:
-        """Width of the elements."""
         return next(iter(self.body.bits))
 
     @property
     def stored(self) -> TileAccess:
-        """What the first of its stores writes."""
+        """The access of its first store."""
         return next(access for op, access in self.accesses.items() if not op.results)
 
     @property
     def writes_alone(self) -> bool:
         """Whether the result is one buffer of known strides that is only written.
 
-        Where it is written must not depend on what the body computes.
+        The place of its stores must not depend on computed values.
         """
         read = {access.memref for op, access in self.accesses.items() if op.results}
         stores = len([op for op in self.accesses if not op.results])
@@ -119,7 +114,7 @@ class Transposition:
         return known and stores == 1 and self.stored.memref not in read
 
     def has_aligned_rows(self, lanes: int) -> bool:
-        """Whether tiles have rows of the result that begin alike in a register."""
+        """Whether all rows of the result have the same alignment."""
         store, rank = self.stored, len(self.stored.indices)
         form = layout_of(store.memref)
         if form is None or (store.row, store.column) != (rank - 2, rank - 1):
@@ -128,7 +123,7 @@ class Transposition:
 
 
 def transposition_of(op: Operation) -> Transposition | None:
-    """Two loops as a transposition: some accesses of theirs are transposed."""
+    """Two loops as a transposition, if some of their accesses are transposed."""
     outer = _fixed_trip_loop(op)
     loop = _only_loop(op) if outer else None
     inner = _fixed_trip_loop(loop) if loop else None
@@ -201,7 +196,7 @@ def _has_lanes(buffer: Value) -> bool:
 
 
 def _dimension(indices: Sequence[Index], iv: Value) -> int | None:
-    """The only dimension that a variable moves, by one."""
+    """The only dimension that a variable moves, with coefficient one."""
     moved = [d for d, index in enumerate(indices) if iv in index.values]
     if len(moved) != 1 or LoopBody(iv, ()).coefficient(indices[moved[0]]) != 1:
         return None
@@ -209,7 +204,7 @@ def _dimension(indices: Sequence[Index], iv: Value) -> int | None:
 
 
 def transposed_tiles(site: LoopSite) -> list[Operation]:
-    """What replaces two parallel loops that transpose."""
+    """The replacement of two parallel loops that transpose."""
     nest = transposition_of(site.op)
     lanes = nest and site.machine.unit.lanes(nest.bits)
     if not nest or not lanes or min(nest.rows.trips, nest.columns.trips) < lanes:
@@ -226,7 +221,7 @@ def transposed_tiles(site: LoopSite) -> list[Operation]:
 def _streams(
     nest: Transposition, loops: EnclosingLoops, lanes: int, machine: Machine
 ) -> bool:
-    """Whether whole tiles of the result go past the caches.
+    """Whether whole tiles of the result are streaming stores.
 
     Nothing in the loops may read the result.
     """
@@ -251,7 +246,6 @@ class _TransposedTile(Widened):
     streams: bool = False
 
     def operation(self, op: Operation) -> None:
-        """One operation of the body."""
         access = self.tiled.get(op)
         if access is None:
             Widened.operation(self, op)
@@ -289,7 +283,7 @@ Iterations = tuple[Index, Sequence[Index]]
 class _TransposedTiles:
     """A transposition in tiles of ``lanes`` rows and columns, in blocks of ``side``.
 
-    ``address``: that of what is stored, if whole tiles of it go past the caches.
+    ``address``: that of the stored buffer, if whole tiles of it are streaming stores.
     """
 
     nest: Transposition
@@ -317,7 +311,7 @@ class _TransposedTiles:
         return b.operations
 
     def _rows(self, b: Builder, first: Index, end: Index) -> None:
-        """A block of rows: blocks of columns, then the columns that are left."""
+        """A block of rows: blocks of columns, then the remaining columns."""
         columns, last = self.nest.columns, [first + self.side, end]
         start = columns.lower + self._head(b, first)
         past = columns.lower + columns.trips - (self.lanes - 1)
@@ -335,7 +329,6 @@ class _TransposedTiles:
             b.loop(first, last, rest, step=self.lanes, hint=self.nest.rows.iv.name)
 
     def _blocks(self, b: Builder, rows: Iterations, columns: Iterations) -> None:
-        """Whole tiles, in blocks of columns."""
         (first, last), (start, ends) = rows, columns
         hint = self.nest.columns.iv.name
 
@@ -352,7 +345,7 @@ class _TransposedTiles:
         b.loop(start, ends, block, step=self.side, hint=hint)
 
     def _head(self, b: Builder, first: Index) -> Index:
-        """Columns before the first register of a row that goes past the caches."""
+        """Columns before the first aligned vector of a streamed row."""
         if self.address is None:
             return Index.of(0)
         store = self.nest.stored
@@ -378,7 +371,6 @@ class _TransposedTiles:
             self._last_columns(b, row, count)
 
     def _last_columns(self, b: Builder, row: Value, count: int) -> None:
-        """The last columns of some rows."""
         columns = self.nest.columns
         left = columns.trips % self.lanes
         place = columns.lower + (columns.trips - left)
@@ -397,8 +389,6 @@ class _TransposedTiles:
     def _scalars(
         self, b: Builder, rows: Iterations, columns: tuple[Index, Index]
     ) -> None:
-        """Elements one by one."""
-
         def element(i: Builder, r: Value, c: Value) -> None:
             known = {self.nest.rows.iv: r, self.nest.columns.iv: c}
             i.operations += [clone(op, known) for op in self.nest.body.operations]

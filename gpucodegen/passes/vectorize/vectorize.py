@@ -1,16 +1,16 @@
-"""The pass: every loop takes the first of the `FORMS` that it has.
+"""The vectorization pass: each loop takes the first applicable form of `FORMS`.
 
 Legal iff no iteration of the loop depends on another one of the same execution:
 
     { d in distances of the loop's dependences : d != 0 } = {}
 
-The variables of the loops around are parameters.  Each element's operations stay, so
-results are the same bit for bit.  A loop that accumulates is legal iff
+The variables of outer loops are parameters.  Each element's operations are unchanged,
+so results are the same bit for bit.  A reduction loop is legal iff
 
     { d in distances of the loop's dependences : d != 0 and
       not from the store of an accumulation to its own load } = {}
 
-and the accumulation may come in any order.
+and the accumulation may be reordered.
 """
 
 from __future__ import annotations
@@ -48,10 +48,10 @@ FORMS: tuple[VectorForm, ...] = (
     transposed_tiles,  # two loops that transpose
     outer_loop,  # a row of the outer loop in each lane
     innermost_loop,  # independent iterations
-    argminmax,  # the best value and what belongs to it
+    argminmax,  # argmin and argmax
     reduction,  # partial results in lanes
 )
-"""What a loop may become, tried in this order."""
+"""The forms of a vectorized loop, tried in this order."""
 UNFINISHED = frozenset({outer_loop})
 """Forms that leave loops for the other forms."""
 FUNCTIONS = frozenset({"func.func", "gpu.func"})
@@ -101,7 +101,6 @@ class Vectorize(ModulePass):
     exact: bool = False
 
     def apply(self, module: Module) -> Module:
-        """Vectorize in every function with a body."""
         unit = VectorUnit(self.vector_bits, self.registers)
         rewriter = _Vectorizer(
             Machine(self.threads, unit, self.cache, kept=self.kept),
@@ -122,7 +121,6 @@ class _Vectorizer:
     forms: tuple[VectorForm, ...] = FORMS
 
     def function(self, op: Operation) -> Operation:
-        """A function with its loops vectorized."""
         entry = op.regions[0].blocks[0]
         made = (value for inner in entry.operations for value in inner.results)
         addresses = Addresses({*entry.arguments, *made})
@@ -156,7 +154,7 @@ class _Vectorizer:
     def loop(
         self, op: Operation, context: Sequence[Operation], loops: EnclosingLoops
     ) -> list[Operation]:
-        """A loop in the first form that it has; one without is rewritten inside."""
+        """A loop in its first applicable form, else with inner loops rewritten."""
         facts = self.machine, self.order, self.surroundings, self.addresses
         site = LoopSite(op, context, loops, *facts)
         for form in self.forms:
@@ -171,7 +169,6 @@ class _Vectorizer:
     def inside(
         self, op: Operation, context: Sequence[Operation], loops: EnclosingLoops
     ) -> Operation:
-        """An operation whose regions are rewritten."""
         range_ = range_in(op)
         trips = range_ and range_.trips
         around = (EnclosingLoop(iv, trips, reads_of(op)) for iv in variables_of(op))

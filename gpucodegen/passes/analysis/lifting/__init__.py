@@ -1,23 +1,8 @@
 """MLIR regions lifted to the polyhedral model of `gpucodegen.tiling`.
 
-- `accesses`: Which cells each memory operation reads and writes: one table entry per
-  operation
-- `aliases`: Which local buffers leave the operations that allocate them
-- `asynchronous_copies`: mbarriers, copies that arrive at them, and products of what
-  these bring
-- `calls`: What a call reads and writes: the accesses of its callee, on the call's
-  operands
-- `environment`: What the lifter knows while it walks: isl text of values, arrays,
-  views, names
-- `index_values`: Values that all threads of a block have alike, where no two of them
-  race
-- `lifter`: Lift a region of MLIR to a `Scop`: the tree of loops, conditions and
-  statements
-- `module_context`: One walk over a region of MLIR: what it knows, and what its nodes
-  are made with
-- `reductions`: Accumulations ``cell = cell OP term OP term ..``, OP associative and
-  commutative
-- `structure`: Blocks and threads as nested loops around the body of a kernel
+`lift_function` and `lift_operations` turn affine and non-affine MLIR into a `Scop`: a
+tree of loops, conditions and statements with access relations.  Code without an affine
+form is over-approximated, so every dependence of the program is in the model.
 """
 
 from __future__ import annotations

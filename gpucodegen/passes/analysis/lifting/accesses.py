@@ -1,12 +1,13 @@
-"""Which cells each memory operation reads and writes: one table entry per operation.
+"""Access relations: the elements that each memory operation reads and writes.
 
-Cells of the matrices of a subgroup: each lane touches the elements that it holds.
+`accesses_of` looks the operation up in a table with one rule per operation.
 
-The kernels of this project deal them out as ``mma.sync`` does.  With g = lane // 4,
-t = lane % 4 and e elements in 32 bits, a lane has
+Subgroup matrices (``gpu.subgroup_mma_*``) get one access per lane.  The kernels of this
+project distribute their elements as ``mma.sync`` does.  With g = lane // 4,
+t = lane % 4 and e elements in 32 bits, a lane holds
 
-- of A rows ``8 i + g``, columns ``4 e j + e t + n``; of B the same, turned around
-- of C rows ``8 i + g``, columns ``8 j + 2 t + n``, n = 0, 1
+- of A the rows ``8 i + g`` and columns ``4 e j + e t + n``; of B the transpose of that
+- of C the rows ``8 i + g`` and columns ``8 j + 2 t + n``, n = 0, 1
 """
 
 from __future__ import annotations
@@ -41,10 +42,10 @@ Cell = Callable[..., Access]
 def matrix_accesses(
     op: Operation, env: Environment, kind: AccessKind, cell: Cell, whole: Whole
 ) -> list[Access]:
-    """What one lane reads or writes of a matrix in memory.
+    """The access of one lane to a subgroup matrix in memory.
 
-    Without a known lane, or with rows that are not those of the buffer, it may be any
-    cell.
+    Without a known lane, or where the row stride differs from the buffer's, it covers
+    all cells.
     """
     stores = kind is AccessKind.WRITE
     form = (op.operands[0] if stores else op.results[0]).type
@@ -66,7 +67,7 @@ Span = tuple[tuple[str, str], ...]
 
 
 def _element(env: Environment, ty: Type, memory: Type) -> tuple[tuple[str, str], Span]:
-    """Row and column of any element that the lane holds, over the names of a span."""
+    """Row and column of an element that the lane holds, over the names of a span."""
     rows, columns, _, role = matrix(ty)
     per = max(1, 4 // (element_bytes(element_type(memory)) or 4))
     if role == "BOp":
@@ -93,15 +94,14 @@ ROW_OF_TILE = 16
 
 
 def is_memref(value: Value) -> bool:
-    """Whether the value is a buffer."""
     return isinstance(value.type, MemRefType | UnrankedMemRefType)
 
 
 def accesses_of(op: Operation, env: Environment) -> Accesses | None:
     """Accesses of a memory operation in order; None if the operation has none.
 
-    An operation without an entry that is given buffers may touch all their cells; one
-    that runs outside of the program, or a call, may do anything else.
+    An operation without an entry in the table may touch all cells of its buffers; one
+    that runs outside the program, or a call, may have any other effect as well.
     """
     entry = _TABLE.get(op.name)
     if entry is not None:
@@ -121,7 +121,7 @@ def accesses_of(op: Operation, env: Environment) -> Accesses | None:
 
 
 def is_opaque(op: Operation) -> bool:
-    """Whether the operation alone does not say what it does."""
+    """Whether the operation's name does not determine its effects."""
     return op.name in CALLS or is_external(op)
 
 
@@ -201,7 +201,7 @@ def _store(op: Operation, env: Environment) -> Accesses:
 
 
 def _atomic(op: Operation, env: Environment) -> Accesses:
-    """``memref.atomic_rmw``: read and written at once, combined in one way."""
+    """``memref.atomic_rmw``: an atomic read and write with one combining operation."""
     kind = atomic_kind(op)
     indices = env.all_texts(op.operands[2:])
     found = (cell(env, op, op.operands[1], indices, k) for k in (READ, WRITE))
@@ -209,7 +209,7 @@ def _atomic(op: Operation, env: Environment) -> Accesses:
 
 
 def _generic_atomic(op: Operation, env: Environment) -> Accesses:
-    """``memref.generic_atomic_rmw``: none of these races with another one."""
+    """``memref.generic_atomic_rmw``: atomic with respect to all others of its kind."""
     buffer, *indices = op.operands
     texts = env.all_texts(indices)
     found = (cell(env, op, buffer, texts, kind) for kind in (READ, WRITE))
@@ -254,7 +254,7 @@ def _widened(
     kind: AccessKind,
     extents: Mapping[int, int],
 ) -> Access:
-    """Access of so many cells along some dimensions of a buffer, through any views."""
+    """Access of several consecutive cells along some dimensions, through any views."""
     fits = min(extents, default=0) >= 0
     texts: list[Text] = [index if fits else None for index in indices]
     span: list[tuple[str, str]] = []
@@ -301,9 +301,9 @@ def _transfer(
 
 
 def padded_dimensions(op: Operation, dimensions: Sequence[int]) -> tuple[int, ...]:
-    """Those along which a transfer may leave its buffer: ``in_bounds`` is not set.
+    """Dimensions along which a transfer may leave its buffer (no ``in_bounds``).
 
-    ``dimensions``: the dimension of the buffer of each one of the vector.
+    ``dimensions``: the buffer dimension of each vector dimension.
     """
     given = op.entries("in_bounds")
     inside = [isinstance(f, IntegerAttr) and bool(f.value) for f in given]
@@ -351,9 +351,9 @@ def _copy(op: Operation, env: Environment) -> Accesses:
 
 
 def _rows_of_tiles(op: Operation, env: Environment) -> Accesses:
-    """``nvgpu.ldmatrix``: a lane reads the 16 bytes whose place it brings.
+    """``nvgpu.ldmatrix``: a lane reads the 16 bytes at the address that it passes.
 
-    All lanes of the warp are there, and each gets parts of what others read.
+    All lanes of the warp take part, and each gets parts of the rows of others.
     """
     memref, *indices = op.operands
     size = element_bytes(element_type(memref.type)) or 1
@@ -366,7 +366,7 @@ TAKES_SHAPE = "memref.reshape"
 
 
 def shape_read(op: Operation, env: Environment) -> Accesses:
-    """What a view reads to know its extents."""
+    """The access of a view operation to the extents of its source."""
     return whole(env, op, op.operands[1], (READ,)) if op.name == TAKES_SHAPE else []
 
 

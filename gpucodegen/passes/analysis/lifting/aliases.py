@@ -1,26 +1,21 @@
-"""Which local buffers leave the operations that allocate them.
+"""Alias and escape analysis of memrefs.
 
-A buffer leaves by an operation that may keep it or give it another name: a terminator,
-a loop that carries it, one that results in a buffer, an unknown one. One that is
-only returned is told apart: all writes to it are seen.
-
-Which array of a kernel each of its tensor maps describes.
-
-A host makes a map of a buffer and launches a kernel with both.  Where all launches of a
-kernel agree, the map's parameter describes the buffer's: one array, seen in two ways.
-Maps of a buffer that the kernel is not given describe one array, too; not so where the
-buffer is a view, or the kernel is given a view of it.  What a view shows cells of is
-known all the same: enough to tell that two maps have no memory in common.
-
-Which memrefs may be the same memory: the one place that decides.
-
-Comes in: functions, or operations inside one. Goes out: `Aliases`, which knows what
-each memref is made of (views, choices among memrefs, results of calls, globals) and
-which arguments are in one group (`gpucodegen.dialects.gcg`). Two memrefs
-may be the same memory iff they may show a common buffer, or buffers of one group:
+`Aliases` is the only place that decides whether two memrefs may overlap.  It traces
+each memref to the buffers it may show (through views, selects, call results and
+globals) and to the alias groups of arguments (`gpucodegen.dialects.gcg`):
 
     memory(v) = buffers that v may show, and the groups of these
     a may overlap b  iff  memory(a) and memory(b) have an element in common
+
+`Escapes` finds the local buffers that leave the operation that allocates them: those
+passed to a terminator, to a loop that carries them, to an operation that results in a
+buffer, or to an unknown operation.  Buffers that are only returned form a class of
+their own, because all writes to them are seen.
+
+`described` finds the buffer that each tensor map of a kernel describes.  The host makes
+a map of a buffer and launches a kernel with both; where all launches agree, the map's
+parameter and the buffer's are one array.  This fails where the buffer is a view or the
+kernel gets a view of it; two maps of different memory are told apart all the same.
 """
 
 from __future__ import annotations
@@ -46,19 +41,19 @@ from gpucodegen.passes.analysis.lifting.index_values import NAMED, VIEWS
 Origins = Mapping[Value, frozenset[Value]]
 
 _CHOOSING = frozenset("affine arith bufferization memref scf".split())
-"""Dialects with operations that result in one of the buffers in sight."""
+"""Dialects with operations whose result is one of several buffers."""
 _KNOWN = VIEWS | ALLOCATIONS | NAMED
-"""Operations of whose results the buffers are known."""
+"""Operations whose results have known buffers."""
 _ENTRIES = frozenset({"func.func", "gpu.func"})
 """Operations whose first block takes buffers of the caller."""
 
 
 @dataclass(frozen=True, slots=True)
 class Aliases:
-    """What memrefs are made of, and the groups of arguments.
+    """May-alias information: the sources of memrefs, and the groups of arguments.
 
-    ``origins``: per memref that is neither allocated nor an argument, the memrefs that
-    it is made of. ``groups``: per argument in one, its group.
+    ``origins``: for each memref that is neither allocated nor an argument, the memrefs
+    that it may show. ``groups``: the group of each argument that is in one.
     """
 
     origins: Origins = field(default_factory=dict[Value, frozenset[Value]])
@@ -66,11 +61,11 @@ class Aliases:
 
     @staticmethod
     def of(functions: Iterable[Operation], defined: Container[str]) -> Aliases:
-        """Those of some functions, with the groups that these state.
+        """The aliases in some functions, with the groups that these declare.
 
         A call of a ``defined`` function may result in any buffer that the caller has,
-        or that a call was given. What handlers return, which run other functions and
-        operations of other dialects, is copied to a buffer of its own.
+        or that a call was given. Results of handlers, which run other functions and
+        operations of other dialects, are copied to a separate buffer.
 
         >>> from gpucodegen.ir.attributes import SymbolRefAttr
         >>> from gpucodegen.ir.operation import single_block
@@ -107,7 +102,7 @@ class Aliases:
         return frozenset({*roots, *groups})
 
     def sources(self, value: Value) -> set[Value]:
-        """A memref with all the memrefs that it is made of.
+        """A memref with all the memrefs that it is derived from.
 
         >>> from gpucodegen.ir.types import F32, MemRefType
         >>> base, view, part = (Value(MemRefType((8,), F32), name) for name in "abc")
@@ -123,12 +118,12 @@ class Aliases:
         return reached
 
     def joined(self, values: Iterable[Value]) -> list[set[Value]]:
-        """For each value that is made of others, it and these."""
+        """For each derived memref, the set of it and its sources."""
         return [self.sources(v) for v in values if v in self.origins]
 
     @property
     def renamed(self) -> frozenset[Value]:
-        """Memrefs whose cells may have other names too."""
+        """Memrefs whose cells may be accessed under other names."""
         return frozenset({*self.origins, *self.groups}.union(*self.origins.values()))
 
 
@@ -148,7 +143,7 @@ def defined_functions(functions: Iterable[Operation]) -> frozenset[str]:
 
 
 def owners(operations: Iterable[Operation]) -> dict[Value, Value]:
-    """The one buffer that each view shows cells of."""
+    """The single underlying buffer of each view that has one."""
     owners: dict[Value, Value] = {}
     for op in operations:
         if op.name in VIEWS | _METADATA and op.operands and op.results:
@@ -161,7 +156,7 @@ _METADATA = frozenset({"memref.extract_strided_metadata"})
 
 
 def choices(roots: Iterable[Operation]) -> Iterator[set[Value]]:
-    """For each operation that chooses among memrefs, these and the chosen ones."""
+    """For each operation that selects a memref, its operands and results."""
     for root in roots:
         for op in root.walk():
             values = set(_chosen(op))
@@ -170,7 +165,7 @@ def choices(roots: Iterable[Operation]) -> Iterator[set[Value]]:
 
 
 def _chosen(op: Operation) -> Iterator[Value]:
-    """The memrefs that an operation results in, and those that its blocks take."""
+    """The memref results and block arguments of an operation."""
     if op.dialect in _CHOOSING and op.name not in _KNOWN:
         yield from filter(is_memref, op.results)
     for region in op.regions:
@@ -179,7 +174,7 @@ def _chosen(op: Operation) -> Iterator[Value]:
 
 
 def _given(op: Operation) -> Iterator[Value]:
-    """The operands, and what the ends of the blocks pass on."""
+    """The operands of an operation and of its blocks' terminators."""
     if op.name not in _ENTRIES:
         yield from op.operands
     for region in op.regions:
@@ -212,13 +207,12 @@ def _origins(functions: Iterable[Operation], defined: Container[str]) -> Origins
 
 
 def _made_of(made: Iterable[Value], parts: Iterable[Value]) -> Origins:
-    """The parts of memrefs; one that is made of none is a buffer of its own."""
+    """The sources of memrefs; a memref without sources is a separate buffer."""
     buffers = frozenset(filter(is_memref, parts))
     return dict.fromkeys(made, buffers) if buffers else {}
 
 
 def _entered(function: Operation) -> Iterator[Value]:
-    """The buffers that a function is called with."""
     for block in function.regions[0].blocks[:1] if function.regions else ():
         yield from filter(is_memref, block.arguments)
 
@@ -228,11 +222,11 @@ CREATE = "nvgpu.tma.create.descriptor"
 
 @dataclass(frozen=True, slots=True)
 class Described:
-    """What the parameters of kernels that are tensor maps describe.
+    """The buffers that the tensor-map parameters of kernels describe.
 
-    ``arrays``: the buffer of each, a parameter or the host's, where it is known to be
-    one array.  ``sources``: memrefs of the host that each is made of, views or not, of
-    all launches; none of a map that the host was given.
+    ``arrays``: the buffer of each map, a parameter or the host's, where it is known to
+    be one array.  ``sources``: the host memrefs that each map is made of over all
+    launches, views or not; empty for a map that the host was given.
     """
 
     arrays: Mapping[Value, Value] = field(default_factory=dict[Value, Value])
@@ -260,7 +254,7 @@ class Described:
 
 
 def described(operations: Iterable[Operation]) -> Described:
-    """All pairs of parameters, of kernels whose names are their own."""
+    """The buffer of each tensor map of all kernels; kernel names are unique."""
     kernels: dict[str, list[Operation]] = {}
     launches: list[LaunchFunc] = []
     made: dict[Value, Operation] = {}
@@ -285,7 +279,7 @@ def described(operations: Iterable[Operation]) -> Described:
 
 
 def _known(found: Iterable[Value | None]) -> frozenset[Value]:
-    """All that was found; nothing if some of it is not known."""
+    """The union of what was found; empty if part of it is unknown."""
     known = frozenset(value for value in found if value is not None)
     return frozenset() if None in found else known
 
@@ -293,7 +287,7 @@ def _known(found: Iterable[Value | None]) -> frozenset[Value]:
 def _maps(
     launch: LaunchFunc, kernel: Operation, made: Mapping[Value, Operation]
 ) -> Iterable[tuple[Value, Value | None, Value | None]]:
-    """The maps among a kernel's parameters, what they are made of, and the buffers."""
+    """The tensor maps among a kernel's parameters, their sources and buffers."""
     given = list(zip(Function(kernel).arguments, launch.arguments, strict=False))
     buffers = {value: parameter for parameter, value in given}
     for parameter, value in given:
@@ -308,7 +302,7 @@ def _maps(
 def _buffer(
     source: Value, given: Mapping[Value, Value], made: Mapping[Value, Operation]
 ) -> Value | None:
-    """What a map is made of: a parameter, a buffer of the host, or not known."""
+    """The parameter or host buffer that a map is made of; None if unknown."""
     while source in made and made[source].name == "memref.cast":
         source = made[source].operands[0]
     if source in given:
@@ -319,7 +313,7 @@ def _buffer(
 
 
 def _base(value: Value, made: Mapping[Value, Operation]) -> Value:
-    """The buffer that views begin with."""
+    """The buffer at the root of a chain of views."""
     while value in made and made[value].dialect == "memref" and made[value].operands:
         value = made[value].operands[0]
     return value
@@ -327,7 +321,7 @@ def _base(value: Value, made: Mapping[Value, Operation]) -> Value:
 
 @dataclass(frozen=True, slots=True)
 class Escapes:
-    """Buffers whose uses are not all seen, and those that are only returned."""
+    """Buffers that leave the analysed code, and those that are only returned."""
 
     anywhere: frozenset[Value]
     returned: frozenset[Value]
@@ -353,7 +347,7 @@ class Escapes:
 
 
 def _leaving(op: Operation) -> Iterator[Value]:
-    """The buffers that an operation may keep or rename."""
+    """The buffers that an operation may retain or rename."""
     yield from (v for target in op.successors for v in target.operands)
     if op.name not in VIEWS and _may_keep(op):
         yield from op.operands

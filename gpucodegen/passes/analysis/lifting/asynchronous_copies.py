@@ -1,20 +1,16 @@
-"""mbarriers, copies that arrive at them, and products of what these bring.
+"""Asynchronous copies, mbarriers and the warpgroup products that read the copied tiles.
 
-A group of barriers is an array of the block.  Who initialises one writes its cell, who
-arrives or waits updates it.  What a tensor map describes is taken to be no buffer that
-the kernel writes: its cells are left out.
+A DMA copy (``memref.dma_start``) or a thread's ``cp.async`` may read its source and
+write its destination at any moment from its start to the matching wait (DESIGN section
+4).  ``count`` elements leave the source in row-major logical order, in runs of ``run``
+elements that lie ``stride`` apart on the strided side; the other side is one run.  A
+thread's copy moves elements of one row.
 
-Tensor copies from shared memory, the groups that they belong to, and fences.
-
-A tensor map describes a buffer that the kernel is given, too, or one of the host's; its
-type says how large a box is.
-
-Transfers of a block, and copies of a thread, as asynchronous accesses.
-
-Rule (DESIGN section 4): a transfer may read its source and write its destination at any
-moment from its start to the matching wait.  ``count`` elements leave the source in
-row-major logical order, in runs of ``run`` elements that lie ``stride`` apart on the
-strided side; the other side is one run.  A copy of a thread moves elements of one row.
+A group of mbarriers is a shared-memory array: initialising a barrier writes its
+element, arriving and waiting update it.  A TMA copy moves the box that the type of its
+tensor map gives.  A map describes a buffer that the kernel also gets, or one of the
+host's, which the kernel is assumed not to write and whose elements the model leaves
+out.
 """
 
 from __future__ import annotations
@@ -59,7 +55,7 @@ from gpucodegen.tiling.model.scop import (
 
 
 def start_statement(op: Operation, env: Environment, name: str) -> Statement:
-    """The statement of a ``dma_start``: its accesses last until the wait."""
+    """The statement of a ``dma_start``, whose accesses last until the wait."""
     source, target, tag = ends_of(op)
     count, *strided = env.all_texts(lengths_of(op))
     whole_run = _Run(count, count, None)
@@ -77,7 +73,7 @@ def start_statement(op: Operation, env: Environment, name: str) -> Statement:
 
 
 def copy_statement(op: Operation, env: Environment, name: str) -> Statement:
-    """The statement of a copy that belongs to a group of its thread."""
+    """The statement of a thread's copy in a commit group."""
     view = AsyncCopy(op)
     given = str(view.count) if view.given is None else env.text(view.given)
     sides = (
@@ -208,14 +204,14 @@ BULK_STORE_WAIT = "nvvm.cp.async.bulk.wait_group"
 
 
 def is_known(op: Operation, maps: Described) -> bool:
-    """Whether a store is one of a whole box of a known buffer, without a condition."""
+    """Whether a TMA store writes a whole box of a known buffer unconditionally."""
     _, (tensor_map,), corner, predicate = operand_segments(op, 4)
     is_whole = not predicate and len(_box(tensor_map)) == len(corner)
     return is_whole and tensor_map in maps.arrays
 
 
 def store(op: Operation, env: Environment, maps: Described, name: str) -> Statement:
-    """The statement of a store, which belongs to a group of its thread."""
+    """The statement of a TMA store, which belongs to a group of its thread."""
     (source,), (tensor_map,), corner, _ = operand_segments(op, 4)
     array = _array(env, tensor_map, maps.arrays.get(tensor_map), len(corner))
     there = _stored(op, env, array, tensor_map, corner)
@@ -224,7 +220,7 @@ def store(op: Operation, env: Environment, maps: Described, name: str) -> Statem
 
 
 def wait(op: Operation) -> GroupWait:
-    """A wait for groups of stores."""
+    """The wait of a thread for groups of TMA stores."""
     reads = "read" in op.attributes
     return GroupWait(op.integer("group"), op.location, bulk=True, reads=reads)
 
@@ -237,7 +233,7 @@ def _box(tensor_map: Value) -> tuple[int, ...]:
 def _array(
     env: Environment, tensor_map: Value, buffer: Value | None, rank: int
 ) -> Array:
-    """The array that a map describes, which has as many dimensions."""
+    """The array that a map describes; its rank is that of the map."""
     found = None if buffer is None else env.array(env.root(buffer))
     if found is not None and len(found.shape) == rank:
         return found
@@ -254,7 +250,7 @@ def _stored(
     tensor_map: Value,
     corner: tuple[Value, ...],
 ) -> Access:
-    """The cells of a box; coordinates are those of the last dimension first."""
+    """The cells of a box, whose coordinates start with the last dimension."""
     texts, span = list[str | None](), list[tuple[str, str | None]]()
     for coordinate, extent in zip(corner[::-1], _box(tensor_map), strict=True):
         place, text = env.names.fresh("along"), env.text(coordinate)
@@ -273,9 +269,9 @@ PARTS = {
     f"{PREFIX}arrive.expect_tx": (Turn.ARRIVE, 2, 1),
     MBARRIER_WAIT: (Turn.WAIT, 3, None),
 }
-"""What each does, and which of its operands are the barrier's and a plain number."""
+"""Per operation: its action, and its barrier and plain-number operands."""
 UPDATE = "mbarrier"
-"""How arrivals and waits combine: none of them races with another one."""
+"""The combining kind of arrivals and waits, which do not race with each other."""
 Number = Callable[[Value], int | None]
 
 
@@ -317,7 +313,7 @@ def _barrier(
 def _odd(
     parity: Value, env: Environment, definitions: Mapping[Value, Operation]
 ) -> str | None:
-    """Where a truth value that compares two numbers is 1."""
+    """The condition, from a comparison of two numbers, under which a parity is 1."""
     made = definitions.get(parity)
     if made is None or made.name != "arith.cmpi" or predicate(made) != "eq":
         return None
@@ -345,7 +341,7 @@ def _copy(op: Operation, env: Environment, name: str) -> Statement:
 def factors(
     op: Operation, env: Environment, definitions: Mapping[Value, Operation]
 ) -> list[Access] | None:
-    """What ``nvgpu.warpgroup.mma`` reads; None where its descriptors are not known."""
+    """The operand reads of ``nvgpu.warpgroup.mma``; None for unknown descriptors."""
     found: list[Access] = []
     for value in op.operands[:2]:
         made = definitions.get(value)

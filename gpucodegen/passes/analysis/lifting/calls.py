@@ -1,12 +1,10 @@
-"""What a call reads and writes: the accesses of its callee, on the call's operands.
+"""Access relations of calls: the callee's accesses, applied to the call's operands.
 
-Declared effects count (`gpucodegen.dialects.shared.effects`), once the body is known to
-keep to them. Otherwise the body is lifted as if it stood in place of the call, so that
-its indices are those of this call; its loops become iterators of the accesses
-(`gpucodegen.tiling.model.summaries`). A function without a body, one that calls itself,
-and one too large to look at touch all the buffers they are given.
-
-Declared effects of a function as the accesses of a call, on the call's operands.
+Declared effects (`gpucodegen.dialects.shared.effects`) are used once the body is proven
+to keep to them.  Otherwise the body is lifted as if it were inlined, so its indices are
+those of this call, and its loops become iterators of the accesses
+(`gpucodegen.tiling.model.summaries`).  Functions without a body, recursive functions,
+and functions too large to lift touch all elements of the buffers they are given.
 """
 
 from __future__ import annotations
@@ -44,7 +42,7 @@ def declared_accesses(
     op: Operation,
     env: Environment,
 ) -> Accesses:
-    """What a function with these effects touches when it gets the operands."""
+    """The accesses of a function with declared effects to a call's operands."""
     numbers = [env.text(value) for value in operands if is_number(value.type)]
     return [
         access
@@ -116,7 +114,7 @@ def _fresh(env: Environment, hint: str, count: int) -> tuple[str, ...]:
 
 
 def _inside(indices: Sequence[Text], extents: Sequence[Text]) -> tuple[str, ...]:
-    """The cells lie in the buffer."""
+    """Constraints that indices lie within the extents."""
     pairs = zip(indices, extents, strict=True)
     return tuple(
         f"{index} >= 0" if extent is None else f"0 <= {index} < {extent}"
@@ -134,11 +132,11 @@ def _extent(memref: Value, ty: MemRefType, dimension: int, env: Environment) -> 
 
 CallAccesses = tuple[Access, ...]
 LIMIT = 20_000
-"""Operations of callees that one lifting looks at; calls of calls may be many."""
+"""Most operations of callees in one lifting; nested calls may be many."""
 
 
 def accesses_of_call(op: Operation, walk: Walk) -> CallAccesses:
-    """The accesses of a ``func.call``; its results are bound to what is known."""
+    """The accesses of a ``func.call``; known results are bound."""
     name = named_function(op)
     callee = walk.surroundings.functions.get(name)
     effects = None if callee is None else declared(callee)
@@ -170,9 +168,9 @@ def _summarised(op: Operation, callee: Operation, walk: Walk) -> CallAccesses:
 
 
 def _returned(op: Operation, copy: Operation, walk: Walk) -> list[Value]:
-    """Bind the results of the call; the buffers that leave the callee.
+    """Bind the results of the call; returns the buffers that leave the callee.
 
-    With one return the results are what it returns, with several any of them.
+    With one return the results are its operands, with several any of them.
     """
     returns = [o for o in copy.walk() if o.name == "func.return"]
     buffers = [v for o in returns for v in o.operands if is_memref(v)]
@@ -188,7 +186,7 @@ def _returned(op: Operation, copy: Operation, walk: Walk) -> list[Value]:
 
 
 def _join(results: Iterable[Value], values: Iterable[Value], walk: Walk) -> None:
-    """The memrefs among the results show any of the memrefs among the values."""
+    """Let each memref result show any of the memrefs among the values."""
     memory = {value: value.renewed() for value in results if is_memref(value)}
     if memory:
         walk.env.views.update((v, View(base)) for v, base in memory.items())
@@ -197,7 +195,7 @@ def _join(results: Iterable[Value], values: Iterable[Value], walk: Walk) -> None
 
 
 def made_in(function: Operation) -> set[Value]:
-    """Values of a function's body, its arguments left out."""
+    """Values defined in a function's body, without its arguments."""
     inside = {v for op in function.walk() for v in op.results}
     blocks = (b for op in function.walk() for r in op.regions for b in r.blocks)
     inside.update(v for block in blocks for v in block.arguments)
@@ -205,7 +203,7 @@ def made_in(function: Operation) -> set[Value]:
 
 
 def _hidden(callee: Operation, walk: Walk) -> Iterator[Access]:
-    """All that a function can reach without being given it: globals, the outside."""
+    """Accesses of a callee to memory that is no argument: globals and the outside."""
     env = walk.env
     for op in _reachable(callee, walk):
         if op.name == "memref.get_global":

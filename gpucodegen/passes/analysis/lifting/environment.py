@@ -1,6 +1,7 @@
-"""What the lifter knows while it walks: isl text of values, arrays, views, names.
+"""The lifter's symbol table: isl text of values, arrays and views.
 
-Affine expressions, maps and sets as isl text; None where no affine form exists.
+It also writes affine expressions, maps and sets as isl text; the result is None where a
+value has no affine form.
 """
 
 from __future__ import annotations
@@ -197,14 +198,14 @@ _OUTSIDE = Value(NoneType(), "outside")
 
 
 def _rank(buffer: Value, otherwise: int) -> int:
-    """Dimensions of the array of a buffer; without a rank its cells count as a line."""
+    """Dimensions of the array of a buffer; an unranked buffer counts as one line."""
     if isinstance(buffer.type, UnrankedMemRefType):
         return 1
     return getattr(buffer.type, "rank", otherwise)
 
 
 def _is_private(space: Attribute | None) -> bool:
-    """Whether every thread has its own of a kernel's buffers in a memory space."""
+    """Whether each thread has a separate copy of kernel buffers in a memory space."""
     return space is None or meaning(space) is MemorySpace.PRIVATE
 
 
@@ -228,14 +229,14 @@ class Environment:
     arrays: dict[Value, Array] = field(default_factory=dict[Value, Array])
     views: dict[Value, View] = field(default_factory=dict[Value, View])
     collapsed: dict[Value, Value] = field(default_factory=dict[Value, Value])
-    """Buffers that are seen as views of their own collapsed views."""
+    """Buffers that are modelled as views of their own collapsed views."""
     extents: dict[tuple[Value, int], str] = field(
         default_factory=dict[tuple[Value, int], str]
     )
     sizes: dict[tuple[Value, int], str] = field(
         default_factory=dict[tuple[Value, int], str]
     )
-    """What the program calls extents, by the names of its ``memref.dim``."""
+    """Names of extents, from the program's ``memref.dim``."""
     context: list[str] = field(default_factory=list[str])
     scope: tuple[str, ...] = ()
     given: frozenset[Value] = frozenset()
@@ -243,7 +244,7 @@ class Environment:
     ranges: dict[str, tuple[str, ...]] = field(
         default_factory=dict[str, "tuple[str, ...]"]
     )
-    """Per loop variable, constraints that hold of it inside of the loop."""
+    """Per loop variable, its constraints inside of the loop."""
     rounds: set[str] = field(default_factory=set[str])
     """Loops of several blocks in any order: their buffers live for many iterations."""
     masks: dict[Value, tuple[str, ...]] = field(
@@ -256,13 +257,13 @@ class Environment:
     summarised: int = 0
     """Operations of called functions looked at so far."""
     threads: tuple[str, ...] = ()
-    """Thread loops of a kernel: its buffers in private memory are another in each."""
+    """Thread loops of a kernel, which index its private buffers."""
     blocks: tuple[str, ...] | None = None
-    """Block loops of a kernel: a block's memory is one and the same in all it does."""
+    """Block loops of a kernel, which index its shared memory."""
     lane: Text = None
-    """The place of a thread in its warp, where the extents of blocks tell it."""
+    """The lane of a thread in its warp, where block extents determine it."""
     trusts_indices: bool = False
-    """Indices lie within their dimensions, also where views make one of several."""
+    """Indices lie within their dimensions, also where views join several."""
 
     def text(self, value: Value) -> Text:
         """isl text of an index value; an undefined value becomes a parameter."""
@@ -276,7 +277,7 @@ class Environment:
         return self.texts[value]
 
     def _limits(self, value: Value, name: str) -> Iterator[str]:
-        """The ends of the range of a parameter, where they are near."""
+        """Constraints of a parameter's range, where its bounds are small."""
         low, high, _ = range_of_value(value, self.definitions)
         if low > HALF.low:
             yield f"{name} >= {low}"
@@ -300,22 +301,22 @@ class Environment:
 
     @property
     def inside(self) -> tuple[str, ...]:
-        """What holds of the loop variables here."""
+        """The constraints on the enclosing loop variables."""
         return tuple(c for name in self.scope for c in self.ranges.get(name, ()))
 
     def varies(self, text: str) -> bool:
-        """Whether variables of the loops around are in a text."""
+        """Whether a text mentions a variable of an enclosing loop."""
         return not set(re.findall(r"\w+", text)).isdisjoint(self.scope)
 
     def forget(self, op: Operation) -> None:
-        """Results without an affine form: unknown inside loops, parameters outside."""
+        """Give results without an affine form: unknown in loops, parameters outside."""
         if self.scope:
             for value in op.results:
                 self.texts.setdefault(value, None)
 
     @property
     def lifetime(self) -> tuple[str, ...]:
-        """The loops around in each iteration of which a buffer is another one."""
+        """The enclosing loops whose iterations each have a separate buffer."""
         return tuple(name for name in self.scope if name not in self.rounds)
 
     def extent(self, memref: Value, dimension: int) -> str:
@@ -329,13 +330,12 @@ class Environment:
         return self.extents[key]
 
     def said(self) -> Iterator[tuple[str, str]]:
-        """Parameters that have no name in the program, and what they are in words."""
+        """Parameters without a name in the program, with their description."""
         for (memref, dimension), name in self.extents.items():
             if (memref, dimension) not in self.sizes and memref in self.arrays:
                 yield name, f"dim {dimension} of {self.arrays[memref].name}"
 
     def root(self, memref: Value) -> Value:
-        """The buffer of a chain of views."""
         while memref in self.views:
             memref = self.views[memref].base
         return memref
@@ -358,7 +358,7 @@ class Environment:
     ) -> None:
         """Declare the array of a buffer; a local one is another in each iteration.
 
-        ``private``: each thread has its own; if not given, its memory space says so.
+        ``private``: one per thread; by default decided by its memory space.
         """
         shape: tuple[Extent, ...] = (None,) * _rank(memref, 0)
         if isinstance(memref.type, MemRefType):
@@ -403,7 +403,7 @@ class Environment:
 
     @property
     def outside(self) -> Array:
-        """One cell that stands for all that no buffer holds: files, the screen."""
+        """The cell that models all state outside buffers: files, the screen."""
         if _OUTSIDE not in self.arrays:
             self.arrays[_OUTSIDE] = Array(self.names.fresh("outside"), ordered=True)
         return self.arrays[_OUTSIDE]
@@ -431,16 +431,16 @@ class Environment:
         return found
 
     def outside_access(self, location: Location) -> Access:
-        """Something is done that has to keep its place."""
+        """An ordered access to the outside state."""
         name = self.outside.name
         return Access(name, AccessKind.WRITE, (), assumed=True, loc=location)
 
     def ranged(
         self, memref: Value, indices: Sequence[Text]
     ) -> tuple[tuple[Text, ...], tuple[tuple[str, str], ...]]:
-        """Unknown indices as any that the buffer has, and the ranges of these.
+        """Unknown indices as iterators over the buffer's extent, and their ranges.
 
-        Where views make one index of several, an unknown one would hide the others.
+        Where views join several indices into one, an unknown one would hide the others.
         """
         texts, span = list(indices), list[tuple[str, str]]()
         extents = getattr(memref.type, "shape", ())
@@ -452,7 +452,7 @@ class Environment:
         return tuple(texts), tuple(span)
 
     def _joins_indices(self, memref: Value) -> bool:
-        """Whether several indices of a view are one of what it shows."""
+        """Whether a view joins several of its indices into one of the base."""
         while memref in self.views:
             view = self.views[memref]
             if any(len(group) > 1 for group in view.groups):
@@ -461,7 +461,7 @@ class Environment:
         return False
 
     def kept_apart(self, memref: Value, indices: Sequence[Text]) -> tuple[str, ...]:
-        """Constraints by which indices that views join differ where they did before.
+        """Constraints that keep joined indices injective.
 
         Row-major, (i, j) -> n*i + j tells cells apart for 0 <= j < n only.
         """

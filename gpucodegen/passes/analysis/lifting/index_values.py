@@ -1,8 +1,8 @@
-"""Values that all threads of a block have alike, where no two of them race.
+"""Index values as isl text, computed from loop variables and parameters.
 
-isl text of values computed from loop variables and parameters, by operation.
-
-Operations that make a view of another buffer.
+Each operation on indices has a rule that defines the isl text of its result; operations
+that make views define the view's layout.  `is_uniform` tells whether all threads of a
+block compute the same value.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def define(op: Operation, env: Environment, definitions: Definitions) -> bool:
 
 
 def foresee(function: Operation, env: Environment, definitions: Definitions) -> None:
-    """Show buffers collapsed from the start, wherever they are."""
+    """Model buffers that are collapsed somewhere by their collapsed form throughout."""
     for op in function.walk():
         if op.name == COLLAPSE:
             _is_shown_collapsed(op, env, definitions)
@@ -59,13 +59,13 @@ NAMED = frozenset({"memref.get_global", "gpu.dynamic_shared_memory"})
 
 
 def global_buffer(op: Operation, env: Environment) -> Value:
-    """What all `NAMED` operations of one name stand for."""
+    """The buffer shared by all `NAMED` operations of one name."""
     name = str(op.attributes.get("name"))
     return env.globals.setdefault(name, op.result.renewed())
 
 
 def same(base: Value, view: Value) -> View:
-    """A view of all of a buffer, cell by cell."""
+    """The identity view of a buffer."""
     if not isinstance(base.type, MemRefType) or not isinstance(view.type, MemRefType):
         return View(base)
     rank = base.type.rank
@@ -82,7 +82,7 @@ ALIGNED = "memref.assume_alignment"
 
 
 def unstated(memref: Value, definitions: Definitions) -> Value:
-    """The buffer of which ``memref.assume_alignment`` states more."""
+    """The operand of ``memref.assume_alignment``, for its result."""
     while (made := definitions.get(memref)) is not None and made.name == ALIGNED:
         memref = made.operands[0]
     return memref
@@ -91,7 +91,7 @@ def unstated(memref: Value, definitions: Definitions) -> Value:
 def _is_shown_collapsed(
     op: Operation, env: Environment, definitions: Definitions
 ) -> bool:
-    """Let the view of a buffer be the array, and the buffer a view of it.
+    """Make the collapsed view of a buffer the array, and the buffer a view of it.
 
     An index of the buffer is an affine one of the view, but not the other way round.
     """
@@ -116,7 +116,7 @@ def _is_shown_collapsed(
 
 
 def _turned_back(memref: Value, env: Environment, definitions: Definitions) -> Value:
-    """The buffer that casts and transpositions, one after the other, show as it is."""
+    """The buffer under casts and transpositions that cancel each other."""
     order = whole = tuple(range(getattr(memref.type, "rank", 0)))
     base = memref
     while (made := definitions.get(base)) is not None and made.name in _TURNING:
@@ -129,7 +129,7 @@ def _turned_back(memref: Value, env: Environment, definitions: Definitions) -> V
 
 
 def _is_buffer(base: Value, definitions: Definitions) -> bool:
-    """Whether it is an argument or allocated."""
+    """Whether a value is an argument or an allocation."""
     made = definitions.get(base)
     return made is None or made.name in ALLOCATIONS
 
@@ -137,7 +137,7 @@ def _is_buffer(base: Value, definitions: Definitions) -> bool:
 def _collapsed(
     op: Operation, definitions: Definitions
 ) -> tuple[Value, tuple[tuple[int, ...], ...]]:
-    """The buffer at the beginning of a chain of collapsed views, and its groups."""
+    """The buffer at the root of collapsed views, and the groups of its dimensions."""
     groups = groups_of(op.attributes.get("reassociation"))
     base = unstated(op.operands[0], definitions)
     before = definitions.get(base)
@@ -150,9 +150,9 @@ def _collapsed(
 def _show_again(
     base: Value, view: Value, extents: tuple[Extents, ...], env: Environment
 ) -> None:
-    """Another collapsed view: of the array, or both are of one that is collapsed more.
+    """Model another collapsed view: of the array, or of a common finer array.
 
-    An array that was accessed stays one, and views with no affine form may be any cell.
+    An accessed array is not replaced, and views without an affine form may be any cell.
     """
     known, shown = env.collapsed[base], env.views[base].groups
     joined = _joined(shown, extents)
@@ -170,7 +170,7 @@ def _show_again(
 
 
 def _array(base: Value, groups: tuple[Extents, ...]) -> Value:
-    """What stands for a buffer with its dimensions in groups."""
+    """The value that stands for a buffer with its dimensions grouped."""
     assert isinstance(base.type, MemRefType)
     shape = tuple(map(prod, groups))
     return base.renewed(MemRefType(shape, base.type.element))
@@ -191,7 +191,7 @@ def _joined(
 
 
 def _ends(groups: tuple[Extents, ...]) -> set[int]:
-    """How many dimensions there are to the end of each group."""
+    """The number of dimensions up to the end of each group."""
     return set(accumulate(map(len, groups)))
 
 

@@ -1,14 +1,10 @@
 """Lift a region of MLIR to a `Scop`: the tree of loops, conditions and statements.
 
-Comes in: a function or kernel whose body may hold anything.  Goes out: `Lifted`, the
-scop with the tables that lead back to operations and values; `structure` makes the
-nodes of loops and conditions.  What has no affine form is over-approximated as
-`gpucodegen.tiling.model.scop` describes, never left out.
-
-What a walk over a region leaves: a scop, and where its parts come from.
-
-Comes in: the nodes, the environment in which they were made, and the operations of
-each statement.  Goes out: `Lifted`; arrays that may overlap are one array of the scop.
+`Lifter` walks a function or kernel with any body and appends a node per loop, condition
+and statement; `structure` makes the nodes of loops and conditions.  The result,
+`Lifted`, holds the scop and the tables from its parts back to operations and values.
+Arrays that may overlap are one array of the scop.  Code without an affine form is
+over-approximated as `gpucodegen.tiling.model.scop` describes, never left out.
 """
 
 from __future__ import annotations
@@ -72,7 +68,7 @@ class Lifted:
     extents: dict[str, tuple[Value, int]]
     """Per parameter that stands for extents, the first such buffer, its dimension."""
     storages: dict[str, str]
-    """Per array that may overlap others, the array of the scop that they all are."""
+    """Per array that may overlap others, their common array in the scop."""
 
     def names_of(self, buffer: Value) -> set[str]:
         """The arrays of the scop that cells of a buffer may be in."""
@@ -87,7 +83,7 @@ def lifted_scop(
     groups: Mapping[str, object],
     loc: object,
 ) -> Lifted:
-    """The scop of everything walked; ``groups`` of arrays that may overlap."""
+    """The scop of all nodes; ``groups`` of arrays that may overlap."""
     extents = set(env.extents.values())
     names = dict.fromkeys(env.parameters.values())
     names.update(dict.fromkeys(e for e in env.extents.values() if e.isidentifier()))
@@ -112,7 +108,7 @@ def lifted_scop(
 
 
 def _first_places(env: Environment) -> dict[str, tuple[Value, int]]:
-    """Of buffers with one extent the first: it is there wherever any of them is."""
+    """For buffers with a common extent, the first one, which is always defined."""
     found: dict[str, tuple[Value, int]] = {}
     for place, name in env.extents.items():
         if name.isidentifier():
@@ -122,7 +118,7 @@ def _first_places(env: Environment) -> dict[str, tuple[Value, int]]:
 
 @dataclass(slots=True)
 class Lifter(Walk):
-    """A walk that knows what makes the nodes of each operation."""
+    """The walk over a region, with the rule for each operation."""
 
     _pending: list[tuple[Operation, Access]] = field(
         default_factory=list[tuple[Operation, Access]]
@@ -132,7 +128,7 @@ class Lifter(Walk):
     )
 
     def index(self, operations: Sequence[Operation]) -> None:
-        """Note who defines and how often operations use each value, and choices."""
+        """Record definitions, use counts and choices among memrefs."""
         self.env.joined += choices(operations)
         for root in operations:
             for op in root.walk():
@@ -141,7 +137,7 @@ class Lifter(Walk):
                 self._name_extent(op)
 
     def _name_extent(self, op: Operation) -> None:
-        """An extent is called what the program calls its first ``memref.dim``."""
+        """Name an extent after the program's first ``memref.dim`` of it."""
         if op.name != "memref.dim" or not op.result.name.isidentifier():
             return
         dimension = self._number(op.operands[1])
@@ -190,7 +186,6 @@ class Lifter(Walk):
             self.env.texts[op.results[0]] = text
 
     def _flush(self, nodes: Nodes) -> None:
-        """End the current statement."""
         if not self._pending:
             return
         operations, accesses = zip(*self._pending, strict=True)
@@ -241,14 +236,13 @@ class Lifter(Walk):
         self.env.masks[op.result] = tuple(t for t in texts if t is not None)
 
     def dma_start(self, op: Operation, nodes: Nodes) -> None:
-        """The start of an asynchronous copy."""
         name = f"S{len(self.operations)}"
         statement = asynchronous_copies.start_statement(op, self.env, name)
         self.operations[name] = (op,) * len(statement.accesses)
         nodes.append(statement)
 
     def dma_wait(self, op: Operation, nodes: Nodes) -> None:
-        """The completion of copies; what waits before it have left to it, too."""
+        """The completion of copies, including those that earlier waits left to it."""
         self._waited.append((asynchronous_copies.wait_tag(op, self.env), op.location))
         if not is_joined(op):
             pending = left_open(op)
@@ -256,7 +250,6 @@ class Lifter(Walk):
             self._waited.clear()
 
     def async_copy(self, op: Operation, nodes: Nodes) -> None:
-        """The start of a copy of this thread."""
         name = f"S{len(self.operations)}"
         statement = asynchronous_copies.copy_statement(op, self.env, name)
         self.operations[name] = (op,) * len(statement.accesses)
@@ -267,11 +260,10 @@ class Lifter(Walk):
         nodes.append(Commit(op.location))
 
     def group_wait(self, op: Operation, nodes: Nodes) -> None:
-        """The wait for the groups of a thread."""
         nodes.append(GroupWait(pending_groups(op), op.location))
 
     def bulk_store(self, op: Operation, nodes: Nodes) -> None:
-        """The start of a tensor copy from shared memory."""
+        """The start of a TMA store from shared memory."""
         name = f"S{len(self.operations)}"
         statement = asynchronous_copies.store(
             op, self.env, self.surroundings.maps, name
@@ -280,19 +272,18 @@ class Lifter(Walk):
         nodes.append(statement)
 
     def bulk_commit(self, op: Operation, nodes: Nodes) -> None:
-        """The end of a group of such copies."""
+        """The end of a group of TMA stores."""
         nodes.append(Commit(op.location, bulk=True))
 
     def bulk_wait(self, op: Operation, nodes: Nodes) -> None:
-        """The wait for such groups."""
         nodes.append(asynchronous_copies.wait(op))
 
     def proxy_fence(self, op: Operation, nodes: Nodes) -> None:
-        """What copies of engines see what a thread wrote by."""
+        """A proxy fence: orders a thread's writes before copies by the async proxy."""
         nodes.append(ProxyFence(op.location))
 
     def meet(self, op: Operation, nodes: Nodes) -> None:
-        """Threads of a block or lanes of a warp come together."""
+        """A barrier of the block or a warp."""
         found = collective_of(op, self._number)
         assert found is not None
         is_plain = found.lanes is None and found.orders and not found.of_grid
@@ -302,12 +293,11 @@ class Lifter(Walk):
         self.env.forget(op)
 
     def barriers(self, op: Operation, nodes: Nodes) -> None:
-        """A group of mbarriers."""
         del nodes
         asynchronous_copies.declare(op, self.env)
 
     def turn(self, op: Operation, nodes: Nodes) -> None:
-        """What a thread does to an mbarrier, or a copy that arrives there."""
+        """An mbarrier operation, or a copy that arrives at an mbarrier."""
         name = f"S{len(self.operations)}"
         made = asynchronous_copies.part(
             op, self.env, self.definitions, self._number, name
@@ -317,9 +307,9 @@ class Lifter(Walk):
         self.env.forget(op)
 
     def multiply(self, op: Operation, nodes: Nodes) -> None:
-        """Products of a warpgroup read both factors until the lanes of a warp go on.
+        """Warpgroup products read both operands until the warp's next wait for them.
 
-        That wait orders no other access of theirs.
+        That wait orders no other accesses.
         """
         read = asynchronous_copies.factors(op, self.env, self.definitions)
         if read is None:
@@ -330,7 +320,6 @@ class Lifter(Walk):
         self.env.forget(op)
 
     def _number(self, value: Value) -> int | None:
-        """What the constant that makes a value says."""
         made = self.definitions.get(value)
         constant = None if made is None else made.attributes.get("value")
         return constant.value if isinstance(constant, IntegerAttr) else None
@@ -356,7 +345,6 @@ class Lifter(Walk):
         )
 
     def lifted(self, function: Operation) -> tuple[Node, ...]:
-        """The nodes of a function."""
         self.index([function])
         index_values.foresee(function, self.env, self.definitions)
         blocks = [block for region in function.regions for block in region.blocks]
@@ -381,7 +369,6 @@ class Lifter(Walk):
                 self._scalar(op)
 
     def finish(self, body: tuple[Node, ...], loc: object) -> Lifted:
-        """The scop of everything walked."""
         aliases = self.surroundings.aliases
         self.env.joined += aliases.joined(self.env.arrays)
         groups = self.env.groups(aliases.groups)
@@ -401,7 +388,7 @@ class Lifter(Walk):
 _NONE: frozenset[str] = frozenset()
 
 _CLOSED = frozenset({"linalg.generic", "memref.generic_atomic_rmw"})
-"""Operations with regions whose effects stand in the access table."""
+"""Operations with regions whose effects are in the access table."""
 
 
 _HANDLERS: dict[str, Callable[[Lifter, Operation, Nodes], None]] = {

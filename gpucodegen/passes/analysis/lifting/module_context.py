@@ -1,19 +1,16 @@
-"""One walk over a region of MLIR: what it knows, and what its nodes are made with.
+"""State of the lifter's walk: callees, aliases, loop-carried values and nodes.
 
-`structure`, `grid` and `calls` make nodes out of a walk; `walker` says which of them
-an operation is for.
+`Surroundings` holds the module's functions and alias groups; `Walk` holds what the
+modules `structure` and `calls` need to append nodes.
 
-Values that loops carry: each is a cell that the iterations share.
-
+`Registers` models each loop-carried value as one memory cell that the iterations share.
 An ``iter_args`` of an ``affine.for`` is written before the loop and at the end of each
-iteration, and every use of it is a read. There are two exceptions:
+iteration, and every use of it is a read, with two exceptions:
 
-* the use by which an accumulation goes on (``next = sum + x``) is no read of its own:
-  it belongs to the accumulation at the end of the iteration;
-* a value that goes through an inner loop, in as its first value and out as its result,
-  is one cell in both loops.
-
-What stands around lifted code: functions to call, buffers that may overlap.
+* the use that continues an accumulation (``next = sum + x``) is no read of its own: it
+  belongs to the accumulation at the end of the iteration;
+* a value that passes through an inner loop, as its initial value and as its result, is
+  one cell in both loops.
 """
 
 from __future__ import annotations
@@ -50,11 +47,11 @@ FUNCTIONS = frozenset({"func.func", "gpu.func"})
 
 @dataclass(frozen=True, slots=True)
 class Surroundings:
-    """A module seen from inside one of its functions.
+    """The module as seen from one of its functions.
 
-    ``functions`` by name: a call of any other may touch all that it gets.  ``aliases``
-    of all functions: which of their memrefs may overlap.  ``maps``: what the tensor
-    maps that kernels are given describe, if that is known.
+    ``functions`` by name: a call of any other may touch all its operands.  ``aliases``:
+    which memrefs of all functions may overlap.  ``maps``: the buffers that the tensor
+    maps of kernels describe, if known.
     """
 
     functions: Mapping[str, Operation] = field(default_factory=dict[str, Operation])
@@ -63,7 +60,7 @@ class Surroundings:
 
     @staticmethod
     def of(module: Module) -> Surroundings:
-        """All functions but those that share their name, in modules inside this one."""
+        """All functions with unique names, those of nested modules included."""
         functions = [op for op in module.walk() if op.name in FUNCTIONS]
         count = Counter(map(symbol_name, functions))
         return Surroundings(
@@ -77,7 +74,7 @@ class Surroundings:
         )
 
     def without_aliases(self) -> Surroundings:
-        """The same where each buffer is looked at alone."""
+        """The same module with all buffers taken as disjoint."""
         return Surroundings(self.functions)
 
 
@@ -95,7 +92,7 @@ class Registers:
     _silent: set[tuple[int, Value]] = field(default_factory=set[tuple[int, Value]])
 
     def enter(self, loop: affine.For, env: Environment) -> Iterator[Access]:
-        """Declare what a loop carries; the writes of the first values."""
+        """Declare the values that a loop carries; yields their initial writes."""
         for number, argument in enumerate(loop.iter_args):
             if is_memref(argument):
                 continue  # one of `choices`
@@ -122,7 +119,7 @@ class Registers:
             self._silent.add((id(inner), argument))
 
     def _passes(self, inner: Operation, argument: Value, yielded: Value) -> bool:
-        """Whether ``argument`` enters a loop that gives ``yielded`` for it only."""
+        """Whether an inner loop returns ``yielded`` for ``argument`` only."""
         if inner.name != "affine.for":
             return False
         entered = dict(zip(inner.results, affine.For(inner).inits, strict=True))
@@ -130,7 +127,7 @@ class Registers:
         return entered[yielded] is argument and is_only_use
 
     def reads(self, op: Operation) -> list[Access]:
-        """The reads of cells that the operands of ``op`` are."""
+        """The reads of the cells among the operands of ``op``."""
         if op.name == "affine.yield":
             return []
         return [
@@ -142,7 +139,7 @@ class Registers:
     def updates(
         self, loop: affine.For
     ) -> Iterator[tuple[tuple[Access, ...], Reduction | None]]:
-        """What the end of an iteration does to the cells of a loop."""
+        """The accesses at the end of an iteration to the cells of a loop."""
         for argument in loop.iter_args:
             if argument in self._passed or is_memref(argument):
                 continue
@@ -172,12 +169,12 @@ class Walk(ABC):
     one_access_per_statement: bool = False
     trust_parallel: bool = True
     counted: bool = False
-    """Whether ``scf.for`` counts like an affine loop where its bounds are known."""
+    """Whether ``scf.for`` is lifted as a counted loop where its bounds are known."""
     listed: frozenset[str] = frozenset()
     """Operations that take a row of ``gpucodegen deps``."""
     surroundings: Surroundings = field(default_factory=Surroundings)
     active: tuple[str, ...] = ()
-    """Called functions that are looked at now, outermost first."""
+    """Called functions that are being lifted, outermost first."""
     escapes: Escapes | None = None
     """Known where all uses of the buffers allocated here are walked."""
     definitions: dict[Value, Operation] = field(default_factory=dict[Value, Operation])
@@ -186,11 +183,11 @@ class Walk(ABC):
         default_factory=dict[str, tuple[Operation, ...]]
     )
     agreed: frozenset[Operation] = frozenset()
-    """Branches before everything else that end the program unless extents agree."""
+    """Leading branches that end the program unless extents agree."""
     registers: Registers = field(init=False)
 
     def __post_init__(self) -> None:
-        """Registers see the same uses; a proof trusts indices, not loops."""
+        """Share use counts with the registers; a proof trusts indices, not loops."""
         self.registers = Registers(self.definitions, self.uses)
         self.env.trusts_indices = not self.trust_parallel
         self.env.definitions = self.definitions
@@ -209,7 +206,7 @@ class Walk(ABC):
 
     @abstractmethod
     def lifted(self, function: Operation) -> tuple[Node, ...]:
-        """The nodes of a function."""
+        pass
 
     def enter(
         self,
@@ -238,7 +235,7 @@ class Walk(ABC):
         return Statement(name, tuple(accesses), reduction, loc=operations[-1].location)
 
     def initialise(self, loop: affine.For, nodes: Nodes) -> None:
-        """Write the first values of what a loop carries."""
+        """Write the initial values of a loop's carried values."""
         for access in self.registers.enter(loop, self.env):
             nodes.append(self.statement((loop.operation,), (access,)))
 

@@ -1,6 +1,9 @@
-"""Accumulations ``cell = cell OP term OP term ..``, OP associative and commutative.
+"""Reductions ``cell = cell OP term OP term ..``, with OP associative and commutative.
 
-Updates: a cell is loaded, something is made of it, and it is stored again.
+An update loads a cell, computes a value from it and stores the value back.  It is a
+reduction if the old value enters through a chain of one combining operation whose order
+is free: always for integers, under ``reassoc`` for floats.  The model then drops the
+dependences between updates of one cell.
 """
 
 from __future__ import annotations
@@ -17,7 +20,7 @@ from gpucodegen.passes.framework.functions import is_pure
 from gpucodegen.tiling.model.scop import Access, Reduction
 
 STORES = {"affine.load": "affine.store", "memref.load": "memref.store"}
-"""The store that belongs to a load."""
+"""The store that corresponds to a load."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +32,7 @@ class Update:
 
 
 def updates(operations: Sequence[Operation]) -> Iterator[Update]:
-    """The updates in a list, one behind the other; nothing else is stored within one.
+    """The updates in a list, in sequence; no other store stands within one.
 
     >>> import gpucodegen as gcg
     >>> module = gcg.parse('''
@@ -66,15 +69,15 @@ def same_cell(load: Operation, store: Operation) -> bool:
 
 
 def in_same_place(load: Operation, store: Operation) -> Operation:
-    """The store of an update by the values that are the indices of its load."""
+    """The store of an update with the indices of its load."""
     return store.with_(operands=(store.operands[0], *load.operands))
 
 
 @dataclass(slots=True)
 class _Numbers:
-    """Which values are equal, as nothing is stored between the operations counted.
+    """Value numbering of a list of operations without stores in between.
 
-    Value numbering: what the same operation makes of equal values is equal.
+    The same operation on equal values gives equal values.
     """
 
     first: dict[Value, Value] = field(default_factory=dict[Value, Value])
@@ -83,11 +86,11 @@ class _Numbers:
     )
 
     def of(self, op: Operation) -> Operation:
-        """The operation on the first of equal values."""
+        """The operation with each operand replaced by the first equal value."""
         return renamed(op, self.first)
 
     def count(self, op: Operation) -> None:
-        """Compare what an operation computes with what others did."""
+        """Number an operation's result, by comparing it with earlier operations."""
         if op.regions:
             return
         said = frozenset((*op.attributes.items(), *op.properties.items()))
@@ -165,10 +168,10 @@ class Combinations:
     def combination(
         self, value: Value, accumulators: Collection[Value]
     ) -> Combination | None:
-        """How ``value`` is made from exactly one of the accumulators, if it is.
+        """The reduction of exactly one accumulator that ``value`` is, or None.
 
-        Nothing else may use the accumulator, what it becomes on the way, or ``value``:
-        in another order these are other numbers.
+        The accumulator, its intermediate values and ``value`` must have no other uses,
+        since another order of terms changes them.
         """
         if self.uses.get(value) != 1:
             return None
@@ -177,14 +180,14 @@ class Combinations:
     def _combination(
         self, value: Value, accumulators: Collection[Value]
     ) -> Combination | None:
-        """From the inside out, for chains may be longer than Python's stack."""
+        """Iterative, since chains may be longer than Python's recursion limit."""
         known: dict[Value, Combination | None] = {}
         for current in reversed(self._inwards(value, accumulators)):
             known[current] = self._outermost(current, accumulators, known)
         return known[value]
 
     def _inwards(self, value: Value, accumulators: Collection[Value]) -> list[Value]:
-        """The values that a combination may go through, each before what it uses."""
+        """The values that a combination may go through, in topological order."""
         found: list[Value] = []
         work = [value]
         while work:
@@ -194,7 +197,7 @@ class Combinations:
         return found
 
     def _candidates(self, value: Value) -> list[tuple[_Step, Value]]:
-        """The last step to a value, with what may be its accumulator."""
+        """The last step to a value, with the candidates for its accumulator."""
         op = self.definitions.get(value)
         step = None if op is None else self._step(op)
         if step is None:
@@ -208,7 +211,7 @@ class Combinations:
         accumulators: Collection[Value],
         known: Mapping[Value, Combination | None],
     ) -> Combination | None:
-        """The combination that ends here; ``known``: those of the values it uses."""
+        """The combination that ends here; ``known``: of the values it uses."""
         found = [
             (candidate, step, combination)
             for step, candidate in self._candidates(value)
@@ -259,7 +262,7 @@ def _along(
     accumulators: Collection[Value],
     known: Mapping[Value, Combination | None],
 ) -> Iterator[Combination]:
-    """The candidate as the accumulator, or as made from it by the same operator."""
+    """The candidate as the accumulator, or derived from it by the same operator."""
     if candidate in accumulators:
         yield Combination(step.operator, candidate, step.readers, step.reassociable)
         return
@@ -291,7 +294,7 @@ def memory_reduction(
     accesses: Sequence[Access],
     combinations: Combinations,
 ) -> Reduction | None:
-    """The reduction done by the last operation, a store, if it is one.
+    """The reduction whose store is the last operation, or None.
 
     ``operations`` and ``accesses`` correspond one to one.
     """

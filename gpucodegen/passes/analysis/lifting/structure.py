@@ -1,14 +1,10 @@
-"""Blocks and threads as nested loops around the body of a kernel.
+"""Loops, conditions, grids and launches as nodes of a scop.
 
-A ``gpu.func`` is lifted for its race proof: its loops have the roles of blocks and
-threads.  A ``gpu.launch`` inside of a function is lifted for what it touches: loops
-like any others, which the program declares parallel.
-
-Loops and conditions as nodes of a scop.
-
-Comes in: an operation with regions whose bounds or conditions may be affine, and the
-walk that has reached it.  Goes out: its node, appended to those of the walk; bounds
-without affine form leave their side open.
+Each rule appends the node of one operation to the walk that reached it.  A loop bound
+without an affine form leaves that side of the domain open.  The blocks and threads of a
+``gpu.func``, which is lifted for its race proof, are loops with those roles; a
+``gpu.launch`` inside a function is lifted for its accesses, as loops that the program
+declares parallel.
 """
 
 from __future__ import annotations
@@ -61,7 +57,7 @@ def affine_for(walk: Walk, op: Operation, nodes: Nodes) -> None:
 def counts(
     op: Operation, env: Environment, definitions: Mapping[Value, Operation]
 ) -> bool:
-    """Whether it is an ``scf.for`` whose bounds and step have an affine form."""
+    """Whether an ``scf.for`` has bounds and a step with an affine form."""
     return (
         op.name == "scf.for"
         and "unsignedCmp" not in op.attributes
@@ -78,7 +74,7 @@ def _step(op: Operation, definitions: Mapping[Value, Operation]) -> int:
 
 
 def scf_for(walk: Walk, op: Operation, nodes: Nodes) -> None:
-    """``scf.for`` that `counts`; what it carries is not known."""
+    """``scf.for`` that `counts`; its carried values are unknown."""
     lower, upper = map(str, walk.env.all_texts(op.operands[:2]))
     step = _step(op, walk.definitions)
     iv, *carried = op.body.arguments
@@ -140,7 +136,7 @@ def affine_if(walk: Walk, op: Operation, nodes: Nodes) -> None:
 
 
 def scf_if(walk: Walk, op: Operation, nodes: Nodes) -> None:
-    """``scf.if``: either branch may run; after a refusal two numbers are equal."""
+    """``scf.if``: either branch may run; refusals of unequal extents give equality."""
     if op not in walk.agreed:
         nodes.append(_branches(walk, op, None))
         return
@@ -152,7 +148,7 @@ def scf_if(walk: Walk, op: Operation, nodes: Nodes) -> None:
 
 
 def agreements(operations: Sequence[Operation]) -> Iterator[Operation]:
-    """The refusals with which a function begins, where they are about two numbers."""
+    """The refusals at the start of a function that compare two numbers."""
     for op in operations:
         if op.name == "scf.if" and any(o.name == "gcg.refuse" for o in op.walk()):
             yield op
@@ -188,7 +184,7 @@ def opaque(walk: Walk, op: Operation) -> Loop:
 
 
 def _one_round(walk: Walk, blocks: Sequence[Block]) -> Nodes:
-    """What may run in one iteration: the only block, or any of several."""
+    """The nodes of one iteration: the only block, or any of several."""
     bodies = [walk.body(block.operations) for block in blocks]
     if len(bodies) == 1:
         return list(bodies[0])
@@ -196,18 +192,18 @@ def _one_round(walk: Walk, blocks: Sequence[Block]) -> Nodes:
 
 
 def _repeated(op: Operation, region: Region) -> tuple[Block, ...]:
-    """The blocks whose arguments change; those of a function's entry do not."""
+    """The blocks whose arguments change, all but a function's entry."""
     return region.blocks[1:] if op.name == "func.func" else region.blocks
 
 
 IDENTITIES = {"gpu.block_id": Role.BLOCK, "gpu.thread_id": Role.THREAD}
-"""The operations that give a position, and the loops that it stands for."""
+"""The operations that give a position, and the role of its loop."""
 
 
 def within_grid(
     op: Operation, env: Environment, body: Callable[[], tuple[Node, ...]]
 ) -> tuple[Node, ...]:
-    """Block loops, thread loops, body; extents that are not known are unbounded."""
+    """Block loops, thread loops and the body; unknown extents are unbounded."""
     extents = {
         Role.BLOCK: gpu.known_grid(op),
         Role.THREAD: gpu.known_block(op),
@@ -260,7 +256,7 @@ def _loop(
 
 
 def _declare_buffers(op: Operation, env: Environment) -> None:
-    """The buffers that a kernel's signature gives to each block or thread."""
+    """Declare the workgroup and private buffers of a kernel's signature."""
     function = Function(op)
     count = len(function.type.inputs)
     env.given = frozenset(function.arguments[:count])

@@ -1,1 +1,1 @@
-"""A contraction as CPU code."""
+"""Lowering of contractions to CPU code."""

@@ -1,4 +1,10 @@
-"""How a contraction is cut on a CPU: which axis is what, how many panels there are."""
+"""Blocking of a CPU contraction: the role of each axis and the number of panels.
+
+The column axis of a panel is the contiguous axis of the result, which vector lanes run
+along; the row axis of a register tile has unit step in the result; the others are outer
+axes.  `Blocking` derives panels, stripes of panels (one per task) and reduction blocks
+from the sizes of the kernel's plan.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +26,7 @@ from gpucodegen.tiling.machine.product_problem import Candidate, OuterPanels, Ti
 def row_axis(contraction: Contraction) -> Axis | None:
     """The row axis to keep in registers: the longest with unit step in the result.
 
-    Of equal ones that whose elements are closest.
+    Among equal ones, the axis of the smallest stride.
     """
     result = contraction.result
     usable = [
@@ -32,7 +38,7 @@ def row_axis(contraction: Contraction) -> Axis | None:
 
 
 def column_axis(contraction: Contraction) -> Axis:
-    """The vector axis: it walks the contiguous dimension of the result."""
+    """The vector axis: the axis of the result's contiguous dimension."""
     column = contraction.vector
     assert column is not None
     return column
@@ -46,7 +52,7 @@ def outer_axes(contraction: Contraction) -> tuple[Axis, ...]:
 
 
 BlockBody: TypeAlias = Callable[[Builder, Positions, Sequence[Range]], None]
-"""Gets where the outer reduction axes stand, and the ranges of one block."""
+"""Gets the positions of the outer reduction axes, and the ranges of one block."""
 PanelBody: TypeAlias = Callable[[Builder, Index, int], None]
 """Gets the number of a panel and its columns."""
 Blocks: TypeAlias = Callable[[Builder, Positions, BlockBody], None]
@@ -57,7 +63,7 @@ Blocks: TypeAlias = Callable[[Builder, Positions, BlockBody], None]
 class LaneAxis:
     """``extent`` elements of the vector axis, from position ``first``.
 
-    ``register``: how many of them a register holds.
+    ``register``: elements per vector register.
     """
 
     axis: Axis
@@ -77,12 +83,10 @@ class Blocking:
 
     @property
     def tiling(self) -> Tiling:
-        """The sizes of the kernel."""
         return self.kernel.tiling
 
     @property
     def rows(self) -> int:
-        """Extent of the row axis."""
         return 1 if self.row is None else self.row.extent
 
     @property
@@ -92,12 +96,12 @@ class Blocking:
 
     @property
     def rest(self) -> int:
-        """Columns of the last panel, if it is not full."""
+        """Columns of the last, partial panel, or 0."""
         return self.column.extent % self.tiling.columns
 
     @property
     def panels(self) -> int:
-        """All panels, the one that is not full among them."""
+        """Number of panels, including a partial one."""
         return self.full_panels + (1 if self.rest else 0)
 
     @property
@@ -124,21 +128,19 @@ class Blocking:
 
     @property
     def panel_shape(self) -> tuple[int, ...]:
-        """Extents of one panel: the steps of a reduction block, and the columns."""
         inside = self.contraction.reduction[self.tiling.k_position + 1 :]
         steps = (self.tiling.k_chunk, *(axis.extent for axis in inside))
         return (*steps, self.tiling.columns)
 
     @property
     def tile_shape(self) -> tuple[int, ...]:
-        """Extents of a register tile."""
         columns = self.tiling.columns
         return (columns,) if self.row is None else (self.tiling.rows, columns)
 
     def inner_ranges(self, part: Index) -> list[Range]:
         """The outer axes that are looped around the row tiles of each panel.
 
-        ``part``: that of the longest of them which a task takes.
+        ``part``: the task's part of the longest of them.
         """
         if not isinstance(self.kernel, OuterPanels):
             return []
@@ -150,21 +152,18 @@ class Blocking:
         return [cut if axis is longest else Range.whole(axis) for axis in axes]
 
     def lanes(self, number: Index, width: int) -> LaneAxis:
-        """The columns of one panel."""
         first = number * self.tiling.columns
         return LaneAxis(self.column, first, width, self.tiling.lanes)
 
     def vector(self, *shape: int) -> VectorType:
-        """Type of a piece of any of the three arrays."""
         return VectorType(shape, self.contraction.element)
 
     def buffer(self, b: Builder, shape: Sequence[int], hint: str) -> Value:
-        """A packed copy, to be filled."""
         ty = MemRefType(tuple(shape), self.contraction.element)
         return b.allocate("memref.alloc", ty, hint)
 
     def each_panel(self, b: Builder, stripe: Index, body: PanelBody) -> None:
-        """The full panels of a stripe, and after those of the last one the rest."""
+        """Loop over a stripe's panels; the last stripe has the partial one."""
         full, stripes, width = (
             self.full_panels,
             self.tiling.stripes,
@@ -181,7 +180,7 @@ class Blocking:
             b.guard([last], lambda i: body(i, Index.of(full), self.rest))
 
     def reduction_blocks(self, b: Builder, at: Positions, body: BlockBody) -> None:
-        """Loops over the blocks of the reduction; the ranges left are the block's."""
+        """Loops over reduction blocks; the body gets the ranges of a block."""
         axes, position = self.contraction.reduction, self.tiling.k_position
         axis, chunk = axes[position], self.tiling.k_chunk
         rest = [Range.whole(a) for a in axes[position + 1 :]]

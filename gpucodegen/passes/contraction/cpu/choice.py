@@ -1,6 +1,7 @@
-"""A contraction as operations: its facts for the plan, and the kernel of the plan.
+"""Kernel choice for a CPU contraction: planning from its facts, then lowering.
 
-How many elements of a factor are different: neighbouring windows share theirs.
+The plan depends on extents, types and strides, and on the share of distinct elements in
+each operand, since neighbouring convolution windows overlap.
 """
 
 from __future__ import annotations
@@ -54,7 +55,7 @@ from gpucodegen.tiling.machine.product_problem import (
 
 
 def different_share(factor: Operand, axes: Sequence[Axis]) -> float:
-    """Different elements per element that is read while ``axes`` run."""
+    """The fraction of distinct elements among those read while ``axes`` run."""
     ty = factor.memref.type
     assert isinstance(ty, MemRefType)
     form = strided_form(ty)
@@ -73,10 +74,10 @@ def different_share(factor: Operand, axes: Sequence[Axis]) -> float:
 
 
 def share_of(steps: Iterable[tuple[int, int]]) -> float:
-    """Different sums per choice of a multiple of each step below its extent.
+    """The fraction of distinct sums among multiples of each step below its extent.
 
     Multiples of a step that is as long as all shorter ones reach are all different;
-    otherwise they fill what they reach as densely as the shorter ones do.
+    otherwise they fill their range as densely as the shorter ones do.
 
     >>> share_of([(1, 384), (384, 28)])
     1.0
@@ -96,7 +97,7 @@ def share_of(steps: Iterable[tuple[int, int]]) -> float:
 def lower_contraction(
     found: Contraction, machine: Machine, planner: Planner = plan_contraction
 ) -> list[Operation] | None:
-    """Operations that replace the nest; None where what is fused does not fit them."""
+    """Operations that replace the nest; None where fused operations do not fit."""
     window = window_of(found)
     if window is not None:
         return depthwise.lower(window, machine)
@@ -149,7 +150,7 @@ def _lowered(
 
 
 def _forms(contraction: Contraction, machine: Machine) -> Forms:
-    """What the contraction may be computed as."""
+    """The kernel forms in which the contraction can be computed."""
     sides, can_transpose = inner_products(contraction), transposes(contraction)
     if sides is not None and not sides.upright and can_transpose:
         sides = None

@@ -1,15 +1,15 @@
-"""Contractions without rows: windows that slide over one channel each.
+"""Depthwise convolution kernels: a window slides over each channel separately.
 
     parallel for outer axes of the result:
       for tiles of pixels, vectors of lanes:
-        sums[pixel] = result[pixel], or what a fill in front stores there
+        sums[pixel] = result[pixel], or the value of a fused fill
         for all taps, unrolled:
           sums[pixel] += image[pixel, tap] * filter[tap]     for all pixels of the tile
         result[pixel] = sums[pixel]
 
-Lanes walk the contiguous dimension of the result: channels, whose filters differ, or
-pixels of a row, which share one.  What several pixels of a tile load is loaded once.
-The terms of each element keep their order.
+Vector lanes run along the contiguous dimension of the result: channels, each with its
+own filter, or pixels of a row, which share one filter.  Image elements that several
+pixels of a tile use are loaded once.  The summation order of each element is kept.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ from gpucodegen.tiling.machine.processor import Machine
 
 @dataclass(frozen=True, slots=True)
 class Sliding:
-    """The image and the filter, and the axes that lanes and tiles walk."""
+    """The image and the filter, and the axes of lanes and tiles."""
 
     contraction: Contraction
     image: Operand
@@ -50,20 +50,20 @@ class Sliding:
 
     @property
     def outer(self) -> tuple[Axis, ...]:
-        """Axes of the result that are neither."""
+        """The other axes of the result."""
         inside = (*self.contraction.reduction, self.lane, self.pixel)
         return tuple(axis for axis in self.contraction.axes if axis not in inside)
 
     @property
     def window(self) -> Window:
-        """What the plan depends on."""
+        """The planner's input."""
         taps = prod(axis.extent for axis in self.contraction.reduction)
         bits = element_bits(self.contraction.element)
         return Window(taps, self.pixel.extent, self.lane.extent, bits)
 
 
 def sliding(contraction: Contraction) -> Sliding | None:
-    """The roles of the factors and axes, if lanes can walk result and image."""
+    """The roles of operands and axes, if lanes can run along result and image."""
     if not contraction.is_plain:
         return None
     result = contraction.result
@@ -84,7 +84,7 @@ def sliding(contraction: Contraction) -> Sliding | None:
 
 
 def _contiguous(operand: Operand, axes: Sequence[Axis]) -> Axis | None:
-    """The axis that walks the last dimension of row-major memory in steps of one."""
+    """The axis with unit stride in the last dimension of row-major memory."""
     ty, last = operand.memref.type, len(operand.indices) - 1
     if not isinstance(ty, MemRefType) or ty.layout is not None or None in ty.shape:
         return None
@@ -97,7 +97,7 @@ def _slides_alone(axis: Axis, result: Operand) -> bool:
 
 
 def _has_lanes(lane: Axis, image: Operand, filters: Operand) -> bool:
-    """Whether a vector of each factor is one load, or one scalar."""
+    """Whether a vector of each operand is one load, or one scalar."""
     for operand, widest in ((image, WIDEST_STEP), (filters, 1)):
         if not operand.mentions(lane):
             continue
@@ -116,7 +116,6 @@ def pays(found: Sliding) -> bool:
 
 
 def lower(found: Sliding, machine: Machine) -> list[Operation]:
-    """Operations that replace the nest."""
     b, outer = Builder(found.contraction.location), found.outer
     width = machine.unit.lanes(found.window.element_bits)
     tile = pixels_of_a_tile(found.window, machine.unit)
@@ -147,11 +146,11 @@ def lower(found: Sliding, machine: Machine) -> list[Operation]:
 
 
 Piece = Callable[[Builder, Positions, int], None]
-"""Gets where the axes stand, and how many positions from there on."""
+"""Gets positions of the axes, and the number of positions from there on."""
 
 
 def _pieces(b: Builder, cut: tuple[Axis, int], at: Positions, body: Piece) -> None:
-    """An axis in pieces of one size, and the rest of it."""
+    """An axis in pieces of one size, and the remainder."""
     axis, size = cut
     rest = axis.extent % size
     whole = axis.extent - rest
@@ -178,7 +177,6 @@ class _Tile:
     )
 
     def build(self, b: Builder) -> None:
-        """All taps of the tile, unrolled."""
         places = [self._pixel(self.at, i) for i in range(self.pixels)]
         contraction = self.found.contraction
         tiles = [Tile(place, {self.found.lane: self.lanes}) for place in places]

@@ -1,20 +1,15 @@
-"""A contraction as inner products: the lanes of the registers walk the reduction.
+"""Contractions as inner products: vector lanes run along the reduction axis.
 
-    [copy the low factor so that it is contiguous along the reduction]
+    [copy the low operand so that it is contiguous along the reduction]
     parallel for outer axes, blocks of the high side:
       for tiles of the high side, tiles of the low side:
         sums[tile][lane] = 0
         for reduction in steps of the lanes: sums += high[tile][..] * low[tile][..]
-        result tile += sums added up across the lanes
+        result tile += horizontal sums over the lanes
 
-The high side is the longer of rows and columns, if its factor lies along the reduction
-(`dot_sides`); a low factor that differs between the outer axes is copied inside them.
-The terms of each element are added in another order than the nest's.
-
-The two sides of a contraction as inner products: which factor is read in place.
-
-One factor, the high one, lies along the reduction; the low one does, too, or is copied.
-Of the two orders that whose high side is longer is preferred.
+The high operand is contiguous along the reduction and read in place.  The low operand
+is, too, or is copied (inside the outer axes if it depends on them).  `dot_sides`
+prefers the longer of rows and columns as the high side.  Sums are reassociated.
 """
 
 from __future__ import annotations
@@ -50,7 +45,7 @@ from gpucodegen.tiling.machine.register_tiles import split_evenly
 
 @dataclass(frozen=True, slots=True)
 class Sides:
-    """Which factor is high and which is low, and their axes of the result, if any.
+    """The high and the low operand, and their axes of the result, if any.
 
     ``tall`` is the axis of the high one, ``flat`` that of the low one.
     """
@@ -63,7 +58,7 @@ class Sides:
 
     @property
     def steps(self) -> Axis:
-        """The innermost reduction axis: the lanes walk it."""
+        """The innermost reduction axis, along which the lanes run."""
         return self.contraction.reduction[-1]
 
     @property
@@ -79,17 +74,17 @@ class Sides:
 
     @property
     def copied(self) -> bool:
-        """Whether the low factor is not contiguous along the steps."""
+        """Whether the low operand is not contiguous along the steps."""
         return not is_contiguous(self.low, self.steps)
 
     @property
     def low_differs(self) -> bool:
-        """Whether each position of the outer axes has a low factor of its own."""
+        """Whether the low operand depends on the outer axes."""
         return any(self.low.mentions(axis) for axis in self.outer)
 
     @property
     def low_is_transposed(self) -> bool:
-        """Whether it is along the results, so that squares of it can be transposed."""
+        """Whether the low operand is contiguous along the results."""
         low, flat = self.low, self.flat
         along = low.dimensions_of(self.steps)
         lies = flat is not None and direct_lanes(low, flat)
@@ -114,7 +109,7 @@ def dot_sides(contraction: Contraction) -> Sides | None:
 
 
 def _runs(sides: Sides) -> bool:
-    """Whether the high factor lies along the steps, and the low one does or may."""
+    """Whether the high operand lies along the steps, and the low one does or may."""
     lies = is_contiguous(sides.high, sides.steps) and _is_spanned(sides)
     return lies and (len(sides.contraction.reduction) == 1 or not sides.copied)
 
@@ -133,7 +128,7 @@ def _unit(operand: Operand, axes: Sequence[Axis]) -> list[Axis]:
 
 
 def _is_spanned(sides: Sides) -> bool:
-    """Whether a tile of the high factor lies along two of its dimensions."""
+    """Whether a tile of the high operand spans two of its dimensions."""
     high, tall = sides.high, sides.tall
     return tall is None or (
         bool(_unit(high, [tall]))
@@ -142,7 +137,7 @@ def _is_spanned(sides: Sides) -> bool:
 
 
 def is_contiguous(operand: Operand, axis: Axis) -> bool:
-    """Whether one axis walks neighbours, from the start to the end of a dimension."""
+    """Whether an axis covers a dimension of contiguous elements."""
     ty, dimensions = operand.memref.type, operand.dimensions_of(axis)
     if not isinstance(ty, MemRefType) or ty.layout is not None or len(dimensions) != 1:
         return False
@@ -155,7 +150,7 @@ def is_contiguous(operand: Operand, axis: Axis) -> bool:
 def lower(sides: Sides, tile: DotProducts, lanes: int) -> list[Operation]:
     """Operations that replace the nest; threads share the high side.
 
-    ``lanes``: of a register.
+    ``lanes``: lanes of a register.
     """
     builder = Builder(sides.contraction.location)
     dots = _Dots(sides, tile, lanes)
@@ -174,7 +169,7 @@ class _Dots:
     lanes: int
 
     def copied(self, b: Builder, at: Positions, body: Callable[[_Dots], None]) -> None:
-        """Copy the low factor of one position of the outer axes, and go on with it."""
+        """Copy the low operand for one outer position, and continue with it."""
         flat, steps, low = self.sides.flat, self.sides.steps, self.sides.low
         lines = [steps] if flat is None else [flat, steps]
         copy = buffer_of(b, lines, self.sides.contraction.element, "low")
@@ -228,7 +223,7 @@ class _Dots:
     def _rows(
         self, b: Builder, at: Positions, tall: Axis, first: Index, size: int
     ) -> None:
-        """Full tiles of the block, then the rest of the last block."""
+        """Full tiles of the block, then the remainder of the last block."""
         height = self.tile.rows
         rest = tall.extent % height
         whole = tall.extent - rest

@@ -1,20 +1,18 @@
-"""Where a CPU register tile reads its factors: in place, or from packed copies.
+"""Operand access of CPU register tiles: in place or from packed copies.
 
-A source of the right factor gives ``columns`` lanes of one reduction step, a source of
-the left factor the ``height`` elements of the rows.  Packed copies are contiguous in
-the order of use, so that they cost one stream each and no page is visited twice.
+A source of operand B gives ``columns`` lanes of one reduction step; a source of operand
+A gives the ``height`` elements of the rows.  Packed copies are contiguous in the order
+of use, so each costs one stream and no page is visited twice.
 
-Copies of factors that are contiguous along the other axis than they shall be.
-
-Panels of a right factor whose steps, not columns, are contiguous: squares of as many
-columns as a register has lanes, and as many steps, are read by rows and transposed in
-registers:
+Panels of a B that is contiguous along the reduction instead of the columns are
+transposed in registers, in squares of as many columns and steps as a register has
+lanes:
 
     for columns of the panel by squares:
       for steps of the block by squares:
         P[steps][columns] = transpose(B[columns][steps])
 
-What is left over at either end has a rectangle of its own.
+Remainders at either end are smaller rectangles.
 """
 
 from __future__ import annotations
@@ -54,7 +52,7 @@ def is_transposed(contraction: Contraction, steps: Range, lanes: LaneAxis) -> bo
 
 @dataclass(frozen=True, slots=True)
 class TransposedPanel:
-    """A panel and what it is filled with.
+    """A transposed copy of a panel.
 
     ``target``: the buffer, and the indices in front of those of ranges and lane.
     """
@@ -65,7 +63,6 @@ class TransposedPanel:
     target: tuple[Value, Sequence[Index]]
 
     def build(self, b: Builder, at: Positions) -> None:
-        """Copy the panel."""
         size = self.lanes.register
         rest = self.lanes.extent % size
         whole = self.lanes.extent - rest
@@ -135,7 +132,7 @@ def copy_transposed(
 
 
 class Right(Protocol):
-    """Source of the lanes of panel ``number``; ``at`` places all other axes."""
+    """Source of the lanes of B's panel ``number``; ``at`` gives all other axes."""
 
     def cell(self, at: Positions, number: Index) -> tuple[Value, list[Index]]:
         """The memory, and the indices, of the first of the lanes."""
@@ -147,11 +144,9 @@ class Right(Protocol):
 
 
 class Left(Protocol):
-    """Source of ``height`` rows from the one that ``at`` names; a scalar of no row."""
+    """Source of ``height`` rows of operand A, from the row in ``at``."""
 
-    def column(self, b: Builder, at: Positions, height: int) -> Value:
-        """One element of each row."""
-        ...
+    def column(self, b: Builder, at: Positions, height: int) -> Value: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,22 +156,20 @@ class RightInPlace:
     contraction: Contraction
 
     def cell(self, at: Positions, number: Index) -> tuple[Value, list[Index]]:
-        """The element of the array."""
         del number
         right = self.contraction.right
         return right.memref, right.at(at)
 
     def lanes(self, b: Builder, at: Positions, number: Index, columns: int) -> Value:
-        """A vector load."""
         ty = VectorType((columns,), self.contraction.element)
         return b.vector_load(*self.cell(at, number), ty, "b")
 
 
 @dataclass(frozen=True, slots=True)
 class Panels:
-    """Copied panels of one reduction block: ``buffer[number]?[k..][lane]``.
+    """Packed panels of one reduction block: ``buffer[number]?[k..][lane]``.
 
-    ``numbered``: all panels from the ``first`` on; else one, copied before its use.
+    ``numbered``: all panels from the ``first`` on; else one, packed before its use.
     """
 
     contraction: Contraction
@@ -186,25 +179,22 @@ class Panels:
     first: Index = ZERO
 
     def cell(self, at: Positions, number: Index) -> tuple[Value, list[Index]]:
-        """The copy of the first lane."""
         front = [number - self.first] if self.numbered else []
         return self.buffer, [*front, *(part.inside(at) for part in self.ranges), ZERO]
 
     def lanes(self, b: Builder, at: Positions, number: Index, columns: int) -> Value:
-        """A vector load."""
         ty = VectorType((columns,), self.contraction.element)
         return b.vector_load(*self.cell(at, number), ty, "b")
 
 
 @dataclass(frozen=True, slots=True)
 class PackedOnUse:
-    """Elements of the array, which are copied to ``panels`` when they are read."""
+    """Array elements that are copied to ``panels`` when they are first read."""
 
     source: Right
     panels: Panels
 
     def cell(self, at: Positions, number: Index) -> tuple[Value, list[Index]]:
-        """The element of the array."""
         return self.source.cell(at, number)
 
     def lanes(self, b: Builder, at: Positions, number: Index, columns: int) -> Value:
@@ -219,8 +209,8 @@ class PackedOnUse:
 class LeftInPlace:
     """One strided column of the array; single loads where rows have no stride.
 
-    Neighbours are loaded one by one, too: each is needed in all lanes of a register,
-    which a load can do, while a vector would have to be taken apart.
+    Contiguous elements are loaded one by one, too: each is broadcast to all lanes of a
+    register, which a load can do, while a vector would have to be taken apart.
     """
 
     contraction: Contraction
@@ -267,7 +257,7 @@ def pack_panel(
     at: Positions,
     target: tuple[Value, Sequence[Index]],
 ) -> None:
-    """Copy ``lanes`` of the right factor for every step of the ranges.
+    """Copy ``lanes`` of operand B for every step of the ranges.
 
     ``target``: the buffer, and the indices in front of those of ranges and lane.
     """
@@ -290,7 +280,7 @@ def copy_lanes(
     lanes: LaneAxis,
     target: tuple[Value, Sequence[Index]],
 ) -> None:
-    """Copy ``lanes`` of the right factor for one step.
+    """Copy ``lanes`` of operand B for one step.
 
     ``target``: the buffer, and the indices in front of that of the lane.
     """

@@ -1,23 +1,17 @@
-"""Panels of pixels: columns that run on across the rows of an image.
+"""Convolutions as matrix products: image lines copied so that pixels are contiguous.
 
-The columns y, x of a convolution are one axis p = X y + x of the result, and its steps
-c, h, w are one axis k of the filters, but not of the image, which the window slides
-over.  Tasks copy its lines to make up for it (`lines`).  Then the rest is a product of
-matrices without short rows and short loops.
-
-Lines of an image, copied so that the pixels under a tap lie side by side.
-
-With the pixels y, x of a convolution joined to p = X y + x, those that a tap (c, h, w)
-sees at neighbouring p are no neighbours in the image,
+The pixels y, x of a convolution are one axis p = X y + x of the result, and its steps
+c, h, w are one axis k of the filters, but the image
 
     I[c][s y + d h][t x + e w]
 
-Each task copies the lines that its block of steps sees, for every w:
+has neither axis.  Each task therefore copies the lines that its block of steps reads,
+for every w:
 
     L[c][w][(d h) mod s][X (y + (d h) div s) + x] = I[c][s y + d h][t x + e w]
 
-There they are, across the ends of lines too, wherever a panel begins.  So register
-tiles read them like a matrix, in which no pixel is repeated for each h.
+In L, the pixels under a tap are contiguous across line ends, so register tiles read
+them like matrix columns, and no pixel is repeated for each h as it is in im2col.
 """
 
 from __future__ import annotations
@@ -53,7 +47,7 @@ from gpucodegen.tiling.machine.processor import MEMORY
 
 @dataclass(frozen=True, slots=True)
 class Lines:
-    """Memory for the lines of a task: ``count`` of them, from ``first`` on."""
+    """Memory for the image lines of a task: ``count`` of them, from ``first`` on."""
 
     cut: Blocking
     image: Image
@@ -63,9 +57,9 @@ class Lines:
 
     @staticmethod
     def of(b: Builder, cut: Blocking, stripe: Index) -> Lines | None:
-        """Those that a stripe of panels sees, if the right factor is an image.
+        """The lines that a stripe of panels reads, if operand B is an image.
 
-        A line's last vector may reach beyond it.
+        The last vector of a line may reach beyond it.
         """
         image, tiling = cut.contraction.image, cut.tiling
         if image is None:
@@ -82,7 +76,7 @@ class Lines:
         return Lines(cut, image, first, count, cut.buffer(b, shape, "lines"))
 
     def fill(self, b: Builder, at: Positions, steps: Range) -> None:
-        """Copy what a block of steps sees."""
+        """Copy the lines that a block of steps reads."""
         image = self.image
         plain = [Range.whole(axis) for axis in image.plain]
         if image.is_cut:
@@ -107,7 +101,7 @@ class _Phase:
     front: Sequence[Index]
 
     def build(self, b: Builder, at: Positions) -> None:
-        """Copy them from top to bottom: each one ends where the next begins."""
+        """Copy the lines from top to bottom: each one ends where the next begins."""
         lines, image = self.lines, self.lines.image
         below = image.below(self.phase)
         if below < 0:
@@ -131,7 +125,7 @@ class _Phase:
         b.loop(0, [lines.count, left], line, hint=image.slow.name)
 
     def _fetch(self, b: Builder, at: Positions, place: Index) -> None:
-        """Fetch the same line of the next step: it may lie in the next page."""
+        """Prefetch the same line of the next step, which may lie in the next page."""
         image = self.lines.image
         if not image.is_cut:
             return
@@ -210,7 +204,6 @@ class LanesInLines:
     steps: Range
 
     def cell(self, at: Positions, number: Index) -> tuple[Value, list[Index]]:
-        """Where the pixel of the first lane is."""
         del number
         lines, image = self.lines, self.lines.image
         here = parts_of(at[self.steps.axis.iv], image.steps)
@@ -225,15 +218,14 @@ class LanesInLines:
         return lines.buffer, [*front, tap, phase, place]
 
     def lanes(self, b: Builder, at: Positions, number: Index, columns: int) -> Value:
-        """A vector load."""
         ty = VectorType((columns,), self.lines.cut.contraction.element)
         return b.vector_load(*self.cell(at, number), ty, "b")
 
 
 def flattened(b: Builder, contraction: Contraction) -> Contraction | None:
-    """The contraction over one axis of pixels and one of taps, where it slides.
+    """The contraction with one axis of pixels and one of taps, where it slides.
 
-    None where what is fused with it has no such axis of pixels.
+    None where fused operations have no such axis of pixels.
     """
     right, fast = contraction.right, column_axis(contraction)
     row = row_axis(contraction)
@@ -281,7 +273,7 @@ def flattened(b: Builder, contraction: Contraction) -> Contraction | None:
 
 
 def _joined(steps: Sequence[Axis], left: Folded) -> tuple[Axis, Folded] | None:
-    """All steps as one, if the left factor has them side by side."""
+    """All steps as one axis, if operand A has them contiguous."""
     whole, *rest = steps
     for fast in rest:
         found = merged(whole, fast, left)

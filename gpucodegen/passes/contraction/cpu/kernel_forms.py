@@ -1,18 +1,18 @@
-"""Whether a contraction pays on a CPU, and in which forms it can be computed.
+"""Profitability of CPU contraction kernels, and the kernel form for a contraction.
 
-`paying_contraction` is the one place that is asked.  Forms are: lanes along the columns
-of the result (register tiles), lanes along the reduction (inner products), lanes along
-the rows (a transposed result), and a window that slides over one channel.
+`paying_contraction` is the only place that decides whether a nest is lowered as a
+contraction.  The forms have lanes along the columns of the result (register tiles),
+along the reduction (inner products), along the rows (transposed result), or along one
+channel that a window slides over (depthwise).
 
-A contraction whose result is computed transposed: lanes walk the rows, not columns.
+The transposed form computes
 
-    T[column][row] = sums                  (register tiles, the factors change sides)
+    T[column][row] = sums                  (register tiles with A and B exchanged)
     for squares of the result:
       C[rows][columns] = C[rows][columns] + transpose(T[columns][rows])
 
-So products whose left factor is contiguous along the rows read it as it lies, and few
-columns do not leave registers empty.  What is fused with the contraction stays with the
-squares.
+so an A that is contiguous along the rows is read in place, and few columns do not leave
+vector registers partly empty.  Fused operations stay with the second loop.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ Lower: TypeAlias = Callable[[Contraction], Sequence[Operation]]
 
 
 def can_transpose(contraction: Contraction) -> bool:
-    """Whether the result has two axes, and the left factor lies along its rows."""
+    """Whether the result has two axes, and operand A is contiguous along its rows."""
     plain = contraction.is_plain and contraction.reassociable
     other = contraction.image or contraction.scale or contraction.words
     if not plain or other or contraction.vector is None:
@@ -96,7 +96,7 @@ def lower(contraction: Contraction, lanes: int, transposed: Lower) -> list[Opera
 
 @dataclass(frozen=True, slots=True)
 class _Squares:
-    """The cells of a result, and of its transposed sums."""
+    """The result and its transposed sums."""
 
     contraction: Contraction
     sums: Operand
@@ -130,19 +130,19 @@ class _Squares:
 
 
 SHORT_SUM = 256
-"""Bits of the factors of a sum that is faster side by side with others."""
+"""Operand bits of a sum below which vectorizing across sums is faster."""
 INNER_WORK = 1 << 18
-"""Operations of a contraction inside loops that copies of its panels pay for."""
+"""Least operations of a contraction inside loops that pay for panel copies."""
 
 
 def paying_contraction(
     op: Operation, *, relaxed: bool = False, inside_of: Middles | None = None
 ) -> Contraction | None:
-    """The contraction that a nest computes, if one of the kernels can run it.
+    """The contraction that a nest computes, if a kernel can run it with profit.
 
     ``relaxed``: its sums may be reordered whatever its operations say.  ``inside_of``:
-    the middles of the loops that run it again and again; it has to be large enough for
-    the copies that each run of it makes.
+    the middles of the loops that repeat it; it must be large enough for the copies
+    that each execution makes.
     """
     if op.name != "affine.for":
         return None
@@ -158,12 +158,12 @@ def paying_contraction(
 
 
 def holds_contraction(op: Operation, analysis: NestAnalysis) -> bool:
-    """Whether a nest, or one that its distribution gives, is a `paying_contraction`."""
+    """Whether a nest, or a nest of its distribution, is a `paying_contraction`."""
     return any(map(paying_contraction, distribute(op, analysis)))
 
 
 def _scaled(found: Contraction, scale: Value) -> Contraction:
-    """``s (a b)``; ``(s a) b`` where products may be associated in another way."""
+    """``s (a b)``; ``(s a) b`` where products may be reassociated."""
     if not found.reassociable:
         return found
     multiply = "arith.mulf" if isinstance(found.element, FloatType) else "arith.muli"
@@ -171,12 +171,11 @@ def _scaled(found: Contraction, scale: Value) -> Contraction:
 
 
 def _runs(found: Contraction) -> bool:
-    """Whether one of the kernels can run it."""
     return is_product(found) or window_of(found) is not None
 
 
 def is_product(found: Contraction) -> bool:
-    """Whether register tiles or inner products can."""
+    """Whether register tiles or inner products apply."""
     if fills_registers(found) or transposes(found):
         return True
     return _is_long(found) and inner_products(found) is not None
@@ -189,7 +188,7 @@ def _is_long(found: Contraction) -> bool:
 
 
 def inner_products(found: Contraction) -> Sides | None:
-    """The factors, if lanes can walk along the sums of both."""
+    """The operand sides, if lanes can run along the reduction of both."""
     is_other = found.image or found.scale is not None or found.words
     return None if is_other else dot_sides(found)
 
@@ -201,7 +200,7 @@ def window_of(found: Contraction) -> Sliding | None:
 
 
 def fills_registers(found: Contraction) -> bool:
-    """Whether the lanes of registers can walk the columns."""
+    """Whether vector lanes can run along the columns."""
     if found.vector is None:
         return False
     column, is_line = column_axis(found), row_axis(found) is None
@@ -211,6 +210,6 @@ def fills_registers(found: Contraction) -> bool:
 
 
 def transposes(found: Contraction) -> bool:
-    """Whether they can walk the rows, for a transposed result."""
+    """Whether vector lanes can run along the rows, for a transposed result."""
     row = row_axis(found)
     return row is not None and row.extent >= FEWEST_LANES and can_transpose(found)

@@ -1,29 +1,24 @@
-"""Contractions of narrow integers as contractions of words of several of them.
+"""Narrow-integer contractions by dot-product instructions on packed words.
 
-Where both factors are i8 or i16 widened to i32, less a zero point or not, a reduction
-axis k is cut into groups:
+Where both operands are i8 or i16 widened to i32, with or without a zero point, groups
+of g elements along a reduction axis k are packed into words:
 
     A'[.., k', ..] = word of A[.., g k' + p, ..],  p < g          (and B' of B)
     C += A' (x) B'  with  a' * b' = sum_p a_p * b_p               (`dialects.words`)
 
-Sums of 32 bits wrap around, so their order has no meaning.  Words after the end of the
-axis are filled up with zeros.  Zero points, and a shift of B that gives it the sign
-that a processor wants, are made up for where sums start (`offsets`).
-
-What zero points add to a contraction of integers: once to each row, to each column.
+32-bit sums wrap around, so their order is free.  Words past the end of the axis are
+padded with zeros.  Zero points x, y, and a shift s of B to the signedness that the
+processor's instruction needs, are corrected by sums over one operand:
 
     sum_k (a - x) (b + s - y) =   sum_k a b
                                 + (s - y) sum_k a             (an offset of the row)
                                 - x sum_k (b + s - y)         (an offset of the column)
 
-where the b that is multiplied lies ``s`` below that of the program.  Both have the axes
-of their factor, windows of an image included; they are summed up before the contraction
-and added where its sums start.
+These have the axes of their operand, image windows included; they are computed before
+the contraction and added to its initial sums.
 
-How an array of narrow integers becomes an array of words of them.
-
-Parts that are next to each other in memory are words as they are, or widened, several
-at a time; of parts that are lines of the array, words are put together by shifts:
+Elements that are contiguous along k are words already, or are widened several at a
+time. Otherwise lines of the array are combined by shifts:
 
     W[.., w, n] = or over p < g of  (X[.., g w + p, n] mod 2**bits) << (bits p)
 """
@@ -62,9 +57,9 @@ from gpucodegen.tiling.machine.processor import Machine
 
 @dataclass(frozen=True, slots=True)
 class Narrow:
-    """A factor whose elements are widened, and the dimension of the words.
+    """An operand with widened elements, and the dimension that is packed.
 
-    ``zero``: what is subtracted from the widened elements.
+    ``zero``: the zero point, subtracted from the widened elements.
     """
 
     memref: Value
@@ -80,14 +75,13 @@ class Narrow:
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """Extents of the array."""
         ty = self.memref.type
         assert isinstance(ty, MemRefType)
         return tuple(extent or 0 for extent in ty.shape)
 
     @property
     def is_contiguous(self) -> bool:
-        """Whether the parts of a word are next to each other in memory."""
+        """Whether the parts of a word are contiguous in memory."""
         plain = getattr(self.memref.type, "layout", None) is None
         return plain and self.dimension == len(self.shape) - 1
 
@@ -98,7 +92,6 @@ class Narrow:
 
 
 def widened(b: Builder, source: Narrow, at: Sequence[Index]) -> Value:
-    """An element as an i32."""
     value = b.load(source.memref, at, "x")
     return b.add(source.widening, (value,), [I32], hint="x")[0]
 
@@ -107,7 +100,7 @@ def widened(b: Builder, source: Narrow, at: Sequence[Index]) -> Value:
 class WordPacking:
     """How an array becomes words of ``part`` along its dimension, up to ``extent``.
 
-    Where the part has the other sign, the top bits are inverted.
+    Where signedness differs, the top bits of the parts are inverted.
     """
 
     source: Narrow
@@ -117,7 +110,7 @@ class WordPacking:
     parallel: bool
 
     def build(self, b: Builder, groups: Axis) -> Operand:
-        """Fill a buffer; what of it ``groups`` of the axis are."""
+        """Fill a buffer with the words of the given ``groups`` of the axis."""
         source, d = self.source, self.source.dimension
         shape = list(source.shape)
         shape[d] = groups.extent
@@ -132,12 +125,11 @@ class WordPacking:
 
     @property
     def _whole(self) -> int:
-        """Words that are full."""
         return self.extent // self.part.count
 
     @property
     def _rest(self) -> int:
-        """Parts of the word that is not full."""
+        """Parts in the last, partial word."""
         return self.extent % self.part.count
 
     @property
@@ -236,7 +228,7 @@ class WordPacking:
 
 
 def _signed(word: int) -> int:
-    """The i32 with these bits."""
+    """The i32 with the bits of an unsigned word."""
     return word - (1 << WORD) if word >> (WORD - 1) else word
 
 
@@ -255,9 +247,9 @@ class Sums:
 
     @staticmethod
     def of(contraction: Contraction, factor: Operand, *, parallel: bool) -> Sums:
-        """The sums of a factor over the whole reduction, in the order of the result.
+        """The sums of an operand over the whole reduction, in the order of the result.
 
-        Of the axes walked, the one that is contiguous in memory comes last.
+        Of the summed axes, the contiguous one comes last.
         """
         result, last = contraction.result, len(factor.indices) - 1
         places = {
@@ -273,7 +265,7 @@ class Sums:
 
     @property
     def _in_registers(self) -> bool:
-        """Whether the terms of a sum, not those of its neighbours, are contiguous."""
+        """Whether the terms of one sum are contiguous, not those of neighbours."""
         last = len(self.source.indices) - 1
         return self.source.coefficient(last, self.walked[-1]) == 1
 
@@ -337,7 +329,7 @@ class Sums:
 
 
 def with_offset(contraction: Contraction, offset: Operand) -> Contraction:
-    """The contraction whose sums start that much higher."""
+    """The contraction whose initial sums are higher by an offset."""
     result = contraction.result
     old, more, new = (Value(I32, name) for name in ("old", "offset", "new"))
     steps: tuple[Step, ...] = (
@@ -351,24 +343,24 @@ def with_offset(contraction: Contraction, offset: Operand) -> Contraction:
 
 
 WIDENING = {"arith.extsi": True, "arith.extui": False}
-"""Operations that make a narrow integer an i32, and whether it has a sign."""
+"""Operations that widen a narrow integer to i32, and whether it is signed."""
 SPARSE = 4
-"""Elements of an array for each that is used, beyond which not all of it is packed."""
+"""Most array elements per used element for which an array is packed."""
 
 Choose = Callable[[Part, Part, int], PackedDots | None]
-"""What words two factors become, by their parts and the rows of the result."""
+"""The packing of two operands, by their types and the rows of the result."""
 
 
 @dataclass(frozen=True, slots=True)
 class InWords:
-    """A contraction of words, and the buffers that were made for it."""
+    """A contraction of words, and the buffers allocated for it."""
 
     contraction: Contraction
     buffers: tuple[Value, ...]
 
 
 def in_words(b: Builder, found: Contraction, machine: Machine) -> InWords | None:
-    """The contraction over words of a processor; None where it stays."""
+    """The contraction over packed words; None where packing does not apply or pay."""
     work = prod(axis.extent for axis in found.axes)
     lanes, parallel = machine.unit.lanes(WORD), machine.threads_for(work) > 1
 
@@ -381,7 +373,7 @@ def in_words(b: Builder, found: Contraction, machine: Machine) -> InWords | None
 def over_words(
     b: Builder, found: Contraction, choose: Choose, lanes: int, *, parallel: bool
 ) -> InWords | None:
-    """The contraction over words, after what packs them; None where it stays.
+    """The contraction over words, after its packing; None where it does not apply.
 
     ``lanes``: words that are packed at once.
     """
@@ -401,7 +393,7 @@ def over_words(
 
 
 def _narrow(operand: Operand, found: Contraction, axis: Axis) -> Narrow | None:
-    """A factor of narrow integers, most of whose array the contraction uses."""
+    """A narrow-integer operand, if the contraction uses most of its array."""
     ty, steps = operand.memref.type, [op for op, _ in operand.steps]
     if len(steps) not in {2, 3} or not isinstance(ty, MemRefType) or None in ty.shape:
         return None
@@ -439,7 +431,7 @@ class _InWords:
     parallel: bool
 
     def build(self, b: Builder, plan: PackedDots) -> InWords:
-        """Pack both factors, sum up what offsets need."""
+        """Pack both operands and sum up the offsets."""
         count = -(-self.axis.extent // plan.left.count)
         iv = Value(INDEX, self.axis.name, self.axis.iv.location)
         groups = Axis(iv, count, 0, 1, self.axis.operation)
@@ -469,7 +461,7 @@ class _InWords:
         return packing.build(b, groups)
 
     def _offsets(self, b: Builder, shift: int) -> list[Operand]:
-        """What zero points and the shift of the right factor add to the sums."""
+        """The terms that zero points and the shift of operand B add to the sums."""
         x, y = self.left.zero, self.right.zero
         offsets: list[Operand] = []
         if y is not None or shift:
@@ -483,7 +475,7 @@ class _InWords:
     def _offset(
         self, b: Builder, factor: Narrow, zero: Value | None, scale: Value
     ) -> Operand:
-        """``scale`` times the sums of a factor less ``zero``."""
+        """``scale`` times the sums of an operand less ``zero``."""
 
         def term(i: Builder, at: Sequence[Index]) -> Value:
             return _difference(i, widened(i, factor, at), zero)

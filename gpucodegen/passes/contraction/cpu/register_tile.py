@@ -1,35 +1,29 @@
-"""The register tiles of one panel: C stays in registers for a reduction block.
+"""Register-tile microkernel: a tile of C stays in registers for a reduction block.
 
-What a register tile fetches while it computes: panels, and the tiles after it.
-
-A tile fetches in parts: for some of its rows, before that part of its reduction block,
-the row of the next tile of the result, and in a stripe a piece of the row of the left
-factor that the next row of tiles begins with:
+While a tile computes, it prefetches, in parts: some rows of the next tile of C, and of
+the rows of A with which the next row of tiles begins a piece per tile of the stripe:
 
     for part of parts:
-      fetch C next tile[rows of the part], A next rows[rows of the part][piece]
+      prefetch C next tile[rows of the part], A next rows[rows of the part][piece]
       for k in part of the block:
-        acc += column of left (x) lanes of right
+        acc += column of A (x) lanes of B
 
-Register tiles where a result is no box: whole, outside, or across its edge.
-
-With the guards g of the domain and the offsets x of the cells of a tile at t,
+Where the iteration domain is no box, tiles are whole, empty, or cross its edge.  With
+the guards g of the domain and the offsets x of the elements of a tile at t,
 
     whole    iff  min { g(t + x) : x in tile } >= 0  for all g,
-    outside  if   max { g(t + x) : x in tile } < 0   for some g.
+    empty    if   max { g(t + x) : x in tile } < 0   for some g.
 
-A tile across the edge is computed in a private copy; only cells of the domain are
-copied in and out.
+A tile that crosses the edge is computed in a private copy, and only elements of the
+domain are copied in and out.
 
-Sums of several accumulators (accumulator splitting): no step waits for the last one.
+Accumulator splitting (requires reassociation) breaks the dependence between steps:
 
-    acc[0] = what the sum is now;  acc[1..] = 0
+    acc[0] = initial sum;  acc[1..] = 0
     for k in the block, by t steps:
       acc[i] += the step k + i                            for i < t
-    for k in what is left of the block:  acc[0] += the step k
+    for the remaining k of the block:  acc[0] += the step k
     acc[0] + acc[1] + ..
-
-This is another order of the terms, which must be permitted.
 """
 
 from __future__ import annotations
@@ -69,7 +63,7 @@ def split_accumulators(
 ) -> Value:
     """The sum of all steps of the ranges, in ``t`` accumulators where they divide.
 
-    Those of the last range do; what is left over stands at the end of its axis.
+    Only the last range must divide; its remainder stands at the end of its axis.
     """
     *outer, last = ranges
     if t == 1 or not _divides(last, t):
@@ -96,7 +90,7 @@ def split_accumulators(
 
 
 def _divides(part: Range, t: int) -> bool:
-    """Whether a range has whole groups of ``t`` steps, but for the end of its axis."""
+    """Whether a range has whole groups of ``t`` steps, except at its axis' end."""
     lengths = [(Index.of(upper) - part.lower).constant for upper in part.uppers]
     known = [length for length in lengths if length is not None]
     is_whole = known == [part.axis.extent]
@@ -112,7 +106,7 @@ def _ends(part: Range, whole: int) -> list[Index | int]:
 
 
 def _added(b: Builder, sums: Values) -> Value:
-    """All sums, pair by pair."""
+    """The sum of all values, pairwise."""
     if len(sums) == 1:
         return sums[0]
     half, ty = len(sums) // 2, sums[0].type
@@ -158,14 +152,12 @@ class Corners:
         )
 
     def meets(self, at: Positions, extents: Extents) -> list[Index]:
-        """What is >= 0 wherever cells of a box at ``at`` are computed."""
+        """Expressions that are >= 0 wherever cells of a box at ``at`` are computed."""
         return [_extreme(guard, at, extents, max) for guard in self.guards]
 
     def _cells(
         self, b: Builder, at: Positions, extents: Extents, *, into: bool
     ) -> None:
-        """Copy the cells of the domain."""
-
         def cell(i: Builder, offsets: Sequence[Value]) -> None:
             moved = zip(extents, offsets, strict=True)
             here = at | {axis.iv: at[axis.iv] + offset for axis, offset in moved}
@@ -203,12 +195,12 @@ def _extreme(
 FIRST, SECOND = 3, 2
 """Locality of what is fetched into the first cache, and into the second one."""
 AHEAD = 8
-"""Steps that lanes of a panel take to come from beyond the first cache."""
+"""Prefetch distance in steps for lanes from beyond the first-level cache."""
 
 
 @dataclass(frozen=True, slots=True)
 class Fetching:
-    """The fetches of a tile of ``rows x columns`` in one panel."""
+    """The prefetches of a tile of ``rows x columns`` in one panel."""
 
     cut: Blocking
     row: Axis
@@ -219,12 +211,12 @@ class Fetching:
 
     @property
     def parts(self) -> int:
-        """Parts of a reduction block, each after fetches of its own; 0: none."""
+        """Parts of a reduction block, each after its prefetches; 0: no prefetching."""
         kernel = self.cut.kernel
         return kernel.parts if isinstance(kernel, Stripes) else 0
 
     def result(self, b: Builder, at: Positions) -> None:
-        """The next tile of the result, to be written, row by row."""
+        """Prefetch the next tile of the result for writing, row by row."""
 
         def fetch(i: Builder, number: Value) -> None:
             self._result_row(i, at, Index.of(number))
@@ -234,7 +226,7 @@ class Fetching:
     def in_parts(
         self, b: Builder, at: Positions, acc: Values, step: Step, first: Index
     ) -> Values:
-        """The reduction block with fetches; ``first``: the stripe's first panel."""
+        """The reduction block with prefetches; ``first``: the stripe's first panel."""
         tiling, parts, (block,) = self.cut.tiling, self.parts, self.ranges
         height, length = -(-self.rows // parts), -(-tiling.k_chunk // parts)
 
@@ -254,10 +246,10 @@ class Fetching:
         return b.carried_loop(0, parts, acc, part, hint="part")
 
     def _result_row(self, b: Builder, at: Positions, number: Index) -> None:
-        """A row of the next tile of the result: one element of each cache line.
+        """Prefetch a row of the next result tile: one element of each cache line.
 
-        Rows that start inside a line end in one more.  A vector stored across a line
-        that is not there holds up all stores after it.
+        Rows that start inside a line end in one more.  A vector store across a line
+        that misses delays all stores after it.
         """
         contraction, column = self.cut.contraction, self.cut.column
         across = isinstance(self.cut.kernel, Stripes)
@@ -273,7 +265,7 @@ class Fetching:
     def _left_row(
         self, b: Builder, at: Positions, number: Index, start_of: Range, piece: Index
     ) -> None:
-        """A piece of a row of the left factor below: what this panel has to fetch."""
+        """Prefetch this panel's piece of a row of operand A below."""
         kernel, left = self.cut.kernel, self.cut.contraction.left
         size = kernel.left_lines if isinstance(kernel, Stripes) else 0
         first = Index.of(start_of.lower) + piece * (size * _line_elements(self.cut))
@@ -286,7 +278,7 @@ class Fetching:
 
 @dataclass(frozen=True, slots=True)
 class FetchingLanes:
-    """The fetches of the right factor, step by step, in one panel of ``columns``."""
+    """The prefetches of operand B, step by step, in one panel of ``columns``."""
 
     cut: Blocking
     step: Axis
@@ -295,9 +287,9 @@ class FetchingLanes:
     columns: int
 
     def build(self, b: Builder, at: Positions) -> None:
-        """What the kernel says of the step that ``at`` names.
+        """Prefetch for the step in ``at`` as the kernel's plan says.
 
-        Later tiles find in the caches what one has packed.
+        Later tiles find the packed panel of an earlier one in the caches.
         """
         kernel = self.cut.kernel
         if isinstance(kernel, InPlace):
@@ -309,15 +301,14 @@ class FetchingLanes:
             self._later(b, at, AHEAD, FIRST)
 
     def _later(self, b: Builder, at: Positions, ahead: int, locality: int) -> None:
-        """The lanes of a later step."""
         later = at | {self.step.iv: at[self.step.iv] + ahead}
         self._fetch(b, self.right.cell(later, self.panel), locality)
 
     def _beside(self, b: Builder, at: Positions) -> None:
-        """The lanes of the same step in the next panel.
+        """Prefetch the lanes of the same step in the next panel.
 
-        The steps of a block are left for those of the next panel before the processor
-        sees that each is read in order.
+        At the end of a block the access jumps to the next panel before the hardware
+        prefetcher detects its stream.
         """
         column = self.cut.column.iv
         later = at | {column: at[column] + self.columns}
@@ -333,7 +324,6 @@ class FetchingLanes:
 
 
 def _line_elements(cut: Blocking) -> int:
-    """Elements of a cache line."""
     return MEMORY.line * 8 // element_bits(cut.contraction.element)
 
 
@@ -343,10 +333,10 @@ Steps: TypeAlias = Callable[[Builder, Values], Values]
 
 @dataclass(frozen=True, slots=True)
 class RowTiles:
-    """Tiles of ``rows``, one under the other, in one panel of columns.
+    """Tiles of ``rows``, one below the other, in one panel of columns.
 
-    ``outer``: ranges of outer axes inside the loop over panels.  ``copied``: rows that
-    are done, of the first of their positions.
+    ``outer``: ranges of outer axes inside the loop over panels.  ``copied``: finished
+    rows, of the first position of these axes.
     """
 
     cut: Blocking
@@ -386,7 +376,7 @@ class RowTiles:
         in_pieces(b, self._rest(at), self.cut.tiling.rows, at, tile)
 
     def _rest(self, at: Positions) -> Range:
-        """The rows without those that are done at the first of the outer positions."""
+        """The rows that are not finished at the first outer position."""
         assert self.rows is not None
         if not self.copied:
             return self.rows
@@ -437,7 +427,7 @@ class RowTiles:
         return at | {self.cut.column.iv: panel * self.cut.tiling.columns}
 
     def _single(self, b: Builder, at: Positions, panel: Index, columns: int) -> None:
-        """The same for a result of one row: multiples of the lanes are added."""
+        """As `tile` for a result of one row: scaled lanes are added."""
         ty, coming = self.cut.vector(columns), self._coming(panel, columns)
 
         def step(inner: Builder, here: Positions, acc: Values) -> Values:

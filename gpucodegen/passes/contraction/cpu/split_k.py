@@ -1,13 +1,12 @@
-"""A contraction whose reduction threads share: partial results, added up in order.
+"""Split-K for CPU contractions: threads reduce parts of K, then the parts are summed.
 
     parallel for parts p:
       P[p][..] = sum of k in part p
-    P[parts][..] = sum of the steps that are left over       (fewer than parts)
-    for cells of the result:
+    P[parts][..] = sum of the remaining steps                (fewer than parts)
+    for elements of the result:
       C[..] = C[..] + P[0][..] + P[1][..] + ..
 
-What is fused with the contraction stays with the last nest: it starts from what comes
-before it, and goes on with what comes after.
+Fused prologues and epilogues stay with the last nest.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ from gpucodegen.passes.framework.indexing import Index, replace_values
 from gpucodegen.passes.framework.nests import Axis
 
 Lower: TypeAlias = Callable[[Contraction], Sequence[Operation]]
-"""Lowers one of the contractions that the whole is made of."""
+"""Lowers one of the partial contractions."""
 
 
 def lower(
@@ -34,7 +33,7 @@ def lower(
 ) -> list[Operation]:
     """Operations that replace the nest; ``lanes``: cells that are added at once.
 
-    ``each`` lowers the partial sums; one reduction axis, no axes outside.
+    ``each`` lowers the partial sums; there is one reduction axis and no outer axis.
     """
     b = Builder(contraction.location)
     (step,) = contraction.reduction
@@ -61,7 +60,7 @@ def _axis(name: str, extent: int, like: Axis) -> Axis:
 class _Partial:
     """The partial results: ``buffer[part][cells]``, cells by the axes of the result.
 
-    ``zero``: what each of them starts from.
+    ``zero``: their initial value.
     """
 
     contraction: Contraction
@@ -85,13 +84,12 @@ class _Partial:
         return _Partial(contraction, buffer, tuple(axes), count, zero)
 
     def at(self, part: Index) -> Operand:
-        """The cell of a part."""
         return Operand(self.buffer, (part, *(Index.of(a.iv) for a in self.axes)))
 
     def sums(
         self, part: Index, outer: tuple[Axis, ...], inside: Axis, at: Positions
     ) -> Contraction:
-        """The contraction of a part; ``at``: where it stands on the whole reduction."""
+        """The contraction of a part; ``at``: its positions in the whole reduction."""
         whole = self.contraction
         result = self.at(part)
         fill = Operation("affine.store", (self.zero, self.buffer))

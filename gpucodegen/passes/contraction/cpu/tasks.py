@@ -1,43 +1,35 @@
-"""A contraction as CPU code: packed panels, register tiles, parallel blocks.
+"""CPU contraction driver: packed panels, register tiles, parallel tasks.
 
     for k blocks:
-      pack right into panels P[panel][k..][lane]
+      pack B into panels P[panel][k..][lane]
       parallel for outer axes, row blocks, stripes of panels:
-        pack the block of left rows                     (where its stride is harmful)
+        pack the block of rows of A                     (where its stride is harmful)
         for panels of the stripe:
           for row tiles of the block:
             acc = C tile
-            for k in block: acc += column of left (x) lanes of right
+            for k in block: acc += column of A (x) lanes of B
             C tile = acc
 
-Panels that serve one block of rows only are packed just before their row tiles, or by
-the first of these while it computes, or read in place, and those of a stripe by the
-task that computes it (`stripe`); then the loop over k blocks stands inside the parallel
-ones.  So do the loops over outer axes, next to those over row tiles, where that saves
-threads from meeting, which then share the longest of these axes, too (`OuterPanels`).
+Panels that one row block uses are packed just before their row tiles, or by the first
+of these while it computes, or are read in place; those of one stripe are packed by its
+task (`Stripe`).  The k loop then stands inside the parallel loops.  Outer axes move
+inside, too, next to the row tiles, where that saves thread synchronisation, and threads
+share the longest of these axes.  For convolutions each task first copies image lines
+(`im2row`).
 
-Of an image that a window slides over, each task first copies the lines that a block of
-its reduction sees (`im2row`), and reads those.
+`RowBlock` keeps the panels of a reduction block in L2 and the rows of a register tile
+in L1, so it computes neighbouring tiles of C one after the other:
 
-The terms of each element are added in their original order, so floating-point results
-differ from the nest's only by the contraction of multiply and add; where another order
-is permitted, sums of small tiles have several accumulators (`accumulator_splitting`).
-
-What one thread does of a contraction: a block of rows times a stripe of panels.
-
-Rows that meet all panels of a stripe in turn.
-
-The panels of a reduction block stay in the second cache, the rows of a register tile in
-the first one:
-
-    pack right into panels P[panel][k..][lane]
+    pack B into panels P[panel][k..][lane]
     for rows of the block, some at once:
       pack them                                         (where their stride is harmful)
       for row tiles of them:
         for panels of the stripe:
-          C tile += left rows (x) panel
+          C tile += rows of A (x) panel
 
-Neighbouring tiles of C are then computed one after the other.
+The summation order of each element is kept, so floating-point results differ from the
+nest's only by contraction to fused multiply-adds; where reassociation is permitted,
+small tiles split their accumulators.
 """
 
 from __future__ import annotations
@@ -95,7 +87,7 @@ from gpucodegen.tiling.machine.product_problem import (
 class Stripe:
     """One reduction block of a stripe of panels and a block of rows.
 
-    ``panels`` holds copies of the right factor, ``copied`` of some rows at once.
+    ``panels`` holds copies of operand B, ``copied`` those of some rows of A.
     """
 
     cut: Blocking
@@ -109,7 +101,6 @@ class Stripe:
 
     @property
     def first(self) -> Index:
-        """The number of the first panel."""
         return self.cut.first_panel(self.number)
 
     def build(self, b: Builder, at: Positions) -> None:
@@ -119,7 +110,7 @@ class Stripe:
         b.guard(self._meets(start, height), lambda i: self._computed(i, at))
 
     def _meets(self, at: Positions, height: int) -> list[Index]:
-        """What is >= 0 where some rows have cells in the stripe."""
+        """Expressions that are >= 0 where some rows have cells in the stripe."""
         if self.corners is None:
             return []
         column, width = self.cut.column, self.cut.tiling.columns
@@ -166,7 +157,7 @@ class Stripe:
         in_pieces(b, rows, cut.tiling.rows, at, across)
 
     def _pack(self, b: Builder, at: Positions) -> None:
-        """Copy the panels: step by step, where all columns of a step lie together."""
+        """Pack the panels step by step, where all columns of a step are contiguous."""
         cut, contraction = self.cut, self.cut.contraction
 
         def whole(i: Builder, panel: Index, columns: int) -> None:
@@ -191,9 +182,9 @@ class Stripe:
 
 @dataclass(frozen=True, slots=True)
 class RowBlock:
-    """Rows from ``first_row``, panels of one stripe, all of the reduction.
+    """Rows from ``first_row``, panels of one stripe, the whole reduction.
 
-    ``part``: that of the longest outer axis, if panels meet the rows of all of them.
+    ``part``: the part of the longest outer axis, if panels serve the rows of all of it.
     """
 
     cut: Blocking
@@ -215,7 +206,8 @@ class RowBlock:
     def build(self, b: Builder, at: Positions, blocks: Blocks) -> None:
         """Allocate the private copies, and compute one reduction block at a time.
 
-        Panels that their first row tile packs see all blocks before the next one does.
+        Panels that their first row tile packs are used for all blocks one after the
+        other.
         """
         cut, kernel = self.cut, self.cut.kernel
         corner = None
@@ -259,7 +251,7 @@ class RowBlock:
             b.add("memref.dealloc", (buffer,))
 
     def _copies(self, b: Builder) -> tuple[Value | None, Value | None]:
-        """Memory for rows of the left factor, and for panels of the right one."""
+        """Memory for rows of operand A, and for panels of operand B."""
         cut, kernel, tiling = self.cut, self.cut.kernel, self.cut.tiling
         rows = panel = None
         if tiling.left_stride:
@@ -330,7 +322,7 @@ class RowBlock:
 
 @dataclass(frozen=True, slots=True)
 class _Step:
-    """One reduction block: where its outer axes stand, its ranges, its sources."""
+    """One reduction block: outer positions, ranges and operand sources."""
 
     at: Positions
     ranges: Sequence[Range]
@@ -340,7 +332,6 @@ class _Step:
 
 
 def lower(contraction: Contraction, kernel: Candidate) -> list[Operation]:
-    """Operations that replace the nest."""
     builder = Builder(contraction.location)
     row, column = row_axis(contraction), column_axis(contraction)
     blocking = Blocking(contraction, kernel, row, column)
@@ -363,7 +354,7 @@ class _Lowering:
             self._panels(b, {}, outer)
 
     def _panels(self, b: Builder, at: Positions, outer: Sequence[Axis]) -> None:
-        """The tasks, after the panels that they share, if they share any."""
+        """The tasks, after packing the panels that they share, if any."""
         cut = self.blocking
         if not isinstance(cut.kernel, SharedPanels):
             in_place = RightInPlace(cut.contraction)
@@ -391,7 +382,6 @@ class _Lowering:
         buffer: Value,
         count: int,
     ) -> None:
-        """Copy all panels of one reduction block."""
         cut = self.blocking
 
         def pack(inner: Builder, ivs: Sequence[Value]) -> None:

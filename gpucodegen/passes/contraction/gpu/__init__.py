@@ -1,1 +1,1 @@
-"""A contraction as a GPU kernel."""
+"""Lowering of contractions to GPU kernels."""

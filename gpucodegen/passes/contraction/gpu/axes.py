@@ -1,28 +1,16 @@
-"""Whether a contraction pays on a GPU, and in which types its kernel computes.
+"""Axes of a GPU contraction: flattened into rows, columns, reduction and batch.
 
-`paying_contraction` is the one place that is asked.
+`groups_of` maps a contraction to `Groups`, which give each axis' position at a
+flattened index.  Axes that one array has contiguous may not be contiguous in another:
+the pixels of a result are one axis where those of a convolved image are two.  `grid`
+and `place` assign the tiles of the result to blocks.  Blocks in bands of tiles (for L2
+reuse) are numbered in one dimension and have no tile below the last row of tiles;
+blocks that compute several tiles take them by number.
 
-Sums of narrow floats (f16 += f16 * f16) are kept in f32 from their first term to their
-last, and rounded once.  Where a program rounds after every operation, that is closer to
-the sum than what it asks for, as a fused multiply-add is.
-
-Which block of a contraction's grid computes which tile of the result.
-
-Comes in: the groups of axes and a plan.  Goes out: the extents of the grid, and for a
-block its tile and the positions of the batch.  Blocks in bands of tiles are counted in
-one dimension; they have no tile below the last row of tiles.  Blocks that compute
-several tiles take these by their numbers.
-
-Arrays of a contraction over as few axes as each of them has side by side.
-
-What one array has side by side, another may not: the pixels of a result are one axis
-where those of the image that a window slides over are two.  A flattened position is the
-same for both.
-
-The axes of a contraction as four flattened indices: rows, columns, reduction, batch.
-
-Comes in: a contraction.  Goes out: `Groups`, and the position of each axis at a
-flattened index.
+`paying_contraction` is the only place that decides whether a GPU contraction pays.
+Sums of narrow floats (f16 += f16 * f16) are kept in f32 and rounded once; where the
+program rounds after every operation this is closer to the exact sum, as with fused
+multiply-adds.
 """
 
 from __future__ import annotations
@@ -65,8 +53,8 @@ class Groups:
 def groups_of(contraction: Contraction) -> Groups | None:
     """The axes of each kind as one group, the fastest in C last.
 
-    None where there are no rows or columns, or where a position in several axes depends
-    on an extent that only a call tells.
+    None without rows or columns, or where a position in several axes depends on a
+    dynamic extent.
     """
     if not contraction.rows or contraction.vector is None or contraction.guards:
         return None
@@ -105,13 +93,13 @@ def unflatten(index: Index, axes: Sequence[Axis]) -> Positions:
 
 
 Merge = Callable[[Axis, Axis, Axis], bool]
-"""Puts an axis in place of two, if the arrays have them side by side."""
+"""Replaces two axes by one, if the arrays have them contiguous."""
 
 
 def side_by_side(
     b: Builder, operand: Operand, axes: Sequence[Axis]
 ) -> tuple[Operand, tuple[Axis, ...]]:
-    """A factor, through a view, over axes none of which continues another."""
+    """An operand, through a view, over axes that are not contiguous in each other."""
     if not operand.is_of_one or not is_row_major(operand):
         return operand, tuple(axes)
     folded = Folded.of(operand)
@@ -127,9 +115,9 @@ def side_by_side(
 
 
 def with_few_axes(b: Builder, contraction: Contraction) -> Contraction | None:
-    """The contraction `collapsed`; what is computed of an element, is of its view.
+    """The contraction `collapsed`, with operand computations on the views.
 
-    Extents that only a call tells stay apart.
+    Dynamic extents are not collapsed.
     """
     if any(axis.count is not None for axis in contraction.axes):
         return contraction
@@ -150,7 +138,7 @@ def with_few_axes(b: Builder, contraction: Contraction) -> Contraction | None:
 def with_flat_result(
     b: Builder, contraction: Contraction, groups: Groups
 ) -> tuple[Contraction, Groups]:
-    """The result, and what is fused with it, over few axes of rows and of columns."""
+    """The contraction with few axes of rows and of columns in its result."""
     if not is_row_major(contraction.result):
         return contraction, groups
     folded, places = Folded.of(contraction.result), Places.of(contraction)
@@ -172,7 +160,7 @@ def with_flat_result(
 
 
 def _merged(axes: Sequence[Axis], merge: Merge) -> tuple[Axis, ...]:
-    """The axes after all merges of neighbours that are possible."""
+    """The axes after all possible merges of neighbours."""
     left = list(axes[:1])
     if any(axis.count is not None for axis in axes):
         return tuple(axes)
@@ -214,7 +202,7 @@ def tiles(groups: Groups, plan: Candidate) -> int:
 
 
 def numbered(b: Builder, groups: Groups, plan: Candidate, number: Index) -> Place:
-    """The tile of a number; bands of tiles are all of one height."""
+    """The tile of a number; all bands of tiles have one height."""
     down, across = map(_number, _tiles(groups, plan))
     assert down % plan.group == 0, "each number has a tile"
     image, within = ZERO, number
@@ -231,7 +219,6 @@ def numbered(b: Builder, groups: Groups, plan: Candidate, number: Index) -> Plac
 
 
 def _tiles(groups: Groups, plan: Candidate) -> tuple[Index, Index]:
-    """Tiles down and across."""
     return (
         extent(groups.rows).ceildiv(plan.tile_rows),
         extent(groups.columns).ceildiv(plan.tile_columns),
@@ -244,7 +231,7 @@ def _number(tiles: Index) -> int:
 
 
 def place(b: Builder, groups: Groups, plan: Candidate) -> Place:
-    """The tile of the block that executes this."""
+    """The tile of the executing block."""
     down, across = _tiles(groups, plan)
     exists: tuple[Index, ...] = ()
     if plan.group == 1:
@@ -268,7 +255,7 @@ def place(b: Builder, groups: Groups, plan: Candidate) -> Place:
 def paying_contraction(op: Operation) -> Contraction | None:
     """The contraction that a nest computes, if the tiled kernel runs it.
 
-    It has rows and columns, and the kernel multiplies elements, without a scale.
+    It must have rows and columns, and a product of elements without a scale.
     """
     found = recognize(op, parametric=True)
     if found is None or found.vector is None or found.scale is not None:
@@ -279,6 +266,6 @@ def paying_contraction(op: Operation) -> Contraction | None:
 
 
 def _in_f32(found: Contraction) -> Contraction:
-    """The sums, and the factors, in f32; the result stays in its type."""
+    """The contraction with sums and operands in f32; the result keeps its type."""
     left, right = (o.converted("arith.extf", F32) for o in (found.left, found.right))
     return replace(found, left=left, right=right, element=F32)

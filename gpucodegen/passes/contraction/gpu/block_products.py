@@ -1,44 +1,33 @@
-"""What a block does of a product of tiles in its own shared memory.
+"""Tile products inside user-written block programs, with operands in shared memory.
 
-Warps multiply fragments on tensor cores, which start from nothing:
+    for i, j, k { C[x + i, y + j] += a[s, i, k] * b[s, k, j] }    a, b in shared memory
+
+`tile_products` finds them with `recognize` and decides how warps or threads share each;
+`on_tensor_cores` says whether tensor cores apply, and `refused` why not.  The order of
+a float sum must be free for tensor cores.  Warps multiply fragments, starting from
+zero:
 
     for k { wait for the tiles; s += a b }      s in registers
     barrier; C += s                             through shared memory, 16 bytes a thread
 
-Threads multiply quads, in the order of the terms, from what C holds:
+Threads multiply thread tiles in the summation order of the program, starting from C:
 
     s = C
     for k { wait for the tiles; s += a b }
     C = s
 
-Where no loop keeps the sums, C gets them each time.
-
-Which nests of a block's program multiply tiles in shared memory.
-
-Comes in: the program of a block, whose buffers lie in shared memory.  Goes out: its
-products, how warps or threads may share each, and why tensor cores have no part in it.
-
-    for i, j, k { C[x + i, y + j] += a[s, i, k] * b[s, k, j] }    a, b in shared memory
-
-`recognize` finds them, as it finds all contractions; what tensor cores take is what
-`on_tensor_cores` says.  The order of a float sum must be free for these, as there.
-
-Why tensor cores have no part in a product of tiles, in words.
-
-Loops over which the sums of a product may stay in registers.
-
-A loop around a product, directly, adds to the same cells in each iteration:
+Sums stay in registers over a loop that directly contains the product
+(`RunningProduct`),
 
     for k { .. C[i, j] += a b .. }   =>   s = 0; for k { .. s += a b .. }; C[i, j] += s
 
-That is so where the cells do not move with the loop, which runs at least once, and
-nothing else in it reads or writes them:
+if the elements of C do not depend on the loop, the loop runs at least once, and nothing
+else in it accesses them:
 
     { x -> y in dependences : x writes C, y is of another operation of the loop } = {}
 
-and the same with x and y turned around.
-
-Factors in shared memory as a program laid them out itself.
+and the same with x and y exchanged.  Elsewhere C is updated in each iteration.
+`UserLayout` reads operands in the layout that the program chose.
 """
 
 from __future__ import annotations
@@ -105,9 +94,9 @@ from gpucodegen.tiling.machine.gpu.user_tiles import (
 
 @dataclass(frozen=True, slots=True)
 class UserLayout:
-    """A factor over an axis of ``positions`` and one of ``terms``.
+    """The shared-memory layout of an operand over ``positions`` and ``terms``.
 
-    ``outside``: what else its indices depend on.
+    ``outside``: other values in its indices.
     """
 
     operand: Operand
@@ -117,10 +106,10 @@ class UserLayout:
 
     @property
     def by_position(self) -> bool | None:
-        """Which axis lies side by side in rows of 16 bytes; None if neither does.
+        """The axis that is contiguous in rows of 16 bytes; None if neither is.
 
-        The distances of all dimensions but the last one are then multiples of 16 bytes,
-        and so is what is added to the axis along the last one.
+        The strides of all dimensions but the last one are then multiples of 16 bytes,
+        as is the offset of the axis along the last one.
         """
         ty = self.operand.memref.type
         size = element_bytes(element_type(ty)) or 0
@@ -133,7 +122,7 @@ class UserLayout:
         return along[0] is self.terms if len(along) == 1 else None
 
     def _begins(self, axis: Axis) -> bool:
-        """Whether the last index is the axis, from a multiple of 16 bytes on."""
+        """Whether the last index is the axis plus a multiple of 16 bytes."""
         *others, index = self.operand.indices
         size = element_bytes(element_type(self.operand.memref.type)) or 1
         rest = compact(index - axis.iv).constant
@@ -149,7 +138,7 @@ class UserLayout:
     def element(
         self, b: Builder, tile: Value, stage: Index, term: Index, position: Index
     ) -> Value:
-        """The value at a place, with what the program computes of it."""
+        """The value at a place, after the program's scalar operations."""
         del tile, stage
         return self.operand.value(b, self._at(term, position))
 
@@ -161,7 +150,7 @@ class UserLayout:
         ty: VectorType,
         hint: str,
     ) -> Value:
-        """The values of a term at neighbouring positions; one by one if need be."""
+        """The values of a term at neighbouring positions; one by one if necessary."""
         stage, term, position = at
         if self.by_position is False:
             return b.vector_load(tile, self.place(*at), ty, hint)
@@ -182,9 +171,10 @@ def kept_over(
     outside: Mapping[Value, Index],
     analysis: NestAnalysis,
 ) -> tuple[Operation, ...]:
-    """The loops, outermost first; ``around``: those around the nest, directly.
+    """The loops over which sums stay in registers, outermost first.
 
-    ``outside``: what indices of the result depend on besides values of the program.
+    ``around``: the loops directly around the nest.  ``outside``: values in the result's
+    indices that are no values of the program.
     """
     own = set(_made_in(nest))
     places = {result.memref, *_outer_values(result, outside)} - own
@@ -204,7 +194,7 @@ def kept_over(
 
 
 def runs(loop: Operation) -> list[Index]:
-    """What is >= 0 if a loop runs: it begins before it ends."""
+    """Expressions that are >= 0 if a loop runs."""
     view = affine.For(loop)
     lowers = from_map(view.lower_map, view.lower_operands)
     uppers = from_map(view.upper_map, view.upper_operands)
@@ -212,13 +202,12 @@ def runs(loop: Operation) -> list[Index]:
 
 
 def surely_runs(loop: Operation) -> bool:
-    """Whether a loop runs at least once."""
     limits = [limit.constant for limit in runs(loop)]
     return all(limit is not None and limit >= 0 for limit in limits)
 
 
 def _made_in(loop: Operation) -> Iterator[Value]:
-    """Values of a loop, its variable among them."""
+    """Values defined in a loop, its variable included."""
     for op in loop.walk():
         yield from op.results
         for block in (block for region in op.regions for block in region.blocks):
@@ -234,7 +223,7 @@ def _outer_values(result: Operand, outside: Mapping[Value, Index]) -> Iterator[V
 def _touch(
     nest: Operation, others: Sequence[Operation], analysis: NestAnalysis
 ) -> bool:
-    """Whether others access the cells that a nest writes."""
+    """Whether other operations access the cells that a nest writes."""
     after = analysis.conflicts([nest], others)
     before = analysis.conflicts(others, [nest])
     return any(d.source.access.writes for d in after) or any(
@@ -243,7 +232,7 @@ def _touch(
 
 
 def uneven(narrow: Contraction | None, tile: Tile, room: int) -> str:
-    """Why fragments do not divide a tile, or have no room for their sums."""
+    """Why fragments do not divide a tile, or their sums do not fit."""
     size = 1 if narrow is None else element_bytes(type_of(narrow.left)) or 1
     if narrow is None or warp_tiles(tile, size, room):
         return ""
@@ -258,7 +247,7 @@ def uneven(narrow: Contraction | None, tile: Tile, room: int) -> str:
 def refused(
     contraction: Contraction, narrow: Contraction | None, *, contractions: bool
 ) -> str:
-    """Why tensor cores may not add the terms of a sum, or cannot multiply them."""
+    """Why tensor cores may not reorder the terms of a sum, or cannot multiply them."""
     if narrow is None:
         return _types(contraction)
     if not contractions:
@@ -274,7 +263,7 @@ ORDERED = (
 
 
 def _types(contraction: Contraction) -> str:
-    """Why tensor cores do not take some types."""
+    """Why tensor cores do not support the types."""
     factors = contraction.left, contraction.right
     left, right = (element_type(factor.memref.type) for factor in factors)
     sums = contraction.element
@@ -288,7 +277,7 @@ def _types(contraction: Contraction) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Allowed:
-    """What a program allows of its products, as the options of `MapGpu` say it.
+    """The options of `MapGpu` that apply to tile products.
 
     ``room``: bytes of shared memory of a block.
     """
@@ -301,11 +290,11 @@ class Allowed:
 
 @dataclass(frozen=True, slots=True)
 class TileProduct:
-    """A nest that multiplies tiles; ``found``: with factors as fragments hold them.
+    """A nest that multiplies tiles; ``found``: with operands as fragments hold them.
 
-    ``outside``: values of its indices that stand for terms of loops around it.
+    ``outside``: values of its indices that stand for terms of enclosing loops.
     ``around``: the loops directly around it, outermost first.  ``plans``: how a block
-    may share it, the best first.  ``reason``: why tensor cores have no part in it.
+    may share it, the best first.  ``reason``: why it does not use tensor cores.
     """
 
     nest: Operation
@@ -318,7 +307,7 @@ class TileProduct:
 
     @property
     def tiles(self) -> tuple[UserLayout, UserLayout]:
-        """Both factors in shared memory."""
+        """The layouts of both operands in shared memory."""
         (terms,) = self.groups.reduction
         sides = (
             (self.found.left, self.groups.rows),
@@ -330,20 +319,20 @@ class TileProduct:
         return left, right
 
     def loops(self, analysis: NestAnalysis) -> tuple[Operation, ...]:
-        """Those over which sums may stay in registers."""
+        """The loops over which sums may stay in registers."""
         result = self.found.result
         return kept_over(self.nest, self.around, result, self.outside, analysis)
 
     @property
     def slice(self) -> int:
-        """Bytes of shared memory that its sums take."""
+        """Bytes of shared memory for its sums."""
         size = element_bytes(type_of(self.found.left)) or 1
         plans = [plan for plan in self.plans if isinstance(plan, WarpTiles)]
         return max((slice_bytes(plan, size) for plan in plans), default=0)
 
     @property
     def names(self) -> str:
-        """The arrays, as the program calls them."""
+        """The arrays' names in the program."""
         left, right, result = (
             f"%{operand.memref.name or '?'}"
             for operand in (self.found.left, self.found.right, self.found.result)
@@ -357,7 +346,7 @@ def tile_products(
     context: Sequence[Operation] = (),
     surroundings: Surroundings | None = None,
 ) -> list[TileProduct]:
-    """The products of tiles in a program, in the order of its text."""
+    """The tile products of a program, in textual order."""
     found: list[TileProduct] = []
     for seen in _nests(operations, ()):
         product = _product(seen, allowed)
@@ -381,7 +370,7 @@ class _Seen:
 def _nests(
     operations: Sequence[Operation], around: tuple[Operation, ...]
 ) -> Iterator[_Seen]:
-    """The outermost nests that are such, with the loops directly around them."""
+    """The outermost such nests, with the loops directly around them."""
     for op in operations:
         is_loop = op.name == "affine.for"
         if is_loop and (found := _contraction(op)):
@@ -393,7 +382,7 @@ def _nests(
 
 
 def _contraction(nest: Operation) -> tuple[Contraction, dict[Value, Index]] | None:
-    """What a nest of three loops computes of tiles in shared memory."""
+    """The contraction of shared-memory tiles in a nest of three loops, or None."""
     if _depth(nest) != AXES:
         return None
     written = isolated(nest)
@@ -430,7 +419,7 @@ def _product(seen: _Seen, allowed: Allowed) -> TileProduct | None:
 
 
 AXES = 3
-"""Loops of a product of matrices."""
+"""Loops of a matrix product."""
 
 
 def _depth(nest: Operation) -> int:
@@ -442,7 +431,7 @@ def _depth(nest: Operation) -> int:
 
 
 def _is_shared(operand: Operand) -> bool:
-    """Whether all elements that a factor is made of lie in the block's own memory."""
+    """Whether all elements of an operand lie in shared memory."""
     return all(_in_shared(place.memref.type) for place in operand.accesses)
 
 
@@ -452,12 +441,12 @@ def _in_shared(ty: Type) -> bool:
 
 Plan = SharedTiles | WarpTiles
 Parts = tuple[Fragments, FragmentTile] | tuple[QuadTile, ResultTile]
-"""What a thread multiplies, and how its sums come to the result."""
+"""The multiplier of a thread, and its part of the result."""
 
 
 @dataclass(slots=True)
 class RunningProduct:
-    """A product with its plan; ``sums``: where the walk of the program stands.
+    """A product with its plan; ``sums``: at the present point of the program.
 
     ``loops``: those over which sums stay in registers, outermost first.
     """
@@ -472,13 +461,13 @@ class RunningProduct:
     def of(
         b: Builder, product: TileProduct, plan: Plan, thread: Index
     ) -> RunningProduct:
-        """With what threads know of their places, and memory for a slice of sums."""
+        """The product with thread positions, and memory for a slice of sums."""
         of_kind = _on_warps if isinstance(plan, WarpTiles) else _by_threads
         return RunningProduct(product, plan, of_kind(b, product, plan, thread))
 
     @property
     def reads_first(self) -> bool:
-        """Whether sums start from what the result holds."""
+        """Whether sums start from the contents of the result."""
         return isinstance(self.plan, SharedTiles) and not starts_last(
             self.product.found
         )
@@ -488,7 +477,7 @@ class RunningProduct:
         return self.parts[1].load(b)
 
     def run(self, b: Builder) -> None:
-        """What a thread does where the nest stands."""
+        """Multiply in place of the nest."""
         if not self.loops:
             self.sums = self.start(b)
         found, depth = self.product.found, self.plan.depth
@@ -501,16 +490,15 @@ class RunningProduct:
             self.store(b)
 
     def store(self, b: Builder) -> None:
-        """Bring the sums to the result, if the loop that made them has run.
+        """Store the sums to the result, if the loop that made them has run.
 
-        The threads have met since they used the slice of shared memory.
+        The threads have synchronised since they used the slice of shared memory.
         """
         limits = runs(self.loops[0]) if self.loops else []
         b.guard(limits, lambda i: self.parts[1].store(i, self.sums))
 
     @property
     def mechanism(self) -> str:
-        """The instruction."""
         parts = self.parts[0]
         if isinstance(parts, Fragments):
             return f"mma.sync m{ROWS}n{COLUMNS}k{parts.grain}"
@@ -518,7 +506,7 @@ class RunningProduct:
 
     @property
     def how(self) -> str:
-        """Types, who has which part, where sums are, and why not tensor cores."""
+        """A description: types, work shares, place of sums, tensor cores or not."""
         plan, found = self.plan, self.product.found
         if isinstance(plan, WarpTiles):
             kind = type_of(found.left)

@@ -1,36 +1,33 @@
-"""A contraction as a GPU kernel: shared-memory tiles, a register tile per thread.
+"""GPU contraction kernel: shared-memory tiles and register tiles in a pipelined K loop.
 
     sums = C tile of the thread
-    sums += products of all blocks of terms (`pipeline`)
+    sums += products of all K tiles (`Pipeline`)
     C tile = sums
 
-Several row, column or reduction axes are walked as one flattened index (implicit GEMM),
-so a convolution is the same kernel as a matrix product.
+Several row, column or reduction axes form one flattened index (implicit GEMM), so a
+convolution is the same kernel as a matrix product.  The K loop is double buffered:
 
-The blocks of terms of a tile of the result: copied, waited for, multiplied.
-
-    stage 0 = the first block of terms; barrier
-    for the other blocks of terms:
-      read the block from global memory into registers
-      sums += products of the stage before
-      store the block to the other stage; barrier
+    stage 0 = the first K tile; barrier
+    for the other K tiles:
+      read the K tile from global memory into registers
+      sums += products of the previous stage
+      store the K tile to the other stage; barrier
     sums += products of the last stage
 
-The first block of terms is the ragged one: it begins before the first term, with zeros,
-so no other block needs a guard.  A stage is stored while the other one is read: one
-barrier for each block is enough.
+The first K tile is the partial one: it begins before the first term and is padded with
+zeros, so the other K tiles need no guard.  One barrier per K tile is enough, since one
+stage is stored while the other is read.
 
-A factor that goes past the registers is copied by the hardware instead, a group of
-copies for each block of terms.  With S stages, S - 2 later groups may be under way when
-the threads meet:
+An operand may bypass registers by asynchronous copies, one commit group per K tile.
+With S stages, ``cp.async.wait_group`` leaves the S - 2 newest groups in flight:
 
-    for the other blocks of terms:
-      start the copies of the block S - 2 further on, if there is one; close their group
-      sums += products of the stage before
-      wait for all groups but S - 2; barrier
+    for the other K tiles:
+      start the copies of the K tile S - 2 further on, if there is one; commit the group
+      sums += products of the previous stage
+      wait for all groups but the S - 2 newest; barrier
 
-Warps whose factors both go past the registers take S blocks at a time, so that no stage
-and no end is computed, and the blocks that are left one by one.
+Tensor-core kernels that copy both operands asynchronously unroll the K loop by S, so
+stage indices and loop ends are constants; the remaining K tiles follow one by one.
 """
 
 from __future__ import annotations
@@ -94,19 +91,20 @@ from gpucodegen.tiling.machine.gpu.shared_copies import (
 )
 
 LAST = 4
-"""Terms of the last block that are multiplied at once.
+"""Terms of the last K tile that are multiplied at once.
 
-It stays a loop: compilers move what is left of straight code into the guards of stores.
+It stays a loop: compilers sink the rest of straight code into the guards of stores.
 """
 FEWEST = 2
-"""Blocks that are left at least: of one, compilers make straight code, and load the
-fragments of all of it ahead of their turn, for which there are no registers."""
+"""Least number of remaining K tiles: a loop of one becomes straight code, whose
+fragments are all loaded early and exceed the registers.
+"""
 Sums = Sequence[Value]
 
 
 @dataclass(frozen=True, slots=True)
 class Factor:
-    """A factor, its stages in shared memory, and the chunks of this thread."""
+    """An operand, its stages in shared memory, and the chunks of this thread."""
 
     staging: Staging
     tile: Value
@@ -124,33 +122,31 @@ class Factor:
         *,
         is_direct: bool,
     ) -> Factor:
-        """With new stages in shared memory."""
         tile = side.allocate(b, stages, hint)
         return Factor(side, tile, side.chunks(b, thread), stages, is_direct)
 
     def cut(self, most: int) -> list[Factor]:
-        """The factor by chunks that hold so many elements together at most."""
+        """The operand in pieces of at most ``most`` elements of chunks."""
         each = max(1, most // self.staging.copy.width)
         starts = range(0, len(self.chunks), each)
         return [replace(self, chunks=self.chunks[n : n + each]) for n in starts]
 
     def fetch(self, b: Builder, block: Index, *, ragged: bool = False) -> list[Value]:
-        """A block of terms in registers."""
+        """Load a K tile into registers."""
         return self.staging.fetch(b, self.chunks, block, ragged=ragged)
 
     def put(self, b: Builder, values: Sequence[Value], block: Index) -> None:
-        """What was fetched, to the stage of its block."""
         stage = block % self.stages
         self.staging.put(b, self.chunks, values, self.tile, stage)
 
     def start(self, b: Builder, block: Index, stage: Index) -> None:
-        """Let the hardware copy a block of terms to a stage."""
+        """Start the asynchronous copies of a K tile to a stage."""
         self.staging.start(b, self.chunks, block, self.tile, stage)
 
 
 @dataclass(frozen=True, slots=True)
 class Pipeline:
-    """What a thread does with the terms of its sums."""
+    """The K loop of a thread."""
 
     plan: SharedTiles | WarpTiles
     parts: QuadTile | Fragments
@@ -158,7 +154,7 @@ class Pipeline:
     walk: KLoop
 
     def summed(self, b: Builder, sums: Sums) -> Sums:
-        """The sums with the products of all terms, of which there is one at least."""
+        """The sums after the products of all K tiles, at least one."""
         for block in range(1, self._further + 1):
             self._start(b, Index.of(block), Index.of(block))
         is_ragged = self.walk.before.constant != 0
@@ -175,14 +171,15 @@ class Pipeline:
 
     @property
     def _further(self) -> int:
-        """Blocks whose copies are under way when the threads meet."""
+        """Commit groups in flight at a barrier."""
         return self.plan.stages - 2
 
     def _in_rounds(self, b: Builder, sums: Sums) -> Sums:
-        """Blocks by as many as there are stages, and those that are left.
+        """K tiles in rounds of the stage count, and the remaining ones.
 
-        Where several axes are walked, a round starts the copies of blocks from a
-        multiple of the stages on: those of a line that these divide lie side by side.
+        Where the K loop runs over several axes, a round starts the copies of K tiles
+        from a multiple of the stages on: those of a line that these divide lie side by
+        side.
         """
         stages = self.plan.stages
         head = 1 if len(self.walk.axes) > 1 else 0
@@ -207,7 +204,7 @@ class Pipeline:
         return b.carried_loop(left, self._blocks, sums, alone, hint="block")
 
     def _one_by_one(self, b: Builder, sums: Sums) -> Sums:
-        """The last block is multiplied behind the loop, without a barrier."""
+        """The last K tile is multiplied behind the loop, without a barrier."""
         stages, depth = self.plan.stages, self.plan.depth
 
         def next_(i: Builder, number: Value, held: Sums) -> Sums:
@@ -233,9 +230,9 @@ class Pipeline:
         *,
         is_sure: bool = False,
     ) -> Sums:
-        """A block of terms arrives while the one in stage ``before`` is multiplied.
+        """A K tile arrives while the one in stage ``before`` is multiplied.
 
-        ``is_sure``: the block whose copies start exists.
+        ``is_sure``: the K tile whose copies start exists.
         """
         pieces = self._pieces
         group = None
@@ -258,7 +255,7 @@ class Pipeline:
     def _start(
         self, b: Builder, block: Index, stage: Index, *, is_sure: bool = False
     ) -> Value:
-        """The copies of a block of terms, if there is one; their group."""
+        """Start the copies of a K tile, if it exists; their group."""
 
         def started(i: Builder) -> None:
             for factor in self.factors:
@@ -278,7 +275,7 @@ class Pipeline:
 
     @property
     def _pieces(self) -> list[Factor]:
-        """What goes through registers, by as much as these hold at once."""
+        """The operands that go through registers, in pieces that fit in these."""
         return [
             piece
             for factor in self.factors
@@ -287,7 +284,7 @@ class Pipeline:
         ]
 
     def _spans(self, count: int) -> list[range]:
-        """The terms of a block in so many parts of whole instructions."""
+        """The terms of a K tile in ``count`` parts of whole instructions."""
         grain = self.parts.grain
         grains = self.plan.depth // grain
         ends = [grains * n // count * grain for n in range(count + 1)]
@@ -301,9 +298,10 @@ def lower(
     plan: SharedTiles | WarpTiles,
     definitions: Definitions,
 ) -> KernelBody:
-    """The kernel of a contraction; ``definitions``: what makes its arrays.
+    """The kernel of a contraction.
 
-    ``b`` holds the views that it reads through.
+    ``definitions``: the operations that define its arrays.  ``b`` holds the views that
+    it reads through.
     """
     _Lowering(contraction, groups, plan, definitions).build(b)
     return KernelBody(
@@ -343,7 +341,7 @@ class _Lowering:
 
     @property
     def _factors(self) -> tuple[Contraction, Type]:
-        """The contraction with factors as shared memory holds them, and their type."""
+        """The contraction with operands as shared memory holds them, and their type."""
         if not isinstance(self.plan, WarpTiles):
             return self.contraction, self.contraction.element
         found = on_tensor_cores(self.contraction)
@@ -353,7 +351,7 @@ class _Lowering:
     def _parts(
         self, b: Builder, thread: Index, where: Place, sides: tuple[Staging, Staging]
     ) -> tuple[QuadTile | Fragments, ResultTile | FragmentTile]:
-        """What a thread multiplies, and how its sums come to the result."""
+        """The multiplier of a thread, and its part of the result."""
         plan, c = self.plan, self.contraction
         flat, groups = with_flat_result(b, c, self.groups)
         held = Stages(sides[0].copy), Stages(sides[1].copy)
@@ -385,7 +383,7 @@ class _Lowering:
         return self._in_loops(left), self._in_loops(right)
 
     def _in_loops(self, side: Staging) -> Staging:
-        """With copies in loops where they are many: of fragments, and turned ones."""
+        """Staging whose copies are loops where they are many."""
         is_of_warps = isinstance(self.plan, WarpTiles)
         is_many = is_of_warps or side.copy.is_turned
         return replace(side, in_loops=is_many, apart=is_of_warps)

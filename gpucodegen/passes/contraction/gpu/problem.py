@@ -1,4 +1,10 @@
-"""What the plan of a contraction's kernel depends on."""
+"""Planner input of a GPU contraction: extents, types, contiguity and alignment.
+
+`products_of` describes the contraction to the planner, once as a product of single
+elements and, where tensor cores or TMA apply, of fragments; for dynamic extents it
+gives one product per usual size.  `planned` chooses the plan of least estimated cost,
+or completes the caller's.
+"""
 
 from __future__ import annotations
 
@@ -48,9 +54,9 @@ from gpucodegen.tiling.machine.gpu.shared_copies import by_position, copied_widt
 from gpucodegen.tiling.machine.plan_space import Choose, least
 
 WORD = 4
-"""Bytes of elements that are copied one by one past the registers.
+"""Largest element size in bytes of element-wise asynchronous copies.
 
-Products of wider ones take long enough for loads to arrive.
+Products of wider elements take long enough for loads to arrive.
 """
 
 
@@ -66,13 +72,12 @@ def planned(
     bands: bool = False,
     views: bool = False,
 ) -> Candidate:
-    """The plan of a contraction's kernel; ``plan``: what the caller has chosen.
+    """The plan of a contraction's kernel; ``plan``: the caller's choice.
 
-    Tiles of warps are no plan of what tensor cores do not compute, those of warpgroups
-    none of what tensor copies do not bring.  ``arch``: the architecture whose own
-    features kernels use, "" if none.  ``warpgroups``: those of warpgroups are on
-    offer in any case.  ``bands``: every order of tiles is on offer, not only the one
-    that the estimate prefers.  ``views``: tensor copies may store to views.
+    Warp tiles need operands for tensor cores, warpgroup tiles need TMA.  ``arch``: the
+    architecture whose specific features kernels use, "" if none.  ``warpgroups``:
+    warpgroup plans are always on offer.  ``bands``: every order of tiles is on offer,
+    not only the one that the estimate prefers.  ``views``: TMA may store to views.
     """
     products = products_of(contraction, groups, definitions, views=views)
     narrow = products[0].fragments
@@ -104,10 +109,10 @@ def products_of(
     *,
     views: bool = False,
 ) -> list[Product]:
-    """The product, or those that it may be where extents are not known.
+    """The product, or the possible ones where extents are dynamic.
 
-    Tensor copies store no result that is a view, unless ``views``: the proof does not
-    know what cells of the buffer such a copy writes.
+    TMA stores no result that is a view, unless ``views``: the proof does not know which
+    cells of the buffer such a copy writes.
     """
     roles = groups.rows, groups.columns, groups.reduction, groups.batch
     sizes = [extent(axes).constant for axes in roles]
@@ -136,14 +141,14 @@ def products_of(
 
 
 def is_whole(memref: Value, definitions: Definitions) -> bool:
-    """Whether it is a buffer, not a view of one."""
+    """Whether a memref is a buffer, not a view of one."""
     while (made := definitions.get(memref)) and made.name == "memref.cast":
         memref = made.operands[0]
     return made is None or made.name in ALLOCATIONS
 
 
 def _known(axes: Sequence[Axis]) -> tuple[int, ...]:
-    """The extents of axes; none if a call tells one."""
+    """The extents of axes; empty if one is dynamic."""
     is_open = any(axis.count is not None for axis in axes)
     return () if is_open else tuple(max(1, axis.extent) for axis in axes)
 
@@ -160,7 +165,7 @@ def _facts(
     *,
     of_fragments: bool = False,
 ) -> Product:
-    """A product of single elements, as a kernel of fragments or another one sees it."""
+    """The planner's description of a product, for a kernel of fragments or threads."""
     held = type_of(contraction.left) if of_fragments else contraction.element
     is_single = of_fragments and held == F32
     sides = (contraction.left, groups.rows), (contraction.right, groups.columns)
@@ -201,7 +206,7 @@ def _facts(
 
 
 def _read(contraction: Contraction) -> int | None:
-    """Elements of the arrays of both factors; views may show one several times."""
+    """Distinct elements in the arrays of both operands; views may repeat elements."""
     total = 0
     for factor in (contraction.left, contraction.right):
         ty = factor.memref.type
@@ -217,9 +222,9 @@ def _read(contraction: Contraction) -> int | None:
 
 
 def _is_plain(groups: Groups) -> bool:
-    """Whether it is one product of matrices of known extents.
+    """Whether it is one matrix product of known extents.
 
-    Windows use elements several times, which counts of rows and columns do not tell.
+    Windows reuse elements, which counts of rows and columns do not show.
     """
     alone = groups.rows, groups.columns, groups.reduction
     is_one = not groups.batch and _is_of_matrices(groups)
@@ -227,15 +232,15 @@ def _is_plain(groups: Groups) -> bool:
 
 
 def _is_of_matrices(groups: Groups) -> bool:
-    """Whether rows, columns and terms are an axis each; a batch may be around them.
+    """Whether rows, columns and terms are one axis each, with any batch axes.
 
-    An element of anything else has an address of its own to compute.
+    Elements of other contractions need separate address computations.
     """
     return all(len(g) == 1 for g in (groups.rows, groups.columns, groups.reduction))
 
 
 def _splits(contraction: Contraction) -> Iterator[int]:
-    """Numbers of equal parts of a sum whose order is free."""
+    """Split-K factors of a sum whose order is free."""
     yield 1
     is_simple = contraction.reassociable and contraction.words is None
     if is_simple and len(contraction.reduction) == 1:

@@ -1,13 +1,10 @@
-"""Tiles of one factor on their way from global to shared memory.
+"""Staging of operand tiles from global to shared memory.
 
-A block reads a tile into registers, and stores it to a stage in shared memory later, or
-lets the hardware copy it there; what is read meanwhile lies in another stage.  Rows or
-columns beyond the edge repeat the last ones, for their products are never stored; terms
-beyond the edge are zeros.
-
-Where the axes of a reduction stand, block of terms by block of terms.
-
-Where factors lie in shared memory, as what multiplies them sees it.
+A block reads a tile into registers and stores it to a shared-memory stage later, or
+starts asynchronous copies into the stage; meanwhile other stages are read.  Rows and
+columns beyond the edge repeat the last ones, since their products are never stored;
+reduction terms beyond the edge are zeros.  `KLoop` gives the positions of the reduction
+axes for each K tile, `SharedLayout` the place of elements in shared memory.
 """
 
 from __future__ import annotations
@@ -41,28 +38,24 @@ from gpucodegen.tiling.machine.gpu.shared_copies import TileCopy
 
 
 class SharedLayout(Protocol):
-    """A factor's part in shared memory: terms of positions, which are rows or columns.
+    """A staged operand tile: terms of positions, which are rows or columns.
 
     ``stage`` is one of the kernel's own tiles.
     """
 
     @property
     def by_position(self) -> bool | None:
-        """Whether its rows are those of positions, or of terms.
+        """Whether its lines run along positions, or along terms.
 
-        None where rows do not begin at multiples of 16 bytes, or hold other elements.
+        None where lines do not begin at multiples of 16 bytes, or hold other elements.
         """
         ...
 
-    def place(self, stage: Index, term: Index, position: Index) -> list[Index]:
-        """The indices of an element."""
-        ...
+    def place(self, stage: Index, term: Index, position: Index) -> list[Index]: ...
 
     def element(
         self, b: Builder, tile: Value, stage: Index, term: Index, position: Index
-    ) -> Value:
-        """The value at a place."""
-        ...
+    ) -> Value: ...
 
     def line(
         self,
@@ -78,23 +71,21 @@ class SharedLayout(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Stages:
-    """Stages that the kernel copies itself: ``copy`` says how each of them lies."""
+    """Stages that the kernel copies itself, in the layout of ``copy``."""
 
     copy: TileCopy
 
     @property
     def by_position(self) -> bool:
-        """As the copy lays it out."""
         return self.copy.by_position
 
     def place(self, stage: Index, term: Index, position: Index) -> list[Index]:
-        """The stage, the row, and the place in it."""
+        """The stage, the line, and the place in it."""
         return [stage, *map(Index.of, self.copy.cell(term, position))]
 
     def element(
         self, b: Builder, tile: Value, stage: Index, term: Index, position: Index
     ) -> Value:
-        """As it lies there."""
         return b.load(tile, self.place(stage, term, position))
 
     def line(
@@ -105,16 +96,15 @@ class Stages:
         ty: VectorType,
         hint: str,
     ) -> Value:
-        """As they lie there, side by side."""
         return b.vector_load(tile, self.place(*at), ty, hint)
 
 
 @dataclass(frozen=True, slots=True)
 class KLoop:
-    """Terms of the ``axes``, the last one fastest, in blocks of ``depth``.
+    """Terms of the ``axes``, the last one fastest, in K tiles of ``depth``.
 
-    The first block begins ``before`` terms too early where there is no whole number of
-    blocks.
+    The first K tile begins ``before`` terms too early where there is no whole number of
+    tiles.
     """
 
     axes: tuple[Axis, ...]
@@ -122,23 +112,22 @@ class KLoop:
 
     @property
     def blocks(self) -> Index:
-        """Number of blocks."""
         return extent(self.axes).ceildiv(self.depth)
 
     @property
     def before(self) -> Index:
-        """Terms of the first block that do not exist."""
+        """Padding terms of the first K tile."""
         return self.blocks * self.depth - extent(self.axes)
 
     def number(self, block: Index, term: Index) -> Index:
-        """The number of a term of a block; negative if it does not exist."""
+        """The number of a term of a K tile; negative for padding."""
         return block * self.depth + term - self.before
 
     def at(self, block: Index, term: Index) -> Positions:
-        """Positions of the axes at a term of a block.
+        """Positions of the axes at a term of a K tile.
 
-        Where blocks walk evenly, the parts that depend on the term are the same in all
-        blocks, and the others are the same for all terms.
+        Where K tiles advance evenly, the parts that depend on the term are
+        loop-invariant, and the others are equal for all terms.
         """
         steps = steps_of([extent((axis,)).constant for axis in self.axes], self.depth)
         if steps is None:
@@ -165,7 +154,7 @@ def contiguity(
     reduction: Sequence[Axis],
     definitions: Definitions,
 ) -> tuple[bool, int]:
-    """Whether a factor lies along the terms in memory, and how much moves at once."""
+    """Whether an operand is contiguous along the terms, and elements per access."""
     b = Builder()
     b.load(operand.memref, operand.indices)
     (access,) = b.operations
@@ -182,7 +171,7 @@ def contiguity(
 
 
 def can_be_direct(operand: Operand, element: Type, width: int) -> bool:
-    """Whether ``cp.async`` can copy chunks of a factor: as they are, 4 to 16 bytes."""
+    """Whether ``cp.async`` can copy chunks: no conversion, 4 to 16 bytes."""
     is_plain = operand.is_of_one and not operand.steps
     same = element_type(operand.memref.type) == element
     size = width * (element_bytes(element) or 0)
@@ -194,7 +183,7 @@ class Chunk:
     """Elements of a tile that one thread reads at once.
 
     ``term`` and ``position`` are those of the tile, ``exists`` >= 0 where the tile has
-    the chunk at all; ``outer``: position in the whole factor.
+    the chunk at all; ``outer``: position in the whole operand.
     """
 
     term: Index
@@ -205,12 +194,12 @@ class Chunk:
 
 @dataclass(frozen=True, slots=True)
 class Staging:
-    """One factor: ``axes`` index it besides the ``walk``, from ``first`` on.
+    """Staging of an operand: ``axes`` index it besides the ``walk``.
 
-    ``in_loops``: the hardware's copies of a thread are written as a loop.  A proof has
-    fewer of them to compare, and the compiler repeats them; written out, what their
-    addresses have in common is computed once.  ``apart``: several blocks of terms are
-    copied in straight code, so what their addresses have in common is said apart.
+    ``first``: its first position.  ``in_loops``: a thread's asynchronous copies are
+    written as a loop.  A proof has fewer of them to compare, and the compiler unrolls
+    them; written out, common address parts are computed once.  ``apart``: the copies of
+    several K tiles are in straight code, so common address parts are separated.
     """
 
     operand: Operand
@@ -229,7 +218,7 @@ class Staging:
         return b.allocate("memref.alloca", ty, hint)
 
     def chunks(self, b: Builder, thread: Index) -> list[Chunk]:
-        """The chunks of a thread; what does not change over the terms, once."""
+        """The chunks of a thread, with the parts that do not depend on the K tile."""
         first = self._chunk(b, thread)
         return [
             first,
@@ -237,7 +226,7 @@ class Staging:
         ]
 
     def _next(self, b: Builder, thread: Index, first: Chunk, number: int) -> Chunk:
-        """One more chunk of a thread, by its distance from the first one if it can."""
+        """Another chunk of a thread, by its distance from the first one if possible."""
         copy = self.copy
         moved = copy.moved(number) if copy.chunks % copy.threads == 0 else None
         if moved is None:
@@ -247,7 +236,7 @@ class Staging:
     def _further(
         self, b: Builder, first: Chunk, moved: tuple[Index | int, Index | int]
     ) -> Chunk:
-        """The chunk so many terms and positions further on, which exists."""
+        """The chunk that many terms and positions further on, which exists."""
         term, position = first.term + moved[0], first.position + moved[1]
         return Chunk(term, position, self._inside(b, self.first + position), ZERO)
 
@@ -263,7 +252,7 @@ class Staging:
         return Chunk(term, position, self._inside(b, self.first + position), exists)
 
     def _inside(self, b: Builder, position: Index) -> Index:
-        """A position that exists."""
+        """The position clamped to the operand."""
         size = extent(self.axes)
         if size.constant is not None and size.constant % self.copy.size == 0:
             return position
@@ -273,9 +262,9 @@ class Staging:
     def fetch(
         self, b: Builder, chunks: Sequence[Chunk], block: Index, *, ragged: bool
     ) -> list[Value]:
-        """The chunks of a block of terms.
+        """Load the chunks of a K tile.
 
-        ``ragged``: terms of it may not exist; they are zeros.
+        ``ragged``: its padding terms are zeros.
         """
         return [self._fetched(b, chunk, block, ragged) for chunk in chunks]
 
@@ -290,7 +279,7 @@ class Staging:
         )
 
     def _positions(self, block: Index, chunk: Chunk) -> Positions:
-        """Where the axes stand at the first element of a chunk."""
+        """Positions of the axes at the first element of a chunk."""
         return (
             self.batch
             | self.walk.at(block, chunk.term)
@@ -320,7 +309,7 @@ class Staging:
         tile: Value,
         stage: Index,
     ) -> None:
-        """Let the hardware copy chunks of a block of terms that exists to a stage."""
+        """Start asynchronous copies of chunks of a K tile that exists to a stage."""
         apart = self.copy.apart if self.in_loops else None
         if apart is None:
             self._start(b, chunks, block, tile, stage)
@@ -364,7 +353,6 @@ class Staging:
         tile: Value,
         stage: Index,
     ) -> None:
-        """Store fetched chunks to a stage."""
         for chunk, value in zip(chunks, values, strict=True):
             b.guard(
                 [chunk.exists],

@@ -1,35 +1,24 @@
-"""A contraction in tiles of rows: its factors in boxes, its result too where it can be.
+"""TMA boxes of a contraction: which operands and results tensor maps can copy, and how.
 
-Comes in: a contraction over groups of axes.  Goes out: `Tiled`, of which kernels are
-made, or nothing where tensor copies cannot bring a factor.
-
-A contraction in tiles that are rectangles of rows, where several axes count these.
+`in_boxes` gives the `Tiled` form of a contraction, or None where TMA cannot copy an
+operand.  Rows that several axes count are split into rectangles:
 
     n, y, x   =   (n0, y0, x0) * (a, b, c) + (n1, y1, x1)
 
-A block stands at n0, y0, x0, which are of the batch then; n1, y1, x1 are the rows of
-its only tile, ``a b c`` of them, in the order of a box of the left factor.  Guards say
-which of these exist.
+A block stands at n0, y0, x0, which become batch axes; n1, y1, x1 are the ``a b c`` rows
+of its only tile, in the order of a box of operand A.  Guards exclude rows that do not
+exist.
 
-The boxes by which tensor copies store a result: whether they can, and where.
+A box of an operand has lines of 64 16-bit elements, the span of the swizzle.  A line
+runs along the reduction if that is contiguous in memory, else along rows or columns;
+other axes, such as the taps of a window, give the origin of the box.  TMA reads
+elements outside the array as zero, so ragged extents need no guards: zero terms add
+nothing, and out-of-range rows and columns are never stored.
 
-A box has `ROWS` rows of a tile, those of one warp, and as many columns as a line of
-shared memory has bytes for.  What lies outside of the array is not stored, so rows and
-columns that do not exist need no guards here: they must lie outside.
-
-A factor in boxes: whether tensor copies can bring it, and how they do.
-
-A box has lines of 64 elements of 16 bits, the span of the swizzle.  Lines are positions
-(rows or columns of the result) where the terms lie side by side in memory, else terms.
-Positions may be a rectangle, such as pixels of an image: other axes, such as the taps
-of a window, say where the box begins.
-What lies outside of the array is read as zero, so ragged extents need no guards: zeros
-of terms add nothing, and what positions outside give is never stored.
-
-Tensor maps: of which arrays there are some, and what they say of a box.
-
-A box lies in shared memory row by row, in lines of `SPAN` bytes whose pieces of 16
-bytes are permuted.
+A box of the result has `ROWS` rows, those of one warp, and as many columns as a line of
+shared memory has bytes for.  TMA does not store outside the array, so rows and columns
+that do not exist must lie outside it.  In shared memory a box lies row by row in lines
+of `SPAN` bytes whose 16-byte pieces are permuted (swizzled).
 """
 
 from __future__ import annotations
@@ -64,11 +53,11 @@ from gpucodegen.tiling.machine.gpu.fragments import ROWS
 from gpucodegen.tiling.machine.gpu.product_tiles import SPAN, rectangle
 
 MOST_RANK = 5
-"""Dimensions that a tensor map has at most."""
+"""Most dimensions of a tensor map."""
 
 
 def is_mappable(ty: Type) -> bool:
-    """Whether rows are multiples of 16 bytes apart, their elements side by side."""
+    """Whether row strides are multiples of 16 bytes and rows are contiguous."""
     form = strided_form(ty) if isinstance(ty, MemRefType) else None
     if form is None or not 1 < len(form.strides) <= MOST_RANK:
         return False
@@ -78,7 +67,6 @@ def is_mappable(ty: Type) -> bool:
 
 
 def map_type(box: Sequence[int], element: Type) -> DialectType:
-    """The type of a map of boxes."""
     shape = "x".join(map(str, box))
     return DialectType(
         "nvgpu.tensormap.descriptor<tensor ="
@@ -105,11 +93,11 @@ LINE = SPAN // ELEMENT
 
 @dataclass(frozen=True, slots=True)
 class Boxes:
-    """A factor over axes of positions and of terms, a dimension for each that it tiles.
+    """An operand over axes of positions and of terms, a dimension for each.
 
-    ``axes``: what counts the positions of a tile, ``size`` of them: all of several
-    axes, in the order of their dimensions, or some of one.  ``term``: the axis of the
-    terms of a block.  ``by_position``: lines are positions.
+    ``axes``: the axes of a tile's ``size`` positions: all of several axes, in the order
+    of their dimensions, or some of one.  ``term``: the axis of the terms of a K tile.
+    ``by_position``: lines run along positions.
     """
 
     operand: Operand
@@ -126,9 +114,9 @@ class Boxes:
         definitions: Definitions,
         size: int = LINE,
     ) -> Boxes | None:
-        """None where tensor copies cannot bring the factor.
+        """The boxes of an operand; None where TMA cannot copy it.
 
-        Blocks of terms are of the last axis of the ``reduction``.
+        K tiles are of the last axis of the ``reduction``.
         """
         is_element = operand.is_of_one and not operand.steps
         is_narrow = element_bytes(element_type(operand.memref.type)) == ELEMENT
@@ -145,17 +133,15 @@ class Boxes:
 
     @property
     def lines(self) -> int:
-        """Lines of a box."""
         return self.size if self.by_position else LINE
 
     @property
     def map_type(self) -> DialectType:
-        """The tensor map: what a copy moves, and how it lies in shared memory."""
+        """The tensor map type: the box and its shared-memory layout."""
         element = element_type(self.operand.memref.type)
         return map_type((self.lines, LINE), element)
 
     def make_map(self, b: Builder) -> Value:
-        """The tensor map, made on the host."""
         extents = [1] * len(self.operand.indices)
         for axis, extent in {**self._positions, self.term: LINE}.items():
             (dimension,) = self.operand.dimensions_of(axis)
@@ -175,9 +161,9 @@ class Boxes:
         return self.size if self.by_position else LINE
 
     def starts(self, first: Index, at: Positions) -> Iterator[list[Index]]:
-        """Where the boxes of a tile begin, coordinates of the last dimension first.
+        """Coordinates of the boxes of a tile, last dimension first.
 
-        ``first``: position of the tile; ``at``: where the batch and the terms stand.
+        ``first``: position of the tile; ``at``: positions of the batch and the terms.
         """
         for inner in range(0, self.size, self._each):
             place = at | unflatten(first + inner, self.axes)
@@ -187,9 +173,9 @@ class Boxes:
 def in_few_dimensions(
     b: Builder, operand: Operand, axes: Sequence[Axis], others: Sequence[Axis]
 ) -> Operand:
-    """The factor through a view that has a dimension for each of the ``axes``.
+    """The operand through a view that has a dimension for each of the ``axes``.
 
-    The ``others`` move along these where they can: maps have few dimensions.
+    The ``others`` move along these where they can: tensor maps have few dimensions.
     """
     ty = operand.memref.type
     form = strided_form(ty) if isinstance(ty, MemRefType) else None
@@ -202,7 +188,7 @@ def in_few_dimensions(
 
 
 def _alone(operand: Operand, axes: Sequence[Axis]) -> list[int] | None:
-    """The dimensions of axes, if each moves one of its own, element by element."""
+    """The dimensions of axes, if each moves one of its own with unit stride."""
     found = [operand.dimensions_of(axis) for axis in axes]
     dimensions = [each[0] for each in found if len(each) == 1]
     if len(set(dimensions)) < len(axes):
@@ -215,7 +201,7 @@ def _alone(operand: Operand, axes: Sequence[Axis]) -> list[int] | None:
 def _ends(operand: Operand, dimension: int, term: Axis) -> bool:
     """Whether terms end where lines do, or where the array does.
 
-    Only then are terms that do not exist zeros.
+    Only then are padding terms zeros.
     """
     ty, index = operand.memref.type, operand.indices[dimension]
     assert isinstance(ty, MemRefType)
@@ -227,7 +213,7 @@ def _ends(operand: Operand, dimension: int, term: Axis) -> bool:
 
 
 SIZES = (2, 4)
-"""Bytes of elements whose pairs a lane stores at once."""
+"""Element sizes in bytes whose pairs a lane stores at once."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -240,12 +226,10 @@ class ResultBoxes:
 
     @property
     def size(self) -> int:
-        """Bytes of an element."""
         return element_bytes(element_type(self.operand.memref.type)) or 1
 
     @property
     def line(self) -> int:
-        """Columns of a box."""
         return SPAN // self.size
 
     @property
@@ -262,21 +246,19 @@ class ResultBoxes:
 
     @property
     def map_type(self) -> DialectType:
-        """The tensor map."""
         return map_type(self.box, element_type(self.operand.memref.type))
 
     def make_map(self, b: Builder) -> Value:
-        """The tensor map, made on the host."""
         return make_map(b, self.operand.memref, self.box, self.map_type)
 
     def start(self, row: Index, column: Index, batch: Positions) -> list[Index]:
-        """Where the box from a row and a column on begins, the last dimension first."""
+        """Coordinates of the box at a row and a column, the last dimension first."""
         at = batch | unflatten(row, self.rows) | {self.column.iv: column}
         return self.operand.at(at)[::-1]
 
 
 def in_result_boxes(contraction: Contraction, groups: Groups) -> ResultBoxes | None:
-    """The boxes of tiles of the groups; whether there are any, `can_store` says."""
+    """The boxes of tiles of the groups, if `can_store` allows them."""
     kept = kept_at(contraction)
     if kept is None or not can_store(kept, groups.rows, groups.columns):
         return None
@@ -286,7 +268,7 @@ def in_result_boxes(contraction: Contraction, groups: Groups) -> ResultBoxes | N
 def can_store(kept: Operand, rows: Sequence[Axis], columns: Sequence[Axis]) -> bool:
     """Whether each axis moves a dimension of its own, columns the last one.
 
-    Dimensions are in the order of the axes, as rows of a box lie.
+    The dimensions are in the order of the axes, like the rows of a box.
     """
     ty = kept.memref.type
     size = element_bytes(element_type(ty))
@@ -324,7 +306,7 @@ def ends_outside(kept: Operand, axes: Sequence[Axis]) -> bool:
 def in_rectangles(
     contraction: Contraction, groups: Groups, rows: int
 ) -> tuple[Contraction, Groups] | None:
-    """The contraction in tiles of so many rows; None where extents are not known."""
+    """The contraction in tiles of ``rows`` rows; None where extents are dynamic."""
     axes = groups.rows
     if len(axes) == 1:
         return contraction, groups
@@ -355,7 +337,7 @@ def _axis(of: Axis, extent: int) -> Axis:
 
 
 def _moved(contraction: Contraction, at: Positions) -> Contraction:
-    """With other expressions for the axes of its rows."""
+    """The contraction with other expressions for the axes of its rows."""
 
     def seen(operand: Operand) -> Operand:
         return replace(operand, indices=tuple(operand.at(at)))
@@ -372,13 +354,13 @@ def _moved(contraction: Contraction, at: Positions) -> Contraction:
 
 @dataclass(frozen=True, slots=True)
 class Tiled:
-    """A contraction in tiles of rows, and the boxes of both factors."""
+    """A contraction in tiles of rows, with the boxes of both operands."""
 
     contraction: Contraction
     groups: Groups
     boxes: tuple[Boxes, Boxes]
     result: ResultBoxes | None
-    """None where tensor copies cannot store the result."""
+    """None where TMA cannot store the result."""
 
 
 def in_boxes(
@@ -388,11 +370,10 @@ def in_boxes(
     tile: tuple[int, int] = (LINE, LINE),
     b: Builder | None = None,
 ) -> Tiled | None:
-    """The contraction, its factors in boxes; None where copies cannot bring them.
+    """The contraction with operands in boxes; None where TMA cannot copy them.
 
     ``tile``: rows and columns of the result that a block computes.  ``b`` gets the
-    views that they are boxes of.  The last axis of the reduction is that of the terms
-    of a block.
+    views of the boxes.  K tiles are of the last axis of the reduction.
     """
     narrow = on_tensor_cores(contraction)
     if narrow is None or len(groups.columns) > 1:
@@ -415,7 +396,7 @@ def _in_boxes(
     definitions: Definitions,
     tile: tuple[int, int],
 ) -> Tiled | None:
-    """With blocks of terms of the last axis of the reduction."""
+    """As `in_boxes`, for one order of the reduction axes."""
     whole, (*outer, term) = groups, groups.reduction
     lines, others = (*groups.rows, term), (*groups.batch, *outer)
     left = in_few_dimensions(b, narrow.left, lines, others)

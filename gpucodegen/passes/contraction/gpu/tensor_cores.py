@@ -1,35 +1,26 @@
-"""Sums of fragments to the result: through shared memory, a row of 16 bytes a thread.
+"""Tensor-core products of a warp: fragment loads, ``mma.sync`` and the epilogue.
 
-A lane holds two elements of a row.  The block puts eight rows of each row of its warps
-side by side in shared memory, meets, and every thread stores elements that lie side by
-side, with what is fused behind the sums; so on, until all rows are stored.
+`on_tensor_cores` says which contractions qualify and in which operand type.  A product
+of narrow floats is exact in f32 and is added to a sum in f32, as in a program that
+widens both operands first; f64 products are fused multiply-adds of f64.  Tensor cores
+add several products at once in an unspecified order, so the order of a float sum must
+be free.
 
-What a warp multiplies: fragments of rows by fragments of columns.
+f32 operands are split into sums of tf32 numbers (11 significant bits): the first part
+is x rounded, halfway cases away from zero; the second is the remainder, rounded alike.
+Together they miss at most 2^-22 of x.  Infinities, NaN and values that would round to
+infinity are one part, of which tensor cores read the first 11 bits.  Infinity times the
+small part of a number may differ in sign from infinity times the large part, which
+gives NaN.
 
-Comes in: tiles of both factors in shared memory, and how they lie there.  Goes out:
-sums as fragments of ``16 x 8`` elements.
+A lane holds elements of 16 rows or columns and of 32 bytes along the reduction.
+``ldmatrix`` reads four tiles of 8 rows of 16 bytes and transposes those of an operand
+that is not contiguous along the reduction.  64-bit elements, and operands without such
+rows, are loaded element by element.
 
-Numbers of f32 as sums of numbers of tf32, which have 11 significant bits.
-
-The first part of x is x rounded, halfway cases away from zero; the second one is what
-is left, rounded in the same way.  Together they miss 2^-22 of x at most.  What is
-infinite, no number, or would become infinite is one part, of which tensor cores read
-the first 11 bits.  Infinity times the small part of a number may have another sign than
-times the large one, and give NaN.
-
-Factors in shared memory as the lanes of a warp read them to registers.
-
-A lane holds parts of 16 rows or columns of a factor and of 32 bytes of their terms.
-``ldmatrix`` reads four tiles of 8 rows of 16 bytes, and transposes those of a factor
-whose terms do not lie side by side.  Elements of 64 bits are no part of such tiles, nor
-are those that do not lie in such rows: a lane loads its own, wherever they lie.
-
-Which contractions tensor cores compute, and in which type its factors are.
-
-A product of narrow floats is exact in f32, and tensor cores add it to a sum in f32,
-which is what a program says that widens both factors first.  Those of f64 are fused
-multiply-adds of f64.  They add several products at once, in an order of their own, so
-the order of a float sum must be free.
+A lane's result fragment has two elements of a row.  The block stages eight rows of each
+row of warps in shared memory, synchronises, and each thread stores contiguous elements
+with the fused epilogue, until all rows are stored.
 """
 
 from __future__ import annotations
@@ -82,17 +73,17 @@ from gpucodegen.tiling.machine.gpu.shared_copies import (
 )
 
 PASSES = {"tf32": 1, "3xtf32": 3}
-"""Products of tf32 for one of f32, by the precision that is asked for."""
+"""tf32 products for one f32 product, by the requested precision."""
 OCTETS = FloatType("f8E4M3FN"), FloatType("f8E5M2")
-"""Floats of 8 bits that some devices multiply as they are."""
+"""8-bit floats that some devices multiply natively."""
 EXACT_IN_F16 = frozenset({"f8E4M3FN", "f8E5M2", "f8E4M3", "f8E3M4"})
-"""Floats of 8 bits whose numbers all are numbers of f16."""
+"""8-bit floats whose values are all representable in f16."""
 
 
 def on_tensor_cores(contraction: Contraction) -> Contraction | None:
-    """The contraction with factors as fragments hold them, if there are such.
+    """The contraction with operands as fragments hold them, or None.
 
-    Floats of 8 bits become f16 where the architecture has no instruction for them.
+    8-bit floats become f16 where the architecture has no instruction for them.
     ``element`` stays the type of the sums.
     """
     is_free = contraction.reassociable or contraction.element == I32
@@ -110,7 +101,7 @@ def on_tensor_cores(contraction: Contraction) -> Contraction | None:
 
 
 def _octets(contraction: Contraction) -> tuple[Type, ...]:
-    """Types of 8 bits that stay what they are: both factors lie along the terms."""
+    """8-bit types that stay, as both operands are contiguous along the terms."""
     is_along = all(
         factor.coefficient(len(factor.indices) - 1, contraction.reduction[-1]) == 1
         for factor in (contraction.left, contraction.right)
@@ -119,14 +110,13 @@ def _octets(contraction: Contraction) -> tuple[Type, ...]:
 
 
 def type_of(factor: Operand) -> Type:
-    """The type of a factor's value."""
     if factor.steps:
         return factor.steps[-1][0].result.type
     return element_type(factor.memref.type)
 
 
 def _narrowed(factor: Operand, sums: Type) -> Operand | None:
-    """The factor before it was widened to the type of the sums."""
+    """The operand before it was widened to the type of the sums, or None."""
     if not factor.steps:
         return None
     *steps, (last, place) = factor.steps
@@ -139,7 +129,7 @@ def _narrowed(factor: Operand, sums: Type) -> Operand | None:
 
 
 def _held_as(factor: Operand, kind: Type) -> Operand | None:
-    """The factor in a type that tensor cores take, if that has all of its numbers."""
+    """The operand in a tensor-core type that represents all of its values, or None."""
     found = type_of(factor)
     if found == kind:
         return factor
@@ -153,10 +143,10 @@ REGISTER = 4
 
 @dataclass(frozen=True, slots=True)
 class Side:
-    """One factor in shared memory: the position and the term that a lane brings.
+    """One operand in shared memory: the position and the term of a lane's row.
 
-    ``left``: tiles of the left factor are numbered down its rows first, those of the
-    right one along its terms.
+    ``left``: tiles of operand A are numbered along its rows first, those of B along its
+    terms.
     """
 
     held: SharedLayout
@@ -175,7 +165,7 @@ class Side:
         *,
         left: bool,
     ) -> Side:
-        """The factor of the rows, or of the columns, from a warp's ``first`` one on."""
+        """The operand of the rows, or of the columns, of a warp, from ``first`` on."""
         size, inner = element_bytes(kind) or 1, lane % OCTET
         numbers = lane // OCTET % 2, lane // (2 * OCTET)
         down, along = numbers if left else numbers[::-1]
@@ -189,7 +179,7 @@ class Side:
         return Side(held, kind, position, term, left)
 
     def fragment(self, registers: int) -> VectorType:
-        """What a lane holds in so many registers of 32 bits."""
+        """The type of a lane's fragment in that many 32-bit registers."""
         size, each = element_bytes(self.kind) or 1, _each(self.kind)
         return VectorType((registers * REGISTER // (each * size), each), self.kind)
 
@@ -228,22 +218,22 @@ class Side:
 
 
 def _each(kind: Type) -> int:
-    """Elements of a register, or of two for those of 64 bits."""
+    """Elements of a 32-bit register, or of two for 64-bit elements."""
     return max(1, REGISTER // (element_bytes(kind) or 1))
 
 
 def _in_rows(held: SharedLayout, kind: Type) -> bool:
-    """Whether ``ldmatrix`` reads them: it transposes elements of 16 bits only."""
+    """Whether ``ldmatrix`` reads them: it transposes 16-bit elements only."""
     size, lies = element_bytes(kind) or 1, held.by_position
     return size != DOUBLE and (lies is True or (lies is False and size in EITHER_WAY))
 
 
 HALF = 0x1000
-"""Half of the last bit that a tf32 has, among the bits of an f32."""
+"""Half of the last tf32 significand bit, in the bits of an f32."""
 KEPT = -0x2000
-"""The bits that it has."""
+"""Mask of the f32 bits that tf32 has."""
 BEYOND = float.fromhex("0x1.ffep127")
-"""The first magnitude that would be rounded to infinity."""
+"""The smallest magnitude that would round to infinity."""
 
 
 def tf32_parts(b: Builder, value: Value, count: int) -> list[Value]:
@@ -261,7 +251,7 @@ def tf32_parts(b: Builder, value: Value, count: int) -> list[Value]:
 def _rounded(
     b: Builder, value: Value, *, is_exact: bool = False
 ) -> tuple[Value, Value]:
-    """The numbers rounded, and which of them were.
+    """The numbers rounded to tf32, and which of them were rounded.
 
     ``is_exact``: without the bits that tensor cores do not read.
     """
@@ -285,12 +275,12 @@ def _rounded(
 
 
 BELOW = 4
-"""``olt`` among the predicates of ``arith.cmpf``: it holds of no NaN."""
+"""``olt`` among the predicates of ``arith.cmpf``; false for NaN."""
 
 
 @dataclass(frozen=True, slots=True)
 class Lane:
-    """Where a thread stands: the first row and column of its warp, its lane."""
+    """A thread's position: the first row and column of its warp, its lane."""
 
     row: Index
     column: Index
@@ -310,7 +300,7 @@ class Lane:
 
 @dataclass(frozen=True, slots=True)
 class Fragments:
-    """The fragments of a warp, and how its lanes read those of the factors."""
+    """The fragments of a warp, and how its lanes read those of the operands."""
 
     plan: WarpTiles
     kind: Type
@@ -328,9 +318,9 @@ class Fragments:
         held: tuple[SharedLayout, SharedLayout],
         passes: int = 1,
     ) -> Fragments:
-        """Those of a thread; ``types``: of the factors and of the sums.
+        """The fragments of a thread; ``types``: of the operands and of the sums.
 
-        ``passes``: products of tf32 for one of f32.
+        ``passes``: tf32 products for one f32 product.
         """
         kind, (left, right), n = types[0], held, lane.number
         sides = (
@@ -408,7 +398,7 @@ class Fragments:
         ]
 
     def _parts(self, b: Builder, loaded: Value) -> list[Value]:
-        """What is loaded, of f32 as the tf32 numbers that make it up."""
+        """The loaded fragments, split into tf32 parts for f32."""
         if self.kind != F32:
             return [loaded]
         return tf32_parts(b, loaded, 1 if self.passes == 1 else 2)
@@ -416,7 +406,7 @@ class Fragments:
     def _added(
         self, b: Builder, row: list[Value], column: list[Value], total: Value
     ) -> Value:
-        """The products of parts, smallest first, without that of both small ones."""
+        """Add the products of parts, smallest first, without small times small."""
         (high, *low), (other, *others) = row, column
         for part in low:
             total = self._product(b, part, other, total)
@@ -425,7 +415,7 @@ class Fragments:
         return self._product(b, high, other, total)
 
     def _half(self, b: Builder, pair: Value, number: int) -> Value:
-        """The fragment of one of two columns of them."""
+        """The fragment of one of two columns of fragments."""
         name, ty = "vector.extract_strided_slice", self.right.fragment(2)
         rows = ty.shape[0]
         where: dict[str, Attribute] = {
@@ -451,7 +441,7 @@ def _numbers(*values: int) -> ArrayAttr:
 
 @dataclass(frozen=True, slots=True)
 class FragmentTile:
-    """The block's tile of sums, and the slice of it that is on its way."""
+    """The block's tile of sums, and the shared-memory slice for its stores."""
 
     cells: Cells
     fragments: Fragments
@@ -463,18 +453,17 @@ class FragmentTile:
     def of(
         b: Builder, cells: Cells, fragments: Fragments, thread: Index, lane: Lane
     ) -> FragmentTile:
-        """With a new slice in shared memory."""
+        """The tile with a new slice in shared memory."""
         shape = slice_shape(fragments.plan)
         ty = MemRefType(shape, fragments.element, None, SHARED)
         made = b.allocate("memref.alloca", ty, "sums")
         return FragmentTile(cells, fragments, thread, lane, made)
 
     def load(self, b: Builder) -> list[Value]:
-        """What the sums start from is added behind the loop."""
+        """Zeros: initial values are added in the epilogue."""
         return self.fragments.zeros(b)
 
     def store(self, b: Builder, sums: Sequence[Value]) -> None:
-        """Write the sums back, slice by slice."""
         down, across = self.fragments.counts
         halves = ROWS // OCTET
         for n in range(down):
@@ -487,7 +476,7 @@ class FragmentTile:
                     b.add("gpu.barrier")
 
     def _put(self, b: Builder, line: Sequence[Value], half: int) -> None:
-        """One of both rows that a lane has of each fragment, to the slice."""
+        """Store one of the two rows of each fragment to the slice."""
         plan, lane = self.fragments.plan, self.lane
         ty = VectorType((2,), self.fragments.element)
         where = {"static_position": DenseArrayAttr(I64, (half,))}
@@ -499,7 +488,7 @@ class FragmentTile:
             b.vector_store(pair, self.slice, [row, first + n * COLUMNS])
 
     def _taken(self, b: Builder, below: int) -> None:
-        """The slice to the result; its rows lie ``below`` those of their warps."""
+        """Copy the slice to the result; its rows lie ``below`` those of their warps."""
         plan, width, place = self.fragments.plan, self.cells.width, self.cells.place
         side_by_side = plan.tile_columns // width
         pieces = plan.tile_rows // plan.warp_rows * OCTET * side_by_side

@@ -1,13 +1,9 @@
-"""A block's tile of C, and the part of it that one thread holds in registers.
+"""Thread tiles: the part of a block's tile of C that a thread keeps in registers.
 
-Comes in: where the block's tile and the thread's quads begin.  Goes out: operations
-that read the sums before the reduction and write them after it, piece by piece: the
-columns of a quad that lie side by side in one row.
-
-What one thread multiplies: quads of rows by quads of columns, from shared memory.
-
-The thread's part of the result is one vector ``quad x quad`` for each quad of its rows
-and each of its columns.
+`QuadTile` multiplies quads (up to four consecutive rows or columns) from shared memory;
+the sums are one ``quad x quad`` vector for each quad of the thread's rows and columns.
+`ResultTile` reads the initial sums before the reduction and writes them after it, in
+pieces: the columns of a quad that are contiguous in one row.
 """
 
 from __future__ import annotations
@@ -40,14 +36,14 @@ from gpucodegen.passes.framework.indexing import Index, replace_values
 from gpucodegen.tiling.machine.gpu.product_tiles import Candidate, LaneMap, Side
 
 UNROLLED = 290
-"""Instructions of a loop that LLVM surely unrolls whole: it stops at 300."""
+"""Instructions of a loop that LLVM surely unrolls fully: its limit is 300."""
 
 
 @dataclass(frozen=True, slots=True)
 class QuadTile:
     """The first row and column of each quad of a thread, within the block's tile.
 
-    ``held``: both factors in shared memory.
+    ``held``: both operands in shared memory.
     """
 
     lanes: LaneMap
@@ -66,7 +62,7 @@ class QuadTile:
         held: tuple[SharedLayout, SharedLayout],
         words: Parts | None = None,
     ) -> QuadTile:
-        """Those of a thread; ``words``: what elements of the factors are words of."""
+        """The quads of a thread; ``words``: packed types of the elements."""
         down, across = lanes.rows, lanes.columns
         group, lane = _divided(thread, down.lanes * across.lanes)
         row, column = lanes.place(lane)
@@ -99,10 +95,7 @@ class QuadTile:
         count: int,
         sums: Sequence[Value],
     ) -> tuple[Value, ...]:
-        """Add the products of some terms of a stage, a term after the other.
-
-        They are ``count`` from ``first`` on.
-        """
+        """Add the products of ``count`` terms of a stage from ``first`` on."""
         number = Index.of(b.index(stage, "stage"))
         sides = (self.rows, self.lanes.rows), (self.columns, self.lanes.columns)
 
@@ -131,7 +124,7 @@ class QuadTile:
 
     @property
     def _instructions(self) -> int:
-        """Those of a term, about as LLVM counts them: three for integers' products."""
+        """Instructions per term, as LLVM counts; three per integer product."""
         down, across = self.lanes.rows, self.lanes.columns
         products = down.quads * down.quad * across.quads * across.quad
         each = 1 if self.words or isinstance(self.element, FloatType) else 3
@@ -139,7 +132,7 @@ class QuadTile:
 
 
 def _cuts(count: int, most: int) -> list[int]:
-    """Where stretches of at most so many terms, or of one, begin, and the end.
+    """Start positions of stretches of at most ``most`` terms (or one), and the end.
 
     >>> _cuts(8, 7), _cuts(8, 8), _cuts(3, 0)
     ([0, 4, 8], [0, 8], [0, 1, 2, 3])
@@ -160,12 +153,12 @@ def _starts(
 
 
 Write = Callable[[Builder, int, Value], None]
-"""Takes what is written of a piece: from which of its elements on, and the values."""
+"""Takes the first element of a piece's written part, and its values."""
 
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """Elements of C side by side, from a flattened row and column on."""
+    """Contiguous elements of C, from a flattened row and column on."""
 
     row: Index
     column: Index
@@ -173,7 +166,7 @@ class Piece:
 
 @dataclass(frozen=True, slots=True)
 class Cells:
-    """The block's tile of C, through its flattened groups, in pieces of ``width``."""
+    """The block's tile of C, over its flattened groups, in pieces of ``width``."""
 
     contraction: Contraction
     groups: Groups
@@ -181,7 +174,7 @@ class Cells:
     place: Place
     width: int
     adds_last: bool
-    """Whether what the sums start from is added behind the loop."""
+    """Whether initial values are added in the epilogue."""
 
     @property
     def piece_type(self) -> VectorType:
@@ -189,11 +182,9 @@ class Cells:
         return VectorType((self.width,), self.contraction.element)
 
     def _cells(self, piece: Piece) -> Tile:
-        """The cells of a whole piece."""
         return Tile(self._at(piece), {self.groups.columns[-1]: self.width})
 
     def _cell(self, piece: Piece, offset: int) -> Tile:
-        """One cell of a piece."""
         return Tile(self._at(piece, offset), {})
 
     def _at(self, piece: Piece, offset: int = 0) -> Positions:
@@ -204,12 +195,12 @@ class Cells:
 
     @property
     def _side_by_side(self) -> bool:
-        """Whether no piece goes on in the next row of C's last dimension."""
+        """Whether no piece continues in the next row of C's last dimension."""
         *outer, inner = self.groups.columns
         return not outer or inner.extent % self.width == 0
 
     def loaded(self, b: Builder, piece: Piece) -> Value:
-        """What the sums of a piece start from."""
+        """The initial values of a piece's sums."""
         whole, single = self._limits(piece)
 
         def together(i: Builder) -> Value:
@@ -243,9 +234,9 @@ class Cells:
         start: Value | None = None,
         write: Write | None = None,
     ) -> None:
-        """Write the finished sums of a piece; ``start``: what they start from.
+        """Write the finished sums of a piece; ``start``: their initial values.
 
-        ``write``: where what becomes of them goes, if not to the result.
+        ``write``: the destination of the epilogue's value, if not the result.
         """
         whole, single = self._limits(piece)
 
@@ -281,16 +272,16 @@ class Cells:
         return _divides(extent(self.groups.columns), self.width)
 
     def _begun(self, b: Builder, cells: Tile) -> Value:
-        """The sums of some cells before the reduction, in the type of sums."""
+        """The initial sums of some cells, in the type of sums."""
         value = started(b, self.contraction, cells)
         return in_element(b, self.contraction.element, value, "arith.extf")
 
     def _begun_last(self, b: Builder, cells: Tile) -> Value | None:
-        """What is added to the sums of some cells behind the loop, if anything is."""
+        """The values that the epilogue adds to the sums of some cells, or None."""
         return self._begun(b, cells) if self.adds_last else None
 
     def _ended(self, b: Builder, sums: Value, start: Value | None) -> Value:
-        """Sums and what they start from, in the type of the result."""
+        """Sums plus late initial values, in the type of the result."""
         if start is not None:
             is_float = isinstance(self.contraction.element, FloatType)
             name = "arith.addf" if is_float else "arith.addi"
@@ -299,7 +290,7 @@ class Cells:
         return in_element(b, element, sums, "arith.truncf")
 
     def _limits(self, piece: Piece) -> tuple[list[Index], list[list[Index]]]:
-        """What is >= 0 where C has the whole piece, and where it has each element."""
+        """Expressions >= 0 where the whole piece, and where each element exists."""
         last = [
             None if _divides(size, tile) else size - 1
             for size, tile in (
@@ -342,7 +333,6 @@ class ResultTile:
         ]
 
     def load(self, b: Builder) -> list[Value]:
-        """The sums' initial values."""
         if self.cells.adds_last:
             zeros = b.constant(0, self.quads.type)
             return [zeros] * len(self.quads.rows) * len(self.quads.columns)
@@ -361,7 +351,6 @@ class ResultTile:
         return total
 
     def store(self, b: Builder, sums: Sequence[Value]) -> None:
-        """Write the sums back."""
         for total, quad in zip(sums, self._pieces(b), strict=True):
             for n, piece in enumerate(quad):
                 where = {"static_position": DenseArrayAttr(I64, (n,))}
@@ -372,9 +361,9 @@ class ResultTile:
 
 
 def starts_last(contraction: Contraction) -> bool:
-    """Whether what sums start from is added behind the loop, if they may be reordered.
+    """Whether C is added in the epilogue, which needs reassociation.
 
-    Before it, places of the result would take registers in the loop.
+    Before the loop, addresses of the result would occupy registers in the loop.
     """
     start = contraction.start
     is_filled = start is not None and len(start.steps) == 1

@@ -1,36 +1,33 @@
-"""A contraction by warpgroups: one copies, the others multiply.
+"""Warp-specialised GEMM kernel: one warpgroup copies by TMA, the others multiply.
 
-    barriers of the ring; all threads meet
+    initialise the mbarriers of the ring; all threads synchronise
     for each tile of the block:
-      the last warpgroup, one thread of it, for each block of terms:
+      the producer, one thread of the last warpgroup, for each K tile:
         wait until the stage is empty; expect its bytes; start the copies of its boxes
-      each other one, for each block of terms:
+      each consumer warpgroup, for each K tile:
         wait until the stage is full
-        sums += its rows of one factor by the other one; wait for these products
+        sums += its rows of one operand by the other one; wait for these products
         each warp: the stage is empty
-      C tile += sums, with what is fused behind
+      C tile += sums, with the fused epilogue
 
-The ring is what orders the roles: they meet nowhere else.  So copies of the next tile
-are under way while the sums of this one are stored.
-
-The tiles of the result that a block computes, one after the other.
-
-    blocks of the grid   G = ceil(tiles / turns)
-    block b              tiles b, b + G, b + 2 G, ..
-
-So blocks that run together are at tiles next to each other in the order of bands.  The
-blocks of terms of all tiles of a block are counted in one go: the ring turns on.
-
-The blocks of terms of a tile: each is of the last axis of the reduction.
-
-A ring of stages in shared memory, and the mbarriers that order who uses them.
+Producer and consumers synchronise through a ring of shared-memory stages only, so
+copies for the next tile run while the sums of this one are stored.  Each stage has two
+mbarriers:
 
     full[s]    one arrival, and the bytes of both tiles: a stage may be read
     empty[s]   an arrival of each warp that read it: a stage may be written
 
-Round r of a stage is phase r of both.  A producer waits for phase r - 1 of ``empty``,
-which the first time has the parity that a new barrier takes for over; a consumer waits
-for phase r of ``full``.
+Use r of a stage is phase r of both.  The producer waits for phase r - 1 of ``empty``
+(a new mbarrier takes the parity of that phase as completed at first), a consumer for
+phase r of ``full``.
+
+A persistent block computes several tiles of the result one after the other:
+
+    blocks of the grid   G = ceil(tiles / tiles per block)
+    block b              tiles b, b + G, b + 2 G, ..
+
+so concurrent blocks work on neighbouring tiles in the order of bands.  The K tiles of
+all tiles of a block are counted through, so the ring continues from tile to tile.
 """
 
 from __future__ import annotations
@@ -108,7 +105,7 @@ from gpucodegen.tiling.machine.gpu.warpgroups import (
 )
 
 TICKS = 10_000_000
-"""Nanoseconds that one try of a wait may sleep."""
+"""Suspend-time hint of one ``mbarrier.try_wait``, in nanoseconds."""
 EQUAL = IntegerAttr(0, I64)
 """The predicate of ``arith.cmpi eq``."""
 
@@ -123,7 +120,7 @@ class Stage:
 
 @dataclass(frozen=True, slots=True)
 class Ring:
-    """The barriers of a block's ring."""
+    """The mbarriers of a block's ring."""
 
     stages: int
     full: Value
@@ -143,7 +140,7 @@ class Ring:
         return Ring(stages, full, empty)
 
     def init(self, b: Builder, readers: int) -> None:
-        """By one thread; ``readers``: warps that read a stage."""
+        """Initialise the mbarriers in one thread; ``readers``: warps per stage."""
 
         def one(i: Builder, stage: Value) -> None:
             for barriers, count in ((self.full, 1), (self.empty, readers)):
@@ -153,29 +150,27 @@ class Ring:
         b.loop(0, self.stages, one, hint="s")
 
     def at(self, b: Builder, step: Index) -> Stage:
-        """The stage of a step."""
         number = b.index(step % self.stages, "stage")
         return Stage(number, step // self.stages)
 
     def acquire(self, b: Builder, stage: Stage, size: int) -> None:
-        """Wait until a stage may be written, and say how many bytes will be."""
+        """Wait until a stage may be written, and expect its bytes."""
         self._wait(b, self.empty, stage, stage.round + 1)
         bytes_ = b.constant(size, INDEX)
         operands = (self.full, bytes_, stage.number)
         b.add("nvgpu.mbarrier.arrive.expect_tx", operands)
 
     def await_(self, b: Builder, stage: Stage) -> None:
-        """Wait until a stage may be read."""
         self._wait(b, self.full, stage, stage.round)
 
     def release(self, b: Builder, stage: Stage) -> None:
-        """One warp has read a stage."""
+        """Arrive at ``empty``, once per warp."""
         token = DialectType("nvgpu.mbarrier.token")
         operands = (self.empty, stage.number)
         b.add("nvgpu.mbarrier.arrive", operands, [token], hint="token")
 
     def _wait(self, b: Builder, barriers: Value, stage: Stage, phase: Index) -> None:
-        """Until the phase of a number, whose parity is that of ``phase``, is over."""
+        """Wait for the end of a phase; ``phase`` has its parity."""
         parity, one = b.index(phase % 2, "turn"), b.constant(1, INDEX)
         (odd,) = b.add(
             "arith.cmpi", (parity, one), [I1], {"predicate": EQUAL}, hint="p"
@@ -201,19 +196,17 @@ class Ring:
 
 @dataclass(frozen=True, slots=True)
 class Tile:
-    """The stages of one factor: lines of boxes, one behind the other."""
+    """The stages of one operand: lines of boxes, one behind the other."""
 
     boxes: Boxes
     memory: Value
 
     @staticmethod
     def of(b: Builder, boxes: Boxes, element: Type, stages: int, hint: str) -> Tile:
-        """New shared memory."""
         ty = MemRefType((stages, boxes.size, LINE), element, None, SHARED)
         return Tile(boxes, b.allocate("memref.alloca", ty, hint))
 
     def lines(self, b: Builder, stage: Stage, first: Index, count: int) -> Value:
-        """Some lines of a stage."""
         ty = self.memory.type
         assert isinstance(ty, MemRefType)
         layout = StridedLayoutAttr((LINE, 1), None)
@@ -235,16 +228,15 @@ class KTiles:
 
     @property
     def blocks(self) -> Index:
-        """How many there are."""
         return extent(self.axes[:-1]) * self._inner
 
     @property
     def _inner(self) -> Index:
-        """Blocks along the last axis."""
+        """K tiles along the last axis."""
         return self.axes[-1].size.ceildiv(self.depth)
 
     def at(self, block: Index) -> Positions:
-        """Where the axes stand at the first term of a block."""
+        """Positions of the axes at the first term of a K tile."""
         *outer, inner = self.axes
         if not outer:
             return {inner.iv: block * self.depth}
@@ -253,38 +245,38 @@ class KTiles:
 
 
 EachTile = Callable[[Builder, Place, Index], None]
-"""What is done for a tile; the number says how many the block had before."""
+"""Processes a tile, given the number of the block's tiles before it."""
 
 
 @dataclass(frozen=True, slots=True)
 class TileSequence:
-    """The tiles of the block that executes this."""
+    """The tiles of the executing block."""
 
     groups: Groups
     plan: WarpgroupTiles
     block: Value | None
     only: Place | None
-    """The tile of a block that has no more."""
+    """The tile of a block that has just one."""
 
     @staticmethod
     def of(b: Builder, groups: Groups, plan: WarpgroupTiles) -> TileSequence:
-        """Asks for the number of the block."""
+        """The sequence for the block's index."""
         if plan.turns == 1:
             return TileSequence(groups, plan, None, place(b, groups, plan))
         return TileSequence(groups, plan, thread_index(b, "block_id", "x", "bx"), None)
 
     @property
     def exists(self) -> tuple[Index, ...]:
-        """What is >= 0 if the block has a tile."""
+        """Expressions that are >= 0 if the block has a tile."""
         return () if self.only is None else self.only.exists
 
     @property
     def are_several(self) -> bool:
-        """Whether there may be another tile behind one."""
+        """Whether the block may have more than one tile."""
         return self.only is None
 
     def each(self, b: Builder, body: EachTile) -> None:
-        """Do something for all of the block's tiles, in order."""
+        """Run the body for all of the block's tiles, in order."""
         if self.only is not None:
             body(b, self.only, ZERO)
             return
@@ -305,7 +297,6 @@ def blocks_of(groups: Groups, plan: WarpgroupTiles) -> int:
 
 
 def grid_of(groups: Groups, plan: WarpgroupTiles) -> tuple[Index, Index, Index]:
-    """The extents of the grid."""
     if plan.turns == 1:
         return grid(groups, plan)
     return Index.of(blocks_of(groups, plan)), Index.of(1), Index.of(1)
@@ -318,9 +309,10 @@ def lower(
     plan: WarpgroupTiles,
     definitions: Definitions,
 ) -> tuple[list[Operation], KernelBody]:
-    """What the host does before the kernel of a contraction, and the kernel.
+    """Host operations before the kernel of a contraction, and the kernel.
 
-    ``definitions``: what makes its arrays; ``b`` holds the views that it reads through.
+    ``definitions``: the operations that define its arrays; ``b`` holds the views that
+    it reads through.
     """
     tile = plan.tile_rows, plan.tile_columns
     tiled = in_boxes(contraction, groups, definitions, tile, b)
@@ -345,26 +337,23 @@ class _Lowering:
     plan: WarpgroupTiles
     maps: tuple[Value, Value]
     target: tuple[ResultBoxes, Value] | None
-    """The boxes by which the result is stored, and their map."""
+    """The boxes by which the result is stored, and their tensor map."""
 
     @property
     def contraction(self) -> Contraction:
-        """What is computed."""
         return self.tiled.contraction
 
     @property
     def groups(self) -> Groups:
-        """Its axes."""
         return self.tiled.groups
 
     @property
     def terms(self) -> KTiles:
-        """The blocks of terms of a tile."""
+        """The K tiles of a tile of the result."""
         return KTiles(self.groups.reduction, self.plan.depth)
 
     @property
     def element(self) -> Type:
-        """The elements of both factors."""
         return type_of(self.contraction.left)
 
     def build(self, b: Builder) -> None:
@@ -416,7 +405,7 @@ class _Lowering:
     def _result(
         self, b: Builder, thread: Index, *, again: bool
     ) -> Callable[[Place], WarpSlices | WarpBoxes]:
-        """How the sums of a tile become the result, through new shared memory."""
+        """The store of a tile's sums to the result, through new shared memory."""
         plan, c, groups = self.plan, self.contraction, self.groups
         if self.target is not None:
             boxes, tensor_map = self.target
@@ -438,7 +427,7 @@ class _Lowering:
         return by_slices
 
     def _registers(self, b: Builder, action: str, count: int) -> None:
-        """Leave registers to other warpgroups, or take what they left."""
+        """``setmaxnreg``: release registers to other warpgroups, or claim them."""
         if WarpgroupCounts(self.plan, Product(1, 1, 1)).trades_registers:
             attributes: dict[str, Attribute] = {
                 "action": OpaqueAttr(f"#nvvm.action<{action}>"),
@@ -447,7 +436,7 @@ class _Lowering:
             b.add("nvvm.setmaxregister", attributes=attributes)
 
     def _step(self, before: Index, block: Value) -> Index:
-        """Blocks of terms before one, those of so many tiles before this one too."""
+        """The number of a K tile, counted over all previous tiles of the block."""
         return before * self.terms.blocks + block
 
     def _produce(
@@ -458,7 +447,7 @@ class _Lowering:
         where: Place,
         before: Index,
     ) -> None:
-        """Copy the boxes of all blocks of terms of a tile, by one thread."""
+        """Copy the boxes of all K tiles of a tile, by one thread."""
         bytes_ = (self.plan.tile_rows + self.plan.tile_columns) * SPAN
         firsts = where.row, where.column
 
@@ -514,7 +503,7 @@ class _Lowering:
     def _factor(
         self, b: Builder, tile: Tile, side: int, stage: Stage, first: Index, size: int
     ) -> Value:
-        """The descriptor of some positions of a factor in a stage."""
+        """The shared-memory descriptor of some positions of an operand in a stage."""
         lines = tile.lines(b, stage, first, size)
         shape = f"{size}x{LINE}" if tile.boxes.by_position else f"{LINE}x{size}"
         ty = DialectType(

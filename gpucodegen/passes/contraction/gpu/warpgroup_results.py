@@ -1,20 +1,20 @@
-"""Sums of warpgroups to the result by tensor copies, each warp for itself.
+"""Epilogue of the warp-specialised kernel: each warp stores its own sums.
+
+By TMA (`WarpBoxes`):
 
     for each part of the columns of a tile:
-      wait until the copies of the part before have read their boxes; lanes meet
-      what becomes of the sums goes to the boxes, two elements at a time
-      fence: the copies come behind these stores; lanes meet
-      one lane starts the copies of all boxes, and closes their group
+      wait until the copies of the previous part have read their boxes; sync the warp
+      store the epilogue's results to the boxes, two elements at a time
+      fence: orders these stores before the copies; sync the warp
+      one lane starts the copies of all boxes, and commits their group
 
-A line of a box has eight pieces of 16 bytes; piece c of line r lies at place c xor r
-(mod 8), as the swizzle of the map says, so that a warp's stores are in different banks.
+A line of a box has eight 16-byte pieces; piece c of line r lies at place c xor r (mod
+8), the swizzle of the tensor map, so the stores of a warp hit different banks.
 
-Sums of warpgroups to the result, each warp for itself.
-
-A lane holds two elements of a row.  A warp puts eight rows of some columns into a slice
-of shared memory, its lanes meet, and each stores elements that lie side by side, with
-what is fused behind the sums.  What these start from is read a slice ahead, that of the
-first one before the products.  Warps that copy take no part.
+By ordinary stores (`WarpSlices`): a lane holds two elements of a row.  A warp writes
+eight rows of some columns to a slice of shared memory, synchronises, and each lane
+stores contiguous elements with the fused epilogue.  Initial values are read one slice
+ahead, those of the first slice before the products.  The producer warps take no part.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ from gpucodegen.tiling.machine.gpu.shared_copies import OCTET
 from gpucodegen.tiling.machine.gpu.warpgroups import SLICE_COLUMNS, boxed_columns
 
 MEET = {"scope": OpaqueAttr("#gpu.barrier_scope<subgroup>")}
-"""What makes a barrier one of a warp."""
+"""The scope of a warp barrier."""
 
 
 def room_of_slices(b: Builder, plan: WarpgroupTiles, element: Type) -> Value:
@@ -60,7 +60,7 @@ def room_of_slices(b: Builder, plan: WarpgroupTiles, element: Type) -> Value:
 
 @dataclass(frozen=True, slots=True)
 class WarpSlices:
-    """The slices of all warps that multiply, each one's own."""
+    """The slices of shared memory of all consumer warps."""
 
     cells: Cells
     plan: WarpgroupTiles
@@ -71,27 +71,25 @@ class WarpSlices:
 
     @property
     def warp(self) -> Index:
-        """The number of the thread's warp."""
         return self.thread // WARP
 
     @property
     def lane(self) -> Index:
-        """The number of the thread in its warp."""
         return self.thread % WARP
 
     @property
     def _slices(self) -> list[tuple[int, int]]:
-        """The first column of each slice, and which of both rows a lane has."""
+        """The first column of each slice, and which of a lane's two rows it holds."""
         firsts = range(0, self.plan.tile_columns, _columns(self.plan))
         return [(first, half) for first in firsts for half in range(ROWS // OCTET)]
 
     def started(self, b: Builder, number: int = 0) -> list[Value]:
-        """What the pieces of a lane in a slice start from."""
+        """The initial values of a lane's pieces in a slice."""
         pieces = range(OCTET * self._across // WARP)
         return [self.cells.loaded(b, self._piece(b, number, n)) for n in pieces]
 
     def store(self, b: Builder, total: Value, started: Sequence[Value]) -> None:
-        """Write a warpgroup's sums; ``started``: what the first slice starts from."""
+        """Write a warpgroup's sums; ``started``: initial values of the first slice."""
         for number, (first, half) in enumerate(self._slices):
             self._put(b, total, first, half)
             b.add("gpu.barrier", attributes=MEET)
@@ -103,9 +101,9 @@ class WarpSlices:
             started = following
 
     def _take(self, b: Builder, number: int, started: Sequence[Value]) -> None:
-        """The slice to the result.
+        """Copy the slice to the result in a loop that carries the initial values.
 
-        A proof has one piece to compare; what it starts from moves on.
+        A loop leaves the proof a single piece to compare.
         """
 
         def piece(i: Builder, n: Value, left: Sequence[Value]) -> list[Value]:
@@ -117,7 +115,7 @@ class WarpSlices:
         b.carried_loop(ZERO, len(started), started, piece, hint="piece")
 
     def _piece(self, b: Builder, number: int, n: Value | int) -> Piece:
-        """A lane's piece of a number in a slice."""
+        """The ``n``-th piece of a lane in a slice."""
         place, (first, half) = self.cells.place, self._slices[number]
         down = self.warp * ROWS + half * OCTET + self._down(n)
         column = place.column + self._column + first
@@ -125,7 +123,7 @@ class WarpSlices:
 
     @property
     def _across(self) -> int:
-        """Pieces of a slice side by side, a divisor of the lanes of a warp."""
+        """Pieces per row of a slice, a divisor of the lanes of a warp."""
         return _columns(self.plan) // self.cells.width
 
     @property
@@ -134,11 +132,11 @@ class WarpSlices:
         return self.thread % self._across * self.cells.width
 
     def _down(self, n: Value | int) -> Index:
-        """The row of a lane's piece of a number."""
+        """The row of a lane's ``n``-th piece."""
         return self.lane // self._across + Index.of(n) * (WARP // self._across)
 
     def _put(self, b: Builder, total: Value, first: int, half: int) -> None:
-        """One of both rows that a lane has of each fragment, to the slice."""
+        """Store one of the two rows of each fragment to the slice."""
         element = self.cells.contraction.element
         fragment, pair = VectorType((2, 2), element), VectorType((2,), element)
         where = {"static_position": DenseArrayAttr(I64, (half,))}
@@ -153,19 +151,18 @@ class WarpSlices:
 
 
 def _columns(plan: WarpgroupTiles) -> int:
-    """Columns of a slice."""
     return min(SLICE_COLUMNS, plan.tile_columns)
 
 
 PAIR = 2
-"""Elements side by side that a lane has of each row of a fragment."""
+"""Contiguous elements that a lane has of each row of a fragment."""
 AHEAD = 64
-"""Columns of which a lane reads at once what their sums start from."""
+"""Columns whose initial values a lane reads at once."""
 FENCE: dict[str, Attribute] = {
     "kind": OpaqueAttr("#nvvm.proxy_kind<async.shared>"),
     "space": OpaqueAttr("#nvvm.shared_space<cta>"),
 }
-"""What makes a fence one between threads and tensor copies of shared memory."""
+"""Attributes of a fence between threads and TMA copies of shared memory."""
 
 
 def room_of_boxes(b: Builder, plan: WarpgroupTiles, boxes: ResultBoxes) -> Value:
@@ -178,7 +175,7 @@ def room_of_boxes(b: Builder, plan: WarpgroupTiles, boxes: ResultBoxes) -> Value
 
 
 def see_map(b: Builder, thread: Index, tensor_map: Value) -> None:
-    """Have the lane of each warp that starts copies see what the host wrote there."""
+    """Acquire fence: the copying lane of each warp sees the host's tensor map."""
 
     def see(i: Builder) -> None:
         i.add("nvgpu.tma.fence.descriptor", (tensor_map,))
@@ -187,7 +184,7 @@ def see_map(b: Builder, thread: Index, tensor_map: Value) -> None:
 
 
 def await_reads(b: Builder, thread: Index) -> None:
-    """Until the copies that a lane of each warp has started have read their boxes."""
+    """Wait until the copies that a lane of each warp started have read their boxes."""
 
     def wait(i: Builder) -> None:
         none_open = {"group": IntegerAttr(0, I32), "read": UnitAttr()}
@@ -206,7 +203,7 @@ class Fragment:
 
 @dataclass(frozen=True, slots=True)
 class WarpBoxes:
-    """The boxes of all warps that multiply, each one's own."""
+    """The boxes of all consumer warps."""
 
     cells: Cells
     plan: WarpgroupTiles
@@ -219,21 +216,18 @@ class WarpBoxes:
 
     @property
     def lane(self) -> Index:
-        """The number of the thread in its warp."""
         return self.thread % WARP
 
     @property
     def _columns(self) -> int:
-        """Columns of a part."""
         return boxed_columns(self.plan, self.boxes.size)
 
     @property
     def _each(self) -> int:
-        """Boxes of a part."""
         return self._columns // self.boxes.line
 
     def _chunks(self, first: int) -> list[list[Fragment]]:
-        """The fragments of a part, in chunks whose starts are read at once."""
+        """The fragments of a part, in chunks whose initial values are read at once."""
         ahead = min(AHEAD, self._columns)
         return [
             [
@@ -245,14 +239,14 @@ class WarpBoxes:
         ]
 
     def started(self, b: Builder) -> list[Value]:
-        """What the first chunk of sums starts from."""
+        """The initial values of the first chunk of sums."""
         return self._started(b, self._chunks(0)[0])
 
     def _started(self, b: Builder, chunk: Sequence[Fragment]) -> list[Value]:
         return [self.cells.loaded(b, self._piece(b, each)) for each in chunk]
 
     def store(self, b: Builder, total: Value, started: Sequence[Value]) -> None:
-        """Write a warpgroup's sums; ``started``: what the first chunk starts from."""
+        """Write a warpgroup's sums; ``started``: initial values of the first chunk."""
         firsts = range(0, self.plan.tile_columns, self._columns)
         chunks = list(chain.from_iterable(map(self._chunks, firsts)))
         following = iter([*chunks[1:], []])
@@ -277,7 +271,7 @@ class WarpBoxes:
         return Piece(place.row + row, Index.of(b.index(column, "j")))
 
     def _put(self, b: Builder, total: Value, fragment: Fragment, start: Value) -> None:
-        """What becomes of two sums of this lane, to its place in a box."""
+        """Store the epilogue's value of two sums of this lane to its place in a box."""
         element = self.cells.contraction.element
         held_type, pair = VectorType((2, PAIR), element), VectorType((PAIR,), element)
         number = IntegerAttr(fragment.column // COLUMNS, I64)
@@ -297,7 +291,7 @@ class WarpBoxes:
         self.cells.stored(b, self._piece(b, fragment), sums, start, write)
 
     def _inside(self, fragment: Fragment) -> list[Index]:
-        """Where this lane's elements of a fragment lie: box, position in it, place."""
+        """The box, position and place of this lane's elements of a fragment."""
         number, along = divmod(fragment.column % self._columns, self.boxes.line)
         box = self.thread // WARP * self._each + number
         left, rows = self.lane // 4 + fragment.half * OCTET, list[Index]()
@@ -321,7 +315,7 @@ class WarpBoxes:
         return found
 
     def _copy(self, b: Builder, first: int) -> None:
-        """Start the copies of the boxes of a part, and close their group."""
+        """Start the copies of the boxes of a part, and commit their group."""
         place = self.cells.place
         row = place.row + self.thread // WARP * ROWS
         for number in range(self._each):
@@ -335,7 +329,6 @@ class WarpBoxes:
         b.add("nvvm.cp.async.bulk.commit.group")
 
     def _box(self, b: Builder, number: int) -> Value:
-        """A view of a box of this warp."""
         box, memory = self.boxes.box, self.memory.type
         assert isinstance(memory, MemRefType)
         strides = [1]

@@ -1,1 +1,1 @@
-"""Nests that a whole block runs: fast memory, barriers, asynchronous copies."""
+"""Block-level programs: work distribution, barriers, reductions and scans."""

@@ -1,20 +1,15 @@
-"""The program of a team with barriers where its threads have to meet.
+"""Barrier placement: distribute a program over a thread group and separate its phases.
 
-Between two barriers, no thread may touch a cell that another thread writes.  So a
-barrier stands before every part that depends on a part since the last barrier, unless
-the same thread surely runs both ends of what depends.  At the head of a loop, the end
-of the loop's body counts too.  A wait for a transfer is a barrier.  What is not divided
-is left to one thread, unless others need its values.
+Between two barriers, no thread may touch an element that another thread writes.  A
+barrier therefore stands before each part that depends on a part since the last barrier,
+unless one thread surely runs both ends of the dependence.  At the head of a loop, the
+end of the loop's body counts, too.  A wait for a DMA copy is a barrier.  Undistributed
+parts run on one thread, unless other threads need their values.
 
-Sums of a product that a loop carries in registers.
-
-Comes in: a loop of a block's program, and the product in it.  Goes out: the loop that
-carries the fragments of the sums from one iteration to the next.
-
-What a deal is, and whether it gives dependent iterations of loops to one member.
-
-Two loops of one start and step are dealt out alike: the iteration at position p goes to
-member p mod size of both.
+`is_of_one_member` decides whether dependent iterations of two distributed loops run on
+one member: loops of equal start and step are distributed alike, and the iteration at
+position p runs on member p mod size in both.  `KeptSums` makes a loop carry a tile
+product's sums in registers.
 """
 
 from __future__ import annotations
@@ -46,16 +41,16 @@ from gpucodegen.tiling.proof.dependences import Dependence
 from gpucodegen.tiling.proof.legality import stays_within
 
 Divide = Callable[[Builder], None]
-"""Appends what a member of a team does of an operation."""
+"""Appends a member's share of an operation."""
 
 
 class WorkDistribution(Protocol):
-    """How operations are divided among the members of a team."""
+    """How operations are distributed over the members of a thread group."""
 
     def deal(self, op: Operation, middles: Middles) -> Divide | None:
-        """What a member does of an operation; None if all of them walk it.
+        """A member's share of an operation; None if all members run it.
 
-        It may depend on the middles of the loops around.
+        It may depend on the middles of the enclosing loops.
         """
         ...
 
@@ -66,7 +61,7 @@ class WorkDistribution(Protocol):
         ...
 
     def note(self, op: Operation) -> None:
-        """Know that an operation that is not divided stands here."""
+        """Record that an undistributed operation stands here."""
         ...
 
 
@@ -82,7 +77,7 @@ def is_of_one_member(
 
 
 def _are_alike(first: Operation, second: Operation) -> bool:
-    """Whether both are loops of one start and step that are dealt out alone."""
+    """Whether two loops have one start and step and are distributed alone."""
     starts = [_start(op) for op in (first, second)]
     if None in starts:
         return False
@@ -94,7 +89,7 @@ def _are_alike(first: Operation, second: Operation) -> bool:
 
 
 def _start(op: Operation) -> Index | None:
-    """Where a loop without loops inside begins, if that is one place."""
+    """The start of an innermost loop, if it is unique."""
     if op.name != "affine.for" or any(o.regions for o in inner_operations(op)):
         return None
     loop = affine.For(op)
@@ -104,7 +99,7 @@ def _start(op: Operation) -> Index | None:
 
 @dataclass(slots=True)
 class KeptSums:
-    """``loop`` and what it carries."""
+    """A loop that carries a product's sums."""
 
     product: RunningProduct
     loop: Operation
@@ -116,7 +111,7 @@ class KeptSums:
         return self.loop is self.product.loops[0]
 
     def entered(self, b: Builder) -> Operation:
-        """The loop with values that it carries, which nothing in it uses yet."""
+        """The loop with carried values, which nothing in it uses yet."""
         product, loop = self.product, affine.For(self.loop)
         initial = product.start(b) if self.is_outermost else product.sums
         self.carried = tuple(value.renewed() for value in initial)
@@ -131,11 +126,11 @@ class KeptSums:
         )
 
     def begun(self) -> None:
-        """An iteration starts from what the loop carries."""
+        """Start an iteration from the carried sums."""
         self.product.sums = self.carried
 
     def closed(self, loop: Operation) -> Operation:
-        """The loop whose iterations hand on the sums; they are its results."""
+        """The loop that yields the sums; its results are the final ones."""
         *body, end = loop.body.operations
         made = loop.with_body([*body, end.with_(operands=tuple(self.product.sums))])
         self.product.sums = made.results
@@ -144,18 +139,19 @@ class KeptSums:
 
 STORES = frozenset({"affine.store", "memref.store", "affine.vector_store"})
 SAME = -1
-"""In place of a depth: of the same iteration of all loops around."""
+"""In place of a depth: the same iteration of all enclosing loops."""
 Pending = dict[int, tuple[Operation, frozenset[int]]]
-"""What was done since the last barrier, by identity, and when that may have been: in an
-earlier iteration of the loop at a depth, or in the same iteration."""
+"""Operations since the last barrier, by identity, with when they may have run: in an
+earlier iteration of the loop at a depth, or in the same iteration.
+"""
 
 
 @dataclass(slots=True)
 class Phases:
-    """Rewrites what a team runs; ``pending`` is the state of the walk.
+    """Rewrites the program of a thread group; ``pending``: accesses since a barrier.
 
-    ``analysis`` tells accesses apart that one statement makes.  ``middles``: of the
-    loops around, as far as they are known.  ``keeps``: loops that carry sums.
+    ``analysis`` has a statement per access.  ``middles``: of the enclosing loops, as
+    far as they are known.  ``keeps``: loops that carry sums.
     """
 
     analysis: NestAnalysis
@@ -205,7 +201,7 @@ class Phases:
                 self.dealing.note(op)
 
     def _is_serial(self, op: Operation) -> bool:
-        """Whether a structure stores, and has nothing for several threads in it."""
+        """Whether a structure stores and contains no parallel work."""
         inner = list(op.walk())
         deal = self.dealing.deal
         return (
@@ -216,7 +212,7 @@ class Phases:
         )
 
     def _alone(self, b: Builder, operations: Sequence[Operation]) -> None:
-        """What one thread does."""
+        """Operations that one thread runs."""
         self._meet(b, operations)
         self._by_one(b, operations)
 
@@ -227,7 +223,7 @@ class Phases:
             self.dealing.note(op)
 
     def _meet(self, b: Builder, operations: Sequence[Operation]) -> None:
-        """A barrier if something pending is in conflict with the operations."""
+        """Insert a barrier if a pending access conflicts with the operations."""
         before = self.pending.values()
         if any(self._must_wait(*old, op) for old in before for op in operations):
             self.team.meet(b)
@@ -238,9 +234,9 @@ class Phases:
     def _must_wait(
         self, before: Operation, when: frozenset[int], op: Operation
     ) -> bool:
-        """Whether a dependence leads from one to the other, as far apart as they are.
+        """Whether a dependence leads from one to the other across threads.
 
-        Those carried by loops around both are of the iterations of these loops.
+        Dependences carried by enclosing loops are between iterations of these loops.
         """
         key = id(before), id(op)
         if key not in self._levels:
@@ -256,9 +252,9 @@ class Phases:
     def _is_of_one_member(
         self, found: Dependence, before: Operation, op: Operation
     ) -> bool:
-        """Whether one member runs both ends, in one iteration of the loops around.
+        """Whether one member runs both ends, in one iteration of the outer loops.
 
-        Each has a copy of the values that loops carry.
+        Each member has a copy of the loop-carried values.
         """
         if found.model.array(found.source.access.array).register:
             return True
@@ -266,7 +262,7 @@ class Phases:
         return same and self.dealing.is_of_one_member([found], before, op)
 
     def _structured(self, b: Builder, op: Operation) -> None:
-        """A loop or branch that all threads walk; it may be left without entering."""
+        """A loop or branch that all threads execute; it may be skipped."""
         entry, around = dict(self.pending), self.middles
         is_loop = op.name in LOOPS
         sums = self.keeps.get(op)
@@ -291,13 +287,13 @@ class Phases:
             self._stored(b, sums.product)
 
     def _started(self, b: Builder, sums: KeptSums) -> Operation:
-        """The loop that carries sums, behind what these start from."""
+        """The loop that carries sums, after their initial values."""
         if sums.is_outermost and sums.product.reads_first:
             self._meet(b, [sums.product.product.nest])
         return sums.entered(b)
 
     def _stored(self, b: Builder, product: RunningProduct) -> None:
-        """What a product that kept its sums adds to its result, behind a barrier."""
+        """Store the kept sums of a product to its result, behind a barrier."""
         self.team.meet(b)
         nest = product.product.nest
         self.dealing.note(nest)
@@ -305,7 +301,7 @@ class Phases:
         product.store(b)
 
     def _gone_around(self) -> Pending:
-        """What is pending at the end of a loop's body, seen from its next iteration."""
+        """Pending accesses at the loop's end, seen from the next iteration."""
         last = self.depth - 1
         return {
             key: (op, frozenset(last if w == SAME else w for w in when))
@@ -313,7 +309,7 @@ class Phases:
         }
 
     def _left(self) -> Pending:
-        """What is pending in a structure, seen from behind it."""
+        """Pending accesses in a structure, seen from behind it."""
         return {
             key: (op, frozenset(SAME if w >= self.depth else w for w in when))
             for key, (op, when) in self.pending.items()
@@ -322,7 +318,7 @@ class Phases:
     def _regions(
         self, op: Operation, entry: Pending, sums: KeptSums | None = None
     ) -> tuple[Region, ...]:
-        """The regions, each entered in the same state; what any leaves is pending."""
+        """The regions, all entered in one state; pending accesses are joined."""
         if sums:
             sums.begun()
         left: Pending = {}
@@ -349,7 +345,7 @@ class Phases:
 
 
 def _merged(one: Pending, other: Pending) -> Pending:
-    """What is pending on either of two ways."""
+    """The union of the pending accesses of two alternative paths."""
     both = one | other
     for key in one.keys() & other.keys():
         both[key] = both[key][0], one[key][1] | other[key][1]

@@ -1,30 +1,17 @@
-"""Rows dealt out to the members of a team, a few neighbours at a time.
+"""Row distribution: a thread group shares a row, a few neighbours per member at a time.
 
     for i = lower + member * width .. by size * width:  iterations i .. i + width - 1
 
-Rows that fit in registers are walked without a loop: all loads stand first, and what a
-member has of an array stays with it for the next loop over the row.
-
-Consecutive iterations of a loop side by side in one thread, accesses as vectors.
-
-Comes in: the body of a loop, and what its values are in each of ``width`` iterations
-that follow each other.  Goes out: loads and stores of neighbours as one ``vector.load``
-or ``vector.store``, what is the same in all iterations once, everything else once for
-each.
-
-Elements of arrays that a thread has in registers, from one loop to the next.
-
-A thread that runs the same iterations of several loops has what it loaded or stored
-before: a second load takes the value, and a store that no one reads before the next one
-to the same element is left out.
-
-Loads of a straight program, put before its stores.
-
-No compiler moves a load across a store to what may be the same memory, so that a member
-would wait for each of them in turn.  Arrays that the program does not write are read
-first.
-
-Threads that walk a program together: all blocks, a block, or each of its warps.
+* `Interleaved` runs ``width`` consecutive iterations in one thread.  Loads and stores
+  of neighbours become ``vector.load`` and ``vector.store``; values that are equal in
+  all iterations are computed once, all others once per iteration.
+* `KeptElements` keeps array elements in registers from one loop over the row to the
+  next: a second load takes the value, and a store that is overwritten before it is read
+  is dropped.  Rows that fit in registers are walked without a loop.
+* `with_loads_hoisted` moves loads before stores, since compilers do not move a load
+  across a store that may alias and would expose the latency of each load.  Arrays that
+  the program does not write are read first.
+* A `LaneGroup` is the thread group: a warp, a block or the whole grid.
 """
 
 from __future__ import annotations
@@ -57,10 +44,10 @@ from gpucodegen.tiling.machine.gpu.thread_groups import DIMENSIONS, split
 
 @dataclass(frozen=True, slots=True)
 class LaneGroup:
-    """Threads by their positions, and how many there are of each, the slowest first.
+    """Threads by their positions, with the count of each, the slowest first.
 
-    ``is_warp``: it is one of several warps of a block.  ``arrived``: the word at which
-    blocks meet, if there are several.
+    ``is_warp``: it is one of several warps of a block.  ``arrived``: the word of the
+    grid barrier, if there are several blocks.
     """
 
     positions: tuple[tuple[Index, int], ...]
@@ -69,16 +56,15 @@ class LaneGroup:
 
     @property
     def size(self) -> int:
-        """How many threads."""
         return prod(count for _, count in self.positions)
 
     @property
     def number(self) -> Index:
-        """A thread's number among all."""
+        """A thread's linear index in the group."""
         return _joined(self.positions)[0]
 
     def meet(self, b: Builder) -> None:
-        """Append a barrier of all of them."""
+        """Append a barrier of the group."""
         if self.arrived is not None:
             b.add("gcg.grid_barrier", (self.arrived,))
             return
@@ -86,7 +72,7 @@ class LaneGroup:
         b.add("gpu.barrier", (), (), scope if self.is_warp else None)
 
     def combined(self, b: Builder, value: Value, kind: Combiner) -> Value:
-        """What the values of all members combine to, known to each of them."""
+        """The reduction of a value over all members, known to each of them."""
         attributes: dict[str, Attribute] = {
             "op": OpaqueAttr(f"#gpu.all_reduce_op<{kind.kind}>")
         }
@@ -111,7 +97,7 @@ class LaneGroup:
 
 
 def _joined(positions: Sequence[tuple[Index, int]]) -> tuple[Index, int]:
-    """Several positions as one."""
+    """Several positions flattened to one."""
     number, size = Index.of(0), 1
     for position, count in positions:
         number, size = number * count + position, size * count
@@ -119,12 +105,12 @@ def _joined(positions: Sequence[tuple[Index, int]]) -> tuple[Index, int]:
 
 
 def combines(kind: Combiner, ty: Type) -> bool:
-    """Whether teams can combine values of a type in this way."""
+    """Whether thread groups can combine values of a type with an operation."""
     return kind.kind in GPU_KINDS and isinstance(ty, FloatType | IntegerType)
 
 
 MOST = 256
-"""Bytes that a member has on their way at once, beside what it keeps: 64 registers."""
+"""Bytes of loads in flight per member, besides kept elements: 64 registers."""
 _LOADS = frozenset({"affine.load", "vector.load"})
 _KNOWN = frozenset({"affine.store", "vector.store", "affine.if", "affine.yield"})
 
@@ -132,7 +118,7 @@ _KNOWN = frozenset({"affine.store", "vector.store", "affine.if", "affine.yield"}
 def with_loads_hoisted(
     parts: Sequence[Sequence[Operation]], may_change: Callable[[Value], bool]
 ) -> list[Operation]:
-    """The parts of a program in order, loads of several before their stores.
+    """The parts of a program in order, with loads hoisted over stores.
 
     ``may_change``: whether the program may store to a buffer.
     """
@@ -149,7 +135,7 @@ def with_loads_hoisted(
 def _groups(
     parts: Sequence[Sequence[Operation]], is_early: Callable[[Operation], bool]
 ) -> Iterator[list[Operation]]:
-    """Neighbouring parts whose early loads need no more registers than there are."""
+    """Adjacent parts whose hoisted loads fit in the registers."""
     group, size = list[Operation](), 0
     for part in parts:
         more = sum(_loaded_bytes(op) for op in part if is_early(op))
@@ -167,14 +153,14 @@ def _loaded_bytes(load: Operation) -> int:
 
 
 def _is_known(op: Operation) -> bool:
-    """Whether an operation does nothing but load, compute and store."""
+    """Whether an operation only loads, computes or stores."""
     return all(is_pure(o) or o.name in _KNOWN for o in op.walk())
 
 
 def _sorted(
     operations: Sequence[Operation], is_early: Callable[[Operation], bool]
 ) -> list[Operation]:
-    """Early loads and what they need, if nothing of that is guarded; the others."""
+    """Hoistable, unguarded loads with the operations that they need; the others."""
     wanted, early = set[Value](), set[int]()
     for op in reversed(operations):
         if is_early(op) or not wanted.isdisjoint(op.results):
@@ -190,7 +176,7 @@ def _sorted(
 
 @dataclass(frozen=True, slots=True)
 class Element:
-    """One that a thread touches in its ``slot``-th iterations of a row."""
+    """An array element that a thread accesses in its ``slot``-th iterations."""
 
     memref: Value
     place: tuple[Index, ...]
@@ -198,15 +184,15 @@ class Element:
 
 
 Values = tuple[Value, ...]
-"""Of consecutive elements."""
+"""The values of consecutive elements."""
 
 
 @dataclass(slots=True)
 class KeptElements:
-    """What is known at a point of a straight program.
+    """Known register values of elements at a point of a straight program.
 
-    ``is_on``: iterations stand one after the other, not in loops.  ``written``: buffers
-    that the program stores to.
+    ``is_on``: iterations are straight code, not in loops.  ``written``: buffers that
+    the program stores to.
     """
 
     aliases: Aliases = field(default_factory=Aliases)
@@ -218,7 +204,7 @@ class KeptElements:
     )
     """Stores that nothing has read yet."""
     dead: set[int] = field(default_factory=set[int])
-    """Stores that are left out, by identity."""
+    """Dead stores, by identity."""
     position: Value = field(default_factory=lambda: Value(INDEX, "position"))
 
     def position_of(self, index: Index, along: Value) -> Index:
@@ -227,30 +213,29 @@ class KeptElements:
         return substituted(index, {**known, along: Index.of(self.position)})
 
     def loaded(self, element: Element) -> Values | None:
-        """What an element is known to hold."""
+        """The known values of an element, or None."""
         return self.values.get(element) if self.is_on else None
 
     def note_load(self, element: Element, values: Values) -> None:
-        """Memory was read: stores to what it may overlap have a reader."""
+        """Record a load: it reads all stores that it may overlap."""
         self.note_read(element.memref)
         self.values[element] = values
 
     def note_read(self, memref: Value) -> None:
-        """Something of a buffer was read."""
         for other in [e for e in self.pending if self._overlaps(e.memref, memref)]:
             del self.pending[other]
 
     def note_store(
         self, element: Element, values: Values, operations: Sequence[Operation]
     ) -> None:
-        """Memory was written: what else may be there is not known any more."""
+        """Record a store: values that it may overlap become unknown."""
         self.dead.update(id(op) for op in self.pending.pop(element, ()))
         self.note_write(element.memref, element.place)
         self.values[element] = values
         self.pending[element] = operations
 
     def note_write(self, memref: Value, place: tuple[Index, ...] | None = None) -> None:
-        """Something of a buffer was written, at a place if it is known.
+        """Record a write to a buffer, at a place if that is known.
 
         Parallel iterations write to different elements at one place.
         """
@@ -260,16 +245,15 @@ class KeptElements:
                 del self.values[other]
 
     def may_change(self, memref: Value) -> bool:
-        """Whether the program may store to a buffer."""
         return any(self._overlaps(memref, other) for other in self.written)
 
     def forget(self) -> None:
-        """Anything may have been read and written."""
+        """Forget all values: any memory may have been read and written."""
         self.values.clear()
         self.pending.clear()
 
     def drop(self, buffers: Sequence[Value]) -> None:
-        """The program is over, and nothing reads these buffers any more."""
+        """Drop unread stores to buffers that nothing reads after the program."""
         for element, operations in self.pending.items():
             if element.memref in buffers:
                 self.dead.update(map(id, operations))
@@ -279,7 +263,7 @@ class KeptElements:
 
 
 Lane = dict[Value, Value]
-"""What values of the body are in one iteration."""
+"""The values of the body in one iteration."""
 
 
 def shared_width(
@@ -288,7 +272,7 @@ def shared_width(
     first: Index,
     definitions: Mapping[Value, Operation],
 ) -> int:
-    """Elements that all accesses to neighbours along a variable may move at once.
+    """The common vector width of all accesses to neighbours along a variable.
 
     ``first``: the value of the variable from which iterations are counted.  0 where no
     access is to neighbours.
@@ -313,9 +297,9 @@ def _is_contiguous(
 class Interleaved:
     """Emits bodies for several values of the variable ``along``.
 
-    ``kept``: elements that earlier bodies left in registers; ``slot`` tells the
-    iterations of a thread apart.  ``limits`` are >= 0 where the iterations exist: loads
-    of what does not change read something in any case, others and stores wait for it.
+    ``kept``: elements that earlier bodies left in registers; ``slot`` identifies the
+    iterations of a thread.  ``limits`` are >= 0 where the iterations exist: loads from
+    read-only buffers are always valid, others and stores are guarded.
     """
 
     along: Value
@@ -325,7 +309,7 @@ class Interleaved:
     limits: tuple[Index, ...] = ()
 
     def emit(self, b: Builder, body: Sequence[Operation], lanes: list[Lane]) -> None:
-        """Append the body; ``lanes`` learn what it defines."""
+        """Append the body; ``lanes`` get its definitions."""
         for op in body:
             if op.name == "affine.load":
                 self._load(b, op, lanes)
@@ -371,7 +355,7 @@ class Interleaved:
     def _where_it_exists(
         self, b: Builder, memref: Value, ty: Type, load: Callable[[Builder], Value]
     ) -> Value:
-        """A load; of an element that others may store to, only if the iteration is."""
+        """A load, guarded if other threads may store to the element."""
         waits = self.limits if self.kept.may_change(memref) else ()
         return b.choose(waits, load, lambda i: i.constant(0, ty))
 
@@ -393,7 +377,7 @@ class Interleaved:
         b.vector_store(wide, affine.Store(op).memref, place, _vector_bytes(vector))
 
     def _element(self, op: Operation, lanes: list[Lane]) -> Element:
-        """What an access touches, whatever the thread and the iteration."""
+        """The accessed element, as a function of thread and iteration."""
         view = affine.Load(op) if op.results else affine.Store(op)
         known = {
             old: Index.of(new) for old, new in lanes[0].items() if old is not self.along
@@ -419,7 +403,7 @@ def _vector_bytes(vector: VectorType) -> int:
 
 
 def _each(b: Builder, op: Operation, lanes: list[Lane]) -> None:
-    """The operation for each lane, or once where it is the same in all."""
+    """The operation for each lane, or once if it is the same in all."""
     if not op.regions and _is_same(op, lanes):
         mapping = dict(lanes[0])
         b.operations.append(clone(op, mapping))
@@ -441,7 +425,7 @@ Totals = Sequence[Value]
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A loop as it is dealt out: what it carries before and after an iteration."""
+    """A distributed loop, with its carried values before and after an iteration."""
 
     iv: Value
     lowers: tuple[Index, ...]
@@ -453,7 +437,7 @@ class Row:
 
     @property
     def trips(self) -> int | None:
-        """How many iterations there are, if that is known."""
+        """The number of iterations, if known."""
         if len(self.lowers) != 1 or len(self.uppers) != 1:
             return None
         span = compact(self.uppers[0] - self.lowers[0]).constant
@@ -466,7 +450,7 @@ def row_of(
     afters: Sequence[Value] = (),
     known: Mapping[Value, Index] | None = None,
 ) -> Row:
-    """An ``affine.for`` as a row; ``known``: what outer variables are."""
+    """An ``affine.for`` as a row; ``known``: values of outer variables."""
     loop = affine.For(op)
     lowers = from_map(loop.lower_map, loop.lower_operands)
     uppers = from_map(loop.upper_map, loop.upper_operands)
@@ -483,7 +467,7 @@ def row_of(
 
 @dataclass(frozen=True, slots=True)
 class RowDistribution:
-    """How a team deals rows out: ``width`` neighbours to a member at a time."""
+    """Distribution of rows: ``width`` neighbours to a member at a time."""
 
     team: LaneGroup
     definitions: Mapping[Value, Operation] = field(
@@ -494,12 +478,12 @@ class RowDistribution:
 
     @property
     def lanes(self) -> int:
-        """Totals that a member has of each that a loop carries."""
+        """A member's partial totals of each carried total."""
         return self.width
 
     @property
     def takes_neighbours(self) -> bool:
-        """Whether a member has more than every ``size``-th iteration of a loop."""
+        """Whether a member's iterations are not merely strided by ``size``."""
         return self.width > 1 or self.kept.is_on
 
     def run(
@@ -507,7 +491,7 @@ class RowDistribution:
     ) -> Totals:
         """The member's iterations; totals are those of each of ``width`` lanes.
 
-        ``outer``: what variables of loops around are.
+        ``outer``: values of the enclosing loops' variables.
         """
         if self.kept.is_on:
             return self._straight(b, row, totals, outer)

@@ -1,14 +1,6 @@
-"""Argmin and argmax dealt out to the members of a team.
+"""Scans, argmin and argmax over a row, distributed over the members of a thread group.
 
-    for the member's j:  taken = v(j) > best;  best = taken ? v : best;
-                         place = taken ? j : place        (-1 before)
-    e  = the best of all members
-    j* = the first place among those whose best is e, the last one of ``>=``
-    what the loop keeps is made again at j*, or is what it was before
-
-The same as on the vectors of a CPU, where lanes are members.
-
-Loops that store what they have combined so far: scans, inclusive and exclusive.
+A loop is a scan, inclusive or exclusive, if it stores its running total:
 
     for j iter_args(t = v) { s = t OP x[j];  y[j] = s (or t);  yield s }
 
@@ -16,7 +8,15 @@ Loops that store what they have combined so far: scans, inclusive and exclusive.
       own = the member's terms;  left = the terms of the members before it
       t = v OP left:  the member runs its iterations;  v = v OP the part's terms
 
-The terms are loaded and combined first, and combined again behind ``v OP left``.
+Terms are loaded and combined once for ``own``, and combined again after ``v OP left``.
+
+Argmin and argmax, as in `gpucodegen.passes.vectorize.argminmax` with members for lanes:
+
+    for the member's j:  taken = v(j) > best;  best = taken ? v : best;
+                         place = taken ? j : place        (-1 before)
+    e  = the best of all members
+    j* = the first place among those whose best is e, the last one of ``>=``
+    carried values are recomputed at j*, or keep their initial values
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ from gpucodegen.passes.vectorize.argminmax import ArgMinMax, argminmax_of, repea
 
 @dataclass(frozen=True, slots=True)
 class Scan:
-    """A loop and the totals whose values on the way it uses.
+    """A loop and its totals, whose intermediate values it uses.
 
     ``is_free``: terms may be combined in groups.
     """
@@ -75,12 +75,12 @@ class Scan:
 
     @property
     def makers(self) -> list[Operation]:
-        """What makes the totals."""
+        """The operations that define the totals."""
         return slice_of(self.loop, [a.after for a in self.totals])
 
 
 def scan_of(op: Operation, order: Order, analysis: NestAnalysis) -> Scan | None:
-    """The scan that a loop is, if nothing but its totals orders its iterations."""
+    """The scan that a loop is, if only its totals order its iterations."""
     if op.name != "affine.for" or not op.results:
         return None
     body = inner_operations(op)
@@ -103,7 +103,7 @@ def scan_of(op: Operation, order: Order, analysis: NestAnalysis) -> Scan | None:
 
 
 def _reads_back(found: Scan, analysis: NestAnalysis) -> bool:
-    """Whether a total is made of what the same iteration has stored."""
+    """Whether a total depends on memory that the same iteration has stored."""
     stores: list[Operation] = []
     makers = {id(op) for op in found.makers}
     for op in found.body:
@@ -119,7 +119,6 @@ def _is_known(op: Operation) -> bool:
 
 
 def dependent(operations: Iterable[Operation], values: Iterable[Value]) -> set[int]:
-    """The operations, by identity, that depend on some values."""
     known, found = {*values}, set[int]()
     for op in operations:
         if not known.isdisjoint(op.used):
@@ -129,7 +128,7 @@ def dependent(operations: Iterable[Operation], values: Iterable[Value]) -> set[i
 
 
 def scan(b: Builder, found: Scan, deal: RowDistribution) -> None:
-    """Append what the members do, and what defines the results for each of them."""
+    """Append the members' shares, and the definitions of the results."""
     deal.kept.forget()
     deal = replace(deal, kept=_guarding(found, deal.kept))
     row, width = row_of(found.loop), deal.width
@@ -150,7 +149,7 @@ def scan(b: Builder, found: Scan, deal: RowDistribution) -> None:
 
 
 def _guarding(found: Scan, kept: KeptElements) -> KeptElements:
-    """No element is read of an iteration that does not exist."""
+    """Elements with guards against iterations that do not exist."""
     loads = (op for op in found.body if op.name == "affine.load")
     return KeptElements(kept.aliases, False, frozenset(op.operands[0] for op in loads))
 
@@ -165,7 +164,7 @@ class _Part:
     prefixes: Prefixes
 
     def build(self, b: Builder, start: Index, carried: Totals) -> Totals:
-        """What the totals are behind this part."""
+        """The totals after this part."""
         row, deal, found = self.row, self.deal, self.found
         at = start + deal.team.number * (deal.width * row.step)
         last = at + (deal.width - 1) * row.step
@@ -201,7 +200,7 @@ class _Part:
     def _own(
         self, b: Builder, chains: Sequence[Operation], lanes: Sequence[Lane]
     ) -> list[list[Value]]:
-        """What the member's iterations combine to, up to each of them."""
+        """Prefixes of the member's own terms."""
         totals = self.found.totals
         values, found = [neutral(b, a) for a in totals], list[list[Value]]()
         for lane in lanes:
@@ -216,7 +215,7 @@ class _Part:
     def _existing(
         self, b: Builder, values: Sequence[Value], limits: Sequence[Index]
     ) -> list[Value]:
-        """The values of a member that has iterations here."""
+        """The values of a member that has iterations here, else neutral ones."""
         if not limits:
             return list(values)
         made: list[Value] = []
@@ -247,7 +246,7 @@ def best_of_row(op: Operation) -> ArgMinMax | None:
 def reduce_to_best(
     b: Builder, op: Operation, found: ArgMinMax, deal: RowDistribution
 ) -> None:
-    """Append what defines the results of the loop for each member."""
+    """Append the definitions of the loop's results for each member."""
     _Best(op, found, deal).build(b)
 
 
@@ -301,7 +300,7 @@ class _Best:
         return lower
 
     def _finish(self, b: Builder, place: Value) -> None:
-        """What is kept, made again where the best value was, if one was taken."""
+        """The carried values, recomputed at the best place, if one was taken."""
         zero = b.constant(0, I32)
         found = _compared(b, "arith.cmpi", "sge", place, zero)
         (inside,) = b.add("arith.maxsi", (place, zero), [I32], hint="place")

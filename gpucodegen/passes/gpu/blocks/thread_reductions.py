@@ -1,25 +1,22 @@
-"""What the values of the members before each one combine to.
+"""Reductions and prefix sums over the members of a thread group.
 
-for d in 1, 2, 4, 8, 16:  s = lane >= d ? s of lane - d OP s : s      (in a warp)
-cells[warp] = s of lane 31;  barrier
-the same over cells[lane] in each warp;  barrier
-
-Reductions dealt out to the members of a team.
-
-    partial = neutral;  for i = lower + member * step .. by size * step:  partial OP= x
-    s = initial OP (the partial results of all members)
-
-Outer loops of the reduction stay around the dealt one, unless that is too short for all
-members: then the iterations of all loops are dealt out as one row.
-
-Loops that only combine terms, in an order that is free.
+A reduction loop combines terms in an order that is free:
 
     s = for i iter_args(p = v) {
       q = for j iter_args(r = p) { yield r OP x[i, j] }
       yield q }
 
-What each loop carries are totals (`vectorize.accumulations`), the outer ones pass
-them on.
+    partial = neutral;  for i = lower + member * step .. by size * step:  partial OP= x
+    s = initial OP (the partial results of all members)
+
+The outer loops of the reduction stay around the distributed loop, unless that is too
+short for all members: then the iterations of all loops are distributed as one row.
+
+`Prefixes` combines the values of all members before each one:
+
+    for d in 1, 2, 4, 8, 16:  s = lane >= d ? s of lane - d OP s : s      (in a warp)
+    cells[warp] = s of lane 31;  barrier
+    the same over cells[lane] in each warp;  barrier
 """
 
 from __future__ import annotations
@@ -66,22 +63,20 @@ class Reduction:
 
     @property
     def initial(self) -> tuple[Value, ...]:
-        """What the totals are before the outermost loop."""
+        """The initial totals of the outermost loop."""
         return affine.For(self.loops[0]).inits
 
     @property
     def results(self) -> tuple[Value, ...]:
-        """What they are after it."""
         return self.loops[0].results
 
     @property
     def body(self) -> tuple[Operation, ...]:
-        """The operations of the innermost loop."""
         return inner_operations(self.loops[-1])
 
 
 def reduction_of(op: Operation, order: Order) -> Reduction | None:
-    """The reduction that a loop is, if it is no more than that."""
+    """The reduction that a loop is, if it does nothing else."""
     if op.name != "affine.for" or not op.results:
         return None
     loops = [op]
@@ -97,9 +92,9 @@ def reduction_of(op: Operation, order: Order) -> Reduction | None:
 
 
 def made_for(operations: Sequence[Operation], loop: Operation) -> list[Operation]:
-    """The operations that make what the iterations of a reduction use.
+    """The operations that define values used in the iterations of a reduction.
 
-    What it only starts from is not among that.
+    Definitions of initial values only are excluded.
     """
     bounds = (*affine.For(loop).lower_operands, *affine.For(loop).upper_operands)
     wanted = {*bounds, *(v for op in loop.body.operations for v in op.used)}
@@ -117,7 +112,7 @@ def _is_read(op: Operation) -> bool:
 
 
 def _passed_on(op: Operation) -> Operation | None:
-    """The one loop in a loop that takes and gives back all that it carries."""
+    """The only inner loop, if it carries exactly the outer loop's values."""
     loop, inner = affine.For(op), inner_operations(op)
     if len(inner) != 1 or inner[0].name != "affine.for":
         return None
@@ -127,7 +122,7 @@ def _passed_on(op: Operation) -> Operation | None:
 
 
 def reduce(b: Builder, reduction: Reduction, deal: RowDistribution) -> None:
-    """Append what defines the results of a reduction for each member."""
+    """Append the definitions of a reduction's results for each member."""
     partial = partials(b, reduction, deal)
     ends = zip(
         reduction.totals, partial, reduction.initial, reduction.results, strict=True
@@ -149,12 +144,12 @@ def combination(
 
 
 def partials(b: Builder, reduction: Reduction, deal: RowDistribution) -> list[Value]:
-    """What the iterations of one member combine to."""
+    """The partial results of one member."""
     return joined(b, reduction, lane_totals(b, reduction, deal))
 
 
 def neutral(b: Builder, accumulation: Accumulation) -> Value:
-    """What a total starts from that is combined with others later."""
+    """The neutral element, for totals that are combined later."""
     ty = accumulation.before.type
     return b.constant(accumulation.kind.neutral_of(ty), ty)
 
@@ -181,7 +176,7 @@ def _combined(
 
 
 def lane_totals(b: Builder, reduction: Reduction, deal: RowDistribution) -> Totals:
-    """What the iterations of one member combine to in each of its lanes."""
+    """The partial results of one member in each of its lanes."""
     start = [neutral(b, a) for a in reduction.totals] * deal.lanes
     extents = [extent(op) for op in reduction.loops]
     known = [n for n in extents if n is not None]
@@ -230,7 +225,7 @@ def _as_one_row(
     extents: Sequence[int],
     start: Totals,
 ) -> Totals:
-    """All loops counted as one; members take whole chunks of the innermost."""
+    """All loops flattened to one; members take whole chunks of the innermost."""
     loops = [affine.For(op) for op in reduction.loops]
     befores = [a.before for a in reduction.totals]
     afters = [a.after for a in reduction.totals]
@@ -256,7 +251,7 @@ def _as_one_row(
 
 
 def extent(op: Operation) -> int | None:
-    """How often a loop runs, if that is known."""
+    """The number of iterations of a loop, if known."""
     loop = affine.For(op)
     bounds = loop.constant_bounds
     if bounds is None:
@@ -267,9 +262,9 @@ def extent(op: Operation) -> int | None:
 
 @dataclass(frozen=True, slots=True)
 class Prefixes:
-    """A team, whose size is a multiple of a warp's, and a cell for each of its warps.
+    """A group of whole warps, with a shared-memory cell per warp.
 
-    ``again``: the members come here more than once.
+    ``again``: the code may run more than once.
     """
 
     team: LaneGroup
@@ -281,7 +276,7 @@ class Prefixes:
     def of(
         b: Builder, team: LaneGroup, totals: Sequence[Accumulation], *, again: bool
     ) -> Prefixes:
-        """With the memory that a team of several warps needs."""
+        """Prefix sums with the memory that a group of several warps needs."""
         warps = team.size // WARP
         types = [MemRefType((warps,), a.before.type, None, SHARED) for a in totals]
         cells = [b.allocate("memref.alloca", ty, "cells") for ty in types if warps > 1]
@@ -290,7 +285,7 @@ class Prefixes:
     def combined(
         self, b: Builder, values: Sequence[Value]
     ) -> list[tuple[Value, Value]]:
-        """For each total: what members before this one have, and all of them."""
+        """For each total: the exclusive prefix of this member, and the whole."""
         pairs = zip(self.totals, values, strict=True)
         parts = [self._in_warp(b, a, value) for a, value in pairs]
         if not self.cells:
@@ -316,7 +311,7 @@ class Prefixes:
     def _in_warp(
         self, b: Builder, a: Accumulation, value: Value
     ) -> tuple[Value, Value]:
-        """What the lanes up to this one have, and those before it."""
+        """The inclusive and the exclusive prefix of a lane."""
         for power in range(WARP.bit_length() - 1):
             other, exists = self._shuffled(b, "up", value, b.constant(1 << power, I32))
             joined = self._joined(b, a, other, value)
@@ -329,7 +324,7 @@ class Prefixes:
     def _over_warps(
         self, b: Builder, a: Accumulation, cells: Value, mine: Value
     ) -> tuple[Value, Value]:
-        """Each warp combines what all of them left: a lane has a warp's."""
+        """The prefix over warps, which each warp computes with a lane per warp."""
         warps, lane = self.team.size // WARP, self.team.number % WARP
         own = b.choose(
             [Index.of(warps - 1) - lane],

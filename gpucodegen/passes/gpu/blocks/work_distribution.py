@@ -1,15 +1,9 @@
-"""Products of tiles among the operations that the threads of a block share.
+"""Distribution of parallel loops, rows, reductions and products over a thread group.
 
-How parallel loops, rows and reductions are divided among the members of a team.
-
-Parallel loops of a block divided among its threads.
-
-Loops are dealt out together when each starts at one place and surely ends within a
-constant number of iterations; where it may end earlier, a guard stands around the body.
-The innermost loop runs along neighbouring threads.  A loop without others in it may end
-anywhere: each thread takes steps over the iterations of the others.
-
-Nested parallel loops spread over the positions of a team, loop by loop.
+Parallel loops are distributed together when each has a fixed start and surely ends
+within a constant number of iterations; a guard around the body handles earlier ends.
+The innermost loop runs along neighbouring threads.  A loop without inner loops may end
+anywhere: each thread strides over its iterations.
 """
 
 from __future__ import annotations
@@ -61,7 +55,7 @@ from gpucodegen.tiling.proof.dependences import Dependence
 
 
 def divides(chain: Sequence[Operation]) -> bool:
-    """Whether bounds of loops divide, as those of skewed wavefronts do."""
+    """Whether loop bounds contain divisions, as those of skewed wavefronts do."""
     maps = [
         m for op in chain for m in (affine.For(op).lower_map, affine.For(op).upper_map)
     ]
@@ -76,9 +70,9 @@ def _divides(expression: AffineExpr) -> bool:
 
 
 def is_straight(chain: Sequence[Operation]) -> bool:
-    """Whether iterations of the innermost loop are plain operations that load.
+    """Whether the innermost body consists of plain operations with loads.
 
-    Bounds that divide make proofs too long if there are several of them.
+    Several bounds with divisions make proofs too long.
     """
     body = inner_operations(chain[-1])
     loads = any(op.name == "affine.load" for op in body)
@@ -88,7 +82,7 @@ def is_straight(chain: Sequence[Operation]) -> bool:
 def spreadable_chain(op: Operation, analysis: NestAnalysis) -> list[Operation]:
     """The perfectly nested parallel loops from ``op`` inwards, of any bounds.
 
-    All threads execute a transfer together, so none may stand inside.
+    DMA copies are cooperative, so none may stand inside.
     """
     chain: list[Operation] = []
     if any(inner.name in TRANSFERS for inner in op.walk()):
@@ -108,10 +102,10 @@ def spread(
     lanes: Sequence[tuple[Index, int]],
     together: int = 1,
 ) -> None:
-    """Let every thread run each so many-th iteration of nested parallel loops.
+    """Distribute nested parallel loops cyclically over the threads.
 
-    ``together``: iterations of the innermost loop that a thread runs side by side, so
-    that it waits for the loads of all of them at once.
+    ``together``: iterations of the innermost loop that a thread runs interleaved, so
+    that it waits for their loads at once.
     """
     body = inner_operations(chain[-1])
 
@@ -157,7 +151,7 @@ def spread(
 def _side_by_side(
     b: Builder, body: Sequence[Operation], known: list[dict[Value, Value]]
 ) -> None:
-    """Copies of a body, operation by operation; ``known``: what values are in each."""
+    """Interleaved copies of a body; ``known``: the values in each copy."""
     for op in body:
         for values in known:
             b.operations.append(clone(op, values))
@@ -176,9 +170,9 @@ class Dealt:
 
 
 def dealt_loops(op: Operation, analysis: NestAnalysis) -> list[Dealt]:
-    """The perfectly nested parallel loops from ``op`` inwards that can be dealt out.
+    """The perfectly nested parallel loops from ``op`` inwards that can be distributed.
 
-    All threads execute a transfer together, so none may stand inside.
+    DMA copies are cooperative, so none may stand inside.
     """
     loops: list[Dealt] = []
     if any(inner.name in TRANSFERS for inner in op.walk()):
@@ -205,7 +199,7 @@ def _dealt(loop: MappedLoop) -> Dealt | None:
 
 
 def dealt_row(op: Operation, analysis: NestAnalysis) -> MappedLoop | None:
-    """A parallel loop without loops in it; it may end anywhere."""
+    """A parallel loop without inner loops; it may end anywhere."""
     found = mapped_loops(op, analysis) if op.name == "affine.for" else []
     if len(found) != 1 or any(o.regions for o in inner_operations(op)):
         return None
@@ -213,7 +207,7 @@ def dealt_row(op: Operation, analysis: NestAnalysis) -> MappedLoop | None:
 
 
 def thread_count(operations: Sequence[Operation], analysis: NestAnalysis) -> int:
-    """Enough threads for the largest divided loop nest, at most `MAX_THREADS`."""
+    """Threads for the largest distributed loop nest, at most `MAX_THREADS`."""
     largest = max(
         (
             prod(loop.extent for loop in dealt_loops(inner, analysis))
@@ -227,7 +221,7 @@ def thread_count(operations: Sequence[Operation], analysis: NestAnalysis) -> int
 
 
 def divide(b: Builder, loops: Sequence[Dealt], thread: Index, threads: int) -> None:
-    """Deal the iterations of a parallel nest out to the threads."""
+    """Distribute the iterations of a parallel nest over the threads."""
     body = inner_operations(loops[-1].loop.operation)
 
     def iteration(inner: Builder, number: Value) -> None:
@@ -265,7 +259,7 @@ LOADS = frozenset({"affine.load", "memref.load", "affine.vector_load"})
 
 @dataclass(frozen=True, slots=True)
 class LoopShares:
-    """A parallel nest; along one position, all of it at once if that is known."""
+    """Distribution of parallel nests over one position or several ones."""
 
     analysis: NestAnalysis
     team: LaneGroup
@@ -273,7 +267,7 @@ class LoopShares:
     def deal(self, op: Operation, middles: Middles) -> Divide | None:
         """The member's iterations of a parallel nest.
 
-        Bounds that divide make proofs too long if several loops are dealt out.
+        Several loop bounds with divisions make proofs too long.
         """
         team, loops = self.team, dealt_loops(op, self.analysis)
         chain = spreadable_chain(op, self.analysis)
@@ -295,18 +289,18 @@ class LoopShares:
     def is_of_one_member(
         self, found: Sequence[Dependence], before: Operation, after: Operation
     ) -> bool:
-        """Single loops of one start and step are dealt out alike."""
+        """Loops of one start and step are distributed alike."""
         return barrier_phases.is_of_one_member(found, before, after)
 
     def note(self, op: Operation) -> None:
-        """Nothing is kept from one operation to the next."""
+        """Nothing to record: members keep no values between operations."""
 
 
 @dataclass(frozen=True, slots=True)
 class RowShares:
-    """Rows and reductions by ``rows``, other parallel loops as `LoopShares` does it.
+    """Rows and reductions by ``rows``, other parallel loops as `LoopShares`.
 
-    ``order``: what the program allows of its sums.
+    ``order``: the reassociation that the program allows.
     """
 
     analysis: NestAnalysis
@@ -339,11 +333,11 @@ class RowShares:
     def is_of_one_member(
         self, found: Sequence[Dependence], before: Operation, after: Operation
     ) -> bool:
-        """Single loops of one start and step are dealt out alike."""
+        """Loops of one start and step are distributed alike."""
         return barrier_phases.is_of_one_member(found, before, after)
 
     def note(self, op: Operation) -> None:
-        """Members may have other elements, or what they have may have changed."""
+        """Forget register values of elements."""
         kept = self.rows.kept
         if op.regions or op.name in WAITS:
             kept.forget()
@@ -355,13 +349,13 @@ class RowShares:
 
 @dataclass(frozen=True, slots=True)
 class ProductShares:
-    """Products by all threads, what else there is as ``others`` deal it out."""
+    """Products by all threads, other operations by ``others``."""
 
     products: Mapping[Operation, RunningProduct]
     others: WorkDistribution
 
     def deal(self, op: Operation, middles: Middles) -> Divide | None:
-        """The thread's part of a product; all of them walk what is around it."""
+        """The thread's part of a product; all threads run the operations around it."""
         if op in self.products:
             return partial(self._run, op)
         is_around = self.products and any(o in self.products for o in op.walk())
@@ -374,12 +368,11 @@ class ProductShares:
     def is_of_one_member(
         self, found: Sequence[Dependence], before: Operation, after: Operation
     ) -> bool:
-        """As others say; in a product, threads read what all have written."""
+        """As ``others``; the threads of a product read data of all threads."""
         is_product = before in self.products or after in self.products
         return not is_product and self.others.is_of_one_member(found, before, after)
 
     def note(self, op: Operation) -> None:
-        """As others do."""
         self.others.note(op)
 
     @property
@@ -393,7 +386,7 @@ class ProductShares:
 
 
 def threads_of(products: Sequence[TileProduct]) -> int | None:
-    """Threads of a block that the first product with a plan asks for."""
+    """Threads per block in the plan of the first product that has one."""
     planned = [product.plans[0].threads for product in products if product.plans]
     return planned[0] if planned else None
 
@@ -405,7 +398,7 @@ def running(
     threads: int,
     analysis: NestAnalysis,
 ) -> dict[Operation, RunningProduct]:
-    """The products that so many threads share, by their nests."""
+    """The products distributed over the threads, by their nests."""
     found: dict[Operation, RunningProduct] = {}
     kept: set[Operation] = set()
     for product in products:
@@ -425,7 +418,7 @@ def running(
 
 
 def _awaits_others(loop: Operation) -> bool:
-    """Whether a loop waits for transfers that began before it, of the sums maybe."""
+    """Whether a loop waits for copies that began before it."""
     inside = list(loop.walk())
     tags = {ends_of(op)[-1].memref for op in inside if op.name in STARTS}
     waits = (op for op in inside if op.name in WAITS)
@@ -435,7 +428,7 @@ def _awaits_others(loop: Operation) -> bool:
 def noted(
     products: Sequence[TileProduct], warps: Mapping[Operation, RunningProduct]
 ) -> Iterator[TileProductNote]:
-    """What became of each product, in words."""
+    """A note on the mapping of each product."""
     for product in products:
         found = warps.get(product.nest)
         mechanism = found.mechanism if found else "an element a thread"

@@ -1,1 +1,1 @@
-"""StableHLO as linalg on tensors, a rule for each operation."""
+"""Import of StableHLO as linalg on tensors, one rule per operation."""

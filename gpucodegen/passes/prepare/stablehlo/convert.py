@@ -1,10 +1,8 @@
-"""StableHLO becomes linalg, tensor, arith, math and scf on tensors.
+"""Conversion of StableHLO to linalg, tensor, arith, math and scf on tensors.
 
-Unsigned integers as integers without a sign, which is all that arith knows.
-
-The rules have chosen the operations by then; the bits of all values stay as they are.
-
-Loops and branches: ``scf`` on tensors.
+Loops and branches become ``scf`` on tensors.  Unsigned integers become signless ones,
+as arith requires, after the rules have chosen operations by signedness; bits are
+unchanged.
 """
 
 from __future__ import annotations
@@ -38,7 +36,7 @@ from gpucodegen.passes.prepare.stablehlo.forms import (
 
 
 def while_(b: Builder, op: Operation) -> Sequence[Value]:
-    """``scf.while``: the first region asks whether the second one runs."""
+    """``scf.while``: the first region computes the condition."""
     before, after = (region.blocks[0] for region in op.regions)
     end = before.operations[-1]
     inner = Builder(end.location)
@@ -57,7 +55,7 @@ def if_(b: Builder, op: Operation) -> Sequence[Value]:
 
 
 def case(b: Builder, op: Operation) -> Sequence[Value]:
-    """A branch by number; the last one also for any number that is none of them."""
+    """A branch by number; the last one also for all other numbers."""
     number = extract(b, op.operands[0])
     blocks = [_yielding(region.blocks[0]) for region in op.regions]
     return _chosen(b, op, number, blocks, 0)
@@ -190,7 +188,7 @@ _RETURN = "stablehlo.return"
 
 @dataclass(frozen=True, slots=True)
 class StablehloToLinalg(ModulePass):
-    """Every operation of StableHLO becomes what its rule builds.
+    """Convert StableHLO to linalg, tensor, arith, math and scf.
 
     >>> import gpucodegen as gcg
     >>> module = gcg.parse('''
@@ -221,12 +219,11 @@ class StablehloToLinalg(ModulePass):
 
 @dataclass(slots=True)
 class _Converter:
-    """``values``: what stands for the results of operations that are gone."""
+    """``values``: the replacements of results."""
 
     values: dict[Value, Value] = field(default_factory=dict[Value, Value])
 
     def rewrite(self, op: Operation) -> Sequence[Operation] | None:
-        """What takes the place of an operation."""
         operands = tuple(self.values.get(v, v) for v in op.operands)
         op = op.with_(operands=operands)
         if op.dialect not in _DIALECTS or op.name == _RETURN:

@@ -1,10 +1,8 @@
-"""Arithmetic, comparisons and conversions, as operations of arith and math on tensors.
+"""StableHLO elementwise arithmetic, comparisons and conversions, by arith and math.
 
-A table names the operation for each kind of number; what takes several is a function.
-
-Functions that math does not have, as formulas in 32 or 64 bits.
-
-Rules that work on the bits of numbers.
+A table names the operation for each kind of number.  Functions without an equivalent in
+math (inverse erf, log gamma, digamma, ..) are formulas in 32 or 64 bits; others work on
+the bits of numbers.
 """
 
 from __future__ import annotations
@@ -209,7 +207,7 @@ _INVERSE_ERF = {
         )),
     ),
 }  # fmt: skip
-"""By width: up to which w, whether of its root, less what, which polynomial.
+"""By width: per interval its limit of w, whether of sqrt(w), shift, and polynomial.
 
 M. Giles, Approximating the erfinv function, GPU Computing Gems 2 (2011).
 """
@@ -316,7 +314,7 @@ def table_rule(b: Builder, op: Operation) -> Sequence[Value]:
 
 
 def _applied(b: Builder, name: str, operands: Sequence[Value], ty: Type) -> Value:
-    """An operation on all elements; those of complex take numbers only."""
+    """An operation on all elements; complex ones apply to scalars only."""
     if not name.startswith("complex.") or not isinstance(ty, TensorType):
         return b.add(name, operands, [ty])[0]
 
@@ -328,7 +326,7 @@ def _applied(b: Builder, name: str, operands: Sequence[Value], ty: Type) -> Valu
 
 
 def chlo_rule(b: Builder, op: Operation) -> Sequence[Value]:
-    """A function of CHLO that math has."""
+    """A CHLO function that math has."""
     made = CHLO[op.name.partition(".")[2]]
     return b.add(made, op.operands, [op.result.type])
 
@@ -370,7 +368,7 @@ def _sign(b: Builder, op: Operation) -> Sequence[Value]:
     kind = kind_of(x.type)
     if kind == FLOAT:
         signed = _binary(b, "math.copysign", one, x)
-        # Zeros keep their sign, and what is no number stays so.
+        # Zeros keep their sign, and NaN stays NaN.
         return [chosen(b, compared(b, "one", x, zero), signed, x)]
     if kind == UNSIGNED:
         return [_binary(b, "arith.minui", x, one)]
@@ -392,7 +390,7 @@ def _infinite(sign: float) -> Rule:
 
 
 def _shift(name: str) -> Rule:
-    """Shifts by all bits or more give what is shifted in."""
+    """Shifts by the width or more give the fill bits only."""
 
     def rule(b: Builder, op: Operation) -> Sequence[Value]:
         x, by = op.operands
@@ -446,7 +444,7 @@ def _clamp(b: Builder, op: Operation) -> Sequence[Value]:
 
 
 def spread(b: Builder, value: Value, ty: Type) -> Value:
-    """A tensor of rank 0 as one of a shape."""
+    """A tensor of rank 0 broadcast to a shape."""
     return value if value.type == ty else mapped(b, [value], [()], ty)
 
 

@@ -1,8 +1,7 @@
-"""Formulas in Python's operators, as operations on tensors or numbers of one type.
+"""Expressions in Python's operators that build operations on tensors or scalars.
 
-Conversions between element types.
-
-The operations of arith, math and complex for StableHLO's, by kind of number.
+Includes the table of arith, math and complex operations for each StableHLO operation by
+kind of number, and conversions between element types.
 """
 
 from __future__ import annotations
@@ -83,7 +82,7 @@ CHLO = {
 
 
 def kind_of(ty: Type) -> int:
-    """Which column of the table a type belongs to."""
+    """The table column of a type."""
     element = element_type(ty)
     if isinstance(element, ComplexType):
         return COMPLEX
@@ -96,7 +95,7 @@ def kind_of(ty: Type) -> int:
 
 
 def compared(b: Builder, predicate: str, x: Value, y: Value) -> Value:
-    """A comparison by its predicate in arith, without the kind in front."""
+    """A comparison by its arith predicate, without the kind prefix."""
     is_float = kind_of(x.type) == FLOAT
     names = CMPF_PREDICATES if is_float else CMPI_PREDICATES
     attributes = {"predicate": IntegerAttr(names.index(predicate), I64)}
@@ -121,7 +120,7 @@ def converted(b: Builder, value: Value, ty: Type) -> Value:
         is_float = kind_of(value.type) == FLOAT
         return compared(b, "une" if is_float else "ne", value, other)
     name = _cast(value.type, ty)
-    if name is None:  # a sign is all that differs, or two formats of one width
+    if name is None:  # types differ in sign, or are two formats of one width
         if isinstance(source, FloatType):
             wide = with_element(value.type, FloatType("f32"))
             (value,) = b.add("arith.extf", (value,), [wide])
@@ -168,11 +167,10 @@ class Expression:
 
     @property
     def type(self) -> Type:
-        """The type of the value."""
         return self.value.type
 
     def of(self, value: Expression | float) -> Expression:
-        """A number in the type of this value."""
+        """A constant in the type of this value."""
         if isinstance(value, Expression):
             return value
         return Expression(self.b, splat(self.b, value, self.type))
@@ -217,7 +215,7 @@ class Expression:
         return self.by("arith.shli", bits)
 
     def __rshift__(self, bits: int) -> Expression:
-        """What is shifted in is 0."""
+        """Logical shift: zeros are shifted in."""
         return self.by("arith.shrui", bits)
 
     def compared(self, predicate: str, other: Expression | float) -> Expression:
@@ -237,7 +235,6 @@ class Expression:
         return self.compared("gt", other)
 
     def equals(self, other: Expression | float) -> Expression:
-        """Whether both are the same number."""
         return self.compared("eq", other)
 
     def where(self, condition: Expression, other: Expression | float) -> Expression:

@@ -1,14 +1,9 @@
-"""The attributes that rules of imported dialects read, or that change no result.
+"""Attribute checks and builders shared by the rules of imported dialects.
 
-The passes that apply rules check every operation first: an attribute that is not listed
-for it, or whose value its rule does not know, is refused with its name.  Attributes of
-other dialects, such as ``mhlo.sharding``, are discardable: MLIR gives them no meaning
-for the operation.
-
-What the rules build with: structured operations, tensors and constants.
-
-A rule gets a `Builder` and an operation, and returns the values that stand for its
-results.
+A rule gets a `Builder` and an operation, and returns the values of its results.  Before
+any rule runs, an attribute that is not listed for its operation, or whose value its
+rule does not know, is refused by name.  Attributes of other dialects, such as
+``mhlo.sharding``, are discardable in MLIR and are ignored.
 """
 
 from __future__ import annotations
@@ -46,33 +41,29 @@ def refusal(op: Operation, advice: str, part: str = "") -> errors.Error:
 
 
 def shape(value: Value) -> tuple[int, ...]:
-    """The extents of a tensor, all of which are known."""
+    """The static extents of a tensor."""
     return shape_of(value.type)
 
 
 def shape_of(ty: Type) -> tuple[int, ...]:
-    """The extents of a tensor type, all of which are known."""
+    """The static extents of a tensor type."""
     extents = ty.shape if isinstance(ty, TensorType) else ()
     return tuple(-1 if n is None else n for n in extents)
 
 
 def tensor(extents: Sequence[int], element: Type) -> TensorType:
-    """A tensor type."""
     return TensorType(tuple(extents), element)
 
 
 def empty(b: Builder, ty: Type) -> Value:
-    """Memory of a static tensor type."""
     return b.add("tensor.empty", (), [ty])[0]
 
 
 def extract(b: Builder, value: Value, at: Sequence[Value] = ()) -> Value:
-    """One element of a tensor."""
     return b.add("tensor.extract", (value, *at), [element_type(value.type)])[0]
 
 
 def scalar(b: Builder, value: float, ty: Type) -> Value:
-    """A number."""
     attribute = number(float(value) if isinstance(ty, FloatType) else int(value), ty)
     return b.add("arith.constant", (), [ty], {"value": attribute}, hint="c")[0]
 
@@ -97,7 +88,6 @@ def filled(b: Builder, value: Value, ty: Type) -> Value:
 
 
 def position(b: Builder, loop: int) -> Value:
-    """``linalg.index``."""
     return b.add("linalg.index", (), [INDEX], {"dim": IntegerAttr(loop, I64)})[0]
 
 
@@ -157,7 +147,7 @@ def chosen(b: Builder, condition: Value, x: Value, y: Value) -> Value:
 
 Accepts = Callable[[Attribute], bool]
 Reads = Mapping[str, Mapping[str, Accepts]]
-"""By operation and attribute: which values the rule takes."""
+"""By operation and attribute: the values that the rule accepts."""
 
 
 def check(op: Operation, reads: Reads) -> None:
@@ -175,7 +165,7 @@ def check(op: Operation, reads: Reads) -> None:
 
 
 def anything(value: Attribute) -> bool:
-    """Any value: the rule reads it, or no value changes the result."""
+    """Accepts any value: the rule reads it, or it does not change the result."""
     del value
     return True
 
@@ -212,7 +202,7 @@ def is_zero(value: Attribute) -> bool:
 
 
 def _accuracy(value: Attribute) -> bool:
-    """Functions have one implementation; its errors are not bounded by tolerances."""
+    """Accepts any accuracy, as functions have only one implementation."""
     return not re.search("TOLERANCE", str(value))
 
 

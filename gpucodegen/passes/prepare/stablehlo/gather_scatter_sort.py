@@ -1,13 +1,8 @@
-"""What goes where the element lies that each window selects.
+"""StableHLO gather, scatter, dynamic slices, select-and-scatter, sort and top-k.
 
-Elements combined with those at places that a tensor lists, one after the other.
-
-Elements and parts at places that other tensors tell.
-
-Sorts, as a network of exchanges that does not depend on the numbers.
-
-All exchanges of a stage are independent of each other, so that a stage is one map over
-all elements, which threads and GPUs share.
+Scatter combines elements one after the other.  Sort is a data-independent sorting
+network; all exchanges of a stage are independent, so a stage is one elementwise
+operation that runs in parallel.
 """
 
 from __future__ import annotations
@@ -51,7 +46,7 @@ from gpucodegen.passes.prepare.stablehlo.movement import part_of
 from gpucodegen.passes.prepare.stablehlo.reductions import inlined
 
 Less = Callable[[Builder, Sequence[Value], Sequence[Value]], Value]
-"""Whether the elements at one place come before those at another one."""
+"""Whether the elements at one position sort before those at another one."""
 
 
 def sort(b: Builder, op: Operation) -> Sequence[Value]:
@@ -72,7 +67,7 @@ def sort(b: Builder, op: Operation) -> Sequence[Value]:
 
 
 def top_k(b: Builder, op: Operation) -> Sequence[Value]:
-    """The largest elements of each row, the first of equal ones first, and places."""
+    """The largest elements of each row with their positions; ties by position."""
     (x,) = op.operands
     last = len(shape(x)) - 1
     places = _positions(b, shape(x), last, element_type(op.results[1].type))
@@ -101,10 +96,10 @@ def _positions(b: Builder, extents: Sequence[int], d: int, element: Type) -> Val
 
 
 def _stable(less: Less) -> Less:
-    """Of equal elements, those whose last number is smaller come first."""
+    """Ties are broken by the last number, the smaller one first."""
 
     def total(inner: Builder, xs: Sequence[Value], ys: Sequence[Value]) -> Value:
-        # Where x was first it comes before y unless y comes before it.
+        # Stability: x, which was first, stays first unless y sorts before it.
         turned = Expression(inner, ys[-1]) < Expression(inner, xs[-1])
         pairs = [*zip(xs[:-1], ys[:-1], strict=True)]
         ones = [_either(inner, turned, pair) for pair in pairs]
@@ -199,7 +194,7 @@ def _place(b: Builder, value: Value, last: int) -> Value:
 def _slice_starts(
     b: Builder, op: Operation, starts: Sequence[Value], sizes: Sequence[int]
 ) -> list[Value]:
-    """Where a part of the first operand begins."""
+    """The start indices of a slice of the first operand."""
     extents = shape(op.operands[0])
     return [
         _place(b, extract(b, start), n - size)
@@ -208,7 +203,7 @@ def _slice_starts(
 
 
 def dynamic_slice(b: Builder, op: Operation) -> Sequence[Value]:
-    """A part of known extents from a place on."""
+    """A slice of static extents at a dynamic position."""
     x, *starts = op.operands
     sizes = numbers(op, "slice_sizes")
     places = _slice_starts(b, op, starts, sizes)
@@ -216,7 +211,7 @@ def dynamic_slice(b: Builder, op: Operation) -> Sequence[Value]:
 
 
 def dynamic_update_slice(b: Builder, op: Operation) -> Sequence[Value]:
-    """A part put in from a place on."""
+    """An insertion at a dynamic position."""
     x, part, *starts = op.operands
     sizes = shape(part)
     places = _slice_starts(b, op, starts, sizes)
@@ -234,7 +229,7 @@ def dynamic_update_slice(b: Builder, op: Operation) -> Sequence[Value]:
 
 
 def gather(b: Builder, op: Operation) -> Sequence[Value]:
-    """Slices at places that a tensor lists."""
+    """Slices at the positions in a tensor."""
     x, indices = op.operands
     given = op.attributes["dimension_numbers"]
     offsets = listed(given, "offset_dims")
@@ -327,9 +322,9 @@ class _Numbers:
 
 
 def scatter(b: Builder, op: Operation) -> Sequence[Value]:
-    """Updates in the order in which they lie; those with a place outside are left out.
+    """Updates in order; those with a position out of bounds are skipped.
 
-    Places are read once for each window, whose elements are walked inside.
+    Positions are read once for each window, whose elements are looped over inside.
     """
     count = len(op.operands) // 2
     operands, updates = op.operands[:count], op.operands[count + 1 :]
@@ -391,9 +386,9 @@ def _starts(
     window: dict[int, int],
     lists: Sequence[Value],
 ) -> tuple[list[Value | None], list[Value]]:
-    """Where a window begins in each dimension, and what holds if it is inside.
+    """The start of a window in each dimension, and conditions that it is in bounds.
 
-    That is not asked here of dimensions in which it has several elements.
+    Dimensions in which it has several elements are not checked here.
     """
     count = len(op.operands) // 2
     indices, sizes = op.operands[count], shape(op.operands[-1])
@@ -427,7 +422,7 @@ def _where(
     held: Sequence[Value],
     body: Callable[[Builder, Sequence[Value]], Sequence[Value]],
 ) -> Sequence[Value]:
-    """The tensors after ``body`` where all conditions hold, else as they are."""
+    """The tensors after ``body`` where all conditions hold, else unchanged."""
     if not conditions:
         return body(b, held)
     condition, *others = conditions
@@ -463,9 +458,8 @@ SCATTER_RULES: dict[str, Rule] = {"stablehlo.scatter": scatter}
 def select_and_scatter(b: Builder, op: Operation) -> Sequence[Value]:
     """Each source is combined with the element that its window selects.
 
-    First each window notes the place of the element that it selects, as a number of
-    the operand row by row.  Then every element combines the sources of the windows
-    over it that noted its own.
+    First each window records the row-major number of the element that it selects.  Then
+    every element combines the sources of the windows over it that recorded its own.
     """
     x, sources, start = op.operands
     extents, windows = shape(x), shape(sources)
@@ -530,7 +524,7 @@ def _clamped(place: Expression, extent: int) -> Expression:
 
 
 def _number(b: Builder, at: Sequence[Value], extents: Sequence[int]) -> Expression:
-    """Which element it is, row by row."""
+    """The row-major number of an element."""
     total = Expression(b, scalar(b, 0, INDEX))
     for place, extent in zip(at, extents, strict=True):
         total = total * extent + Expression(b, place)

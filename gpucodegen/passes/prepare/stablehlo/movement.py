@@ -1,4 +1,8 @@
-"""Operations that only place elements: broadcasts, slices, transposes, pads, joins."""
+"""StableHLO data movement: broadcasts, slices, transposes, pads, concatenations.
+
+Each operation becomes tensor slices, insertions and reshapes, or a ``linalg.generic``
+that reads its operand through an index map.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +31,6 @@ from gpucodegen.passes.prepare.stablehlo.forms import (
 
 
 def constant(b: Builder, op: Operation) -> Sequence[Value]:
-    """A literal."""
     return b.add("arith.constant", (), [op.result.type], op.attributes, hint="cst")
 
 
@@ -77,7 +80,7 @@ def part_of(
     steps: Sequence[int],
     ty: Type,
 ) -> Value:
-    """Every step-th element from a place on, which may be told by index values."""
+    """A strided slice at a position that may be dynamic."""
     places = [
         None if isinstance(start, Value) else Dim(d) * step + start
         for d, (start, step) in enumerate(zip(starts, steps, strict=True))
@@ -105,7 +108,7 @@ def part_of(
 
 
 def reverse(b: Builder, op: Operation) -> Sequence[Value]:
-    """The last element of some dimensions first."""
+    """Elements in reverse order along some dimensions."""
     turned = numbers(op, "dimensions")
     places = [
         Dim(d) * -1 + (n - 1) if d in turned else Dim(d)
@@ -115,7 +118,6 @@ def reverse(b: Builder, op: Operation) -> Sequence[Value]:
 
 
 def concatenate(b: Builder, op: Operation) -> Sequence[Value]:
-    """One after the other along a dimension."""
     (dimension,) = numbers(op, "dimension")
     attributes = {"dim": IntegerAttr(dimension, I64)}
     return b.add("tensor.concat", op.operands, [op.result.type], attributes)
@@ -130,7 +132,7 @@ def reshape(b: Builder, op: Operation) -> Sequence[Value]:
 
 
 def reshaped(b: Builder, x: Value, wanted: Sequence[int]) -> Value:
-    """A tensor in another shape: extents of 1 come and go, others fall together."""
+    """A tensor in another shape, by collapsing and expanding dimensions."""
     if tuple(wanted) == shape(x):
         return x
     ty = tensor(wanted, element_type(x.type))
@@ -162,7 +164,7 @@ def _regrouped(
 
 
 def pad(b: Builder, op: Operation) -> Sequence[Value]:
-    """Room around the operand, and between its elements."""
+    """Padding around the operand, and between its elements."""
     low, high = (numbers(op, f"edge_padding_{side}") for side in ("low", "high"))
     inner = numbers(op, "interior_padding")
     return [padded(b, op.operands[0], op.operands[1], low, high, inner)]
@@ -176,7 +178,7 @@ def padded(
     high: Sequence[int],
     between: Sequence[int] = (),
 ) -> Value:
-    """A tensor with room around it, which holds a tensor of rank 0, or a number."""
+    """A tensor padded with a tensor of rank 0, or a number."""
     between = tuple(between) or (0,) * len(low)
     if not any((*low, *high, *between)):
         return x
@@ -217,7 +219,7 @@ def _spread_out(
     between: Sequence[int],
     ty: TensorType,
 ) -> Value:
-    """The elements that have a place put into a filled tensor, with gaps."""
+    """The in-bounds elements inserted into a filled tensor, with gaps."""
     steps = [gap + 1 for gap in between]
     whole = [n or 0 for n in ty.shape]
     # Element i lands at low + i * step, which must be at least 0 and below the extent.

@@ -1,8 +1,7 @@
-"""Reductions over dimensions and over windows, whatever combines two numbers.
+"""StableHLO reductions, window reductions, dot products and convolutions.
 
-Bodies of reductions: tensors of rank 0 become numbers.
-
-Products and convolutions as ``linalg.generic``, whose nests become fast kernels.
+The bodies of reductions become scalar code; dot products and convolutions become
+``linalg.generic``, whose nests are recognised as contractions.
 """
 
 from __future__ import annotations
@@ -49,7 +48,7 @@ def dot(b: Builder, op: Operation) -> Sequence[Value]:
 
 
 def dot_general(b: Builder, op: Operation) -> Sequence[Value]:
-    """Batches, then the free dimensions of the left factor, then of the right one."""
+    """Batches, then the free dimensions of the left operand, then of the right one."""
     given = op.attributes["dot_dimension_numbers"]
     batches, sums = (
         tuple(listed(given, f"{side}_{word}_dimensions") for side in ("lhs", "rhs"))
@@ -134,7 +133,7 @@ def convolution(b: Builder, op: Operation) -> Sequence[Value]:
     element = element_type(op.result.type)
     start = filled(b, scalar(b, 0, element), op.result.type)
     kinds = [PARALLEL] * (3 + windows) + [REDUCTION] * (windows + 1)
-    # Nothing reads these: they tell the extents of loops that no operand has alone.
+    # Unread operand: it gives linalg the extents of loops that no other indexes alone.
     told = tensor(
         [groups, features, *(extents[str(n)] for n in range(windows))], element
     )
@@ -144,7 +143,7 @@ def convolution(b: Builder, op: Operation) -> Sequence[Value]:
 
 
 def _with_room(b: Builder, op: Operation, image: Value, layout: list[str]) -> Value:
-    """The image with its padding, and with gaps where it is dilated."""
+    """The padded image, with gaps where it is dilated."""
     windows = len(layout) - 2
     sides = numbers(op, "padding") or (0,) * (2 * windows)
     gaps = numbers(op, "lhs_dilation") or (1,) * windows
@@ -169,7 +168,7 @@ _SCALAR = frozenset(["arith", "math", "complex", "builtin"])
 def inlined(
     b: Builder, owner: Operation, block: Block, arguments: Sequence[Value]
 ) -> Sequence[Value]:
-    """The body of a reduction on numbers: appended to ``b``, its values returned."""
+    """Append the body of a reduction on scalars to ``b``; returns its values."""
     values = dict(zip(block.arguments, arguments, strict=True))
     for op in block.operations[:-1]:
         if op.dialect not in _SCALAR or op.regions:
@@ -204,7 +203,7 @@ def _number_type(value: Value) -> Type:
 
 
 def _combining(op: Operation, count: int) -> Scalars:
-    """The body on the totals and the elements, of which ``count`` each are combined."""
+    """The body on ``count`` totals and as many elements."""
 
     def body(b: Builder, elements: Sequence[Value]) -> Sequence[Value]:
         totals = elements[len(elements) - count :]
@@ -214,7 +213,7 @@ def _combining(op: Operation, count: int) -> Scalars:
 
 
 def reduce(b: Builder, op: Operation) -> Sequence[Value]:
-    """All elements along some dimensions, combined with a start."""
+    """Reduction along some dimensions, from an initial value."""
     count = len(op.operands) // 2
     inputs, starts = op.operands[:count], op.operands[count:]
     summed = numbers(op, "dimensions")
@@ -231,7 +230,7 @@ def reduce(b: Builder, op: Operation) -> Sequence[Value]:
 
 
 def reduce_window(b: Builder, op: Operation) -> Sequence[Value]:
-    """All elements under a window that moves, combined with a start."""
+    """Reduction over a sliding window, from an initial value."""
     count = len(op.operands) // 2
     starts = op.operands[count:]
     extents = numbers(op, "window_dimensions")
@@ -259,7 +258,7 @@ def reduce_window(b: Builder, op: Operation) -> Sequence[Value]:
         [Dim(d) for d in range(rank)],
         [Dim(rank + n) for n in range(len(taps))],
     )
-    # Nothing reads it: it tells the extents of the window.
+    # Unread operand: linalg infers the window's extents from it.
     told = empty(b, tensor([extents[d] for d in taps], element_type(inputs[0].type)))
     maps = [under] * count + [window] + [own] * count
     kinds = [PARALLEL] * rank + [REDUCTION] * len(taps)

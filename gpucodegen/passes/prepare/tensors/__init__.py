@@ -1,1 +1,1 @@
-"""Tensors as buffers, updated in place where that is exact."""
+"""Bufferization: tensors become buffers, updated in place where that is exact."""

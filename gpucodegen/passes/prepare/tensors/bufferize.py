@@ -1,9 +1,8 @@
-"""Tensors made buffers: tensor arguments are only read, tensor results are fresh.
+"""Bufferization: the pass and its table of rules by operation.
 
-A value is updated in place where that spoils no read; otherwise its contents are copied
-first.  Buffers that do not leave the function are deallocated.
-
-Which rule rewrites which operation.
+Tensor arguments are read-only and tensor results are fresh buffers.  A value is updated
+in place where that spoils no read; otherwise its contents are copied first.  Buffers
+that do not leave the function are deallocated.
 """
 
 from __future__ import annotations
@@ -90,14 +89,13 @@ RULES: Mapping[str, Rule] = {
 class Bufferize(ModulePass):
     """Functions on tensors become functions on memrefs.
 
-    ``report``: a remark says of every copy why it is made.
+    ``report``: a remark for every copy with its reason.
     """
 
     name: ClassVar[str] = "bufferize"
     report: bool = False
 
     def apply(self, module: Module) -> Module:
-        """Bufferize every function that mentions a tensor."""
         globals_ = Globals({symbol_name(op) for op in module.operations})
         operations = [
             _function(op, globals_, report=self.report) if _has_tensors(op) else op
@@ -123,7 +121,6 @@ def _arguments(op: Operation) -> list[Value]:
 
 
 def _function(op: Operation, globals_: Globals, *, report: bool) -> Operation:
-    """The function on buffers."""
     op = original_reads(op)
     buffers: dict[Value, Buffer] = {}
     rewriter = Rewriter(RULES, globals_, Conflicts.of(op, buffers), buffers)
@@ -141,7 +138,6 @@ def _function(op: Operation, globals_: Globals, *, report: bool) -> Operation:
 
 
 def _remark(copied: Copied) -> errors.TensorCopied:
-    """Why contents were copied."""
     return errors.TensorCopied(
         copied.op.location,
         notes=copied.notes,

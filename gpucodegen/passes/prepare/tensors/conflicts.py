@@ -1,30 +1,22 @@
-"""What is written to the buffer of a ``to_tensor`` while its tensor is used.
+"""Read-after-write conflict analysis of bufferization.
 
-``restrict`` says that the buffer is seen through this tensor alone, views of its memref
-aside.  The tensor then needs no copy unless for some operation ``w`` that may write the
-buffer, and some use ``u`` of the tensor or of what may be a view of it,
-
-    w may run after the to_tensor,  and  u may run after w
-
-Reads that a write in place would spoil.
-
-A write of operation ``w`` into the place of a tensor is in conflict with a use ``u`` of
-a tensor ``a`` if
+A write of operation ``w`` into the place of a tensor conflicts with a use ``u`` of a
+tensor ``a`` if
 
     a shares memory with what is written,  u reads it,  and  u may run after w
 
-for one and the same ``a``.  Where ``u`` is the destination of an insertion whose slice
-covers what is written, it does not read that; an insertion of what is there already
-writes nothing.
+for one and the same ``a``.  An insertion whose slice covers the written part does not
+read that part of its destination, and an insertion of contents that are already there
+writes nothing.  A value is computed anew whenever its operation runs, so a use is later
+if it may run, for the same value, after ``w``: the order follows loops, branches and
+the text.
 
-What operations read of the tensors that they are given.
+``restrict`` on a ``to_tensor`` says that the buffer is accessed through this tensor
+only, apart from views of its memref.  The tensor then needs no copy unless, for an
+operation ``w`` that may write the buffer and a use ``u`` of the tensor or a possible
+view of it,
 
-A read is a use after which a change of the old contents would show.
-
-What may run after an operation: loops, branches and the order of the text.
-
-A value is made anew whenever its operation runs.  So a use counts as later if it may
-run, for the same value, after the operation that is asked about.
+    w may run after the to_tensor,  and  u may run after w
 """
 
 from __future__ import annotations
@@ -59,25 +51,24 @@ class Use:
 
 @dataclass(slots=True)
 class Order:
-    """Positions in a function, and where each value is made and used."""
+    """Positions in a function, with the definition and uses of each value."""
 
     begin: dict[Operation, int] = field(default_factory=dict[Operation, int])
     end: dict[Operation, int] = field(default_factory=dict[Operation, int])
     around: dict[Operation, tuple[Operation, ...]] = field(
         default_factory=dict[Operation, tuple[Operation, ...]]
     )
-    """Operations around one, the function first."""
+    """The enclosing operations of each one, the function first."""
     region: dict[Operation, Region] = field(default_factory=dict[Operation, Region])
     block: dict[Operation, Block] = field(default_factory=dict[Operation, Block])
     scope: dict[Value, Operation] = field(default_factory=dict[Value, Operation])
     home: dict[Value, Block] = field(default_factory=dict[Value, Block])
-    """The block in which a value is made."""
+    """The block in which a value is defined."""
     made: dict[Value, Operation] = field(default_factory=dict[Value, Operation])
     uses: dict[Value, list[Use]] = field(default_factory=dict[Value, list[Use]])
 
     @staticmethod
     def of(function: Operation) -> Order:
-        """The order of one function."""
         order = Order()
         order.around[function] = ()
         order._visit(function)
@@ -111,7 +102,7 @@ class Order:
         return self.begin[outer] < self.begin[op] < self.end[outer]
 
     def precedes(self, value: Value, op: Operation) -> bool:
-        """Whether a value is made in front of an operation, in a block around it."""
+        """Whether a value is defined before an operation, in a block around it."""
         made = self.made.get(value)
         is_around = self.scope[value] in self.around[op]
         return is_around and (made is None or self.begin[made] < self.begin[op])
@@ -155,7 +146,7 @@ class Order:
         return False
 
     def _excluded(self, use: Operation, op: Operation) -> bool:
-        """Whether they are in regions of which one runs."""
+        """Whether they are in mutually exclusive regions."""
         first, second = (*self.around[use], use), (*self.around[op], op)
         for one, other in zip(first[1:], second[1:], strict=False):
             if one is not other:
@@ -168,14 +159,14 @@ class Order:
 UNREAD = frozenset(
     {"tensor.dim", "tensor.rank", "shape.shape_of", "bufferization.dealloc_tensor"}
 )
-"""Operations that look at extents only."""
+"""Operations that read extents only."""
 
 UNDEFINED = frozenset({"tensor.empty", "bufferization.alloc_tensor"})
 """Operations that make tensors without contents."""
 
 
 def is_undefined(op: Operation) -> bool:
-    """Whether the result has no contents: nobody may read it."""
+    """Whether the result has undefined contents."""
     copies = any(isinstance(v.type, TensorType) for v in op.operands)
     return op.name in UNDEFINED and not copies
 
@@ -243,8 +234,9 @@ INSERTIONS = frozenset({"tensor.insert_slice", "tensor.parallel_insert_slice"})
 class Write:
     """A write into a tensor's place: the operand ``position`` of an operation.
 
-    ``part``: what of the place is written, all of it without.  ``settled``: positions
-    of operands that lie elsewhere by now.  ``into``: the place, if it is another one.
+    ``part``: the written part of the place, all of it by default.  ``settled``:
+    positions of operands that were already moved.  ``into``: the place, if it is
+    another one.
     """
 
     op: Operation
@@ -256,7 +248,7 @@ class Write:
 
 @dataclass(slots=True)
 class Conflicts:
-    """Finds conflicts in one function; ``buffers`` says where each tensor lies."""
+    """Finds conflicts in one function; ``buffers``: the place of each tensor."""
 
     order: Order
     buffers: Mapping[Value, Buffer]
@@ -265,7 +257,6 @@ class Conflicts:
 
     @staticmethod
     def of(function: Operation, buffers: Mapping[Value, Buffer]) -> Conflicts:
-        """Conflicts of one function."""
         found = Conflicts(Order.of(function), buffers)
         for op in function.walk():
             value = op.attributes.get("value")
@@ -274,7 +265,7 @@ class Conflicts:
         return found
 
     def part(self, op: Operation) -> Part:
-        """The slice that an operation takes or puts in."""
+        """The slice that an operation extracts or inserts."""
         view = Slice(op)
         return Part(*map(self._known, (view.offsets, view.sizes, view.strides)))
 
@@ -285,7 +276,7 @@ class Conflicts:
         )
 
     def of_write(self, write: Write) -> Use | None:
-        """A use that the write would spoil, if there is one."""
+        """A use that conflicts with the write, or None."""
         into = write.into or self.buffers[write.op.operands[write.position]]
         for value in into.storage.members:
             buffer = self.buffers[value]
@@ -309,7 +300,7 @@ class Conflicts:
         return next((use for use in inside if reads(use)), None)
 
     def _spoils(self, write: Write, into: Buffer, use: Use, value: Value) -> bool:
-        """Whether the use reads ``value`` after, or while, the write happens."""
+        """Whether the use reads ``value`` after, or during, the write."""
         if use.op is write.op and not self.order.may_follow(value, use.op, write.op):
             return self._is_read_beside(write, into, use, value)
         if value in self.undefined or not reads(use):
@@ -320,7 +311,7 @@ class Conflicts:
     def _is_read_beside(
         self, write: Write, into: Buffer, use: Use, value: Value
     ) -> bool:
-        """Whether another operand of the writing operation suffers."""
+        """Whether the write conflicts with another operand of its operation."""
         if use.position == write.position or use.position in write.settled:
             return False
         op, place = write.op, self.buffers[value]
@@ -330,7 +321,7 @@ class Conflicts:
         return not (pairs and place.is_at(into, write.part))
 
     def _stays(self, part: Part, write: Write, value: Value) -> bool:
-        """Whether a slice is the same in each iteration that runs the write again."""
+        """Whether a slice is the same in each iteration that repeats the write."""
         loop = self.order.repeats(value, write.op)
         if loop is None:
             return True
@@ -370,7 +361,7 @@ def _covered(
 def _apart(
     part: Part, write: Write, into: Buffer, place: Buffer, position: int
 ) -> bool:
-    """A slice that is taken out: the write misses it."""
+    """An extracted slice that the write does not touch."""
     return position == 0 and place.misses(into, mine=part, its=write.part)
 
 
@@ -384,15 +375,15 @@ READERS = VIEWS | frozenset(
     "affine.load affine.vector_load bufferization.to_tensor func.return memref.dim "
     "memref.load memref.rank vector.load vector.transfer_read vector.print".split()
 )
-"""Operations that change nothing of the memrefs that they are given."""
+"""Operations that do not change their memref operands."""
 SOURCES = frozenset({"memref.copy", "bufferization.materialize_in_destination"})
 """Operations that only read their first operand."""
 
 
 def obstacle(order: Order, op: Operation) -> Operation | None:
-    """What keeps a ``to_tensor`` from showing its buffer.
+    """The operation that prevents a ``to_tensor`` from using its buffer, or None.
 
-    It is a write, or a use that may hand the tensor on.
+    It is a write, or a use that may pass the tensor on.
     """
     lives = _views(order, op.result)
     if isinstance(lives, Operation):
@@ -410,7 +401,7 @@ def obstacle(order: Order, op: Operation) -> Operation | None:
 
 
 def _views(order: Order, tensor: Value) -> list[Value] | Operation:
-    """A tensor with all that may be views of it, or what hands it on elsewhere."""
+    """A tensor with all possible views of it, or an operation that passes it on."""
     found = [tensor]
     for value in found:
         for use in order.uses.get(value, ()):
@@ -423,7 +414,7 @@ def _views(order: Order, tensor: Value) -> list[Value] | Operation:
 
 
 def _hands_on(op: Operation) -> bool:
-    """Whether the tensor may go on under a name that nothing here follows."""
+    """Whether the tensor may escape under another name."""
     definition = lookup(op.name)
     ends = definition is None or definition.has(Trait.TERMINATOR)
     copies = op.name in {"func.return", "bufferization.materialize_in_destination"}
@@ -437,7 +428,7 @@ _HANDING = frozenset({"bufferization.to_buffer", "func.call", "func.call_indirec
 def _writes(
     function: Operation, buffer: Value, aliases: Aliases
 ) -> Iterator[Operation]:
-    """Operations that may change what the buffer holds."""
+    """Operations that may change the buffer's contents."""
     for op in function.walk():
         if op.name in READERS or (op.regions and op.dialect != "linalg"):
             continue

@@ -1,16 +1,12 @@
-"""Parallel loops over tensors: each iteration puts its part into the shared result.
+"""Bufferization of loops, branches, calls, returns and memref conversions.
 
-An iteration sees the tensor as it was before the loop.  Where it takes out just the
-part that it puts in, the part is updated in place; else the loop writes to a copy.
-
-Tensors that branches choose: they lie in one buffer, whichever branch runs.
-
-Tensors that loops carry: each has one buffer, which every iteration updates.
-
-What an iteration yields is copied there unless it lies there already.  The copies of
-one iteration happen at once: what another one would overwrite first is set aside.
-
-Where tensors meet calls, returns, branches between blocks, and memrefs.
+* A loop-carried tensor has one buffer, which every iteration updates.  Yielded tensors
+  are copied there unless they lie there already.  The copies of one iteration are
+  parallel: a tensor that another copy would overwrite first is saved before.
+* An iteration of a parallel loop sees the shared tensor as it was before the loop and
+  inserts a part.  If it extracts the same part, that is updated in place; otherwise the
+  loop writes to a copy.
+* Tensors that branches choose lie in one buffer, whichever branch runs.
 """
 
 from __future__ import annotations
@@ -46,7 +42,7 @@ from gpucodegen.passes.prepare.tensors.shape_rules import put
 
 
 def call(r: Rewriter, b: Builder, op: Operation) -> None:
-    """A call reads its tensors, and makes others."""
+    """A call reads its tensor operands and returns new ones."""
     operands = tuple(_plain(r, b, value) for value in op.operands)
     results: list[Value] = []
     for value in op.results:
@@ -65,7 +61,7 @@ def _plain(r: Rewriter, b: Builder, value: Value) -> Value:
 
 
 def branch(r: Rewriter, b: Builder, op: Operation) -> None:
-    """``cf.br`` and the like: what is passed on is not overwritten any more."""
+    """``cf.br`` and the like: passed values are not overwritten any more."""
     successors = tuple(
         Successor(target.label, tuple(_shown(r, b, v) for v in target.operands))
         for target in op.successors
@@ -82,7 +78,7 @@ def _shown(r: Rewriter, b: Builder, value: Value) -> Value:
 
 
 def _reveal(buffer: Buffer) -> None:
-    """From now on a buffer is seen elsewhere: it stays, and stays as it is."""
+    """Mark a buffer as visible elsewhere: it is neither freed nor changed."""
     buffer.storage.owned = buffer.storage.writable = False
 
 
@@ -149,7 +145,7 @@ def materialize(r: Rewriter, b: Builder, op: Operation) -> None:
 
 
 def to_buffer(r: Rewriter, b: Builder, op: Operation) -> None:
-    """``to_buffer``: the tensor's buffer, or a copy of one that others need."""
+    """``to_buffer``: the tensor's buffer, or a copy of one with other uses."""
     buffer = r.buffers[op.operands[0]]
     if "read_only" not in op.attributes:
         buffer = r.writable(b, Write(op, 0))
@@ -160,7 +156,7 @@ def to_buffer(r: Rewriter, b: Builder, op: Operation) -> None:
 
 
 def nothing(r: Rewriter, b: Builder, op: Operation) -> None:
-    """``dealloc_tensor``: buffers are given back without it."""
+    """``dealloc_tensor``: no operation, since buffers are freed anyway."""
     del r, b, op
 
 
@@ -237,7 +233,7 @@ def _entered(
 
 @dataclass(frozen=True, slots=True)
 class End:
-    """Where a block leaves a tensor; ``like`` lies there already and has its shape."""
+    """The place in which a block yields a tensor; ``like``: a tensor placed there."""
 
     buffer: Buffer
     like: Value | None = None
@@ -246,7 +242,7 @@ class End:
 def leave(
     r: Rewriter, b: Builder, last: Operation, ends: Sequence[End | None], skip: int = 0
 ) -> None:
-    """Copy what a block passes on to where it belongs; scalars are passed on."""
+    """Copy a block's yielded tensors to their places; scalars are passed on."""
     passed = last.operands[skip:]
     moves: list[tuple[Value, Buffer]] = []
     for value, end in zip(passed, ends, strict=True):
@@ -282,7 +278,7 @@ def _check_extents(
 
 
 def while_(r: Rewriter, b: Builder, op: Operation) -> None:
-    """``scf.while``: what the condition passes on has a carried or a new buffer."""
+    """``scf.while``: values that the condition passes on have a buffer each."""
     before, after = (region.blocks[0] for region in op.regions)
     settled: set[int] = set()
     held: dict[Value, Buffer] = {}
@@ -326,7 +322,7 @@ def while_(r: Rewriter, b: Builder, op: Operation) -> None:
 def _passed(
     r: Rewriter, b: Builder, op: Operation, value: Value, held: Mapping[Value, Buffer]
 ) -> End | None:
-    """Where a value that the condition passes on is found afterwards."""
+    """The place of a value that the condition passes on."""
     if not isinstance(value.type, TENSORS):
         return None
     buffer = r.buffers[value]
@@ -335,7 +331,7 @@ def _passed(
 
 
 def chosen(r: Rewriter, b: Builder, op: Operation) -> None:
-    """``scf.if`` and the like: where all branches yield one place, nothing moves."""
+    """``scf.if`` and the like: no copy where all branches yield one place."""
     if not any(isinstance(v.type, TENSORS) for v in op.results):
         b.operations.append(op.with_(regions=tuple(map(r.region, op.regions))))
         return
@@ -361,7 +357,7 @@ def chosen(r: Rewriter, b: Builder, op: Operation) -> None:
 def _branch_end(
     r: Rewriter, b: Builder, op: Operation, n: int, values: Sequence[Value]
 ) -> End | None:
-    """Where a result lies: the place that all branches yield, or a new one."""
+    """The place of a result: the one that all branches yield, or a new one."""
     if not isinstance(op.results[n].type, TENSORS):
         return None
     first, *others = (r.buffers[value] for value in values)
@@ -383,7 +379,7 @@ _INSERT = "tensor.parallel_insert_slice"
 
 
 def forall(r: Rewriter, b: Builder, op: Operation) -> None:
-    """``scf.forall``: the same without results."""
+    """``scf.forall``: the same loop without results."""
     count = len(op.results)
     first, rank = len(op.operands) - count, len(op.body.arguments) - count
     targets: dict[Value, Buffer] = {}
@@ -420,7 +416,7 @@ def _target(
     settled: set[int],
     seen: Value,
 ) -> Buffer:
-    """Where the result is put together; ``seen`` is bound to what iterations see."""
+    """The place of the result; ``seen`` is bound to the iterations' input."""
     tensor = op.operands[position]
     before = r.buffers[tensor]
     if _takes_its_own_part(r, seen):
@@ -436,7 +432,7 @@ def _target(
 
 
 def _takes_its_own_part(r: Rewriter, seen: Value) -> bool:
-    """Whether all that is read of the shared tensor is the part that is put in."""
+    """Whether iterations read only the part of the shared tensor they insert."""
     uses = [use for use in r.conflicts.order.uses.get(seen, ()) if reads(use)]
     parts = {
         r.conflicts.part(use.op)

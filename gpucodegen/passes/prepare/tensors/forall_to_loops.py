@@ -1,13 +1,10 @@
-"""``scf.forall`` over memory as loops; what is proven of them makes them parallel.
+"""Lowering of ``scf.forall``: to loops on buffers, and reads of its shared outputs.
 
-Loops that are not affine yet: the next passes raise those that can be.
-
-Reads of shared outputs of ``scf.forall`` see what was there before the loop.
-
-Iterations write in no order, and none sees what another one wrote.  The slice that an
-iteration puts back stays a slice of the output, which is updated in place.  Every other
-read becomes one of the tensor that the loop was given; the analysis of conflicts then
-copies where that tensor would be spoilt.
+Iterations write in no order, and none sees the writes of another.  The slice that an
+iteration inserts stays a slice of the output, which is updated in place.  Every other
+read is redirected to the tensor that the loop was given, and the conflict analysis
+copies that tensor where a write would spoil it.  On buffers the loops become ``scf``
+loops; later passes raise them to affine and prove them parallel.
 """
 
 from __future__ import annotations
@@ -63,7 +60,7 @@ def _forall(op: Operation) -> Sequence[Operation] | None:
 
 
 def _parts(op: Operation, shared: Mapping[Value, Value]) -> dict[Value, set[_Part]]:
-    """The slices that an iteration puts into each output."""
+    """The slices that an iteration inserts into each output."""
     found: dict[Value, set[_Part]] = {value: set() for value in shared}
     for inner in op.walk():
         if inner.name == _INSERTION and inner.operands[1] in shared:
@@ -72,7 +69,7 @@ def _parts(op: Operation, shared: Mapping[Value, Value]) -> dict[Value, set[_Par
 
 
 def _stays(op: Operation, position: int, parts: set[_Part]) -> bool:
-    """Whether an operand is where a slice is put in, or that very slice."""
+    """Whether an operand is the destination of an insertion, or the same slice."""
     if op.name == _INSERTION:
         return position == 1
     return op.name == "tensor.extract_slice" and parts == {_part(op)}
@@ -143,7 +140,6 @@ class ForallToLoops(ModulePass):
     name: ClassVar[str] = "forall-to-loops"
 
     def apply(self, module: Module) -> Module:
-        """Rewrite every loop."""
         (root,) = rewrite_bottom_up(module.operation, _loops)
         return Module(root)
 

@@ -1,16 +1,8 @@
-"""Views of the buffers of tensors: their types, and the operations that make them.
+"""Placement of tensors in memory: storages, views, buffer types and allocations.
 
-Blocks while they are rewritten, and what they allocate.
-
-The buffers that stand for tensors: their types, and those of constants.
-
-Comes in: the type of a tensor, or the value of a constant and the memref it becomes.
-Goes out: the type of the buffer, and the ``memref.global`` operations that belong into
-the module.
-
-Where in memory a tensor lies: a storage, and the views of it that lead there.
-
-Which dimensions of a slice stay, where those of extent 1 are dropped.
+`Storage` is a buffer and `Part` a view of it that holds a tensor.  `Frame` collects the
+allocations of a block during rewriting.  `buffer_type` and `Globals` give the memref
+types of tensors and the ``memref.global`` operations of constants.
 """
 
 from __future__ import annotations
@@ -137,7 +129,7 @@ class Buffer:
     steps: tuple[Step, ...] = ()
 
     def is_at(self, other: Buffer, step: Step | None = None) -> bool:
-        """Whether it lies where another one does, or a part of that."""
+        """Whether it has the place of another one, or of a part of that."""
         steps = other.steps if step is None else (*other.steps, step)
         return self.storage is other.storage and self.steps == steps
 
@@ -204,7 +196,7 @@ class Globals:
 
 
 def scalar_constant(b: Builder, value: object, ty: Type) -> Value:
-    """One number of a constant."""
+    """One element of a constant."""
     if isinstance(ty, ComplexType):
         given = value if isinstance(value, int | float | complex) else 0
         b.operations.append(complex_.constant(given, ty, name="c", location=b.location))
@@ -217,7 +209,7 @@ def scalar_constant(b: Builder, value: object, ty: Type) -> Value:
 class Copied:
     """A tensor whose contents were copied for an operation.
 
-    ``reason`` says why, ``notes`` where what forces it stands.
+    ``reason``: the cause; ``notes``: locations of the operations that force it.
     """
 
     op: Operation
@@ -228,7 +220,7 @@ class Copied:
 
 @dataclass(slots=True)
 class Frame:
-    """What a block allocates; where blocks jump, nothing is given back."""
+    """The allocations of a block; between branching blocks, nothing is freed."""
 
     frees: bool
     buffers: list[Buffer] = field(default_factory=list[Buffer])
@@ -236,7 +228,7 @@ class Frame:
 
 @dataclass(frozen=True, slots=True)
 class Opened:
-    """A block whose end is still to come."""
+    """A block without its terminator yet."""
 
     block: Block
     frame: Frame
@@ -244,7 +236,6 @@ class Opened:
 
 
 def shape_of(ty: Type) -> Shape:
-    """The extents of a tensor or memref."""
     return ty.shape if isinstance(ty, MemRefType | TensorType) else ()
 
 
@@ -279,7 +270,6 @@ def part_type(ty: Type, part: Part, shape: Shape) -> MemRefType:
 
 
 def extent(b: Builder, memref: Value, dimension: int) -> Value:
-    """An extent of a memref as a value."""
     ty = memref.type
     known = ty.shape[dimension] if isinstance(ty, MemRefType) else None
     if known is not None:

@@ -1,10 +1,9 @@
-"""One function on tensors becomes one on buffers, operation by operation.
+"""Bufferization of one function, operation by operation.
 
-Tensors lie in buffers.  An operation that makes a new value of a tensor overwrites its
-buffer if that spoils no read; otherwise the contents are copied first.  Buffers are
-given back at the end of the block that allocates them.
-
-Where an extent comes from: a number, a value, or a dimension of another tensor.
+An operation that computes a new value of a tensor overwrites its buffer if that spoils
+no read; otherwise the contents are copied first.  Buffers are freed at the end of the
+block that allocates them.  `origin` finds the source of an extent: a number, a value,
+or a dimension of another tensor.
 """
 
 from __future__ import annotations
@@ -47,11 +46,11 @@ from gpucodegen.passes.prepare.tensors.placement import (
 
 Origin = int | Value | tuple[Value, int]
 CARRYING = frozenset({"scf.for", "affine.for", "scf.forall"})
-"""Operations whose results have the extents of what they were given."""
+"""Operations whose results have the extents of their operands."""
 
 
 def origin(known: Conflicts, tensor: Value, dimension: int) -> Origin:
-    """Where an extent of a tensor comes from."""
+    """The source of an extent of a tensor."""
     ty = tensor.type
     static = ty.shape[dimension] if isinstance(ty, TensorType) else None
     if static is not None:
@@ -65,7 +64,7 @@ def origin(known: Conflicts, tensor: Value, dimension: int) -> Origin:
 
 
 def _carried(known: Conflicts, argument: Value) -> Value | None:
-    """What a loop gives to an argument of its body at first."""
+    """The initial value of a loop's carried argument."""
     loop = known.order.scope[argument]
     if loop.name in CARRYING:
         count = len(loop.results)
@@ -101,7 +100,7 @@ _UPDATED: Mapping[str, int] = {
 
 
 def _size(op: Operation, dimension: int) -> Value | int | None:
-    """The operand that says how large a result is."""
+    """The operand with an extent of the result."""
     rule = _SIZES.get(op.name)
     return None if rule is None else rule(op, dimension)
 
@@ -137,7 +136,7 @@ _SIZES: Mapping[str, Callable[[Operation, int], Value | int | None]] = {
 
 
 def _of_index(known: Conflicts, size: Value | int) -> Origin:
-    """A size that is itself an extent comes from there."""
+    """The origin of a size that is an extent itself."""
     if isinstance(size, int):
         return size
     if size in known.constants:
@@ -160,7 +159,7 @@ TENSORS = (TensorType, UnrankedTensorType)
 
 @dataclass(slots=True)
 class Rewriter:
-    """``buffers`` says where the tensors lie that were made so far."""
+    """``buffers``: the places of the tensors that were defined so far."""
 
     rules: Mapping[str, Rule]
     globals: Globals
@@ -169,12 +168,12 @@ class Rewriter:
     frames: list[Frame] = field(default_factory=list[Frame])
     copies: list[Copied] = field(default_factory=list[Copied])
     ranked: dict[Value, Value] = field(default_factory=dict[Value, Value])
-    """Tensors of any rank, and what they were cast from."""
+    """Unranked tensors, and the sources of their casts."""
 
     # -- blocks and operations -----------------------------------------------------
 
     def region(self, region: Region) -> Region:
-        """A region whose tensor arguments are buffers that nobody overwrites."""
+        """A region whose tensor arguments are read-only buffers."""
         is_single = len(region.blocks) == 1
         blocks = (
             self.body(block, self._arguments(block), frees=is_single)
@@ -209,7 +208,7 @@ class Rewriter:
         arguments: Sequence[Value] | None = None,
         finish: Finish | None = None,
     ) -> Block:
-        """The block with its end, in front of which its buffers are given back."""
+        """The block with its terminator, before which its buffers are freed."""
         block, b, frame = opened.block, opened.b, opened.frame
         last = block.operations[-1]
         b.location = last.location
@@ -244,7 +243,6 @@ class Rewriter:
         return buffer.value
 
     def one(self, b: Builder, op: Operation) -> None:
-        """One operation, by its rule."""
         b.location = op.location
         rule = self.rules.get(op.name)
         if not op.regions and not mentions_tensors(op):
@@ -261,7 +259,6 @@ class Rewriter:
     # -- buffers -------------------------------------------------------------------
 
     def bind(self, tensor: Value, buffer: Buffer) -> None:
-        """Say where a tensor lies."""
         self.buffers[tensor] = buffer
         buffer.storage.members.append(tensor)
 
@@ -292,7 +289,7 @@ class Rewriter:
         return self.allocate(b, MemRefType(ty.shape, ty.element), sizes, hint)
 
     def copied(self, b: Builder, tensor: Value) -> Buffer:
-        """A fresh copy of a tensor, or room for one without contents."""
+        """A fresh copy of a tensor, or an allocation for one without contents."""
         source = self.buffers[tensor]
         if tensor in self.ranked:
             copy = self.copied(b, self.ranked[tensor])
@@ -309,7 +306,7 @@ class Rewriter:
         return any(map(reads, self.conflicts.order.uses.get(tensor, ())))
 
     def allocate_outside(self, b: Builder, op: Operation, tensor: Value) -> Buffer:
-        """Room, in front of an operation, for a tensor that is made inside."""
+        """An allocation, before an operation, for a tensor defined inside."""
         ty = buffer_type(tensor.type, tensor.location)
         assert isinstance(ty, MemRefType)
         sizes = [
@@ -344,7 +341,7 @@ class Rewriter:
         return b.add("memref.cast", (buffer.value,), [ty], hint=tensor.name)[0]
 
     def writable(self, b: Builder, write: Write, *, contents: bool = True) -> Buffer:
-        """Where to write the new value of a tensor: its place, or a copy of it."""
+        """The place for the new value of a tensor: its own, or a copy of it."""
         tensor = write.op.operands[write.position]
         buffer = self.buffers[tensor]
         use = self.conflicts.of_write(write) if buffer.storage.writable else None
@@ -361,7 +358,7 @@ class Rewriter:
 
 
 def mentions_tensors(op: Operation) -> bool:
-    """Whether a tensor goes in or comes out."""
+    """Whether an operation has tensor operands or results."""
     return any(isinstance(v.type, TENSORS) for v in (*op.used, *op.results))
 
 

@@ -1,15 +1,12 @@
-"""Casts and reshapes of tensors: views where the layout allows it.
+"""Bufferization of slices, casts, reshapes, pads, concatenations, gathers and scatters.
 
-Tensors with borders, and tensors that are joined.
-
-Gather and scatter: slices at positions that are elements of another tensor.
+Slices, casts and reshapes are views where the layout allows it.  Gather and scatter use
+slices at positions that are elements of another tensor:
 
     result[outer, slice] = source[positions[outer], slice]
 
-A slice has all dimensions of the whole, of extent 1 where a position is given, or only
-the others.
-
-Parts of tensors: a part that is taken out is a view of its buffer.
+A slice has all dimensions of its source, of extent 1 where a position is given, or only
+the other dimensions.
 """
 
 from __future__ import annotations
@@ -84,14 +81,13 @@ def insert_slice(r: Rewriter, b: Builder, op: Operation) -> None:
 
 
 def _apart_from(r: Rewriter, b: Builder, op: Operation, part: Part) -> Buffer | None:
-    """A copy of what is put in, where it overlaps with the place that it goes to."""
+    """A copy of the inserted tensor, where it overlaps its destination."""
     source, target = (r.buffers[v] for v in op.operands[:2])
     is_there = source.is_at(target, part) or source.misses(target, its=part)
     return None if is_there else r.copied(b, op.operands[0])
 
 
 def put(b: Builder, source: Buffer, into: Buffer, part: Part) -> None:
-    """Copy a tensor to a part of a buffer."""
     if source.is_at(into, part):
         return
     view = part_of(b, into, part, shape_of(source.value.type))
@@ -117,10 +113,10 @@ def transfer_write(r: Rewriter, b: Builder, op: Operation) -> None:
 
 
 def _before_vectors(b: Builder, start: int) -> None:
-    """Put what was built from ``start`` on in front of the first vector here.
+    """Move operations built from ``start`` on before the first vector here.
 
     Vectors live in kernels, and copies of whole buffers do not.  The contents of a
-    tensor are there from the beginning, as nothing has overwritten them.
+    tensor are available from the beginning, as nothing has overwritten them.
     """
     before, built = b.operations[:start], b.operations[start:]
     first = next((n for n, op in enumerate(before) if _has_vectors(op)), start)
@@ -134,7 +130,7 @@ def _has_vectors(op: Operation) -> bool:
 
 
 def reading(r: Rewriter, b: Builder, op: Operation) -> None:
-    """An operation that looks at tensors and makes none."""
+    """An operation that reads tensors and defines none."""
     b.operations.append(op.with_(operands=tuple(map(r.memref, op.operands))))
 
 
@@ -158,7 +154,7 @@ def gather(r: Rewriter, b: Builder, op: Operation) -> None:
 def _result(
     r: Rewriter, b: Builder, op: Operation, source: Value, places: Value
 ) -> Value:
-    """Memory for the result; its open extents are the operands' ones."""
+    """Memory for the result; its dynamic extents are those of the operands."""
     shape = shape_of(op.result.type)
     outer = dimensions(b, places)[:-1]
     dims = op.numbers("gather_dims")
@@ -192,7 +188,7 @@ def scatter(r: Rewriter, b: Builder, op: Operation) -> None:
 def _indices(
     b: Builder, places: Value, dims: Sequence[int], rank: int, ivs: Sequence[Value]
 ) -> list[Value]:
-    """Where an element of a slice lies in the whole."""
+    """The indices of a slice's element in the whole."""
     outer = len(shape_of(places.type)) - 1
     inner = list(ivs[outer:])
     is_full = len(inner) == rank
@@ -222,9 +218,9 @@ def _loader(b: Builder, places: Value, at: Sequence[Value]) -> Callable[[int], V
 
 
 def pad(r: Rewriter, b: Builder, op: Operation) -> None:
-    """``tensor.pad``: a buffer of the border's values, and the source copied inside.
+    """``tensor.pad``: a buffer of padding values, and the source copied inside.
 
-    Convolutions recognise such a buffer and read the source itself.
+    Contractions recognise such a buffer and read the source itself.
     """
     source = r.memref(op.operands[0])
     _, low, high = operand_segments(op, 3)
@@ -262,7 +258,7 @@ def _put_inside(
 
 
 def _border(op: Operation) -> Value | None:
-    """The value of the border, where it is made outside of the body."""
+    """The padding value, where it is defined outside of the body."""
     (block,) = op.regions[0].blocks
     value = block.operations[-1].operands[0]
     inside = {v for inner in block.operations for v in inner.results}
@@ -275,7 +271,6 @@ def _entries(op: Operation, name: str, values: Sequence[Value]) -> list[Mixed]:
 
 
 def added(b: Builder, one: Mixed, other: Mixed) -> Mixed:
-    """The sum of two numbers or values."""
     if isinstance(one, int) and isinstance(other, int):
         return one + other
     if other == 0 or one == 0:
@@ -336,7 +331,7 @@ def follow(r: Rewriter, op: Operation, view: Buffer) -> None:
 
 
 def collapse(r: Rewriter, b: Builder, op: Operation) -> None:
-    """``tensor.collapse_shape``: a view, or one of a copy without gaps."""
+    """``tensor.collapse_shape``: a view, or a view of a contiguous copy."""
     source = r.buffers[op.operands[0]]
     ty = _collapsed(op, source.value.type)
     if ty is None:
@@ -388,7 +383,7 @@ def _collapsed(op: Operation, ty: object) -> MemRefType | None:
 
 
 def _joined(shape: Shape, strides: Shape, group: Sequence[int]) -> Extent:
-    """The step of joined dimensions; None where they are not surely contiguous."""
+    """The stride of joined dimensions; None where they may not be contiguous."""
     if len(group) == 1:
         return strides[group[0]]
     last = next((d for d in reversed(group) if shape[d] != 1), group[0])

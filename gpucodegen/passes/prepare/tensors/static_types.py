@@ -1,9 +1,7 @@
-"""Types of views that follow from the type of their buffer.
+"""Shape inference: static extents of tensors and views from those of their operands.
 
-Types of tensors that follow from more static ones: extents that became known.
-
-Each rule gets an operation whose operands are final, and the integers that constants
-have; it gives the shape of the result as far as it is known.
+Each rule gets an operation with final operands and the known integer constants, and
+gives the shape of the result as far as it is known.
 """
 
 from __future__ import annotations
@@ -119,7 +117,7 @@ def _joined(op: Operation, constants: Constants) -> Shape:
 
 
 def _sized(first: int) -> Callable[[Operation, Constants], Shape | None]:
-    """Extents from the operands that say them, from the first one on."""
+    """Extents from size operands, from the first one on."""
 
     def rule(op: Operation, constants: Constants) -> Shape | None:
         dynamic = iter(op.operands[first:])
@@ -163,7 +161,7 @@ def with_known_part(op: Operation, constants: Constants) -> Operation:
 
 
 def put_in(op: Operation) -> Sequence[Type]:
-    """The operand types of an insertion: what is put in has the sizes of the slice."""
+    """The operand types of an insertion: the source has the sizes of the slice."""
     source, target, *others = (v.type for v in op.operands)
     assert isinstance(source, TensorType)
     sizes = Slice(op).sizes
@@ -244,7 +242,7 @@ def _collapsed_view(op: Operation, form: Strided) -> MemRefType | None:
 
 
 def _expanded_view(op: Operation, form: Strided) -> MemRefType | None:
-    """The unknown extent of a group is what the others leave of the known product."""
+    """The unknown extent of a group is the product divided by the others."""
     del form
     source, old = op.operands[0].type, op.result.type
     if not isinstance(source, MemRefType) or not isinstance(old, MemRefType):
@@ -274,7 +272,7 @@ _TYPES: Mapping[str, Callable[[Operation, Strided], MemRefType | None]] = {
 
 
 def view_type(op: Operation) -> MemRefType | None:
-    """What a view becomes where its buffer became more static; None if not known."""
+    """The type of a view after its buffer became more static; None if unknown."""
     source = op.operands[0].type if op.operands else None
     form = strided_form(source) if isinstance(source, MemRefType) else None
     infer = _TYPES.get(op.name)

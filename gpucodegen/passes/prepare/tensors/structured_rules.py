@@ -1,12 +1,7 @@
-"""Tensors made of numbers, and single elements of tensors.
+"""Bufferization of linalg, of tensors built from scalars, and of element accesses.
 
-linalg on tensors, and tensors whose elements are a function of their position.
-
-Where a value without a place of its own is needed: it is made there at once.
-
-The output of an operation may be a tensor without contents.  If what becomes of it is
-put into another tensor, or carried on by a loop, its memory is that place, as far as
-nobody reads there in between.
+An output tensor without contents gets the place where its result is inserted or carried
+by a loop (destination passing), if nothing reads that place in between.
 """
 
 from __future__ import annotations
@@ -53,7 +48,7 @@ Place = tuple[Value, Part | None]
 def destination(
     r: Rewriter, b: Builder, op: Operation, position: int, result: Value
 ) -> Buffer | None:
-    """Where an operation can make a result for the one that needs it."""
+    """The place in which an operation can compute a result for its consumer."""
     order = r.conflicts.order
     made = order.made.get(op.operands[position])
     uses = order.uses.get(result, ())
@@ -76,7 +71,7 @@ def destination(
 
 
 def _inserted(r: Rewriter, op: Operation, use: Use) -> Place | None:
-    """A part of the tensor that it is put into, which is made by then."""
+    """A part of the tensor that it is inserted into, if that is defined by then."""
     order, part = r.conflicts.order, r.conflicts.part(use.op)
     parallel = use.op.name == "tensor.parallel_insert_slice"
     home = order.block[order.around[use.op][-1] if parallel else use.op]
@@ -87,7 +82,7 @@ def _inserted(r: Rewriter, op: Operation, use: Use) -> Place | None:
 
 
 def _carried(r: Rewriter, op: Operation, use: Use) -> Place | None:
-    """The tensor that a loop carries on, of the same extents."""
+    """The tensor that a loop carries, of the same extents."""
     order = r.conflicts.order
     loop, value = order.around[use.op][-1], use.op.operands[use.position]
     skipped = _VARIABLES.get(loop.name)
@@ -105,11 +100,11 @@ def _carried(r: Rewriter, op: Operation, use: Use) -> Place | None:
 
 
 _VARIABLES = {"scf.for": 1, "affine.for": 1, "scf.while": 0}
-"""How many arguments of a loop's first block come before those that it carries."""
+"""Number of block arguments of a loop before the carried ones."""
 
 
 def _passed_on(r: Rewriter, op: Operation, use: Use) -> Place | None:
-    """The place of what the next operation makes of it."""
+    """The place of the next operation's result."""
     order, first = r.conflicts.order, len(linalg.Structured(use.op).inputs)
     if use.position < first or order.block[use.op] is not order.block[op]:
         return None
@@ -204,7 +199,7 @@ def filled(b: Builder, scalar: Value, output: Value) -> None:
 
 
 def transferred(b: Builder, source: Value, output: Value) -> None:
-    """A copy as a nest, which kernels may join with what is around it."""
+    """A copy as a nest, which kernels may fuse."""
     elementwise(b, (source,), output, lambda _, given: given[0])
 
 
@@ -219,7 +214,7 @@ def positions(b: Builder, rank: int) -> list[Value]:
 
 
 def generated(r: Rewriter, b: Builder, op: Operation, output: Value) -> None:
-    """Every element is what the body of the operation yields for its position."""
+    """Fill with the value that the operation's body yields for each position."""
     (block,) = op.regions[0].blocks
 
     def body(inner: Builder, given: Sequence[Value]) -> Value:
@@ -308,7 +303,7 @@ def renamed(name: str) -> Rule:
 
 
 def rank(r: Rewriter, b: Builder, op: Operation) -> None:
-    """``tensor.rank``: a number."""
+    """``tensor.rank``: a constant."""
     del r
     count = b.constant(len(shape_of(op.operands[0].type)), INDEX)
     made_here = b.operations.pop()

@@ -1,1 +1,1 @@
-"""TOSA as linalg on tensors, a rule for each operation."""
+"""Import of TOSA as linalg on tensors, one rule per operation."""

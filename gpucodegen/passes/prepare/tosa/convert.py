@@ -1,8 +1,7 @@
-"""TOSA becomes linalg, tensor, arith and math on tensors.
+"""Conversion of TOSA to linalg, tensor, arith and math on tensors.
 
-Branches and loops, as those of StableHLO.
-
-The attributes that the rules of TOSA read, in the spelling of every year.
+Branches and loops use the rules of StableHLO.  Attributes are read in the spelling of
+every TOSA version.
 """
 
 from __future__ import annotations
@@ -49,7 +48,7 @@ _ZEROS: dict[str, Accepts] = dict.fromkeys(
     ).split(),
     is_zero,
 )
-"""Zero points as attributes, which today's text has as operands: 0 changes nothing."""
+"""Zero points as attributes (operands in recent versions); 0 is the default."""
 _SUMS = {**listed("acc_type stride pad local_bound"), **_ZEROS}
 """``local_bound`` bounds errors further than sums of products exceed anyway."""
 _CONVOLUTION = {**_SUMS, **listed("dilation")}
@@ -81,7 +80,7 @@ _READS: dict[str, dict[str, Accepts]] = {
         "rounding_mode": words("SINGLE_ROUND", "DOUBLE_ROUND", "INEXACT_ROUND"),
     },
     "reshape": listed("new_shape"),
-    # The border only says how large the result is, which its type states.
+    # The border only determines the result's extents, which its type states.
     "resize": {
         **listed("scale offset border"),
         "mode": words("NEAREST_NEIGHBOR", "NEAREST", "BILINEAR"),
@@ -111,7 +110,7 @@ def _bound(block: Block, given: Sequence[Value]) -> Region:
 
 
 def _while_loop(b: Builder, op: Operation) -> Sequence[Value]:
-    """The first region asks by a tensor of one element."""
+    """The condition region yields a tensor of one element."""
     first, *others = op.regions
     block = first.blocks[0]
     *body, end = block.operations
@@ -146,7 +145,7 @@ _LISTS = {
     "tosa.tile": ("multiples",),
     "tosa.resize": ("scale", "offset", "border"),
 }
-"""Operands that are lists of numbers, which attributes hold in other years."""
+"""Operands that are lists of numbers, which are attributes in other versions."""
 _ZERO_POINTS = {
     "tosa.matmul": 2,
     "tosa.fully_connected": 3,
@@ -163,7 +162,7 @@ _ZERO_POINTS = {
 
 @dataclass(frozen=True, slots=True)
 class TosaToLinalg(ModulePass):
-    """Every operation of TOSA becomes what its rule builds.
+    """Convert TOSA to linalg, tensor, arith, math and scf.
 
     >>> import gpucodegen as gcg
     >>> module = gcg.parse('''
@@ -188,7 +187,7 @@ class TosaToLinalg(ModulePass):
 
 
 def _summed(rule: Rule, b: Builder, op: Operation) -> Sequence[Value]:
-    """The results of a rule, computed in the type that sums are to be kept in."""
+    """The results of a rule, computed in the accumulator type."""
     wanted = op.attributes.get("acc_type")
     kind = wanted.type if isinstance(wanted, TypeAttr) else None
     if kind is None or kind == element_type(op.result.type):
@@ -202,13 +201,12 @@ def _summed(rule: Rule, b: Builder, op: Operation) -> Sequence[Value]:
 
 @dataclass(slots=True)
 class _Converter:
-    """``values``: what stands for results that are gone; ``known`` constants."""
+    """``values``: the replacements of results; ``known`` constants."""
 
     values: dict[Value, Value] = field(default_factory=dict[Value, Value])
     known: dict[Value, Operation] = field(default_factory=dict[Value, Operation])
 
     def rewrite(self, op: Operation) -> Sequence[Operation] | None:
-        """What takes the place of an operation."""
         operands = tuple(self.values.get(v, v) for v in op.operands)
         if op.dialect != "tosa" or op.name == "tosa.yield":
             return [op.with_(operands=operands)]
@@ -230,7 +228,7 @@ class _Converter:
         return b.operations
 
     def _with_lists(self, op: Operation) -> Operation:
-        """Lists as attributes, and no zero points that are zero."""
+        """The operation with lists as attributes, and without zero points of 0."""
         kept = list(op.operands)
         for name in _LISTS.get(op.name, ()):
             given = next((v for v in kept[1:] if self._is_list(op, v)), None)
@@ -246,7 +244,7 @@ class _Converter:
         return op.with_(operands=tuple(kept))
 
     def _is_list(self, op: Operation, value: Value) -> bool:
-        """Whether it is a list, and not the number that fills a pad."""
+        """Whether it is a list, not the number that fills a pad."""
         is_shape = value in self.known and self.known[value].name == "tosa.const_shape"
         first = value is op.operands[1]
         return is_shape or (value in self.known and (first or op.name == "tosa.slice"))

@@ -1,8 +1,7 @@
-"""Integers that stand for numbers: scaled, shifted, looked up and rounded.
+"""TOSA elementwise arithmetic and quantization: rescale, shift, table and rounding.
 
-Formulas are those of the TOSA specification, in 64 bits.
-
-Arithmetic on elements: StableHLO's rules, after operands are broadcast.
+Elementwise operations use the rules of StableHLO after operands are broadcast.  The
+quantization formulas are those of the TOSA specification, in 64 bits.
 """
 
 from __future__ import annotations
@@ -40,7 +39,7 @@ from gpucodegen.passes.prepare.stablehlo.forms import (
 
 
 def spread(b: Builder, value: Value, ty: Type) -> Value:
-    """An operand in the shape of the result: dimensions of 1 are repeated."""
+    """An operand broadcast to the shape of the result."""
     wanted = with_element(ty, element_type(value.type))
     if wanted == value.type:
         return value
@@ -56,7 +55,7 @@ def computed(
     ty: Type,
     attributes: dict[str, Attribute] | None = None,
 ) -> Value:
-    """What an operation of StableHLO gives for operands of the result's shape."""
+    """A StableHLO operation on operands broadcast to the result's shape."""
     full = f"stablehlo.{name}"
     op = Operation(
         full, tuple(operands), (Value(ty),), attributes or {}, (), location=b.location
@@ -161,7 +160,7 @@ Scaled = Callable[[Expression, Expression, Expression], Expression]
 
 
 def _wide(b: Builder, value: Value, *, unsigned: bool = False) -> Expression:
-    """Numbers in 64 bits."""
+    """Numbers extended to 64 bits."""
     element = element_type(value.type)
     if unsigned and isinstance(element, IntegerType):
         bare = IntegerType(element.width, "u")
@@ -201,7 +200,7 @@ def scaled(
 
 
 def _rescale(b: Builder, op: Operation) -> Sequence[Value]:
-    """Less a zero point, by a factor and a shift for all or for each channel."""
+    """Subtract a zero point, and scale by a factor and a shift, maybe per channel."""
     x, ty = op.operands[0], op.result.type
     rank = len(shape(x))
     per_channel = bool(op.integer("per_channel"))
@@ -226,7 +225,7 @@ def _rescale(b: Builder, op: Operation) -> Sequence[Value]:
 
 
 def _points(b: Builder, op: Operation, signs: Sequence[bool]) -> list[Value]:
-    """Both zero points as numbers: operands of today, or attributes."""
+    """Both zero points as numbers: operands in recent versions, or attributes."""
     if len(op.operands) == 5:
         zero = scalar(b, 0, INDEX)
         found = [extract(b, v, [zero]) for v in op.operands[3:]]

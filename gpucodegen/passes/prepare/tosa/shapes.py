@@ -1,6 +1,6 @@
-"""Reductions along an axis, which keeps one element, and the place of a maximum.
+"""TOSA reductions along an axis (which keep extent 1), argmax and data movement.
 
-Operations that only place elements; lists that were operands are attributes.
+Operands that were lists are attributes.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ def _concat(b: Builder, op: Operation) -> Sequence[Value]:
 
 
 def _pad(b: Builder, op: Operation) -> Sequence[Value]:
-    """Pairs of room in front and behind; zero where no number is given."""
+    """Pairs of padding before and after; zero where no number is given."""
     x, *given = op.operands
     room = numbers(op, "padding")
     number = given[0] if given else scalar(b, 0, element_type(x.type))
@@ -95,7 +95,7 @@ def _reverse(b: Builder, op: Operation) -> Sequence[Value]:
 
 
 def _tile(b: Builder, op: Operation) -> Sequence[Value]:
-    """The whole operand again and again."""
+    """Repetition of the whole operand."""
     x = op.operands[0]
 
     def body(inner: Builder, _: Sequence[Value]) -> Sequence[Value]:
@@ -145,7 +145,7 @@ _COMBINED = {
 
 
 def _extreme(kind: str, ty: Type) -> float:
-    """What changes no maximum, or no minimum."""
+    """The neutral element of a maximum or minimum."""
     if not isinstance(ty, IntegerType):
         return -inf if kind == "max" else inf
     least = -(1 << (ty.width - 1))
@@ -178,7 +178,7 @@ def _reduced(kind: str) -> Rule:
 
 
 def _argmax(b: Builder, op: Operation) -> Sequence[Value]:
-    """The place of the first largest element, or of the first NaN unless ignored."""
+    """The position of the first largest element, or of the first NaN unless ignored."""
     x, axis = op.operands[0], op.integer("axis")
     element, place = element_type(x.type), element_type(op.result.type)
     rank = len(shape(x))

@@ -1,7 +1,4 @@
-"""Images in other sizes, and elements put at places.
-
-Products, convolutions and poolings, as linalg's operations of the same meaning.
-"""
+"""TOSA products, convolutions, poolings, resize, gather and scatter, by linalg."""
 
 from __future__ import annotations
 
@@ -57,7 +54,7 @@ from gpucodegen.passes.prepare.tosa.elementwise import computed, ignores_nan, sp
 
 
 def _shifted(b: Builder, value: Value, zero: Value, ty: Type) -> Value:
-    """The numbers less their zero point, in the type of the sum."""
+    """The numbers less their zero point, in the accumulator type."""
     wanted = with_element(value.type, ty)
     wide = computed(b, "convert", [value], wanted)
     ones = (1,) * len(shape(value))
@@ -67,7 +64,7 @@ def _shifted(b: Builder, value: Value, zero: Value, ty: Type) -> Value:
 
 
 def factors_of(b: Builder, op: Operation, first: int) -> tuple[Value, Value]:
-    """The two factors; zero points that are not zero follow from an operand on."""
+    """Both operands less their zero points, the operands from ``first`` on."""
     x, w, zeros = op.operands[0], op.operands[1], op.operands[first:]
     if not zeros:
         return x, w
@@ -76,7 +73,7 @@ def factors_of(b: Builder, op: Operation, first: int) -> tuple[Value, Value]:
 
 
 def begun_with(b: Builder, ty: Type, bias: Value | None) -> Value:
-    """What sums begin with: zeros, or a bias along the last dimension."""
+    """The initial sums: zeros, or a bias along the last dimension."""
     if bias is None:
         return filled(b, scalar(b, 0, element_type(ty)), ty)
     wanted = with_element(bias.type, element_type(ty))
@@ -124,7 +121,7 @@ def _named(
 
 
 def _with_room(b: Builder, op: Operation, x: Value, value: float) -> Value:
-    """The image with the room that ``pad`` asks for, batch and channels as they are."""
+    """The image padded as ``pad`` says, without batch and channels."""
     room = (0, 0, *numbers(op, "pad"), 0, 0)
     number = scalar(b, value, element_type(x.type))
     return padded(b, x, number, room[::2], room[1::2])
@@ -198,7 +195,7 @@ def _max_pool(b: Builder, op: Operation) -> Sequence[Value]:
 
 
 def _max_of_numbers(b: Builder, op: Operation) -> Sequence[Value]:
-    """The largest number under each window; NaN where there is none."""
+    """The largest non-NaN number under each window; NaN where there is none."""
     x = _with_room(b, op, op.operands[0], nan)
     element = element_type(x.type)
     n, y, z, c, p, q = map(Dim, range(6))
@@ -215,7 +212,7 @@ def _max_of_numbers(b: Builder, op: Operation) -> Sequence[Value]:
 
 
 def _average_pool(b: Builder, op: Operation) -> Sequence[Value]:
-    """Sums by the number of elements of the image under each window."""
+    """Sums divided by the number of image elements under each window."""
     x = op.operands[0]
     if not isinstance(element_type(x.type), FloatType):
         raise refusal(op, "Cast to f32 first", "integers")

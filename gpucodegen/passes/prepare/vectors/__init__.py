@@ -1,1 +1,1 @@
-"""Vectors that no register holds: buffers, and loops over their elements."""
+"""Lowering of vectors that no register holds to buffers and loops."""

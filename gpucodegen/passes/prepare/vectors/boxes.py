@@ -1,6 +1,6 @@
-"""Loops, branches, calls and functions that carry vectors: buffers carry them.
+"""Vectors in memory: each is a buffer, written once, with loops over its elements.
 
-A vector as a buffer that is written once, and loops over its elements.
+Loops, branches, calls and functions that carry vectors carry these buffers instead.
 """
 
 from __future__ import annotations
@@ -38,28 +38,27 @@ from gpucodegen.passes.prepare.outside_calls import carrier
 Place = Sequence[IndexLike]
 """Indices of an element."""
 Element = Callable[[Builder, Place], Value]
-"""How an element is computed."""
+"""Computes an element."""
 Handler = Callable[["Boxes", Builder, Operation], None]
 
 
 def shape_of(value: Value) -> tuple[int, ...]:
-    """The extents of a vector; none of a number."""
+    """The extents of a vector; empty for a scalar."""
     return value.type.shape if isinstance(value.type, VectorType) else ()
 
 
 def is_vector(value: Value) -> bool:
-    """Whether a value is a vector."""
     return isinstance(value.type, VectorType)
 
 
 @dataclass(slots=True)
 class Boxes:
-    """What stands for the values of a function.
+    """The replacements of the values of a function.
 
-    ``boxes``: the buffers of vectors.  ``splats``: the number that all elements are.
-    ``values``: numbers that have other names now.  ``mask``: of the operation that is
-    written out, where ``vector.mask`` is around it.  ``passed``: the buffers through
-    which the branches of a function pass vectors.  ``handlers`` write operations out.
+    ``boxes``: the buffers of vectors.  ``splats``: the scalar of a splat vector.
+    ``values``: renamed scalars.  ``mask``: of the operation in an enclosing
+    ``vector.mask``.  ``passed``: the buffers through which branches pass vectors.
+    ``handlers``: the lowering of each operation.
     """
 
     boxes: dict[Value, Value] = field(default_factory=dict[Value, Value])
@@ -74,7 +73,7 @@ class Boxes:
     # -- operations --------------------------------------------------------------------
 
     def block(self, operations: Sequence[Operation]) -> list[Operation]:
-        """Operations without vectors in place of some."""
+        """The operations with vectors lowered."""
         b = Builder()
         for op in operations:
             b.location = op.location
@@ -82,7 +81,7 @@ class Boxes:
         return b.operations
 
     def operation(self, b: Builder, op: Operation) -> None:
-        """Write out one operation, if it has to do with vectors."""
+        """Lower one operation, if it uses vectors."""
         op = renamed(op, self.values)
         passed = [value for target in op.successors for value in target.operands]
         has_vectors = any(map(is_vector, (*op.operands, *op.results, *passed)))
@@ -100,12 +99,11 @@ class Boxes:
     # -- vectors -----------------------------------------------------------------------
 
     def box(self, b: Builder, value: Value, name: str = "memref.alloca") -> Value:
-        """A new buffer for a vector or number, which shall not be written again."""
+        """A new buffer for a vector or scalar, which is written once."""
         ty = MemRefType(shape_of(value), element_type(value.type))
         return b.allocate(name, ty, value.name or "v")
 
     def made(self, b: Builder, value: Value) -> Value:
-        """The new buffer of a vector."""
         self.boxes[value] = self.box(b, value)
         return self.boxes[value]
 
@@ -121,19 +119,18 @@ class Boxes:
         return load(b, self.boxes[value], at)
 
     def filled(self, b: Builder, value: Value, element: Element) -> None:
-        """A vector of these elements."""
+        """Fill a vector with these elements."""
         box = self.made(b, value)
         nest(b, shape_of(value), lambda i, at: store(i, element(i, at), box, at))
 
     def defined(self, b: Builder, value: Value, element: Element) -> None:
-        """A vector of these elements, or a number that is the only one."""
+        """Define a vector by these elements, or a scalar by the only one."""
         if is_vector(value):
             self.filled(b, value, element)
         else:
             self.values[value] = element(b, ())
 
     def copied(self, b: Builder, value: Value, box: Value) -> None:
-        """A vector to a buffer of its shape."""
         nest(
             b,
             shape_of(value),
@@ -141,7 +138,7 @@ class Boxes:
         )
 
     def shown(self, b: Builder, value: Value) -> Value:
-        """The buffer of a vector, also of one whose elements are all the same."""
+        """The buffer of a vector, also of a splat."""
         if value not in self.boxes:
             box = self.box(b, value)
             self.copied(b, value, box)
@@ -169,13 +166,11 @@ def nest(
 
 
 def load(b: Builder, buffer: Value, at: Place) -> Value:
-    """``memref.load``."""
     ty = element_type(buffer.type)
     return b.add("memref.load", (buffer, *_indices(b, at)), [ty], hint="x")[0]
 
 
 def store(b: Builder, value: Value, buffer: Value, at: Place) -> None:
-    """``memref.store``."""
     b.add("memref.store", (value, buffer, *_indices(b, at)))
 
 
@@ -184,7 +179,7 @@ def _indices(b: Builder, at: Place) -> list[Value]:
 
 
 def plus(b: Builder, base: Value, offset: IndexLike) -> Value:
-    """The sum of two indices, of which the first one may be any number."""
+    """The sum of two indices, the first of which may be a constant."""
     if isinstance(offset, int) and not offset:
         return base
     return b.add("arith.addi", (base, b.index(offset)), [INDEX])[0]
@@ -194,7 +189,7 @@ def plus(b: Builder, base: Value, offset: IndexLike) -> Value:
 
 
 def both(b: Builder, conditions: Sequence[Value]) -> Value | None:
-    """Whether all conditions hold; None stands for always."""
+    """The conjunction of all conditions; None stands for true."""
     found: Value | None = None
     for condition in conditions:
         if found is None:
@@ -210,9 +205,9 @@ def choose(
     first: Callable[[Builder], Value],
     second: Callable[[Builder], Value],
 ) -> Value:
-    """The first value where all conditions hold, else the second; one is computed.
+    """The first value where all conditions hold, else the second, computed lazily.
 
-    Each condition is a branch of its own, since those on indices alone become affine.
+    Each condition is a separate branch, since those on indices alone become affine.
     """
     if not conditions:
         return first(b)
@@ -233,7 +228,7 @@ def choose(
 def when(
     b: Builder, conditions: Sequence[Value], body: Callable[[Builder], None]
 ) -> None:
-    """Something where all conditions hold."""
+    """Run the body where all conditions hold."""
     if not conditions:
         body(b)
         return
@@ -251,7 +246,7 @@ def compare(b: Builder, predicate: int, one: Value, other: Value) -> Value:
 
 
 def refusal(op: Operation, advice: str) -> errors.CompileError:
-    """The error for what has no form as loops."""
+    """The error for an operation that has no form as loops."""
     return errors.UnsupportedOperation(
         op.location, operation=op.name, target="vectors", advice=advice
     )
@@ -268,7 +263,7 @@ def _vectors(values: Sequence[Value]) -> list[Value]:
 def _kept_apart(
     v: Boxes, b: Builder, values: Sequence[Value], boxes: Sequence[Value]
 ) -> None:
-    """Vectors to buffers as if at once: a source may be another's target."""
+    """Parallel copy of vectors to buffers: a source may be another's target."""
     given = set(boxes)
     for value in values:
         box = v.boxes.get(value)
@@ -281,7 +276,7 @@ def _kept_apart(
 
 
 def _ending(v: Boxes, block: Block, boxes: Sequence[Value], skip: int = 0) -> Block:
-    """A block whose last operation hands vectors on in buffers."""
+    """A block whose terminator passes vectors in buffers."""
     *operations, last = block.operations
     inner = Builder(last.location)
     inner.operations += v.block(operations)
@@ -399,7 +394,7 @@ def jump(v: Boxes, b: Builder, op: Operation) -> None:
 
 
 def function(v: Boxes, op: Operation) -> Operation:
-    """A function that takes, gives and computes without vectors."""
+    """A function without vector arguments, results and operations."""
     view = Function(op)
     entry, *others = view.blocks
     vectors = _vectors(entry.arguments)
@@ -424,7 +419,7 @@ def function(v: Boxes, op: Operation) -> Operation:
 
 
 def _later(v: Boxes, block: Block) -> Block:
-    """A block that copies what it was passed, since its buffers are written again."""
+    """A block that copies its arguments, since their buffers are written again."""
     b = Builder(block.operations[0].location)
     vectors = _vectors(block.arguments)
     boxes = v.passed.get(block.label, ()) if block.label is not None else ()

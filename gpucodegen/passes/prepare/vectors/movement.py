@@ -1,6 +1,8 @@
-"""Loads and stores of vectors, element by element, with masks and padding.
+"""Lowering of vector loads, stores, masks and rearrangements to loops over elements.
 
-Operations that copy, arrange or make elements of vectors.
+Each rule gets a `Boxes`, which maps vectors to buffers, a builder and an operation.  It
+fills the buffer of the result, or stores the elements of an operand, element by
+element.
 """
 
 from __future__ import annotations
@@ -37,7 +39,7 @@ from gpucodegen.passes.prepare.vectors.boxes import (
 )
 
 DYNAMIC = -(2**63)
-"""What stands for a position that is an operand."""
+"""The marker of a dynamic position."""
 LESS = 2
 """``slt`` of ``arith.cmpi``."""
 
@@ -71,7 +73,6 @@ def _unravel(number_: int, shape: Sequence[int]) -> tuple[int, ...]:
 
 
 def elementwise(v: Boxes, b: Builder, op: Operation) -> None:
-    """Arithmetic on every element."""
     box = v.made(b, op.result)
 
     def element(inner: Builder, at: Place) -> None:
@@ -97,7 +98,7 @@ def broadcast(v: Boxes, b: Builder, op: Operation) -> None:
 
 
 def _position(op: Operation, first: int) -> list[IndexLike]:
-    """The position of an extract or insert; operands from ``first`` on are numbers."""
+    """The position of an extract or insert; dynamic ones from operand ``first`` on."""
     dynamic = iter(op.operands[first:])
     static = op.numbers("static_position")
     return [next(dynamic) if n == DYNAMIC else n for n in static]
@@ -111,7 +112,7 @@ def extract(v: Boxes, b: Builder, op: Operation) -> None:
 
 
 def insert(v: Boxes, b: Builder, op: Operation) -> None:
-    """``vector.insert``: a copy of all, then of what is inserted."""
+    """``vector.insert``: a copy of the vector, then of the inserted value."""
     value, target = op.operands[:2]
     position = _position(op, 2)
     box = v.made(b, op.result)
@@ -307,13 +308,13 @@ MOVEMENT_HANDLERS: dict[str, Handler] = {
     "vector.constant_mask": constant_mask,
 }
 ARITHMETIC = frozenset({"arith", "math", "index", "complex"})
-"""Dialects whose operations on vectors are done to each element."""
+"""Dialects whose operations on vectors are elementwise."""
 
 
 def _trailing(
     op: Operation, first: int, vector: Value
 ) -> Callable[..., list[IndexLike]]:
-    """Where an element lies: the vector is of the last dimensions of the buffer."""
+    """The index of an element: the vector covers the last dimensions of the buffer."""
     buffer, *operands = op.operands[first:]
     rank = buffer.type.rank if isinstance(buffer.type, MemRefType) else 0
     stated = op.attributes.get("map")
@@ -330,7 +331,7 @@ def _trailing(
 
 
 def _moved(b: Builder, base: IndexLike, offset: IndexLike) -> IndexLike:
-    """A base that is affine stays so."""
+    """The sum of a base and an offset, which stays affine."""
     if isinstance(base, Value):
         return plus(b, base, offset)
     return Index.of(base) + offset
@@ -357,7 +358,7 @@ def vector_store(v: Boxes, b: Builder, op: Operation) -> None:
 
 
 class _Transfer:
-    """Where a transfer reads or writes an element, and whether it does."""
+    """The place of a transfer's element, and its conditions."""
 
     def __init__(
         self, v: Boxes, op: Operation, buffer: Value, bases: Sequence[Value]
@@ -381,7 +382,7 @@ class _Transfer:
     def condition(
         self, b: Builder, at: Place, place: Sequence[Value], masks: Sequence[Value]
     ) -> list[Value]:
-        """That it lies inside, and that all masks select it."""
+        """The conditions: in bounds, and selected by all masks."""
         conditions = [
             compare(b, LESS, place[d], self._extent(b, d)) for d in sorted(self.padded)
         ]
@@ -401,7 +402,7 @@ def _masks(v: Boxes, own: Sequence[Value]) -> list[Value]:
 
 
 def transfer_read(v: Boxes, b: Builder, op: Operation) -> None:
-    """``vector.transfer_read``: padding outside, and where a mask says so."""
+    """``vector.transfer_read``: padding out of bounds, and where a mask says so."""
     (buffer,), bases, (padding,), mask = operand_segments(op, 4)
     transfer, masks = _Transfer(v, op, buffer, bases), _masks(v, mask)
 
@@ -464,7 +465,7 @@ def masked_store(v: Boxes, b: Builder, op: Operation) -> None:
 
 
 def _gathered(v: Boxes, op: Operation) -> Callable[[Builder, Place], list[IndexLike]]:
-    """Where elements lie whose last index is an element of a vector."""
+    """The index of an element whose last index is an element of a vector."""
     *bases, positions, _, _ = op.operands[1:]
 
     def place(b: Builder, at: Place) -> list[IndexLike]:
@@ -517,7 +518,7 @@ def _counter(b: Builder) -> Value:
 
 
 def _counted(b: Builder, base: Value, cell: Value) -> Value:
-    """The next place; the cell counts on."""
+    """The next position; increments the counter."""
     count = load(b, cell, ())
     store(b, plus(b, count, 1), cell, ())
     return plus(b, base, count)

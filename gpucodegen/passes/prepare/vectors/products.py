@@ -1,4 +1,8 @@
-"""Products, contractions, reductions and scans of vectors, as loops."""
+"""Lowering of vector products, contractions, reductions and scans to loops.
+
+The rules have the form of those in `movement`.  Reductions run from the first element
+to the last, and masked elements contribute the neutral element.
+"""
 
 from __future__ import annotations
 
@@ -35,7 +39,7 @@ def _combiner(op: Operation, ty: Type) -> Combiner:
 
 
 def _combined(b: Builder, op: Operation, one: Value, other: Value) -> Value:
-    """Two numbers combined as the kind of an operation says."""
+    """Two numbers combined by the operation's kind."""
     name = _combiner(op, one.type).name
     return b.add(name, (one, other), [one.type])[0]
 
@@ -105,7 +109,7 @@ def contract(v: Boxes, b: Builder, op: Operation) -> None:
 
 
 def _give(v: Boxes, b: Builder, value: Value, box: Value) -> None:
-    """A vector in its buffer, or the number that a buffer holds."""
+    """Define a vector by its buffer, or the scalar in a buffer."""
     if shape_of(value):
         v.boxes[value] = box
     else:
@@ -117,7 +121,7 @@ def _at(map_: AffineMap, at: Place) -> list[IndexLike]:
 
 
 def _extents(maps: Sequence[AffineMap], shapes: Sequence[Sequence[int]]) -> list[int]:
-    """How far each dimension of the iterations goes."""
+    """The extent of each iteration dimension."""
     found: dict[int, int] = {}
     for map_, shape in zip(maps, shapes, strict=False):
         positions = (r.position for r in map_.results if isinstance(r, Dim))
@@ -149,7 +153,7 @@ def reduction(v: Boxes, b: Builder, op: Operation) -> None:
 
 
 def _selected(v: Boxes, b: Builder, source: Value, at: Place, neutral: Value) -> Value:
-    """An element that a mask selects, else what changes nothing."""
+    """An element that a mask selects, else the neutral element."""
     element = v.read(b, source, at)
     if v.mask is None:
         return element
@@ -177,7 +181,7 @@ def multi_reduction(v: Boxes, b: Builder, op: Operation) -> None:
 
 
 def scan(v: Boxes, b: Builder, op: Operation) -> None:
-    """``vector.scan``: what all elements up to here, or before, combine to."""
+    """``vector.scan``: the inclusive or exclusive prefix reduction."""
     source, initial = op.operands
     dimension = op.integer("reduction_dim")
     flag = op.attributes.get("inclusive")
@@ -210,7 +214,7 @@ def scan(v: Boxes, b: Builder, op: Operation) -> None:
 
 
 def masked(v: Boxes, b: Builder, op: Operation) -> None:
-    """``vector.mask``: the operation inside, for what the mask selects.
+    """``vector.mask``: the inner operation, for the selected lanes.
 
     The other lanes have those of a second vector, where one is given.
     """
@@ -235,7 +239,7 @@ def masked(v: Boxes, b: Builder, op: Operation) -> None:
 
 
 def _either(v: Boxes, vectors: Sequence[Value], b: Builder, at: Place) -> Value:
-    """A lane of the second vector where the first one holds, else of the third."""
+    """A lane of the second vector where the mask is set, else of the third."""
     lanes = [v.read(b, vector, at) for vector in vectors]
     return b.add("arith.select", lanes, [lanes[1].type])[0]
 

@@ -1,13 +1,9 @@
-"""Vectors that registers do not hold become buffers, and loops over their elements.
+"""Vectors to memory: functions whose vectors registers cannot hold use buffers.
 
-Comes in: functions on vectors of any shape.  Goes out: functions as they were, if
-kernels can run them; in others no vector is left.
-
-Which functions have vectors that registers do not hold.
-
-Kernels hold vectors of one or two dimensions while they run, and know some operations
-on them.  A function needs buffers if it has others, if it takes or returns vectors, or
-if a vector lives across what the host does.
+Kernels hold vectors of one or two dimensions while they run, and support some
+operations on them.  A function is rewritten if it has other vectors or operations, if
+it takes or returns vectors, or if a vector lives across host operations; no vector is
+left in it.
 """
 
 from __future__ import annotations
@@ -44,7 +40,7 @@ def needs_buffers(function: Operation) -> bool:
 
 
 def refuse_scalable(function: Operation) -> None:
-    """Raise UnsupportedType for a vector whose length only hardware knows."""
+    """Raise UnsupportedType for a scalable vector."""
     for op in function.walk():
         for value in _values(op):
             ty = value.type
@@ -64,7 +60,7 @@ def _values(op: Operation) -> tuple[Value, ...]:
 
 
 def _fits_kernels(op: Operation) -> bool:
-    """Whether a kernel can do it, as far as vectors are concerned."""
+    """Whether a kernel supports the operation's vectors."""
     values = [value for value in _values(op) if is_vector(value)]
     if not all(_is_register(value) for value in values):
         return False
@@ -92,7 +88,7 @@ def _position(op: Operation) -> bool:
 
 
 def _transfer(op: Operation) -> bool:
-    """Without a mask, of distinct dimensions, the last one or two."""
+    """Whether a transfer has no mask and the last one or two dimensions."""
     stated = op.attributes.get("permutation_map")
     parts = operand_segments(op, 4)
     if parts[3] or not isinstance(stated, AffineMapAttr):
@@ -101,7 +97,7 @@ def _transfer(op: Operation) -> bool:
 
 
 def _row(op: Operation) -> bool:
-    """A mask of one dimension."""
+    """Whether a mask has one dimension."""
     values = [v for v in (*op.results, *op.operands) if is_vector(v)]
     return all(len(shape_of(value)) == 1 for value in values)
 
@@ -120,12 +116,12 @@ def _added(op: Operation) -> bool:
 
 
 def _is_narrow(value: Value) -> bool:
-    """Whether registers hold other bits than the elements have."""
+    """Whether the lane width differs from the element width."""
     return str(element_type(value.type)) in {*NARROW, "i1"}
 
 
 def _bits(op: Operation) -> bool:
-    """One dimension of elements whose bits are what registers hold."""
+    """Whether a vector has one dimension and lanes of the element width."""
     return _row(op) and not any(map(_is_narrow, (op.operands[0], op.result)))
 
 
@@ -167,13 +163,13 @@ _KNOWN: dict[str, Callable[[Operation], bool]] = {
     "vector.shuffle": _lanes,
     "vector.transpose": _turned,
 }
-"""When kernels know an operation on vectors of one or two dimensions."""
+"""Conditions under which kernels support an operation on vectors."""
 
 # -- lifetimes -------------------------------------------------------------------------
 
 
 def _crosses(function: Operation) -> bool:
-    """Whether a vector is used behind something that the host does."""
+    """Whether a vector is used after a host operation."""
     if not any(map(needs_host, function.walk())):
         return False
     blocks = list(_blocks(function))
@@ -189,7 +185,7 @@ def _blocks(op: Operation) -> Iterator[Block]:
 
 
 def _crosses_in(block: Block) -> bool:
-    """Whether a vector made in a block is used there behind what the host does."""
+    """Whether a vector defined in a block is used there after a host operation."""
     made: dict[Value, int] = {}
     part = 0
     for op in block.operations:
@@ -205,12 +201,12 @@ def _crosses_in(block: Block) -> bool:
 
 
 def _is_anew(op: Operation) -> bool:
-    """Whether every kernel computes it anew: it needs no other vector or number."""
+    """Whether every kernel recomputes it: it depends on no vector or number."""
     return is_repeatable(op) and not op.operands
 
 
 def _carries(op: Operation) -> bool:
-    """Whether a loop or branch around what the host does carries vectors."""
+    """Whether a loop or branch around host operations carries vectors."""
     if not op.regions or not any(needs_host(inner) for inner in op.walk()):
         return False
     arguments = [a for r in op.regions for b in r.blocks for a in b.arguments]
@@ -219,7 +215,7 @@ def _carries(op: Operation) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class VectorsToMemory(ModulePass):
-    """Write vectors out as buffers where that is needed.
+    """Lower vectors to buffers where that is needed.
 
     >>> import gpucodegen as gcg
     >>> text = '''func.func @f(%v: vector<4xf32>) -> vector<4xf32> {
@@ -233,7 +229,6 @@ class VectorsToMemory(ModulePass):
     name: ClassVar[str] = "vectors-to-memory"
 
     def apply(self, module: Module) -> Module:
-        """Rewrite the functions that need it, and all that hand vectors to these."""
         functions = [op for op in module.operations if _is_defined(op)]
         if not any(map(needs_buffers, functions)) and not any(map(_hands, functions)):
             return module
@@ -254,7 +249,6 @@ def _is_defined(op: Operation) -> bool:
 
 
 def _hands(op: Operation) -> bool:
-    """Whether a function takes or returns vectors."""
     ty = Function(op).type
     return any(isinstance(t, VectorType) for t in (*ty.inputs, *ty.results))
 
