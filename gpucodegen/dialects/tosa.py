@@ -1,14 +1,7 @@
-"""TOSA, as far as it means linalg on tensors.
+"""TOSA: table and custom forms of the operations that lower to linalg on tensors.
 
-- `names`: operations by what they do
-- `operations`: the table
-- `syntax`: short forms
-
-tosa: ``tosa.op %a, %b {attributes} : (types) -> types``.
-
-Short forms of TOSA's operations.
-
-Names of TOSA's operations; the syntax and the rules ask it.
+Most are written as ``tosa.op %a, %b {attributes} : (types) -> types``. The name sets
+group operations by computation, for syntax and verifier rules.
 """
 
 from __future__ import annotations
@@ -170,7 +163,7 @@ def _region(
 def _op(
     name: str, read: ParseOp = read_op, write: PrintOp | None = write_functional
 ) -> Op:
-    """An operation; without ``write`` it is printed in generic form."""
+    """A table entry; without ``write`` the operation is printed in generic form."""
     return op(
         f"tosa.{name}",
         "operands* -> results*",

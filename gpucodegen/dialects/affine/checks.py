@@ -1,9 +1,8 @@
-"""Rules of affine operations: map arity, ranks, yields.
+"""Verifier rules of the affine dialect.
 
-Which values may be dimensions and symbols depends on where they are defined; that rule
-is in ``gpucodegen.dialects.verifier.affine_values``.
-
-Rules of affine.delinearize_index and affine.linearize_index.
+Maps must match operands, results and memref ranks, and yields the loop's results. Which
+values may be dimensions and symbols depends on where they are defined, so
+``gpucodegen.dialects.verifier.affine_values`` checks that.
 """
 
 from __future__ import annotations
@@ -124,7 +123,7 @@ def check_map(o: Operation) -> None:
 
 
 def check_results(o: Operation) -> None:
-    """The map of ``apply`` has one result, those of ``min`` and ``max`` any."""
+    """``affine.apply`` takes a map with one result, ``min`` and ``max`` any number."""
     count = len(_map(o, "map").results)
     if count != 1 and (o.name == "affine.apply" or not count):
         raise errors.WrongResultCount(
@@ -287,7 +286,7 @@ def _check_reduction(o: Operation, kind: str, ty: Type) -> None:
 
 
 def check_dma_start(o: Operation) -> None:
-    """Each map fits its memref; one count, and a stride pair or none."""
+    """Each map fits its memref; one count, and either two stride operands or none."""
     position = 0
     for name in ("src_map", "dst_map", "tag_map"):
         position = _check_end(o, name, position)

@@ -183,7 +183,9 @@ HOLDING = (8, 16, 32, 64)
 
 
 def held(ty: Type) -> Type:
-    """The type whose elements hold those of a type: the same, or wider integers.
+    """The narrowest type that a processor has for the elements of ``ty``.
+
+    Integers of odd widths are stored in the next wider integer; other types stay.
 
     >>> from gpucodegen.ir.types import MemRefType
     >>> print(held(IntegerType(24)), held(MemRefType((4,), IntegerType(3))), held(I1))
@@ -205,7 +207,7 @@ def held(ty: Type) -> Type:
 
 
 def holds_odd(ty: Type) -> bool:
-    """Whether a type, or that of its elements, is an integer that no processor has.
+    """Whether a type or its element is an integer of a width that no processor has.
 
     >>> [holds_odd(IntegerType(bits)) for bits in (1, 7, 8, 128)]
     [False, True, False, False]

@@ -99,7 +99,7 @@ class Assembly:
             state.result_types += self._result_types(parsed, slot)
 
     def _share_types(self, types: dict[str, list[Type]]) -> None:
-        """Give every member of a group of equal types the one that is known."""
+        """Assign the known type to every slot of a group of slots with equal types."""
         for group in self.same:
             known = next((types[name] for name in group if types.get(name)), None)
             if known is not None:
@@ -159,7 +159,7 @@ class _Compiler:
         self.shown: set[str] = {OPERAND_SEGMENTS, RESULT_SEGMENTS}
 
     def compiled(self) -> tuple[FormatElement, ...]:
-        """The elements, once all attributes that are shown are known."""
+        """The elements, once the attributes that each of them shows are known."""
         self._sequence()
         return self._sequence()
 

@@ -1,4 +1,4 @@
-"""The func dialect: functions, calls and returns."""
+"""The func dialect: typed views and builders of functions, calls and returns."""
 
 from __future__ import annotations
 
@@ -27,7 +27,6 @@ class Function:
 
     @property
     def name(self) -> str:
-        """Symbol name without the ``@``."""
         return symbol_name(self.operation)
 
     @property
@@ -45,12 +44,10 @@ class Function:
 
     @property
     def blocks(self) -> tuple[Block, ...]:
-        """All blocks of the body; none for an external function."""
         return self.operation.regions[0].blocks if self.operation.regions else ()
 
     @property
     def is_external(self) -> bool:
-        """Whether the function has no body."""
         return not self.blocks
 
     @property
@@ -70,7 +67,6 @@ class Function:
 
     @property
     def is_private(self) -> bool:
-        """Whether only this module can call it."""
         return self.visibility == "private"
 
     @property
@@ -98,13 +94,11 @@ class Call:
 
     @property
     def callee(self) -> str:
-        """Name of the called function."""
         value = self.operation.attributes.get("callee")
         return value.path[-1] if isinstance(value, SymbolRefAttr) else ""
 
     @property
     def arguments(self) -> tuple[Value, ...]:
-        """The operands."""
         return self.operation.operands
 
 

@@ -1,17 +1,4 @@
-"""The linalg dialect: structured operations on tensors and memrefs.
-
-- `named`: the structured operations with names
-- `shapes`: rules of indexing maps
-- `checks`: rules of structured operations
-- `dimension_checks`: rules of map, reduce, transpose, broadcast and index
-- `syntax`: syntax of structured operations
-- `regions`: syntax of map, reduce, transpose and broadcast
-- `relayout`: pack, unpack, softmax and the Winograd transforms
-- `relayout_checks`: their rules
-- `old`: operations of 2019 to 2022 without a successor
-- `tiled_loop`: ``linalg.tiled_loop`` of 2021
-- `operations`: the table
-"""
+"""The linalg dialect: typed views and builders of structured operations."""
 
 from __future__ import annotations
 
@@ -42,7 +29,7 @@ from gpucodegen.ir.types import (
 
 
 def iterator(kind: str) -> OpaqueAttr:
-    """``#linalg.iterator_type<parallel>`` and the like."""
+    """``#linalg.iterator_type<kind>``."""
     return OpaqueAttr(f"#linalg.iterator_type<{kind}>")
 
 
@@ -68,12 +55,10 @@ class Structured:
 
     @property
     def inputs(self) -> tuple[Value, ...]:
-        """The ``ins`` operands."""
         return operand_segments(self.operation, 2)[0]
 
     @property
     def outputs(self) -> tuple[Value, ...]:
-        """The ``outs`` operands."""
         return operand_segments(self.operation, 2)[1]
 
     @property
@@ -83,7 +68,7 @@ class Structured:
 
     @property
     def indexing_maps(self) -> tuple[AffineMap, ...]:
-        """One map per operand, of a ``linalg.generic``."""
+        """One map per operand of a ``linalg.generic``."""
         entries = self.operation.entries("indexing_maps")
         return tuple(m.map for m in entries if isinstance(m, AffineMapAttr))
 
@@ -95,9 +80,10 @@ class Structured:
 
 
 def destinations(op: Operation, count: int) -> tuple[Value, ...]:
-    """The ``count`` operands that an operation of the dialect updates.
+    """The ``count`` operands that an operation updates.
 
-    Its last ones, but of ``pack`` and ``unpack``, where padding and tiles come last.
+    These are the last ones, except for ``pack`` and ``unpack``, where padding and tile
+    sizes follow the destination.
     """
     if op.name in {"linalg.pack", "linalg.unpack"}:
         return op.operands[1:2]

@@ -1,8 +1,8 @@
-"""The named structured operations of linalg, as one table.
+"""Table of the named structured operations of linalg.
 
 An entry gives the loops and, per operand, its indices over them, in the manner of
 ``einsum``: ``y:h`` stands for a window, ``y * stride + h * dilation``, and ``-`` for a
-scalar.  Loops that do not index the output are reductions.
+scalar. Loops that do not index the output are reductions.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class Named:
 
 
 def _quantized(entry: Named) -> Named:
-    """The same operation with two zero points."""
+    """The quantized variant of an entry: two zero points more."""
     inputs = (*entry.inputs, SCALAR, SCALAR)
     return Named(entry.loops, inputs, entry.output, "multiply_add_shifted")
 

@@ -1,8 +1,8 @@
 """The math dialect: elementary functions.
 
-The tables hold the functions of floats by their operands, and by what a processor has
-to do for a number.  Emission and vectorization read them, so a function stands here
-once.
+The tables group the functions of floats by their operands, and by the work a processor
+does for each number. Emission and vectorization both read them, so that each function
+is listed once.
 """
 
 from __future__ import annotations

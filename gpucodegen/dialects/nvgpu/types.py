@@ -1,8 +1,7 @@
-"""Types of nvgpu that short forms write without their name: ``<tensor = ..>``.
+"""Types of nvgpu, their fields, and the fragment shapes of ``mma.sync`` from sm_80 on.
 
-Which products of fragments devices from sm_80 on have, by their elements.
-
-PTX ISA, "Warp-level matrix instructions": `mma`.  Shapes are rows, columns and terms.
+Custom forms write these types without their name: ``<tensor = ..>``. Shapes are M, N
+and K (PTX ISA, "Warp-level matrix instructions": `mma`).
 """
 
 from __future__ import annotations
@@ -42,7 +41,7 @@ from sm_89 on.
 
 
 def named(name: str) -> TypeConstraint:
-    """A type of the dialect by the beginning of its name."""
+    """A constraint for types of the dialect whose text starts with ``name``."""
     return TypeConstraint(
         f"!nvgpu.{name}<..>",
         lambda ty: isinstance(ty, DialectType) and ty.text.startswith(f"nvgpu.{name}"),
@@ -60,7 +59,6 @@ class FieldsOf(FormatElement):
     name: str
 
     def parse(self, parsed: ParsedElements) -> None:
-        """Read the element."""
         r = parsed.reader
         ty: Type
         if r.token == "<":
@@ -71,7 +69,6 @@ class FieldsOf(FormatElement):
         parsed.types[self.slot] = [ty]
 
     def print(self, printed: Printed) -> None:
-        """Write the element."""
         (value,) = printed.values[self.slot]
         printed.put(str(value.type))
         printed.after_word = True
@@ -100,7 +97,7 @@ class Held(NamedTuple):
 
 
 def fields(ty: Type) -> dict[str, str]:
-    """What stands between the brackets of a type.
+    """The fields between the brackets of a type.
 
     >>> ty = DialectType("nvgpu.warpgroup.descriptor<tensor = memref<8x64xf16, 3>>")
     >>> fields(ty), held(fields(ty)["tensor"])
@@ -123,12 +120,12 @@ def held(text: str) -> Held:
 
 
 def barrier_count(ty: Type) -> int:
-    """How many barriers a group has."""
+    """Number of mbarriers in a group."""
     return int(fields(ty).get("num_barriers", "1"))
 
 
 def swizzle_span(ty: Type) -> int:
-    """Bytes within which a tensor map permutes; 0: none.
+    """Bytes of a tensor map's swizzle pattern; 0 for none.
 
     >>> swizzle_span(DialectType("nvgpu.tensormap.descriptor<swizzle = swizzle_64b>"))
     64

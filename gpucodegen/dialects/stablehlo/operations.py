@@ -1,7 +1,4 @@
-"""stablehlo: the operations that JAX prints, in their short and generic forms.
-
-Names of StableHLO's operations by what they do; the syntax and the rules ask it.
-"""
+"""Table of the StableHLO operations that JAX prints, in custom and generic form."""
 
 from __future__ import annotations
 
@@ -88,7 +85,7 @@ def _op(
     traits: Trait = Trait.PURE,
     attributes: Mapping[str, AttributeKind] | None = None,
 ) -> Op:
-    """An operation; without ``write`` it is printed in generic form."""
+    """A table entry; without ``write`` the operation is printed in generic form."""
     return op(
         f"stablehlo.{name}",
         signature,
