@@ -41,7 +41,7 @@ def _parse(r: Reader, state: State, *, count: int, constant: bool) -> None:
 
 
 def _type(r: Reader, state: State) -> Type:
-    """The type of all operands, which a constant may state alone."""
+    """The common type of the operands, which may be written after a constant only."""
     value = state.attributes.get("value")
     if isinstance(value, ElementsAttr) and not r.at(":"):
         return value.type

@@ -1,4 +1,4 @@
-"""One host function -> plain Python that calls the runtime.
+"""Emits one host function as Python that calls the runtime.
 
 Allocations, launches and calls become ``rt.*`` calls; the scalar code, loops and
 branches around them stay Python.
@@ -40,9 +40,9 @@ They take 64 bits as a signed number, so a large ui64 is made one by its constru
 
 
 class EmittedHost(NamedTuple):
-    """A host function: its text, the kernels it launches, its own transfers.
+    """A host function: its text, the kernels that it launches, its own transfers.
 
-    ``launch``: where that is all it does, the launch of its only kernel.
+    ``launch``: the launch of its only kernel, if it does nothing else.
     """
 
     text: str
@@ -57,7 +57,7 @@ class EmittedHost(NamedTuple):
 
     @property
     def transfers(self) -> tuple[PlannedTransfer, ...]:
-        """Of the function itself, then of its kernels in order of launch."""
+        """Transfers of the function itself, then of its kernels in launch order."""
         inside = (planned for kernel in self.launched for planned in kernel.transfers)
         return (*self.own_transfers, *inside)
 
@@ -75,7 +75,7 @@ def emit_host(
 
     ``functions`` and ``constants`` map the symbols of host functions and of globals to
     their names in the host program; ``handled`` names operations that the caller runs,
-    and ``offered`` knows those that the runtime does.
+    and ``offered`` tells those that the runtime does.
     """
     function = Function(op)
     names = PythonNames()
@@ -184,7 +184,6 @@ def _launch(e: Emitter, op: Operation, grid: Text, block: Text) -> None:
 
 
 def launch_func(e: Emitter, op: Operation) -> None:
-    """``gpu.launch_func``."""
     view = gpu.LaunchFunc(op)
     grid, block = (
         tuple_text([e.text(v) for v in part]) for part in (view.grid, view.block)
@@ -214,7 +213,6 @@ def _host_function(e: HostEmitter, op: Operation) -> str:
 
 
 def function_constant(e: Emitter, op: Operation) -> None:
-    """``func.constant``."""
     assert isinstance(e, HostEmitter)
     e.define(op.result, Text(_host_function(e, op)))
 
@@ -235,7 +233,6 @@ def _call(e: Emitter, op: Operation, function: str, operands: Sequence[Value]) -
 
 
 def function_return(e: Emitter, op: Operation) -> None:
-    """``func.return``."""
     assert isinstance(e, HostEmitter)
     values = e.printed.returned = tuple(e.text(value).code for value in op.operands)
     if values or not e.is_structured:

@@ -1,9 +1,4 @@
-"""The words in which a kernel notes accesses that it left out, and what they mean.
-
-What differs between the texts of kernels, as records of named abilities.
-
-Element types as the names that kernels and the runtime share.
-"""
+"""Spelling of kernels on a target: dtypes, index types, loops, and access reports."""
 
 from __future__ import annotations
 
@@ -32,7 +27,7 @@ SUPPORTED = frozenset({*CONSTRUCTORS, "index"})
 
 
 def dtype(ty: Type, location: Location, target: str) -> str:
-    """``f32``, ``i8``, ``index`` ... of a scalar type that the target can hold.
+    """The dtype name (``f32``, ``i8``, ``index`` ...) of a scalar type of the target.
 
     >>> from gpucodegen.ir.locations import UNKNOWN
     >>> dtype(IntegerType(8, "u"), UNKNOWN, "cpu")
@@ -53,7 +48,7 @@ def is_float(name: str) -> bool:
 
 
 def in_range(value: float, kind: str) -> float:
-    """A constant as values of its type are held: signed, or rounded.
+    """A constant in the range of its dtype: signed, or rounded.
 
     >>> in_range(255, "i8"), in_range(-1, "i8"), in_range(0.1, "bf16")
     (-1, -1, 0.10009765625)
@@ -176,10 +171,10 @@ Told = tuple[object, ...]
 
 @dataclass(slots=True)
 class AccessReports:
-    """Reports of one kernel.
+    """Out-of-bounds reports of one kernel.
 
-    Each takes one word that says whether there is one, and one for each of its values.
-    ``pointer``: the parameter that leads to the words, once there is a report.
+    A report takes one word that tells whether it occurred, and one word per value.
+    ``pointer``: the parameter that points to the words, once there is a report.
 
     >>> reports = AccessReports()
     >>> reports.add(("first",), 2), reports.add(("second",), 1)
@@ -193,7 +188,7 @@ class AccessReports:
     told: list[Told] = field(default_factory=list[Told])
 
     def add(self, told: Told, values: int) -> int:
-        """The first word of another report."""
+        """Index of the first word of a new report."""
         first = self.words
         self.words += 1 + values
         self.told.append(told)

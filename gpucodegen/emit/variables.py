@@ -1,15 +1,14 @@
-"""Prefetches of neighbours in one buffer are one statement.
+"""Allocates Python variables to values, and merges common offsets and prefetches.
 
-    affine.prefetch %C[%i, %j + 24], write, ...
-    affine.prefetch %C[%i, %j + 32], write, ...
-    affine.prefetch %C[%i, %j + 39], write, ...
-    =>  prefetch_write3(C, i * 900 + j + 24, (0, 8, 15))
+A loop-carried value should read ``acc = f(acc)``: the initial value, the carried value,
+the yielded value and the result share one variable where their lifetimes allow it.
+Lifetimes are intervals over the operations in textual order: operation ``p`` reads at
+``2p`` and writes at ``2p + 1``. A value used inside a loop that it is defined outside
+of lives to the end of that loop. Two groups of values may share a variable iff no two
+of their intervals overlap.
 
-A tile fetches dozens of lines, and Numba's time grows with every call and sum.
-
-Sums that several offsets have in common get a variable, where they first occur.
-
-The accesses of a stencil differ by constants:
+Sums that several offsets have in common get a variable at their first occurrence. The
+accesses of a stencil differ by constants::
 
     A[i * 80 + j * 9 - t + 1], A[i * 80 + j * 9 - t - 1]
     =>  _at = i * 80 + j * 9 - t
@@ -17,15 +16,13 @@ The accesses of a stencil differ by constants:
 
 LLVM finds such sums itself, but Numba's time grows with every operator of the text.
 
-Which values get a Python variable, and which values share one.
+Prefetches of neighbours in one buffer become one statement, since a tile fetches dozens
+of cache lines and Numba's time grows with every call::
 
-A loop-carried value should read ``acc = f(acc)``: the initial value, the carried value,
-what is yielded and the result share one variable where their lifetimes allow it.
-
-Lifetimes are intervals over the operations in textual order: operation ``p`` reads at
-``2p`` and writes at ``2p + 1``.  A value used inside a loop that it is defined outside
-of lives to the end of that loop.  Two groups of values may share a variable iff no two
-of their intervals overlap.
+    affine.prefetch %C[%i, %j + 24], write, ...
+    affine.prefetch %C[%i, %j + 32], write, ...
+    affine.prefetch %C[%i, %j + 39], write, ...
+    =>  prefetch_write3(C, i * 900 + j + 24, (0, 8, 15))
 """
 
 from __future__ import annotations
@@ -59,7 +56,7 @@ VIEWS = frozenset(
 
 
 def uses_of(operations: Iterable[Operation]) -> dict[Value, int]:
-    """How often each value is an operand, nested operations included."""
+    """Number of uses of each value, in nested operations too."""
     counts: dict[Value, int] = {}
     for root in operations:
         for op in root.walk():
@@ -92,7 +89,7 @@ Interval = tuple[int, int]
 
 @dataclass(slots=True)
 class VariableAllocator:
-    """Groups of values with one variable each; every value starts alone."""
+    """Union-find of values that share a variable; every value starts alone."""
 
     _intervals: dict[Value, list[Interval]] = field(
         default_factory=dict[Value, list[Interval]]
@@ -114,13 +111,13 @@ class VariableAllocator:
         return sharing
 
     def leader(self, value: Value) -> Value:
-        """The value that stands for the whole group."""
+        """The representative of the value's group."""
         while value in self._leader:
             value = self._leader[value]
         return value
 
     def hint(self, value: Value) -> str:
-        """A name for the group: that of its outermost carried value, or its own."""
+        """The group's name hint: its outermost carried value's, or its own."""
         _, name = self._named.get(self.leader(value), (0, ""))
         return name or value.name
 
@@ -140,7 +137,7 @@ class VariableAllocator:
 
 @dataclass(slots=True)
 class _Lifetimes:
-    """Walks over a body: where values start and end, and which may share."""
+    """Computes live intervals and the values that should share a variable."""
 
     uses: Mapping[Value, int]
     starts: dict[Value, int] = field(default_factory=dict[Value, int])
@@ -152,7 +149,7 @@ class _Lifetimes:
     _loops: list[Interval] = field(default_factory=list[Interval])
 
     def number(self, operations: Sequence[Operation], position: int = 0) -> int:
-        """Give each operation its first and last position."""
+        """Number each operation's first and last position."""
         for op in operations:
             start = position = position + 1
             for block in _blocks(op):
@@ -173,7 +170,7 @@ class _Lifetimes:
         return {v: (self.starts[v], v.name) for v in self._carried if v.name}
 
     def block(self, operations: Sequence[Operation]) -> None:
-        """Record the lifetimes and wishes of a straight list of operations."""
+        """Record the lifetimes and sharing wishes of a list of operations."""
         for op in operations:
             if is_inlined(op, self.uses):
                 self._inlined.update(dict.fromkeys(op.results, op))
@@ -237,7 +234,7 @@ class _Lifetimes:
 
 
 def _jumps(op: Operation) -> bool:
-    """Whether a region has several blocks, between which there are branches."""
+    """Whether a region has several blocks with branches between them."""
     return any(len(region.blocks) > 1 for region in op.regions)
 
 
@@ -259,7 +256,7 @@ Terms = frozenset[tuple[AffineExpr, int]]
 
 @dataclass(slots=True)
 class _Sum:
-    """The line that a sum first occurs in, its text there, its variable or nothing."""
+    """A sum: the line of its first occurrence, its text there, and its variable."""
 
     line: int
     depth: int
@@ -269,9 +266,9 @@ class _Sum:
 
 @dataclass(slots=True)
 class Offsets:
-    """The sums of the open blocks of one function.
+    """Common sums of the open blocks of one function.
 
-    Variables begin with an underscore, as no other name in generated source does.
+    Their variables begin with an underscore, unlike other names in generated source.
     """
 
     writer: SourceWriter
@@ -282,7 +279,7 @@ class Offsets:
 
     @contextmanager
     def scope(self) -> Generator[None]:
-        """A block: after it, its variables may be without a value."""
+        """A block, whose variables may be undefined after it."""
         self._scopes.append({})
         try:
             yield
@@ -292,7 +289,7 @@ class Offsets:
     def text(
         self, expr: AffineExpr, printed: Callable[[AffineExpr], Text]
     ) -> Text | None:
-        """The offset by a variable and a constant; None for what is printed whole.
+        """The offset as a variable plus a constant; None if it is printed in full.
 
         Call it only for expressions that the next line of the writer holds.
         """
@@ -316,7 +313,7 @@ class Offsets:
         return binary(name, operator, rest, Precedence.SUM) if constant else name
 
     def _define(self, known: _Sum) -> None:
-        """Put the variable before the line where the sum first occurs."""
+        """Define the variable before the line of the sum's first occurrence."""
         known.name = f"_at{self._count or ''}"
         self._count += 1
         lines = self.writer.lines
@@ -329,7 +326,7 @@ class Offsets:
 
 
 def _operators(factors: Iterable[int]) -> int:
-    """Operators of the text of a sum with these factors."""
+    """Number of operators in the text of a sum with these factors."""
     found = list(factors)
     return len(found) - 1 + sum(abs(factor) != 1 for factor in found)
 
@@ -346,7 +343,7 @@ class _Statement:
     distances: tuple[int, ...] = (0,)
 
     def reach(self, other: _Statement) -> int | None:
-        """How far after this another one begins; None if it cannot join it."""
+        """Distance at which another prefetch starts; None if they cannot be merged."""
         terms, start = linear_form(self.first)
         others, place = linear_form(other.first)
         is_next = (self.function, self.pointer, self.end) == (
@@ -371,9 +368,9 @@ class Prefetches:
         place: AffineExpr,
         printed: Callable[[AffineExpr], Text],
     ) -> None:
-        """Print a prefetch, in the last line if that is one it can join.
+        """Print a prefetch, merged with the last line if possible.
 
-        ``printed`` gives the text of the place for a separate line.
+        ``printed`` gives the text of the element for a separate line.
         """
         new, last = _Statement(function, pointer, place, self._end), self._last
         distance = None if last is None else last.reach(new)

@@ -1,4 +1,4 @@
-"""The function that evaluates each operation; a dialect is loaded when first asked for.
+"""Registry of evaluators; a dialect is loaded on first use.
 
 >>> evaluator("arith.addi").__name__
 'evaluate'
@@ -101,7 +101,7 @@ _TABLES = {
 
 @cache
 def evaluator(name: str) -> Evaluate | None:
-    """What evaluates an operation; None for one that nothing does."""
+    """The evaluator of an operation, or None."""
     return operations(name.partition(".")[0]).get(name)
 
 
@@ -118,5 +118,5 @@ def operations(dialect: str) -> Mapping[str, Evaluate]:
 
 
 def names() -> tuple[str, ...]:
-    """Every operation that runs, but terminators, which their parents read."""
+    """All operations that can be executed; terminators are read by their parents."""
     return tuple(name for dialect in _TABLES for name in operations(dialect))

@@ -99,7 +99,7 @@ class FloatFormat:
 
     @property
     def beyond(self) -> int:
-        """The code of numbers too large: infinity, else NaN, else the largest."""
+        """The code of numbers out of range: infinity, else NaN, else the largest."""
         codes = (self.infinity, self.nan, self.largest)
         return next(code for code in codes if code is not None)
 

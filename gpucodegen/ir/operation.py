@@ -159,7 +159,7 @@ class Operation:
         return replace(self, regions=(Region((block,)), *self.regions[1:]))
 
     def with_blocks(self, rewrite: Callable[[Block], Block]) -> Operation:
-        """A copy with every block of its regions rewritten; itself, if all stay."""
+        """A copy with every block of its regions rewritten, or itself if unchanged."""
         regions = tuple([region.with_blocks(rewrite) for region in self.regions])
         same = all(map(is_, regions, self.regions))
         return self if same else replace(self, regions=regions)

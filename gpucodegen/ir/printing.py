@@ -60,7 +60,7 @@ class Names:
         self._operation(op)
 
     def of(self, value: Value) -> str:
-        """Name of a value, percent sign included; made up for one never defined."""
+        """Name of a value with its percent sign; invented if it has no definition."""
         name = self.values.get(value)
         if name is None:
             name = self.values[value] = f"%{self._fresh(value.name)}"

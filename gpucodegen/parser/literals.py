@@ -152,7 +152,7 @@ def _exact(token: str, ty: FloatType) -> float | Fraction:
 
 
 def _is_safe(value: float, format_: FloatFormat) -> bool:
-    """Whether the float is no halfway point of the format, nor at its ends."""
+    """Whether a second rounding is safe: no halfway point, no limit of the format."""
     dropped = FORMATS["f64"].fraction - format_.fraction
     tail = to_bits(value, "f64") & ((1 << max(dropped, 0)) - 1)
     is_halfway = dropped < 1 or tail == 1 << (dropped - 1)

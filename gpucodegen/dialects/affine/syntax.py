@@ -164,7 +164,7 @@ def applied(w: Writer, num_dims: int, operands: Sequence[Value]) -> str:
 
 
 def subscripts_text(w: Writer, map_: AffineMap, operands: Sequence[Value]) -> str:
-    """The results of a map with operand names put in."""
+    """Print a map's results with operand names for dimensions and symbols."""
     names = [w.name(value) for value in operands]
     dims = names[: map_.num_dims]
     syms = [f"symbol({name})" for name in names[map_.num_dims :]]
@@ -432,7 +432,7 @@ def modern_for(state: State) -> None:
 
 
 def modern_parallel(state: State) -> None:
-    """Bounds without groups have one result per loop; there may be no reductions."""
+    """Give bounds without groups one result per loop, and add empty reductions."""
     attributes = state.attributes
     attributes.setdefault("reductions", ArrayAttr(()))
     for side in ("lowerBounds", "upperBounds"):

@@ -259,7 +259,7 @@ class DmaStart:
 
 @dataclass(frozen=True, slots=True)
 class DmaWait:
-    """Reading access to ``affine.dma_wait``."""
+    """Reading access to ``affine.dma_wait``: its tag and element count."""
 
     operation: Operation
 

@@ -71,7 +71,7 @@ class FormatElement:
         return True
 
     def present(self, printed: Printed) -> bool:
-        """Whether the operation has what this element shows."""
+        """Whether the operation has what this element prints."""
         del printed
         return True
 
@@ -286,7 +286,7 @@ class IndexList(FormatElement):
 def read_indices(
     r: Reader, brackets: str = "[]", *, typed: bool = False
 ) -> tuple[list[Use], list[int]]:
-    """``[%a, 2, %b]``: the operands, and the numbers with a mark for each operand."""
+    """Read ``[%a, 2, %b]`` as operands and static entries with dynamic markers."""
     uses: list[Use] = []
 
     def entry() -> int:
@@ -329,7 +329,7 @@ class ResultTypes(FormatElement):
 
 @dataclass(frozen=True, slots=True)
 class RegionOf(FormatElement):
-    """A region; where there are no results, its last operation ``end`` is left out."""
+    """A region; its terminator ``end`` is omitted if the operation has no results."""
 
     end: str = ""
     position: int = 0

@@ -112,7 +112,7 @@ def _scalar_of(ty: Type) -> Type:
 
 
 def _like(what: str, *kinds: type[Type]) -> TypeConstraint:
-    """Numbers of these kinds; integers have no sign."""
+    """A constraint: signless scalars of these kinds, or vectors and tensors of them."""
 
     def accepts(ty: Type) -> bool:
         scalar = _scalar_of(ty)

@@ -154,7 +154,7 @@ class Printer:
         return f"{base}:{len(results)}" if hash_ else self.names(results)
 
     def _verbatim(self, op: Operation) -> None:
-        """The text of an unread operation with today's names put in."""
+        """Print an unregistered operation's text with the values' new names."""
         for piece in op.entries(VERBATIM):
             if isinstance(piece, IntegerAttr) and piece.type == INDEX:
                 self._pieces.append(self.label(op.successors[piece.value].label))
@@ -226,7 +226,7 @@ class Printer:
 
 
 def _kept_names(root: Operation) -> Iterator[str]:
-    """The names of values inside of operations whose text could not be read."""
+    """Names in the text of unregistered operations, which must not be reused."""
     for op in root.walk():
         for piece in op.entries(VERBATIM):
             if isinstance(piece, StringAttr):

@@ -101,7 +101,7 @@ def _extents(kernel: Operation, mapped: str, what: str) -> Extents:
 
 
 def workgroup_count(op: Operation) -> int:
-    """How many buffers of a kernel or launch belong to the block; the rest do not."""
+    """Number of workgroup buffers of a kernel or launch; the rest are private."""
     value = op.attributes.get("workgroup_attributions")
     return value.value if isinstance(value, IntegerAttr) else 0
 

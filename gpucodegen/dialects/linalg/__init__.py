@@ -37,7 +37,7 @@ _VIEW = re.compile(r"linalg\.(?:view|buffer)<(?:[\d?]+x)*([if]\d+|bf16|index)>")
 
 
 def scalar_of(ty: Type) -> Type:
-    """The element of a shaped type, a view of 2019 included; else the type itself."""
+    """The element of a shaped type or a 2019 view; other types stay."""
     match = _VIEW.fullmatch(ty.text) if isinstance(ty, DialectType) else None
     if match is None:
         return element_type(ty)
@@ -74,7 +74,7 @@ class Structured:
 
     @property
     def iterator_types(self) -> tuple[str, ...]:
-        """``parallel``, ``reduction`` or ``window`` per loop of a generic."""
+        """Iterator types of a ``linalg.generic``: ``parallel``, ``reduction``, ..."""
         entries = self.operation.entries("iterator_types")
         return tuple(_iterator_name(entry) for entry in entries)
 

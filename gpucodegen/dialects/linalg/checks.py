@@ -125,7 +125,7 @@ def _check_shape(
     shape: Shape,
     extents: Sequence[int],
 ) -> None:
-    """With ``n`` the extents: ``map(n - 1) + 1`` is the extent, or within it."""
+    """With ``n`` the loop extents, ``map(n - 1) + 1`` is at most the dimension."""
     if 0 in extents:
         return
     first = map_.evaluate([0] * len(extents))
@@ -333,7 +333,7 @@ def check_contraction(o: Operation) -> None:
 def _check_product(
     o: Operation, maps: Sequence[AffineMap], defaults: Sequence[AffineMap]
 ) -> None:
-    """Operands are transposed, or lack dimensions that they otherwise have."""
+    """Maps of a product transpose operands or drop (broadcast) dimensions."""
     for position, (map_, default) in enumerate(zip(maps, defaults, strict=True)):
         if not set(map_.results) <= set(default.results):
             raise fail(

@@ -106,7 +106,7 @@ def _view(name: str, *checks: Check) -> Op:
 
 
 def _read_access(r: Reader, state: State) -> Type:
-    """``%v[%i] {attrs} : type``; of memrefs it is an operation of today."""
+    """``%v[%i] {attrs} : type``; a memref access becomes ``memref.load``/``store``."""
     view, entries = r.use(), r.listed("[", "]", r.use)
     ty = read_type(r, state)
     state.operands = [r.resolve(view, ty), *(r.resolve(e, INDEX) for e in entries)]
@@ -181,7 +181,7 @@ def _print_call(w: Writer, o: Operation) -> None:
 
 
 def _check_call(o: Operation) -> None:
-    """Memrefs of one rank; a number per window, which a convolution has two less."""
+    """Memrefs of one rank; one number per window, rank - 2 windows in convolutions."""
     types = [v.type for v in o.operands if isinstance(v.type, MemRefType)]
     if len({len(ty.shape) for ty in types}) != 1 or len(types) != len(o.operands):
         raise fail(o, "takes memrefs of one rank", "Pass such memrefs")

@@ -59,7 +59,7 @@ def static(entries: Sequence[Mixed]) -> Shape:
 
 
 def check_slice(o: Operation, part: Slice, shape: Shape, ty: Type) -> None:
-    """One offset, size and stride per dimension of the whole; all of it inside."""
+    """One offset, size and stride per source dimension; the slice lies inside."""
     for entries in (part.offsets, part.sizes, part.strides):
         if len(entries) != len(shape):
             raise errors.WrongRank(
@@ -284,7 +284,7 @@ def compatible_layouts(first: MemRefType, second: MemRefType) -> bool:
 
 
 def indices_after(position: int) -> Check:
-    """As many indices follow the memref at ``position`` as it has dimensions."""
+    """A check that one index per dimension follows the memref at ``position``."""
 
     def check(o: Operation) -> None:
         check_indices(o, o.operands[position], len(o.operands) - position - 1)

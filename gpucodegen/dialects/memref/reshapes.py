@@ -95,7 +95,7 @@ def give_output_shape(r: Reader, state: State) -> None:
 
 
 def _unknown(groups: Groups, shape: Shape) -> list[tuple[int, int]]:
-    """Per group of one unknown extent: which it is, and the product of the known."""
+    """Per group with an unknown extent: its dimension, and the others' product."""
     found: list[tuple[int, int]] = []
     for d, group in enumerate(groups):
         extents = [shape[i] for i in group if i < len(shape)]
@@ -323,7 +323,7 @@ def _expanded(o: Operation, source: MemRefType, shape: Shape) -> Strided | None:
 
 
 def check_reshape(o: Operation) -> None:
-    """As many elements, in row-major order, with one extent per dimension."""
+    """Equal element counts in row-major order; the shape has one entry per extent."""
     source, sizes = (v.type for v in o.operands)
     result = o.results[0].type
     _check_element(o, source, result)

@@ -205,7 +205,7 @@ class AsyncCopy:
 
     @property
     def given(self) -> Value | None:
-        """How many elements the source has; the others become zeros."""
+        """Number of elements to read; the rest of ``count`` is zero-filled."""
         return next(iter(self._parts[4]), None)
 
     @property

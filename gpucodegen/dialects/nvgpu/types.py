@@ -50,9 +50,9 @@ def named(name: str) -> TypeConstraint:
 
 @dataclass(frozen=True, slots=True)
 class FieldsOf(FormatElement):
-    """The type of one slot, in full or, as its name is known, ``<key = value, ..>``.
+    """The type of one slot, in full or as ``<key = value, ..>``.
 
-    It is written in full, since types of other dialects are told apart by their text.
+    It is printed in full, since types of other dialects are compared by their text.
     """
 
     slot: str
@@ -112,7 +112,7 @@ def fields(ty: Type) -> dict[str, str]:
 
 
 def held(text: str) -> Held:
-    """Extents and element of a memref or vector; empty where it is no such."""
+    """Extents and element in the text of a memref or vector type, else empty."""
     match = re.fullmatch(r"(?:memref|vector)<((?:\d+x)*)(\w+)\b.*>", text)
     if match is None:
         return Held((), "")

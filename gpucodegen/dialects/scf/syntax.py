@@ -288,7 +288,7 @@ def modern_body(region: Region) -> Region:
 
 
 def modern_parallel(state: State) -> None:
-    """A generic body that ends in scf.yield, with a reduction per result before it."""
+    """Convert a generic body with one reduction per result before ``scf.yield``."""
     for region in state.regions:
         last = region.blocks[0].operations[-1:] if region.blocks else ()
         if any(op.name == _YIELD and not op.operands for op in last):

@@ -227,7 +227,7 @@ def steps_of(vector: VectorType) -> tuple[int, ...]:
 
 
 def flat(ty: Type) -> Type:
-    """The memref of numbers that a memref of vectors is; other types are themselves.
+    """The memref of numbers that shares the memory of a memref of vectors.
 
     >>> from gpucodegen.ir.types import F32
     >>> print(flat(MemRefType((4, None), VectorType((8,), F32))))

@@ -99,7 +99,7 @@ def _op(
 
 
 def refused(name: str, advice: str) -> Callable[[Reader, State], None]:
-    """A reader of short forms that end here."""
+    """A parser for an unsupported custom form: it raises an error with advice."""
 
     def read(r: Reader, state: State) -> None:
         place = r.location(state.start)

@@ -119,7 +119,7 @@ def _numbers(value: Attribute | None) -> list[int]:
 
 
 def check_concat(o: Operation) -> None:
-    """The inputs agree but for one dimension, where the result has their sum."""
+    """Inputs agree but in the concatenated dimension, which the result sums."""
     result = o.results[0].type
     if not o.operands:
         raise errors.WrongOperandCount(
@@ -224,7 +224,7 @@ def check_elements(o: Operation) -> None:
 
 
 def indices_after(position: int) -> Check:
-    """As many indices follow the tensor at ``position`` as it has dimensions."""
+    """A check that one index per dimension follows the tensor at ``position``."""
 
     def check(o: Operation) -> None:
         ty = o.operands[position].type

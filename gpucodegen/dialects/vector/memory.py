@@ -333,7 +333,7 @@ def _mask_type(state: State, shaped: Type, vector: Type) -> Type | None:
 
 
 def mask_type(vector: Type, map_: AffineMap) -> Type | None:
-    """A vector of i1 in the order of the buffer, without dimensions that repeat."""
+    """The mask type: i1 in the buffer's order, without broadcast dimensions."""
     places = [e.position for e in map_.results if isinstance(e, Dim)]
     dims = extents(vector)[: len(map_.results)]
     kept = [

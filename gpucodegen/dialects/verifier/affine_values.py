@@ -178,7 +178,7 @@ class AffineValues:
         return self._is_outside(self.parent.get(op), scope)
 
     def _is_outside(self, holder: Operation | None, scope: Operation) -> bool:
-        """Whether a place lies outside the scope, where everything is constant."""
+        """Whether a place is outside the scope, so that its values are constant."""
         while holder is not None:
             if holder is scope:
                 return False
@@ -221,7 +221,7 @@ class AffineValues:
         return position < len(sizes) and self.is_symbol(sizes[position], scope)
 
     def is_extent(self, op: Operation, memref: Value, dimension: int) -> bool:
-        """Whether an extent may bound an affine loop in place of an operation."""
+        """Whether an extent may bound an affine loop without being an operation."""
         if self._is_top_level(memref):
             return True
         scope, made = self.scope(op), self.definition.get(memref)

@@ -66,7 +66,7 @@ class _Walk:
         )
 
     def regions(self, op: Operation) -> None:
-        """The regions of an operation, with their own visible values when isolated."""
+        """Check an operation's regions, with no visible values if it is isolated."""
         definition = registry.lookup(op.name)
         is_isolated = definition is not None and definition.is_isolated
         is_graph = definition is None or definition.has(Trait.GRAPH)
@@ -93,7 +93,7 @@ class _Walk:
             self.blocks(region)
 
     def graph(self, block: Block) -> None:
-        """A block whose values are all visible from its start."""
+        """Check a block of a graph region: its values are visible from its start."""
         added = list(_defined_in(block))
         self.visible.update(added)
         for op in block.operations:

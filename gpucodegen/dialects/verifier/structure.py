@@ -178,7 +178,7 @@ def _named(reference: SymbolRefAttr) -> Focus:
 
 
 def _resolve(path: Sequence[str], tables: Sequence[Table]) -> Operation | None:
-    """The operation a path names: its root from the nearest table outwards."""
+    """The operation of a path, whose root is in the nearest table outwards."""
     root = next((t[path[0]] for t in reversed(tables) if path[0] in t), None)
     for name in path[1:]:
         root = _table(root).get(name) if root is not None else None

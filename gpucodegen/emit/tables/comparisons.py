@@ -1,6 +1,7 @@
-"""Comparisons of scalars and vectors, and the tests for NaN and infinity.
+"""Emits comparisons of scalars and vectors, and tests for NaN and infinity.
 
-Python's operators where they mean the same as MLIR's predicates; else intrinsics.
+Python's operators are used where they mean the same as MLIR's predicates; otherwise
+intrinsics.
 """
 
 from __future__ import annotations
@@ -46,7 +47,7 @@ FLOAT_COMPARISONS = {
 
 
 def compare_integers(e: Emitter, op: Operation) -> None:
-    """``arith.cmpi``: signed predicates are Python's."""
+    """``arith.cmpi``: signed predicates are Python operators."""
     predicate = arith.predicate(op)
     symbol = SIGNED_COMPARISONS.get(predicate)
     lhs, rhs = op.operands
@@ -112,7 +113,7 @@ def within_bounds(e: Emitter, op: Operation) -> None:
 
 
 def _same_everywhere(e: Emitter, op: Operation, value: float) -> Text:
-    """A number as the operand is carried, or a vector of it."""
+    """A number of the operand's dtype, or a vector filled with it."""
     ty = op.operands[0].type
     element = element_type(ty)
     carrier = F32 if str(element) in NARROW else element
@@ -123,7 +124,7 @@ def _same_everywhere(e: Emitter, op: Operation, value: float) -> Text:
 
 
 def _define_bits(e: Emitter, op: Operation, *tests: tuple[str, Text, Text]) -> None:
-    """A bit, or one for each element, where all comparisons hold."""
+    """Define an i1, or one per element, that is the conjunction of comparisons."""
     if isinstance(op.result.type, VectorType):
         made = [call(_comparison(e, "cmpf", p), a, b) for p, a, b in tests]
         text = made[0] if len(made) == 1 else call(e.use("andi"), *made)

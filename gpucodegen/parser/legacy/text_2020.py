@@ -65,7 +65,7 @@ def _shuffle(p: Parser, state: State) -> bool:
 
 
 def _multi_reduction(p: Parser, state: State) -> bool:
-    """``vector.multi_reduction <add>, %v [1] : type to type`` until 2022: no start."""
+    """``vector.multi_reduction <add>, %v [1] : type to type``: no accumulator."""
     resume = p.start
     kind = VECTOR_KIND.read(p)
     p.expect(",")
@@ -271,7 +271,7 @@ VIEW_FORMS: dict[str, OldForm] = {"subview": _subview, "view": _view}
 
 
 def _static_lists(p: Parser, state: State) -> None:
-    """Numbers were an array attribute until 2023, and an unknown count was -1."""
+    """Convert number lists, which were array attributes until 2023."""
     del p
     for name, value in state.attributes.items():
         if name.startswith("static_") and isinstance(value, ArrayAttr):

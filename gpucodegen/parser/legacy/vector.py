@@ -85,7 +85,7 @@ def _position(first: int) -> OldForm:
 
 
 def _segments(shaped: int, fills: int) -> OldForm:
-    """Transfers without segment sizes: no mask; ``fills`` operands follow indices."""
+    """Add segment sizes to transfers: no mask; ``fills`` operands follow indices."""
 
     def adapt(p: Parser, state: State) -> None:
         del p
@@ -190,9 +190,9 @@ def _zeros(p: Parser, base: Type, start: int) -> list[Value]:
 
 
 def _masked(brackets: int) -> Spelling:
-    """``%m, %mask, %v : types`` of 2020, from the first element on.
+    """``%m, %mask, %v : types`` of 2020: access from the first element on.
 
-    Today so many lists in ``brackets`` follow the buffer, whose type once stood last,
+    Today ``brackets`` index lists follow the buffer, whose type was once written last,
     after ``into``.
     """
 
