@@ -114,5 +114,4 @@ def __getattr__(name: str) -> object:
 
 
 def __dir__() -> list[str]:
-    """Public names."""
     return sorted(__all__)

@@ -1,4 +1,4 @@
-"""Compile options: one frozen record, checked once."""
+"""Compile options: one frozen record, validated once."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ class Options:
 
     @property
     def outside(self) -> dict[str, Callable[..., Any]]:
-        """What runs outside of the program: operations and functions, by name.
+        """Operations and functions that external functions run, by name.
 
         >>> Options(externals={"f": print}).outside
         {'f': <built-in function print>}
@@ -163,7 +163,9 @@ SIZES = "tile_sizes", "register_tile"
 
 
 def flag(name: str, value: object) -> bool:
-    """An option that is on or off.  Raises InvalidOption for any other value.
+    """A boolean option.
+
+    Raises InvalidOption for any other value.
 
     >>> flag("exact", True)
     True

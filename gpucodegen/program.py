@@ -1,4 +1,4 @@
-"""Programs: functions that compile themselves for the arguments of a call."""
+"""Programs: collections of functions that are compiled at their first call."""
 
 from __future__ import annotations
 
@@ -40,11 +40,10 @@ class Program:
 
     @property
     def module(self) -> Module:
-        """The verified module."""
         return self._source.module
 
     def with_target(self, target: str) -> Program:
-        """The same functions on another target, with the other options as they are."""
+        """The same functions on another target, with the same other options."""
         from dataclasses import replace
 
         return Program(self._source, replace(self.options, target=target))
@@ -58,7 +57,7 @@ class Program:
         return tuple(v.name for v in views if not v.is_external and not v.is_private)
 
     def __repr__(self) -> str:
-        """Target and functions; nothing is parsed or compiled for it."""
+        """Target and functions, without parsing or compiling anything."""
         names = ", ".join(self._source.defined)
         return f"<Program for {self.options.target!r}: {names}>"
 
@@ -89,11 +88,11 @@ class Program:
         return sorted({*super().__dir__(), *self.names})
 
     def _ipython_key_completions_(self) -> list[str]:
-        """What may follow ``program[``."""
+        """Completions of ``program[``."""
         return [*self.names]
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """The text and the options; functions are compiled again, or found on disk."""
+        """Pickle the text and the options; functions are compiled again, or cached."""
         return Program, (self._source, self.options)
 
     def source(self, name: str) -> str:
@@ -105,11 +104,10 @@ class Program:
         return self[name].executable().stages
 
     def transfers(self, name: str) -> tuple[PlannedTransfer, ...]:
-        """How each ``dma_start`` and ``dma_wait`` is carried out, as last compiled.
+        """The plan of each ``dma_start`` and ``dma_wait``, as last compiled.
 
-        Made by the code generator as it writes the kernel, in order of the text; then,
-        for each kernel, how it multiplies the tiles that the program has brought to
-        shared memory, and where its atomic updates meet.
+        The code generator records them in textual order; then follow, for each kernel,
+        the tile products in shared memory and the placement of atomic updates.
 
         >>> import gpucodegen as gcg
         >>> program = gcg.compile('''
@@ -196,7 +194,6 @@ class Program:
         return checked(whole[name], arguments, bound, each_pass=each_pass)
 
     def _only(self) -> str:
-        """The one public function.  Raises UnknownFunction."""
         if len(self.names) == 1:
             return self.names[0]
         known = errors.one_of(self.names) or "none"

@@ -1,7 +1,7 @@
-"""The text of one function, as it is written: arguments, buffers, nests.
+"""Builds the MLIR text of one function: arguments, buffers and loop nests.
 
-Comes in: elements, ranks and scalar bodies as Python functions.  Goes out: MLIR.
-Constants, extents and views stand before everything else.
+Scalar bodies are Python functions. Constants, extents and views precede all other
+operations.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ Body = Callable[..., Value | Sequence[Value]]
 
 @dataclass(frozen=True, slots=True)
 class Memref:
-    """A buffer by its name; ``layout`` of what need not be contiguous."""
+    """A buffer by its name; ``layout`` if it need not be contiguous."""
 
     name: str
     element: Element
@@ -29,18 +29,12 @@ class Memref:
 
     @property
     def type(self) -> str:
-        """Its type, of any extents.
-
-        >>> from gpucodegen.kernels.elements import F32
-        >>> Memref("%x", F32, 2).type
-        'memref<?x?xf32>'
-        """
         return f"memref<{'?x' * self.rank}{self.element.mlir}{self.layout}>"
 
 
 @dataclass(frozen=True, slots=True)
 class Operand:
-    """A buffer and where a nest touches it: an expression for each dimension."""
+    """A buffer and its indexing expressions in a nest, one per dimension."""
 
     memref: Memref
     at: Sequence[str]
@@ -48,7 +42,7 @@ class Operand:
 
 @dataclass(slots=True)
 class Text(Scalars):
-    """A function that is being written."""
+    """The text of a function under construction."""
 
     name: str = "kernel"
     arguments: list[str] = field(default_factory=list[str])
@@ -61,7 +55,6 @@ class Text(Scalars):
         return made
 
     def number(self, name: str, element: Element) -> Value:
-        """An argument that is a number."""
         self.arguments.append(f"%{name}: {element.mlir}")
         return Value(f"%{name}", element)
 
@@ -83,7 +76,7 @@ class Text(Scalars):
         return made
 
     def collapsed(self, memref: Memref, groups: Sequence[Sequence[int]]) -> Memref:
-        """The view whose dimensions are groups of neighbours."""
+        """A view that collapses groups of adjacent dimensions."""
         if len(groups) == memref.rank or not groups:
             return memref
         inner = ", ".join(str(list(group)) for group in groups)
@@ -93,7 +86,7 @@ class Text(Scalars):
         return Memref(name, memref.element, len(groups))
 
     def fill(self, memref: Memref, value: Value) -> None:
-        """Every element becomes a value."""
+        """Fill a buffer with a value."""
         types = f"({value.element.mlir}) outs({memref.name} : {memref.type})"
         self.line(f"linalg.fill ins({value.name} : {types[1:]}")
 
@@ -108,9 +101,9 @@ class Text(Scalars):
     ) -> None:
         """A structured operation: an iterator, p or r, for each of d0, d1, ...
 
-        ``body`` maps what is read, results last, to what is written.  It gets numbers
-        as operations compute them, unless ``as_stored``, and its results are rounded to
-        what is stored.
+        ``body`` maps the elements read, results last, to those written. It gets numbers
+        in the type of operations, unless ``as_stored``, and its results are rounded to
+        the stored type.
         """
         every = [*inputs, *outputs]
         loops = ", ".join(f"d{n}" for n in range(len(iterators)))
@@ -137,11 +130,11 @@ class Text(Scalars):
         self.line("}")
 
     def position(self, loop: int, element: Element) -> Value:
-        """The iteration of a loop, in the body of a structured operation."""
+        """The index of a loop as a number, in the body of a structured operation."""
         return self.at_index(self.index_of(loop), element)
 
     def index_of(self, loop: int) -> str:
-        """The same as an index."""
+        """The index of a loop, in the body of a structured operation."""
         name = self.fresh()
         self.line(f"{name} = linalg.index {loop} : index")
         return name
@@ -163,7 +156,7 @@ class Text(Scalars):
     def loop(
         self, low: Bound, high: Bound, *, parallel: bool = False
     ) -> Generator[str]:
-        """A loop that carries nothing; its iterations may be said to be parallel."""
+        """A loop without carried values; it may be marked parallel."""
         index = self.fresh()
         if parallel:
             self.line(f"affine.parallel ({index}) = ({low}) to ({high}) {{")
@@ -179,7 +172,7 @@ class Text(Scalars):
         first: Sequence[Value],
         body: Callable[..., Sequence[Value]],
     ) -> list[Value]:
-        """A loop that carries values: ``body`` maps the index and them to the next."""
+        """A loop with carried values: ``body`` maps the index and them to new ones."""
         index, names = self.fresh(), [self.fresh() for _ in first]
         result, types = self.fresh(), ", ".join(v.element.mlir for v in first)
         pairs = zip(names, first, strict=True)
@@ -196,14 +189,14 @@ class Text(Scalars):
         return [Value(f"{result}#{n}", v.element) for n, v in enumerate(first)]
 
     def load(self, memref: Memref, *at: str) -> Value:
-        """An element at affine places, as operations compute it."""
+        """Load an element at affine indices, in the type of operations."""
         name = self.fresh()
         where = f"{memref.name}[{', '.join(at)}] : {memref.type}"
         self.line(f"{name} = affine.load {where}")
         return self.cast(Value(name, memref.element), memref.element.computed)
 
     def store(self, value: Value, memref: Memref, *at: str) -> None:
-        """Write an element at affine places, rounded to what the buffer holds."""
+        """Store an element at affine indices, rounded to the buffer's type."""
         value = self.cast(value, memref.element)
         where = f"{memref.name}[{', '.join(at)}] : {memref.type}"
         self.line(f"affine.store {value.name}, {where}")

@@ -1,9 +1,8 @@
-"""The passes of one function: module in, mapped kernels and their source out.
+"""Lowers one function: runs all passes and emits the source, with a disk cache.
 
-A function after all passes and emission, as it is kept on disk.
-
-Comes in: a text, a function, what is known of its arguments, and options.  Goes out:
-what an earlier process made of them, so that this one needs neither passes nor isl.
+Input: a program text, a function name, known facts of its arguments, and options.
+Output: an `Artifact`, from disk if an earlier process made it, so that neither passes
+nor isl run.
 """
 
 from __future__ import annotations
@@ -29,13 +28,12 @@ STORE = cache.Store("program")
 
 @dataclass(frozen=True, slots=True)
 class Artifact:
-    """Generated source and what a call has to know of it.
+    """Generated source and the facts that a call needs.
 
-    ``written``, ``overwritten``: arguments that are stored to, and those whose contents
-    are not needed.  ``groups``: per argument, what those that may overlap have in
-    common, or None.  ``launch``: where the function is one launch of a kernel, which.
-    ``unsigned``: for each result, the unsigned element type that the program declares,
-    or "".
+    ``written``, ``overwritten``: arguments that are stored to, and those whose old
+    contents are not needed. ``groups``: per argument an alias group or None.
+    ``launch``: the launch, if the function is a single one. ``unsigned``: for each
+    result, the unsigned element type that the program declares, or "".
     """
 
     host_source: str
@@ -54,21 +52,21 @@ class Artifact:
 def key_of(
     text: str, name: str, target: str, known: Sequence[object], options: Options
 ) -> str:
-    """All that decides over what comes out; ``text`` is the key of the program's."""
+    """Cache key of an artifact; ``text`` is the key of the program's text."""
     return cache.digest(text, name, target, known, situation(options))
 
 
 def situation(options: Options) -> tuple[object, ...]:
-    """What a program is compiled with and for: options, host, and this compiler."""
+    """Key part for options, host and compiler version."""
     from gpucodegen.runtime.storage.machine_code import host
 
     return *_chosen(options), host(), cache.sources_digest()
 
 
 def kind_of_situation(options: Options, device: object = None) -> tuple[object, ...]:
-    """What two machines have in common where both compile a program alike.
+    """Key part that machines share if they compile a program alike.
 
-    ``device``: what kernels run on in the place of the host's processor.
+    ``device``: the device that runs the kernels in place of the host's processor.
     """
     from gpucodegen.runtime.storage.machine_code import kind_of_host
 
@@ -78,7 +76,7 @@ def kind_of_situation(options: Options, device: object = None) -> tuple[object, 
 
 
 def _chosen(options: Options) -> tuple[object, object]:
-    """Options and processor."""
+    """Key part for options and processor."""
     from gpucodegen.runtime.processor import facts
 
     names = (field.name for field in fields(options) if field.name != "sanitize")
@@ -89,7 +87,7 @@ def _chosen(options: Options) -> tuple[object, object]:
 
 
 def load(key: str) -> Artifact | None:
-    """What an earlier process kept, or None."""
+    """The cached artifact of an earlier process, or None."""
     found = records.kept(STORE, key)
     try:
         return None if found is None else Artifact(**found)
@@ -98,7 +96,7 @@ def load(key: str) -> Artifact | None:
 
 
 def keep(key: str, artifact: Artifact) -> None:
-    """Keep a function for later processes, if it is no more than data."""
+    """Cache an artifact for later processes, if it is plain data."""
     parts = {field.name: getattr(artifact, field.name) for field in fields(artifact)}
     records.keep(STORE, key, parts)
 
@@ -157,7 +155,7 @@ def lower(
 
 
 def _unsigned(module: Module, name: str) -> tuple[str, ...]:
-    """For each result of a function, its element type where that is unsigned."""
+    """For each result of a function, its element type if it is unsigned."""
     from gpucodegen.dialects.func import Function
     from gpucodegen.ir.types import element_type
     from gpucodegen.runtime.host.engines import UNAMBIGUOUS
@@ -168,7 +166,7 @@ def _unsigned(module: Module, name: str) -> tuple[str, ...]:
 
 
 def _declared(launch: StatedLaunch, unsigned: Sequence[str]) -> StatedLaunch:
-    """A launch that makes its results, all of them, with the types declared."""
+    """A launch that makes all its results, with the declared types."""
     if not launch.results or not any(unsigned):
         return launch
     made = zip(launch.results, unsigned, strict=True)
@@ -188,7 +186,7 @@ def _constant(value: GlobalConstant) -> Constant:
 
 
 def _placed(transfer: PlannedTransfer) -> PlannedTransfer:
-    """A transfer with its place in a file, if there is one, as its location."""
+    """A transfer with a file position, if known, as its location."""
     from gpucodegen.ir.locations import file_location
 
     location = transfer.location
@@ -196,7 +194,7 @@ def _placed(transfer: PlannedTransfer) -> PlannedTransfer:
 
 
 def _numbered(groups: Sequence[object]) -> tuple[int | None, ...]:
-    """Groups as numbers: all that matters is which are the same.
+    """Groups as numbers; only equality of groups matters.
 
     >>> _numbered(["a", None, "b", "a"])
     (0, None, 2, 0)
@@ -213,8 +211,8 @@ def map_module(
 ) -> Module:
     """The module of mapped kernels; every stage is appended to ``stages``.
 
-    Time loops whose tiles are not proven within the limits of the proof run without,
-    unless their tiles are asked for.
+    Time tiling that the proof cannot verify within its limits is dropped, unless the
+    caller requested it.
     """
     from gpucodegen import errors
     from gpucodegen.debugging.spans import span
@@ -254,7 +252,7 @@ def _mapped(module: Module, passes: Sequence[ModulePass], stages: Stages) -> Mod
 
 
 def printed(stages: Stages) -> list[tuple[str, str]]:
-    """The stages as text; what several passes left as it was is printed once."""
+    """The stages as text; a module that passes leave unchanged is printed once."""
     distinct = {id(module.operation): module for _, module in stages}
     texts = {key: str(module) for key, module in distinct.items()}
     return [(name, texts[id(module.operation)]) for name, module in stages]

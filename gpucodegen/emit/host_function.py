@@ -103,7 +103,7 @@ def emit_host(
 def _declare(
     e: HostEmitter, op: Operation, name: str, value: Value, *, used_here: bool
 ) -> None:
-    """Arguments arrive as buffers and Python numbers; numbers get their width here."""
+    """Bind arguments: buffers and Python numbers, converted to their types."""
     e.rename(value, name)
     is_buffer = isinstance(value.type, MemRefType | UnrankedMemRefType)
     if is_buffer or is_index(value.type):
@@ -113,7 +113,7 @@ def _declare(
 
 
 def _used_here(e: HostEmitter, function: Function) -> set[Value]:
-    """What the host does more with than to hand it to a kernel that converts it."""
+    """Arguments that the host uses itself besides passing them to a kernel."""
     used = set[Value]()
     for block in function.blocks:
         for root in block.operations:
@@ -157,7 +157,7 @@ def _argument(e: HostEmitter, value: Value, *, as_tag: bool) -> Text:
 
 
 def _launch(e: Emitter, op: Operation, grid: Text, block: Text) -> None:
-    """``rt.launch``: the arguments, then the sizes and strides the kernel asks for."""
+    """``rt.launch``: arguments, then the sizes and strides that the kernel takes."""
     assert isinstance(e, HostEmitter)
     kernel = _kernel_of(e, op)
     if kernel is None:

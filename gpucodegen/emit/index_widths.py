@@ -88,7 +88,7 @@ def _is_static(ty: MemRefType) -> bool:
 
 
 def wrapping_loops(kernel: Operation, blocks: Sequence[Block]) -> frozenset[Operation]:
-    """``scf`` loops whose variable may leave 64 bits when their step is added last."""
+    """``scf`` loops whose variable may exceed 64 bits after the last iteration."""
     operations = [o for block in blocks for op in block.operations for o in op.walk()]
     loops = {op: steps for op in operations if (steps := _steps(op))}
     if not loops:
@@ -147,7 +147,7 @@ class _Widths:
                 yield from region.blocks
 
     def _find_data(self) -> None:
-        """Until what loops carry and blocks take adds none."""
+        """Propagate data through loop-carried values and arguments to a fixed point."""
         while True:
             for op in self.operations:
                 self.ranges.visit(op)
@@ -298,7 +298,7 @@ def _seeds(op: Operation, parameters: Container[Value]) -> list[Value]:
 
 
 def _carried(op: Operation) -> Iterator[tuple[tuple[Value, ...], tuple[Value, ...]]]:
-    """What flows into the carried values and results of loops and branches."""
+    """Pairs of values: sources and targets of loop-carried and block arguments."""
     if not op.regions:
         return
     blocks = [block for region in op.regions for block in region.blocks]

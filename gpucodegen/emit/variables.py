@@ -75,7 +75,7 @@ def is_inlined(op: Operation, uses: Mapping[Value, int]) -> bool:
 
 
 def _is_simple(op: Operation) -> bool:
-    """``c``, ``d0 * c`` or ``d0 + c``: shorter than the name it would get."""
+    """Whether a map is ``c``, ``d0 * c`` or ``d0 + c``: shorter than a name."""
     (expr,) = affine.map_of(op).results
     terms, constant = linear_form(expr)
     whole = not any(isinstance(term, Binary) for term in terms)
@@ -199,7 +199,7 @@ class _Lifetimes:
         self._wish(op)
 
     def _keep_apart(self, op: Operation) -> None:
-        """Between blocks, order in the text says nothing: values share no variable."""
+        """Between blocks textual order is no execution order: share no variable."""
         for block in _blocks(op):
             for value in (v for inner in block.operations for v in inner.results):
                 self.starts.pop(value, None)
@@ -333,7 +333,7 @@ def _operators(factors: Iterable[int]) -> int:
 
 @dataclass(frozen=True, slots=True)
 class _Statement:
-    """Elements at ``distances`` from ``first``, printed at the end of a writer."""
+    """A prefetch statement on the writer's last line; ``distances`` from ``first``."""
 
     function: str
     pointer: str

@@ -1,7 +1,4 @@
-"""Catalogue, part W: warnings.
-
-Warnings told at the line of the caller, however deep in the package they arise.
-"""
+"""Warning catalogue, part W, and `tell`, which warns at the caller's line."""
 
 from __future__ import annotations
 

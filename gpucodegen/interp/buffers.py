@@ -34,7 +34,9 @@ class TrackedArray(np.ndarray[Any, Any]):
     5.0
     >>> line[1]
     Traceback (most recent call last):
-    gpucodegen.errors.launch.ReadBeforeWritten: error: memory[1] is read, which nothing has written: fresh memory holds no values. Store to it first, or start from linalg.fill
+    gpucodegen.errors.launch.ReadBeforeWritten: error: memory[1] is read, which \
+nothing has written: fresh memory holds no values. Store to it first, or start from \
+linalg.fill
     """
 
     written: Array | None
@@ -108,7 +110,7 @@ def copied(array: Array) -> Array:
 
 
 def written(array: object) -> Array | None:
-    """Which elements have been written; None if all have, as far as is known."""
+    """The record of written elements; None if all are written or untracked."""
     return array.written if isinstance(array, TrackedArray) else None
 
 
@@ -228,7 +230,7 @@ class MemRef:
         return bits is None or bool(bits[self._place(index)])
 
     def array(self, name: str = "the buffer") -> Array:
-        """The elements for something that may write them: all count as written."""
+        """The elements, all marked as written, for a function that may write."""
         self.note_written()
         return self.elements(name)
 

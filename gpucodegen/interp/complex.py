@@ -32,7 +32,7 @@ def _product(a: complex, b: complex) -> complex:
 
 
 def _quotient(a: complex, b: complex) -> complex:
-    """As MLIR lowers it: Smith's; where both parts are NaN, as annex G of C."""
+    """The quotient as MLIR lowers it: Smith's method, then C annex G for NaN."""
     x, y, u, v = a.real, a.imag, b.real, b.imag
     made = _smith(x, y, u, v)
     if not (math.isnan(made.real) and math.isnan(made.imag)):

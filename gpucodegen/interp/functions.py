@@ -49,7 +49,7 @@ def run_external(
     types: Sequence[Type],
     attributes: Mapping[str, Any],
 ) -> Any:
-    """The results of an operation, or of a call of ``name``, that a routine runs."""
+    """Results of an operation, or of a call of ``name``, run by a routine."""
     found = file_location(op.location)
     place = (found.filename, found.line, found.column) if found else ()
     values, kinds = tuple(map(_shown, operands, types)), tuple(map(_kind, types))

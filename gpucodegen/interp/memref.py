@@ -311,7 +311,7 @@ def store(place: Place) -> Evaluate:
 def places(
     first: Sequence[int], extents: Sequence[int]
 ) -> list[tuple[tuple[int, ...], tuple[int, ...]]]:
-    """Positions in a vector and in a buffer, whose last dimensions it spans."""
+    """Pairs of vector position and buffer index; the vector spans trailing dims."""
     skipped = len(first) - len(extents)
     found: list[tuple[tuple[int, ...], tuple[int, ...]]] = []
     for position in np.ndindex(*extents):
@@ -339,7 +339,7 @@ def read_vector(buffer: MemRef, first: Sequence[int], ty: Type, name: str) -> An
 def write_vector(
     buffer: MemRef, first: Sequence[int], ty: Type, value: Any, name: str
 ) -> None:
-    """The elements from a place on, all of them inside before one is written."""
+    """Write elements from an index on; bounds are checked before any write."""
     assert isinstance(ty, VectorType)
     targets = [
         (position, buffer.place(index, name))
@@ -436,7 +436,7 @@ def _line(m: Machine, end: End, steps: Sequence[int]) -> list[int]:
 
 
 def _unravelled(position: int, shape: Sequence[int]) -> tuple[int, ...]:
-    """The index of a row-major position; beyond the end, the first index is."""
+    """The index at a row-major position; past the end, the first index grows."""
     index: list[int] = []
     for extent in reversed(shape[1:]):
         index.append(position % extent)

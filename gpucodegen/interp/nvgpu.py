@@ -43,7 +43,7 @@ class Phase:
         self.bytes = self.number = 0
 
     def arrive(self, count: int, more: int = 0) -> None:
-        """Arrivals, and bytes that are to come; negative ones have come."""
+        """Count arrivals and pending bytes; arrived bytes are negative ``more``."""
         self.missing -= count
         self.bytes += more
         if self.missing == 0 and self.bytes == 0:
@@ -207,7 +207,7 @@ def _swizzled(places: Array, span: int) -> Array:
 
 
 def _cells(m: TensorMap, corner: tuple[int, ...], here: MemRef) -> tuple[Any, ...]:
-    """Of each element of a box: where it lies there, whether it does, and here."""
+    """For each element of a box: global index, whether inside, and target index."""
     size = element_bytes(here.type) or 1
     index = np.indices(m.box).reshape(len(m.box), -1)
     inside = np.ones(index.shape[1], bool)

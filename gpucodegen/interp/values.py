@@ -124,7 +124,8 @@ def element(ty: Type) -> Element:
 
     >>> from gpucodegen.ir.types import BF16, F32
     >>> element(BF16), element(IntegerType(5)).dtype, element(VectorType((4,), F32))
-    (Element(dtype=dtype('uint16'), inner=(), format='bf16'), dtype('int8'), Element(dtype=dtype('float32'), inner=(4,), format=''))
+    (Element(dtype=dtype('uint16'), inner=(), format='bf16'), dtype('int8'), \
+Element(dtype=dtype('float32'), inner=(4,), format=''))
     """
     match ty:
         case VectorType(shape, of):

@@ -1,4 +1,4 @@
-"""Subscripts: elements, slices and new axes, read and written."""
+"""Translates subscripts: elements, slices and new axes, read and written."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ ONE = known(1)
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """One dimension of a subscript; ``step`` is None where it is one element."""
+    """One dimension of a subscript; ``step`` is None for a single element."""
 
     offset: Scalar
     size: Scalar = ONE
@@ -38,7 +38,7 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Subscript:
-    """A part for each dimension of the array, and axes of 1 before some of the kept."""
+    """A part for each dimension of the array, and the positions of new axes."""
 
     parts: tuple[Part, ...]
     axes: tuple[bool, ...]
@@ -46,7 +46,7 @@ class Subscript:
 
     @property
     def is_element(self) -> bool:
-        """Whether it names one element."""
+        """Whether it selects one element."""
         return not self.axes
 
 
@@ -138,7 +138,7 @@ def _number(c: Context, node: ast.AST, value: Bound) -> Scalar:
 
 
 def read(c: Context, array: Array, where: Subscript) -> Bound:
-    """The element, view or expression that a subscript names."""
+    """The element, view or expression that a subscript selects."""
     if where.is_element:
         return element(c, array, [part.offset for part in where.parts])
     view = viewed(c, in_memory(c.b, array), where.parts)
@@ -189,7 +189,7 @@ def _with_axes(view: View, axes: Sequence[bool]) -> Array:
 
 
 def viewed(c: Context, view: View, parts: Sequence[Part]) -> View:
-    """``memref.subview``; the array itself where nothing is cut."""
+    """``memref.subview``; the array itself if nothing is cut."""
     if all(
         p.step == 1 and p.offset.mixed() == 0 and p.size.mixed() == e.mixed()
         for p, e in zip(parts, view.extents, strict=True)
@@ -209,7 +209,7 @@ def viewed(c: Context, view: View, parts: Sequence[Part]) -> View:
 
 
 def strides_of(ty: MemRefType) -> tuple[tuple[int | None, ...], int | None]:
-    """Strides and offset of a memref; None where only a call knows.
+    """Strides and offset of a memref; None for dynamic ones.
 
     >>> from gpucodegen.ir.types import F32
     >>> strides_of(MemRefType((None, 2, 3), F32))

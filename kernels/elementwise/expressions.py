@@ -1,8 +1,8 @@
-"""Expressions as Python writes them, read by ``ast`` and written as scalar operations.
+"""Translates Python expressions to scalar operations.
 
-Comes in: the text of an expression.  Goes out: its names; a value in the text of a
-function, once the elements of the names are known.  Anything outside of the grammar is
-refused by its name.
+Input: the text of an expression. Output: its names, and a value in a function's text
+once the elements of the names are known. Syntax outside of the grammar is refused by
+its name.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ Example = Any
 
 @dataclass(frozen=True, slots=True)
 class Typed:
-    """A value and what it is an example of; a constant has no value yet."""
+    """A value and an example of its NumPy type; a constant has no value yet."""
 
     value: Value | None
     example: Example
@@ -44,7 +44,9 @@ class Typed:
 
 @lru_cache(1024)
 def parsed(expression: str) -> ast.expr:
-    """The tree of an expression, or a refusal.
+    """The syntax tree of an expression.
+
+    Raises InvalidOption.
 
     >>> ast.unparse(parsed("a*x+y"))
     'a * x + y'
@@ -60,7 +62,7 @@ def parsed(expression: str) -> ast.expr:
 
 @lru_cache(1024)
 def names_of(expression: str) -> tuple[str, ...]:
-    """The operands, in the order in which they first appear.
+    """The operands, in order of first occurrence.
 
     >>> names_of("where(x > 0, x, a * x) + pi")
     ('x', 'a')
@@ -78,7 +80,7 @@ def _refused(expression: str, reason: str) -> errors.InvalidOption:
 
 
 def _require_known(node: ast.AST, expression: str) -> None:
-    """Refuse what the grammar does not have."""
+    """Refuse syntax outside of the grammar."""
     match node:
         case ast.Call(func=ast.Name(id=name), args=_, keywords=[]):
             if name not in CALLS:
@@ -113,14 +115,14 @@ _GRAMMAR = (
 
 @dataclass(slots=True)
 class Writer:
-    """An expression as lines of a text."""
+    """Translates an expression to lines of text."""
 
     text: Scalars
     expression: str
     operands: Mapping[str, Typed]
 
     def value(self, node: ast.expr) -> Typed:
-        """The value of a part."""
+        """The value of a subexpression."""
         match node:
             case ast.Name(id=name):
                 return self.operands.get(name) or Typed(None, CONSTANTS[name])
@@ -168,7 +170,7 @@ class Writer:
         return Typed(call.build(self.text, BOOL, *values), example)
 
     def _power(self, base: Typed, exponent: int) -> Typed:
-        """Products, by squaring."""
+        """Integer powers as products, by repeated squaring."""
         example = self._example(OPERATORS["Pow"], [base, Typed(None, exponent)])
         if base.value is None:
             return Typed(None, example)
@@ -185,7 +187,7 @@ class Writer:
         return self.text.binary("mul", x, y)
 
     def _example(self, call: Call, given: list[Typed]) -> Example:
-        """What NumPy makes of examples, or a refusal with what it says."""
+        """NumPy's result for examples, or a refusal with its message."""
         try:
             with np.errstate(all="ignore"):
                 found = call.typed(*(each.example for each in given))

@@ -1,4 +1,4 @@
-"""Pooling over one, two and three sides: the largest, or the mean, of each window."""
+"""Pooling in one, two and three dimensions: maximum or mean of each window."""
 
 from __future__ import annotations
 
@@ -193,7 +193,7 @@ def _prepare(
     name: str,
     sides: int,
 ) -> Recipe:
-    """The largest elements; the means if it is told whether the padding counts."""
+    """Prepare max pooling, or mean pooling if it is told whether padding counts."""
     (x,) = arrays
     layout = layout_of(wish, sides)
     require_rank(x, (sides + 2,), function=name, argument="x")

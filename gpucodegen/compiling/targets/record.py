@@ -1,4 +1,4 @@
-"""What a target is: its passes, the text of its kernels, its engine, its abilities."""
+"""The record of a target: passes, emission, engine and capabilities."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ if TYPE_CHECKING:
 
 
 def always() -> None:
-    """Nothing is needed."""
+    """The default requirement: none."""
 
 
 def none() -> Sequence[str]:
-    """No plan is chosen."""
+    """The default: no plan fields."""
     return ()
 
 
 def unknown(values: Sequence[Any]) -> str:
-    """No architecture: kernels use what all devices of the target have."""
+    """The default: no architecture, so kernels use the common feature set."""
     del values
     return ""
 
@@ -85,13 +85,12 @@ class Target:
 
     @property
     def identity(self) -> str:
-        """What tells it and its version apart in keys of the disk cache."""
         return f"{self.name} {self.version}".rstrip()
 
     def settled(self, options: Options, values: Sequence[Any] = ()) -> Options:
-        """The options, with the architecture of a call's device where they name none.
+        """The options, with the architecture of a call's device if they name none.
 
-        Targets that launch nothing have none.
+        Targets without a device have no architecture.
 
         >>> from gpucodegen.compiling.targets import find
         >>> from gpucodegen.options import Options
@@ -107,10 +106,10 @@ class Target:
         return options.arch if is_stated else self.architecture(values)
 
     def sanitizes(self, options: Options) -> bool:
-        """Whether calls run in the interpreter, which checks them.
+        """Whether calls run in the interpreter, which checks every access.
 
-        The emulated device checks what it runs itself.  Raises InvalidOption for a
-        real one, which checks nothing.
+        The emulated device checks accesses itself. Raises InvalidOption for a real GPU,
+        which checks nothing.
 
         >>> from gpucodegen.compiling.targets import find
         >>> from gpucodegen.options import Options

@@ -207,7 +207,7 @@ def _unflatten(
     starts: Sequence[AffineExpr],
     counts: Sequence[AffineExpr],
 ) -> None:
-    """The loop variables from the number of the iteration, the last one fastest."""
+    """Compute the loop variables from the flat iteration number, last fastest."""
     for depth in reversed(range(len(counts))):
         inner = _product(counts[depth + 1 :])
         position = flat if inner == Const(1) else flat // inner

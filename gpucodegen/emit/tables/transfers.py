@@ -322,10 +322,7 @@ THREAD_COPY_HANDLERS: dict[str, Handler] = {
 
 
 def tags_in(operations: Iterable[Operation]) -> dict[Value, str]:
-    """The tag memrefs of transfers, with the dtype that is transferred.
-
-    What a tag is a view of is one as well.
-    """
+    """Tag memrefs of transfers, and their base buffers, with the moved dtype."""
     every = [op for root in operations for op in root.walk()]
     tags: dict[Value, str] = {}
     for op in every:
