@@ -206,16 +206,16 @@ class Program:
         *functions: str,
         examples: Mapping[str, Sequence[Any]] | None = None,
     ) -> Path:
-        """Write a package of the kernels that runs without this one; its folder.
+        """Write a standalone package of the kernels; returns its folder.
 
-        It needs NumPy and Numba, or for the targets ``cuda`` and ``sim`` NumPy and
-        CuPy.  Functions are compiled for the extents of the calls that they had, and
-        for all others.  ``functions``: names; default: all public ones.  ``examples``:
-        for a function, small arguments that the tests of the package call it with; the
-        interpreter says what comes of them.  The folder is new or empty, and its name
-        is the package's.
-        Raises NotExportable, InvalidOption, UnknownFunction; OSError where nothing can
-        be written.
+        The package needs NumPy and Numba, or for the targets ``cuda`` and ``sim`` NumPy
+        and CuPy. Functions are compiled for the extents of their previous calls, and
+        for all others. ``functions``: names; default: all public ones. ``examples``:
+        small arguments per function for the package's tests, which compare with the
+        interpreter's results. The folder is new or empty, and its name is the
+        package's.
+        Raises NotExportable, InvalidOption, UnknownFunction; OSError if the folder
+        cannot be written.
 
         >>> import gpucodegen as gcg, numpy as np, tempfile
         >>> program = gcg.compile('''

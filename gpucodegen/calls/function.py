@@ -298,10 +298,10 @@ class Function:
     ) -> Callable[[], Any]:
         """Check the arguments once; the returned callable only runs.
 
-        ``stream``: as for a call.  ``graph``: what the device is to do is captured now,
-        as a CUDA graph, and each call replays it: that pays for a function of several
-        launches.  The function must not need to know what the device computes: with a
-        branch on an element, for example, this raises NotRecordable.
+        ``stream``: as for a call. ``graph``: device operations are captured now as a
+        CUDA graph, and each call replays it, which pays for a function of several
+        launches. The function must not depend on results of the device: a branch on an
+        element, for example, raises NotRecordable.
 
         >>> import gpucodegen as gcg, numpy as np
         >>> from gpucodegen.runtime.devices import emulated_cupy as xp
@@ -331,11 +331,11 @@ class Function:
         return lambda: others.made(call)
 
     def again(self, *arguments: Any) -> Entry:
-        """What repeats a call that was made: with other arrays, and a new last one.
+        """A fast repetition of a previous call with other arrays and a new last one.
 
-        The repeated call takes all arrays but the last one, which it makes and returns.
-        It returns `NotImplemented` where one has another element type, extent or
-        stride, and always where the call is more than one launch on arrays.
+        The repeated call takes all arrays but the last one, which it allocates and
+        returns. It returns `NotImplemented` if an array has another element type,
+        extent or stride, and always if the call is more than one launch on arrays.
 
         >>> import gpucodegen as gcg, numpy as np
         >>> twice = gcg.compile('''

@@ -1,11 +1,14 @@
 """Verbosity levels of the compiler; each level includes the lower ones.
 
-===== ========================================================================= level
-prints ===== ========================================================================= 1
-what comes from disk and what is compiled; tuned schedules that are used 2 how long
-passes, emission and machine code took 3 passes that changed the module, with their
-options; transfers 4 the generated source 5 the module after each pass that changed it
-===== =========================================================================
+=====  =========================================================================
+level  prints
+=====  =========================================================================
+1      what comes from disk and what is compiled; tuned schedules that are used
+2      how long passes, emission and machine code took
+3      passes that changed the module, with their options; transfers
+4      the generated source
+5      the module after each pass that changed it
+=====  =========================================================================
 """
 
 from __future__ import annotations

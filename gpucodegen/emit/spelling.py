@@ -88,22 +88,22 @@ DECLARED_SHARED = 48 * 1024
 class Spelling:
     """Index arithmetic, loops and memory in the text of a kernel.
 
-    ``name`` is that of the target in messages, ``face`` the module of the intrinsics.
-    ``ready``: names that this has, if it makes all others on request.
-    ``index`` is the type that index variables get, or nothing where Python's integers
-    serve, and ``index_parameter`` the element type of index parameters;
-    ``counted_by_while`` avoids ``range``, whose variable Numba makes 64 bits wide.
-    ``wrapped`` are the integers whose arithmetic has to be cut back to their width:
-    Numba computes with 64 bits, Python with as many as it takes.  ``overflowing`` are
-    those of 64 bits, which wrap around in MLIR; Numba tells LLVM that its operators
-    never leave them, so intrinsics take their place.  ``shares_offsets``: sums that
-    offsets have in common become variables.
+    ``name``: the target's name in messages. ``face``: the module of the intrinsics,
+    with its ready-made names in ``ready`` if it makes all others on request.
+    ``index``: the type of index variables, or "" if Python's integers serve;
+    ``index_parameter``: the element type of index parameters; ``counted_by_while``
+    avoids ``range``, whose variable Numba makes 64 bits wide.
+    ``wrapped``: integer types whose results must be wrapped to their width: Numba
+    computes with 64 bits, Python with unlimited ones. ``overflowing``: 64-bit types,
+    which wrap around in MLIR; Numba tells LLVM that its operators never overflow, so
+    intrinsics replace them. ``shares_offsets``: common sums of offsets become
+    variables.
 
-    ``in_blocks``: threads run in blocks, which share memory, copy it asynchronously and
-    meet at barriers.  ``has_heap``: kernels allocate memory.  ``divides_loops``: a
-    parallel loop is divided among threads.  ``takes_hints``: the compiler vectorises
-    loops, and takes hints on loops and prefetches.  ``converts_arguments``: a kernel's
-    entry rounds the numbers that it takes to the types of its parameters.
+    ``in_blocks``: threads run in blocks with shared memory, asynchronous copies and
+    barriers. ``has_heap``: kernels allocate memory. ``divides_loops``: a parallel loop
+    is divided among threads. ``takes_hints``: the compiler vectorises loops, and takes
+    hints on loops and prefetches. ``converts_arguments``: a kernel's entry rounds
+    numbers to the types of its parameters.
     """
 
     name: str

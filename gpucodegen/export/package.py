@@ -34,7 +34,7 @@ HOST = "host.py"
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """The format of kernels: their texts, file ending and thread model."""
+    """The format of kernels: their texts, file ending and number of threads."""
 
     text: Callable[[KernelSpec], str]
     ending: str

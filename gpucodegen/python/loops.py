@@ -98,7 +98,7 @@ def loop(s: Statements, node: ast.For) -> None:
 
 
 def _refuse_zero(s: Statements, step: Scalar) -> None:
-    """Check for a step of 0, which raises as Python's ``range`` does."""
+    """Emit an empty loop whose step is 0 if the range's is, else 1."""
     b = s.c.b
     zero, one = (known(n).ssa(b) for n in (0, 1))
     least = b.add("arith.minui", (step.ssa(b), one), [INDEX])

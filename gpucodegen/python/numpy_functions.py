@@ -89,7 +89,7 @@ def _of_numpy(c: Context, values: list[Any]) -> list[Any]:
 
 
 def in_place(c: Context, node: ast.AST, old: Bound, made: Bound) -> None:
-    """The result cast to the array's dtype, if NumPy allows that cast in place."""
+    """Refuse an in-place update that changes the kind of number, as NumPy does."""
     if not isinstance(old, View):
         return
     kind = made.dtype if isinstance(made, View | Lazy) else dtype_of(made.kind)

@@ -185,7 +185,7 @@ def _transposed_channels(
 
 
 def _more(wish: Any, steps: Sizes, gaps: Sizes) -> Sizes:
-    """The output padding per spatial dimension."""
+    """The output padding per spatial dimension, below its stride or dilation."""
     found = tuple(before for before, _ in widths(wish, len(steps)))
     if all(n < max(pair) for n, *pair in zip(found, steps, gaps, strict=True)):
         return found

@@ -215,8 +215,8 @@ def _distribute(
 ) -> None:
     """Distribute a list of types over slots.
 
-    Each slot takes as many types as it has operands; without counts, one variadic slot
-    takes the rest.
+    A single slot takes one type, others as many as they have operands (``by_uses``) or
+    the rest.
     """
     rest = len(types) - sum(slot.is_single for slot in slots)
     position = 0

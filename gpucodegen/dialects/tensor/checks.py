@@ -287,7 +287,7 @@ def _check_cast(o: Operation, *, same_element: bool) -> None:
 
 
 def _width(ty: Type) -> object:
-    """Bits of a number; other types are compared by identity."""
+    """Bits of a number; a dialect type stands for itself."""
     return ty if isinstance(ty, DialectType) else bit_width(ty) or None
 
 

@@ -175,7 +175,7 @@ def _range(
 def _clamped(
     e: Emitter, loop: affine.Parallel, counts: Sequence[AffineExpr]
 ) -> list[AffineExpr]:
-    """Trip counts clamped at zero, except one, so that their product is correct."""
+    """Trip counts, clamped at zero if several are dynamic, to multiply them."""
     clamped = [
         Const(max(count.value, 0)) if isinstance(count, Const) else count
         for count in counts

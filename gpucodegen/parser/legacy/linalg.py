@@ -2,8 +2,9 @@
 
 ``FORMS`` are operations that no longer exist; ``SPELLINGS`` are operations whose
 operands were once written in another order. Readers return today's operations or those
-of ``linalg_old``; they return False without reading anything when the text is today's.
-A tensor result of 2020 without an output operand gets an empty tensor as its output.
+of ``gpucodegen.dialects.linalg.legacy``; they return False without reading anything
+when the text is today's. A tensor result of 2020 without an output operand gets an
+empty tensor as its output.
 """
 
 from __future__ import annotations
