@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from gpucodegen.dialects.builtin import Module
 
 PLACES = 256
-"""By so many units in the last place of an array's largest number floats may differ."""
+"""Tolerance of floats in units in the last place of the array's largest number."""
 MOST_LINES = 200
 """Lines of the difference between two modules that an error quotes."""
 UNKNOWN_TO_THE_INTERPRETER = (

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 STORE = cache.Store("text")
 NO_FILE = "<string>"
-"""Where a text is said to come from."""
+"""File name of texts without a file."""
 
 
 @dataclass(slots=True)

@@ -52,9 +52,9 @@ def tune_once(function: Function, arguments: tuple[Any, ...]) -> None:
 
 
 MAX_CALLS = 1024
-"""Forms of calls that a function remembers."""
+"""Number of call forms that a function caches."""
 MAX_TEXTS = 512
-"""Texts whose compiled programs are kept."""
+"""Number of texts whose compiled programs are cached."""
 View = Callable[[Memory], Memory]
 
 

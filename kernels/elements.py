@@ -88,7 +88,7 @@ BOOL, I32, I64 = ELEMENTS["bool"], ELEMENTS["int32"], ELEMENTS["int64"]
 U64, F32, F64 = ELEMENTS["uint64"], ELEMENTS["float32"], ELEMENTS["float64"]
 INDEX = Element("int64", "index", "i", 64)
 REAL = "fiub"
-"""The kinds of numbers that have an order."""
+"""Kinds of ordered numbers."""
 
 
 def element_of(

@@ -238,7 +238,7 @@ ATOMIC = {
     "uint32": "addi",
     "uint64": "addi",
 }
-"""Elements that threads may add to at once, and how."""
+"""Elements with parallel atomic addition, and its kind."""
 
 
 def _in_parallel(arrays: tuple[Memory, ...], target: str, element: Element) -> bool:

@@ -15,7 +15,7 @@ from gpucodegen.kernels.merged_axes import axes_of, axis_of
 
 Axes = int | Sequence[int] | None
 Typing = tuple[Element, tuple[Any, ...]]
-"""The element of a result, and what its text depends on besides."""
+"""The element of a result, and further parameters of its text."""
 
 
 def prepare(

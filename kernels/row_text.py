@@ -12,7 +12,7 @@ from gpucodegen.kernels.merged_axes import around
 from gpucodegen.kernels.scalar_text import Value
 
 OLD = -1
-"""Where a body has what its result held, which it does not read."""
+"""Position of the old result among a body's arguments, which it does not read."""
 
 
 @dataclass(frozen=True, slots=True)

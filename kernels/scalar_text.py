@@ -52,7 +52,7 @@ BINARY: dict[str, dict[str, str]] = {
     "shl": {"i": "arith.shli"},
     "shr": {"i": "arith.shrsi", "u": "arith.shrui"},
 }
-"""Function of two numbers -> operation for each kind; u is as i where left out."""
+"""Binary function -> operation for each kind; u defaults to i."""
 _BOTH = "exp log sin cos tan tanh sqrt rsqrt expm1"
 _FLOAT = """log2 log10 log1p exp2 erf ceil floor trunc roundeven asin acos atan sinh
             cosh asinh acosh atanh cbrt"""
@@ -62,7 +62,7 @@ UNARY: dict[str, dict[str, str]] = {
     "neg": {"f": "arith.negf", "c": "complex.neg"},
     "abs": {"f": "math.absf", "i": "math.absi"},
 }
-"""Function of one number -> operation for each kind."""
+"""Unary function -> operation for each kind."""
 _ORDER = {"lt": "lt", "le": "le", "gt": "gt", "ge": "ge"}
 _WORDS = {16: "<e", 32: "<f", 64: "<d"}
 

@@ -15,7 +15,7 @@ from gpucodegen.kernels.elements import INDEX, element_of
 from gpucodegen.kernels.function_text import Memref, Text
 
 MOST_TAPS = 343
-"""Weights of a stencil: a cube of seven."""
+"""Largest number of weights: a cube of seven."""
 
 
 def stencil(

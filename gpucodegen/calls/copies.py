@@ -13,7 +13,7 @@ from typing import Any, cast
 from gpucodegen import errors
 
 Called = Callable[[tuple[Any, ...]], tuple[Any, Sequence[bool]]]
-"""A call, which also says which arguments were written."""
+"""A call that also returns which arguments were written."""
 
 
 def on_copies(

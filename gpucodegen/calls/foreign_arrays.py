@@ -20,7 +20,7 @@ from gpucodegen import errors
 from gpucodegen.runtime.host.buffers import NUMPY_NAMES, Expected, as_array
 
 AMBIGUOUS = frozenset({"bf16", "index", "tag"})
-"""MLIR's types whose elements other types of NumPy than their own hold, too."""
+"""MLIR types that correspond to several NumPy types."""
 MLIR_NAMES: dict[str, str] = {
     name: mlir
     for mlir, names in NUMPY_NAMES.items()
@@ -29,7 +29,7 @@ MLIR_NAMES: dict[str, str] = {
 } | {"bfloat16": "bf16"}
 """MLIR's name of each element type of NumPy, signed or not."""
 HOST = "cpu"
-"""PyTorch's and JAX's name of the memory that NumPy shares."""
+"""PyTorch's and JAX's name of host memory."""
 Memory = Any
 """An array of NumPy or CuPy."""
 Taker = Callable[[Any, str, str], Memory]
@@ -72,7 +72,7 @@ def _given(module: Any, result: Memory, name: str) -> Memory:
 
 
 WORDS = {"bfloat16": "int16"}
-"""Elements that PyTorch hands over as integers of their bits; the others as bytes."""
+"""Elements that PyTorch passes as integers of their bits; others as bytes."""
 
 
 def _from_torch(array: Any, function: str, argument: str) -> Memory:
@@ -181,7 +181,7 @@ LIBRARIES = {
     "jax": Library(_from_jax, _to_jax, writes=False),
     "jaxlib": Library(_from_jax, _to_jax, writes=False),
 }
-"""By the first name of the module that defines the array's class."""
+"""By the top-level package of the array's class."""
 
 
 def library_of(kind: type[Any]) -> Library:

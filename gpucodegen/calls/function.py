@@ -35,10 +35,10 @@ if TYPE_CHECKING:
 
 
 MAX_SPECIALIZATIONS = 64
-"""Shapes a function is compiled for before dynamic extents take over."""
+"""Number of specializations before dynamic extents are used."""
 
 Variant = tuple[tuple[Known | None, ...], Executable]
-"""What is known of arguments, and the function compiled for it."""
+"""Known facts of the arguments, and the executable for them."""
 
 
 @dataclass(slots=True)
@@ -53,7 +53,7 @@ class Specializations:
         default_factory=dict[tuple[Specialization, str], Executable]
     )
     _without: set[Specialization] = field(default_factory=set[Specialization])
-    """What no kernel keeps to the strides of."""
+    """Specializations whose strides no kernel supports."""
 
     def key(
         self, target: str, known: tuple[Known | None, ...] | None
@@ -177,7 +177,7 @@ def _told(key: Specialization) -> int:
 
 
 MAX_FORMS = 256
-"""Forms of calls whose plans are remembered."""
+"""Number of call forms whose plans are cached."""
 
 
 @dataclass(slots=True)

@@ -105,7 +105,7 @@ _RENUMBERING = frozenset(
     " memref.reshape memref.subview memref.view memref.extract_strided_metadata"
     " vector.type_cast".split()
 )
-"""Operations that take elements by the strides that types state."""
+"""Operations that address elements by the strides of their types."""
 
 
 def _in_rows(

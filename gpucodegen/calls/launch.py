@@ -84,11 +84,11 @@ def required_target() -> bytes | None:
 
 
 Entry = Callable[..., Any]
-"""A call that returns `NotImplemented` where its arguments need other checks."""
+"""A call that returns `NotImplemented` if its arguments need further checks."""
 SWITCH = "GPUCODEGEN_DIRECT"
-"""Set to 0, no call is checked by machine code."""
+"""Environment variable; 0 disables the machine-code checks of calls."""
 ADDRESS, ARRAY = 0, 1
-"""What a maker tells of an array: its address, and the array."""
+"""Parts of a factory's result: the array's address, and the array."""
 
 
 def unlike(*arguments: object) -> Any:
@@ -123,7 +123,7 @@ def on_words(
 
 
 Maps = list[tuple[int, Callable[[int], Any]]]
-"""Which argument each tensor map is of, and the array of it, by that one's address."""
+"""Per tensor map, its argument and the conversion of an address to the array."""
 
 
 def _maps(launch: StatedLaunch, runtime: Any, values: Sequence[Any]) -> Maps:

@@ -12,8 +12,8 @@ from gpucodegen.compiling.runnable import Runnable
 from gpucodegen.runtime.host.buffers import Buffer
 
 Touching = tuple[int, int, int, int]
-"""Two arguments that must not overlap, and the distances of their addresses between
-which they do."""
+"""Two arguments that must not overlap, and the open interval of their address
+differences in which they do."""
 
 
 def checked_apart(

@@ -156,9 +156,9 @@ def device_address(size: int) -> Callable[[Any], int]:
 
 
 Word = Callable[[Any], Any]
-"""How an argument becomes a word."""
+"""The conversion of an argument to an ABI value (word)."""
 Taken = Callable[[Any, int], Buffer]
-"""How an array and its address become a buffer."""
+"""The conversion of an array and its address to a buffer."""
 
 
 @dataclass(frozen=True, slots=True)

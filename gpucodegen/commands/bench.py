@@ -18,7 +18,7 @@ OPTIONS = {
     "--clock": "wall (time that passes) or cpu (processor time)",
     "--out": "folder for JSON, Markdown and plot",
 }
-"""Handed on to ``python -m bench``, which knows their values."""
+"""Options passed to ``python -m bench``, which validates them."""
 
 
 def configure(parser: argparse.ArgumentParser) -> None:

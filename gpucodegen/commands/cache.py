@@ -115,7 +115,7 @@ SCHEDULES = {
     "removed": ", and the tuned schedules",
     "kept": "; tuned schedules stay, 'cache clear --tuned' removes them",
 }
-"""What became of the tuned schedules, in words."""
+"""Messages about the tuned schedules."""
 
 
 def _told(found: Record) -> str:

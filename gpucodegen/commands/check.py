@@ -28,11 +28,11 @@ if TYPE_CHECKING:
 
 TARGETS = ("cpu", "sim")
 LARGEST = 8
-"""Integers are drawn from -8 to 8; where the program stops at those, from 0 and 1."""
+"""Integers are drawn from -8 to 8; if the program fails with those, from 0 and 1."""
 EXTENTS = {0: 20, 1: 20, 2: 20, 3: 9}
-"""Open extents by the most dimensions of an argument: the interpreter is slow."""
+"""Dynamic extents by the largest rank of an argument, small for the interpreter."""
 FEW = 4
-"""Open extents of more dimensions."""
+"""Dynamic extent for higher ranks."""
 
 
 def configure(parser: argparse.ArgumentParser) -> None:

@@ -29,7 +29,7 @@ from gpucodegen.program import Program
 Record = dict[str, Any]
 PACKAGE = "package"
 TARGETS = {"cpu": "cpu", "cuda": "sim"}
-"""What a package is for, and the target that compiles it without a GPU."""
+"""The kind of package, and the target that compiles it without a GPU."""
 FILES = {"ptx": ("sim", "ptx"), "cubin": ("sim", "cubin"), "object": ("cpu", "o")}
 """Flag to the target of its kernels and the ending of its files."""
 

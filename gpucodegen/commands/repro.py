@@ -20,7 +20,7 @@ from gpucodegen.commands.run import add_argument_option, only
 from gpucodegen.compiling.targets.registry import choices
 
 MOST_WRITTEN = 64
-"""Numbers of an array that are written in full; of others extents and type are."""
+"""Largest array that is written in full; of others extents and type are written."""
 SCRIPT = '''\
 """{about}
 

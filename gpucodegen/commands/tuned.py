@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from gpucodegen.tiling.tuning.store import TuningStore
 
 LEAST_OF_KEY = 6
-"""Letters that name a key."""
+"""Number of leading letters that identify a key."""
 Action = Callable[["TuningStore", argparse.Namespace], int]
 
 

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from gpucodegen.runtime.host.spec import KernelSpec
 
 Specialization = tuple[str, tuple[Known | None, ...]]
-"""Target, and what is known of the arguments."""
+"""Target, and known facts of the arguments."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +70,7 @@ class Executable(Runnable):
 
 
 _ONE_AT_A_TIME = RLock()
-"""Catching warnings changes the whole process."""
+"""Catching warnings changes the whole process, so only one thread may do it."""
 
 
 def build(

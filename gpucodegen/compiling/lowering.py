@@ -102,10 +102,10 @@ def keep(key: str, artifact: Artifact) -> None:
 
 
 Stages = list[tuple[str, "Module"]]
-"""The name of each pass and what it made; printing takes longer than many a pass."""
+"""Pass names and resulting modules, which are printed lazily."""
 
 Key = tuple[str, tuple["Type | None", ...], tuple[int, ...]]
-"""Target, the types of the arguments where they are known, and their alignments."""
+"""Target, known types of the arguments, and their alignments."""
 
 
 def lower(

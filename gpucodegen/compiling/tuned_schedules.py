@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 Point = Mapping[str, int]
 DATABASE = "tuning.sqlite"
 TUNED_OPTIONS = "tile_sizes", "register_tile", "plan"
-"""What a winner says, in the place of the compiler's own choice."""
+"""Options that a stored winner sets."""
 
 
 def final_options(
@@ -66,7 +66,7 @@ def winner_of(
 
 
 SHAPES = "exact", "bucket"
-"""For which arguments a result holds: those of its shapes, or those of its bucket."""
+"""Validity of a result: exact shapes, or their bucket."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -47,7 +47,7 @@ def framed(page: str, title: str) -> str:
 
 
 SILENCE = 1.0
-"""Seconds after which a command says that it is at work."""
+"""Seconds after which a command shows progress."""
 STYLES = {
     r"\berror:": "bold red",
     r"\bwarning:": "bold yellow",

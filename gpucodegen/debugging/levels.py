@@ -29,7 +29,7 @@ VARIABLES = {
     "print_ir_before_failure": "GPUCODEGEN_PRINT_IR_BEFORE_FAILURE",
     "trace": "GPUCODEGEN_TRACE",
 }
-"""The variable of each field."""
+"""The environment variable of each field."""
 
 
 @dataclass(frozen=True, slots=True)

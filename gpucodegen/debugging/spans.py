@@ -37,7 +37,7 @@ class _Thread(threading.local):
 
 _HERE = _Thread()
 _TRACED: list[dict[str, object]] = []
-"""What the trace file of this process holds."""
+"""Events of this process's trace file."""
 
 
 @contextmanager
@@ -97,7 +97,7 @@ def table(spans: Sequence[Span]) -> str:
 
 
 SHORTEST = 1e-3
-"""Seconds from which on something has a row of its own."""
+"""Seconds from which a span has a row of its own."""
 
 
 def _ms(seconds: float) -> str:

@@ -121,7 +121,7 @@ class BulkRows:
 
 
 BULK_ROW_CHOICES = tuple(BulkRows(1 << n) for n in range(4, 15))
-"""From rows of 16 bytes on to none but those of 16 KiB."""
+"""Thresholds from 16 bytes (all rows) to 16 KiB (hardly any rows)."""
 
 
 def with_bulk_rows(kernel: Operation, rows: BulkRows) -> Operation:
@@ -146,8 +146,8 @@ _ATTRIBUTES = {
     "extent": kinds.integer(),
     "names": kinds.ANY,
 }
-"""What is accessed, how, along which dimension of which extent (-1: the values tell);
-a name for each value."""
+"""The buffer, the kind of access, the dimension and its extent (-1: dynamic), and a
+name for each value."""
 
 _REPORTS = tuple(
     op(
@@ -287,7 +287,7 @@ def update_notes_of(operations: Sequence[Operation]) -> Iterator[UpdateNote]:
 WORDS = "gcg.words"
 
 Parts = tuple[IntegerType, IntegerType]
-"""What parts the words of the left and of the right factor have."""
+"""Part types of the words of the left and of the right operand."""
 
 
 def packed_word_attributes(parts: Parts | None) -> dict[str, Attribute]:

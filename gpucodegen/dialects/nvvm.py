@@ -22,7 +22,7 @@ REGISTERS = (
     *(f"{name}.{d}" for name in ("tid", "ntid", "ctaid", "nctaid") for d in "xyz"),
     *("laneid", "warpid", "nwarpid", "warpsize"),
 )
-"""The special registers that are read."""
+"""The special registers that can be read."""
 
 _THIRTY_TWO = TypeConstraint("i32", lambda ty: ty == I32)
 _EXCHANGED = TypeConstraint("i32 or f32", lambda ty: ty in (I32, F32))

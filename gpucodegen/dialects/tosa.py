@@ -57,7 +57,7 @@ ELEMENTWISE = {
     "sub": "subtract",
     "tanh": "tanh",
 }
-"""Operations on elements, by what StableHLO calls the same."""
+"""Elementwise operations, with StableHLO's name of the same computation."""
 COMPARED = {"equal": "EQ", "greater": "GT", "greater_equal": "GE"}
 OTHERS = (
     "argmax avg_pool2d clamp concat const const_shape conv2d conv3d"
@@ -74,7 +74,7 @@ REFUSED = {
     "variable_read": "Pass the state as an argument",
     "variable_write": "Return the state",
 }
-"""Operations that have no rule, and what to do instead."""
+"""Unsupported operations, with advice."""
 
 
 def read_op(r: Reader, state: State) -> None:

@@ -14,9 +14,9 @@ from gpucodegen.ir.types import MemRefType, Shape
 
 ZERO = Const(0)
 FAR = 8
-"""Strides above it are too long for LLVM to load the elements between as well."""
+"""Largest stride at which LLVM loads the elements in between as well."""
 SHARED_ALIGNMENT = 16
-"""Bytes that divide the address of every array in shared memory."""
+"""Alignment in bytes of every array in shared memory."""
 Unknown = Callable[[str, int], AffineExpr]
 """Makes the parameter of a dynamic ``("dim" | "stride", dimension)``."""
 

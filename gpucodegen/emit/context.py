@@ -139,13 +139,13 @@ class Emitter:
     transfers: list[PlannedTransfer] = field(default_factory=list[PlannedTransfer])
     reports: AccessReports = field(default_factory=AccessReports)
     yielded: Sequence[Value] = ()
-    """Results of the region of several blocks that is printed now."""
+    """Results of the multi-block region that is being printed."""
     branches: tuple[str, Mapping[Label, tuple[int, Block]]] = ("", MappingProxyType({}))
     in_parallel: bool = False
     has_parallel: bool = False
     is_structured: bool = True
     swept: AffineExpr | None = None
-    """The variable of a long innermost loop of the CPU, while its body is printed."""
+    """The variable of the enclosing long innermost CPU loop, if any."""
     offsets: Offsets = field(init=False)
     prefetches: Prefetches = field(init=False)
     _variables: dict[Value, str] = field(default_factory=dict[Value, str])
@@ -348,7 +348,7 @@ class Emitter:
 
 
 ZEROS = frozenset({"0", "0.0"})
-"""Texts of the number zero, which -0.0 equals and is not."""
+"""Texts of zero; -0.0 is equal but different."""
 
 
 def shape_of(ty: Type) -> tuple[int, ...]:

@@ -90,7 +90,7 @@ STORES = {
     "gpu.subgroup_mma_store_matrix": 1,
     "nvgpu.warpgroup.mma.store": 1,
 }
-"""The operand that an operation writes to."""
+"""The position of the memref that an operation writes."""
 
 
 def written_in(operations: Sequence[Operation]) -> set[Value]:
@@ -184,7 +184,7 @@ def is_view(op: Operation) -> bool:
 
 
 CELLS = 32
-"""Cells of a tag: the parities of their phases are bits of one number."""
+"""Maximum number of elements of a tag: phase parities are bits of one integer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,11 +210,11 @@ class BulkPlan:
     cells: dict[Value, tuple[str, str]] = field(
         default_factory=dict[Value, tuple[str, str]]
     )
-    """The variables of a tag's mbarriers and of the parities of their phases."""
+    """The variables of a tag's mbarriers and of their phase parities."""
     waited: list[tuple[Value, AffineExpr]] = field(
         default_factory=list[tuple[Value, AffineExpr]]
     )
-    """The cells waited for since threads met, as the second text is written."""
+    """Tag elements waited for since the last barrier, during the second emission."""
 
     @staticmethod
     def of(kernel: Operation, spare: int) -> BulkPlan:

@@ -150,17 +150,17 @@ PLAIN = Division(
     mod=lambda a, b: binary(a, "%", b, Precedence.PRODUCT),
     shifts=False,
 )
-"""Python's own floor division, which is MLIR's."""
+"""Python's floor division, which equals MLIR's."""
 
 NARROW_DIVISION = Division(
     floordiv=lambda a, b: call("floordiv", a, b),
     mod=lambda a, b: call("floormod", a, b),
     shifts=True,
 )
-"""32-bit division on the GPU; Numba's own works in 64 bits."""
+"""32-bit division on the GPU; Numba's own uses 64 bits."""
 
 HELPERS = ("floordiv", "floormod", "int32")
-"""Intrinsics that the text of an expression may call."""
+"""Intrinsics that affine expressions may call."""
 
 
 def _narrow(text: Text) -> Text:

@@ -36,7 +36,7 @@ Form = tuple[tuple[int, ...], str]
 
 
 TensorMap = tuple[int, tuple[int, ...], int, int]
-"""Which argument it describes, the extents of its boxes, swizzle and promotion."""
+"""The described argument, extents of the boxes, swizzle and promotion."""
 
 
 class OneLaunch(NamedTuple):
@@ -150,7 +150,7 @@ def _numbers(text: str) -> tuple[int, ...] | None:
 
 
 Offered = Callable[[str], bool]
-"""Whether the runtime offers an operation or function of a name."""
+"""Whether the runtime has a routine for a name."""
 
 
 def nothing_offered(name: str) -> bool:

@@ -33,9 +33,9 @@ from gpucodegen.ir.operation import Operation, Value
 from gpucodegen.ir.types import MemRefType, UnrankedMemRefType
 
 ROUNDED_BY_KERNELS = "f32 f64 i8 i16 i32 i64 si8 si16 si32 si64 ui8 ui16 ui32".split()
-"""What kernels for the CPU take as a Python number, as its constructor would.
+"""Types that CPU kernels convert from a Python number as its constructor does.
 
-They take 64 bits as a signed number, so a large ui64 is made one by its constructor.
+They take 64 bits as a signed number, so a large ui64 is converted by its constructor.
 """
 
 

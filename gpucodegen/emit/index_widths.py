@@ -39,13 +39,13 @@ MODULAR = frozenset(
     "arith.addi arith.subi arith.muli arith.select affine.apply affine.min affine.max "
     "affine.delinearize_index affine.linearize_index".split()
 )
-"""Parts of an address are parts of the operands of these."""
+"""Operations that are exact modulo 2^32: parts of an address include their operands."""
 LOOPS = frozenset({"affine.for", "affine.parallel", "scf.for", "scf.parallel"})
 BOUNDS = LOOPS | {"affine.if", "affine.min", "affine.max"}
 LONG_STEP = 1 << 42
-"""Steps up to this one, which no grid exceeds, are added to bounds without overflow."""
+"""Largest step, above any grid, that is added to bounds without overflow."""
 LARGEST_TILE = 1 << 16
-"""Factors in addresses that come from tiles."""
+"""Largest tile factor in addresses."""
 
 
 def needs_words(kernel: Operation, blocks: Sequence[Block]) -> bool:

@@ -100,7 +100,7 @@ class EmittedKernel:
     spelling: Spelling
     transfers: tuple[PlannedTransfer, ...] = ()
     reports: AccessReports = field(default_factory=AccessReports)
-    """What it may note in words that it takes as its last argument."""
+    """Reports that the kernel writes to the words of its last argument."""
 
     @property
     def tag_arguments(self) -> frozenset[int]:
@@ -227,7 +227,7 @@ PLAIN_NAMES = frozenset(
         "nan",
     }
 )
-"""Names that a header may import; no variable takes them."""
+"""Names that a header may import, which no variable takes."""
 
 
 def block_of(op: Operation) -> tuple[int, int, int] | None:
@@ -237,7 +237,7 @@ def block_of(op: Operation) -> tuple[int, int, int] | None:
 
 
 _SPECIFIC = (WARPGROUPS, "nvvm.setmaxregister")
-"""How the names of operations begin that only devices of one architecture have."""
+"""Prefixes of operations that only a single architecture has."""
 
 
 @dataclass(slots=True)

@@ -32,7 +32,7 @@ from gpucodegen.ir.operation import Operation, Value
 from gpucodegen.ir.types import MemRefType, Type
 
 OVERWRITTEN = "gcg.overwritten"
-"""Positions of the arguments of a function whose contents it does not need."""
+"""Positions of the arguments of a function whose old contents are not needed."""
 
 KERNEL = "gcg.kernel"
 """Marks a ``func.func`` as a CPU kernel."""
@@ -213,7 +213,7 @@ class _Stores:
     stated: Mapping[str, frozenset[int]]
     defined: frozenset[str]
     only_reads: Offered
-    """Whether what runs outside of the program under a name writes to no buffer."""
+    """Whether the external function of a name writes to no buffer."""
 
     @staticmethod
     def of(

@@ -21,7 +21,7 @@ CONSTRUCTORS = dict.fromkeys(sorted(NARROW), "float32") | {
     "complex<f32>": "complex64",
     "complex<f64>": "complex128",
 }
-"""The function of the intrinsics that makes a number of a type."""
+"""The intrinsic that makes a number of a type."""
 COMPLEX = "complex<"
 SUPPORTED = frozenset({*CONSTRUCTORS, "index"})
 
@@ -81,7 +81,7 @@ def is_index(ty: Type) -> bool:
 
 
 DECLARED_SHARED = 48 * 1024
-"""Bytes of shared memory that kernels of blocks declare at most; launches give more."""
+"""Limit of statically declared shared memory in bytes; launches may give more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,7 +145,7 @@ CUDA = Spelling(
     counted_by_while=True,
     in_blocks=True,
 )
-"""Kernels count with 32 bits; a launch with larger buffers takes the wide kernel."""
+"""32-bit indices; a launch with larger buffers takes the wide kernel."""
 WIDE_CUDA = Spelling(
     "cuda",
     "gpucodegen.intrinsics.cuda",
@@ -154,7 +154,7 @@ WIDE_CUDA = Spelling(
     counted_by_while=True,
     in_blocks=True,
 )
-"""Indices have 64 bits where they are data, or where 32 bits do not reach."""
+"""64-bit indices, if they are data, or if 32 bits do not suffice."""
 HOST = Spelling(
     "host",
     "gpucodegen.runtime.cpu.arithmetic",

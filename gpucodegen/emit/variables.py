@@ -43,7 +43,7 @@ LOOPS = frozenset(
 WRITTEN_INSIDE = frozenset({"affine.parallel", "scf.parallel", "scf.while"})
 """Loops that write their results in every iteration."""
 CARRYING = {"affine.for": 1, "scf.for": 1}
-"""Loops with carried values, and the number of block arguments before those."""
+"""Loops with carried values, and their number of leading block arguments."""
 BRANCHES = frozenset({"affine.if", "scf.if", "scf.index_switch"})
 VIEWS = frozenset(
     f"memref.{name}"
@@ -52,7 +52,7 @@ VIEWS = frozenset(
         "memory_space_cast assume_alignment"
     ).split()
 )
-"""Operations that compute no value at run time, only another way to see a buffer."""
+"""Operations that compute no value at run time but another view of a buffer."""
 
 
 def uses_of(operations: Iterable[Operation]) -> dict[Value, int]:
@@ -249,7 +249,7 @@ def _blocks(op: Operation) -> Iterator[Block]:
 
 
 LEAST = 3
-"""Operators of a sum that is worth a variable."""
+"""Number of operators from which a common sum gets a variable."""
 
 Terms = frozenset[tuple[AffineExpr, int]]
 
@@ -339,7 +339,7 @@ class _Statement:
     pointer: str
     first: AffineExpr
     end: tuple[int, int]
-    """How many lines there were after it, and how deep it stands."""
+    """Number of lines after it, and its depth."""
     distances: tuple[int, ...] = (0,)
 
     def reach(self, other: _Statement) -> int | None:

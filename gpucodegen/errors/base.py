@@ -171,7 +171,7 @@ def excerpt(line: str, column: int) -> str:
 
 
 _KINDS_UNSEEN = {"Cc", "Cf", "Cs", "Zl", "Zp"}
-"""Controls, formats (which turn the direction of text), surrogates, separators."""
+"""Controls, formats (which change text direction), surrogates, separators."""
 
 
 def visible(text: str) -> str:

@@ -15,8 +15,8 @@ import numpy as np
 from gpucodegen.ir.number_formats import FORMATS, NARROW, of_bits
 
 PLACES = 256
-"""By so many units in the last place of the largest number of an array floats may
-differ, as kernels reorder sums and fuse products with them."""
+"""Tolerance of floats in units in the last place of the array's largest number, since
+kernels reorder sums and fuse multiply-adds."""
 
 
 def keep(

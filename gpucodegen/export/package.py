@@ -89,9 +89,9 @@ def _bare(artifact: Artifact, kernels: tuple[KernelSpec, ...]) -> Artifact:
 
 
 TARGETS = {"auto": "cpu", "cpu": "cpu", "cuda": "cuda", "sim": "cuda"}
-"""What a package is made for, by the target of its program."""
+"""The kind of package, by the target of its program."""
 COMPILED = {"auto": "cpu"}
-"""Which target compiles it, where that is another one."""
+"""The target that compiles it, if it differs."""
 ROOTS = {
     "cpu": ("gpucodegen.export.launcher", "gpucodegen.runtime.cpu.engine"),
     "cuda": ("gpucodegen.export.launcher", "gpucodegen.runtime.cuda.engine"),
@@ -121,9 +121,9 @@ KERNELS: Mapping[str, tuple[Callable[[KernelSpec], str], str]] = {
     "cpu": (attrgetter("source"), ".py"),
     "cuda": (files.text_of, ".ptx"),
 }
-"""How kernels of each kind are shipped, and the ending of their files."""
+"""The text of kernels of each kind, and their file ending."""
 MOST_STORED = 1 << 22
-"""Numbers of an example: it is stored, and the interpreter computes its answer."""
+"""Largest number of elements of a stored example, which the interpreter computes."""
 Examples = Mapping[str, Sequence[Any]]
 
 
@@ -202,7 +202,7 @@ PROCESSORS: Mapping[str, Callable[[Mapping[str, Function]], str]] = {
     "cpu": lambda _: "CPUs",
     "cuda": _architectures,
 }
-"""The processors that can run the kernels of each kind."""
+"""Description of the processors that can run the kernels of each kind."""
 
 
 class _Writer:

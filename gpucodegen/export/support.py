@@ -18,7 +18,7 @@ COMPILING = (
     "analysis api checking cli commands dialects emit interp kernels parser passes "
     "program program_text report tuning"
 ).split()
-"""What running never asks for."""
+"""Modules that running never needs."""
 _NAME = re.compile(rf"\b{OURS}(?=\.[a-z_]+|\s+import\b)")
 
 

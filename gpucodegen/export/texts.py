@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from importlib.metadata import PackageNotFoundError, distribution
 
 SUPPORT = "_gpucodegen"
-"""The package in it that holds what travels along."""
+"""The package in it that holds the copied modules."""
 ENGINES = {
     "cpu": """\
 from {support}.runtime.cpu.engine import NumpyEngine, compiled

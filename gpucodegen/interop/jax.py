@@ -98,7 +98,7 @@ def call(function: Function, *arguments: Any, vjp: Vjp | None = None) -> Any:
 
 _KNOWN: dict[int, tuple[Function, Functional]] = {}
 MOST = 256
-"""Functions whose results are remembered."""
+"""Number of functions whose results are cached."""
 
 
 def _functional(function: Function) -> Functional:

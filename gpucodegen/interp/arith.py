@@ -28,7 +28,7 @@ from gpucodegen.ir.operation import Operation
 from gpucodegen.ir.types import Type, element_type
 
 Integers = Callable[[int, int, int], int]
-"""Of two integers of a width, and that width; the result is wrapped afterwards."""
+"""A function of two integers and their width; the result is wrapped afterwards."""
 
 
 def unsigned(value: int, bits: int) -> int:

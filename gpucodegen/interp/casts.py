@@ -21,7 +21,7 @@ from gpucodegen.ir.operation import Operation
 from gpucodegen.ir.types import ComplexType, FloatType, Type, element_type
 
 Cast = Callable[[Any, Type, Type], Any]
-"""Of a number, its type and the new one; the result is made to fit afterwards."""
+"""A function of a number, its type and the new type; the result is canonicalized."""
 
 
 def _signed(value: int, source: Type, _: Type) -> int:

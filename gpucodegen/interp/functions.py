@@ -94,7 +94,7 @@ EXTERNAL_OPERATIONS: dict[str, Evaluate] = {
 
 
 MAX_DEPTH = 200
-"""Calls of MLIR that may be under way at once."""
+"""Maximum depth of nested calls."""
 
 
 def run(m: Machine, function: Operation, arguments: Sequence[Any]) -> tuple[Any, ...]:
@@ -116,7 +116,7 @@ def run(m: Machine, function: Operation, arguments: Sequence[Any]) -> tuple[Any,
 
 
 _DEPTH = ""
-"""Where the number of calls under way stands, among globals: no symbol is empty."""
+"""Key of the call depth among globals; no symbol name is empty."""
 
 
 def named(m: Machine, name: str) -> Operation | None:

@@ -30,9 +30,9 @@ from gpucodegen.ir.operation import Operation, Value
 from gpucodegen.ir.types import I8
 
 Point = tuple[int, int, int]
-"""Along x, y and z."""
+"""Coordinates along x, y and z."""
 STACK = 1 << 20
-"""Bytes that the stack of each thread may take."""
+"""Stack size of each thread in bytes."""
 
 
 class Stopped(Exception):
@@ -48,9 +48,9 @@ class Thread:
     shared: dict[Any, Any]
     values: dict[Any, Any] = field(default_factory=dict[Any, Any])
     waits: tuple[Operation, Any, bool] | None = None
-    """The operation, what the thread brings, and whether the warp alone meets."""
+    """The collective operation, the thread's value, and whether only the warp meets."""
     asks: Callable[[], bool] | None = None
-    """Whether it may go on, where it waits for others without meeting them."""
+    """The condition to resume, if it waits without a collective operation."""
     brought: dict[int, Any] = field(default_factory=dict[int, Any])
     turn: threading.Semaphore = field(default_factory=lambda: threading.Semaphore(0))
     back: threading.Semaphore | None = None
@@ -201,7 +201,7 @@ Start = Callable[[Machine, Thread], Sequence[Any]]
 """The arguments of a thread's region."""
 
 DYNAMIC = "dynamic"
-"""Where a block's bytes of dynamic shared memory stand."""
+"""Key of a block's dynamic shared memory."""
 MORE_MEETINGS = frozenset(
     (
         "nvvm.barrier0 nvvm.barrier gpu.warp_execute_on_lane_0"

@@ -137,7 +137,7 @@ SUBGROUP_OPERATIONS: dict[str, Evaluate] = {
 
 
 TILE = 8
-"""Rows of a tile that one instruction loads, 16 bytes each."""
+"""Rows of a tile that ``ldmatrix`` loads, 16 bytes each."""
 
 
 def _ldmatrix(m: Machine, op: Operation, source: MemRef, *index: int) -> Array:

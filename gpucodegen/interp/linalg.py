@@ -187,7 +187,7 @@ LEGACY_OPERATIONS: dict[str, Evaluate] = {
 
 
 POINT = object()
-"""Where the point stands, among the globals of a run."""
+"""Key of the current loop point among the globals of a run."""
 
 
 def _generic_of(op: Operation) -> Structured:

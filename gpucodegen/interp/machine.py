@@ -111,7 +111,7 @@ _WHOLE = frozenset(
         "winograd_output_transform",
     )
 )
-"""Arithmetic of linalg that is no body of other operations."""
+"""Arithmetic operations of linalg without a scalar body."""
 
 
 @cache
@@ -204,13 +204,13 @@ class Shared:
     handlers: Mapping[str, Callable[..., Any]]
     globals: dict[Any, Any] = field(default_factory=dict[Any, Any])
     transfers: dict[object, Any] = field(default_factory=dict[object, Any])
-    """What is under way, by its tag."""
+    """Transfers in flight, by tag."""
     made: dict[Operation, Any] = field(default_factory=dict[Operation, Any])
-    """What was worked out of an operation's attributes alone."""
+    """Values computed from an operation's attributes alone."""
     refuses_nan: bool = False
-    """Whether operations must not make NaN of numbers."""
+    """Whether operations that make NaN of numbers are errors."""
     arbitrary: bool = False
-    """Whether fresh memory holds arbitrary numbers instead of none."""
+    """Whether fresh memory holds arbitrary numbers that may be read."""
 
 
 @dataclass(slots=True)

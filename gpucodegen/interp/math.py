@@ -47,7 +47,7 @@ def _rounded_away(x: float) -> float:
 
 
 _HALF = 0.49999999999999994
-"""The largest number below a half, which plus a half is one."""
+"""The largest double below 0.5; adding 0.5 to it rounds to 1."""
 
 
 def _rsqrt(x: float) -> float:

@@ -140,7 +140,7 @@ def _made(m: Machine, op: Operation) -> MemRef:
 
 
 _ARENA = 1 << 24
-"""Bytes that have addresses of their own."""
+"""Bytes of memory with fixed addresses."""
 
 
 def _at_address(m: Machine, made: MemRef, address: int) -> MemRef:

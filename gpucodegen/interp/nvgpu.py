@@ -176,7 +176,7 @@ COPY_OPERATIONS: dict[str, Evaluate] = {
 
 
 ROWS, GROUP = 64, 128
-"""Rows that one product has, threads that have them together."""
+"""M of one wgmma product, and threads of a warpgroup."""
 
 
 class TensorMap(NamedTuple):

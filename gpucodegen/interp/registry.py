@@ -12,9 +12,9 @@ from importlib import import_module
 from typing import Any
 
 Evaluate = Callable[..., Any]
-"""Of the machine, the operation and the values of its operands: its results.
+"""Evaluator: machine, operation and operand values to results.
 
-One value for one result, a tuple for several, None for none.
+A single value for one result, a tuple for several, None for none.
 """
 
 _TABLES = {

@@ -183,7 +183,7 @@ ELEMENT_OPERATIONS: dict[str, Evaluate] = {
 
 
 VSCALE = 1
-"""How often the registers of this machine hold a scalable vector's shortest one."""
+"""``vscale`` of this machine: scalable vectors have their minimum length."""
 
 
 def _shape_cast(_: Machine, op: Operation, source: Any) -> Any:

@@ -208,7 +208,7 @@ class StridedLayoutAttr(Attribute):
 
 
 HEX_ABOVE = 100
-"""Literals of more elements are kept and printed as bytes."""
+"""Literals with more elements are stored and printed as bytes."""
 
 
 class ElementsAttr(Attribute):

@@ -104,7 +104,7 @@ class DistinctAttr(Attribute):
 
 
 RESOURCES = "gpucodegen.resources"
-"""Attribute of a module with the section of its file; printed after the module."""
+"""Module attribute with the file's resource section, printed after the module."""
 
 ALIGNMENT_BYTES = 4
 _SEPARATOR = ",\n"

@@ -16,10 +16,10 @@ from gpucodegen.ir.number_formats import FORMATS, FloatFormat, of_bits, to_bits
 from gpucodegen.ir.types import ComplexType, FloatType, IndexType, IntegerType, Type
 
 _SHORT = 6
-"""Digits of the short spelling."""
+"""Digits of the scientific spelling."""
 
 _PADDING = 3
-"""Zeros that are written out before or after the digits of the full one."""
+"""Largest number of zeros written around the digits of the plain spelling."""
 
 
 def print_float(value: float, ty: Type, bits: int | None = None) -> str:

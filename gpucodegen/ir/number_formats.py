@@ -15,9 +15,9 @@ from fractions import Fraction
 from functools import cache
 
 MAX_OFFSET = 2**31 - 1
-"""The last element that a kernel reaches from the first of a buffer."""
+"""Largest element offset that a kernel with 32-bit indices can address."""
 MOST_THREADS = 2**31 - 2**16
-"""Threads of a launch along one dimension: their numbers, and some more, fit."""
+"""Largest number of threads along one dimension, with headroom for 32-bit indices."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -225,9 +225,9 @@ FORMATS: dict[str, FloatFormat] = {
 """Every float type of the builtin dialect by its name."""
 
 SMALL = frozenset(n for n, format_ in FORMATS.items() if format_.width <= 8)
-"""Types that take one byte in memory."""
+"""Types of one byte in memory."""
 NARROW = SMALL | {"f16", "bf16"}
-"""Types computed in f32, with a rounding after every operation."""
+"""Types computed in f32 and rounded after every operation."""
 
 _NATIVE = {"f16": ("<e", "<H"), "f32": ("<f", "<I"), "f64": ("<d", "<Q")}
 

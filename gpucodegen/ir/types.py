@@ -204,7 +204,7 @@ def element_type(ty: Type) -> Type:
 
 
 SMALL = "f4E", "f6E", "f8E"
-"""How names of floats begin of which each takes a byte."""
+"""Prefixes of the names of one-byte float types."""
 
 
 def element_bytes(ty: Type) -> int | None:

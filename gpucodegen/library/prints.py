@@ -167,7 +167,7 @@ def memref_text(
 
 _DIRECTIVE = re.compile(r"%([-+ #0]*\d*(?:\.\d+)?)(hh|h|ll|l|j|z|t)?([a-zA-Z%])")
 _C_BITS = {"hh": 8, "h": 16, "": 32}
-"""Bits of C's integers by the letters before the conversion; others have 64."""
+"""Bits of C's integers by length modifier; others have 64."""
 
 
 def printf_text(text: str, values: Sequence[Any]) -> str:
@@ -343,7 +343,7 @@ PRINTS: dict[str, Routine] = {
     "print_comma": _fixed(PUNCTUATION["comma"]),
     "print_newline": _fixed(PUNCTUATION["newline"]),
 }
-"""What prints, by its name; buffers are printed by `print_memref`."""
+"""Print routines by name; `print_memref` prints buffers."""
 
 
 def prints_memref(name: str) -> bool:

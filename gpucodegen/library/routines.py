@@ -104,7 +104,7 @@ CHECKS: dict[str, Routine] = {
     "check.expect_almost_eq_const": expect_almost_eq,
     "check.expect_close": expect_almost_eq,
 }
-"""What checks, by the name of the operation."""
+"""Check routines by the name of the operation."""
 
 
 _C_INTERFACE = "_mlir_ciface_"
@@ -133,7 +133,8 @@ def _differences(given: RoutineCall) -> tuple[int]:
 
 
 _NEAR = {"f32": 1e-6, "f64": 1e-12}
-"""Relative differences of floats that count as none."""
+"""Tolerances of ``verifyMemRef``: relative differences of floats that count as equal.
+"""
 
 ROUTINES: dict[str, Routine] = {
     **PRINTS,

@@ -171,7 +171,7 @@ def _written_bits(p: Parser, token: str, ty: FloatType, start: int) -> int:
 
 
 Item = tuple[str, int]
-"""A written element: its text and where it starts."""
+"""A written element: its text and offset."""
 
 Shaped = TensorType | VectorType | MemRefType
 

@@ -113,7 +113,7 @@ class Blocks:
 
 
 UNKNOWN_TYPE = DialectType("gpucodegen.unknown")
-"""Type of a result whose operation is kept as unread text, until a use states it."""
+"""Type of a verbatim operation's result, until a use states it."""
 
 
 class Values(Lexer):

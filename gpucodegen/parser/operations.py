@@ -175,7 +175,7 @@ _PLAIN = frozenset(
     " dma_wait extfunc func mlfunc module prefetch return store switch tensor_store"
     " yield".split()
 )
-"""Words without a dialect that may start an operation without results."""
+"""Names without a dialect that may start an operation without results."""
 _BRACKETS = ("(", "[", "{", "<")
 
 
@@ -327,7 +327,7 @@ def with_refined(p: Parser, op: Operation) -> Operation:
 
 
 Names = list[tuple[str, int, int]]
-"""Result names: name, number of values, start."""
+"""Result names: name, number of values, offset."""
 
 
 def parse_operation(p: Parser) -> Operation:

@@ -29,7 +29,7 @@ REFUSED = {
     "llvm": "Print text by 'vector.print str', as printString does; what else is "
     "called in C becomes a Python function by externals=, on numbers and memrefs",
 }
-"""Dialects of MLIR that no program here may use, and what to write instead."""
+"""Unsupported MLIR dialects, with advice."""
 
 
 class Parser(Values, Reader):

@@ -381,7 +381,7 @@ ROWS: dict[np.ufunc, dict[str, Rule]] = {
     np.ceil: _whole("ceil"),
     np.trunc: _whole("trunc"),
 }
-"""Every function of numbers, by the function of NumPy that it is."""
+"""All elementwise functions, by their NumPy function."""
 _DIVISIONS = {np.floor_divide, np.remainder, np.fmod}
 _COMPARISONS: dict[np.ufunc, str] = {
     np.less: "lt",
@@ -556,11 +556,11 @@ _NAMES: dict[np.ufunc, str] = {
     np.right_shift: "rshift",
     np.power: "pow",
 }
-"""Python's operator of each function, by its name in `operator`."""
+"""Name in `operator` of each function's Python operator."""
 _PYTHON: dict[np.ufunc, Callable[..., Any]] = {
     ufunc: getattr(operator, name) for ufunc, name in _NAMES.items()
 }
-"""What Python computes of numbers that are known."""
+"""Python's functions for constant folding."""
 
 
 def _small_power(

@@ -42,7 +42,7 @@ class Subscript:
 
     parts: tuple[Part, ...]
     axes: tuple[bool, ...]
-    """Per dimension of the result: whether it is a new one."""
+    """Per dimension of the result: whether it is a new axis."""
 
     @property
     def is_element(self) -> bool:

@@ -164,7 +164,7 @@ def repeat(s: Statements, node: ast.While) -> None:
 
 
 ROUNDS = 100
-"""Translations of one body until its variables have their types."""
+"""Limit of fixpoint iterations over one loop body."""
 
 
 def rounds(c: Context, node: ast.AST) -> Iterator[int]:

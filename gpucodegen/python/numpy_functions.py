@@ -413,7 +413,7 @@ FUNCTIONS: dict[Any, Rule] = {
     np.any: _reduced(reductions.ANY),
     np.all: _reduced(reductions.ALL),
 }
-"""What may be called besides functions of numbers, by the function itself."""
+"""Callable functions besides elementwise ones, by the function object."""
 
 METHODS: dict[str, Any] = {
     **{name: getattr(np, name) for name in "sum prod min max any all mean dot".split()},

@@ -12,7 +12,7 @@ from copy import deepcopy
 from dataclasses import dataclass
 
 RESULT = "return"
-"""The variable that holds the result: no name of Python."""
+"""The variable of the return value; no Python identifier."""
 
 Refuse = Callable[[ast.AST, str, str], Exception]
 Block = list[ast.stmt]

@@ -29,9 +29,9 @@ from gpucodegen.kernels.scalar_text import Scalars, Value
 CONSTANTS = {"pi": float(np.pi), "e": float(np.e), "inf": np.inf, "nan": np.nan}
 """Names that need no operand."""
 MOST_POWER = 16
-"""Exponents up to which a power is products."""
+"""Largest exponent that is computed by multiplications."""
 Example = Any
-"""An empty array, or a number of Python, that NumPy is asked for types with."""
+"""An empty array, or a Python number, for NumPy's type promotion."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -255,4 +255,4 @@ ACTIVATIONS = {
     "gelu": gelu,
     "tanh": _unary("tanh"),
 }
-"""What products may be followed by."""
+"""Activations in epilogues of products."""

@@ -34,7 +34,7 @@ NUMBERS: dict[str, tuple[Element, complex]] = {
     "float": (F64, 1.0),
     "complex": (ELEMENTS["complex128"], 1j),
 }
-"""Numbers of Python, which take the type of what they meet: with one of each."""
+"""Kinds of Python numbers, which are weakly typed, with an example of each."""
 
 
 def elementwise(

@@ -22,7 +22,7 @@ from gpucodegen.options import Precision
 
 NAME = "scaled_dot_product_attention"
 MOST_SCORES = 1 << 28
-"""Bytes of scores that are kept in memory; of more, rows are streamed."""
+"""Bytes of scores that are kept in memory; beyond that, rows are streamed."""
 
 
 def scaled_dot_product_attention(

@@ -29,7 +29,7 @@ from gpucodegen.options import Precision
 Axes = frozenset[str]
 Path = tuple[tuple[int, int], ...]
 EXACT = 8
-"""Factors of which every order is compared: 3 ** 8 pairs of subsets."""
+"""Operands up to which every order is compared: 3 ** 8 pairs of subsets."""
 
 
 def contraction_path(

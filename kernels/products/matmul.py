@@ -18,7 +18,7 @@ from gpucodegen.kernels.scalar_text import Value
 from gpucodegen.options import Precision
 
 MANY = 1 << 13
-"""Elements of a left transpose that take longer to copy than a call with strides."""
+"""Elements of a left transpose above which a copy costs more than strided reads."""
 NAME = "matmul"
 
 

@@ -86,7 +86,7 @@ class File:
 
 
 FILES = {True: "conv_2d_nhwc_hwcf.mlir", False: "conv_2d_nchw_fchw.mlir"}
-"""Convolutions of planes, by whether channels are last."""
+"""Two-dimensional convolutions, by whether channels are last."""
 
 
 def image_text(

@@ -12,10 +12,11 @@ from gpucodegen import errors
 Pair = tuple[int, int]
 Sizes = tuple[int, ...]
 Widths = tuple[Pair, ...]
-"""Elements before and after, along each side."""
+"""Padding before and after, per spatial dimension."""
 Padding = Literal["valid", "same"] | int | Sequence[int | Pair]
 SIDES = "DHW"
-"""Letters of the sides of an image, of which a plane has the last two."""
+"""Letters of the spatial dimensions, of which two-dimensional images have the last two.
+"""
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,9 +18,9 @@ from gpucodegen.compiling.targets.interp import INTERP
 from gpucodegen.compiling.targets.record import Target
 
 AUTO = "auto"
-"""Not a target: the arguments of a call choose one."""
+"""Not a target: a call's arguments choose one."""
 HOST_ARRAYS, DEVICE_ARRAYS = CPU, CUDA
-"""What they choose."""
+"""The targets that ``auto`` chooses for host and device arrays."""
 
 _KNOWN = {target.name: target for target in (CUDA, SIM, CPU, INTERP)}
 

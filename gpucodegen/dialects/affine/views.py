@@ -22,7 +22,7 @@ TERMINATOR = "affine.yield"
 ACCESSES = frozenset({"affine.load", "affine.store"})
 """Read and write one element."""
 SCALAR = "gcg.scalar"
-"""Marks an ``affine.for`` whose iterations run side by side but not in vectors."""
+"""Marks an ``affine.for`` whose iterations must not be vectorized."""
 
 
 def map_of(op: Operation, name: str = "map") -> AffineMap:

@@ -179,7 +179,7 @@ def element_bits(element: Type) -> int:
 
 
 HOLDING = (8, 16, 32, 64)
-"""Bits of the integers that processors have, one bit apart."""
+"""Bits of the integers that processors have."""
 
 
 def held(ty: Type) -> Type:

@@ -24,7 +24,7 @@ class ParsedElements:
     uses: dict[str, list[Use]] = field(default_factory=dict[str, list[Use]])
     types: dict[str, list[Type]] = field(default_factory=dict[str, list[Type]])
     values: dict[str, list[Value]] = field(default_factory=dict[str, list[Value]])
-    """Operands that an element has looked up itself."""
+    """Operands that an element has resolved itself."""
 
 
 @dataclass(slots=True)

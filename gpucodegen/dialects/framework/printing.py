@@ -32,9 +32,9 @@ from gpucodegen.ir.printing import Names, location_text
 from gpucodegen.ir.types import INDEX, FunctionType
 
 VERBATIM = "gpucodegen.verbatim"
-"""Attribute with the text of an operation that could not be read.
+"""Attribute with the verbatim text of an unregistered operation.
 
-Between the pieces stand numbers of operands, and as indices those of successors.
+Between the pieces of text are operand numbers, and successor numbers as indices.
 """
 
 _INDENT = "  "

@@ -37,7 +37,7 @@ GLOBAL, SHARED, PRIVATE = (
 )
 
 Function = func.Function
-"""A ``gpu.func`` is read like a ``func.func``."""
+"""A ``gpu.func`` has the interface of a ``func.func``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,13 +60,13 @@ class Module:
 
 
 MAPPED_GRID, MAPPED_BLOCK = "gcg.grid", "gcg.block"
-"""Attributes of kernels that passes have made: blocks and threads, -1 if unknown."""
+"""Attributes of generated kernels: grid and block size, -1 for unknown extents."""
 
 RESIDENT = "nvvm.minctasm"
-"""Attribute of kernels: blocks that a multiprocessor shall hold at once."""
+"""Attribute of kernels: blocks that should be resident per multiprocessor."""
 
 Extents = tuple[int | None, int | None, int | None]
-"""Along x, y and z, where they are known."""
+"""Extents along x, y and z; None if unknown."""
 
 
 def known_grid(kernel: Operation) -> Extents:

@@ -12,12 +12,12 @@ WARP = 32
 """Lanes of a subgroup."""
 ALL_LANES = (1 << WARP) - 1
 MEMORIES = {"workgroup": "shared", "global": "global"}
-"""Address spaces that several threads reach."""
+"""Address spaces that several threads share."""
 NOTHING: frozenset[str] = frozenset()
 EVERYTHING = frozenset(MEMORIES.values())
 
 Constants = Callable[[Value], int | None]
-"""The number that a value always is, if there is one."""
+"""The constant of a value, or None."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,4 +111,4 @@ _TABLE: dict[str, _Rule] = {
     "nvvm.vote.sync": _masked(0),
 }
 COLLECTIVES = frozenset(_TABLE)
-"""The operations that no thread carries out alone."""
+"""The collective operations."""

@@ -64,13 +64,13 @@ BINARY = {
 """Function of two numbers -> operation on floats, on integers."""
 
 FUNCTIONS = (*UNARY, *BINARY, "select")
-"""What ``linalg.elementwise`` computes."""
+"""Functions that ``linalg.elementwise`` accepts."""
 
 _SYNONYMS = {"max": "max_signed", "min": "min_signed", "sum": "add"}
 _COMPLEX = {
     name: name for name in "add sub mul div exp log sqrt rsqrt tanh sin cos tan".split()
 } | {"negf": "neg", "sum": "add", "powf": "pow"}
-"""Functions of complex numbers, by the names of the complex dialect."""
+"""Functions of complex numbers, by their names in the complex dialect."""
 _BOOLEAN = {
     "arith.addi": "arith.ori",
     "arith.muli": "arith.andi",

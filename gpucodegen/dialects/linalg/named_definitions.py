@@ -36,7 +36,7 @@ from gpucodegen.ir.types import MemRefType, TensorType, Type, VectorType
 
 PARALLEL, REDUCTION = "parallel", "reduction"
 WITH_REGION = frozenset(["generic", "map", "reduce"])
-"""Operations that have their body written out."""
+"""Operations whose text includes their body."""
 
 _REARRANGING = frozenset(["transpose", "broadcast"])
 

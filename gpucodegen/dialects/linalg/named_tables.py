@@ -87,8 +87,8 @@ conv_2d_input_nchw_filter_hwcf | nfyxchw   | n c y:h x:w     | hwcf  | nfyx
 conv_3d_ndhwc                  | nzyxfdhwc | n z+d y+h x+w c | fdhwc | nzyxf
 conv_3d_input_ncdhw_filter_dhwcf | nfzyxcdhw | n c z:d y:h x:w | dhwcf | nfzyx
 """
-"""Name, loops, image, kernel, output; ``(q)`` where a form with zero points exists.
-Indices other than windows are single letters.  The last five are of 2021."""
+"""Name, loops, image, kernel, output; ``(q)`` if a form with zero points exists.
+Indices other than windows are single letters. The last five are of 2021."""
 
 _POOLINGS = """
 pooling_nhwc  | n y x c h w     | n y:h x:w c     | h w   | n y x c   | all
@@ -143,12 +143,12 @@ POINTWISE: dict[str, int] = {
     **dict.fromkeys(_BINARY, 2),
     "select": 3,
 }
-"""Operations of any rank and how many inputs they take: every operand is indexed by
-all loops, or is a scalar."""
+"""Operations of any rank with their number of inputs: every operand is indexed by all
+loops, or is a scalar."""
 
 MAPPED: dict[str, int | None] = {
     "contract": 2,
     "scaled_contract": 4,
     "elementwise": None,
 }
-"""Operations that state their maps themselves, and how many inputs they take."""
+"""Operations that state their maps themselves, with their number of inputs."""

@@ -335,7 +335,7 @@ MATRICES: dict[tuple[int, int], dict[str, Matrix]] = {
         "output": _matrix(_A_2_5, 8),
     },
 }
-"""``G``, ``B'`` and ``A'``."""
+"""The matrices ``G``, ``B'`` and ``A'`` by ``(m, r)``."""
 
 
 # -- pack and unpack -------------------------------------------------------------------
@@ -409,7 +409,7 @@ def _print_ends(w: Writer, o: Operation) -> None:
 
 
 _FMR = ("F_2_3", "F_4_3", "F_2_5")
-"""Output and filter size, by the number that stands for them."""
+"""Output and filter size by the number of the enumeration."""
 
 
 def _parse_winograd(r: Reader, state: State) -> None:

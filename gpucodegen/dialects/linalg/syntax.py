@@ -43,7 +43,7 @@ from gpucodegen.ir.operation import (
 from gpucodegen.ir.types import I64, TensorType, UnrankedTensorType, element_type
 
 MEMOIZED = "linalg.memoized_indexing_maps"
-"""A cache of MLIR's that shows up in its generic text."""
+"""A cache attribute of MLIR's that appears in its generic text."""
 
 KIND = "#linalg.elementwise_kind"
 

@@ -30,9 +30,9 @@ from gpucodegen.ir.types import (
 )
 
 FROM_BUFFER = "gcg.from_buffer"
-"""Marks a ``memref.reinterpret_cast`` whose offset counts from the buffer of a view.
+"""Marks a ``memref.reinterpret_cast`` whose offset counts from the base of the buffer.
 
-Without it passes let it count from the first element of the operand.
+Without it, the offset counts from the first element of the operand.
 """
 RUNTIME_OPERATIONS = frozenset(
     {
@@ -62,7 +62,7 @@ def needs_runtime(op: Operation) -> bool:
 ADDRESS = "gpucodegen.address"
 """Attribute of an allocation at a fixed address, in bytes (alloc_static of 2019)."""
 DYNAMIC_MARK = -(2**63)
-"""What stands for a dynamic entry in ``static_offsets`` / ``sizes`` / ``strides``."""
+"""The marker of a dynamic entry in ``static_offsets`` / ``sizes`` / ``strides``."""
 
 
 def rank(value: Value) -> int:

@@ -56,17 +56,18 @@ class CopyKind:
 
 _IN, _OUT = ("global", "shared"), ("shared", "global")
 LEAST_ROW = 1 << 14
-"""Bytes of the shortest rows for a bulk copy each: as good as none are.
+"""Bytes of the shortest rows that become bulk copies: so large that hardly any do.
 
 An H100 took 3 % longer than by cp.async for rows of 128 to 8192 bytes, and more in
-products with rows of 64 bytes.  The machine code of sm_90 starts the rows of a warp one
+products with rows of 64 bytes. The machine code of sm_90 starts the rows of a warp one
 after the other, by 8 instructions each.
 """
 BULK = CopyKind("cp.async.bulk", frozenset({_IN, _OUT}), (16,), True, in_rows=True)
 ASYNCHRONOUS = CopyKind("cp.async", frozenset({_IN}), (16, 8, 4), free=True)
 LOOP = CopyKind("copy", frozenset(), (16, 8, 4, 2, 1), free=False)
 KINDS = (BULK, ASYNCHRONOUS, LOOP)
-"""Best first.  Bulk copies need sm_90.  Boxes of tensor maps are not among them."""
+"""Mechanisms in order of preference. Bulk copies need sm_90. Boxes of tensor maps are
+not among them."""
 WIDEST = 16
 
 
@@ -171,9 +172,9 @@ TOKEN = DialectType("nvgpu.device.async.token")
 
 COPY = "nvgpu.device_async_copy"
 APART = "gcg.apart"
-"""An attribute of copies that are one of many in straight code.
+"""Attribute of copies that are one of many in straight-line code.
 
-What the last variable adds to an address, and a constant, are added to the others last.
+The contribution of the last variable and a constant are added to their addresses last.
 """
 COMMIT = "nvgpu.device_async_create_group"
 WAIT = "nvgpu.device_async_wait"

@@ -33,10 +33,10 @@ SHAPES: Mapping[tuple[str, str], tuple[Shape, ...]] = {
     ("f8E5M2", "f32"): ((16, 8, 32),),
     ("i8", "i32"): ((8, 8, 16), (16, 8, 16), (16, 8, 32)),
 }
-"""By the elements of the factors and of the sums.  Of an f32 factor a tf32 is read.
+"""Fragment shapes by element types of operands and accumulator; f32 is read as tf32.
 
-Devices before sm_90 multiply 16 rows of f64 in two halves.  Floats of 8 bits are there
-from sm_89 on.
+Devices before sm_90 multiply 16 rows of f64 in two halves. Floats of 8 bits exist from
+sm_89 on.
 """
 
 
@@ -140,7 +140,7 @@ def is_tensor_map(ty: Type) -> bool:
 
 
 BARRIER_BYTES = 8
-"""Bytes of a barrier, and what divides its address."""
+"""Size and alignment of an mbarrier in bytes."""
 MAP, BARRIERS = "tensormap.descriptor", "mbarrier.group"
 DESCRIPTOR, SUM = "warpgroup.descriptor", "warpgroup.accumulator"
 
@@ -154,4 +154,4 @@ ELEMENTS = {
     "C": FieldsOf("matrixC", SUM),
     "D": FieldsOf("matrixD", SUM),
 }
-"""What stands as ``custom<Name>`` in the formats."""
+"""Elements for ``custom<Name>`` in the formats."""

@@ -36,7 +36,7 @@ BOUNDS = ("staticLowerBound", "staticUpperBound", "staticStep")
 
 
 Bounds = tuple[list[Value], list[int]]
-"""Values and numbers, with a mark where a value stands."""
+"""Values and static numbers, with a marker for each value."""
 
 
 @dataclass(slots=True)

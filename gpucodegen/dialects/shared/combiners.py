@@ -25,19 +25,19 @@ class Combiner:
     """
 
     operation: str
-    """Of arith, without the dialect."""
+    """Name of the arith operation, without the dialect."""
     kind: str
     """The word of ``vector.reduction``, ``vector.contract`` and ``gpu.all_reduce``."""
     atomic: str
     """The word of ``memref.atomic_rmw`` and ``affine.parallel``, if they have one."""
     operator: str
-    """What analyses and reports call it."""
+    """Name in analyses and reports."""
     neutral: float | Callable[[int], int]
-    """What changes nothing; of integers it may depend on the number of bits."""
+    """The neutral element; of integers it may depend on the number of bits."""
     is_ordered: bool = False
-    """Whether it rounds, so that the result depends on the order."""
+    """Whether the result depends on the order, because it rounds."""
     sign: str = ""
-    """Of integers: ``s`` or ``u`` if the operation reads a sign or none."""
+    """Of integers: ``s`` or ``u`` if the operation distinguishes signedness."""
 
     @property
     def is_float(self) -> bool:
@@ -93,17 +93,17 @@ _ROWS = (
     Combiner("maximumnumf", "maximumnumf", "", "maximum number", nan),
 )
 COMBINERS = {row.operation: row for row in _ROWS}
-"""By the operation of arith."""
+"""By name of the arith operation."""
 OF_ATOMICS = {row.atomic: row for row in _ROWS if row.atomic}
-"""By the word of atomic updates and parallel loops."""
+"""By kind of atomic updates and parallel loops."""
 ATOMIC_KINDS = tuple(sorted([*OF_ATOMICS, "assign"]))
-"""All words of atomic updates; their positions are the numbers of the attribute."""
+"""All kinds of atomic updates; their positions are the enumeration's numbers."""
 OLD_ATOMIC_KINDS = {"maxf": "maximumf", "minf": "minimumf"}
-"""Words of atomic updates until 2023."""
+"""Kinds of atomic updates until 2023."""
 GPU_KINDS = tuple(dict.fromkeys(row.kind for row in _ROWS if row.atomic))
-"""All words of reductions among threads."""
+"""All kinds of reductions among threads."""
 OLD_KINDS = {"minf": "minnumf", "maxf": "maxnumf"}
-"""Words of vector reductions until 2023."""
+"""Kinds of vector reductions until 2023."""
 
 
 def of_kind(kind: str, element: Type) -> Combiner | None:

@@ -21,9 +21,10 @@ STARTS = frozenset({"memref.dma_start", "affine.dma_start"})
 WAITS = frozenset({"memref.dma_wait", "affine.dma_wait"})
 TRANSFERS = STARTS | WAITS
 PENDING = "gcg.pending"
-"""How many younger groups of transfers a wait of a kernel may leave under way."""
+"""Attribute of a wait: number of newest transfer groups that may stay in flight."""
 JOINED = "gcg.joined"
-"""Of a start: the next start closes its group.  Of a wait: the next wait makes it."""
+"""Of a start: the next start closes its group. Of a wait: the next wait waits for it.
+"""
 
 
 @dataclass(frozen=True, slots=True)

@@ -46,7 +46,7 @@ from gpucodegen.ir.types import (
 )
 
 CALLS = frozenset({"func.call", "func.call_indirect"})
-"""Operations that do what another function does, which may lie outside too."""
+"""Operations that call a function, which may be external."""
 _NAMES = frozenset({"cf.assert", "gcg.handle", "gpu.printf", "vector.print"})
 _DIALECTS = frozenset({"check"})
 
@@ -66,7 +66,7 @@ NAMES: dict[str, tuple[bool, bool]] = {
     "gcg.may_reads": (False, False),
     "gcg.may_writes": (True, False),
 }
-"""Per attribute, whether it is about writes and whether they certainly happen."""
+"""Per attribute: whether it declares writes, and whether they certainly happen."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -108,7 +108,7 @@ UNSIGNED = {
     "arith.minui": "arith.minsi",
     "arith.maxui": "arith.maxsi",
 }
-"""The same of natural numbers."""
+"""The signed counterpart, equal for natural numbers."""
 _IN_EXPRESSIONS = {
     "+": "arith.addi",
     "*": "arith.muli",
@@ -193,7 +193,7 @@ _OF_POSITIONS = frozenset({*RULES, *UNSIGNED}) | frozenset(
     "arith.andi arith.ori arith.xori arith.shli arith.shrsi arith.shrui "
     "affine.delinearize_index affine.linearize_index".split()
 )
-"""Operations whose results are positions if their operands are."""
+"""Operations whose results are positions if all their operands are."""
 
 
 def _constant(r: IndexRanges, op: Operation) -> None:

@@ -85,7 +85,7 @@ Interval = tuple[AffineExpr, AffineExpr]
 Point = tuple[int, ...]
 
 SAMPLE = 4096
-"""How many elements :func:`collision` looks at."""
+"""Number of elements that :func:`collision` checks."""
 
 
 def stored_by_map(ty: MemRefType) -> AffineMap | None:

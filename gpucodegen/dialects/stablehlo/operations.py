@@ -26,7 +26,7 @@ CHLO = (
     "acos acosh asin asinh atan atanh cosh digamma erf erf_inv erfc is_inf is_neg_inf"
     " is_pos_inf lgamma next_after sinh square tan"
 ).split()
-"""Functions of numbers that JAX prints in the CHLO dialect."""
+"""CHLO functions of one number that JAX prints."""
 
 REFUSED = {
     "all_gather": "Compile the program of one device",
@@ -60,7 +60,7 @@ REFUSED = {
     "recv": "Pass the values as arguments",
     "composite": "Call its decomposition instead",
 }
-"""Operations that have no rule, and what to do instead."""
+"""Unsupported operations, with advice."""
 
 
 _DIMS = syntax.with_lists(("dims", "broadcast_dimensions"))

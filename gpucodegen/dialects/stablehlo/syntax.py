@@ -490,4 +490,4 @@ def modern_lists(state: State) -> None:
 
 
 _DIMENSIONS = frozenset({"iota_dimension", "dimension"})
-"""Single numbers that are kept as lists of one."""
+"""Single numbers that are stored as lists of one."""

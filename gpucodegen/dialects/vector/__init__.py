@@ -22,7 +22,7 @@ from gpucodegen.ir.operation import Operation, Value
 from gpucodegen.ir.types import I64, Type, VectorType, element_type
 
 Extent = tuple[int, bool]
-"""How many, and whether that many times the machine's factor."""
+"""An extent, and whether it is scalable (a multiple of ``vscale``)."""
 
 
 def extents(ty: Type) -> tuple[Extent, ...]:

@@ -36,7 +36,7 @@ from gpucodegen.ir.operation import Operation
 from gpucodegen.ir.types import I64, Type, VectorType, element_type
 
 POISON = -1
-"""The position whose element may be anything."""
+"""The index of a poison element."""
 
 
 # -- all elements ----------------------------------------------------------------------

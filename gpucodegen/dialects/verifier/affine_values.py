@@ -31,7 +31,7 @@ _SIZES = {
     "memref.subview": "sizes",
     "memref.view": "sizes",
 }
-"""Operations that state the sizes of their result, and the slot that holds them."""
+"""Operations with dynamic result sizes, and the operand slot that holds them."""
 
 
 def check_affine_values(root: Operation) -> None:

@@ -78,7 +78,7 @@ def _wrong(op: Operation, expected: str, actual: object) -> errors.VerifyError:
 Table = dict[str, Operation]
 
 _SYMBOLS = frozenset(["builtin.module", "func.func", "gpu.module", "memref.global"])
-"""Operations that define a symbol, and so stand in a table of symbols."""
+"""Operations that define a symbol, and so belong to a symbol table."""
 
 _REFERENCES = {
     "func.call": "callee",
@@ -89,7 +89,7 @@ _REFERENCES = {
 """Operation -> the attribute that names a symbol."""
 
 _FROM_OUTSIDE = frozenset(["gpu.launch_func"])
-"""Operations that see the tables around the nearest one, too."""
+"""Operations that also resolve symbols outside of the nearest table."""
 
 
 def check_symbols(root: Operation) -> None:

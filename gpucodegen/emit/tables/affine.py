@@ -29,7 +29,7 @@ from gpucodegen.ir.affine import AffineExpr, Const, Constraint, substitute
 from gpucodegen.ir.operation import Operation, Value, operand_segments
 
 UNROLL = "gcg.unroll"
-"""Marks an ``affine.for`` with constant bounds to be written out."""
+"""Marks an ``affine.for`` with constant bounds to be unrolled."""
 
 
 def affine_for(e: Emitter, op: Operation) -> None:
@@ -51,7 +51,7 @@ def affine_for(e: Emitter, op: Operation) -> None:
 
 
 SHORT = 16
-"""Trips up to which LLVM may write a loop out."""
+"""Trip counts up to which LLVM may unroll a loop."""
 
 
 def _is_swept(e: Emitter, loop: affine.For) -> bool:

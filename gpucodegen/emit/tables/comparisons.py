@@ -43,7 +43,7 @@ FLOAT_COMPARISONS = {
     "uno": "({a} != {a}) | ({b} != {b})",
     "true": "True",
 }
-"""Ordered comparisons are Python's; an unordered one is the opposite one's negation."""
+"""Ordered comparisons are Python's; an unordered one negates its opposite."""
 
 
 def compare_integers(e: Emitter, op: Operation) -> None:
@@ -99,7 +99,7 @@ BOUNDS = {
     "math.isfinite": (("olt", "infinity"),),
     "math.isnormal": (("oge", "smallest"), ("olt", "infinity")),
 }
-"""What holds of the absolute value: predicates, and what it is compared with."""
+"""Comparisons of the absolute value: predicates and constants."""
 
 
 def within_bounds(e: Emitter, op: Operation) -> None:

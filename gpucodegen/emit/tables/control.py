@@ -61,7 +61,7 @@ def range_arguments(lower: Text, upper: Text, step: int | Text) -> str:
 
 
 Bounds = tuple[Sequence[AffineExpr], Sequence[AffineExpr]]
-"""Lower bounds, of which the largest counts, and upper bounds, the smallest."""
+"""Lower bounds, whose maximum counts, and upper bounds, whose minimum counts."""
 
 
 def texts(e: Emitter, values: Sequence[Value]) -> list[Text]:

@@ -31,7 +31,7 @@ _SUMS = {
     "si8": ("i32",),
     "ui8": ("i32",),
 }
-"""Element types of accumulators by those of factors."""
+"""Accumulator types by operand types."""
 _FACTORS = {"AOp", "BOp"}
 
 
@@ -144,9 +144,9 @@ SUBGROUP_HANDLERS: dict[str, Handler] = {
 
 
 CODES = {"f8E4M3FN": "i8", "f8E5M2": "i8"}
-"""Floats whose fragments hold codes, by what holds them.
+"""Floats whose fragments hold bit patterns, with the type that holds them.
 
-Other vectors hold narrow floats as f32, which no instruction makes of these for free.
+Other vectors hold narrow floats as f32, but no instruction converts fragments.
 """
 
 

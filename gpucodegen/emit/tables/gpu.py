@@ -93,7 +93,7 @@ IDENTITIES = {
 }
 
 REGISTER = "i32"
-"""What a thread reads of itself."""
+"""Type of the special registers."""
 
 
 def identity(e: Emitter, op: Operation) -> None:

@@ -162,7 +162,7 @@ BARRIER_HANDLERS: dict[str, Handler] = {
 
 LOAD, STORE = "nvgpu.tma.async.load", "nvgpu.tma.async.store"
 LEAST = 128
-"""What divides the address of a box in shared memory; with a swizzle, 8 spans do."""
+"""Alignment of a box in shared memory; with a swizzle it is 8 spans."""
 
 
 def alignments(operations: Iterable[Operation]) -> dict[Value, int]:
@@ -242,7 +242,7 @@ TENSOR_COPY_HANDLERS: dict[str, Handler] = {
 
 WARPGROUP_PREFIX = "nvgpu.warpgroup."
 ROWS, COLUMNS, WIDEST, STEP = 64, 8, 256, 32
-"""What rows, columns and bytes along K of a product are multiples of; most columns."""
+"""wgmma: M, multiple of N, largest N, and bytes of a K step."""
 _SUMS = {
     "f16": ("f16", "f32"),
     "bf16": ("f32",),
@@ -253,7 +253,7 @@ _SUMS = {
     "si8": ("i32",),
     "ui8": ("i32",),
 }
-"""Element types of sums by those of factors."""
+"""Accumulator types by operand types."""
 
 
 def _factor(value: Value) -> Held:

@@ -60,7 +60,7 @@ def memref_type(op: Operation, value: Value, e: Emitter) -> MemRefType:
 
 
 CONVERTED = NARROW | {"i1"}
-"""Elements whose values differ from their bits in memory."""
+"""Elements whose values differ from their stored bits."""
 
 
 # -- elements --------------------------------------------------------------------------

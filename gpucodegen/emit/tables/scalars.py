@@ -54,7 +54,7 @@ INTEGER_OPERATORS = {
 }
 
 SHIFTS = frozenset({"arith.shli", "arith.shrsi"})
-"""Operators only by a small constant: Python refuses what MLIR leaves open."""
+"""Shifts print as operators for small constants only: Python refuses large ones."""
 OVERFLOWING = frozenset({"arith.addi", "arith.subi", "arith.muli"})
 """Operators whose results may leave the type of their operands."""
 
@@ -66,7 +66,7 @@ BOOLEAN_OPERATORS = {
     "arith.ori": OR,
     "arith.xori": XOR,
 }
-"""Arithmetic modulo 2."""
+"""i1 arithmetic modulo 2."""
 
 FLOAT_OPERATORS = {
     "arith.addf": ADD,
@@ -86,12 +86,12 @@ EXACT = frozenset(
     "arith.maximumf arith.minimumf arith.maxnumf arith.minnumf "
     "arith.maximumnumf arith.minimumnumf math.absf".split()
 )
-"""Operations whose result is a number of the operands' type, narrow as it may be."""
+"""Operations whose result needs no rounding in the operands' type."""
 EXACT_IN_HALVES = EXACT | frozenset(
     "arith.negf math.copysign math.floor math.ceil math.trunc math.round "
     "math.roundeven".split()
 )
-"""Likewise with 16 bits; some smaller types lack a sign, a zero or the next integer."""
+"""The same for 16 bits; some smaller types lack a sign, a zero or the next integer."""
 
 
 def kind_of(e: Emitter, op: Operation, value: Value) -> str:
@@ -263,13 +263,13 @@ CASTS_BY_NAME = frozenset(
     "arith.index_cast arith.extsi arith.trunci arith.sitofp arith.extf "
     "arith.truncf".split()
 )
-"""Casts that the constructor of the result's type performs."""
+"""Casts that are calls of the result type's constructor."""
 OTHER_CASTS = frozenset(
     "arith.extui arith.uitofp arith.fptosi arith.fptoui arith.bitcast "
     "arith.index_castui arith.convertf".split()
 )
 SCALE = "f8E8M0FNU"
-"""The type of scales, powers of two; others are rounded to it."""
+"""The type of scales, powers of two, to which other scales are rounded."""
 
 
 def cast(e: Emitter, op: Operation) -> None:

@@ -35,9 +35,9 @@ from gpucodegen.ir.operation import Operation, Value
 from gpucodegen.ir.types import VectorType, element_type
 
 WIDTHS = 16, 8, 4, 2
-"""Bytes of single memory accesses."""
+"""Bytes of a single memory access."""
 WIDEST = WIDTHS[0]
-"""Bytes of the alignment of shared memory, too."""
+"""The widest access, which is also the alignment of shared memory."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -106,7 +106,7 @@ def _reach(function: Function, source: Source, arguments: Sequence[Any]) -> Reac
 
 
 CHECKS = frozenset({"check-bounds", "check-reads", "check-effects"})
-"""Passes that only warn or refuse: a call makes them."""
+"""Passes that only warn or refuse, which a call runs anyway."""
 
 
 class Steps:

@@ -28,7 +28,7 @@ from gpucodegen.parser import literals
 from gpucodegen.parser.parser import Parser
 
 Written = Use | tuple[str, bool, int]
-"""A value, or a literal: its token, whether it is negative, where it starts."""
+"""A value, or a literal: its token, whether it is negative, its offset."""
 
 
 def written(p: Parser) -> Written:

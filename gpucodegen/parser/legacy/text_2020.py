@@ -128,7 +128,7 @@ _LAUNCH_GROUPS = {
     9: (*range(7), 10, 11),
     12: tuple(range(12)),
 }
-"""Which of today's groups an older launch had, by their number."""
+"""Operand groups that an older launch had, by their number."""
 
 
 GENERIC: dict[str, OldForm] = {"gpu.launch_func": _launched_kernel}
