@@ -64,9 +64,7 @@ class Program(Protocol):
     @property
     def name(self) -> str: ...
 
-    def text(self) -> str:
-        """The text."""
-        ...
+    def text(self) -> str: ...
 
 
 @dataclass(frozen=True, slots=True)

@@ -49,7 +49,6 @@ class Text(Scalars):
     allocated: list[Memref] = field(default_factory=list[Memref])
 
     def array(self, name: str, element: Element, rank: int, layout: str = "") -> Memref:
-        """An argument that is an array."""
         made = Memref(f"%{name}", element, rank, layout)
         self.arguments.append(f"{made.name}: {made.type}")
         return made
@@ -64,7 +63,6 @@ class Text(Scalars):
         return self.once(f"memref.dim {memref.name}, {at} : {memref.type}")
 
     def dims(self, memref: Memref) -> list[str]:
-        """All extents."""
         return [self.dim(memref, axis) for axis in range(memref.rank)]
 
     def alloc(self, element: Element, extents: Sequence[str]) -> Memref:
@@ -86,7 +84,6 @@ class Text(Scalars):
         return Memref(name, memref.element, len(groups))
 
     def fill(self, memref: Memref, value: Value) -> None:
-        """Fill a buffer with a value."""
         types = f"({value.element.mlir}) outs({memref.name} : {memref.type})"
         self.line(f"linalg.fill ins({value.name} : {types[1:]}")
 

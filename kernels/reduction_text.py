@@ -122,9 +122,7 @@ def _place(
 class Writer(Protocol):
     """A function that writes the text of a reduction."""
 
-    def __call__(self, nest: Nest, **more: int) -> None:
-        """Write it."""
-        ...
+    def __call__(self, nest: Nest, **more: int) -> None: ...
 
 
 def _same(value: Value) -> Value:

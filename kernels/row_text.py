@@ -75,7 +75,6 @@ class Rows:
         self.text.generic("p" * self.x.rank, inputs, [out], body)
 
     def largest(self) -> Operand:
-        """The largest element of each row."""
         return self.reduce(-inf, lambda x, most: self.text.binary("max", most, x))
 
 

@@ -109,7 +109,6 @@ class Scalars:
         )
 
     def unary(self, name: str, x: Value) -> Value:
-        """A unary operation."""
         if name == "abs" and x.element.kind in "ub":
             return x
         if name == "abs" and x.element.kind == "c":
@@ -137,7 +136,6 @@ class Scalars:
         return self._made(f"arith.{op} {predicate}, {where}", BOOL)
 
     def is_nan(self, x: Value) -> Value:
-        """Whether a float is NaN."""
         where = f"{x.name}, {x.name} : {x.element.mlir}"
         return self._made(f"arith.cmpf uno, {where}", BOOL)
 
@@ -147,7 +145,6 @@ class Scalars:
         return self._made(f"arith.select {names} : {x.element.mlir}", x.element)
 
     def at_index(self, index: str, element: Element) -> Value:
-        """An index as a number."""
         where = f"{index} : index to {element.mlir}"
         return self._made(f"arith.index_cast {where}", element)
 

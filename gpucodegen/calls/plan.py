@@ -192,7 +192,6 @@ class Plan:
         return words
 
     def run(self, arguments: Sequence[Any], words: Sequence[Any]) -> Any:
-        """Run a call."""
         if self.launch is not None:
             return self.launch(*words)
         executable, values = self.executable, self._values(arguments, words)

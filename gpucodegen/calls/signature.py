@@ -343,7 +343,6 @@ class Shown:
     """
 
     def __get__(self, instance: Any, owner: type[Any]) -> inspect.Signature:
-        """The signature of one function."""
         if instance is None:
             raise AttributeError(owner)
         return python_signature(instance.signature)

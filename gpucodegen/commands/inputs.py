@@ -30,9 +30,7 @@ SPLIT_MARKER = "\n// -----\n\n"
 class HasOptions(Protocol):
     """A parser, or a group of its options."""
 
-    def add_argument(self, *names: str, **given: Any) -> argparse.Action:
-        """Declare an option."""
-        ...
+    def add_argument(self, *names: str, **given: Any) -> argparse.Action: ...
 
 
 def add_input_options(parser: argparse.ArgumentParser) -> None:
@@ -80,7 +78,6 @@ def add_arch_option(parser: HasOptions) -> None:
 
 
 def add_json_option(parser: HasOptions) -> None:
-    """The option for JSON output."""
     parser.add_argument("--json", action="store_true", help="a record for machines")
 
 

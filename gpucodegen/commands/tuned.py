@@ -57,7 +57,6 @@ def _export(store: TuningStore, options: argparse.Namespace) -> int:
 
 
 def _import(store: TuningStore, options: argparse.Namespace) -> int:
-    """Import a file into the store."""
     from gpucodegen.tiling.tuning.exchange import merged
 
     if options.place is None:

@@ -43,7 +43,6 @@ ago, 0 trials
 
     @staticmethod
     def of(store: TuningStore, key: str, about: Mapping[str, Any]) -> Stored:
-        """The tuning of a key in a store."""
         return Stored(about, store.winner(key), store.trials(key, in_order=True))
 
     def __str__(self) -> str:

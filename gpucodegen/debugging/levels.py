@@ -49,7 +49,6 @@ class Debug:
 
     @property
     def is_timing(self) -> bool:
-        """Whether times are measured."""
         return self.level >= 2 or bool(self.trace)
 
     def shows(self, name: str) -> bool:

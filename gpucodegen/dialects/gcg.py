@@ -72,7 +72,6 @@ def alias_groups(function: Operation) -> tuple[Attribute | None, ...]:
 
 
 def with_groups(function: Operation, groups: Sequence[Attribute | None]) -> Operation:
-    """The function with these alias groups."""
     if not any(groups):
         return function
     attributes = tuple(
@@ -208,12 +207,10 @@ class TileProductNote:
 
 
 def tile_products_attribute(notes: Sequence[TileProductNote]) -> ArrayAttr:
-    """The notes as an attribute of a kernel."""
     return ArrayAttr(tuple(map(_entry, notes)))
 
 
 def tile_product_notes_of(kernel: Operation) -> Iterator[TileProductNote]:
-    """The notes of a kernel, none if it has no tile products."""
     found = kernel.attributes.get(PRODUCTS_ATTRIBUTE)
     for entry in found.values if isinstance(found, ArrayAttr) else ():
         if isinstance(entry, DictAttr):

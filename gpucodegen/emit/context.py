@@ -357,7 +357,6 @@ def shape_of(ty: Type) -> tuple[int, ...]:
 
 
 def vector_type(e: Emitter, op: Operation, value: Value) -> VectorType:
-    """The type of a value that is a vector."""
     if not isinstance(value.type, VectorType):
         raise e.broken(op, "a vector was expected")
     return value.type

@@ -283,7 +283,6 @@ class BulkPlan:
         return [op for op in self.transfers if op.name in STARTS]
 
     def is_bulk(self, start: Operation) -> bool:
-        """Whether a start is a bulk copy."""
         plan = self.plans.get(id(start))
         return plan is not None and plan.mechanism == BULK.name
 

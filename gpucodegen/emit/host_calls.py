@@ -175,7 +175,6 @@ class HostEmitter(Emitter):
 
 
 def tuple_text(texts: Sequence[Text]) -> Text:
-    """A Python tuple."""
     inner = ", ".join(text.code for text in texts)
     return Text(f"({inner},)" if len(texts) == 1 else f"({inner})")
 
@@ -248,7 +247,6 @@ def _python(value: Attribute) -> object:
 
 
 def is_buffer(ty: Type) -> bool:
-    """Whether values of a type are buffers."""
     return isinstance(ty, MemRefType | UnrankedMemRefType)
 
 

@@ -52,7 +52,6 @@ class EmittedHost(NamedTuple):
 
     @property
     def kernels(self) -> tuple[str, ...]:
-        """The names of the kernels."""
         return tuple(kernel.source.name for kernel in self.launched)
 
     @property

@@ -227,5 +227,4 @@ class SourceWriter:
 
     @property
     def text(self) -> str:
-        """All lines."""
         return "\n".join(self.lines)

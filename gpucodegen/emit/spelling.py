@@ -43,7 +43,6 @@ def dtype(ty: Type, location: Location, target: str) -> str:
 
 
 def is_float(name: str) -> bool:
-    """Whether a dtype name is one of the floats."""
     return name.startswith(("f", "b"))
 
 

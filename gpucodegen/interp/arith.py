@@ -36,12 +36,10 @@ def unsigned(value: int, bits: int) -> int:
 
 
 def of_signed(function: Callable[[int, int], int]) -> Integers:
-    """A function on signed integers."""
     return lambda a, b, bits: function(wrapped(a, bits), wrapped(b, bits))
 
 
 def of_unsigned(function: Callable[[int, int], int]) -> Integers:
-    """A function on unsigned integers."""
     return lambda a, b, bits: function(unsigned(a, bits), unsigned(b, bits))
 
 
@@ -190,8 +188,6 @@ def refuse_rounding(op: Operation) -> None:
 
 
 def integers(name: str) -> Evaluate:
-    """An operation on integers."""
-
     def evaluate(_: Machine, op: Operation, *values: Any) -> Any:
         function = combine(name, element_type(op.results[0].type))
         return elementwise(op, function, values)

@@ -286,7 +286,6 @@ def structured(m: Machine, op: Operation, *values: Any) -> Any:
 
 
 def _tensors(targets: Sequence[View], count: int) -> tuple[Array, ...]:
-    """New values of the output tensors."""
     of_tensors = [v.buffer for v in targets if not isinstance(v.number, MemRef)]
     return tuple(_tensor(b) for b in of_tensors[:count] if b is not None)
 

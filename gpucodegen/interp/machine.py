@@ -46,7 +46,6 @@ from gpucodegen.ir.types import (
 
 
 def handled(op: Operation, handler: Callable[..., Any], operands: Sequence[Any]) -> Any:
-    """Execute an operation by a handler."""
     given = {name: plain(value) for name, value in op.attributes.items()}
     return called(op.name, handler, operands, given, op.results)
 

@@ -255,7 +255,6 @@ def _distinct(_: Machine, __: Operation, *sources: Any) -> Any:
 
 
 def same(_: Machine, __: Operation, source: Any) -> Any:
-    """The value itself."""
     return source
 
 

@@ -101,7 +101,6 @@ _TABLES = {
 
 @cache
 def evaluator(name: str) -> Evaluate | None:
-    """The evaluator of an operation, or None."""
     return operations(name.partition(".")[0]).get(name)
 
 

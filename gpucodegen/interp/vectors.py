@@ -39,7 +39,6 @@ from gpucodegen.ir.types import FloatType, TupleType, Type, VectorType, element_
 
 
 def vector_type(ty: Type) -> VectorType:
-    """A type that is a vector."""
     assert isinstance(ty, VectorType)
     return ty
 

@@ -152,7 +152,6 @@ def element_size(element: Type) -> int:
 
 
 def pack(values: Sequence[Scalar], element: Type) -> bytes:
-    """The bytes of numbers."""
     part = part_type(element)
     numbers = [n for value in values for n in _parts(value, element)]
     return join([code_of(n, part) for n in numbers], part)

@@ -288,7 +288,6 @@ class _Operands:
         return known
 
     def applied(self, results: list[AffineExpr]) -> tuple[AffineMap, list[Value]]:
-        """The map with these results, and its operands."""
         map_ = AffineMap(len(self.dims), len(self.syms), tuple(results))
         return map_, [*self.dims, *self.syms]
 

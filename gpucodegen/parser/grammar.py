@@ -48,7 +48,6 @@ class Grammar(Parser):
         dialect: str = "",
         renamed: bool = False,
     ) -> Region:
-        """A region in braces."""
         return operations.parse_region(
             self,
             arguments,

@@ -65,7 +65,6 @@ def parse_number(p: Parser, ty: Type | None = None) -> Attribute:
 
 
 def float_attribute(bits: int, ty: FloatType) -> FloatAttr:
-    """The float constant with these bits."""
     value = of_bits(bits, ty.name)
     is_exact = to_bits(value, ty.name) == bits
     return FloatAttr(value, ty, None if is_exact else bits)
@@ -126,7 +125,6 @@ def _in_range(p: Parser, value: int, ty: IntegerType | IndexType, start: int) ->
 def float_bits(
     p: Parser, token: str, ty: FloatType, start: int, *, negative: bool
 ) -> int:
-    """The bits of a float literal."""
     if token.startswith("0x"):
         if negative:
             raise _wrong_number(p, f"-{token}", ty, start)

@@ -21,7 +21,6 @@ class Forward:
     start: int
 
     def settle(self, location: Location) -> Value:
-        """The value with the location of its definition."""
         object.__setattr__(self.value, "location", location)
         return self.value
 
@@ -91,7 +90,6 @@ class Scopes:
         return self.current.forward.pop((name, number), None)
 
     def visible(self) -> Sequence[str]:
-        """The visible names."""
         return list(self.current.values)
 
 

@@ -269,7 +269,6 @@ def _reference(
 
 
 def _alias_value(p: Parser, name: str) -> Attribute | Type | None:
-    """The value of an alias, if it exists."""
     table = p.type_aliases if name[0] == "!" else p.attribute_aliases
     if name not in table:
         definitions.resolve_ahead(p, name)

@@ -73,7 +73,6 @@ class Parser(Values, Reader):
         return registry.lookup(name)
 
     def unknown_operation(self, name: str, start: int) -> errors.ParseError:
-        """The error for a name that is not registered."""
         refused = REFUSED.get(name.partition(".")[0])
         if refused:
             return errors.UnknownOperation(

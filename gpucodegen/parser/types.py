@@ -370,7 +370,6 @@ def parse_function_type(p: Parser) -> FunctionType:
 
 
 def parse_results(p: Parser) -> list[Type]:
-    """One type, or a parenthesised list."""
     if p.token != "(":
         return [parse_type(p)]
     return p.listed("(", ")", lambda: parse_type(p))

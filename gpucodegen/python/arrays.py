@@ -42,7 +42,6 @@ class View:
 
     @property
     def type(self) -> MemRefType:
-        """The memref type."""
         ty = self.memory.type
         assert isinstance(ty, MemRefType)
         return ty

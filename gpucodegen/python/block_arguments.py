@@ -114,7 +114,6 @@ class NumberJoin:
         return element(self.leaf.kind)
 
     def value(self, b: OperationList, leaf: Any) -> Any:
-        """A number as the passed value."""
         return convert(b, leaf, self.leaf.kind).ssa(b)
 
     def restored(self, _: Context, values: Any) -> Bound:
@@ -144,7 +143,6 @@ class ArrayJoin:
         return self.leaf.type
 
     def value(self, b: OperationList, leaf: Any) -> Any:
-        """An array as the passed value."""
         if leaf.type == self.leaf.type:
             return leaf.memory
         return b.add("memref.cast", (leaf.memory,), [self.leaf.type])[0]
@@ -208,7 +206,6 @@ class SameJoin:
         """No passed values."""
 
     def restored(self, _: Context, __: Any) -> Bound:
-        """The value itself."""
         return self.leaf
 
 
@@ -274,7 +271,6 @@ class Carried:
 
     @property
     def types(self) -> list[Type]:
-        """Types of the passed values."""
         return [join.type for join in self.joins if join.type is not None]
 
     def apart(self, loop: object, numbers: Iterator[int]) -> Carried:
@@ -288,7 +284,6 @@ class Carried:
         return replace(self, joins=joins)
 
     def passed(self, b: OperationList, value: Bound) -> list[Value]:
-        """The passed values."""
         pairs = zip(self.joins, leaves(value), strict=True)
         return [j.value(b, leaf) for j, leaf in pairs if j.type is not None]
 

@@ -47,7 +47,6 @@ class Handle:
     """A number or an array of a function under construction."""
 
     def __init__(self, builder: Builder, value: Scalar | View | Lazy) -> None:
-        """Made by a `Builder`."""
         self.builder = builder
         self.value = value
 

@@ -51,7 +51,6 @@ class Context:
 
     @contextmanager
     def block(self) -> Generator[OperationList]:
-        """A separate list of operations."""
         outer, self.b = self.b, OperationList(self.b.location)
         try:
             yield self.b
@@ -141,7 +140,6 @@ def names_of(function: FunctionType) -> dict[str, Any]:
 
 
 def is_tuple(value: Any) -> TypeGuard[tuple[Any, ...]]:
-    """Whether a value is a tuple."""
     return isinstance(value, tuple)
 
 

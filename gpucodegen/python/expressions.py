@@ -35,7 +35,6 @@ CallRule = Callable[..., Bound]
 
 
 def call(c: Context, evaluate: Any, node: ast.Call) -> Bound:
-    """The value of a call."""
     if any(isinstance(a, ast.Starred) for a in node.args) or any(
         k.arg is None for k in node.keywords
     ):
@@ -105,7 +104,6 @@ def _advice(function: object) -> str:
 
 
 def evaluate(c: Context, node: ast.expr) -> Bound:
-    """The value of an expression."""
     rule = _RULES.get(type(node))
     if rule is None:
         what = f"`{ast.unparse(node):.60}` ({type(node).__name__})"

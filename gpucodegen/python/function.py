@@ -210,7 +210,6 @@ class JitFunction:
             return self.compiled(self._types(self._given(arguments, named)))
 
     def _call(self, arguments: Sequence[Any], named: Mapping[str, Any]) -> Call | None:
-        """The call with these arguments; None if there are none."""
         from gpucodegen.report.calls import Call
 
         if not arguments and not named:

@@ -56,7 +56,6 @@ Evaluate = Any
 def subscript(
     c: Context, evaluate: Evaluate, array: Array, node: ast.Subscript
 ) -> Subscript:
-    """The subscript of an array."""
     inner = node.slice
     entries: list[ast.expr] = inner.elts if isinstance(inner, ast.Tuple) else [inner]
     rank = len(array.extents)

@@ -173,7 +173,6 @@ def chosen(b: OperationList, condition: Value, yes: Value, no: Value) -> Value:
 
 
 def negated(b: OperationList, truth: Value) -> Value:
-    """The opposite truth value."""
     return b.add("arith.xori", (truth, b.constant(1, I1)), [I1])[0]
 
 

@@ -24,7 +24,6 @@ class PythonSource:
     indent: int
 
     def location(self, node: ast.AST) -> FileLoc:
-        """The place of a node in the file."""
         line: int = getattr(node, "lineno", self.tree.lineno)
         column: int = getattr(node, "col_offset", 0)
         return FileLoc(self.filename, line, column + self.indent + 1)

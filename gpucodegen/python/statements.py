@@ -101,7 +101,6 @@ class Statements:
         return value
 
     def place(self, target: ast.Subscript) -> tuple[View, indexing.Subscript]:
-        """The array and the subscript of a target."""
         array = evaluate(self.c, target.value)
         if not isinstance(array, View):
             hint = "Assign to an array, not to its transpose or to an expression"

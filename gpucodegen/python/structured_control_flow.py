@@ -29,7 +29,6 @@ class Structured:
     flags: int = 0
 
     def function(self, tree: ast.FunctionDef) -> Block:
-        """The body of a function."""
         return self._sunk(tree.body, in_loop=False)
 
     def _sunk(

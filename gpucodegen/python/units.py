@@ -71,7 +71,6 @@ class Unit:
     made: dict[Any, Made | None] = field(default_factory=dict[Any, "Made | None"])
 
     def module(self) -> Module:
-        """The module, verified."""
         module = Module.of(self.operations)
         verify(module)
         return module

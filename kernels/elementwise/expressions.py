@@ -122,7 +122,6 @@ class Writer:
     operands: Mapping[str, Typed]
 
     def value(self, node: ast.expr) -> Typed:
-        """The value of a subexpression."""
         match node:
             case ast.Name(id=name):
                 return self.operands.get(name) or Typed(None, CONSTANTS[name])

@@ -314,8 +314,6 @@ class Epilogue:
         place: Factor,
         numbers: tuple[Value | None, Value | None] = (None, None),
     ) -> None:
-        """Apply the epilogue to the sums."""
-
         def body(value: Value, *others: Value) -> Value:
             return self._finished(made.text, value, [*others], *numbers)
 

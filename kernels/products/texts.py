@@ -30,7 +30,7 @@ class Contraction:
     extents: dict[Label, str] = field(default_factory=dict[Label, str])
 
     def factor(self, name: str, element: Element, labels: Labels) -> Factor:
-        """An argument."""
+        """A factor over an argument of the function."""
         memref = self.text.array(name, element, len(labels))
         for axis, label in enumerate(labels):
             if label and label not in self.extents:
@@ -38,7 +38,6 @@ class Contraction:
         return Factor(memref, labels)
 
     def temporary(self, element: Element, labels: Labels) -> Factor:
-        """A buffer."""
         extents = [self.extents[label] for label in labels]
         return Factor(self.text.alloc(element, extents), labels)
 

@@ -132,7 +132,6 @@ def _vectors(options: Options, host: Cpu, threads: int) -> ModulePass:
 
 
 def passes(options: Options) -> Sequence[ModulePass]:
-    """The mapping passes."""
     return mapped(options)
 
 

@@ -130,7 +130,6 @@ CUDA = Target(
 
 
 def emulated_engine() -> Engine:
-    """The engine of the emulated device."""
     from gpucodegen.runtime.cuda.engine import CudaEngine
     from gpucodegen.runtime.devices.choice import EMULATED
 

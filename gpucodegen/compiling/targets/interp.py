@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 
 
 def passes(options: Options) -> Sequence[ModulePass]:
-    """No passes."""
     del options
     return ()
 
@@ -28,12 +27,10 @@ def _nothing() -> NoReturn:
 
 
 def emission() -> Emission:
-    """No emission."""
     _nothing()
 
 
 def engine() -> Engine:
-    """No engine."""
     _nothing()
 
 

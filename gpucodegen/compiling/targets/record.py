@@ -101,7 +101,6 @@ class Target:
         return options if arch == options.arch else replace(options, arch=arch)
 
     def settled_arch(self, options: Options, values: Sequence[Any] = ()) -> str:
-        """The architecture of `settled`."""
         is_stated = options.arch and self.runs_launches
         return options.arch if is_stated else self.architecture(values)
 

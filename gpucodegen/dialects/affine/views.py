@@ -26,7 +26,6 @@ SCALAR = "gcg.scalar"
 
 
 def map_of(op: Operation, name: str = "map") -> AffineMap:
-    """An affine map attribute of an operation."""
     attribute = op.attributes[name]
     assert isinstance(attribute, AffineMapAttr)
     return attribute.map

@@ -31,7 +31,6 @@ class Function:
 
     @property
     def type(self) -> FunctionType:
-        """The signature."""
         attribute = self.operation.attributes.get("function_type")
         if isinstance(attribute, TypeAttr) and isinstance(attribute.type, FunctionType):
             return attribute.type
@@ -39,7 +38,6 @@ class Function:
 
     @property
     def result_types(self) -> tuple[Type, ...]:
-        """Types of the results."""
         return self.type.results
 
     @property
@@ -52,7 +50,6 @@ class Function:
 
     @property
     def body(self) -> Block:
-        """The entry block."""
         return self.blocks[0]
 
     @property

@@ -131,7 +131,6 @@ class Scalar:
         return self.add(Operation(op, values, (result,), location=self.location))
 
     def constant(self, value: float, ty: Type) -> Value:
-        """Append a constant."""
         if isinstance(ty, ComplexType):
             return self.add(complex_.constant(value, ty, location=self.location))
         return self.add(arith.constant(value, ty, location=self.location))

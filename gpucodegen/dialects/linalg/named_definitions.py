@@ -54,7 +54,6 @@ def is_structured(op: Operation) -> bool:
 
 
 def rank_of(op: Operation) -> int:
-    """Rank of the output."""
     ty = op.operands[-1].type
     is_shaped = isinstance(ty, MemRefType | TensorType | VectorType)
     return len(ty.shape) if is_shaped else 0

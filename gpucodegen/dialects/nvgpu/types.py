@@ -135,7 +135,6 @@ def swizzle_span(ty: Type) -> int:
 
 
 def is_tensor_map(ty: Type) -> bool:
-    """Whether values of a type are tensor maps."""
     return named(MAP).accepts(ty)
 
 

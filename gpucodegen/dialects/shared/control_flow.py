@@ -75,7 +75,6 @@ class CountedLoop:
 
     @property
     def block(self) -> Block:
-        """The body block."""
         return self.operation.body
 
     @property

@@ -39,7 +39,6 @@ def extents(ty: Type) -> tuple[Extent, ...]:
 
 
 def vector_of(dims: Sequence[Extent], element: Type) -> VectorType:
-    """The vector type with these extents."""
     flags = tuple(scales for _, scales in dims)
     shape = tuple(count for count, _ in dims)
     return VectorType(shape, element, flags if any(flags) else ())
@@ -56,7 +55,6 @@ def scalar(ty: Type) -> Type:
 
 
 def is_scalable(ty: Type) -> bool:
-    """Whether some extent is scalable."""
     return any(scales for _, scales in extents(ty))
 
 

@@ -191,7 +191,6 @@ def _predecessors(
 
 
 def check_control_flow(root: Operation) -> None:
-    """Check every region of every operation."""
     for op in root.walk():
         definition = registry.lookup(op.name)
         for region in op.regions:

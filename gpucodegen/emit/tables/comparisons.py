@@ -80,7 +80,6 @@ def _compare_by_intrinsic(e: Emitter, op: Operation, factory: str) -> None:
 
 
 def _comparison(e: Emitter, factory: str, predicate: str) -> str:
-    """The intrinsic of one predicate."""
     return e.make(f"{factory}_{predicate}", factory, predicate)
 
 

@@ -39,7 +39,6 @@ from gpucodegen.ir.types import MemRefType
 
 
 def buffer_of(e: Emitter, op: Operation, value: Value) -> Descriptor:
-    """The buffer descriptor of a memref value."""
     found = e.buffers.get(value)
     if found is None:
         raise e.broken(op, f"memref %{value.name} is not a buffer of this kernel")
@@ -53,7 +52,6 @@ def stored_dtype(ty: MemRefType, op: Operation, target: str) -> str:
 
 
 def memref_type(op: Operation, value: Value, e: Emitter) -> MemRefType:
-    """The type of a memref value."""
     if not isinstance(value.type, MemRefType):
         raise e.refusal(op, "Cast the buffer to a ranked memref")
     return value.type
@@ -67,7 +65,6 @@ CONVERTED = NARROW | {"i1"}
 
 
 def read(e: Emitter, buffer: Descriptor, indices: Sequence[AffineExpr]) -> Text:
-    """The element at indices."""
     offset = e.offset(buffer.at(indices, e.swept))
     if buffer.dtype in CONVERTED:
         load = e.make(f"load_{buffer.dtype}", "load", buffer.dtype)
@@ -224,7 +221,6 @@ def shared_in(operations: Iterable[Operation], alignments: Mapping[Value, int]) 
 
 
 def _shared_bytes(op: Operation) -> int:
-    """Bytes that one operation allocates."""
     if op.name == "nvgpu.mbarrier.create":
         return barrier_count(op.result.type) * BARRIER_BYTES
     ty = op.result.type if op.name in _ALLOCATED else None

@@ -88,7 +88,6 @@ class Move:
 
     @property
     def dtype(self) -> str:
-        """The element dtype."""
         return self.buffers[0].dtype
 
     @property
@@ -146,7 +145,6 @@ class Move:
 
 
 def indices_of(e: Emitter, end: End) -> list[AffineExpr]:
-    """The indices of an end as expressions."""
     return e.applied(end.map, end.operands)
 
 

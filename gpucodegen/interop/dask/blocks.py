@@ -46,7 +46,6 @@ class Shipped:
         return Shipped(cloudpickle.dumps(function), result)
 
     def __call__(self, *blocks: Any) -> Any:
-        """The result of one call."""
         functional = _unpacked(self.content)
         return functional(*blocks)[self.result]
 

@@ -51,7 +51,6 @@ def value(p: Parser, operand: Written, ty: Type) -> Value:
 
 
 def values(p: Parser, operands: list[Written], ty: Type = INDEX) -> list[Value]:
-    """Values of one type."""
     return [value(p, operand, ty) for operand in operands]
 
 
