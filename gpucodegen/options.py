@@ -96,7 +96,6 @@ class Options:
         return {**self.handlers, **self.externals}
 
     def __post_init__(self) -> None:
-        """Refuse unusable values."""
         for name, is_valid, hint in self._rules():
             if not is_valid:
                 value = getattr(self, name)
@@ -197,7 +196,7 @@ def _is_count(value: object) -> bool:
 
 
 def _are_handlers(value: object) -> bool:
-    """Whether it maps texts to what can be called."""
+    """Whether it maps names to callables."""
     if not isinstance(value, Mapping):
         return False
     given = cast("Mapping[object, object]", value)

@@ -84,7 +84,6 @@ class Program:
         return found
 
     def __dir__(self) -> list[str]:
-        """Attributes and functions."""
         return sorted({*super().__dir__(), *self.names})
 
     def _ipython_key_completions_(self) -> list[str]:

@@ -195,7 +195,6 @@ Declared = dict[str, "tuple[Parameter, ...]"]
 
 
 def _defined(module: Module) -> tuple[Declared, Declared]:
-    """Arguments and results of the functions with a body."""
     from gpucodegen.dialects.func import Function
 
     views = {name: Function(op) for name, op in module.functions.items()}

@@ -58,7 +58,6 @@ class Text(Scalars):
         return Value(f"%{name}", element)
 
     def dim(self, memref: Memref, axis: int) -> str:
-        """An extent of an argument or a view."""
         at = self.constant(axis, INDEX).name
         return self.once(f"memref.dim {memref.name}, {at} : {memref.type}")
 
@@ -199,7 +198,6 @@ class Text(Scalars):
         self.line(f"affine.store {value.name}, {where}")
 
     def text(self) -> str:
-        """The whole function."""
         freed = [f"memref.dealloc {m.name} : {m.type}" for m in self.allocated]
         body = "\n".join(f"  {x}" for x in (*self.head, *self.lines, *freed, "return"))
         inner = ", ".join(self.arguments)

@@ -134,7 +134,7 @@ def all(  # noqa: A001 - the name that NumPy has for it
     target: str = "auto",
     tune: bool = False,
 ) -> Any:
-    """Whether every element over axes differs from zero, as NaN does.
+    """Whether all elements over axes are nonzero; NaN counts as nonzero.
 
     >>> import numpy as np
     >>> all(np.array([[1, 0], [3, 4]]), axis=1)
@@ -152,7 +152,7 @@ def any(  # noqa: A001 - the name that NumPy has for it
     target: str = "auto",
     tune: bool = False,
 ) -> Any:
-    """Whether an element over axes differs from zero, as NaN does.
+    """Whether any element over axes is nonzero; NaN counts as nonzero.
 
     >>> import numpy as np
     >>> any(np.array([[0, 0], [3, 4]]), axis=1)
@@ -170,7 +170,7 @@ def count_nonzero(
     target: str = "auto",
     tune: bool = False,
 ) -> Any:
-    """How many elements over axes differ from zero, in 64 bits.
+    """Number of nonzero elements over axes, as int64.
 
     >>> import numpy as np
     >>> count_nonzero(np.array([[1, 0], [3, 4]]), axis=0)

@@ -106,7 +106,6 @@ def _many(weights: tuple[complex, ...]) -> bool:
 
 
 def _copy(text: Text, source: Memref, out: Memref) -> None:
-    """A copy of all elements."""
     inner = f"ins({source.name} : {source.type}) outs({out.name} : {out.type})"
     text.line(f"linalg.copy {inner}")
 

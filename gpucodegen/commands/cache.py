@@ -60,7 +60,6 @@ def record() -> Record:
 
 
 def summary(found: Record) -> str:
-    """The record of the cache in words."""
     place = found["folder"]
     if found["unused_since"]:
         return f"{place}: not used, since {found['unused_since']}"

@@ -33,7 +33,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Print the script."""
     parsers: Mapping[str, argparse.ArgumentParser] = options.parsers
     words = {name: flags(parser) for name, parser in parsers.items()}
     print((ZSH if options.shell == "zsh" else "") + script(words), end="")

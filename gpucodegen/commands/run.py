@@ -57,7 +57,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def add_argument_option(parser: argparse.ArgumentParser) -> None:
-    """The option that gives a function its arguments."""
+    """The option for a function's arguments."""
     parser.add_argument(
         "--arg",
         nargs="*",
@@ -68,7 +68,7 @@ def add_argument_option(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Call the function and show what it returns."""
+    """Call the function and print its results."""
     import numpy as np
 
     from gpucodegen.api import compile as compile_module

@@ -57,7 +57,6 @@ ago, 0 trials
 
     @property
     def call(self) -> str:
-        """The arguments and the target."""
         about = self.about
         arguments = ", ".join(map(str, about.get("arguments", ())))
         target = about.get("target")

@@ -1,7 +1,6 @@
 """The gcg dialect: operations and attributes that this compiler adds to a program.
 
-Programs are not expected to contain them, except for ``gcg.words`` and
-``gcg.alias_group``.
+Passes make them; they are not for writing by hand.
 
 ``gcg.refuse`` and ``gcg.report`` end a call that accesses memory outside a buffer.
 ``gcg.refuse`` does so on the host before any kernel runs. ``gcg.report`` records the

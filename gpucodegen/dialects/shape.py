@@ -260,7 +260,7 @@ def check_const_shape(o: Operation) -> None:
 
 
 def check_assuming(o: Operation) -> None:
-    """What the region yields are the results."""
+    """The results are the values that the region yields."""
     check_no_arguments(o)
     check_yield(o, [v.type for v in o.results], "shape.assuming_yield")
 

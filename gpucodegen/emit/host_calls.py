@@ -180,7 +180,6 @@ def tuple_text(texts: Sequence[Text]) -> Text:
 
 
 def shape_text(e: Emitter, sizes: Sequence[AffineExpr]) -> Text:
-    """A Python tuple of index expressions."""
     return tuple_text([e.affine(size) for size in sizes])
 
 

@@ -52,7 +52,7 @@ class PythonNames:
     _scopes: list[set[str]] = field(default_factory=lambda: [set[str]()])
 
     def reserve(self, names: Iterable[str]) -> None:
-        """Keep names from being given out."""
+        """Exclude names from later use."""
         self._lasting.update(names)
 
     def fresh(self, hint: str, default: str = "v", *, lasting: bool = False) -> str:
@@ -99,7 +99,7 @@ def literal(value: Argument) -> str:
 
 @dataclass(slots=True)
 class Header:
-    r"""What one generated module imports from a face of the intrinsics.
+    r"""Imports of one generated module from a backend's intrinsics.
 
     >>> header = Header("gpucodegen.intrinsics.cpu", PythonNames())
     >>> header.plain("float32"), header.made("splat_4xf32", "splat", (4,), "f32")

@@ -101,7 +101,6 @@ class VariableAllocator:
 
     @staticmethod
     def of(operations: Sequence[Operation]) -> VariableAllocator:
-        """The groups of a body."""
         lifetimes = _Lifetimes(uses_of(operations))
         lifetimes.number(operations)
         lifetimes.block(operations)

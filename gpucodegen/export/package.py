@@ -206,8 +206,6 @@ PROCESSORS: Mapping[str, Callable[[Mapping[str, Function]], str]] = {
 
 
 class _Writer:
-    """Writes the parts of one package."""
-
     def __init__(self, folder: Path, package: str, kind: str) -> None:
         self.folder = folder
         self.package = package

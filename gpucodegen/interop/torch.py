@@ -89,8 +89,6 @@ def op(
 
 
 def _differentiate(made: Any, backward: Backward) -> None:
-    """Register the caller's gradient."""
-
     def keep(ctx: Any, inputs: tuple[Any, ...], output: Any) -> None:
         tensors = [a for a in inputs if hasattr(a, "requires_grad")]
         several = several_of(output)
@@ -160,7 +158,6 @@ def _schema(
 
 
 def _kind(number: int, parameter: Parameter, written: set[int | None]) -> str:
-    """The type of an argument."""
     if parameter.shape is not None:
         return f"Tensor(a{number}!)" if number in written else "Tensor"
     if parameter.dtype == "i1":

@@ -98,7 +98,7 @@ MAX_DEPTH = 200
 
 
 def run(m: Machine, function: Operation, arguments: Sequence[Any]) -> tuple[Any, ...]:
-    """The results of a function with a body."""
+    """Run a function with a body and return its results."""
     view = Function(function)
     depth = m.shared.globals.get(_DEPTH, 0)
     if depth >= MAX_DEPTH:

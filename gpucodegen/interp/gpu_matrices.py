@@ -49,7 +49,6 @@ _BINARY = {
 
 
 def type_of(ty: Type) -> Type:
-    """The element type of a matrix type."""
     found = element({"res": [ty]}, {})
     assert found is not None
     return found[0]

@@ -245,7 +245,6 @@ def _metadata(_: Machine, __: Operation, source: MemRef) -> Any:
 
 
 def _pointer(_: Machine, __: Operation, source: MemRef) -> int:
-    """The address of the base buffer."""
     size = source.memory.strides[0] if source.memory.ndim else 0
     return source.memory.__array_interface__["data"][0] + source.base * size
 

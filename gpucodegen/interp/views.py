@@ -168,7 +168,6 @@ def _collapse(_: Machine, op: Operation, source: MemRef) -> MemRef:
 
 
 def expanded(op: Operation, sizes: Sequence[int]) -> Numbers:
-    """The extents of an expansion."""
     dynamic = iter(sizes)
     static = op.numbers("static_output_shape")
     return tuple(next(dynamic) if n == DYNAMIC_MARK else n for n in static)
@@ -236,7 +235,6 @@ def check_shape(
 
 
 def _type_cast(_: Machine, op: Operation, source: MemRef) -> MemRef:
-    """All elements as one vector."""
     ty = element_type(op.results[0].type)
     whole = source.array()
     if not whole.flags.c_contiguous:

@@ -238,7 +238,7 @@ class DenseElementsAttr(ElementsAttr):
 
     @staticmethod
     def of_bytes(data: bytes, ty: Type, element: Type) -> DenseElementsAttr:
-        """The literal with these little-endian elements, in its one normal form."""
+        """The canonical literal with these little-endian elements."""
         size = element_size(element)
         if data and data == data[:size] * (len(data) // size):
             data = data[:size]
@@ -276,7 +276,7 @@ class DenseElementsAttr(ElementsAttr):
         return f'"0x{stored.hex().upper()}"' if is_long else ""
 
     def listed(self) -> str:
-        """The elements as nested lists, or the one of a splat."""
+        """The elements as nested lists, or the single element of a splat."""
         if element_size(self.element):
             texts = element_texts(self.data(), self.element)
         else:

@@ -151,7 +151,7 @@ class Operation:
     def with_body(self, operations: Iterable[Operation]) -> Operation:
         """A copy whose first region's only block holds ``operations``.
 
-        The operation itself, if they are its own.
+        The operation itself is returned if they are its own.
         """
         block = self.body.with_operations(operations)
         if block is self.body:

@@ -211,7 +211,6 @@ class RoutineCall(NamedTuple):
 
     @property
     def location(self) -> Location:
-        """Where it stands in the program."""
         return FileLoc(*self.place) if self.place else UNKNOWN
 
 

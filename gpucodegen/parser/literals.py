@@ -285,7 +285,6 @@ def _strings(p: Parser, ty: Shaped, items: Sequence[Item]) -> DenseElementsAttr:
 
 
 def packed(p: Parser, items: Sequence[Item], element: Type) -> bytes:
-    """The bytes of written elements."""
     part = part_type(element)
     if isinstance(element, ComplexType):
         items = [half for item in items for half in _halves(p, item, element)]
@@ -293,7 +292,6 @@ def packed(p: Parser, items: Sequence[Item], element: Type) -> bytes:
 
 
 def _code(p: Parser, text: str, start: int, part: Type) -> int:
-    """The bits of one number."""
     if text in ("true", "false") and part == I1:
         return int(text == "true")
     if text[0] in '"(tf':

@@ -159,7 +159,7 @@ class Writer:
         return self.text.cast(given.value, element) if call.converts else given.value
 
     def _compared(self, call: Call, *sides: ast.expr) -> Typed:
-        """Both sides are converted to the type that holds them."""
+        """A comparison of operands converted to their common type."""
         given = [self.value(node) for node in sides]
         example = self._example(call, given)
         if all(each.value is None for each in given):

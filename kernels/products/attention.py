@@ -181,7 +181,6 @@ class Attention:
         return self.factors[0].memref.element.computed
 
     def _changed(self, score: Value, mask: list[Value], row: str, column: str) -> Value:
-        """A score, scaled and masked."""
         text, element = self.made.text, self.element
         score = text.binary("mul", score, text.constant(self.scale, element))
         least = text.constant(-inf, element)

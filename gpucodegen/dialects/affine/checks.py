@@ -97,7 +97,7 @@ def _check_same_type(o: Operation, values: tuple[Value, ...]) -> None:
 
 
 def check_linearize(o: Operation) -> None:
-    """Indices like the result, one per entry of the basis, perhaps one more."""
+    """Indices have the result's type; there is one per basis entry, or one more."""
     indices, basis = operand_segments(o, 2)
     _check_basis(o, len(basis), len(indices))
     _check_same_type(o, (o.results[0], *indices))
@@ -118,7 +118,7 @@ def _map(o: Operation, name: str) -> AffineMap:
 
 
 def check_map(o: Operation) -> None:
-    """As many operands as the map takes."""
+    """The map takes all operands."""
     _arity(o, "the map", _map(o, "map").num_inputs, len(o.operands))
 
 
@@ -222,7 +222,7 @@ def _check_arguments(o: Operation, expected: Sequence[object]) -> None:
 
 
 def check_if(o: Operation) -> None:
-    """The set's arity, and yields that give the results."""
+    """The condition fits its operands; both branches yield the results."""
     condition = o.attributes.get("condition")
     if isinstance(condition, IntegerSetAttr):
         _arity(o, "the set", condition.set.num_inputs, len(o.operands))

@@ -173,7 +173,7 @@ def subscripts_text(w: Writer, map_: AffineMap, operands: Sequence[Value]) -> st
 
 @dataclass(frozen=True, slots=True)
 class _Side:
-    """The bounds on one side: all results of all variables over shared operands."""
+    """Lower or upper bounds of all variables: maps over shared operands."""
 
     map: AffineMap
     groups: tuple[int, ...]

@@ -224,7 +224,7 @@ class Endpoint:
 
 
 def _endpoints(op: Operation, names: Sequence[str]) -> tuple[list[Endpoint], int]:
-    """The leading ``memref, indices...`` groups and where the rest begins."""
+    """The leading ``memref, indices...`` groups, and the position after them."""
     ends: list[Endpoint] = []
     start = 0
     for name in names:

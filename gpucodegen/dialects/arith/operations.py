@@ -53,7 +53,6 @@ def parse_constant(r: Reader, state: State) -> None:
 
 
 def type_of(value: Attribute) -> Type | None:
-    """The type of a number or elements attribute."""
     is_typed = isinstance(value, IntegerAttr | FloatAttr | ElementsAttr | OpaqueAttr)
     return value.type if is_typed else None
 

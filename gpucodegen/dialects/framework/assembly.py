@@ -1,4 +1,4 @@
-"""The declarative syntax of operations, read in both directions.
+"""Declarative assembly formats of operations, compiled to a parser and a printer.
 
 A format is a sequence of elements, as in MLIR's assemblyFormat::
 
@@ -56,7 +56,7 @@ _ITEM = re.compile(
 
 @dataclass(slots=True)
 class Assembly:
-    """A format and the signature it speaks of; compiled when first used."""
+    """A format and the signature that it refers to; compiled on first use."""
 
     text: str
     operands: tuple[Slot, ...]
@@ -72,7 +72,6 @@ class Assembly:
 
     @property
     def elements(self) -> tuple[FormatElement, ...]:
-        """The compiled format."""
         if self._elements is None:
             self._elements = _Compiler(self).compiled()
         return self._elements
@@ -150,7 +149,7 @@ def _start(parsed: ParsedElements, uses: Sequence[Use]) -> int:
 
 
 class _Compiler:
-    """One pass over a format's text."""
+    """Compiles a format's text in one pass."""
 
     def __init__(self, assembly: Assembly) -> None:
         self.assembly = assembly

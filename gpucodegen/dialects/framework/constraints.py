@@ -45,7 +45,6 @@ def require(holds: object, o: Operation, problem: str, hint: str) -> None:
 
 
 def check_no_arguments(o: Operation) -> None:
-    """The regions take no arguments."""
     blocks = [block for region in o.regions for block in region.blocks]
     arguments = any(block.arguments for block in blocks)
     require(not arguments, o, "its body takes arguments", "Remove them")

@@ -38,7 +38,7 @@ class Use(NamedTuple):
 
 
 class Argument(NamedTuple):
-    """A block argument under the name it has in the text."""
+    """A block argument with its name in the text."""
 
     name: str
     value: Value
@@ -68,7 +68,7 @@ class State:
 
 
 class Reader(Protocol):
-    """The parser, as the syntax of an operation sees it."""
+    """Interface of the parser for the custom syntax of operations."""
 
     token: str
     start: int
@@ -242,7 +242,7 @@ class Reader(Protocol):
 
 
 class Writer(Protocol):
-    """The printer, as the syntax of an operation sees it."""
+    """Interface of the printer for the custom syntax of operations."""
 
     def write(self, text: str, /) -> None:
         """Append text; line breaks keep the indentation."""

@@ -110,7 +110,7 @@ def check_subgroup_reduce(o: Operation) -> None:
 
 
 def check_rotate(o: Operation) -> None:
-    """The offset is below the width, a power of two."""
+    """The offset is below the width, which is a power of two."""
     offset, width = _number(o, "offset"), _number(o, "width")
     require(
         _is_power(width) and 0 <= offset < width,
@@ -121,7 +121,7 @@ def check_rotate(o: Operation) -> None:
 
 
 def check_broadcast(o: Operation) -> None:
-    """A lane is named exactly if it is a specific one."""
+    """A lane is given if and only if the kind requires a specific one."""
     is_specific = "specific" in str(o.attributes["broadcast_type"])
     require(
         is_specific == (len(o.operands) == 2),

@@ -128,7 +128,7 @@ def check_kind(o: Operation, ty: Type) -> None:
 
 
 def check_reduction(o: Operation) -> None:
-    """A vector of rank 0 or 1 gives an element."""
+    """A vector of rank 0 or 1 is reduced to an element."""
     source, result = o.operands[0].type, o.results[0].type
     require(
         len(extents(source)) <= 1,

@@ -65,7 +65,6 @@ Bounds = tuple[Sequence[AffineExpr], Sequence[AffineExpr]]
 
 
 def texts(e: Emitter, values: Sequence[Value]) -> list[Text]:
-    """The expressions of several values."""
     return [e.text(value) for value in values]
 
 

@@ -75,7 +75,6 @@ def read(e: Emitter, buffer: Descriptor, indices: Sequence[AffineExpr]) -> Text:
 def write(
     e: Emitter, buffer: Descriptor, indices: Sequence[AffineExpr], value: Text
 ) -> None:
-    """Store an element at indices."""
     offset = e.offset(buffer.at(indices, e.swept))
     if buffer.dtype in CONVERTED:
         store = e.make(f"store_{buffer.dtype}", "store", buffer.dtype)

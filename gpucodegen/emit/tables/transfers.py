@@ -232,7 +232,6 @@ def end_stores(e: Emitter, op: Operation) -> None:
 
 
 def _cell(e: Emitter, op: Operation) -> AffineExpr:
-    """The number of a tag's cell."""
     tag = ends_of(op)[-1]
     return buffer_of(e, op, tag.memref).at(indices_of(e, tag))
 

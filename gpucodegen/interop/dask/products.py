@@ -123,7 +123,6 @@ def _merged(chunks: tuple[int, ...], least: int) -> tuple[int, ...]:
 
 
 def _filtered(x: Any, *, w: Any, layout: str, target: str) -> Any:
-    """The convolution of one block."""
     from gpucodegen.kernels import conv2d as convolution
 
     return convolution(x, w, layout=layout, target=target)
