@@ -18,7 +18,7 @@ from pathlib import PurePath
 from gpucodegen.ir.locations import UNKNOWN, Location, file_location
 
 _UNSAFE = re.compile(r"[^A-Za-z0-9_]+")
-_LONGEST = 40
+_LONGEST = 40  # characters of a hint that an identifier keeps
 RESERVED = frozenset({*keyword.kwlist, *dir(builtins), "cuda", "intrinsics", "rt"})
 
 

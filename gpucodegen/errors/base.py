@@ -153,7 +153,7 @@ class Diagnostic(Exception):
         return f"{head}\n{excerpt(line, column)}"
 
 
-_WIDTH = 160
+_WIDTH = 160  # columns of a quoted source line
 
 
 def excerpt(line: str, column: int) -> str:
@@ -230,7 +230,7 @@ class CodegenWarning(Diagnostic, UserWarning):
     severity = "warning"
 
 
-_MAX_NAMES = 8
+_MAX_NAMES = 8  # names that a remedy lists
 
 
 def one_of(names: Sequence[str]) -> str:

@@ -106,7 +106,7 @@ class DistinctAttr(Attribute):
 RESOURCES = "gpucodegen.resources"
 """Module attribute with the file's resource section, printed after the module."""
 
-ALIGNMENT_BYTES = 4
+ALIGNMENT_BYTES = 4  # a blob starts with its alignment as a 32-bit integer
 _SEPARATOR = ",\n"
 
 

@@ -32,7 +32,7 @@ from gpucodegen.ir.attributes import (
 from gpucodegen.ir.locations import UNKNOWN, Location
 from gpucodegen.ir.types import I32, Type
 
-_ROOM = 6000
+_ROOM = 6000  # Python stack frames
 
 
 @dataclass(slots=True)

@@ -289,8 +289,8 @@ class Lexer:
 
 
 _PUNCTUATION = "()[]{}<>,:=*+-?/|'.&;_$@%#!^"
-_MAX_DIGITS = 4000
-_MAX_SHOWN = 40
+_MAX_DIGITS = 4000  # below the 4300 digits that Python's int() converts by default
+_MAX_SHOWN = 40  # characters of a token in messages
 
 
 def _shortened(token: str) -> str:

@@ -157,6 +157,7 @@ def _is_safe(value: float, format_: FloatFormat) -> bool:
     return not is_halfway and 2.0**format_.low <= abs(value) < math.inf
 
 
+# Longer literals are not evaluated exactly: they keep the value of the double.
 _EXPONENT_DIGITS = 6
 _EXACT_DIGITS = 200
 
@@ -173,7 +174,7 @@ Item = tuple[str, int]
 
 Shaped = TensorType | VectorType | MemRefType
 
-_LIMIT = 1 << 24
+_LIMIT = 1 << 24  # elements of a dense literal
 _OLD_TYPE = ("tensor", "vector", "memref")
 
 

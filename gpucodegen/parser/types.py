@@ -333,7 +333,7 @@ _SCALARS: dict[str, Type] = {
     **{f"tf_{name}": DialectType(f"tf.{name}") for name in _TENSORFLOW},
 }
 _INTEGER = re.compile(r"([su]?)i0*(0|[1-9]\d*)")
-_MAX_WIDTH = (1 << 24) - 1
+_MAX_WIDTH = (1 << 24) - 1  # bits, as MLIR's IntegerType::kMaxWidth
 _SIMPLE = re.compile(r"(?:memref|tensor|vector)\s*<[^<>\[#!\"/]*>", re.ASCII)
 _SHAPED = ("memref", "tensor", "vector")
 

@@ -63,7 +63,7 @@ def _check_basis(o: Operation, dynamic: int, indices: int) -> None:
 
 
 def check_delinearize(o: Operation) -> None:
-    """Results like the operand, one per positive extent, perhaps one more."""
+    """Results have the operand's type, one per positive extent or one more."""
     if not o.results:
         raise errors.WrongResultCount(
             o.location, operation=o.name, expected="at least 1", actual=0

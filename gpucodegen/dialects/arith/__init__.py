@@ -147,7 +147,7 @@ def is_float(ty: Type) -> bool:
 
 
 _FLOAT = re.compile(r"b?f(\d+)")
-_ODD_WIDTHS = {"tf32": 19}
+_ODD_WIDTHS = {"tf32": 19}  # sign, 8 bits of exponent, 10 of fraction
 
 
 def bit_width(ty: Type) -> int:

@@ -106,7 +106,7 @@ def workgroup_count(op: Operation) -> int:
     return value.value if isinstance(value, IntegerAttr) else 0
 
 
-_BODY_SEGMENTS = 12
+_BODY_SEGMENTS = 12  # operand groups of gpu.launch
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,7 +148,7 @@ class Launch:
         return self.arguments[18 if self.cluster else 12 :]
 
 
-_LAUNCH_SEGMENTS = 13
+_LAUNCH_SEGMENTS = 13  # operand groups of gpu.launch_func
 
 
 @dataclass(frozen=True, slots=True)

@@ -68,7 +68,7 @@ LOOP = CopyKind("copy", frozenset(), (16, 8, 4, 2, 1), free=False)
 KINDS = (BULK, ASYNCHRONOUS, LOOP)
 """Mechanisms in order of preference. Bulk copies need sm_90. Boxes of tensor maps are
 not among them."""
-WIDEST = 16
+WIDEST = 16  # bytes of the widest access of a thread
 
 
 @dataclass(frozen=True, slots=True)

@@ -72,8 +72,8 @@ class Range(NamedTuple):
         return self.of([*self[:2], *other[:2]], other)
 
 
-WORD = Range(-(1 << 63), (1 << 63) - 1)
-HALF = Range(-(1 << 31), (1 << 31) - 1)
+WORD = Range(-(1 << 63), (1 << 63) - 1)  # a 64-bit index
+HALF = Range(-(1 << 31), (1 << 31) - 1)  # a 32-bit index
 EXTENT = Range(0, HALF.high, exact=False)
 OPEN = WORD._replace(exact=False)
 
