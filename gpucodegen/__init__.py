@@ -93,7 +93,7 @@ _HOMES: dict[str, str] = {
     "tune": "tuning.tune",
 }
 _MODULES = {"dask", "jax", "kernels", "torch"}
-"""Module of each public name: imported when first used, so that import is quick."""
+"""Submodules that are imported on first use, so that importing the package is quick."""
 
 
 def __getattr__(name: str) -> object:
@@ -114,5 +114,4 @@ def __getattr__(name: str) -> object:
 
 
 def __dir__() -> list[str]:
-    """Public names."""
     return sorted(__all__)

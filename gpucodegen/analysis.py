@@ -26,9 +26,9 @@ if TYPE_CHECKING:
 class FunctionAnalysis:
     """Loops with their kinds, dependences with distance and witness, bands, bounds.
 
-    ``undefined`` are the reads of local buffers that find nothing; ``parts`` are the
-    outermost loops with the buffers whose values enter and leave them. ``needs`` says
-    what the extents of arguments must fulfil for accesses to stay inside.
+    ``undefined`` are reads of local buffers before any write; ``parts`` are the
+    outermost loops with the buffers whose values enter and leave them. ``needs`` are
+    the conditions on argument extents under which accesses stay in bounds.
     """
 
     name: str
@@ -42,7 +42,7 @@ class FunctionAnalysis:
 
     @property
     def beyond(self) -> tuple[Violation, ...]:
-        """The violations that no relation of extents excludes."""
+        """The violations that no condition on extents excludes."""
         return tuple(v for v in self.violations if not v.needed)
 
     def __str__(self) -> str:
@@ -83,7 +83,7 @@ class Analysis(Mapping[str, FunctionAnalysis]):
         return f"<Analysis of {names or 'no functions'}; str() is its text>"
 
     def _repr_html_(self) -> str:
-        """What is proven of each function, for notebooks."""
+        """The proven facts of each function, for notebooks."""
         found = self.functions.items()
         return "".join(folded(f"@{name}", str(one)) for name, one in found)
 
@@ -91,10 +91,10 @@ class Analysis(Mapping[str, FunctionAnalysis]):
 def analyze(source: str | os.PathLike[str] | Module) -> Analysis:
     """Analyse every function with a body: of a text, of a file, or of a module.
 
-    Accesses out of bounds and reads of cells that hold nothing are warnings; where the
-    extents of arguments decide, the analysis says what they must fulfil.
+    Accesses out of bounds and reads of unwritten elements are warnings; if the extents
+    of arguments decide, the analysis gives the conditions that they must fulfil.
 
-    A function that does not keep to its declared effects is an error.
+    A function that exceeds its declared effects is an error.
 
     >>> import gpucodegen as gcg
     >>> text = '''func.func @shift(%A: memref<9xf32>) {
@@ -130,7 +130,7 @@ def analyze(source: str | os.PathLike[str] | Module) -> Analysis:
 def analyze_function(
     name: str, op: Operation, surroundings: Surroundings | None = None
 ) -> FunctionAnalysis:
-    """All answers on one function; ``surroundings`` are the functions it may call."""
+    """All analyses of one function; ``surroundings`` are the functions it may call."""
     from gpucodegen.passes.analysis.lifting import lift_function
     from gpucodegen.tiling.model.relations import model
     from gpucodegen.tiling.proof.array_bounds import needs, violations
@@ -163,7 +163,7 @@ def analyze_function(
 
 
 def warn_out_of_bounds(violations: tuple[Violation, ...]) -> None:
-    """One warning per access, or array, that leaves or may leave its buffer."""
+    """One warning per access or array that leaves or may leave its buffer."""
     from gpucodegen.passes.checks.buffers import diagnostics
 
     for found in diagnostics(violations, errors.ProvenOutOfBounds):

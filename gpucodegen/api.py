@@ -92,16 +92,16 @@ def check(
 ) -> Checked:
     """Call a function on a target and in the interpreter, and compare.
 
-    Both get copies of the arguments.  All arrays are compared after the call, and all
-    results.  ``function``: its name, where the program has several.  ``places``: floats
-    may differ by so many units in the last place of the largest number of their array;
-    default: 256.  ``each_pass``: the interpreter also runs the module after every pass
-    of the target's pipeline, mapped kernels included, on the same arguments.
-    Raises ResultsDiffer with the index of the first difference, and whatever a call
-    raises; with ``each_pass`` PassChangesResults or PassBreaksProgram for the first
-    pass after which the interpreter computes another number or stops: the message ends
-    with the difference of the two modules, ``before`` and ``after`` of the error are
-    their texts.
+    Both get copies of the arguments. All arrays are compared after the call, and all
+    results. ``function``: its name, if the program has several. ``places``: tolerance
+    of floats in units in the last place of the largest number of their array; default:
+    256. ``each_pass``: the interpreter also runs the module after every pass of the
+    target's pipeline, mapped kernels included, on the same arguments.
+    Raises ResultsDiffer with the index of the first difference, and the errors of a
+    call; with ``each_pass`` PassChangesResults or PassBreaksProgram for the first pass
+    after which the interpreter computes another number or stops: the message ends with
+    the difference of the two modules, ``before`` and ``after`` of the error are their
+    texts.
 
     >>> text = '''func.func @twice(%a: memref<3xf32>) {
     ...   affine.for %i = 0 to 3 {

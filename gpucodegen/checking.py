@@ -1,9 +1,8 @@
-"""``gpucodegen.check``: what a target computes against what the program says.
+"""``gpucodegen.check``: compares a target's results with the interpreter's.
 
-The interpreter runs the module as it is written.  Integers must agree; floats up to a
-bound, as compilers may reorder sums and fuse products with them.  On request it also
-runs the module after every pass, mapped kernels included, and the first pass after
-which a number differs is named.
+Integers must agree; floats up to a bound, since compilers may reorder sums and fuse
+multiply-adds. On request the interpreter also runs the module after every pass, mapped
+kernels included, and the first pass after which a number differs is named.
 """
 
 from __future__ import annotations
@@ -30,7 +29,7 @@ if TYPE_CHECKING:
     from gpucodegen.dialects.builtin import Module
 
 PLACES = 256
-"""By so many units in the last place of an array's largest number floats may differ."""
+"""Tolerance of floats in units in the last place of the array's largest number."""
 MOST_LINES = 200
 """Lines of the difference between two modules that an error quotes."""
 UNKNOWN_TO_THE_INTERPRETER = (
@@ -42,12 +41,12 @@ UNKNOWN_TO_THE_INTERPRETER = (
 
 @dataclass(frozen=True, slots=True)
 class Checked:
-    """A function on which both agree: how many numbers, and by how much at most.
+    """A passed check: how many numbers were compared, and the largest difference.
 
     ``places``: the largest difference, in units in the last place of the largest number
-    of its array.  ``passes``: those that changed the module, after each of which the
-    interpreter computed the same.  ``skipped``: those after which it could not run the
-    module, with the reason.
+    of its array. ``passes``: passes that changed the module and preserved the
+    interpreter's results. ``skipped``: passes after which the interpreter could not run
+    the module, with the reason.
     """
 
     function: str
@@ -71,14 +70,14 @@ class Checked:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """All that a call computes, with its names and types: arguments, then results."""
+    """All values of a call with names and types: arguments, then results."""
 
     names: Sequence[str]
     types: Sequence[Type]
     values: Sequence[Any]
 
     def compared(self, others: Sequence[Any], places: float) -> tuple[int, float]:
-        """How many numbers agree, and the largest difference.  Raises Difference."""
+        """Number of equal numbers, and the largest difference. Raises Difference."""
         count, largest = 0, 0.0
         rows = zip(self.names, self.types, others, self.values, strict=True)
         for name, ty, actual, expected in rows:
@@ -98,7 +97,7 @@ def checked(
     *,
     each_pass: bool = False,
 ) -> Checked:
-    """A call of a function against the interpreter, as `gpucodegen.check` says."""
+    """Compare a call with the interpreter, as `gpucodegen.check` says."""
     name, target = function.name, function.options.target
     expected = as_written(function, arguments)
     if INTERP.sanitizes(function.options):  # the expected results came so
@@ -121,7 +120,7 @@ def checked(
 
 
 def as_written(function: Function, arguments: Sequence[Any]) -> Outcome:
-    """A call in the interpreter, which runs the module as it is written."""
+    """A call in the interpreter on the unmodified module."""
     from gpucodegen.calls.interpreted import launcher
 
     signature, theirs = function.signature, _copied(arguments)
@@ -140,12 +139,12 @@ def as_written(function: Function, arguments: Sequence[Any]) -> Outcome:
 def check_passes(
     function: Function, arguments: Sequence[Any], expected: Outcome, places: float
 ) -> tuple[tuple[str, ...], tuple[tuple[str, str], ...]]:
-    """The interpreter on the module after each pass that changes it.
+    """Run the interpreter on the module after each pass that changes it.
 
-    Returns the passes after which it computes what is expected, and those after which
-    it cannot run the module, with the reason.
-    Raises PassChangesResults, PassBreaksProgram; where a pass refuses the program, and
-    no pass before it is to blame, what that raises.
+    Returns the passes after which the results are as expected, and those after which it
+    cannot run the module, with the reason. Raises PassChangesResults,
+    PassBreaksProgram; if a pass refuses the program, and no earlier pass is to blame,
+    its error.
     """
     in_rows: Sequence[int] = ()
     failure: errors.Error | None = None
@@ -247,7 +246,7 @@ def _blame(
 
 
 def _copied(arguments: Sequence[Any]) -> list[Any]:
-    """Arrays with memory of their own, and the same strides."""
+    """Copies of the arrays with the same strides."""
     from gpucodegen.calls.interpreted import memref_of
 
     made: dict[int, Any] = {}
@@ -271,7 +270,7 @@ def _copied(arguments: Sequence[Any]) -> list[Any]:
 
 
 class Difference(Exception):
-    """Where two arrays differ."""
+    """The first difference of two arrays."""
 
     def __init__(self, place: str, actual: Any, expected: Any, bound: float) -> None:
         self.details: dict[str, Any] = {
@@ -303,7 +302,7 @@ def _parts(value: Any) -> Iterator[float]:
 
 
 def _unit(ty: Type) -> float:
-    """One unit in the last place of one; zero of integers."""
+    """One unit in the last place of 1; zero for integers."""
     ty = ty.element if isinstance(ty, ComplexType) else ty
     if not isinstance(ty, FloatType):
         return 0.0
@@ -311,7 +310,9 @@ def _unit(ty: Type) -> float:
 
 
 def compared(ty: Type, actual: Any, expected: Any, places: float) -> tuple[int, float]:
-    """How many numbers, and the largest difference in places.  Raises Difference.
+    """The count of numbers, and the largest difference in ulps.
+
+    Raises Difference.
 
     >>> from gpucodegen.ir.types import F32
     >>> compared(F32, 1.0, 1.0, places=0)
@@ -338,7 +339,7 @@ def compared(ty: Type, actual: Any, expected: Any, places: float) -> tuple[int, 
 
 
 def _gap(a: float, b: float) -> float:
-    """How far two numbers are apart; NaN is NaN, and infinities are themselves."""
+    """The distance of two numbers; NaN equals NaN, infinities equal themselves."""
     if a == b or (a != a and b != b):  # noqa: PLR0124
         return 0.0
     gap = abs(a - b)

@@ -1,4 +1,4 @@
-"""The command line: one subcommand per file of `gpucodegen.commands`.
+"""The command line: one subcommand per module of `gpucodegen.commands`.
 
 Results go to standard output, diagnostics to standard error; the exit status is 0, 1 if
 any input failed, 2 for a wrong command line.
@@ -60,7 +60,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _parsed(
     parser: argparse.ArgumentParser, words: Sequence[str] | None
 ) -> argparse.Namespace:
-    """The command line; arguments of a function may follow options, too."""
+    """The parsed command line; arguments of a function may also follow options."""
     options, others = parser.parse_known_args(words)
     if hasattr(options, "arguments") and not any(w.startswith("--") for w in others):
         options.arguments += others

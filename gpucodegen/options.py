@@ -1,4 +1,4 @@
-"""Compile options: one frozen record, checked once."""
+"""Compile options: one frozen record, validated once."""
 
 from __future__ import annotations
 
@@ -20,48 +20,46 @@ _PRECISIONS = ", ".join(map(repr, PRECISIONS[:-1])) + f" or {PRECISIONS[-1]!r}"
 class Options:
     """What ``gpucodegen.compile`` takes besides the source.
 
-    ``target``: "cpu", "cuda", "sim" (CUDA on the emulated device),
-    "interp" (the module as it is written, in the interpreter), one that
-    `gpucodegen.compiling.targets` was told of, or "auto".
-    ``threads``: CPU threads of each call; 1 neither compiles for nor starts a pool, and
-    more than there are run on all.  None: ``NUMBA_NUM_THREADS``, ``OMP_NUM_THREADS``,
-    or every processor.
+    ``target``: "cpu", "cuda", "sim" (CUDA on the emulated device), "interp" (the
+    interpreter runs the unmodified module), a target registered with
+    `gpucodegen.compiling.targets`, or "auto".
+    ``threads``: CPU threads of each call; 1 neither compiles for nor starts a thread
+    pool, and more than exist use all of them. None: ``NUMBA_NUM_THREADS``,
+    ``OMP_NUM_THREADS``, or every processor.
     ``specialize``: compile for the shapes and strides of each call.
     ``tile_sizes``: tile the outermost band of every nest by these sizes; a nest of
-    fewer loops takes the first ones.  An illegal tiling is an error.
-    ``time_tiles``: time loops around stencils are tiled together with their space where
-    that pays, on GPUs into launches of several steps; the order of each element's
-    operations stays.
-    ``register_tile``: rows, columns and reduction block of contractions on the CPU;
-    zeros leave the choice to the machine model.
-    ``plan``: fields of the plans of GPU kernels by their names, as in
-    ``{"stream.width": 4}``; what is left out is chosen by the model of the device.  On
-    the CPU orders of loops, fusions of nests and tiles of time loops, as in
-    ``{"order0": 21}`` or ``{"time0.steps": 8}``.  A name that no target has is refused.
-    ``arch``: the architecture of the GPU whose own features kernels use, as "sm_90a".
-    "" is that of the GPU that a call runs on; kernels for the emulated device then use
-    what all have.
+    fewer loops takes the first ones. An illegal tiling is an error.
+    ``time_tiles``: temporal tiling of time loops around stencils where that pays, on
+    GPUs by launches of several steps; the order of each element's operations stays.
+    ``register_tile``: rows, columns and K block of the register tile of contractions on
+    the CPU; the machine model chooses zeros.
+    ``plan``: plan fields of GPU kernels by name, as in ``{"stream.width": 4}``; the
+    model of the device chooses the others. On the CPU loop orders, fusions of nests and
+    tiles of time loops, as in ``{"order0": 21}`` or ``{"time0.steps": 8}``. A name that
+    no target has is refused.
+    ``arch``: GPU architecture to compile for, as "sm_90a". "" is that of the GPU that a
+    call runs on; kernels for the emulated device then use the common feature set.
     ``exact``: keep the order of every floating-point sum and do not contract
-    multiply-add.  ``reassociate``: sums may be reordered anywhere.
-    ``precision``: of products of f32 on tensor cores of a GPU.  "ieee" keeps f32,
-    without them; "tf32" rounds each factor to 11 bits, "3xtf32" splits it into two of
-    them and adds three products.  Sums stay f32, in any order.  It is a permission:
-    what has no such kernels computes in f32.
+    multiply-add. ``reassociate``: sums may be reordered anywhere.
+    ``precision``: of f32 matrix products on tensor cores of a GPU. "ieee" computes in
+    f32, without tensor cores; "tf32" rounds each operand to 11 bits, "3xtf32" splits it
+    into two such numbers and adds three products. Sums stay f32, in any order. It is a
+    permission: programs without such kernels compute in f32.
     ``verify``: prove every mapped kernel free of races.
-    ``unchecked``: on the CPU, accesses that are not proven to stay inside their buffers
-    run without a check, and may end the process or change any memory.
-    ``sanitize``: on the CPU, the interpreter runs calls in the place of compiled code,
-    and finds accesses outside of buffers, memory that is read before it is written or
-    after its dealloc, and NaN that is made of numbers.  Slow.  None: the variable
-    ``GPUCODEGEN_SANITIZE`` decides, which is off but for 1.
+    ``unchecked``: on the CPU, accesses that are not proven to stay in bounds run
+    without a check, and may end the process or change any memory.
+    ``sanitize``: on the CPU, the interpreter runs calls in place of compiled code, and
+    finds accesses out of bounds, reads of memory before it is written or after its
+    dealloc, and NaN that is made of numbers. Slow. None: the variable
+    ``GPUCODEGEN_SANITIZE`` decides, which is on only for 1.
     ``alias``: overlapping written arguments are "refuse"d, or "trust"ed to be harmless.
     ``tuned``: use the schedules that `gpucodegen.tune` stored.
-    ``max_operations``: more of them in a function and those it calls are refused, as
-    each takes about a millisecond to compile.
-    ``handlers``: functions that run operations this package does not know, by their
-    names, on the host: they get arrays, numbers and the attributes by keyword.
+    ``max_operations``: limit of operations in a function with its callees, since each
+    takes about a millisecond to compile.
+    ``handlers``: functions that run unregistered operations on the host, by operation
+    name: they get arrays, numbers and the attributes by keyword.
     ``externals``: functions for those that the program declares without a body, by
-    their names; a buffer comes as an array that may be written.
+    name; a buffer is passed as a writable array.
     """
 
     target: str = "auto"
@@ -90,7 +88,7 @@ class Options:
 
     @property
     def outside(self) -> dict[str, Callable[..., Any]]:
-        """What runs outside of the program: operations and functions, by name.
+        """Operations and functions that external functions run, by name.
 
         >>> Options(externals={"f": print}).outside
         {'f': <built-in function print>}
@@ -98,7 +96,6 @@ class Options:
         return {**self.handlers, **self.externals}
 
     def __post_init__(self) -> None:
-        """Refuse unusable values."""
         for name, is_valid, hint in self._rules():
             if not is_valid:
                 value = getattr(self, name)
@@ -163,7 +160,9 @@ SIZES = "tile_sizes", "register_tile"
 
 
 def flag(name: str, value: object) -> bool:
-    """An option that is on or off.  Raises InvalidOption for any other value.
+    """A boolean option.
+
+    Raises InvalidOption for any other value.
 
     >>> flag("exact", True)
     True
@@ -197,7 +196,7 @@ def _is_count(value: object) -> bool:
 
 
 def _are_handlers(value: object) -> bool:
-    """Whether it maps texts to what can be called."""
+    """Whether it maps names to callables."""
     if not isinstance(value, Mapping):
         return False
     given = cast("Mapping[object, object]", value)

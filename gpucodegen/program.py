@@ -1,4 +1,4 @@
-"""Programs: functions that compile themselves for the arguments of a call."""
+"""Programs: collections of functions that are compiled at their first call."""
 
 from __future__ import annotations
 
@@ -40,11 +40,10 @@ class Program:
 
     @property
     def module(self) -> Module:
-        """The verified module."""
         return self._source.module
 
     def with_target(self, target: str) -> Program:
-        """The same functions on another target, with the other options as they are."""
+        """The same functions on another target, with the same other options."""
         from dataclasses import replace
 
         return Program(self._source, replace(self.options, target=target))
@@ -58,7 +57,7 @@ class Program:
         return tuple(v.name for v in views if not v.is_external and not v.is_private)
 
     def __repr__(self) -> str:
-        """Target and functions; nothing is parsed or compiled for it."""
+        """Target and functions, without parsing or compiling anything."""
         names = ", ".join(self._source.defined)
         return f"<Program for {self.options.target!r}: {names}>"
 
@@ -85,15 +84,14 @@ class Program:
         return found
 
     def __dir__(self) -> list[str]:
-        """Attributes and functions."""
         return sorted({*super().__dir__(), *self.names})
 
     def _ipython_key_completions_(self) -> list[str]:
-        """What may follow ``program[``."""
+        """Completions of ``program[``."""
         return [*self.names]
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """The text and the options; functions are compiled again, or found on disk."""
+        """Pickle the text and the options; functions are compiled again, or cached."""
         return Program, (self._source, self.options)
 
     def source(self, name: str) -> str:
@@ -105,11 +103,10 @@ class Program:
         return self[name].executable().stages
 
     def transfers(self, name: str) -> tuple[PlannedTransfer, ...]:
-        """How each ``dma_start`` and ``dma_wait`` is carried out, as last compiled.
+        """The plan of each ``dma_start`` and ``dma_wait``, as last compiled.
 
-        Made by the code generator as it writes the kernel, in order of the text; then,
-        for each kernel, how it multiplies the tiles that the program has brought to
-        shared memory, and where its atomic updates meet.
+        The code generator records them in textual order; then follow, for each kernel,
+        the tile products in shared memory and the placement of atomic updates.
 
         >>> import gpucodegen as gcg
         >>> program = gcg.compile('''
@@ -196,7 +193,6 @@ class Program:
         return checked(whole[name], arguments, bound, each_pass=each_pass)
 
     def _only(self) -> str:
-        """The one public function.  Raises UnknownFunction."""
         if len(self.names) == 1:
             return self.names[0]
         known = errors.one_of(self.names) or "none"
@@ -209,16 +205,16 @@ class Program:
         *functions: str,
         examples: Mapping[str, Sequence[Any]] | None = None,
     ) -> Path:
-        """Write a package of the kernels that runs without this one; its folder.
+        """Write a standalone package of the kernels; returns its folder.
 
-        It needs NumPy and Numba, or for the targets ``cuda`` and ``sim`` NumPy and
-        CuPy.  Functions are compiled for the extents of the calls that they had, and
-        for all others.  ``functions``: names; default: all public ones.  ``examples``:
-        for a function, small arguments that the tests of the package call it with; the
-        interpreter says what comes of them.  The folder is new or empty, and its name
-        is the package's.
-        Raises NotExportable, InvalidOption, UnknownFunction; OSError where nothing can
-        be written.
+        The package needs NumPy and Numba, or for the targets ``cuda`` and ``sim`` NumPy
+        and CuPy. Functions are compiled for the extents of their previous calls, and
+        for all others. ``functions``: names; default: all public ones. ``examples``:
+        small arguments per function for the package's tests, which compare with the
+        interpreter's results. The folder is new or empty, and its name is the
+        package's.
+        Raises NotExportable, InvalidOption, UnknownFunction; OSError if the folder
+        cannot be written.
 
         >>> import gpucodegen as gcg, numpy as np, tempfile
         >>> program = gcg.compile('''

@@ -1,8 +1,8 @@
-"""What is compiled: MLIR text that is parsed when its module is needed.
+"""The source of a program: MLIR text that is parsed when its module is needed.
 
-Comes in: a text, a file or a module.  A text that an earlier process parsed without a
-warning needs no parser to be compiled again; any other is parsed at once.  A path that
-is passed as a text is told from texts that have an error.
+Input: a text, a file or a module. A text that an earlier process parsed without a
+warning is compiled again without the parser; any other is parsed at once. A path that
+is passed as a text is distinguished from texts with errors.
 """
 
 from __future__ import annotations
@@ -25,15 +25,14 @@ if TYPE_CHECKING:
 
 STORE = cache.Store("text")
 NO_FILE = "<string>"
-"""Where a text is said to come from."""
+"""File name of texts without a file."""
 
 
 @dataclass(slots=True)
 class Source:
-    """A text under the name of its file, or a module, whose ``text`` is empty.
+    """A text with its file name, or a module, whose ``text`` is empty.
 
-    ``defined``: its functions with a body, and their arguments; ``results``: what these
-    return.
+    ``defined``: arguments of its functions with a body; ``results``: their results.
     """
 
     text: str = ""
@@ -53,7 +52,7 @@ class Source:
         return self.parse([]) if self.parsed is None else self.parsed
 
     def parse(self, told: list[errors.CodegenWarning]) -> Module:
-        """Parse and verify; what is warned of is added to ``told``."""
+        """Parse and verify; warnings are appended to ``told``."""
         from gpucodegen.parser import parse_module
 
         is_path = self.filename == NO_FILE and looks_like_path(self.text)
@@ -70,12 +69,12 @@ class Source:
         return self.parsed
 
     def show_in(self, error: errors.Error) -> None:
-        """Give an error the lines that it is about, unless it has some."""
+        """Attach the source lines to an error, unless it has some."""
         if self.text and not error.source_lines:
             error.with_source(self.text)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """The text, and what is known of its functions; of a module, its text."""
+        """Pickle the text and the known functions; of a module, its text."""
         text = self.text or str(self.module)
         allow = self.allow_unregistered or not self.text
         known = dict(self.defined), dict(self.results)
@@ -83,13 +82,13 @@ class Source:
 
     @property
     def key(self) -> str:
-        """All that decides over what is parsed."""
+        """Cache key of the parsed text."""
         return cache.digest(
             self.text, self.filename, self.allow_unregistered, cache.sources_digest()
         )
 
     def digest(self, name: str) -> str:
-        """Tells a function, with those that it calls, from all others by its IR."""
+        """Hash of the IR of a function and of those that it calls."""
         place = cache.digest(self.key, name)
         known = STORE.get(place) if self.text else None
         if known is not None:
@@ -103,7 +102,7 @@ class Source:
 
 
 def _checked(source: object) -> Module:
-    """A module; anything else is refused."""
+    """A module; any other type is refused."""
     from gpucodegen.dialects.builtin import Module
 
     if isinstance(source, Module):
@@ -143,7 +142,7 @@ def read(
 def unparsed(
     source: object, filename: object = "", *, allow_unregistered: bool
 ) -> Source:
-    """A text or the contents of a file; ``filename`` is what locations call it.
+    """A text or the contents of a file; ``filename`` is used in locations.
 
     Raises UnreadableFile, NotASource, InvalidOption.
 
@@ -163,12 +162,12 @@ def unparsed(
 
 
 def _described(value: object) -> str:
-    """What was passed, in words: None, or its type."""
+    """Description of the passed value: None, or its type."""
     return "None" if value is None else f"an object of type {type(value).__name__}"
 
 
 def _parse_or_recall(source: Source) -> None:
-    """Fill in the functions; what warns is parsed by every process."""
+    """Fill in the functions; texts with warnings are parsed by every process."""
     key = source.key
     known = records.kept(STORE, key)
     if known is not None:
@@ -181,7 +180,7 @@ def _parse_or_recall(source: Source) -> None:
 
 
 def looks_like_path(text: str) -> bool:
-    """Whether a text is one line that is the name of a file, or ends like one.
+    """Whether a text is one line that names a file, or ends like a file name.
 
     >>> looks_like_path("examples/matmul.mlir"), looks_like_path("module {}")
     (True, False)
@@ -196,7 +195,6 @@ Declared = dict[str, "tuple[Parameter, ...]"]
 
 
 def _defined(module: Module) -> tuple[Declared, Declared]:
-    """Arguments and results of the functions with a body."""
     from gpucodegen.dialects.func import Function
 
     views = {name: Function(op) for name, op in module.functions.items()}

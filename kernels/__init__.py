@@ -1,19 +1,7 @@
-"""Ready-made operations: MLIR and thin typed wrappers on the public API.
+"""Ready-made operations: generated MLIR with thin typed wrappers.
 
-Comes in: arrays of NumPy, CuPy, PyTorch or JAX.  Goes out: arrays of the same library.
-
-- `arrays`: what is asked of an array library
-- `elements`: element types, and what sums of them are kept in
-- `calls`: calls of operations on operands of known shapes
-- `texts`: MLIR as it is written
-- `elementwise`: expressions, and arrays in another order
-- `reductions`: sums, extremes and the like over axes
-- `products`: matrices, Einstein's notation, attention
-- `rows`: softmax, norms, running sums
-- `windows`: convolutions and pooling
-- `grids`: stencils, and elements at places that arrays tell
-- `tuning`: calls that were never tuned are
-- `table`: every operation, and whose function it is like
+Operands are arrays of NumPy, CuPy, PyTorch or JAX, and results are arrays of the same
+library.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
-"""What the wrappers need from an array library.
+"""Array library interface of the kernels: conversion, allocation, layout checks.
 
-Comes in: arrays of NumPy, CuPy, PyTorch or JAX.  Goes out: their memory as arrays of
-NumPy or CuPy, and results as arrays of the library that the operands came from.  No
-library but NumPy is ever imported here: whoever has an array has imported its library.
-Arrays of the emulated device are of a module of this package that stands in for CuPy.
+Operands are arrays of NumPy, CuPy, PyTorch or JAX; results are arrays of the operands'
+library. No library but NumPy is imported here: the owner of an array has already
+imported its library. Arrays of the emulated device belong to a module that stands in
+for CuPy.
 """
 
 from __future__ import annotations
@@ -24,14 +24,10 @@ class Array(Protocol):
     """An array of NumPy, CuPy, PyTorch or JAX."""
 
     @property
-    def shape(self) -> Any:
-        """Extents."""
-        ...
+    def shape(self) -> Any: ...
 
     @property
-    def dtype(self) -> Any:
-        """Element type."""
-        ...
+    def dtype(self) -> Any: ...
 
 
 ArrayT = TypeVar("ArrayT", bound=Array)
@@ -39,7 +35,7 @@ KNOWN = "a NumPy, CuPy, PyTorch or JAX array"
 
 
 def library(array: object, *, function: str, argument: str) -> tuple[Library, Any]:
-    """How a library hands over its arrays, and the module of its functions.
+    """The conversion of a library's arrays, and the library's module.
 
     >>> import numpy
     >>> library(numpy.zeros(3), function="f", argument="a")[1].__name__
@@ -56,7 +52,7 @@ def library(array: object, *, function: str, argument: str) -> tuple[Library, An
 
 
 def memory_module(array: Memory) -> Any:
-    """NumPy, CuPy, or what stands in for CuPy: whose array a taken one is."""
+    """NumPy, CuPy, or its stand-in: the module of a converted array."""
     kind = type(array).__module__
     return sys.modules[
         kind if kind.startswith("gpucodegen") else kind.partition(".")[0]
@@ -68,7 +64,7 @@ ALIGNMENT = 64
 
 
 def empty(xp: Any, shape: tuple[int, ...], dtype: Any) -> Any:
-    """Memory for a result, from a line of the cache on.
+    """Memory for a result, aligned to a cache line.
 
     >>> import numpy
     >>> a = empty(numpy, (3, 5), numpy.dtype("f4"))
@@ -92,7 +88,7 @@ def contiguous(array: Memory) -> Memory:
 
 
 def is_turned(array: Memory) -> bool:
-    """Whether matrices lie column by column, and not row by row.
+    """Whether matrices are stored column-major.
 
     >>> a = np.zeros((2, 3))
     >>> is_turned(a), is_turned(a.T), is_turned(a.T[::2])

@@ -1,10 +1,8 @@
-"""Ready-made functions called again: by the form of their operands, without checks.
+"""Cached calls of ready-made functions, by the form of their operands.
 
-Comes in: the operands of a call, and its options.  Goes out: the program's function,
-prepared once for a form; and for calls like the last ones what their plan has become in
-machine code, with a new result.
-
-Tuning on the way: a function that was never tuned for a call is, before it runs.
+A form (shapes, dtypes, options) is prepared once: text, program and plan. Repeated
+calls of operands of the same form run in machine code with a new result. A kernel that
+is to be tuned is tuned before its first run.
 """
 
 from __future__ import annotations
@@ -34,9 +32,9 @@ from gpucodegen.kernels.arrays import (
 
 
 def tune_once(function: Function, arguments: tuple[Any, ...]) -> None:
-    """Tune a function for arguments with quick effort, unless that was done.
+    """Tune a function for arguments with quick effort, unless it is tuned already.
 
-    A tuning that was interrupted goes on where it was.
+    An interrupted tuning is continued.
     """
     from gpucodegen.tuning.tune import tune
 
@@ -54,32 +52,28 @@ def tune_once(function: Function, arguments: tuple[Any, ...]) -> None:
 
 
 MAX_CALLS = 1024
-"""Forms of calls that a function remembers."""
+"""Number of call forms that a function caches."""
 MAX_TEXTS = 512
-"""Texts whose compiled programs are kept."""
+"""Number of texts whose compiled programs are cached."""
 View = Callable[[Memory], Memory]
 
 
 class Program(Protocol):
-    """A function, by its name, and the text that holds it."""
+    """A function's name and its program text."""
 
     @property
-    def name(self) -> str:
-        """The name."""
-        ...
+    def name(self) -> str: ...
 
-    def text(self) -> str:
-        """The text."""
-        ...
+    def text(self) -> str: ...
 
 
 @dataclass(frozen=True, slots=True)
 class Recipe:
-    """What a form of call needs: a text, whose last argument is the result.
+    """The MLIR text for a form of call; its last argument is the result.
 
-    Before that come the operands, and then numbers.  ``views``: per operand, what its
-    memory is seen as; None as it is.  ``handed``: operands need not be contiguous.
-    ``inside``: the shape that the text has for the result, if it is another.
+    Operands and then numbers precede it. ``views``: per operand the view of its memory,
+    None for none. ``handed``: operands need not be contiguous. ``inside``: the result's
+    shape in the text, if it differs.
     """
 
     text: Program
@@ -94,18 +88,17 @@ class Recipe:
 def compiled(
     text: str, entry: str, target: str, precision: str, *, tune: bool
 ) -> Function:
-    """The function of a text; one that is tuned is compiled apart, when it is."""
+    """The function of a text; a tuned one is compiled separately."""
     del tune
     return api.compile(text, target=target, precision=precision)[entry]
 
 
 @dataclass(slots=True)
 class KernelCall:
-    """A recipe at work on operands of one form.
+    """A recipe applied to operands of one form.
 
-    ``again``: a call of these operands, without a place for the result.
-    ``direct``: it takes the operands as they come and gives the result as it is.
-    ``tune``: its schedule is to be tuned before it first runs.
+    ``again``: a call of these operands that allocates the result. ``direct``: operands
+    and result need no conversion. ``tune``: tune the schedule before the first run.
     """
 
     name: str
@@ -172,11 +165,11 @@ class KernelCall:
 
 @dataclass(slots=True)
 class Kernel:
-    """A ready-made operation: its name, its operands' names, and how a call is made.
+    """A ready-made operation: its name, operand names, and preparation.
 
     ``prepare`` maps operands as memory, and the options, to a recipe, after all checks.
-    ``known``: calls by their form, forgotten when there are too many.  ``last``: per
-    options, what the last call of operands as they are has become.
+    ``known``: cached calls by form, cleared when there are too many. ``last``: per
+    options, the fast call of the last operands that needed no conversion.
     """
 
     name: str
@@ -197,11 +190,11 @@ class Kernel:
         precision: str = "ieee",
         tune: bool = False,
     ) -> Any:
-        """The result for operands; ``out`` is where it goes, or None.
+        """The result for operands; ``out`` is its destination, or None.
 
-        ``numbers`` are handed to the function; ``options`` decide over its text, and
-        ``precision`` over how it is compiled.
-        ``tune``: the first call of a form tunes it, unless an earlier process did.
+        ``numbers`` are passed to the function; ``options`` determine its text, and
+        ``precision`` its compilation. ``tune``: the first call of a form tunes it,
+        unless an earlier process did.
         """
         key = repr(options), target, precision, tune
         if out is None:
@@ -218,7 +211,7 @@ class Kernel:
         out: Any,
         options: tuple[Any, ...],
     ) -> Any:
-        """Any call but one like the last."""
+        """Any call that the fast path does not handle."""
         homes = [
             library(a, function=self.name, argument=name)
             for a, name in zip(operands, self._names(operands), strict=True)
@@ -261,7 +254,7 @@ class Kernel:
         options: tuple[Any, ...],
         key: tuple[str, str, str, bool],
     ) -> KernelCall:
-        """Prepare a call and remember it."""
+        """Prepare a call and cache it."""
         recipe = self.prepare(taken, *options)
         if len(self.known) >= MAX_CALLS:
             self.known.clear()

@@ -1,4 +1,4 @@
-"""Element types: what NumPy and MLIR call them, and what sums of them are kept in."""
+"""Element types: names in NumPy and MLIR, and accumulator types."""
 
 from __future__ import annotations
 
@@ -27,17 +27,17 @@ class Element:
 
     @cached_property
     def numpy(self) -> np.dtype[Any]:
-        """The type of NumPy, or of ml_dtypes."""
+        """The type of NumPy or ml_dtypes."""
         return _dtype(self.dtype)
 
     @property
     def computed(self) -> Element:
-        """What single operations are made in: f32 for floats of 16 bits and less."""
+        """The type of single operations: f32 for floats of 16 bits and less."""
         return F32 if self.kind == "f" and self.bits < 32 else self
 
     @property
     def summed(self) -> Element:
-        """What sums of products are kept in, before they are rounded to this type.
+        """The accumulator type of sums of products, before the final rounding.
 
         >>> [element_of(name).summed.mlir for name in ("float16", "int8", "bool")]
         ['f32', 'i32', 'i32']
@@ -47,17 +47,17 @@ class Element:
 
     @property
     def totalled(self) -> Element:
-        """What NumPy gives for a sum of many: 64 bits for integers and bools."""
+        """NumPy's result type of sums: 64 bits for integers and bools."""
         return {"i": I64, "b": I64, "u": U64}.get(self.kind, self)
 
     @property
     def averaged(self) -> Element:
-        """What NumPy gives for a mean: f64 for integers and bools."""
+        """NumPy's result type of means: f64 for integers and bools."""
         return F64 if self.kind in "iub" else self
 
     @property
     def part(self) -> Element:
-        """The real and the imaginary part of a complex type."""
+        """The type of the parts of a complex type."""
         return F32 if self.bits == 64 else F64
 
 
@@ -88,13 +88,13 @@ BOOL, I32, I64 = ELEMENTS["bool"], ELEMENTS["int32"], ELEMENTS["int64"]
 U64, F32, F64 = ELEMENTS["uint64"], ELEMENTS["float32"], ELEMENTS["float64"]
 INDEX = Element("int64", "index", "i", 64)
 REAL = "fiub"
-"""The kinds of numbers that have an order."""
+"""Kinds of ordered numbers."""
 
 
 def element_of(
     dtype: object, *, function: str = "", argument: str = "", kinds: str = "fiubc"
 ) -> Element:
-    """The element of a type of NumPy, which must be of these kinds, or a refusal."""
+    """The element of a NumPy type, which must be of these kinds. Raises WrongDtype."""
     name = str(dtype)
     found = ELEMENTS.get(name)
     if found is None or found.kind not in kinds:
@@ -109,7 +109,7 @@ def element_of(
 
 
 def wished(dtype: object) -> Element:
-    """The element of a type that an option names, as NumPy reads it."""
+    """The element of a dtype option, as NumPy reads it."""
     try:
         return element_of(np.dtype(dtype))  # type: ignore[call-overload]
     except (TypeError, errors.WrongDtype):

@@ -1,7 +1,7 @@
-"""The text of one function, as it is written: arguments, buffers, nests.
+"""Builds the MLIR text of one function: arguments, buffers and loop nests.
 
-Comes in: elements, ranks and scalar bodies as Python functions.  Goes out: MLIR.
-Constants, extents and views stand before everything else.
+Scalar bodies are Python functions. Constants, extents and views precede all other
+operations.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ Body = Callable[..., Value | Sequence[Value]]
 
 @dataclass(frozen=True, slots=True)
 class Memref:
-    """A buffer by its name; ``layout`` of what need not be contiguous."""
+    """A buffer by its name; ``layout`` if it need not be contiguous."""
 
     name: str
     element: Element
@@ -29,18 +29,12 @@ class Memref:
 
     @property
     def type(self) -> str:
-        """Its type, of any extents.
-
-        >>> from gpucodegen.kernels.elements import F32
-        >>> Memref("%x", F32, 2).type
-        'memref<?x?xf32>'
-        """
         return f"memref<{'?x' * self.rank}{self.element.mlir}{self.layout}>"
 
 
 @dataclass(frozen=True, slots=True)
 class Operand:
-    """A buffer and where a nest touches it: an expression for each dimension."""
+    """A buffer and its indexing expressions in a nest, one per dimension."""
 
     memref: Memref
     at: Sequence[str]
@@ -48,30 +42,26 @@ class Operand:
 
 @dataclass(slots=True)
 class Text(Scalars):
-    """A function that is being written."""
+    """The text of a function under construction."""
 
     name: str = "kernel"
     arguments: list[str] = field(default_factory=list[str])
     allocated: list[Memref] = field(default_factory=list[Memref])
 
     def array(self, name: str, element: Element, rank: int, layout: str = "") -> Memref:
-        """An argument that is an array."""
         made = Memref(f"%{name}", element, rank, layout)
         self.arguments.append(f"{made.name}: {made.type}")
         return made
 
     def number(self, name: str, element: Element) -> Value:
-        """An argument that is a number."""
         self.arguments.append(f"%{name}: {element.mlir}")
         return Value(f"%{name}", element)
 
     def dim(self, memref: Memref, axis: int) -> str:
-        """An extent of an argument or a view."""
         at = self.constant(axis, INDEX).name
         return self.once(f"memref.dim {memref.name}, {at} : {memref.type}")
 
     def dims(self, memref: Memref) -> list[str]:
-        """All extents."""
         return [self.dim(memref, axis) for axis in range(memref.rank)]
 
     def alloc(self, element: Element, extents: Sequence[str]) -> Memref:
@@ -83,7 +73,7 @@ class Text(Scalars):
         return made
 
     def collapsed(self, memref: Memref, groups: Sequence[Sequence[int]]) -> Memref:
-        """The view whose dimensions are groups of neighbours."""
+        """A view that collapses groups of adjacent dimensions."""
         if len(groups) == memref.rank or not groups:
             return memref
         inner = ", ".join(str(list(group)) for group in groups)
@@ -93,7 +83,6 @@ class Text(Scalars):
         return Memref(name, memref.element, len(groups))
 
     def fill(self, memref: Memref, value: Value) -> None:
-        """Every element becomes a value."""
         types = f"({value.element.mlir}) outs({memref.name} : {memref.type})"
         self.line(f"linalg.fill ins({value.name} : {types[1:]}")
 
@@ -108,9 +97,9 @@ class Text(Scalars):
     ) -> None:
         """A structured operation: an iterator, p or r, for each of d0, d1, ...
 
-        ``body`` maps what is read, results last, to what is written.  It gets numbers
-        as operations compute them, unless ``as_stored``, and its results are rounded to
-        what is stored.
+        ``body`` maps the elements read, results last, to those written. It gets numbers
+        in the type of operations, unless ``as_stored``, and its results are rounded to
+        the stored type.
         """
         every = [*inputs, *outputs]
         loops = ", ".join(f"d{n}" for n in range(len(iterators)))
@@ -137,11 +126,11 @@ class Text(Scalars):
         self.line("}")
 
     def position(self, loop: int, element: Element) -> Value:
-        """The iteration of a loop, in the body of a structured operation."""
+        """The index of a loop as a number, in the body of a structured operation."""
         return self.at_index(self.index_of(loop), element)
 
     def index_of(self, loop: int) -> str:
-        """The same as an index."""
+        """The index of a loop, in the body of a structured operation."""
         name = self.fresh()
         self.line(f"{name} = linalg.index {loop} : index")
         return name
@@ -163,7 +152,7 @@ class Text(Scalars):
     def loop(
         self, low: Bound, high: Bound, *, parallel: bool = False
     ) -> Generator[str]:
-        """A loop that carries nothing; its iterations may be said to be parallel."""
+        """A loop without carried values; it may be marked parallel."""
         index = self.fresh()
         if parallel:
             self.line(f"affine.parallel ({index}) = ({low}) to ({high}) {{")
@@ -179,7 +168,7 @@ class Text(Scalars):
         first: Sequence[Value],
         body: Callable[..., Sequence[Value]],
     ) -> list[Value]:
-        """A loop that carries values: ``body`` maps the index and them to the next."""
+        """A loop with carried values: ``body`` maps the index and them to new ones."""
         index, names = self.fresh(), [self.fresh() for _ in first]
         result, types = self.fresh(), ", ".join(v.element.mlir for v in first)
         pairs = zip(names, first, strict=True)
@@ -196,20 +185,19 @@ class Text(Scalars):
         return [Value(f"{result}#{n}", v.element) for n, v in enumerate(first)]
 
     def load(self, memref: Memref, *at: str) -> Value:
-        """An element at affine places, as operations compute it."""
+        """Load an element at affine indices, in the type of operations."""
         name = self.fresh()
         where = f"{memref.name}[{', '.join(at)}] : {memref.type}"
         self.line(f"{name} = affine.load {where}")
         return self.cast(Value(name, memref.element), memref.element.computed)
 
     def store(self, value: Value, memref: Memref, *at: str) -> None:
-        """Write an element at affine places, rounded to what the buffer holds."""
+        """Store an element at affine indices, rounded to the buffer's type."""
         value = self.cast(value, memref.element)
         where = f"{memref.name}[{', '.join(at)}] : {memref.type}"
         self.line(f"affine.store {value.name}, {where}")
 
     def text(self) -> str:
-        """The whole function."""
         freed = [f"memref.dealloc {m.name} : {m.type}" for m in self.allocated]
         body = "\n".join(f"  {x}" for x in (*self.head, *self.lines, *freed, "return"))
         inner = ", ".join(self.arguments)

@@ -1,4 +1,4 @@
-"""Elements at places that an array tells: read, added to, and counted."""
+"""Indexed access: take, scatter_add, bincount and histogram."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ def take(
     target: str = "auto",
     tune: bool = False,
 ) -> Any:
-    """The elements, or rows, at places along an axis, as ``np.take``.
+    """The elements, or rows, at indices along an axis, as ``np.take``.
 
     ``indices`` is an array of integers of any shape; negative ones count from the end.
-    Without an axis, places are those in the array as it lies row by row.  A place
-    outside is an error (AccessOutOfBounds).  Other errors: WrongDtype, InvalidOption.
+    Without an axis, indices refer to the flattened row-major array. An index out of
+    bounds is an error (AccessOutOfBounds). Other errors: WrongDtype, InvalidOption.
 
     >>> import numpy as np
     >>> take(np.array([[1, 2, 3], [4, 5, 6]]), np.array([2, 0, -1]), axis=1)
@@ -51,12 +51,13 @@ def scatter_add(
     target: str = "auto",
     tune: bool = False,
 ) -> Any:
-    """An array to which updates were added at places along an axis.
+    """A copy of an array with updates added at indices along an axis.
 
-    ``indices`` has one axis, and ``updates`` the shape of ``x`` but for as many places
-    along ``axis``; places may repeat, as for torch's ``index_add``, and are counted and
-    checked as for `take`.  Each sum takes its updates in their order on the CPU, and
-    in any order on a GPU.  Floats of 16 bits and less are rounded after every update.
+    ``indices`` has one axis, and ``updates`` the shape of ``x`` except for the number
+    of indices along ``axis``; indices may repeat, as for torch's ``index_add``, and are
+    counted and checked as for `take`. Each sum adds its updates in order on the CPU,
+    and in any order on a GPU. Floats of 16 bits and less are rounded after every
+    update.
 
     >>> import numpy as np
     >>> scatter_add(np.zeros(3), np.array([0, 2, 0]), np.array([1.0, 2.0, 3.0]))
@@ -68,9 +69,9 @@ def scatter_add(
 def bincount(
     x: Any, length: int, *, out: Any = None, target: str = "auto", tune: bool = False
 ) -> Any:
-    """How often each of 0, 1, ..., ``length`` - 1 is among integers, as int64.
+    """The count of each of 0, 1, ..., ``length`` - 1 among integers, as int64.
 
-    Numbers outside are an error (AccessOutOfBounds), those below zero, too.
+    Numbers out of range, also negative ones, are an error (AccessOutOfBounds).
 
     >>> import numpy as np
     >>> bincount(np.array([1, 3, 1]), 4)
@@ -88,12 +89,12 @@ def histogram(
     target: str = "auto",
     tune: bool = False,
 ) -> Any:
-    """How many numbers lie in each of equal bins, as int64: ``np.histogram(...)[0]``.
+    """The count of numbers in equal bins, as int64: ``np.histogram(...)[0]``.
 
-    A bin takes its lower end, and the last one its upper end, too; numbers outside of
-    ``range``, and NaN, are in none.  Bins are those of ``floor((x - low) * scale)`` in
-    f64 (complex numbers are refused), and a number at an edge that is no binary
-    fraction may be counted in the bin beside it.
+    A bin includes its lower end, and the last one its upper end, too; numbers outside
+    of ``range``, and NaN, are in none. The bin is ``floor((x - low) * scale)`` in f64
+    (complex numbers are refused), so a number at an edge that is no binary fraction may
+    be counted in the adjacent bin.
 
     >>> import numpy as np
     >>> histogram(np.array([0.0, 0.1, 0.6, 1.0, 7.0]), 2, (0.0, 1.0))
@@ -135,7 +136,7 @@ def _places(array: Memory, function: str, argument: str = "indices") -> Element:
 
 
 def _place(text: Text, value: Value, extent: str) -> str:
-    """An index, which counts from the end if it is negative."""
+    """An index; negative values count from the end."""
     index = text.cast(text.cast(value, I64), INDEX)
     if value.element.kind == "u":
         return index.name
@@ -156,7 +157,7 @@ def _nest(
 
 
 def _loaded(text: Text, memref: Memref, *at: str) -> Value:
-    """An element anywhere, as it is stored."""
+    """Load an element at any indices, in its stored type."""
     name = text.fresh()
     where = f"{memref.name}[{', '.join(at)}] : {memref.type}"
     text.line(f"{name} = memref.load {where}")
@@ -237,11 +238,11 @@ ATOMIC = {
     "uint32": "addi",
     "uint64": "addi",
 }
-"""Elements that threads may add to at once, and how."""
+"""Elements with parallel atomic addition, and its kind."""
 
 
 def _in_parallel(arrays: tuple[Memory, ...], target: str, element: Element) -> bool:
-    """Whether threads of a GPU add at once; one thread of a CPU is faster."""
+    """Whether GPU threads add in parallel; on the CPU one thread is faster."""
     on_gpu = not isinstance(arrays[0], np.ndarray) or target not in {"cpu", "auto"}
     return on_gpu and element.dtype in ATOMIC
 
@@ -249,7 +250,7 @@ def _in_parallel(arrays: tuple[Memory, ...], target: str, element: Element) -> b
 def _add(
     text: Text, value: Value, out: Memref, *at: str, parallel: bool = False
 ) -> None:
-    """Add to an element anywhere."""
+    """Add to an element at any indices."""
     if parallel:
         kind, ty = ATOMIC[out.element.dtype], out.element.mlir
         inner = f"{kind} {value.name}, {out.name}[{', '.join(at)}]"
@@ -280,7 +281,7 @@ def _prepare_bincount(arrays: tuple[Memory, ...], length: int, target: str) -> R
 def _prepare_histogram(
     arrays: tuple[Memory, ...], bins: int, low: float, high: float, target: str
 ) -> Recipe:
-    """Numbers in no bin are counted in one more, which nobody sees."""
+    """Prepare a histogram; numbers in no bin are counted in a hidden one."""
     (x,) = arrays
     element = element_of(x.dtype, function="histogram", argument="x", kinds="fiub")
     text = Text(name="histogram")

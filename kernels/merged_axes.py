@@ -1,6 +1,6 @@
-"""Axes merged: neighbours that are treated alike are one dimension of a nest.
+"""Merges adjacent axes that are treated alike into one loop dimension.
 
-Comes in: what happens to each axis of a shape.  Goes out: groups of axes.
+Input: a label for each axis of a shape. Output: groups of axes.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ Shape = tuple[int, ...]
 
 
 def merged(labels: Sequence[Hashable]) -> list[list[int]]:
-    """Runs of neighbours of one label.
+    """Runs of adjacent axes with equal labels.
 
     >>> merged("kkrk")
     [[0, 1], [2], [3]]
@@ -45,7 +45,7 @@ def axis_of(wish: object, rank: int, *, name: str = "axis") -> int:
 
 
 def axes_of(wish: object, rank: int, *, name: str = "axis") -> tuple[int, ...]:
-    """Different axes, counted from the front and sorted; None means all.
+    """Distinct axes, counted from the front and sorted; None means all.
 
     >>> axes_of(None, 2), axes_of((-1, 0), 3)
     ((0, 1), (0, 2))
@@ -62,7 +62,7 @@ def axes_of(wish: object, rank: int, *, name: str = "axis") -> tuple[int, ...]:
 
 
 def around(shape: Shape, axis: int) -> list[list[int]]:
-    """The axes before one, it, and those after it; empty groups are left out.
+    """The axes before one, itself, and those after it, without empty groups.
 
     >>> around((2, 3, 4, 5), 2)
     [[0, 1], [2], [3]]

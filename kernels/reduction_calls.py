@@ -1,4 +1,4 @@
-"""How calls of reductions are prepared: element types of results, and their MLIR."""
+"""Prepares calls of reductions: result element types, and their MLIR."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from gpucodegen.kernels.merged_axes import axes_of, axis_of
 
 Axes = int | Sequence[int] | None
 Typing = tuple[Element, tuple[Any, ...]]
-"""The element of a result, and what its text depends on besides."""
+"""The element of a result, and further parameters of its text."""
 
 
 def prepare(
@@ -29,7 +29,7 @@ def prepare(
     kinds: str = "fiubc",
     identity: bool = True,
 ) -> Recipe:
-    """A reduction: ``typed`` gives the element of the result, ``write`` its text."""
+    """A recipe; ``typed`` gives the element of the result, ``write`` its text."""
     (x,) = arrays
     element = element_of(x.dtype, function=name, argument="x", kinds=kinds)
     axes = axes_of(axis, x.ndim)
@@ -57,7 +57,7 @@ def reduced(shape: tuple[int, ...], axes: Sequence[int], keepdims: bool) -> Any:
 
 
 def require_some(name: str, shape: tuple[int, ...], axes: Sequence[int]) -> None:
-    """Refuse to take the largest of nothing."""
+    """Refuse an extremum over no elements."""
     if all(shape[axis] for axis in axes):
         return
     raise errors.WrongArgumentType(
@@ -69,7 +69,7 @@ def require_some(name: str, shape: tuple[int, ...], axes: Sequence[int]) -> None
 
 
 def _summed(element: Element, dtype: Any) -> Typing:
-    """As NumPy: sums of integers have 64 bits."""
+    """As in NumPy: sums of integers have 64 bits."""
     return (element.totalled if dtype is None else wished(dtype)), ()
 
 

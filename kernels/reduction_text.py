@@ -1,4 +1,4 @@
-"""Texts of reductions: over runs of axes, in accumulators that are wide enough."""
+"""MLIR text of reductions over merged axes, with wide accumulators."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from gpucodegen.kernels.scalar_text import Value
 class Nest:
     """The operand and the result of a reduction, over merged axes.
 
-    ``iterators``: p or r for each loop.  ``x``: the operand.  ``kept``: the expressions
-    of the loops that are kept.  ``y``: the result.
+    ``iterators``: p or r for each loop. ``x``: the operand. ``kept``: indexing
+    expressions of the parallel loops. ``y``: the result.
     """
 
     text: Text
@@ -29,12 +29,12 @@ class Nest:
 
     @property
     def extents(self) -> list[str]:
-        """Those of the loops that are kept."""
+        """Extents of the parallel loops."""
         return [self.text.dim(self.x.memref, int(at[1:])) for at in self.kept]
 
     @property
     def reduced(self) -> list[int]:
-        """The loops that are reduced."""
+        """The reduction loops."""
         return [n for n, kind in enumerate(self.iterators) if kind == "r"]
 
     def temporary(self, element: Element) -> Operand:
@@ -42,7 +42,7 @@ class Nest:
         return Operand(self.text.alloc(element, self.extents), self.kept)
 
     def count(self, element: Element) -> Value:
-        """How many elements each result is made of."""
+        """Number of elements that each result combines."""
         return self.text.extent(self.x.memref, self.reduced, element)
 
     def reduce(
@@ -52,14 +52,14 @@ class Nest:
         body: Callable[..., Value],
         *more: Operand,
     ) -> Operand:
-        """Accumulate ``body`` of an element, of ``more``, and of what there is."""
+        """Accumulate ``body`` of an element, of ``more``, and of the accumulator."""
         text = self.text
         text.fill(into.memref, text.constant(first, into.memref.element))
         text.generic(self.iterators, [self.x, *more], [into], body)
         return into
 
     def finish(self, body: Callable[..., Value], *inputs: Operand) -> None:
-        """Write the result, of what was accumulated."""
+        """Write the result, computed from the accumulators."""
         loops = {at: f"d{n}" for n, at in enumerate(self.kept)}
         moved = [
             Operand(o.memref, [loops.get(at, at) for at in o.at])
@@ -98,7 +98,7 @@ def _place(
     *,
     keepdims: bool,
 ) -> Operand:
-    """The result, whose axes are merged as those of the operand."""
+    """The result, whose axes are merged like the operand's."""
     together: list[list[int]] = []
     leading: list[int] = []
     start = 0
@@ -120,11 +120,9 @@ def _place(
 
 
 class Writer(Protocol):
-    """Writes the text of a reduction."""
+    """A function that writes the text of a reduction."""
 
-    def __call__(self, nest: Nest, **more: int) -> None:
-        """Write it."""
-        ...
+    def __call__(self, nest: Nest, **more: int) -> None: ...
 
 
 def _same(value: Value) -> Value:
@@ -132,7 +130,7 @@ def _same(value: Value) -> Value:
 
 
 def _accumulator(nest: Nest, element: Element) -> Operand:
-    """The result itself if it is of this element, else a temporary."""
+    """The result itself if it has this element, else a temporary."""
     y = nest.y
     is_result = y.memref.element.mlir == element.mlir and list(y.at) == nest.kept
     return y if is_result else nest.temporary(element)
@@ -146,7 +144,7 @@ def combined(
     finish: Callable[[Value], Value] = _same,
     of: Callable[[Value], Value] = _same,
 ) -> None:
-    """The elements combined by a function, in a type, and finished."""
+    """Combine the elements with a function in a type, then finish."""
     text = nest.text
     plain = finish is _same
     into = _accumulator(nest, element) if plain else nest.temporary(element)
@@ -166,13 +164,13 @@ def total(nest: Nest, function: str) -> None:
 
 
 def extreme(nest: Nest, function: str) -> None:
-    """Largest and smallest elements; NaN if one is."""
+    """Maximum and minimum; NaN if an element is NaN."""
     element = nest.x.memref.element.computed
     combined(nest, function, worst(function, element), element)
 
 
 def worst(function: str, element: Element) -> float:
-    """What every number is as large, or as small, as.
+    """The neutral element of ``max`` or ``min``.
 
     >>> from gpucodegen.kernels.elements import ELEMENTS
     >>> worst("max", ELEMENTS["int8"]), worst("min", ELEMENTS["uint8"])
@@ -188,7 +186,7 @@ def worst(function: str, element: Element) -> float:
 
 
 def truth(nest: Nest, function: str) -> None:
-    """Whether all, or any, differ from zero."""
+    """Whether all, or any, elements differ from zero."""
     text = nest.text
 
     def flag(x: Value) -> Value:
@@ -201,7 +199,7 @@ def truth(nest: Nest, function: str) -> None:
 
 
 def nonzero(nest: Nest) -> None:
-    """How many differ from zero."""
+    """Number of nonzero elements."""
     text = nest.text
     combined(nest, "add", 0, I64, of=lambda x: text.cast(text.cast(x, BOOL), I64))
 
@@ -229,7 +227,7 @@ def _divisor(nest: Nest, element: Element) -> Value:
 
 
 def variance(nest: Nest, ddof: int, *, root: bool) -> None:
-    """The mean of squared distances from the mean: the mean first, then those."""
+    """The mean squared distance from the mean, in two passes."""
     text, y = nest.text, nest.y.memref.element.computed
     x = nest.x.memref.element
     element = x.computed if x.kind == "c" else y
@@ -253,7 +251,7 @@ def variance(nest: Nest, ddof: int, *, root: bool) -> None:
 
 
 def log_sum_exp(nest: Nest) -> None:
-    """The logarithm of the sum of exponentials, none of which overflows."""
+    """The logarithm of the sum of exponentials, shifted by the maximum."""
     text, element = nest.text, nest.y.memref.element.computed
 
     def larger(x: Value, most: Value) -> Value:
@@ -266,7 +264,7 @@ def log_sum_exp(nest: Nest) -> None:
         return text.binary("add", powers, text.unary("exp", exponent))
 
     def shift(most: Value) -> Value:
-        """An infinite maximum is no shift: the distance from it would be NaN."""
+        """The shift; 0 for an infinite maximum, since inf - inf would be NaN."""
         size = text.unary("abs", most)
         finite = text.compared("lt", size, text.constant(inf, element))
         return text.select(finite, most, text.constant(0, element))
@@ -280,7 +278,7 @@ def log_sum_exp(nest: Nest) -> None:
 
 
 def place(nest: Nest, function: str) -> None:
-    """The first place of the largest, or smallest, element; the first NaN if any."""
+    """The first index of the maximum or minimum; of the first NaN, if any."""
     text, element = nest.text, nest.x.memref.element.computed
     loop, limit = nest.reduced[0], worst("min", I64)
 

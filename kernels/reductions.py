@@ -1,4 +1,4 @@
-"""The reductions of NumPy: sums, products, extremes and their indices, means."""
+"""NumPy's reductions: sums, products, extrema and their indices, moments."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ def argmax(
     target: str = "auto",
     tune: bool = False,
 ) -> Any:
-    """The first place of the largest element along an axis, int64; NaN is largest.
+    """The first index of the largest element along an axis, int64; NaN is largest.
 
-    Without an axis, the place in the array as it lies row by row.
+    Without an axis, the index in the flattened row-major array.
 
     >>> import numpy as np
     >>> argmax(np.array([[1, 5, 5], [3, 2, 1]]), axis=1)
@@ -37,7 +37,7 @@ def argmin(
     target: str = "auto",
     tune: bool = False,
 ) -> Any:
-    """The first place of the smallest element along an axis, as `argmax`.
+    """The first index of the smallest element along an axis, as `argmax`.
 
     >>> import numpy as np
     >>> argmin(np.array([[4, 5, 1], [3, 2, 1]]))
@@ -59,8 +59,8 @@ def sum(  # noqa: A001 - the name that NumPy has for it
     """The sum over axes; None means all of them.
 
     Sums of integers and bools have 64 bits unless ``dtype`` says otherwise, those of
-    floats of 16 bits and less are kept in f32 and rounded once.  The order of a sum is
-    free.  Of no elements it is 0.
+    floats of 16 bits and less are kept in f32 and rounded once. The order of summation
+    is unspecified. The sum of no elements is 0.
 
     >>> import numpy as np
     >>> sum(np.arange(6, dtype="i1").reshape(2, 3), axis=1)
@@ -134,7 +134,7 @@ def all(  # noqa: A001 - the name that NumPy has for it
     target: str = "auto",
     tune: bool = False,
 ) -> Any:
-    """Whether every element over axes differs from zero, as NaN does.
+    """Whether all elements over axes are nonzero; NaN counts as nonzero.
 
     >>> import numpy as np
     >>> all(np.array([[1, 0], [3, 4]]), axis=1)
@@ -152,7 +152,7 @@ def any(  # noqa: A001 - the name that NumPy has for it
     target: str = "auto",
     tune: bool = False,
 ) -> Any:
-    """Whether an element over axes differs from zero, as NaN does.
+    """Whether any element over axes is nonzero; NaN counts as nonzero.
 
     >>> import numpy as np
     >>> any(np.array([[0, 0], [3, 4]]), axis=1)
@@ -170,7 +170,7 @@ def count_nonzero(
     target: str = "auto",
     tune: bool = False,
 ) -> Any:
-    """How many elements over axes differ from zero, in 64 bits.
+    """Number of nonzero elements over axes, as int64.
 
     >>> import numpy as np
     >>> count_nonzero(np.array([[1, 0], [3, 4]]), axis=0)
@@ -188,9 +188,9 @@ def mean(
     target: str = "auto",
     tune: bool = False,
 ) -> Any:
-    """The mean over axes: of integers in f64, of narrow floats kept in f32.
+    """The mean over axes: integers in f64, narrow floats accumulated in f32.
 
-    Of no elements it is NaN.
+    The mean of no elements is NaN.
 
     >>> import numpy as np
     >>> mean(np.array([[1, 2], [3, 4]]), axis=0)
@@ -209,9 +209,9 @@ def var(
     target: str = "auto",
     tune: bool = False,
 ) -> Any:
-    """The variance over axes, in types like those of `mean`; of complex numbers real.
+    """The variance over axes, in types like those of `mean`; real for complex numbers.
 
-    The mean is computed first and then the squares of distances from it, whose sum is
+    The mean is computed first and then the squared distances from it, whose sum is
     divided by the number of elements less ``ddof``.
 
     >>> import numpy as np

@@ -1,4 +1,4 @@
-"""Texts of functions along one axis: softmax, norms, running sums."""
+"""MLIR text of functions along one axis: softmax, norms, prefix sums."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from gpucodegen.kernels.merged_axes import around
 from gpucodegen.kernels.scalar_text import Value
 
 OLD = -1
-"""Where a body has what its result held, which it does not read."""
+"""Position of the old result among a body's arguments, which it does not read."""
 
 
 @dataclass(frozen=True, slots=True)
 class Rows:
-    """An operand seen as (axes before, the axis, axes after), as far as there are any.
+    """An operand as (leading axes, the axis, trailing axes), without empty groups.
 
-    ``along``: the loop of the axis.  ``element``: what operations are made in.
+    ``along``: the loop of the axis. ``element``: the type of operations.
     """
 
     text: Text
@@ -29,19 +29,19 @@ class Rows:
 
     @classmethod
     def of(cls, text: Text, x: Element, shape: Sequence[int], axis: int) -> Rows:
-        """Of the argument x."""
+        """The rows of the argument x."""
         groups = around(tuple(shape), axis)
         view = text.collapsed(text.array("x", x, len(shape)), groups)
         return cls(text, view, groups.index([axis]), x.computed)
 
     @property
     def loops(self) -> list[str]:
-        """The expressions of all loops."""
+        """The indexing expressions of all loops."""
         return [f"d{n}" for n in range(self.x.rank)]
 
     @property
     def kept(self) -> list[str]:
-        """Those of the loops around the axis."""
+        """Indexing expressions of the loops around the axis."""
         return [at for at in self.loops if at != f"d{self.along}"]
 
     def whole(self, memref: Memref) -> Operand:
@@ -49,7 +49,7 @@ class Rows:
         return Operand(memref, self.loops)
 
     def per_row(self) -> Operand:
-        """A buffer with an element for each row."""
+        """A buffer with one element per row."""
         extents = [self.text.dim(self.x, int(at[1:])) for at in self.kept]
         return Operand(self.text.alloc(self.element, extents), self.kept)
 
@@ -61,7 +61,7 @@ class Rows:
     def reduce(
         self, first: float, body: Callable[..., Value], *more: Operand
     ) -> Operand:
-        """``body`` of an element, of ``more`` and of what there is, along each row."""
+        """Reduce each row: ``body`` of an element, of ``more`` and the accumulator."""
         into, text = self.per_row(), self.text
         text.fill(into.memref, text.constant(first, self.element))
         loops = range(self.x.rank)
@@ -70,17 +70,16 @@ class Rows:
         return into
 
     def each(self, body: Callable[..., Value], out: Operand, *more: Operand) -> None:
-        """``out`` becomes ``body`` of each element and of ``more``."""
+        """Write ``body`` of each element and of ``more`` to ``out``."""
         inputs = [self.whole(self.x), *more]
         self.text.generic("p" * self.x.rank, inputs, [out], body)
 
     def largest(self) -> Operand:
-        """The largest element of each row."""
         return self.reduce(-inf, lambda x, most: self.text.binary("max", most, x))
 
 
 def softmax(rows: Rows, out: Operand) -> None:
-    """Exponentials over their sum: by the operation of linalg, in f32 or wider."""
+    """Exponentials over their sum, by ``linalg.softmax`` in f32 or wider."""
     text, x, y = rows.text, rows.x, out.memref
     is_narrow = x.element.mlir != rows.element.mlir
     if is_narrow:
@@ -96,7 +95,7 @@ def softmax(rows: Rows, out: Operand) -> None:
 def log_softmax(rows: Rows, out: Operand) -> None:
     """Each element, less the logarithm of the sum of exponentials of its row.
 
-    The largest element is taken off first, if it is finite, as SciPy does.
+    The maximum is subtracted first, if it is finite, as in SciPy.
     """
     text = rows.text
     most = rows.largest()
@@ -120,9 +119,9 @@ def log_softmax(rows: Rows, out: Operand) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Norm:
-    """Rows over their deviation: ``centred`` are those of layer_norm, with their mean.
+    """Normalized rows; ``centred``: layer_norm, which subtracts the mean.
 
-    ``scale`` and ``shift`` belong to places in a row, where there are any.
+    ``scale`` and ``shift`` are per position in a row, if present.
     """
 
     rows: Rows
@@ -132,7 +131,7 @@ class Norm:
     shift: Operand | None
 
     def write(self, out: Operand) -> None:
-        """The means, the means of squares, and the result."""
+        """Write the means, the mean squares, and the result."""
         rows, text = self.rows, self.rows.text
         length = text.extent(rows.x, [rows.along], rows.element)
         given = [o for o in (self.scale, self.shift) if o is not None]
@@ -166,7 +165,7 @@ class Norm:
 
 
 def running(rows: Rows, out: Operand, function: str, element: Element) -> None:
-    """What a function makes of all elements up to each, in their order."""
+    """Prefix sums or products, in order."""
     text, places = rows.text, ["" for _ in range(rows.x.rank)]
     first = text.constant(function == "mul", element)
 

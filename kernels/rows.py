@@ -1,7 +1,4 @@
-"""Normalisation: of the last axes by their own mean and deviation, or by given ones.
-
-Softmax and its logarithm along an axis, and running sums and products.
-"""
+"""Operations along axes: softmax, normalization, prefix sums and products."""
 
 from __future__ import annotations
 
@@ -25,8 +22,8 @@ def softmax(
 ) -> Any:
     """The exponentials along an axis over their sum, as ``scipy.special.softmax``.
 
-    Floats of 16 bits and less are computed in f32 and rounded once.  The largest
-    element of a row is taken off before, so that nothing overflows.
+    Floats of 16 bits and less are computed in f32 and rounded once. The maximum of a
+    row is subtracted first, so that nothing overflows.
 
     >>> import numpy as np
     >>> softmax(np.array([[1000.0, 1000.0]]))
@@ -38,7 +35,7 @@ def softmax(
 def log_softmax(
     x: Any, axis: int = -1, *, out: Any = None, target: str = "auto", tune: bool = False
 ) -> Any:
-    """The logarithm of `softmax`, computed without it; types are the same.
+    """The logarithm of `softmax`, computed directly; types are the same.
 
     >>> import numpy as np
     >>> log_softmax(np.array([0.0, -1000.0]))
@@ -56,11 +53,11 @@ def cumsum(
     target: str = "auto",
     tune: bool = False,
 ) -> Any:
-    """Sums of all elements up to each along an axis, in their order.
+    """Cumulative sums along an axis.
 
-    Without an axis, of the array as it lies row by row.  Sums of integers and bools
-    have 64 bits unless ``dtype`` says otherwise; those of floats of 16 bits and less
-    are kept in f32, and each is rounded once.
+    Without an axis, over the flattened row-major array. Sums of integers and bools have
+    64 bits unless ``dtype`` says otherwise; those of floats of 16 bits and less are
+    kept in f32, and each is rounded once.
 
     >>> import numpy as np
     >>> cumsum(np.array([[1.0, 2.0], [3.0, 4.0]]), axis=1)
@@ -79,7 +76,7 @@ def cumprod(
     target: str = "auto",
     tune: bool = False,
 ) -> Any:
-    """Products of all elements up to each along an axis, in types like `cumsum`'s.
+    """Cumulative products along an axis, in types like `cumsum`'s.
 
     >>> import numpy as np
     >>> cumprod(np.array([1, 2, 3, 4]))
@@ -200,10 +197,10 @@ def batch_norm(
     target: str = "auto",
     tune: bool = False,
 ) -> Any:
-    """``(x - mean) / sqrt(var + eps) * weight + bias`` for each channel, in inference.
+    """``(x - mean) / sqrt(var + eps) * weight + bias`` per channel, for inference.
 
-    Statistics, ``weight`` and ``bias`` have an element for each place along ``axis``,
-    that of the channels.  Types and errors are those of `layer_norm`.
+    Statistics, ``weight`` and ``bias`` have one element per channel, which is ``axis``.
+    Types and errors are those of `layer_norm`.
 
     >>> import numpy as np
     >>> x = np.array([[1.0, 10.0], [3.0, 30.0]])
@@ -292,7 +289,7 @@ def _parameter(
 
 
 def _smallest(element: Element) -> float:
-    """The distance from 1 to the next number."""
+    """Machine epsilon: the distance from 1 to the next number."""
     import numpy as np
 
     if element.bits >= 16 and element.dtype != "bfloat16":

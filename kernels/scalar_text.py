@@ -1,7 +1,4 @@
-"""Operations on single numbers, by name, for every kind of element.
-
-Comes in: values and the name of a function.  Goes out: lines of MLIR, and the value.
-"""
+"""MLIR text of scalar operations by name, for every kind of element."""
 
 from __future__ import annotations
 
@@ -55,7 +52,7 @@ BINARY: dict[str, dict[str, str]] = {
     "shl": {"i": "arith.shli"},
     "shr": {"i": "arith.shrsi", "u": "arith.shrui"},
 }
-"""Function of two numbers -> operation for each kind; u is as i where left out."""
+"""Binary function -> operation for each kind; u defaults to i."""
 _BOTH = "exp log sin cos tan tanh sqrt rsqrt expm1"
 _FLOAT = """log2 log10 log1p exp2 erf ceil floor trunc roundeven asin acos atan sinh
             cosh asinh acosh atanh cbrt"""
@@ -65,14 +62,14 @@ UNARY: dict[str, dict[str, str]] = {
     "neg": {"f": "arith.negf", "c": "complex.neg"},
     "abs": {"f": "math.absf", "i": "math.absi"},
 }
-"""Function of one number -> operation for each kind."""
+"""Unary function -> operation for each kind."""
 _ORDER = {"lt": "lt", "le": "le", "gt": "gt", "ge": "ge"}
 _WORDS = {16: "<e", 32: "<f", 64: "<d"}
 
 
 @dataclass(slots=True)
 class Scalars:
-    """Lines that are being written; ``head`` goes before all ``lines``."""
+    """Lines under construction; ``head`` precedes all ``lines``."""
 
     head: list[str] = field(default_factory=list[str])
     lines: list[str] = field(default_factory=list[str])
@@ -80,23 +77,21 @@ class Scalars:
     count: int = 0
 
     def fresh(self) -> str:
-        """A name that nothing has."""
         self.count += 1
         return f"%v{self.count - 1}"
 
     def line(self, text: str) -> None:
-        """One more line."""
         self.lines.append(text)
 
     def once(self, text: str) -> str:
-        """The name of what the head computes, which it does once."""
+        """A value computed once, in the head."""
         if text not in self.known:
             self.known[text] = self.fresh()
             self.head.append(f"{self.known[text]} = {text}")
         return self.known[text]
 
     def constant(self, value: complex, element: Element) -> Value:
-        """A number; of narrow floats, rounded as they round."""
+        """A constant; of narrow floats, rounded to their type."""
         return Value(self.once(_constant(value, element)), element)
 
     def _made(self, text: str, element: Element) -> Value:
@@ -105,7 +100,7 @@ class Scalars:
         return Value(name, element)
 
     def binary(self, name: str, x: Value, y: Value, *, free: bool = False) -> Value:
-        """``name`` of two numbers of one type; ``free``: sums take any order."""
+        """A binary operation; ``free``: sums may be reassociated."""
         op = _of_kind(BINARY, name, x.element)
         is_sum = free and x.element.kind == "f" and name in {"add", "mul"}
         flags = " fastmath<reassoc>" if is_sum else ""
@@ -114,7 +109,6 @@ class Scalars:
         )
 
     def unary(self, name: str, x: Value) -> Value:
-        """``name`` of a number."""
         if name == "abs" and x.element.kind in "ub":
             return x
         if name == "abs" and x.element.kind == "c":
@@ -127,7 +121,7 @@ class Scalars:
         return self._made(f"{op} {x.name} : {x.element.mlir}", x.element)
 
     def compared(self, name: str, x: Value, y: Value) -> Value:
-        """Whether ``eq ne lt le gt ge`` is true; with NaN only ``ne`` is."""
+        """``eq ne lt le gt ge``; with NaN only ``ne`` is true."""
         element = x.element
         if element.kind == "c":
             op = {"eq": "complex.eq", "ne": "complex.neq"}[name]
@@ -142,7 +136,6 @@ class Scalars:
         return self._made(f"arith.{op} {predicate}, {where}", BOOL)
 
     def is_nan(self, x: Value) -> Value:
-        """Whether a float is none."""
         where = f"{x.name}, {x.name} : {x.element.mlir}"
         return self._made(f"arith.cmpf uno, {where}", BOOL)
 
@@ -152,7 +145,6 @@ class Scalars:
         return self._made(f"arith.select {names} : {x.element.mlir}", x.element)
 
     def at_index(self, index: str, element: Element) -> Value:
-        """A position as a number."""
         where = f"{index} : index to {element.mlir}"
         return self._made(f"arith.index_cast {where}", element)
 
@@ -173,7 +165,7 @@ class Scalars:
         return self._made(f"{op} {x.name} : {old.mlir} to {element.mlir}", element)
 
     def cast_once(self, x: Value, element: Element) -> Value:
-        """A real number of the head in another type, made there."""
+        """A real number of the head, converted to another type there."""
         if element.kind != "c":
             return Value(x.name, element)
         zero = self.constant(0, element.part)
@@ -204,7 +196,7 @@ class Scalars:
 
 
 def has(table: dict[str, dict[str, str]], name: str, kind: str) -> bool:
-    """Whether a function is there for a kind of number.
+    """Whether a table has a function for a kind of number.
 
     >>> has(BINARY, "div", "f"), has(BINARY, "div", "i"), has(BINARY, "and", "u")
     (True, False, True)

@@ -1,4 +1,4 @@
-"""Grids relaxed over many steps: weighted sums of neighbours, of planes and volumes."""
+"""Stencils over many steps: weighted sums of neighbours in one to three dimensions."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from gpucodegen.kernels.elements import INDEX, element_of
 from gpucodegen.kernels.function_text import Memref, Text
 
 MOST_TAPS = 343
-"""Weights of a stencil: a cube of seven."""
+"""Largest number of weights: a cube of seven."""
 
 
 def stencil(
@@ -27,15 +27,15 @@ def stencil(
     target: str = "auto",
     tune: bool = False,
 ) -> Any:
-    """A grid after so many steps; each makes every inner element a sum of neighbours.
+    """A grid after ``steps``; each makes every inner element a sum of neighbours.
 
     ``weights`` are numbers, of as many axes as the grid (one, two or three) and of odd
     extents: the middle one belongs to the element itself, as for
-    ``scipy.ndimage.correlate``.  Elements whose neighbours would lie outside keep their
-    value in every step.  Steps go together through fast memory where that pays.  The
-    grid holds floats or complex numbers; those of 16 bits are computed in f32, and
-    rounded after each step.  Weights are written into the kernel, and steps are not.
-    Errors: WrongDtype, WrongArgumentRank, InvalidOption.
+    ``scipy.ndimage.correlate``. Elements whose neighbours would lie outside keep their
+    value in every step. Steps are tiled together where that pays. The grid holds floats
+    or complex numbers; those of 16 bits are computed in f32, and rounded after each
+    step. Weights are constants of the kernel, and ``steps`` is an argument. Errors:
+    WrongDtype, WrongArgumentRank, InvalidOption.
 
     >>> import numpy as np
     >>> grid = np.zeros((5, 5))
@@ -106,7 +106,6 @@ def _many(weights: tuple[complex, ...]) -> bool:
 
 
 def _copy(text: Text, source: Memref, out: Memref) -> None:
-    """A copy of all elements."""
     inner = f"ins({source.name} : {source.type}) outs({out.name} : {out.type})"
     text.line(f"linalg.copy {inner}")
 
@@ -119,7 +118,7 @@ def _step(
     shape: tuple[int, ...],
     places: tuple[str, ...] = (),
 ) -> None:
-    """One step, from a grid to another, whose border is that of the first."""
+    """One step from a grid to another, which keeps the first one's border."""
     axis = len(places)
     if axis < source.rank:
         half, extent = shape[axis] // 2, text.dim(source, axis)

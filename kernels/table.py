@@ -1,7 +1,7 @@
-"""Every ready-made operation: whose function it is like, and how a call is prepared.
+"""Table of all ready-made operations with the library function each one matches.
 
-Tests compare each with the function that is named here, where its library is installed,
-and the documentation lists what is here.
+Tests compare each with that function, if its library is installed, and the
+documentation lists the table.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from gpucodegen.kernels.windows import convolutions, pooling, transposed
 
 @dataclass(frozen=True, slots=True)
 class Ready:
-    """An operation: what prepares its text, and the function that it is like."""
+    """An operation: its preparation, and the library function that it matches."""
 
     kernel: Kernel
     like: str

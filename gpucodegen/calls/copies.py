@@ -1,9 +1,8 @@
-"""Calls on copies: arrays whose strides no kernel can be made for.
+"""Calls with copies of arrays whose strides no kernel supports.
 
-A tensor is a value, and its kernels take it row by row.  A memref keeps its strides:
-the kernel is compiled for them.  Where the function passes the memref on as one of
-another layout, there is no such kernel; the call works on a copy then, and what it
-writes is copied back.
+Tensors are values, and kernels read them as row-major. Kernels are compiled for the
+strides of a memref, unless the function passes it on as a memref of another layout;
+then the call works on a contiguous copy and copies written arguments back.
 """
 
 from __future__ import annotations
@@ -14,13 +13,13 @@ from typing import Any, cast
 from gpucodegen import errors
 
 Called = Callable[[tuple[Any, ...]], tuple[Any, Sequence[bool]]]
-"""A call, which also says which arguments were written."""
+"""A call that also returns which arguments were written."""
 
 
 def on_copies(
     call: Called, arguments: tuple[Any, ...], places: Sequence[int]
 ) -> Callable[[], Any]:
-    """A call in which the arguments at these places are contiguous copies.
+    """A call with contiguous copies of the arguments at these places.
 
     >>> import numpy as np
     >>> a = np.arange(4.0)
@@ -47,7 +46,7 @@ def on_copies(
 
 
 def _with_arguments(results: Any, given: dict[int, Any]) -> Any:
-    """Results, with the arguments in place of their copies."""
+    """Results, with the original arguments in place of their copies."""
     if isinstance(results, tuple):
         several = cast("tuple[Any, ...]", results)
         return tuple(given.get(id(each), each) for each in several)

@@ -1,9 +1,9 @@
-"""Arrays of other libraries: their memory as NumPy's or CuPy's, and results as theirs.
+"""Foreign arrays: conversion of other libraries' arrays to NumPy or CuPy and back.
 
-Comes in: arrays of PyTorch and JAX, and objects that offer a buffer.  Goes out: arrays
-of NumPy or CuPy over the same memory, and results as arrays of the library that the
-arguments came from.  No library but NumPy is ever imported here: whoever has an array
-has imported its library.
+Input: arrays of PyTorch and JAX, and objects with the buffer protocol. Output: NumPy or
+CuPy arrays over the same memory, and results as arrays of the arguments' library. No
+library but NumPy is imported here: the owner of an array has already imported its
+library.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from gpucodegen import errors
 from gpucodegen.runtime.host.buffers import NUMPY_NAMES, Expected, as_array
 
 AMBIGUOUS = frozenset({"bf16", "index", "tag"})
-"""MLIR's types whose elements other types of NumPy than their own hold, too."""
+"""MLIR types that correspond to several NumPy types."""
 MLIR_NAMES: dict[str, str] = {
     name: mlir
     for mlir, names in NUMPY_NAMES.items()
@@ -29,7 +29,7 @@ MLIR_NAMES: dict[str, str] = {
 } | {"bfloat16": "bf16"}
 """MLIR's name of each element type of NumPy, signed or not."""
 HOST = "cpu"
-"""PyTorch's and JAX's name of the memory that NumPy shares."""
+"""PyTorch's and JAX's name of host memory."""
 Memory = Any
 """An array of NumPy or CuPy."""
 Taker = Callable[[Any, str, str], Memory]
@@ -37,14 +37,12 @@ Taker = Callable[[Any, str, str], Memory]
 
 @dataclass(frozen=True, slots=True)
 class Library:
-    """How arrays of a library become those of NumPy or CuPy, and back.
+    """Conversion between a library's arrays and NumPy or CuPy arrays.
 
-    ``take``: array, function and argument -> its memory, without a copy.
-    ``give``: a module, the memory of a result and the name of its element type -> an
-    array of the module.
-    ``writes``: its arrays may be written.
-    ``stream``: of an array on a GPU, the pointer of the stream that its library works
-    on; 0 for the one that all libraries have in common.
+    ``take``: array, function and argument -> its memory, without a copy. ``give``: a
+    module, the memory of a result and the name of its element type -> an array of the
+    module. ``writes``: its arrays may be written. ``stream``: of an array on a GPU, the
+    pointer of the library's current stream; 0 for the default stream.
     """
 
     take: Taker
@@ -74,7 +72,7 @@ def _given(module: Any, result: Memory, name: str) -> Memory:
 
 
 WORDS = {"bfloat16": "int16"}
-"""Elements that PyTorch hands over as integers of their bits; the others as bytes."""
+"""Elements that PyTorch passes as integers of their bits; others as bytes."""
 
 
 def _from_torch(array: Any, function: str, argument: str) -> Memory:
@@ -101,12 +99,12 @@ _NAMES: dict[Any, str] = {}
 
 
 def _named(dtype: Any) -> str:
-    """What PyTorch calls an element type, without its own name; remembered."""
+    """PyTorch's name of an element type without the prefix; cached."""
     return _NAMES.setdefault(dtype, str(dtype).removeprefix("torch."))
 
 
 def is_narrow(name: str) -> bool:
-    """Whether NumPy has no such element type by itself.
+    """Whether NumPy lacks the element type.
 
     >>> is_narrow("bfloat16"), is_narrow("float8_e5m2"), is_narrow("float16")
     (True, True, False)
@@ -161,7 +159,7 @@ def _to_jax(jax: Any, result: Memory, name: str) -> Any:
 
 
 def narrow(name: str, *, function: str, argument: str) -> np.dtype[Any]:
-    """A type of ml_dtypes, or a refusal that says what to install."""
+    """A type of ml_dtypes, or an error that names the package to install."""
     try:
         ml_dtypes = import_module("ml_dtypes")
     except ImportError:
@@ -183,11 +181,11 @@ LIBRARIES = {
     "jax": Library(_from_jax, _to_jax, writes=False),
     "jaxlib": Library(_from_jax, _to_jax, writes=False),
 }
-"""By the first name of the module that defines the array's class."""
+"""By the top-level package of the array's class."""
 
 
 def library_of(kind: type[Any]) -> Library:
-    """How arrays of a class are taken; `OWN` for what needs no care, numbers too.
+    """The conversion for a class of arrays; `OWN` for NumPy, CuPy and numbers.
 
     >>> library_of(np.ndarray) is OWN, library_of(float) is OWN
     (True, True)
@@ -203,11 +201,11 @@ _BY_CLASS: dict[type[Any], Library] = {}
 
 
 def _homes(kind: type[Any]) -> Iterator[str]:
-    """The packages that define a class and those that it extends."""
+    """The packages that define a class and its bases."""
     return (base.__module__.partition(".")[0] for base in kind.__mro__)
 
 
 def module_of(kind: type[Any]) -> Any:
-    """The module whose functions make arrays of a class that a library defines."""
+    """The module whose functions create arrays of a library's class."""
     name = next(name for name in _homes(kind) if name in LIBRARIES)
     return sys.modules[name.removesuffix("lib")]

@@ -1,8 +1,7 @@
-"""Calls with arrays of other libraries, and results where the caller wants them.
+"""Calls with arrays of other libraries.
 
-Comes in: arguments of any library.  Goes out: the same memory as arrays of NumPy or
-CuPy, with which the call is made, and results as arrays of the library of the first
-argument that has one of its own.
+The call runs on NumPy or CuPy arrays over the arguments' memory; results become arrays
+of the library of the first foreign argument, or are copied to ``out``.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ IMMUTABLE = (
 
 @dataclass(frozen=True, slots=True)
 class ForeignCall:
-    """A call's arguments as memory, and the library that gets its results."""
+    """A call's arguments as memory, and the library that receives its results."""
 
     signature: Signature
     arguments: tuple[Any, ...]
@@ -37,7 +36,7 @@ class ForeignCall:
     stream: int
 
     def made(self, call: Callable[[], Any]) -> Any:
-        """The result of a call on the memory, as the library's."""
+        """The result of a call, converted to the library's arrays."""
         try:
             return self.given(call())
         except errors.ReadOnlyArgument as problem:
@@ -52,7 +51,7 @@ class ForeignCall:
             raise problem from None
 
     def given(self, result: Any) -> Any:
-        """Results as the caller gets them; an argument that returns is the argument."""
+        """Results for the caller; an argument that is returned stays the argument."""
         if isinstance(result, tuple):
             kinds = (p.dtype for p in self.signature.results)
             return tuple(map(self._given, cast("tuple[Any, ...]", result), kinds))
@@ -70,7 +69,7 @@ class ForeignCall:
 
 
 def taken(arguments: tuple[Any, ...], signature: Signature) -> ForeignCall | None:
-    """The arguments as memory; None where all are NumPy's, CuPy's or numbers."""
+    """The call with converted arguments; None if no argument is foreign."""
     libraries = tuple([library_of(a.__class__) for a in arguments])
     first = next((n for n, each in enumerate(libraries) if each is not OWN), None)
     if first is None:
@@ -92,7 +91,7 @@ def taken(arguments: tuple[Any, ...], signature: Signature) -> ForeignCall | Non
 
 
 def put(results: Any, out: Any, signature: Signature) -> Any:
-    """Copy results to where the caller wants them, and return that.
+    """Copy results to ``out`` and return it.
 
     ``out``: an array for the one result, or a tuple with one for each.
     """
@@ -111,12 +110,12 @@ def put(results: Any, out: Any, signature: Signature) -> Any:
 
 
 def _places(out: Any) -> Sequence[Any]:
-    """One place for each of several results."""
+    """One destination for each of several results."""
     return cast("Sequence[Any]", out) if isinstance(out, tuple | list) else (out,)
 
 
 def several_of(results: Any) -> tuple[Any, ...]:
-    """All results of a call, of which one comes alone.
+    """All results of a call as a tuple.
 
     >>> several_of(1), several_of((1, 2))
     ((1,), (1, 2))

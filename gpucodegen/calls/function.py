@@ -1,12 +1,8 @@
-"""A function of a program: compiled for the arguments of its calls.
+"""A function of a program, compiled once for each kind of arguments.
 
-A call passes through here: machine code makes one like the last, a known plan makes one
-of a known form, and a first call is checked in full, compiled and planned.
-
-A function of a program, compiled for one kind of arguments after another.
-
-What it is compiled for is a `Specialization`: a target and what is known of the
-arguments.  Executables are kept by it and by the architecture of their kernels.
+A repeated call with arrays of the same form runs in machine code; a call of a known
+form follows its plan; a first call is checked in full, compiled and planned.
+Executables are kept by target, known facts of the arguments, and architecture.
 """
 
 from __future__ import annotations
@@ -39,10 +35,10 @@ if TYPE_CHECKING:
 
 
 MAX_SPECIALIZATIONS = 64
-"""Shapes a function is compiled for before dynamic extents take over."""
+"""Number of specializations before dynamic extents are used."""
 
 Variant = tuple[tuple[Known | None, ...], Executable]
-"""What is known of arguments, and the function compiled for it."""
+"""Known facts of the arguments, and the executable for them."""
 
 
 @dataclass(slots=True)
@@ -57,12 +53,12 @@ class Specializations:
         default_factory=dict[tuple[Specialization, str], Executable]
     )
     _without: set[Specialization] = field(default_factory=set[Specialization])
-    """What no kernel keeps to the strides of."""
+    """Specializations whose strides no kernel supports."""
 
     def key(
         self, target: str, known: tuple[Known | None, ...] | None
     ) -> Specialization:
-        """What is compiled for arguments of which so much is known.
+        """The compilation key for arguments of which these facts are known.
 
         None stands for arrays as devices allocate them.
         """
@@ -78,7 +74,7 @@ class Specializations:
         known: tuple[Known | None, ...] | None = None,
         arch: str | None = None,
     ) -> Executable:
-        """The function compiled for a target, now if it was not before.
+        """The executable for a target, compiled if necessary.
 
         ``arch``: of the kernels; None is that of the options, or else of the current
         device.
@@ -100,10 +96,7 @@ class Specializations:
         return len(self.made) < MAX_SPECIALIZATIONS
 
     def _compiled(self, key: Specialization, asked: Options) -> Executable:
-        """The function compiled by the schedule that is stored, if one is.
-
-        Where that fails, it is compiled without.
-        """
+        """Compile with the stored schedule, if any; without it if that fails."""
         chosen = final_options(self.source, self.name, key, asked)
         if chosen is not asked:
             sizes = chosen.tile_sizes or chosen.register_tile or chosen.plan
@@ -121,10 +114,11 @@ class Specializations:
     def for_strides(
         self, target: str, values: Sequence[Any], arch: str
     ) -> tuple[Executable, Sequence[int]]:
-        """The function compiled for these values, and where it works on copies.
+        """The executable for these values, and the arguments that must be copied.
 
-        That is at tensors that are not row-major, and where no kernel keeps to the
-        strides of a memref, because it is passed on as one of another type.
+        Copies are needed for tensors that are not row-major, and for memrefs that are
+        passed on as memrefs of another layout, so that no kernel supports their
+        strides.
         """
         signature = self.signature
         known = signature.known(values, registry.find(target).widest)
@@ -149,11 +143,11 @@ class Specializations:
         return executable, places
 
     def variants(self, target: str) -> list[Variant]:
-        """What is known of arguments, and the function compiled for it, special first.
+        """Known facts of arguments and the executable for each, most specific first.
 
-        Kernels use what all devices have, unless the options state an architecture.
-        That is for arguments of earlier calls, for arrays as devices allocate them, and
-        for any.
+        They cover arguments of earlier calls, arrays as devices allocate them, and any
+        arguments. Kernels use the common feature set, unless the options name an
+        architecture.
         """
         wanted = [key for key, _ in self.made if key[0] == target]
         wanted.append(self.key(target, None))
@@ -165,7 +159,7 @@ class Specializations:
 
 @contextmanager
 def showing(source: Source) -> Generator[None]:
-    """Errors show the lines of the program that they are about."""
+    """Attach the program's source lines to errors."""
     try:
         yield
     except errors.Error as error:
@@ -174,7 +168,7 @@ def showing(source: Source) -> Generator[None]:
 
 
 def _told(key: Specialization) -> int:
-    """How many facts are known of arguments.
+    """Number of facts known of the arguments.
 
     >>> _told(("cpu", (Known((8, 8)), None)))
     1
@@ -183,7 +177,7 @@ def _told(key: Specialization) -> int:
 
 
 MAX_FORMS = 256
-"""Forms of calls whose plans are remembered."""
+"""Number of call forms whose plans are cached."""
 
 
 @dataclass(slots=True)
@@ -206,7 +200,7 @@ class Function:
         return f"<Function {self.signature} {for_target}>"
 
     def _repr_html_(self) -> str:
-        """Signature, and what was generated last, for notebooks."""
+        """Signature and last generated source, for notebooks."""
         source = self._last.source if self._last is not None else "not compiled yet"
         return folded(repr(self), source, is_open=False)
 
@@ -228,7 +222,7 @@ class Function:
 
     @property
     def specializations(self) -> Specializations:
-        """The function compiled for the arguments of its calls."""
+        """The executables compiled for the arguments of calls."""
         if self._specializations is None:
             self._specializations = Specializations(
                 self.source, self.name, self.options, self.signature
@@ -237,11 +231,10 @@ class Function:
 
     @property
     def __name__(self) -> str:
-        """The function's name in MLIR."""
         return self.name
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Compiled code stays here; another process finds it on disk, or compiles."""
+        """Pickle without compiled code; another process compiles or reads its cache."""
         return Function, (self.source, self.name, self.options)
 
     def __call__(
@@ -249,15 +242,15 @@ class Function:
     ) -> Any:
         """Compile if these argument types are new, check, run, return the results.
 
-        Arguments may be given by their names in MLIR: `inspect.signature` tells them.
-        Results are arrays of the library that the arguments are of, PyTorch or JAX for
-        instance.  ``out``: the array that the result is copied to, or a tuple of them.
+        Arguments may be passed by their MLIR names, which `inspect.signature` shows.
+        Results are arrays of the arguments' library, such as PyTorch or JAX. ``out``:
+        the array that the result is copied to, or a tuple of arrays.
 
-        ``stream``: of CuPy, of PyTorch, or its pointer, on which the device works; by
-        default that is the current one of CuPy, or of the emulated device.
+        ``stream``: a stream of CuPy or PyTorch, or its pointer, on which the device
+        works; the default is the current stream of CuPy, or of the emulated device.
 
-        `KeyboardInterrupt` leaves arrays that are written partly written; it comes
-        between pieces of loops that threads share, and after a kernel of one thread.
+        `KeyboardInterrupt` may leave written arrays incomplete; it takes effect between
+        chunks of parallel loops, and after a kernel of one thread.
         """
         try:
             if named:
@@ -272,7 +265,7 @@ class Function:
             raise
 
     def _call(self, arguments: tuple[Any, ...], stream: object = None) -> Any:
-        """Any call but one like the last."""
+        """Any call that the machine-code shortcut does not handle."""
         form = form_of(arguments)
         plan = self._plans.get(form)
         if plan is not None and plan.runtime is None and self._is_elsewhere(plan):
@@ -290,13 +283,13 @@ class Function:
         return plan.on(stream, arguments, words)
 
     def _is_elsewhere(self, plan: Plan) -> bool:
-        """Whether arguments that travel now go to a device of another architecture."""
+        """Whether arguments would now be copied to a device of another architecture."""
         made = plan.executable
         now = registry.find(made.target).settled_arch(self.options)
         return now != made.options.arch
 
     def _again(self, arguments: tuple[Any, ...], stream: object) -> Any:
-        """A call of arrays that were taken from those of another library."""
+        """A repeated call with foreign arrays."""
         done = NotImplemented if stream is not None else self._entry(*arguments)
         return self._call(arguments, stream) if done is NotImplemented else done
 
@@ -305,10 +298,10 @@ class Function:
     ) -> Callable[[], Any]:
         """Check the arguments once; the returned callable only runs.
 
-        ``stream``: as for a call.  ``graph``: what the device is to do is captured now,
-        as a CUDA graph, and each call replays it: that pays for a function of several
-        launches.  The function must not need to know what the device computes: with a
-        branch on an element, for example, this raises NotRecordable.
+        ``stream``: as for a call. ``graph``: device operations are captured now as a
+        CUDA graph, and each call replays it, which pays for a function of several
+        launches. The function must not depend on results of the device: a branch on an
+        element, for example, raises NotRecordable.
 
         >>> import gpucodegen as gcg, numpy as np
         >>> from gpucodegen.runtime.devices import emulated_cupy as xp
@@ -338,11 +331,11 @@ class Function:
         return lambda: others.made(call)
 
     def again(self, *arguments: Any) -> Entry:
-        """What repeats a call that was made: with other arrays, and a new last one.
+        """A fast repetition of a previous call with other arrays and a new last one.
 
-        The repeated call takes all arrays but the last one, which it makes and returns.
-        It returns `NotImplemented` where one has another element type, extent or
-        stride, and always where the call is more than one launch on arrays.
+        The repeated call takes all arrays but the last one, which it allocates and
+        returns. It returns `NotImplemented` if an array has another element type,
+        extent or stride, and always if the call is more than one launch on arrays.
 
         >>> import gpucodegen as gcg, numpy as np
         >>> twice = gcg.compile('''
@@ -374,7 +367,7 @@ class Function:
         *,
         graph: bool = False,
     ) -> Callable[[], Any]:
-        """A call after all checks; the next of its form follows its plan."""
+        """A fully checked call; later calls of its form follow its plan."""
         signature, target = self.signature, self._target(arguments)
         record = registry.find(target)
         if record.interprets or record.sanitizes(self.options):
@@ -406,7 +399,7 @@ class Function:
     def _noting(
         self, stream: object, arguments: tuple[Any, ...]
     ) -> tuple[Any, Sequence[bool]]:
-        """A call, and which arguments were written."""
+        """A call that records which arguments were written."""
         done = self._again(arguments, stream)
         assert self._last is not None
         return done, self._last.artifact.written
@@ -414,7 +407,7 @@ class Function:
     def _interpreted(
         self, arguments: tuple[Any, ...], stream: object, *, graph: bool
     ) -> Callable[[], Any]:
-        """A call of the interpreter, which keeps no plans and has no streams."""
+        """A call of the interpreter, which has no plans or streams."""
         from gpucodegen.calls.interpreted import launcher
 
         if graph or stream is not None:
@@ -428,10 +421,10 @@ class Function:
         known: tuple[Known | None, ...] | None = None,
         arch: str | None = None,
     ) -> Executable:
-        """The compiled function; without arguments the last one, or the generic one.
+        """The executable for these arguments, else the last one, or the generic one.
 
-        That is for arrays as devices allocate them.  ``arch``: of the kernels; None is
-        that of the options, or else of the current device.
+        The generic version assumes arrays as devices allocate them. ``arch``: of the
+        kernels; None is that of the options, or else of the current device.
         """
         if not target and self._last is not None:
             return self._last
@@ -440,16 +433,16 @@ class Function:
         return made
 
     def variants(self, target: str) -> list[Variant]:
-        """What is known of arguments, and the function compiled for it, special first.
+        """Known facts of arguments and the executable for each, most specific first.
 
-        Kernels use what all devices have, unless the options state an architecture.
-        That is for arguments of earlier calls, for arrays as devices allocate them, and
-        for any.
+        They cover arguments of earlier calls, arrays as devices allocate them, and any
+        arguments. Kernels use the common feature set, unless the options name an
+        architecture.
         """
         return self.specializations.variants(target)
 
     def converted(self, arguments: tuple[Any, ...]) -> list[Any]:
-        """Arguments of a call, of any library, as buffers and numbers."""
+        """Arguments of any library as buffers and numbers."""
         others = taken(arguments, self.signature)
         memory = arguments if others is None else others.memory
         return self.signature.convert(memory)
@@ -457,15 +450,15 @@ class Function:
     def compiled_for(
         self, arguments: tuple[Any, ...]
     ) -> tuple[Executable, Sequence[int]]:
-        """What a call with arguments runs, and which of these it copies for that."""
+        """The executable of a call, and the arguments that the call copies."""
         values, target = self.converted(arguments), self._target(arguments)
         arch = registry.find(target).settled_arch(self.options, values)
         return self.specializations.for_strides(target, values, arch)
 
     def key_for(self, arguments: tuple[Any, ...], target: str = "") -> Specialization:
-        """Target and argument types that a first call with arguments compiles for.
+        """Target and argument types of a first call with these arguments.
 
-        ``target``: in the place of the call's own.
+        ``target`` replaces the call's own.
         """
         target = target or self._target(arguments)
         widest = registry.find(target).widest

@@ -1,7 +1,7 @@
-"""Calls that the interpreter makes: arrays and numbers become values of its machine.
+"""Calls of the interpreter: converts arrays and numbers to values and back.
 
-Besides what compiled targets take, arguments may be vectors, buffers of any rank, and
-integers of odd widths in the next larger type of NumPy.
+Unlike compiled targets it accepts vectors, buffers of any rank, and integers of odd
+widths in the next wider NumPy type.
 """
 
 from __future__ import annotations
@@ -46,10 +46,11 @@ def launcher(
     *,
     arbitrary: bool = False,
 ) -> Callable[[], Any]:
-    """A call, checked now; it runs when it is called.
+    """Check a call; the returned callable runs it.
 
-    StableHLO and TOSA become linalg first: the interpreter knows MLIR's own dialects.
-    ``arbitrary``: fresh memory may be read, as `gpucodegen.interp.functions` says.
+    StableHLO and TOSA are converted to linalg first, since the interpreter knows MLIR's
+    own dialects only. ``arbitrary``: fresh memory may be read, as in
+    `gpucodegen.interp.functions`.
     """
     from gpucodegen.compiling.pipeline import text_of_others
     from gpucodegen.compiling.targets.interp import INTERP
@@ -104,16 +105,16 @@ _RENUMBERING = frozenset(
     " memref.reshape memref.subview memref.view memref.extract_strided_metadata"
     " vector.type_cast".split()
 )
-"""Operations that take elements by the strides that types state."""
+"""Operations that address elements by the strides of their types."""
 
 
 def _in_rows(
     signature: Signature, types: Sequence[Type], values: Sequence[Any], module: Module
 ) -> tuple[list[Any], list[tuple[MemRef, MemRef]]]:
-    """Values whose strides are those of their types, and which copies stand for what.
+    """Values with the strides of their types, and the copies among them.
 
-    A call copies arrays that are not row-major, as compiled targets do, unless their
-    elements are also those of another argument.  Raises WrongStride.
+    Arrays that are not row-major are copied, as for compiled targets, unless they share
+    elements with another argument. Raises WrongStride.
     """
     made = list(values)
     copies: list[tuple[MemRef, MemRef]] = []
@@ -142,7 +143,7 @@ def _in_rows(
 
 
 def _read_only(signature: Signature, values: Sequence[Any]) -> errors.Error | None:
-    """NumPy refuses to write: the first array that must not be written."""
+    """The error for the first read-only array, once NumPy refused a write."""
     for p, value in zip(signature.parameters, values, strict=True):
         if isinstance(value, MemRef) and not value.memory.flags.writeable:
             return errors.ReadOnlyArgument(function=signature.function, argument=p.name)
@@ -271,7 +272,7 @@ def memref_of(array: Any, ty: Type) -> MemRef:
 def _returned(
     value: Any, ty: Type, values: Sequence[Any], arguments: Sequence[Any]
 ) -> Any:
-    """An argument that returns is the argument; other arrays are fresh."""
+    """The caller's array if an argument is returned; other arrays are new."""
     if isinstance(value, MemRef):
         for given, argument in zip(values, arguments, strict=True):
             if given is value:

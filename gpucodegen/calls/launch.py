@@ -1,12 +1,9 @@
-"""Calls that are one launch: of words, and of arrays that machine code checks.
+"""Fast path of calls that are a single launch, and the form key of arguments.
 
-Comes in: the launch that an artifact states.  Goes out: functions that make its
-results, launch its kernel, look at what the kernel noted, and return the results.
-
-What decides over a call but addresses and the values of numbers: its form.
-
-Comes in: the arguments of a call, and the environment.  Goes out: a key; calls of one
-form are made by one plan.
+The launch that an artifact states becomes a function of machine words (addresses and
+numbers), or of arrays that machine code checks: it allocates the results, launches the
+kernel, raises reported errors, and returns the results. The form of a call holds
+everything but addresses and numeric values; calls of one form share a plan.
 """
 
 from __future__ import annotations
@@ -32,10 +29,10 @@ Form = Hashable
 
 
 def form_of(arguments: Sequence[object]) -> Form:
-    """The target that the environment asks for, and the form of each argument.
+    """The target required by the environment, and the form of each argument.
 
-    That is its type, and of an array its element type, extents, strides and access, or
-    the device that it lies on and the bytes that divide its address.
+    The form is the type and, of an array, element type, extents, strides and access, or
+    the device that holds it and the alignment of its address.
 
     >>> a, b = np.zeros((2, 3)), np.ones((2, 3))
     >>> form_of((a, 1)) == form_of((b, 2)), form_of((a, 1)) == form_of((a.T, 1))
@@ -55,7 +52,7 @@ NUMBERS = frozenset({bool, int, float, complex, *np.sctypeDict.values()})
 
 
 def _other(kind: type[object], value: Any) -> Hashable:
-    """The form of an array of CuPy or its like; the type alone of anything else."""
+    """The form of a device array; for other values only the type."""
     if library_of(kind) is not OWN:
         return kind
     try:
@@ -74,10 +71,10 @@ _getenv.argtypes, _getenv.restype = (ctypes.c_char_p,), ctypes.c_char_p
 
 
 def required_target() -> bytes | None:
-    """The target that the environment asks for, whatever a program says.
+    """The target that the environment requires in place of the program's.
 
-    Asked of the C library, which `os.environ` keeps up to date: that takes 0.16 us,
-    where `os.environ.get` takes 0.8, a fifth of a repeated call.
+    It is read by the C library, which `os.environ` keeps up to date: that takes 0.16
+    us, `os.environ.get` 0.8 us, a fifth of a repeated call.
 
     >>> import os
     >>> required_target() == os.environb.get(b"GPUCODEGEN_TARGET")
@@ -87,15 +84,15 @@ def required_target() -> bytes | None:
 
 
 Entry = Callable[..., Any]
-"""A call that returns `NotImplemented` where its arguments need other checks."""
+"""A call that returns `NotImplemented` if its arguments need further checks."""
 SWITCH = "GPUCODEGEN_DIRECT"
-"""Set to 0, no call is checked by machine code."""
+"""Environment variable; 0 disables the machine-code checks of calls."""
 ADDRESS, ARRAY = 0, 1
-"""What a maker tells of an array: its address, and the array."""
+"""Parts of a factory's result: the array's address, and the array."""
 
 
 def unlike(*arguments: object) -> Any:
-    """An `Entry` that no arguments suit."""
+    """An `Entry` without a fast path: it rejects all arguments."""
     del arguments
     return NotImplemented
 
@@ -126,7 +123,7 @@ def on_words(
 
 
 Maps = list[tuple[int, Callable[[int], Any]]]
-"""Which argument each tensor map is of, and the array of it, by that one's address."""
+"""Per tensor map, its argument and the conversion of an address to the array."""
 
 
 def _maps(launch: StatedLaunch, runtime: Any, values: Sequence[Any]) -> Maps:
@@ -134,7 +131,7 @@ def _maps(launch: StatedLaunch, runtime: Any, values: Sequence[Any]) -> Maps:
 
 
 def _with_maps(core: Entry, maps: Maps) -> Entry:
-    """A function of all words but those of the tensor maps, which come last."""
+    """A function that computes the trailing words of tensor maps itself."""
 
     def run(*words: Any) -> Any:
         made = [array(words[n]) for n, array in maps]
@@ -144,17 +141,17 @@ def _with_maps(core: Entry, maps: Maps) -> Entry:
 
 
 def _place(array: Any) -> int:
-    """Where an array of a device lies."""
+    """Device address of an array."""
     return array.data.ptr
 
 
 def prepared(
     launch: StatedLaunch, runtime: Any, words: Sequence[Any], values: Sequence[Any]
 ) -> Callable[..., None] | None:
-    """A call with these words, which are packed now; it takes a stream by its name.
+    """A call with these words, packed now; it takes a stream by keyword.
 
-    ``values``: the buffers and numbers that they stand for.  None where a call makes
-    arrays.
+    ``values``: the buffers and numbers that the words stand for. None if a call
+    allocates arrays.
     """
     if launch.results or launch.words:
         return None
@@ -170,7 +167,7 @@ def prepared(
 
 
 def _in_order(kernel: Entry, order: tuple[int, ...], count: int) -> Entry:
-    """The kernel as a function of so many words, of which it takes those of an order.
+    """The kernel as a function of ``count`` words, which it takes in ``order``.
 
     >>> _in_order(print, (1, 0), 2)("a", "b"), _in_order(print, (0,), 2)("a", "b")
     b a
@@ -191,7 +188,7 @@ def on_arrays(
     arrays: Sequence[np.ndarray[Any, Any]],
     apart: Sequence[Touching],
 ) -> Entry:
-    """A call as a function of arrays like these; `unlike` where there can be none.
+    """A call as a function of arrays of this form; `unlike` without a fast path.
 
     ``apart``: as for `gpucodegen.runtime.cpu.direct_call.direct_call`.
     """
@@ -209,7 +206,7 @@ def on_arrays(
 
 
 def _makers(launch: StatedLaunch, runtime: Any) -> list[Maker]:
-    """What makes the results, and then the words for reports."""
+    """Factories of the results, and of the report words."""
     words = [((launch.words,), "i64")] if launch.words else []
     return [runtime.maker(*form) for form in (*launch.results, *words)]
 
@@ -219,7 +216,7 @@ def _with_results(
 ) -> Callable[..., Any]:
     """A function of arguments, results and words as one of arguments alone.
 
-    ``part`` of what a maker returns is what ``core`` takes.
+    ``part`` selects from a factory's return value what ``core`` takes.
     """
     results = makers[: len(launch.results)]
     if launch.words:
@@ -234,7 +231,7 @@ def _with_results(
 def _watched(
     core: Entry, make: Maker, part: int, look: Callable[[Any, Any], None], told: Any
 ) -> Entry:
-    """A call with words after its arguments, and a look at them at its end."""
+    """A call with report words after its arguments, which are checked at the end."""
 
     def run(*arguments: Any) -> Any:
         made = make()
@@ -258,7 +255,7 @@ def _making_one(core: Entry, make: Maker, part: int) -> Entry:
 
 
 def _making(core: Entry, makers: Sequence[Maker], part: int) -> Entry:
-    """The same with several arrays."""
+    """A call with several new arrays after its arguments, which it returns."""
 
     def run(*arguments: Any) -> Any:
         made = [make() for make in makers]

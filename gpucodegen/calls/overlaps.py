@@ -1,4 +1,4 @@
-"""Arguments that must not overlap, as one of them is written."""
+"""Overlap check of arguments of which one is written."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from gpucodegen.compiling.runnable import Runnable
 from gpucodegen.runtime.host.buffers import Buffer
 
 Touching = tuple[int, int, int, int]
-"""Two arguments that must not overlap, and the distances of their addresses between
-which they do."""
+"""Two arguments that must not overlap, and the open interval of their address
+differences in which they do."""
 
 
 def checked_apart(
@@ -22,10 +22,12 @@ def checked_apart(
     values: Sequence[Any],
     copied: Sequence[int] = (),
 ) -> tuple[Touching, ...]:
-    """The arguments that must not overlap.  Raises OverlappingArguments.
+    """The pairs of arguments that must not overlap.
 
-    One of the two is written, and no group has both, or the call works on a copy of
-    one: it would not see what is written to the other.
+    Raises OverlappingArguments.
+
+    One of the pair is written, and they share no alias group; or the call copies one of
+    them, so that it would not see writes to the other.
     """
     written = executable.artifact.written
     groups = executable.artifact.groups
@@ -55,7 +57,7 @@ def _are_buffers(*values: object) -> bool:
 
 
 def _touching(one: Buffer, other: Buffer) -> tuple[int, int] | None:
-    """Between which differences of their addresses two buffers overlap.
+    """The open interval of address differences in which two buffers overlap.
 
     [a + low, a + high) and [b + start, b + end) share a byte, if none is empty, iff
     start - high < a - b < end - low.

@@ -1,15 +1,10 @@
-"""The plan of a call: how every call of one form is checked and made.
+"""The plan of a call: guards and action for all calls of one form.
 
-Comes in: a compiled function, and the arguments of a first call that passed all checks.
-Goes out: guards, the action, and how an argument becomes a word, in one record that
-never changes.
-
-The address of an array's first element: the word that stands for it in a launch.
-
-The stream that a caller names for a call, and calls on it.
-
-Comes in: an object of CuPy, PyTorch or another library, or a driver's pointer.  Goes
-out: a call during which that stream is the current one of the call's device.
+Input: a compiled function, and the arguments of a first call that passed all checks.
+Output: an immutable `Plan` with guards, the action, and the conversion of each argument
+to its ABI value: the address of an array's first element, or a number. A call may also
+run on a stream that the caller names, an object of CuPy, PyTorch or another library, or
+a driver's pointer; it is then the current stream during the call.
 """
 
 from __future__ import annotations
@@ -51,11 +46,11 @@ class Place:
     stream: Stream
 
     def current(self) -> AbstractContextManager[object]:
-        """Make it the current one."""
+        """Make it the current stream."""
         return self.device.on(self.stream)
 
     def of(self, call: Callable[[], Any]) -> Callable[[], Any]:
-        """A call that makes it the current one."""
+        """A call during which it is the current stream."""
 
         def on_stream() -> Any:
             with self.device.on(self.stream):
@@ -65,7 +60,7 @@ class Place:
 
 
 def device_of(runtime: Any, target: str, option: str) -> Device:
-    """The device of a call's runtime.  Raises NoStreams where its target has none."""
+    """The device of a call's runtime. Raises NoStreams if its target has none."""
     device = runtime.device
     if device is None:
         raise errors.NoStreams(target=target, option=option)
@@ -73,7 +68,7 @@ def device_of(runtime: Any, target: str, option: str) -> Device:
 
 
 def place_of(runtime: Any, target: str, stream: object) -> Place | None:
-    """Where a call on a stream works; None where none is named."""
+    """The named stream on a call's device; None if none is named."""
     if stream is None:
         return None
     device = device_of(runtime, target, "stream")
@@ -81,7 +76,7 @@ def place_of(runtime: Any, target: str, stream: object) -> Place | None:
 
 
 def current(place: Place | None) -> AbstractContextManager[object]:
-    """Make the stream of a place the current one, if there is one."""
+    """Make a stream the current one, if there is one."""
     return nullcontext() if place is None else place.current()
 
 
@@ -89,7 +84,7 @@ _addressof, _first_byte = ctypes.addressof, ctypes.c_char.from_buffer
 
 
 def _asked(array: np.ndarray[Any, Any]) -> int:
-    """The address, from the buffer protocol where that gives one."""
+    """The address, from the buffer protocol if possible."""
     try:
         return _addressof(_first_byte(cast("bytearray", array)))
     except (TypeError, ValueError):  # read-only, empty or not contiguous
@@ -97,7 +92,7 @@ def _asked(array: np.ndarray[Any, Any]) -> int:
 
 
 def _read(array: np.ndarray[Any, Any]) -> int:
-    """The address, from the array itself: that takes half the time."""
+    """The address, read from the array object itself in half the time."""
     return _integer_at(id(array) + direct_layout.DATA).value
 
 
@@ -105,7 +100,7 @@ _integer_at = ctypes.c_size_t.from_address
 
 
 def _is_there() -> bool:
-    """Whether objects lie where `id` says, and arrays have the field there."""
+    """Whether `id` is an object's address and arrays have the data pointer there."""
     if sys.implementation.name != "cpython":
         return False
     row = np.zeros(9)
@@ -122,7 +117,7 @@ address = _read if _is_there() else _asked
 
 
 def aligned_address(alignment: int) -> Callable[[Any], int]:
-    """Where NumPy arrays begin, if so many bytes divide that.
+    """A function that returns a NumPy array's address if ``alignment`` divides it.
 
     The function raises `ValueError` for others.
 
@@ -141,9 +136,9 @@ def aligned_address(alignment: int) -> Callable[[Any], int]:
 
 
 def device_address(size: int) -> Callable[[Any], int]:
-    """Where arrays of a device begin whose elements have so many bytes.
+    """A function that returns the address of a device array with elements of ``size``.
 
-    The function raises `ValueError` for one between two elements.
+    The function raises `ValueError` for an address between two elements.
 
     >>> from gpucodegen.runtime.devices import emulated_cupy as xp
     >>> a = xp.zeros((4,), "f4")
@@ -161,21 +156,20 @@ def device_address(size: int) -> Callable[[Any], int]:
 
 
 Word = Callable[[Any], Any]
-"""How an argument becomes a word."""
+"""The conversion of an argument to an ABI value (word)."""
 Taken = Callable[[Any, int], Buffer]
-"""How an array and its address become a buffer."""
+"""The conversion of an array and its address to a buffer."""
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """How calls of one form are made.
+    """The plan for calls of one form.
 
     Guards: the form itself, ``words``, which raise for a number or an address that does
-    not fit, and ``apart``.  Action: ``launch`` of words, where the artifact states one,
+    not fit, and ``apart``. Action: ``launch`` of words, if the artifact states one,
     else the host program, for which ``buffers`` describe the arrays among the
-    arguments.  ``runtime``: what reaches the arguments where they are; None where some
-    of them travel to a device.  ``entry``: the same call of arrays in machine code, or
-    `unlike`.
+    arguments. ``runtime``: accesses the arguments in place; None if some are copied to
+    a device. ``entry``: the same call of arrays in machine code, or `unlike`.
     """
 
     executable: Executable
@@ -198,7 +192,6 @@ class Plan:
         return words
 
     def run(self, arguments: Sequence[Any], words: Sequence[Any]) -> Any:
-        """A call."""
         if self.launch is not None:
             return self.launch(*words)
         executable, values = self.executable, self._values(arguments, words)
@@ -207,7 +200,7 @@ class Plan:
         return executable.run(self.runtime, arguments, values)
 
     def on(self, stream: object, arguments: Sequence[Any], words: Sequence[Any]) -> Any:
-        """A call on a stream of the caller's."""
+        """Run a call on a stream of the caller's."""
         executable, runtime = self.executable, self.runtime
         if runtime is None:
             runtime = executable.runtime.for_call(self._values(arguments, words))
@@ -237,9 +230,9 @@ class Plan:
         return values
 
     def making_last(self, arguments: Sequence[Any], dtype: str) -> Entry:
-        """The call in machine code, without the last array, which it makes and returns.
+        """The machine-code call without the last array, which it allocates and returns.
 
-        ``dtype``: the type of its elements.  `unlike` where the call is more than one
+        ``dtype``: the type of its elements. `unlike` if the call is more than one
         launch on arrays.
         """
         launch, last = self.executable.artifact.launch, arguments[-1]
@@ -254,7 +247,7 @@ class Plan:
 def _keeping(
     arguments: Sequence[Any], call: Callable[..., Any], *given: Any, **named: Any
 ) -> Callable[[], Any]:
-    """A call with what it is given; the arguments live as long as that."""
+    """A call that keeps its arguments alive."""
     made = partial(call, *given, **named)
     vars(made)["arguments"] = arguments
     return made
@@ -267,10 +260,10 @@ def plan_of(
     values: Sequence[Any],
     apart: tuple[Touching, ...],
 ) -> Plan | None:
-    """The plan of a first call; None where an argument is not an array that is known.
+    """The plan of a first call; None if an argument is of an unknown kind.
 
-    ``values`` are those that the ``arguments`` were checked and turned into, and
-    ``apart`` is what they have to fulfil.
+    ``values`` are the checked and converted ``arguments``, and ``apart`` is their
+    overlap condition.
     """
     target = find(executable.target)
     if not target.repeats_calls:
@@ -299,14 +292,14 @@ def plan_of(
 
 
 def _is_plain(buffer: Buffer) -> bool:
-    """Whether the form of an array says all of it but its address and contents."""
+    """Whether an array's form determines everything but its address and contents."""
     return buffer.device != CPU or type(buffer.array) is np.ndarray
 
 
 def _address_of(buffer: Buffer, widest: int) -> Word:
-    """How an array like that of a buffer becomes a word.
+    """The conversion of an array of this form to its address.
 
-    The form of NumPy arrays does not say what divides their addresses.
+    The form of NumPy arrays does not include their alignment.
     """
     if buffer.device != CPU:
         return device_address(buffer.array.itemsize)
@@ -314,7 +307,7 @@ def _address_of(buffer: Buffer, widest: int) -> Word:
 
 
 def _taken(first: Buffer) -> Taken:
-    """How arrays of the form of ``first`` become buffers."""
+    """The conversion of arrays of the form of ``first`` to buffers."""
     dtype, shape, strides = first.dtype, first.shape, first.strides
     device, writable = first.device, first.writable
 

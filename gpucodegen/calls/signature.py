@@ -1,13 +1,9 @@
-"""The arguments of a first call: checked in full, and turned into values.
+"""Checks the arguments of a first call and converts them to values.
 
-Comes in: what a function says of its arguments, and those of a call.  Goes out: a
-`Buffer` for each array and a Python number for each other one, and what they tell
-beyond the types of the function, for which it is compiled.
-
-Names of arguments in Python: what a function shows of itself, and keywords.
-
-Comes in: the names that MLIR has for arguments, and a call with keywords.  Goes out: a
-`inspect.Signature`, and the arguments in order.
+Input: a function's signature and a call's arguments, by position or keyword. Output: a
+`Buffer` per array, a Python number per scalar, and the facts beyond the declared types
+(extents, strides, alignment) for which the function is compiled. The module also makes
+Python identifiers of MLIR names and the `inspect.Signature`.
 """
 
 from __future__ import annotations
@@ -46,7 +42,7 @@ class Signature:
         return f"{self.function}({inner})"
 
     def convert(self, arguments: Sequence[Any]) -> list[Any]:
-        """Buffers and Python numbers; catalogued errors for what does not fit."""
+        """Buffers and Python numbers; catalogued errors for invalid arguments."""
         if len(arguments) != len(self.parameters):
             raise errors.WrongArgumentCount(
                 function=self.function,
@@ -107,7 +103,7 @@ class Signature:
         return buffer
 
     def _of_any_rank(self, value: Any, parameter: Parameter) -> Buffer:
-        """An array whatever its shape and strides."""
+        """An array of any shape and strides."""
         rank = len(getattr(value, "shape", ()))
         expected = Expected(
             parameter.name, parameter.dtype, (None,) * rank, (None,) * rank
@@ -115,15 +111,15 @@ class Signature:
         return to_buffer(value, expected, self.function)
 
     def known(self, values: Sequence[Any], widest: int) -> tuple[Known | None, ...]:
-        """What is known of these values; None where the type says all of it.
+        """Facts of these values; None for a value whose type says everything.
 
-        Extents and strides, and up to ``widest`` bytes that divide the addresses.
+        Facts are extents, strides, and up to ``widest`` bytes of alignment.
         """
         pairs = zip(self.parameters, values, strict=True)
         return tuple(_known(p, value, widest) for p, value in pairs)
 
     def row_major(self, known: Sequence[Known | None]) -> tuple[Known | None, ...]:
-        """What is known of contiguous copies of these values."""
+        """Facts of contiguous copies of these values."""
         pairs = zip(known, self.parameters, strict=True)
         return tuple(
             at if at is None or p.strides is not None else _as_declared(at, p)
@@ -131,16 +127,16 @@ class Signature:
         )
 
     def strided(self, values: Sequence[Any]) -> list[int]:
-        """The places of arrays that are not row-major, as their types say."""
+        """Positions of arrays that are not row-major although their types are."""
         pairs = enumerate(zip(values, self.parameters, strict=True))
         return [n for n, (value, p) in pairs if _odd_strides(p, value) is not None]
 
     def allocated(self, widest: int) -> tuple[Known | None, ...]:
-        """What is known if all arrays are whole allocations of a device."""
+        """Facts if all arrays are whole allocations of a device."""
         return allocated(self.parameters, widest)
 
     def refuse_read_only(self, values: Sequence[Any], written: Sequence[bool]) -> None:
-        """Refuse the first that is written and must not be.
+        """Refuse the first read-only array that is written.
 
         Raises ReadOnlyArgument, and WrongStride for elements that share memory.
         """
@@ -163,7 +159,7 @@ CALLER = "a call from Python"
 def _accepted(parameter: Parameter, given: Extents) -> tuple[Extents, Extents]:
     """The shape a buffer must have, and that of its memory, if the layout is a map.
 
-    The logical shape will do if the memory has as many elements.
+    The logical shape is accepted if the memory has as many elements.
     """
     declared, layout = parameter.shape or (), parameter.layout
     logical = given if _fits(given, declared) else declared
@@ -185,7 +181,7 @@ def _fits(shape: Extents, pattern: Extents) -> bool:
 
 
 def _in_numbers(strides: Extents | None, vector: tuple[int, ...]) -> Extents | None:
-    """Strides between vectors, and then within one.
+    """Strides between vectors, then within one, in elements.
 
     >>> _in_numbers((None, 1), (2, 8))
     (None, 16, 8, 1)
@@ -213,13 +209,13 @@ def _known(parameter: Parameter, value: Any, widest: int) -> Known | None:
 
 
 def _as_declared(at: Known, parameter: Parameter) -> Known | None:
-    """What is known of a row-major array of the same extents."""
+    """Facts of a row-major array of the same extents."""
     plain = Known(None if parameter.is_fixed else at.shape, None, at.alignment)
     return plain if plain != Known() else None
 
 
 def _odd_strides(parameter: Parameter, value: Any) -> tuple[int, ...] | None:
-    """The strides of an array that is not row-major although its type says so."""
+    """The strides of an array that is not row-major although its type is."""
     if not isinstance(value, Buffer) or parameter.strides is not None:
         return None
     if parameter.layout is not None or parameter.vector or parameter.is_unranked:
@@ -232,9 +228,9 @@ def _odd_strides(parameter: Parameter, value: Any) -> tuple[int, ...] | None:
 
 
 def _folds(buffer: Buffer) -> bool:
-    """Whether two elements may lie in one place.
+    """Whether two elements may share an address.
 
-    They cannot where each stride is longer than all that the shorter ones reach.
+    They cannot if each stride exceeds the span of all shorter strides.
 
     >>> import numpy as np
     >>> a = np.zeros(8)
@@ -258,7 +254,7 @@ def _description(dtype: str) -> str:
 
 
 def _shown(value: object) -> str:
-    """The beginning of a value, after its type.
+    """The type and the start of a value, for messages.
 
     >>> _shown("2"), _shown(10**99)[:24]
     ("str '2'", 'int 10000000000000000000')
@@ -275,7 +271,7 @@ OPTIONS = "out", "stream"
 
 
 def python_names(parameters: Sequence[Parameter]) -> tuple[str, ...]:
-    """An identifier for each argument: its own name where that is one.
+    """An identifier for each argument: its MLIR name if that is valid.
 
     >>> from gpucodegen.runtime.host.arguments import Parameter
     >>> given = "A", "a-b", "0", "in", "out", "A"
@@ -293,7 +289,7 @@ def python_names(parameters: Sequence[Parameter]) -> tuple[str, ...]:
 
 
 def python_signature(signature: Signature) -> inspect.Signature:
-    """What `inspect.signature` says of a function; annotations are types of MLIR."""
+    """The `inspect.Signature` of a function; annotations are MLIR types."""
     either, after = (
         inspect.Parameter.POSITIONAL_OR_KEYWORD,
         inspect.Parameter.KEYWORD_ONLY,
@@ -311,7 +307,7 @@ def python_signature(signature: Signature) -> inspect.Signature:
 def in_order(
     signature: Signature, given: Sequence[Any], named: Mapping[str, Any]
 ) -> tuple[Any, ...]:
-    """The arguments of a call in order, the named ones in their places.
+    """Positional and keyword arguments of a call in order.
 
     Raises WrongArgumentName, WrongArgumentCount.
     """
@@ -338,7 +334,7 @@ def in_order(
 
 
 class Shown:
-    """The ``__signature__`` of a function; of its class there is none.
+    """Descriptor of a function's ``__signature__``; its class has none.
 
     >>> import gpucodegen as gcg
     >>> f = gcg.compile("func.func @f(%x: f32, %n: i8) -> f32 { return %x : f32 }").f
@@ -347,7 +343,6 @@ class Shown:
     """
 
     def __get__(self, instance: Any, owner: type[Any]) -> inspect.Signature:
-        """The signature of one function."""
         if instance is None:
             raise AttributeError(owner)
         return python_signature(instance.signature)

@@ -1,1 +1,1 @@
-"""The subcommands: ``configure(parser)`` and ``run(options)`` each."""
+"""The subcommands: each module has ``configure(parser)`` and ``run(options)``."""

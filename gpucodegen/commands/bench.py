@@ -1,4 +1,4 @@
-"""``gpucodegen bench``: the benchmark tables of the clone that this package is in."""
+"""``gpucodegen bench``: runs the benchmark tables of this clone."""
 
 from __future__ import annotations
 
@@ -18,11 +18,10 @@ OPTIONS = {
     "--clock": "wall (time that passes) or cpu (processor time)",
     "--out": "folder for JSON, Markdown and plot",
 }
-"""Handed on to ``python -m bench``, which knows their values."""
+"""Options passed to ``python -m bench``, which validates them."""
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """Declare the options."""
     parser.add_argument("table", nargs="?", help="one table; default: all")
     parser.add_argument("name", nargs="?", help="only lines whose names contain this")
     for option, meaning in OPTIONS.items():
@@ -30,7 +29,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Measure in another process; its exit status is 1 if a line failed."""
+    """Measure in a subprocess; exit status 1 if a line failed."""
     if not _is_clone(CLONE):
         raise errors.NoBenchmarks(folder=CLONE)
     command = [sys.executable, "-m", "bench", *_words(options)]
@@ -43,7 +42,7 @@ def _is_clone(folder: Path) -> bool:
 
 
 def _words(options: argparse.Namespace) -> list[str]:
-    """What was given, as the words of a command."""
+    """The given options as command-line words."""
     given = vars(options)
     words = [given[word] for word in ("table", "name") if given[word] is not None]
     for option in OPTIONS:
@@ -53,7 +52,7 @@ def _words(options: argparse.Namespace) -> list[str]:
 
 
 def _environment() -> dict[str, str]:
-    """Modules come from the clone, whatever lies in the current folder."""
+    """An environment in which modules come from the clone, not the current folder."""
     path = os.environ.get("PYTHONPATH")
     folders = os.pathsep.join([str(CLONE), *([path] if path else [])])
     return {**os.environ, "PYTHONPATH": folders, "PYTHONSAFEPATH": "1"}

@@ -1,4 +1,4 @@
-"""``gpucodegen cache``: what is kept on disk, and how to remove it."""
+"""``gpucodegen cache``: shows and clears the disk cache."""
 
 from __future__ import annotations
 
@@ -14,7 +14,6 @@ ACTIONS = ("show", "clear")
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """Declare the options."""
     parser.add_argument("action", nargs="?", choices=ACTIONS, default="show")
     parser.add_argument(
         "--tuned", action="store_true", help="with clear: tuned schedules too"
@@ -23,7 +22,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Show what there is, or remove it."""
+    """Show the cache, or clear it."""
     shows = options.action == "show"
     found = record() if shows else cleared(tuned=options.tuned)
     if options.json:
@@ -34,9 +33,9 @@ def run(options: argparse.Namespace) -> int:
 
 
 def record() -> Record:
-    """The folder, entries and bytes in it, and the most bytes that it may hold.
+    """The folder, its entries and bytes, and the size limit.
 
-    ``unused_since``: why there are none, where the folder is not used.
+    ``unused_since``: the reason, if the folder is not used.
 
     >>> sorted(record())
     ['bytes', 'entries', 'folder', 'limit', 'unused_since']
@@ -61,7 +60,6 @@ def record() -> Record:
 
 
 def summary(found: Record) -> str:
-    """The record of the cache in words."""
     place = found["folder"]
     if found["unused_since"]:
         return f"{place}: not used, since {found['unused_since']}"
@@ -81,7 +79,7 @@ def _usage(found: Record) -> str:
 
 
 def cleared(*, tuned: bool) -> Record:
-    """Remove all entries, with ``tuned`` also tuned schedules; what was removed.
+    """Remove all entries (with ``tuned`` also tuned schedules); tell their number.
 
     Raises CacheRefused.
     """
@@ -116,7 +114,7 @@ SCHEDULES = {
     "removed": ", and the tuned schedules",
     "kept": "; tuned schedules stay, 'cache clear --tuned' removes them",
 }
-"""What became of the tuned schedules, in words."""
+"""Messages about the tuned schedules."""
 
 
 def _told(found: Record) -> str:

@@ -1,8 +1,8 @@
-"""``gpucodegen check``: the interpreter after every pass, on random arguments.
+"""``gpucodegen check``: runs the interpreter after every pass on random arguments.
 
-The function runs as it is written, after each pass of a target's pipeline, and on the
-target itself. The first pass after which a number differs is named, with the change
-that it made to the module; that is a bug of gpucodegen, and the output is its report.
+The function runs as written, after each pass of a target's pipeline, and on the target
+itself. The first pass after which a number differs is named, with its change to the
+module; that is a bug of gpucodegen, and the output is its report.
 """
 
 from __future__ import annotations
@@ -28,15 +28,14 @@ if TYPE_CHECKING:
 
 TARGETS = ("cpu", "sim")
 LARGEST = 8
-"""Integers are drawn from -8 to 8; where the program stops at those, from 0 and 1."""
+"""Integers are drawn from -8 to 8; if the program fails with those, from 0 and 1."""
 EXTENTS = {0: 20, 1: 20, 2: 20, 3: 9}
-"""Open extents by the most dimensions of an argument: the interpreter is slow."""
+"""Dynamic extents by the largest rank of an argument, small for the interpreter."""
 FEW = 4
-"""Open extents of more dimensions."""
+"""Dynamic extent for higher ranks."""
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """Declare the options."""
     add_input_options(parser)
     parser.add_argument("--entry", default="", help="only this function")
     parser.add_argument(
@@ -64,7 +63,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Check every public function, or the one that is named."""
+    """Check every public function, or the named one."""
     from gpucodegen.api import compile as compile_module
 
     failures = Failures()
@@ -104,7 +103,7 @@ def _checked(program: Program, name: str, options: argparse.Namespace) -> Checke
 def _random(
     program: Program, name: str, options: argparse.Namespace, low: int, high: int
 ) -> list[Any]:
-    """Arguments of the sizes asked for: floats from -1 to 1, integers as given."""
+    """Arguments of the given sizes: floats from -1 to 1, integers in a range."""
     import numpy as np
 
     from gpucodegen.report.gpu.example_arguments import HostMemory, made_up

@@ -1,4 +1,4 @@
-"""``gpucodegen completion``: a script that completes commands in a shell.
+"""``gpucodegen completion``: prints a shell completion script.
 
 ``source <(gpucodegen completion bash)``, or with ``zsh``.
 """
@@ -29,12 +29,10 @@ ZSH = "autoload -U +X bashcompinit && bashcompinit\n"
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """Declare the options."""
     parser.add_argument("shell", choices=SHELLS)
 
 
 def run(options: argparse.Namespace) -> int:
-    """Print the script."""
     parsers: Mapping[str, argparse.ArgumentParser] = options.parsers
     words = {name: flags(parser) for name, parser in parsers.items()}
     print((ZSH if options.shell == "zsh" else "") + script(words), end="")
@@ -42,7 +40,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def flags(parser: argparse.ArgumentParser) -> list[str]:
-    """The options of a command, as its usage names them.
+    """The options of a command, from its parser.
 
     >>> made = argparse.ArgumentParser(add_help=False)
     >>> _ = made.add_argument("--arch", "-a")

@@ -1,4 +1,4 @@
-"""``gpucodegen deps``: exact dependences of every function."""
+"""``gpucodegen deps``: prints the exact dependences of every function."""
 
 from __future__ import annotations
 
@@ -24,7 +24,6 @@ Rows = list[list[object]]
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """Declare the options."""
     add_input_options(parser)
     parser.add_argument(
         "--json",
@@ -66,7 +65,7 @@ _OLD_ACCESS = re.compile(r"(=|^)\s*(load|store)\s+[%\d]", re.MULTILINE)
 
 
 def is_old(text: str) -> bool:
-    """Whether a text is older than affine.load: it has plain ``load`` and ``store``.
+    """Whether a text predates affine.load: it has plain ``load`` and ``store``.
 
     >>> is_old("%v = load %A[%i] : memref<8xf32>"), is_old("affine.store %v, %A[%i]")
     (True, False)
@@ -83,7 +82,7 @@ def _rows(function: Operation, surroundings: Surroundings, *, old: bool) -> Rows
 
 
 def _account(label: str, function: Operation, surroundings: Surroundings) -> str:
-    """Loop kinds and dependences of one function, as a text to read."""
+    """Loop kinds and dependences of one function as text."""
     from gpucodegen.passes.analysis.lifting import lift_function
     from gpucodegen.tiling.model.relations import model
     from gpucodegen.tiling.proof.dependences import dependences

@@ -1,4 +1,4 @@
-"""``gpucodegen doctor``: what was found here and how to install the rest."""
+"""``gpucodegen doctor``: reports the installation and how to complete it."""
 
 from __future__ import annotations
 
@@ -34,7 +34,6 @@ ALIASES = {"cupy": ("cupy-cuda13x", "cupy-cuda12x", "cupy")}
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """Declare the options."""
     add_json_option(parser)
 
 
@@ -57,7 +56,7 @@ def _lines(found: dict[str, Any]) -> Iterator[str]:
 
 
 def _set() -> dict[str, str]:
-    """The variables that are set."""
+    """The environment variables that are set."""
     names = [setting.variable for setting in SETTINGS]
     return {name: os.environ[name] for name in names if name in os.environ}
 
@@ -92,7 +91,7 @@ def record() -> dict[str, Any]:
 
 
 def _runs(name: str) -> bool:
-    """Whether this machine has what a target needs.
+    """Whether this machine can run a target.
 
     >>> _runs("cpu"), _runs("sim")
     (True, True)

@@ -1,6 +1,6 @@
-"""``gpucodegen emit``: the generated Python source of every function.
+"""``gpucodegen emit``: prints the generated Python source of every function.
 
-Comments after it say how each transfer is carried out, and why.
+Comments after it tell how each transfer is carried out, and why.
 """
 
 from __future__ import annotations
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """Declare the options."""
     add_input_options(parser)
     parser.add_argument("--target", choices=names(), default="cpu")
     parser.add_argument("--entry", default="", help="only this function")
@@ -60,7 +59,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _record(program: Program, name: str) -> dict[str, Any]:
-    """The source of a function, and how it carries out its transfers."""
+    """The source of a function, and the plans of its transfers."""
     from gpucodegen.report.gpu.report import transfer_row
 
     source = program.source(name)

@@ -1,4 +1,4 @@
-"""``gpucodegen explain``: kinds of loops with reasons, tiles, mapping, pictures."""
+"""``gpucodegen explain``: loop kinds with reasons, tiles, mapping, pictures."""
 
 from __future__ import annotations
 
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """Declare the options."""
     add_input_options(parser)
     parser.add_argument(
         "-p",
@@ -97,7 +96,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _shown(explanation: Explanation, options: argparse.Namespace) -> Any:
-    """An explanation in the form that is asked for; a record with ``--json``."""
+    """An explanation in the requested format; a record with ``--json``."""
     if options.json:
         return explanation.record()
     if options.html:
@@ -117,7 +116,7 @@ def _names(text: str) -> tuple[str, ...]:
 
 
 def _numbers(text: str) -> tuple[int, ...]:
-    """Numbers between commas; the drawing refuses anything else."""
+    """Comma-separated integers; the drawing validates them."""
     return tuple(
         int(part) if part.isascii() and part.isdigit() else -1
         for part in text.split(",")

@@ -1,8 +1,8 @@
-"""``gpucodegen export``: a package of the kernels that runs without gpucodegen.
+"""``gpucodegen export``: writes a package of kernels that runs without gpucodegen.
 
 Tests of the package repeat a call of each function: with the arguments of ``--arg``, or
-with made-up ones.  ``--ptx`` and ``--cubin`` write files for CUDA's driver instead, and
-``--object`` object files with a header for C.
+with generated ones. ``--ptx`` and ``--cubin`` write files for CUDA's driver instead,
+and ``--object`` object files with a header for C.
 """
 
 from __future__ import annotations
@@ -29,13 +29,12 @@ from gpucodegen.program import Program
 Record = dict[str, Any]
 PACKAGE = "package"
 TARGETS = {"cpu": "cpu", "cuda": "sim"}
-"""What a package is for, and the target that compiles it without a GPU."""
+"""The kind of package, and the target that compiles it without a GPU."""
 FILES = {"ptx": ("sim", "ptx"), "cubin": ("sim", "cubin"), "object": ("cpu", "o")}
 """Flag to the target of its kernels and the ending of its files."""
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """Declare the options."""
     add_input_options(parser)
     parser.add_argument(
         "-o",
@@ -68,7 +67,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Write the package; standard output says what for."""
+    """Write the package; print what was written on standard output."""
     from gpucodegen.api import compile as compile_module
 
     form = next((form for form in FILES if getattr(options, form)), "")
@@ -91,7 +90,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _told(found: Record) -> str:
-    """What was written, in words."""
+    """A summary of the written files."""
     place, names = found["folder"], found["functions"]
     if found["form"] == PACKAGE:
         return f"{place}: {', '.join(names)} for {found['target']}"
@@ -134,7 +133,7 @@ def _files(
 
 
 def _record(place: Path, form: str, target: str, names: list[str]) -> Record:
-    """What was written: ``form`` is the package, or the ending of files."""
+    """A record of the written files: ``form`` is the package, or a file ending."""
     written = sorted(path for path in place.rglob("*") if path.is_file())
     return {
         "folder": str(place),
@@ -148,7 +147,7 @@ def _record(place: Path, form: str, target: str, names: list[str]) -> Record:
 def given_or_made_up(
     program: Program, name: str, options: argparse.Namespace
 ) -> tuple[Any, ...]:
-    """Those of ``--arg``, or made-up ones with floats that are not all the same."""
+    """Arguments of ``--arg``, or generated ones with different floats."""
     import numpy as np
 
     from gpucodegen.report.gpu.example_arguments import HostMemory, made_up

@@ -1,4 +1,7 @@
-"""Input files and output of the commands: a path, or ``-``, whole or split; JSON."""
+"""Input files, options and output that the commands share.
+
+Input is a path, or ``-``, whole or split at ``// -----``; output may be JSON.
+"""
 
 from __future__ import annotations
 
@@ -27,13 +30,11 @@ SPLIT_MARKER = "\n// -----\n\n"
 class HasOptions(Protocol):
     """A parser, or a group of its options."""
 
-    def add_argument(self, *names: str, **given: Any) -> argparse.Action:
-        """Declare an option."""
-        ...
+    def add_argument(self, *names: str, **given: Any) -> argparse.Action: ...
 
 
 def add_input_options(parser: argparse.ArgumentParser) -> None:
-    """``FILE``, how it is read, and what is told of what becomes of it."""
+    """``FILE``, how it is read, and debug output."""
     parser.add_argument(
         "file", metavar="FILE", help="MLIR file, or - for standard input"
     )
@@ -66,7 +67,7 @@ def add_input_options(parser: argparse.ArgumentParser) -> None:
 
 
 def add_arch_option(parser: HasOptions) -> None:
-    """The option that names the architecture of a GPU's kernels."""
+    """The option for the GPU architecture of kernels."""
     parser.add_argument(
         "--arch",
         default="",
@@ -77,12 +78,11 @@ def add_arch_option(parser: HasOptions) -> None:
 
 
 def add_json_option(parser: HasOptions) -> None:
-    """The option that has a command print what it found as JSON."""
     parser.add_argument("--json", action="store_true", help="a record for machines")
 
 
 def debugging(options: argparse.Namespace) -> AbstractContextManager[object]:
-    """The context that these options ask for; none for a command without them."""
+    """The debug context for these options; a null context for commands without them."""
     if not hasattr(options, "trace"):
         return nullcontext()
     return debug(
@@ -102,7 +102,7 @@ def read_text(path: str) -> str:
 
 @dataclass(slots=True)
 class Failures:
-    """Counts the chunks that failed; their errors are printed as they come."""
+    """Counts failed chunks; their errors are printed at once."""
 
     count: int = 0
     text: str = ""
@@ -110,14 +110,14 @@ class Failures:
 
     @contextmanager
     def reported(self) -> Generator[None]:
-        """Print a catalogued error and go on."""
+        """Print a catalogued error and continue."""
         try:
             yield
         except errors.Error as error:
             self.note([error])
 
     def note(self, found: Iterable[errors.Error]) -> None:
-        """Print catalogued errors with the lines they quote, and count them."""
+        """Print catalogued errors with their source lines, and count them."""
         for error in found:
             self.count += 1
             if not error.source_lines:
@@ -163,7 +163,7 @@ def modules(options: argparse.Namespace, failures: Failures) -> Iterator[Module]
 
 
 def write(text: str, output: str | None) -> None:
-    """Results to a file; to standard output where none is named."""
+    """Write results to a file, or to standard output if none is named."""
     if output is None:
         sys.stdout.write(text)
     elif text:
@@ -173,7 +173,7 @@ def write(text: str, output: str | None) -> None:
 def write_records(
     records: Sequence[Any], options: argparse.Namespace, output: str | None = None
 ) -> None:
-    """Records as JSON: the one of an input, or of a split input a list of them."""
+    """Write records as JSON: one for an input, or a list for a split input."""
     if options.split_input_file:
         write(f"{json.dumps(records, indent=2)}\n", output)
     for record in () if options.split_input_file else records:

@@ -1,4 +1,4 @@
-"""``gpucodegen opt``: parse, verify, run passes, print MLIR."""
+"""``gpucodegen opt``: parses, verifies, runs passes and prints MLIR."""
 
 from __future__ import annotations
 
@@ -15,7 +15,6 @@ from gpucodegen.commands.inputs import (
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """Declare the options."""
     add_input_options(parser)
     parser.add_argument(
         "-p",
@@ -33,7 +32,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Print every chunk that makes it through the pipeline."""
+    """Print every chunk that passes through the pipeline."""
     from gpucodegen.analysis import analyze
     from gpucodegen.passes.framework.base import run_pipeline
     from gpucodegen.passes.framework.pipeline_text import parse_pipeline

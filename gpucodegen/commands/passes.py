@@ -1,4 +1,4 @@
-"""``gpucodegen passes``: the passes of ``gpucodegen opt -p``, with their options."""
+"""``gpucodegen passes``: lists the passes of ``gpucodegen opt -p`` and options."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ from gpucodegen.commands.inputs import add_json_option
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """Declare the options."""
     parser.add_argument("name", nargs="?", default="", help="only this pass, in full")
     add_json_option(parser)
 
@@ -32,7 +31,9 @@ def run(options: argparse.Namespace) -> int:
 
 
 def record(name: str) -> dict[str, object]:
-    """What a pass does, and its options.  Raises UnknownPass.
+    """Description and options of a pass.
+
+    Raises UnknownPass.
 
     >>> found = record("tile")
     >>> found["name"], found["does"]

@@ -1,8 +1,8 @@
 """``gpucodegen report``: what limits the kernels of a program on a GPU, without one.
 
-Each function is called once on made-up arguments.  The emulated device executes a
+Each function is called once on generated arguments. The emulated device executes a
 sample of each launch and counts; registers and the disassembly come from CUDA's own
-tools where the extra ``report`` is installed.
+tools if the extra ``report`` is installed.
 """
 
 from __future__ import annotations
@@ -25,7 +25,6 @@ from gpucodegen.tiling.machine.gpu.devices import DEVICES, MULTIPROCESSORS
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """Declare the options."""
     add_input_options(parser)
     parser.add_argument(
         "--arch",

@@ -1,7 +1,7 @@
-"""``gpucodegen repro``: a script that shows a problem, to send with a report.
+"""``gpucodegen repro``: writes a script that reproduces a problem.
 
-It holds the text, the arguments, and the versions that it was written with.  It calls
-the function on a target and compares with the interpreter.
+It holds the text, the arguments, and the versions in use. It calls the function on a
+target and compares with the interpreter.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from gpucodegen.commands.run import add_argument_option, only
 from gpucodegen.compiling.targets.registry import choices
 
 MOST_WRITTEN = 64
-"""Numbers of an array that are written in full; of others extents and type are."""
+"""Largest array that is written in full; of others extents and type are written."""
 SCRIPT = '''\
 """{about}
 
@@ -44,7 +44,6 @@ print(gcg.check(program, *arguments, function={name!r}, target={target!r}))
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """Declare the options."""
     add_input_options(parser)
     parser.add_argument("--entry", default="", help="function; default: the only one")
     add_argument_option(parser)
@@ -56,7 +55,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Write the script; also for a text that does not compile."""
+    """Write the script, even for a text that does not compile."""
     text = read_text(options.file)
     allow: bool = options.allow_unregistered_dialect
     with printed_warnings():
@@ -75,7 +74,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _call(text: str, options: argparse.Namespace) -> tuple[str, list[str]]:
-    """The function and its arguments as Python; why there are none."""
+    """The function and its arguments as Python, or why there are none."""
     from gpucodegen.api import compile as compile_module
 
     allow: bool = options.allow_unregistered_dialect
@@ -91,7 +90,7 @@ def _call(text: str, options: argparse.Namespace) -> tuple[str, list[str]]:
 
 
 def spelled(values: Sequence[Any]) -> list[str]:
-    """Arguments as Python: numbers, small arrays in full, large ones by their form.
+    """Arguments as Python: small arrays in full, large ones as random arrays.
 
     >>> import numpy as np
     >>> spelled([3, np.ones(2, np.float32)])
@@ -117,7 +116,7 @@ def _spelled(value: Any) -> str:
 
 
 def _versions() -> list[str]:
-    """What it was written with."""
+    """The versions in use."""
     found = [(name, found_version(name)) for name, _ in PACKAGES]
     here = f"Python {platform.python_version()} on {platform.platform()}"
     return [here, *(f"{name} {number}" for name, number in found if number)]

@@ -1,7 +1,7 @@
-"""``gpucodegen run``: call one function on arrays from files.
+"""``gpucodegen run``: calls one function on arrays from files.
 
-Each argument is a ``.npy`` file or a number.  Results are printed, and standard error
-tells which arrays the call changed.  ``--save`` writes all arguments, as they are after
+Each argument is a ``.npy`` file or a number. Results are printed, and standard error
+tells which arrays the call changed. ``--save`` writes all arguments, as they are after
 the call, and the results to ``.npy`` files.
 """
 
@@ -33,7 +33,6 @@ if TYPE_CHECKING:
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """Declare the options."""
     add_input_options(parser)
     parser.add_argument(
         "arguments",
@@ -58,7 +57,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def add_argument_option(parser: argparse.ArgumentParser) -> None:
-    """The option that gives a function its arguments."""
+    """The option for a function's arguments."""
     parser.add_argument(
         "--arg",
         nargs="*",
@@ -69,7 +68,7 @@ def add_argument_option(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Call the function and show what it returns."""
+    """Call the function and print its results."""
     import numpy as np
 
     from gpucodegen.api import compile as compile_module
@@ -124,9 +123,9 @@ def _record(
 
 
 def change(before: Any, after: Any) -> dict[str, Any] | None:
-    """How an array differs from what it was; None for a number.
+    """The difference of an array before and after a call; None for a number.
 
-    ``by``: the largest difference.
+    ``by``: the largest absolute difference.
 
     >>> import numpy as np
     >>> change(np.zeros(4), np.array([0, 2.5, -1, 0]))
@@ -162,9 +161,9 @@ def told(found: dict[str, Any]) -> str:
 
 
 def plain(value: Any) -> Any:
-    """Numbers and arrays as JSON has them; complex ones are pairs.
+    """Numbers and arrays for JSON; complex ones are pairs.
 
-    What JSON has no number for is a string, as in protocol buffers.
+    Infinities and NaN are strings, as in protocol buffers.
 
     >>> import numpy as np
     >>> plain(np.array([[1, 2]], np.int8)), plain(np.float32("nan")), plain(1 - 2j)
@@ -186,7 +185,7 @@ def plain(value: Any) -> Any:
 
 
 def only(names: Sequence[str]) -> str:
-    """The one name there is.  Raises UnknownFunction."""
+    """The only name. Raises UnknownFunction for several."""
     if len(names) != 1:
         known = errors.one_of(list(names)) or "none"
         raise errors.UnknownFunction(

@@ -1,7 +1,7 @@
-"""``gpucodegen tune``: time legal schedules and store the fastest for `compile`.
+"""``gpucodegen tune``: times legal schedules and stores the fastest for `compile`.
 
-``gpucodegen tune show``, ``export``, ``import``, ``plot`` and ``clear`` work on what is
-stored (`gpucodegen.commands.tuned`).
+``gpucodegen tune show``, ``export``, ``import``, ``plot`` and ``clear`` work on the
+store (`gpucodegen.commands.tuned`).
 """
 
 from __future__ import annotations
@@ -36,7 +36,6 @@ INTERRUPTED = 130
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """Declare the options."""
     add_input_options(parser)
     parser.epilog = f"instead of FILE: {', '.join(tuned.ACTIONS)}, for what is stored"
     parser.add_argument("place", nargs="?", help="file of export, import and plot")
@@ -77,7 +76,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Tune and print the table of trials, or look at what is stored."""
+    """Tune and print the table of trials, or run a store action."""
     if options.file in tuned.ACTIONS:
         return tuned.run(options)
     failures = Failures()
@@ -101,7 +100,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _interrupted(name: str, made: Sequence[Trial], stream: TextIO) -> int:
-    """The table of what was made until Ctrl-C."""
+    """The table of trials made before Ctrl-C."""
     from gpucodegen.compiling.tuned_schedules import tuning_path
     from gpucodegen.tuning.result import table
 
@@ -146,7 +145,7 @@ def _entry(module: Module, options: argparse.Namespace) -> str:
 
 
 def _values(text: str) -> tuple[str, list[int]]:
-    """A hole and its values.
+    """A parameter and its candidate values.
 
     >>> _values("a=8,16")
     ('a', [8, 16])
@@ -162,7 +161,7 @@ def _values(text: str) -> tuple[str, list[int]]:
 def _arguments(
     module: Module, name: str, options: argparse.Namespace
 ) -> tuple[Any, ...]:
-    """Those of ``--arg``, or arrays of ones of the sizes that are asked for."""
+    """Arguments of ``--arg``, or arrays of ones of the given sizes."""
     from gpucodegen.api import compile as compile_module
     from gpucodegen.report.gpu.example_arguments import HostMemory, made_up
     from gpucodegen.report.sizes import parse_sizes

@@ -1,4 +1,4 @@
-"""``gpucodegen tune show|export|import|plot|clear``: what is stored of tunings."""
+"""``gpucodegen tune show|export|import|plot|clear``: actions on stored tunings."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ if TYPE_CHECKING:
     from gpucodegen.tiling.tuning.store import TuningStore
 
 LEAST_OF_KEY = 6
-"""Letters that name a key."""
+"""Number of leading letters that identify a key."""
 Action = Callable[["TuningStore", argparse.Namespace], int]
 
 
 def run(options: argparse.Namespace) -> int:
-    """Carry out the action that stands in the place of the file."""
+    """Run the action named in place of the file."""
     return ACTIONS[options.file](tuning_store(), options)
 
 
 def _show(store: TuningStore, options: argparse.Namespace) -> int:
-    """What was tuned, or with a key or a function's name all trials of it."""
+    """Show all tunings, or all trials of a key or function."""
     from gpucodegen.tiling.tuning.exchange import exported
 
     chosen = _chosen(store, options.place)
@@ -45,7 +45,7 @@ def _show(store: TuningStore, options: argparse.Namespace) -> int:
 
 
 def _export(store: TuningStore, options: argparse.Namespace) -> int:
-    """All of the store as JSON, to a file or standard output."""
+    """Export the store as JSON, to a file or standard output."""
     from gpucodegen.tiling.tuning.exchange import exported
 
     text = exported(store)
@@ -57,7 +57,6 @@ def _export(store: TuningStore, options: argparse.Namespace) -> int:
 
 
 def _import(store: TuningStore, options: argparse.Namespace) -> int:
-    """Add what a file has to the store."""
     from gpucodegen.tiling.tuning.exchange import merged
 
     if options.place is None:
@@ -73,7 +72,7 @@ def _import(store: TuningStore, options: argparse.Namespace) -> int:
 
 
 def _plot(store: TuningStore, options: argparse.Namespace) -> int:
-    """A picture of each tuned function, in the file that is named."""
+    """Plot each tuned function to the named file."""
     from gpucodegen.report.plots.picture import Tuned, plotted
 
     if options.place is None:
@@ -101,7 +100,7 @@ def _plot(store: TuningStore, options: argparse.Namespace) -> int:
 
 
 def _clear(store: TuningStore, options: argparse.Namespace) -> int:
-    """Forget what was tuned, all or that of a key or function."""
+    """Delete all tunings, or those of a key or function."""
     chosen = _chosen(store, options.place)
     for key in chosen:
         store.forget(key)
@@ -119,7 +118,7 @@ ACTIONS: Mapping[str, Action] = {
 
 
 def _chosen(store: TuningStore, wanted: str | None) -> dict[str, dict[str, Any]]:
-    """The keys that a text names: by the function, or by their first letters."""
+    """The keys that a text selects: by function, or by key prefix."""
     subjects = store.subjects()
     named = {
         k: about for k, about in subjects.items() if about.get("function") == wanted

@@ -1,1 +1,1 @@
-"""From a module to a compiled function: pipeline, lowering, artifact."""
+"""From a module to a compiled function: pipeline, lowering, artifact, targets."""

@@ -1,4 +1,4 @@
-"""Tuned schedules that installed packages bring along.
+"""Tuned schedules bundled with installed packages.
 
 A package names, as an entry point of the group ``gpucodegen.tuned``, a function that
 returns the text of ``gpucodegen tune export``::
@@ -29,16 +29,16 @@ SEEN = Store("shipped")
 
 
 def merge(store: Callable[[], TuningStore]) -> None:
-    """Take over what packages bring, unless nothing was installed since the last time.
+    """Merge the bundled schedules, unless nothing was installed since the last merge.
 
-    ``store`` is asked for only where there is something.
+    ``store`` is opened only if there are bundled schedules.
     """
     _merge_once(store, cache_directory(), _stamp())
 
 
 @cache
 def _merge_once(store: Callable[[], TuningStore], place: Path, stamp: str) -> None:
-    """In this process, and in others that share the cache's place."""
+    """Merge once per process, and once for all processes that share the cache."""
     del place
     if SEEN.get(stamp) is not None:
         return
@@ -48,20 +48,20 @@ def _merge_once(store: Callable[[], TuningStore], place: Path, stamp: str) -> No
 
 
 def _stamp() -> str:
-    """Changes when a package is installed or removed."""
+    """A stamp that changes when a package is installed or removed."""
     folders = [Path(name) for name in sys.path if name.endswith("-packages")]
     return digest([(str(f), f.stat().st_mtime_ns) for f in folders if f.is_dir()])
 
 
 def _points() -> Iterable[EntryPoint]:
-    """Functions of packages that give texts."""
+    """Entry points of packages that bundle schedules."""
     from importlib.metadata import entry_points
 
     return entry_points(group=GROUP)
 
 
 def _merge(store: Callable[[], TuningStore], point: EntryPoint) -> None:
-    """Add one text; a package that gives none of a store is a warning."""
+    """Merge one text; a package without a valid one causes a warning."""
     from gpucodegen import errors
     from gpucodegen.tiling.tuning.exchange import merged
 

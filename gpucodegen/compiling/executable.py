@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from gpucodegen.runtime.host.spec import KernelSpec
 
 Specialization = tuple[str, tuple[Known | None, ...]]
-"""Target, and what is known of the arguments."""
+"""Target, and known facts of the arguments."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,34 +46,32 @@ class Executable(Runnable):
 
     @property
     def kernels(self) -> tuple[KernelSpec, ...]:
-        """The kernels as source text."""
         return self.artifact.kernels
 
     @property
     def transfers(self) -> tuple[PlannedTransfer, ...]:
-        """How each ``dma_start`` and ``dma_wait`` is carried out."""
+        """The plan of each ``dma_start`` and ``dma_wait``."""
         return self.artifact.transfers
 
     @property
     def modules(self) -> Stages:
-        """The module after each pass; the passes run if the disk held their end."""
+        """The module after each pass; passes run again if the result was cached."""
         if not self.made:
             self.made.extend(self.lower_again())
         return self.made
 
     @property
     def stages(self) -> list[tuple[str, str]]:
-        """The modules as text."""
         return printed(self.modules)
 
     def assembly(self) -> dict[str, str]:
-        """Kernel name to machine code: assembler text, or PTX of kernels for GPUs."""
+        """Machine code by kernel name: assembler text, or PTX of GPU kernels."""
         text_of = find(self.target).assembly
         return {spec.name: text_of(spec) for spec in self.kernels}
 
 
 _ONE_AT_A_TIME = RLock()
-"""Catching warnings changes the whole process."""
+"""Catching warnings changes the whole process, so only one thread may do it."""
 
 
 def build(
@@ -81,8 +79,8 @@ def build(
 ) -> Executable:
     """Run the pipeline, emit the source and make it callable.
 
-    Text, where the source is one, finds what an earlier process made of it.
-    ``options`` are final: what was tuned is among them.
+    If the source is text, the result of an earlier process may come from the disk
+    cache. ``options`` are final: tuned options are already included.
     """
     target, known = key
     place = ""

@@ -71,7 +71,7 @@ def lower(
 
 
 def _unsigned(module: Module, name: str) -> tuple[str, ...]:
-    """For each result of a function, its element type where that is unsigned."""
+    """For each result of a function, its element type if it is unsigned."""
     from gpucodegen.dialects.func import Function
     from gpucodegen.ir.types import element_type
     from gpucodegen.runtime.host.engines import UNAMBIGUOUS
@@ -82,7 +82,7 @@ def _unsigned(module: Module, name: str) -> tuple[str, ...]:
 
 
 def _declared(launch: StatedLaunch, unsigned: Sequence[str]) -> StatedLaunch:
-    """A launch that makes its results, all of them, with the types declared."""
+    """A launch that makes all its results, with the declared types."""
     if not launch.results or not any(unsigned):
         return launch
     made = zip(launch.results, unsigned, strict=True)
@@ -102,7 +102,7 @@ def _constant(value: GlobalConstant) -> Constant:
 
 
 def _placed(transfer: PlannedTransfer) -> PlannedTransfer:
-    """A transfer with its place in a file, if there is one, as its location."""
+    """A transfer with a file position, if known, as its location."""
     from gpucodegen.ir.locations import file_location
 
     location = transfer.location
@@ -110,7 +110,7 @@ def _placed(transfer: PlannedTransfer) -> PlannedTransfer:
 
 
 def _numbered(groups: Sequence[object]) -> tuple[int | None, ...]:
-    """Groups as numbers: all that matters is which are the same.
+    """Groups as numbers; only equality of groups matters.
 
     >>> _numbered(["a", None, "b", "a"])
     (0, None, 2, 0)
@@ -127,8 +127,8 @@ def map_module(
 ) -> Module:
     """The module of mapped kernels; every stage is appended to ``stages``.
 
-    Time loops whose tiles are not proven within the limits of the proof run without,
-    unless their tiles are asked for.
+    Time tiling that the proof cannot verify within its limits is dropped, unless the
+    caller requested it.
     """
     from gpucodegen import errors
     from gpucodegen.debugging.spans import span
@@ -168,7 +168,7 @@ def _mapped(module: Module, passes: Sequence[ModulePass], stages: Stages) -> Mod
 
 
 def printed(stages: Stages) -> list[tuple[str, str]]:
-    """The stages as text; what several passes left as it was is printed once."""
+    """The stages as text; a module that passes leave unchanged is printed once."""
     distinct = {id(module.operation): module for _, module in stages}
     texts = {key: str(module) for key, module in distinct.items()}
     return [(name, texts[id(module.operation)]) for name, module in stages]

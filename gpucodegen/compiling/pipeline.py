@@ -1,8 +1,8 @@
-"""From a parsed module to mapped kernels: which passes run, in which order.
+"""Pass pipeline from a parsed module to mapped kernels.
 
-`FRONT` is the way to affine nests on buffers, in named stages, the same for every
-target.  The record of a target has the passes that map the nests, and every mapped
-kernel is proven.  This module imports all passes, so it is imported when one runs.
+`FRONT` lowers to affine nests on buffers in named stages, equal for all targets. A
+target's record adds the passes that map the nests, and every mapped kernel is proven
+free of races. This module imports all passes, so it is imported only when one runs.
 """
 
 from __future__ import annotations
@@ -82,15 +82,14 @@ ArgumentTypes = tuple[Type | None, ...]
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What a function is compiled for.
+    """Parameters of a compilation.
 
-    ``types`` are those of the arguments, where they are known.  ``handled`` operations
-    and library calls are run by functions of the caller.  ``runs_launches``: launches
-    stay what they are.  ``guard``: accesses that are not proven to stay inside are
-    checked where arguments decide, and with ``guards_kernels`` where data do.
-    ``alignments``: bytes that divide the addresses of the arguments, 0 where that is
-    not known.  A request that no call makes assumes whole arrays as devices allocate
-    them, at multiples of 256.
+    ``types`` are known facts of the arguments. ``handled`` operations and library calls
+    are run by functions of the caller. ``runs_launches``: launches are kept. ``guard``:
+    accesses that are not proven to stay in bounds are checked if arguments decide, and
+    with ``guards_kernels`` also if data decide. ``alignments``: known divisors of the
+    arguments' addresses in bytes, 0 if unknown. The generic version assumes whole
+    arrays aligned to 256 bytes, as devices allocate them.
     """
 
     function: str
@@ -103,7 +102,7 @@ class Request:
 
 
 def text_of_others() -> Sequence[ModulePass]:
-    """StableHLO and TOSA become linalg on tensors, for the interpreter too."""
+    """Passes that convert StableHLO and TOSA to linalg on tensors."""
     return [StablehloToLinalg(), TosaToLinalg()]
 
 
@@ -181,7 +180,7 @@ def front_passes(
     guards_kernels: bool = False,
     alignments: tuple[int, ...] = (),
 ) -> list[ModulePass]:
-    """To affine nests on buffers, as a `Request` says.
+    """The passes down to affine nests on buffers, as a `Request` says.
 
     >>> front_passes("f", ())[-1].name
     'assume-alignments'

@@ -1,6 +1,6 @@
-"""Calls of a compiled function: arguments reached, the host program run, results taken.
+"""Calls of a compiled function: stage arguments, run the host program, convert results.
 
-It needs nothing that compiles, so an exported package has it too.
+It imports nothing that compiles, so exported packages include it.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from gpucodegen.compiling.artifact import Artifact
 
 @dataclass(frozen=True, slots=True)
 class Runnable:
-    """One function as an artifact that is loaded: ``host`` takes ``runtime`` first."""
+    """A loaded artifact of one function; ``host`` takes ``runtime`` first."""
 
     name: str
     artifact: Artifact
@@ -26,9 +26,9 @@ class Runnable:
     def launcher(
         self, arguments: Sequence[Any], values: Sequence[Any], *, graph: bool = False
     ) -> Callable[[], Any]:
-        """A callable without arguments: runs and converts the results.
+        """A callable without arguments that runs and converts the results.
 
-        ``graph``: what the device is to do is noted now, and done as one.
+        ``graph``: device operations are captured now and replayed as one graph.
         """
         runtime = self.runtime.for_call(values)
         to_device, from_device = runtime.transfers(
@@ -46,14 +46,14 @@ class Runnable:
         return launch
 
     def run(self, runtime: Any, arguments: Sequence[Any], values: Sequence[Any]) -> Any:
-        """One call on values that kernels reach where they are."""
+        """One call on values that kernels can access in place."""
         result = self._result(runtime, values)
         return self._returned(runtime, result, arguments, values)
 
     def _recorded(
         self, runtime: Any, arguments: Sequence[Any], values: Sequence[Any]
     ) -> Callable[[Sequence[Any]], Any]:
-        """Calls on these very values; each returns arrays of its own."""
+        """A recorded graph for these values; each replay returns new arrays."""
         recorder, finish = runtime.recording()
         kept = self._result(recorder, values)
         replay = finish()
@@ -74,7 +74,7 @@ class Runnable:
         return run
 
     def _result(self, runtime: Any, values: Sequence[Any]) -> Any:
-        """What the host function returns."""
+        """The result of the host function."""
         try:
             return self.host(runtime, *values)
         except RecursionError as problem:
@@ -90,7 +90,7 @@ class Runnable:
         arguments: Sequence[Any],
         values: Sequence[Any],
     ) -> Any:
-        """It as the caller gets it."""
+        """Convert results to the caller's array types."""
         if result is None:
             return None
 

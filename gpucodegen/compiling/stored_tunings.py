@@ -1,7 +1,7 @@
-"""What was tuned, as people read it: for `tune show`, `explain` and `report`.
+"""Stored tunings in readable form, for `tune show`, `explain` and `report`.
 
-Comes in: the store of tuned schedules.  Goes out: a line for each tuning, with what
-won, how surely, whether it was measured, and its age.
+Input: the store of tuned schedules. Output: one line per tuning with the winner, its
+confidence interval, whether it was measured, and its age.
 """
 
 from __future__ import annotations
@@ -27,9 +27,7 @@ UNITS = (("days", 86400), ("hours", 3600), ("minutes", 60), ("seconds", 1))
 
 @dataclass(frozen=True, slots=True)
 class Stored:
-    """A tuning: what the store says of it, its winner if there is one, and its trials.
-
-    The trials are in the order in which they were made.
+    """A stored tuning: description, winner if there is one, and trials in order.
 
     >>> from gpucodegen.tiling.tuning.database import Winner
     >>> about = {"arguments": ["64x48xfloat64"], "target": "cpu"}
@@ -45,7 +43,6 @@ ago, 0 trials
 
     @staticmethod
     def of(store: TuningStore, key: str, about: Mapping[str, Any]) -> Stored:
-        """What a store has of a key."""
         return Stored(about, store.winner(key), store.trials(key, in_order=True))
 
     def __str__(self) -> str:
@@ -60,7 +57,6 @@ ago, 0 trials
 
     @property
     def call(self) -> str:
-        """The arguments and the target."""
         about = self.about
         arguments = ", ".join(map(str, about.get("arguments", ())))
         target = about.get("target")
@@ -74,7 +70,7 @@ ago, 0 trials
 
     @property
     def _gain(self) -> str:
-        """How much faster, with the interval where the store has it."""
+        """The speedup, with its interval if the store has one."""
         assert self.winner is not None
         for one in self.about.get("final", ()):
             if one["point"] == self.winner.point:
@@ -83,10 +79,9 @@ ago, 0 trials
 
 
 def in_use(source: Source, name: str, options: Sequence[Options]) -> Iterator[Stored]:
-    """The tunings of a function that `compile` follows, with one of these options.
+    """The tunings of a function that `compile` uses, each with one of these options.
 
-    What was tuned for another text, with other versions or on another machine is not
-    among them.
+    Tunings of other texts, versions or machines are excluded.
     """
     from gpucodegen.compiling.tuned_schedules import is_there, tuning_store
 
@@ -103,7 +98,7 @@ def in_use(source: Source, name: str, options: Sequence[Options]) -> Iterator[St
 def _key(
     source: Source, name: str, about: Mapping[str, Any], options: Options
 ) -> str | None:
-    """The key of a tuning, if this program is what was tuned."""
+    """The key of a tuning, if it is of this program."""
     from gpucodegen.compiling.tuned_schedules import Scope, tuning_identity
 
     call = read_call(about.get("call"))
@@ -114,12 +109,12 @@ def _key(
 
 
 def call_of(key: Specialization) -> list[Any]:
-    """What a call is compiled for, as JSON has it."""
+    """The arguments and target of a key as JSON."""
     return [key[0], [known and list(known) for known in key[1]]]
 
 
 def read_call(call: Any) -> Specialization | None:
-    """It again; None for anything else.
+    """The inverse of `call_of`; None for anything else.
 
     >>> from gpucodegen.runtime.host.arguments import Known
     >>> key = "cpu", (Known((3, 4), None, 64), None)
@@ -142,7 +137,7 @@ def read_call(call: Any) -> Specialization | None:
 
 
 def ago(seconds: float) -> str:
-    """How long ago something was.
+    """An age in words.
 
     >>> ago(2 * 86400 + 5), ago(90.0), ago(0.2)
     ('2 days ago', '1 minutes ago', 'now')

@@ -1,9 +1,9 @@
-"""What was tuned on this machine: the options that a function is compiled with.
+"""Selects the stored tuned schedule with which a function is compiled.
 
-Comes in: a function, its arguments and the options of its program.  Goes out: the
-options with the stored winner's sizes, if there is one.  Winners are stored by
-`gpucodegen.tuning`, in a database in the cache.  The first `Scope` of which anything is
-known decides: what was measured before what was predicted, shapes before their bucket.
+Input: a function, its arguments and the options of its program. Output: the options
+with the stored winner's sizes, if there is one. `gpucodegen.tuning` stores winners in a
+database in the cache. Scopes are tried in order: measured results before predicted
+ones, exact shapes before their bucket.
 """
 
 from __future__ import annotations
@@ -30,16 +30,13 @@ if TYPE_CHECKING:
 Point = Mapping[str, int]
 DATABASE = "tuning.sqlite"
 TUNED_OPTIONS = "tile_sizes", "register_tile", "plan"
-"""What a winner says, in the place of the compiler's own choice."""
+"""Options that a stored winner sets."""
 
 
 def final_options(
     source: Source, name: str, key: Specialization, options: Options
 ) -> Options:
-    """The options with the stored winner, if this function was tuned here.
-
-    Or where a package was tuned that is installed.
-    """
+    """The options with the stored winner, tuned here or bundled with a package."""
     if options.plan:
         return replace(options, tuned=False)
     if not options.tuned or options.tile_sizes or options.register_tile:
@@ -54,7 +51,7 @@ def final_options(
 def winner_of(
     source: Source, name: str, key: Specialization, options: Options
 ) -> Winner | None:
-    """The stored schedule that is faster than the default one, if there is one."""
+    """The stored schedule that beats the default, if there is one."""
     from gpucodegen.tiling.tuning.lookup import first_known
 
     scopes = {
@@ -69,15 +66,15 @@ def winner_of(
 
 
 SHAPES = "exact", "bucket"
-"""For which arguments a result holds: those of its shapes, or those of its bucket."""
+"""Validity of a result: exact shapes, or their bucket."""
 
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """For what a result holds.
+    """The validity of a stored result.
 
-    ``shapes``: one of `SHAPES`.  ``predicted_for``: the architecture of a GPU for which
-    a model estimated it; "" where it was measured.
+    ``shapes``: one of `SHAPES`. ``predicted_for``: the GPU architecture for which a
+    model estimated it; "" if it was measured.
     """
 
     shapes: str = SHAPES[0]
@@ -88,12 +85,12 @@ MEASURED = Scope()
 
 
 def is_cuda(target: str) -> bool:
-    """Whether a target's kernels are those of NVIDIA's GPUs."""
+    """Whether a target's kernels are CUDA kernels."""
     return find(target).passes is DEVICE_ARRAYS.passes
 
 
 def scopes_of(target: str) -> list[Scope]:
-    """Where results for a call are looked for, the first of which decides.
+    """The scopes in which results for a call are searched, in order of priority.
 
     >>> [scope.shapes for scope in scopes_of("cpu")], scopes_of("sim")[2].predicted_for
     (['exact', 'bucket'], 'sm_90')
@@ -103,7 +100,7 @@ def scopes_of(target: str) -> list[Scope]:
 
 
 def _architecture(target: str) -> str:
-    """Of the GPU that kernels of a target run on, or of the one that is emulated."""
+    """The architecture of the GPU, or of the emulated one."""
     from gpucodegen.runtime.devices import inventory
 
     gpu = None if find(target).emulates else inventory.current_gpu()
@@ -116,7 +113,7 @@ def _architecture(target: str) -> str:
 
 
 def bucket(extent: int) -> int:
-    """The power of two that stands for an extent and those down to its half.
+    """The extent rounded up to a power of two.
 
     >>> [bucket(n) for n in (0, 1, 5, 64, 65)]
     [0, 1, 8, 64, 128]
@@ -125,7 +122,7 @@ def bucket(extent: int) -> int:
 
 
 def bucketed(known: Known | None) -> Known | None:
-    """What arrays of a bucket have in common; strides of 0, 1 and -1 are kept.
+    """Facts that the arrays of a bucket share; strides of 0, 1 and -1 are kept.
 
     >>> bucketed(Known((100, 3), (-300, 1), 16))
     Known(shape=(128, 4), strides=(-512, 1), alignment=16)
@@ -139,7 +136,7 @@ def bucketed(known: Known | None) -> Known | None:
 
 
 def with_point(options: Options, point: Point) -> Options:
-    """Options that compile with the sizes of a point; zeros at the end ask nothing.
+    """Options with the sizes of a search point; trailing zeros are dropped.
 
     >>> with_point(Options(), {"tile0": 8, "tile1": 0}).tile_sizes
     (8,)
@@ -167,7 +164,7 @@ def with_point(options: Options, point: Point) -> Options:
 
 
 def _sizes(point: Point, names: Sequence[str]) -> tuple[int, ...]:
-    """The sizes of these names without the zeros at the end."""
+    """The sizes of these names without trailing zeros."""
     sizes = [point.get(name, 0) for name in names]
     while sizes and not sizes[-1]:
         sizes.pop()
@@ -175,7 +172,7 @@ def _sizes(point: Point, names: Sequence[str]) -> tuple[int, ...]:
 
 
 def tuning_store() -> TuningStore:
-    """The database of trials in the cache directory, which must be the user's alone.
+    """The database of trials in the cache directory, which only the user may write.
 
     Raises CacheRefused.
     """
@@ -193,12 +190,12 @@ def tuning_store() -> TuningStore:
 
 
 def tuning_path() -> Path:
-    """Where that database lies, once something was tuned."""
+    """Path of the database, which exists once something was tuned."""
     return cache.cache_directory() / DATABASE
 
 
 def is_there() -> bool:
-    """Whether something was tuned, by the user; a warning if others could have."""
+    """Whether the user tuned anything; warns if other users could have written it."""
     from gpucodegen.runtime.storage.private import Untrusted
 
     try:
@@ -219,12 +216,12 @@ def tuning_identity(
     options: Options,
     scope: Scope = MEASURED,
 ) -> str:
-    """Key of what is tuned: all that decides over the code, and so over its speed.
+    """Key of a tuning: everything that affects the code and its speed.
 
-    That is the function's IR, target, argument types, options, kind of host or device
-    with its driver, versions and this package's files.  What tuning itself chooses, and
-    checks around the same code, have no part in it, nor has where anything lies:
-    machines that are alike have the same keys.
+    These are the function's IR, target, argument types, options, kind of host or device
+    with its driver, versions and this package's files. Choices of the tuner itself,
+    checks around the same code and paths are excluded: identical machines have equal
+    keys.
     """
     from gpucodegen.tiling.tuning.lookup import tuning_key
 
@@ -252,9 +249,9 @@ def tuning_identity(
 
 
 def machine_identity(target: str, threads: int | None) -> str:
-    """Key of the machine whose model trials correct, and of that model: this package.
+    """Key of a machine and of the cost model that trials calibrate.
 
-    The host with its caches and threads, or the device with its driver.
+    The machine is the host with its caches and threads, or the device with its driver.
     """
     from gpucodegen.runtime.processor import facts
     from gpucodegen.runtime.storage.machine_code import kind_of_host
@@ -265,14 +262,14 @@ def machine_identity(target: str, threads: int | None) -> str:
 
 
 def _device(target: str, scope: Scope) -> object:
-    """What kernels run on that is not the host; a prediction is for any of its kind."""
+    """The device that runs kernels; a prediction is valid for any of its kind."""
     if scope.predicted_for:
         return "predicted", scope.predicted_for.removesuffix("a")
     return device_name(target)
 
 
 def device_name(target: str) -> str:
-    """The device that a target's kernels run on, with its driver; "": the host."""
+    """The device of a target's kernels with its driver; "" for the host."""
     if not is_cuda(target):
         return ""
     from gpucodegen.runtime.devices import inventory

@@ -1,1 +1,1 @@
-"""What the compiler tells of itself, on standard error and in a trace."""
+"""Diagnostics of the compiler: verbosity, timing, settings, terminal and notebooks."""

@@ -1,8 +1,7 @@
-"""What a terminal shows on standard error: diagnostics in colours, work that goes on.
+"""Output on terminals and in notebooks: coloured diagnostics, progress, HTML.
 
-With rich, the extra ``cli``; plain text without it, in files and in pipes.
-
-What notebooks show of objects: text that folds away, and pages in a frame.
+Terminal output uses rich (the extra ``cli``) and is plain text without it, in files and
+in pipes.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def folded(title: str, text: str, *, is_open: bool = True) -> str:
-    """Text under a title.
+    """Text in a collapsible section with a title.
 
     >>> folded("a < b", "x", is_open=False)
     '<details><summary>a &lt; b</summary><pre>x</pre></details>'
@@ -33,7 +32,7 @@ def folded(title: str, text: str, *, is_open: bool = True) -> str:
 
 
 def framed(page: str, title: str) -> str:
-    """A whole page of HTML in a frame of its own, which runs nothing.
+    """An HTML page in a sandboxed frame, without scripts.
 
     >>> framed("<p>", "t")[:45]
     '<iframe title="t" sandbox="" srcdoc="&lt;p&gt'
@@ -48,7 +47,7 @@ def framed(page: str, title: str) -> str:
 
 
 SILENCE = 1.0
-"""Seconds after which a command says that it is at work."""
+"""Seconds after which a command shows progress."""
 STYLES = {
     r"\berror:": "bold red",
     r"\bwarning:": "bold yellow",
@@ -59,20 +58,20 @@ STYLES = {
 
 
 def is_watched() -> bool:
-    """Whether rich writes to a terminal."""
+    """Whether standard error is a terminal and rich is installed."""
     return sys.stderr.isatty() and importlib.util.find_spec("rich") is not None
 
 
 @cache
 def _console() -> Console:
-    """One for all: what is told while a line is shown comes above it."""
+    """The only console, so that diagnostics appear above a progress line."""
     from rich.console import Console
 
     return Console(stderr=True)
 
 
 def tell(diagnostic: object) -> None:
-    """An error or a warning, on standard error."""
+    """Print an error or a warning on standard error."""
     if not is_watched():
         sys.stderr.write(f"{diagnostic}\n")
         return
@@ -86,7 +85,7 @@ def tell(diagnostic: object) -> None:
 
 @contextmanager
 def at_work(what: str) -> Generator[None]:
-    """A line that says so after a second, and is gone when the work is done.
+    """Show a progress line from the first second until the work is done.
 
     >>> with at_work("compiling"):
     ...     pass

@@ -1,7 +1,7 @@
-"""The ladder: each level tells all that the ones below it tell.
+"""Verbosity levels of the compiler; each level includes the lower ones.
 
 =====  =========================================================================
-level  tells
+level  prints
 =====  =========================================================================
 1      what comes from disk and what is compiled; tuned schedules that are used
 2      how long passes, emission and machine code took
@@ -29,17 +29,17 @@ VARIABLES = {
     "print_ir_before_failure": "GPUCODEGEN_PRINT_IR_BEFORE_FAILURE",
     "trace": "GPUCODEGEN_TRACE",
 }
-"""The variable of each field."""
+"""The environment variable of each field."""
 
 
 @dataclass(frozen=True, slots=True)
 class Debug:
-    """What is told.
+    """Debug output settings.
 
-    ``print_ir_after``: a pass, or ``all``: the module after it.
-    ``print_ir_before_failure``: the module that a pass failed on.  ``trace``: a file
-    for the times of everything, which Perfetto and Chrome open; ``{pid}`` in its name
-    is the process.
+    ``print_ir_after``: a pass, or ``all``: print the module after it.
+    ``print_ir_before_failure``: print the module on which a pass failed. ``trace``: a
+    file for the times of all spans, which Perfetto and Chrome open; ``{pid}`` in its
+    name is the process.
     """
 
     level: int = 0
@@ -49,7 +49,6 @@ class Debug:
 
     @property
     def is_timing(self) -> bool:
-        """Whether times are taken."""
         return self.level >= 2 or bool(self.trace)
 
     def shows(self, name: str) -> bool:
@@ -61,7 +60,7 @@ _CHOSEN: ContextVar[Debug | None] = ContextVar("debug", default=None)
 
 
 def current() -> Debug:
-    """What the innermost context says, else the environment.
+    """The settings of the innermost `debug` context, else of the environment.
 
     >>> with debug(3):
     ...     current().level
@@ -107,9 +106,9 @@ def debug(
     print_ir_before_failure: bool | None = None,
     trace: str | None = None,
 ) -> Generator[Debug]:
-    """Tell more, or less, in this context; None leaves what is set.
+    """Change the debug output in this context; None keeps a setting.
 
-    ``level``: 0 to 5.  The others: as `Debug` says.  Raises InvalidOption.
+    ``level``: 0 to 5. The others are described in `Debug`. Raises InvalidOption.
 
     >>> import gpucodegen as gcg
     >>> with gcg.debug(1, print_ir_after="canonicalize") as set_to:
@@ -129,11 +128,11 @@ def debug(
 
 
 def tell(level: int, text: str) -> None:
-    """Print a line where the ladder reaches so far."""
+    """Print a line if the level is high enough."""
     if current().level >= level:
         show(text)
 
 
 def show(text: str) -> None:
-    """Print lines, whatever is set."""
+    """Print lines at any level."""
     sys.stderr.write(f"{text}\n")

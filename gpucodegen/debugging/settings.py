@@ -1,6 +1,6 @@
-"""Every setting: the variable, what sets it in Python, and the flag of commands.
+"""Table of all settings: environment variable, Python option and command flag.
 
-docs/settings.md is made of this table.
+docs/settings.md is generated from this table.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """One setting; ``python`` and ``flag`` are empty where there is none.
+    """One setting; ``python`` and ``flag`` are empty where it has none.
 
     ``python``: an option of ``gpucodegen.compile``, or of ``gpucodegen.debug``.
     """

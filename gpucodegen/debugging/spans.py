@@ -1,7 +1,7 @@
-"""What took how long: a table when the outermost span ends, and a trace file.
+"""Timing spans: a table when the outermost span ends, and a trace file.
 
 The file is in the Trace Event Format: https://docs.google.com/document/d/
-1CvAClvFfyA5R-PhYUmn5OOQtYMH4h6I0nSsKchNAySU.  Perfetto and Chrome's tracing open it.
+1CvAClvFfyA5R-PhYUmn5OOQtYMH4h6I0nSsKchNAySU. Perfetto and Chrome's tracing open it.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from gpucodegen.debugging.levels import Debug, current, show
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """Something that took from ``start`` on ``seconds``, ``inside`` of others."""
+    """A span: start, duration in ``seconds``, and nesting depth ``inside``."""
 
     name: str
     kind: str
@@ -31,20 +31,18 @@ class Span:
 
 @dataclass(slots=True)
 class _Thread(threading.local):
-    """Spans of one thread: those that ended, and how many have not."""
-
     ended: list[Span] = field(default_factory=list[Span])
     depth: int = 0
 
 
 _HERE = _Thread()
 _TRACED: list[dict[str, object]] = []
-"""What the trace file of this process holds."""
+"""Events of this process's trace file."""
 
 
 @contextmanager
 def span(name: str, kind: str) -> Generator[None]:
-    """Take the time, if anything asks for it."""
+    """Measure a span if timing is enabled."""
     asked = current()
     if not asked.is_timing:
         yield
@@ -73,7 +71,7 @@ def _told(asked: Debug, spans: Sequence[Span]) -> None:
 
 
 def table(spans: Sequence[Span]) -> str:
-    """Times by kind and name, the longest first; what took no time is summed up.
+    """Times by kind and name, longest first; negligible ones are summed up.
 
     >>> spans = Span("tile", "pass", 0, 0.25, 1), Span("f", "function", 0, 0.5, 0)
     >>> print(table(spans))
@@ -99,7 +97,7 @@ def table(spans: Sequence[Span]) -> str:
 
 
 SHORTEST = 1e-3
-"""Seconds from which on something has a row of its own."""
+"""Seconds from which a span has a row of its own."""
 
 
 def _ms(seconds: float) -> str:

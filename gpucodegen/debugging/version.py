@@ -1,4 +1,4 @@
-"""The version of this package, for the build, the commands and the keys of results."""
+"""Version of this package, used by the build, the commands and cache keys."""
 
 from __future__ import annotations
 

@@ -1,14 +1,7 @@
-"""The bufferization dialect.
+"""The bufferization dialect: conversions between tensors and memrefs.
 
-- `syntax`: what formats cannot say
-- `checks`: rules
-- `operations`: the table
-
-bufferization: between tensors and memrefs.
-
-Rules of bufferization operations.
-
-Parts of the syntax of bufferization operations.
+The module holds the table of operations, the syntax that formats cannot express, and
+the verifier rules.
 """
 
 from __future__ import annotations
@@ -55,7 +48,6 @@ class TensorAndMemRef(FormatElement):
     result: str
 
     def parse(self, parsed: ParsedElements) -> None:
-        """Read the element."""
         first = parsed.reader.type()
         if parsed.reader.accept("to"):
             types = [first, parsed.reader.type()]
@@ -66,7 +58,6 @@ class TensorAndMemRef(FormatElement):
         parsed.types |= {self.source: types[:1], self.result: types[1:]}
 
     def print(self, printed: Printed) -> None:
-        """Write the element."""
         (source,), (result,) = printed.op.operands, printed.op.results
         printed.put(f"{source.type} to {result.type}")
 
@@ -74,7 +65,7 @@ class TensorAndMemRef(FormatElement):
 def one_per_retained(
     types: Types, attributes: Mapping[str, Attribute]
 ) -> Sequence[Type]:
-    """``i1`` for every memref that bufferization.dealloc keeps."""
+    """``bufferization.dealloc`` yields one ``i1`` for every memref that it retains."""
     del attributes
     return [I1] * len(types.get("retained", ()))
 
@@ -97,7 +88,7 @@ def check_same_array(o: Operation) -> None:
 
 
 def check_alloc_tensor(o: Operation) -> None:
-    """One size per ``?``, or the tensor whose sizes and elements are copied."""
+    """One size per ``?``, or a tensor to copy, which gives sizes and elements."""
     sizes, copied, _ = operand_segments(o, 3)
     ty = o.results[0].type
     dynamic = ty.shape.count(None) if isinstance(ty, TensorType) else 0
@@ -124,7 +115,7 @@ def check_alloc_tensor(o: Operation) -> None:
 
 
 def check_dealloc(o: Operation) -> None:
-    """One condition per buffer, one result per buffer that is kept."""
+    """One condition per buffer, and one result per retained buffer."""
     memrefs, conditions, retained = operand_segments(o, 3)
     if len(memrefs) != len(conditions):
         raise errors.WrongOperandCount(
@@ -143,7 +134,7 @@ def check_dealloc(o: Operation) -> None:
 
 
 def check_materialize(o: Operation) -> None:
-    """Shapes agree; a tensor comes back as a result, a buffer is writable."""
+    """Shapes agree; a tensor destination is a result, a buffer must be writable."""
     source, dest = (v.type for v in o.operands)
     is_tensor = isinstance(dest, TensorType)
     require(

@@ -1,7 +1,4 @@
-"""The builtin dialect: modules and casts between type systems.
-
-builtin: modules and unrealized casts.
-"""
+"""The builtin dialect: modules and unrealized casts between type systems."""
 
 from __future__ import annotations
 
@@ -99,21 +96,19 @@ class Module:
         return f"<Module of {names or 'no functions'}; str() is its text>"
 
     def _repr_html_(self) -> str:
-        """The text, for notebooks."""
+        """The text as preformatted HTML for notebooks."""
         return folded(f"MLIR of {', '.join(self.functions)}", str(self))
 
     @property
     def operations(self) -> tuple[Operation, ...]:
-        """The top-level operations."""
         return self.operation.body.operations
 
     @property
     def functions(self) -> dict[str, Operation]:
-        """The top-level ``func.func`` operations by name, in order."""
         return {symbol_name(o): o for o in self.operations if o.name == "func.func"}
 
     def with_operations(self, operations: Iterable[Operation]) -> Module:
-        """The module around other operations; itself, if they are its own."""
+        """A module with other operations, or this one if they are its own."""
         changed = self.operation.with_body(operations)
         return self if changed is self.operation else Module(changed)
 

@@ -1,8 +1,6 @@
-"""The cf dialect: branches between blocks.
+"""The cf dialect: branches between blocks, switches and assertions.
 
-cf: branches between blocks, and assertions.
-
-Blocks in the order in which control reaches them.
+`reverse_postorder` orders blocks so that each follows its dominators.
 """
 
 from __future__ import annotations
@@ -48,7 +46,7 @@ def labelled(blocks: Sequence[Block]) -> dict[Label, Block]:
 
 
 def targets(block: Block, labels: Mapping[Label, Block]) -> Iterable[Block]:
-    """Where the branch at the end of a block goes to."""
+    """The blocks to which the terminator of a block may branch."""
     for branch in block.operations[-1:]:
         for successor in branch.successors:
             target = labels.get(successor.label)
@@ -57,7 +55,7 @@ def targets(block: Block, labels: Mapping[Label, Block]) -> Iterable[Block]:
 
 
 def reverse_postorder(blocks: Sequence[Block]) -> list[Block]:
-    """The blocks that the first one leads to, each behind all that dominate it.
+    """The blocks reachable from the first one, each behind all its dominators.
 
     >>> from gpucodegen.ir.operation import Operation, Successor
     >>> last, middle = Label("last"), Label("middle")
@@ -85,7 +83,7 @@ def reverse_postorder(blocks: Sequence[Block]) -> list[Block]:
 
 
 def _adapt_br(state: State) -> None:
-    """Generic form keeps the passed values among the operands."""
+    """Generic form lists the operands of the successor among those of the operation."""
     if state.successors and state.operands:
         state.successors[0] = Successor(
             state.successors[0].label, tuple(state.operands)

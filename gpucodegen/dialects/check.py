@@ -1,8 +1,7 @@
-"""The check dialect of IREE and StableHLO: what a program expects of its values.
+"""The check dialect of IREE and StableHLO: assertions about values.
 
-check: comparisons of values with each other and with constants.
-
-IREE writes ``check.expect_eq(%a, %b) : tensor<4xf32>``, StableHLO without parentheses.
+Values are compared with each other or with constants. IREE writes ``check.expect_eq(%a,
+%b) : tensor<4xf32>``, StableHLO omits the parentheses.
 """
 
 from __future__ import annotations
@@ -42,7 +41,7 @@ def _parse(r: Reader, state: State, *, count: int, constant: bool) -> None:
 
 
 def _type(r: Reader, state: State) -> Type:
-    """The type of all operands, which a constant may state alone."""
+    """The common type of the operands, which may be written after a constant only."""
     value = state.attributes.get("value")
     if isinstance(value, ElementsAttr) and not r.at(":"):
         return value.type
@@ -64,7 +63,7 @@ def _print(w: Writer, o: Operation) -> None:
 
 
 def _check_value(o: Operation) -> None:
-    """A constant has the type of what it is compared with."""
+    """The constant has the type of the value that it is compared with."""
     value: Attribute | None = o.attributes.get("value")
     if isinstance(value, ElementsAttr) and value.type != o.operands[0].type:
         raise errors.TypesDiffer(

@@ -1,8 +1,6 @@
-"""CHLO: functions of one number that JAX prints beside StableHLO.
+"""Table of the CHLO operations that JAX prints beside StableHLO.
 
-- `operations`: the table
-
-chlo: functions of numbers, and the largest of each row.
+These are elementwise functions and ``chlo.top_k``.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""The complex dialect: constants.
-
-complex: arithmetic on pairs of floats.
-"""
+"""The complex dialect: constants and arithmetic on pairs of floats."""
 
 from __future__ import annotations
 
@@ -50,7 +47,7 @@ def _function(name: str, operands: str) -> Op:
 
 
 def _check_constant(o: Operation) -> None:
-    """Two numbers of the element's type."""
+    """Two numbers of the element's type, real and imaginary part."""
     value, ty = o.attributes["value"], o.results[0].type
     parts = value.values if isinstance(value, ArrayAttr) else ()
     types = [p.type for p in parts if isinstance(p, FloatAttr | IntegerAttr)]

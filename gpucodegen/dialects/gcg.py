@@ -1,56 +1,36 @@
-"""The gcg dialect: operations and attributes of this package.
+"""The gcg dialect: operations and attributes that this compiler adds to a program.
 
-- `words`: parts of 32-bit words that a product multiplies
-- `alias_groups`: arguments that may overlap
-- `bulk_rows`: from which length on rows are bulk copies
-- `tile_products`: how a program's own products of tiles are computed
-- `update_notes`: where atomic updates of cells meet, and why
-- `operations`: the table
+Passes make them; they are not for writing by hand.
 
-``gcg.words``: the parts of 32-bit words that an outer product multiplies.
+``gcg.refuse`` and ``gcg.report`` end a call that accesses memory outside a buffer.
+``gcg.refuse`` does so on the host before any kernel runs. ``gcg.report`` records the
+access in a loop, which skips it, and the host raises after the loop.
+
+``gcg.handle`` is an operation or a call that an external function executes: one of the
+caller, or one of this package that prints or checks. It takes numbers and buffers;
+``given`` holds the attributes of the operation.
+
+``gcg.grid_barrier %arrived`` synchronizes all threads of all blocks of a kernel, which
+must be resident at once. ``%arrived`` is a word of global memory that no other launch
+uses meanwhile and that starts as 0; a barrier leaves its lower 31 bits 0.
+
+``gcg.fragment %sum[row, column]`` is the part that a lane holds of ``16 x 8`` elements
+of a warpgroup's accumulator, in the layout of ``nvgpu.mma.sync``: the rows of its warp
+among the 64 rows, and the 8 columns, at these numbers.
 
 ``vector.outerproduct %a, %b, %c {gcg.words = [i16, i16]}`` takes each element of both
-factors for a word of two 16-bit integers, multiplies them part by part, and adds the
-products to one 32-bit sum.  The first type is that of the parts of ``%a``; ``ui8`` are
-unsigned.  In memory, the first part of a word has the lowest address.
+operands for a word of two 16-bit integers, multiplies them part by part, and adds the
+products to one 32-bit sum. The first type is that of the parts of ``%a``; ``ui8`` are
+unsigned. In memory, the first part of a word has the lowest address.
 
-Where atomic updates of cells meet, and why: ``gcg.updates`` of an update.
+``gcg.alias_group = distinct[0]<..>`` marks memref arguments that may share memory in
+any way with those of the same distinct attribute. All others are assumed not to
+overlap, and launches check that.
 
-Comes in: what the mapping decided.  Goes out: an attribute of updates, from which the
-code generator and the report tell it.
-
-How products of tiles in shared memory are computed: ``gcg.products`` of a kernel.
-
-Comes in: what the mapping decided.  Goes out: an attribute of the kernel, from which
-the code generator tells it with the transfers of the program.
-
-gcg: what this compiler adds to a program; not for writing by hand.
-
-An access outside its buffer ends the call.  ``gcg.refuse`` does so on the host before
-anything ran; ``gcg.report`` notes it in a loop, where the access is left out, and the
-host raises after the loop.
-
-``gcg.handle`` is an operation or a call that something outside of the program runs: a
-function of the caller, or one of this package that prints or checks.  It takes numbers
-and buffers; ``given`` holds the attributes of the operation.
-
-``gcg.grid_barrier %arrived`` is a barrier of all threads of all blocks of a kernel,
-which have to be resident at once.  ``%arrived`` is a word of global memory that no
-other launch uses meanwhile and that starts as 0; a barrier leaves its lower 31 bits 0.
-
-``gcg.fragment %sum[row, column]`` is what a lane holds of ``16 x 8`` elements of the
-sum of a warpgroup, laid out as a sum of ``nvgpu.mma.sync``: those of its warp, of the
-64 rows and the 8 columns of these numbers.
-
-From how many bytes on rows are bulk copies: ``gcg.bulk_row`` of a kernel.
-
-Comes in: what the mapping decided, by its estimate or as the caller asks.  Goes out: an
-attribute of the kernel, from which the code generator plans the copies.
-
-Arguments of functions that may overlap: ``gcg.alias_group = distinct[0]<..>``.
-
-Memref arguments with one and the same distinct attribute may share memory in any way.
-All others are taken not to overlap, and launches make sure of it.
+``gcg.updates``, ``gcg.products`` and ``gcg.bulk_row`` record decisions of the mapping
+for the code generator and the report: where atomic updates are combined and why, how
+tile products in shared memory are computed, and from how many bytes on rows are copied
+by bulk copies.
 """
 
 from __future__ import annotations
@@ -83,7 +63,7 @@ ALIAS_GROUP = "gcg.alias_group"
 
 
 def alias_groups(function: Operation) -> tuple[Attribute | None, ...]:
-    """The group of each argument, None for one that overlaps no other."""
+    """The alias group of each argument, None for an argument that overlaps no other."""
     return tuple(
         dict(attributes.entries).get(ALIAS_GROUP)
         for attributes in Function(function).argument_attributes
@@ -91,7 +71,6 @@ def alias_groups(function: Operation) -> tuple[Attribute | None, ...]:
 
 
 def with_groups(function: Operation, groups: Sequence[Attribute | None]) -> Operation:
-    """The function with these groups of its arguments."""
     if not any(groups):
         return function
     attributes = tuple(
@@ -109,7 +88,7 @@ def _with(attributes: DictAttr, group: Attribute | None) -> DictAttr:
 
 
 def check_groups(function: Operation) -> None:
-    """Groups are distinct attributes, of memrefs."""
+    """Alias groups are distinct attributes, and only memrefs have them."""
     inputs = Function(function).type.inputs
     for position, group in enumerate(alias_groups(function)):
         if group is None:
@@ -129,22 +108,22 @@ BULK_ROW_ATTRIBUTE = "gcg.bulk_row"
 
 @dataclass(frozen=True, slots=True)
 class BulkRows:
-    """Rows of ``row`` bytes and more are bulk copies where the device has them."""
+    """Rows of at least ``row`` bytes are bulk copies where the device has them."""
 
     row: int = LEAST_ROW
 
     @property
     def cost(self) -> float:
-        """How far it is from the estimate, in powers of two."""
+        """Distance from the estimated threshold, in powers of two."""
         return abs(self.row.bit_length() - LEAST_ROW.bit_length())
 
 
 BULK_ROW_CHOICES = tuple(BulkRows(1 << n) for n in range(4, 15))
-"""From rows of 16 bytes on to none but those of 16 KiB."""
+"""Thresholds from 16 bytes (all rows) to 16 KiB (hardly any rows)."""
 
 
 def with_bulk_rows(kernel: Operation, rows: BulkRows) -> Operation:
-    """A kernel with what is decided.
+    """The kernel with the threshold as its attribute.
 
     >>> least_row(with_bulk_rows(Operation("gpu.func"), BulkRows(64)))
     64
@@ -153,7 +132,7 @@ def with_bulk_rows(kernel: Operation, rows: BulkRows) -> Operation:
 
 
 def least_row(kernel: Operation) -> int:
-    """Bytes of the shortest rows that are bulk copies in a kernel."""
+    """Bytes of the shortest rows that a kernel copies by bulk copies."""
     found = kernel.attributes.get(BULK_ROW_ATTRIBUTE)
     return found.value if isinstance(found, IntegerAttr) else LEAST_ROW
 
@@ -165,8 +144,8 @@ _ATTRIBUTES = {
     "extent": kinds.integer(),
     "names": kinds.ANY,
 }
-"""What is accessed, how, along which dimension of which extent (-1: the values tell);
-a name for each value."""
+"""The buffer, the kind of access, the dimension and its extent (-1: dynamic), and a
+name for each value."""
 
 _REPORTS = tuple(
     op(
@@ -227,12 +206,10 @@ class TileProductNote:
 
 
 def tile_products_attribute(notes: Sequence[TileProductNote]) -> ArrayAttr:
-    """Notes as kernels have them."""
     return ArrayAttr(tuple(map(_entry, notes)))
 
 
 def tile_product_notes_of(kernel: Operation) -> Iterator[TileProductNote]:
-    """The notes of a kernel; none if it has no such product."""
     found = kernel.attributes.get(PRODUCTS_ATTRIBUTE)
     for entry in found.values if isinstance(found, ArrayAttr) else ():
         if isinstance(entry, DictAttr):
@@ -263,7 +240,7 @@ UPDATES_ATTRIBUTE = "gcg.updates"
 
 @dataclass(frozen=True, slots=True)
 class UpdateNote:
-    """Updates of one buffer: where they meet, and why there.
+    """The memory in which atomic updates of one buffer are combined, and the reason.
 
     >>> from gpucodegen.ir.types import I32, MemRefType
     >>> cells = Value(MemRefType((8,), I32), "c")
@@ -284,13 +261,13 @@ class UpdateNote:
 
 
 def with_update_note(update: Operation, where: str, reason: str) -> Operation:
-    """An update that tells where it is."""
+    """The update with a note of its memory and the reason."""
     words = ArrayAttr((StringAttr(where), StringAttr(reason)))
     return update.with_attribute(UPDATES_ATTRIBUTE, words)
 
 
 def update_notes_of(operations: Sequence[Operation]) -> Iterator[UpdateNote]:
-    """The notes of all updates in these operations, each of them once."""
+    """The distinct notes of all updates among these operations."""
     seen: set[tuple[Value, str]] = set()
     for update in (inner for root in operations for inner in root.walk()):
         found = update.attributes.get(UPDATES_ATTRIBUTE)
@@ -306,18 +283,18 @@ def update_notes_of(operations: Sequence[Operation]) -> Iterator[UpdateNote]:
 WORDS = "gcg.words"
 
 Parts = tuple[IntegerType, IntegerType]
-"""What parts the words of the left and of the right factor have."""
+"""Part types of the words of the left and of the right operand."""
 
 
 def packed_word_attributes(parts: Parts | None) -> dict[str, Attribute]:
-    """The attribute of an outer product of words; none of one of numbers."""
+    """The attribute for an outer product of packed words; empty for plain numbers."""
     if parts is None:
         return {}
     return {WORDS: ArrayAttr(tuple(map(TypeAttr, parts)))}
 
 
 def packed_word_parts(op: Operation) -> tuple[str, ...]:
-    """What parts the words of an outer product have; nothing where it has numbers.
+    """Names of the part types of a packed outer product; empty for plain numbers.
 
     >>> from gpucodegen.ir.types import IntegerType
     >>> parts = IntegerType(8), IntegerType(8, "u")

@@ -1,7 +1,4 @@
-"""The index dialect.
-
-index: arithmetic on values of the machine's word.
-"""
+"""The index dialect: arithmetic on pointer-sized integers."""
 
 from __future__ import annotations
 

@@ -1,9 +1,4 @@
-"""The nvvm dialect: instructions of NVIDIA's GPUs that MLIR text names itself.
-
-- `operations`: the table
-
-nvvm: special registers, barriers, and what the lanes of a warp tell one another.
-"""
+"""The nvvm dialect: special registers, barriers, and warp shuffles and votes."""
 
 from __future__ import annotations
 
@@ -27,7 +22,7 @@ REGISTERS = (
     *(f"{name}.{d}" for name in ("tid", "ntid", "ctaid", "nctaid") for d in "xyz"),
     *("laneid", "warpid", "nwarpid", "warpsize"),
 )
-"""The special registers that are read."""
+"""The special registers that can be read."""
 
 _THIRTY_TWO = TypeConstraint("i32", lambda ty: ty == I32)
 _EXCHANGED = TypeConstraint("i32 or f32", lambda ty: ty in (I32, F32))
@@ -35,7 +30,7 @@ _MASK = always(I32)
 
 
 def _register(name: str) -> Op:
-    """What a special register holds."""
+    """The table entry that reads a special register."""
     return op(
         f"nvvm.read.ptx.sreg.{name}",
         "-> result",
@@ -46,7 +41,7 @@ def _register(name: str) -> Op:
 
 
 def _word(kind: str, names: Sequence[str]) -> kinds.AttributeKind:
-    """One of these words for ``#nvvm<kind word>``."""
+    """A keyword for ``#nvvm<kind word>``."""
     return kinds.keyword_of(f"nvvm<{kind} ", names)
 
 

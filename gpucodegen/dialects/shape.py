@@ -1,16 +1,7 @@
-"""The shape dialect.
+"""The shape dialect: computing with shapes, extents and the constraints between them.
 
-- `syntax`: what formats cannot say
-- `checks`: rules
-- `operations`: the table
-
-shape: computing with shapes, extents and the constraints between them.
-
-Rules of shape operations: errors are not lost, bodies fit.
-
-Hand-written syntax of shape operations.
-
-Types may be left out, as in text of 2020: what holds errors was the only choice then.
+The module holds the table, hand-written syntax and verifier rules. In text of 2020
+types may be omitted; the types that can hold errors were the only choice then.
 """
 
 from __future__ import annotations
@@ -99,7 +90,6 @@ class Types(FormatElement):
     default: Type | None = None
 
     def parse(self, parsed: ParsedElements) -> None:
-        """Read the element."""
         r = parsed.reader
         if self.default is not None:
             parsed.types[self.result] = [self.default]
@@ -123,7 +113,6 @@ class Types(FormatElement):
             parsed.types[name], types = types[:count], types[count:]
 
     def print(self, printed: Printed) -> None:
-        """Write the element."""
         types = [str(v.type) for n in self.operands for v in printed.values[n]]
         if types:
             printed.put(":")
@@ -223,7 +212,7 @@ _FALLIBLE = (SHAPE, SIZE, VALUE_SHAPE)
 
 
 def check_errors_kept(o: Operation) -> None:
-    """If an operand can hold an error, so can the result."""
+    """A result can hold an error if an operand can."""
     fallible = [v.type for v in o.operands if v.type in _FALLIBLE]
     for result in o.results:
         require(
@@ -235,7 +224,7 @@ def check_errors_kept(o: Operation) -> None:
 
 
 def check_extremum(o: Operation) -> None:
-    """The greater or smaller of two shapes is a shape, of two sizes a size."""
+    """The maximum or minimum of two shapes is a shape, of two sizes a size."""
     (lhs, rhs), (result,) = o.operands, o.results
     if lhs.type == rhs.type != result.type:
         raise errors.TypesDiffer(
@@ -249,7 +238,7 @@ def check_extremum(o: Operation) -> None:
 
 
 def at_least(count: int) -> Check:
-    """So many operands or more."""
+    """A check for at least ``count`` operands."""
 
     def check(o: Operation) -> None:
         if len(o.operands) < count:
@@ -264,20 +253,20 @@ def at_least(count: int) -> Check:
 
 
 def check_const_shape(o: Operation) -> None:
-    """A tensor of extents has as many as there are numbers."""
+    """A tensor of extents has one element per number."""
     ty, count = o.results[0].type, len(extents_of(o))
     fits = not isinstance(ty, TensorType) or ty.shape in ((count,), (None,))
     require(fits, o, f"{count} extents for {ty}", "Write one number per element")
 
 
 def check_assuming(o: Operation) -> None:
-    """What the region yields are the results."""
+    """The results are the values that the region yields."""
     check_no_arguments(o)
     check_yield(o, [v.type for v in o.results], "shape.assuming_yield")
 
 
 def check_reduce(o: Operation) -> None:
-    """The body takes a position, an extent and what was found so far."""
+    """The body takes a position, an extent and the values accumulated so far."""
     shape, *start = (v.type for v in o.operands)
     extent = SIZE if shape == SHAPE else INDEX
     expected = [INDEX, extent, *start]
@@ -382,7 +371,7 @@ def _indexed(name: str, takes: TypeConstraint, *check: Check) -> Op:
 
 
 def _joined(name: str, result: Type | None = None) -> Op:
-    """Any number of shapes; the result is a shape unless its type is fixed."""
+    """The table entry of an operation that joins any number of shapes."""
     default = SHAPE if result is None else None
     attributes = {"error": kinds.optional(kinds.STRING)}
     return op(

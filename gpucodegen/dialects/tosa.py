@@ -1,14 +1,7 @@
-"""TOSA, as far as it means linalg on tensors.
+"""TOSA: table and custom forms of the operations that lower to linalg on tensors.
 
-- `names`: operations by what they do
-- `operations`: the table
-- `syntax`: short forms
-
-tosa: ``tosa.op %a, %b {attributes} : (types) -> types``.
-
-Short forms of TOSA's operations.
-
-Names of TOSA's operations; the syntax and the rules ask it.
+Most are written as ``tosa.op %a, %b {attributes} : (types) -> types``. The name sets
+group operations by computation, for syntax and verifier rules.
 """
 
 from __future__ import annotations
@@ -64,7 +57,7 @@ ELEMENTWISE = {
     "sub": "subtract",
     "tanh": "tanh",
 }
-"""Operations on elements, by what StableHLO calls the same."""
+"""Elementwise operations, with StableHLO's name of the same computation."""
 COMPARED = {"equal": "EQ", "greater": "GT", "greater_equal": "GE"}
 OTHERS = (
     "argmax avg_pool2d clamp concat const const_shape conv2d conv3d"
@@ -81,7 +74,7 @@ REFUSED = {
     "variable_read": "Pass the state as an argument",
     "variable_write": "Return the state",
 }
-"""Operations that have no rule, and what to do instead."""
+"""Unsupported operations, with advice."""
 
 
 def read_op(r: Reader, state: State) -> None:
@@ -170,7 +163,7 @@ def _region(
 def _op(
     name: str, read: ParseOp = read_op, write: PrintOp | None = write_functional
 ) -> Op:
-    """An operation; without ``write`` it is printed in generic form."""
+    """A table entry; without ``write`` the operation is printed in generic form."""
     return op(
         f"tosa.{name}",
         "operands* -> results*",

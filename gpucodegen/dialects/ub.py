@@ -1,7 +1,4 @@
-"""The ub dialect.
-
-ub: values and control flow without defined behaviour.
-"""
+"""The ub dialect: poison values and unreachable control flow."""
 
 from __future__ import annotations
 

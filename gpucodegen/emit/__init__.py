@@ -1,14 +1,9 @@
-"""Kernel-level MLIR -> Python source, as tables: one low-level operation, one line.
+"""Code generation: MLIR with outlined kernels to Python source.
 
-In: a module after outlining (:mod:`gpucodegen.emit.program` says what it holds).
-The text of kernels is that of an :class:`Emission`, `CPU`, `CUDA` or another.
-Out: an :class:`EmittedProgram`: the host program and the source of every kernel.
-
-- `program`: a module with kernels outlined to its sources
-- `text`: expressions, names and lines of Python
-- `tables`: the line of each operation
-- `kernel`: one kernel function
-- `host`: one host function
+Input: a module after outlining (see :mod:`gpucodegen.emit.program`). Output: an
+:class:`EmittedProgram` with the host program and the source of every kernel. An
+:class:`Emission` (`CPU`, `CUDA` or another) determines the text of kernels. Each
+low-level operation is one row of a table and becomes one line of source.
 """
 
 from __future__ import annotations

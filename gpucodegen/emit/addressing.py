@@ -1,4 +1,4 @@
-"""Memrefs as a flat pointer, sizes and strides; an access becomes one linear offset."""
+"""Memref addressing: a flat pointer, sizes and strides give one linear offset."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ from gpucodegen.ir.types import MemRefType, Shape
 
 ZERO = Const(0)
 FAR = 8
-"""Strides above it are too long for LLVM to load the elements between as well."""
+"""Largest stride at which LLVM loads the elements in between as well."""
 SHARED_ALIGNMENT = 16
-"""Bytes that divide the address of every array in shared memory."""
+"""Alignment in bytes of every array in shared memory."""
 Unknown = Callable[[str, int], AffineExpr]
 """Makes the parameter of a dynamic ``("dim" | "stride", dimension)``."""
 
 
 @dataclass(frozen=True, slots=True)
 class Descriptor:
-    """How a memref is reached: element ``i`` is ``pointer[offset + i . strides]``.
+    """Address computation of a memref: ``pointer[offset + i . strides]``.
 
-    ``alignment``: bytes that surely divide the pointer; 0 is that of an element.
-    ``given``: the strides as parameters of the kernel, where it has such.
+    ``alignment``: bytes known to divide the pointer; 0 for an element's own size.
+    ``given``: strides that are also parameters of the kernel.
     """
 
     pointer: str
@@ -42,8 +42,9 @@ class Descriptor:
     ) -> AffineExpr:
         """Offset of an element from the pointer.
 
-        Along an index that the ``swept`` variable moves far, the stride is the given
-        one: a constant would let LLVM gather elements, slower than loading each.
+        Along an index that contains the ``swept`` variable with a large stride, the
+        parameter is used for the stride: with a constant, LLVM would use gathers, which
+        are slower than single loads.
         """
         offset = self.offset
         given = self.given or self.strides
@@ -62,7 +63,7 @@ class Descriptor:
         return replace(self, sizes=sizes, strides=strides, offset=offset, given=())
 
     def moved(self, offset: AffineExpr) -> AffineExpr:
-        """The start shifted by some elements."""
+        """The pointer advanced by some elements."""
         return self.offset + offset
 
 
@@ -81,7 +82,7 @@ def row_major(sizes: Sequence[AffineExpr]) -> tuple[AffineExpr, ...]:
 
 
 def sizes_of(shape: Shape, unknown: Unknown) -> tuple[AffineExpr, ...]:
-    """Extents as expressions; dynamic ones are made by ``unknown``."""
+    """Extents as expressions; ``unknown`` makes the dynamic ones."""
     return tuple(
         unknown("dim", i) if extent is None else Const(extent)
         for i, extent in enumerate(shape)
@@ -112,7 +113,7 @@ def strides_of(
 
 
 def _linear(layout: AffineMap) -> tuple[AffineExpr, ...] | None:
-    """Strides of a map to one linear offset, without symbols."""
+    """Strides of a symbol-free map to one linear offset."""
     if len(layout.results) != 1 or layout.num_syms:
         return None
     terms, _ = linear_form(layout.results[0])
@@ -122,14 +123,14 @@ def _linear(layout: AffineMap) -> tuple[AffineExpr, ...] | None:
 
 
 def _permutation(layout: AffineMap) -> list[int] | None:
-    """The dimension that each result of a permutation takes."""
+    """The dimension that each result of a permutation selects."""
     order = [r.position for r in layout.results if isinstance(r, Dim)]
     whole = len(order) == len(layout.results) and layout.num_syms == 0
     return order if whole and sorted(order) == list(range(layout.num_dims)) else None
 
 
 def static_elements(ty: MemRefType, location: Location) -> int:
-    """Number of elements of a buffer that a kernel makes for itself."""
+    """Number of elements of a buffer that a kernel allocates."""
     extents = [extent for extent in ty.shape if extent is not None]
     if len(extents) != ty.rank or ty.layout is not None:
         raise UnsupportedType(location, type=ty, target="kernels")

@@ -1,9 +1,7 @@
-"""What emission asks of vector types: shape, dtype and constants.
+"""State of emitting one function: names of values, atoms of indices, printed lines.
 
-The state of emitting one function: what each value is called, and what is printed.
-
-A handler per operation turns it into lines.  Scalars and vectors are :class:`Text`;
-index values can also be had as affine expressions over *atoms* (index variables and
+A handler per operation prints lines. Scalars and vectors are :class:`Text`; index
+values are also available as affine expressions over *atoms* (index variables and
 integer parameters), so that address arithmetic is simplified before it is printed.
 """
 
@@ -63,10 +61,10 @@ Handlers = Mapping[str, Handler]
 
 @dataclass(slots=True)
 class Atoms:
-    """Index variables and integer parameters that affine expressions are built on.
+    """Index variables and integer parameters of affine expressions.
 
-    ``divisors`` holds a number that divides each one; it decides how wide a vector
-    access may be.  ``extents`` are the positions of sizes of memrefs.
+    ``divisors`` holds a known divisor of each; it limits the width of vector accesses.
+    ``extents`` are the positions of memref sizes.
     """
 
     names: list[str] = field(default_factory=list[str])
@@ -93,19 +91,17 @@ class Atoms:
 
 @dataclass(slots=True)
 class Facts:
-    """What is known about a kernel before its body is printed.
+    """Facts about a kernel, known before its body is printed.
 
-    ``tags`` maps the tag memrefs of transfers to the dtype they transfer, ``in_flight``
-    to how many groups of them may be under way.  ``block`` is the shape of the launched
-    blocks; ``dynamic_shared``: each launch gives them their shared memory, which is too
-    much for arrays of the kernel; ``shared``, ``private`` and ``heap`` name the
-    pointers that the kernel makes itself.
-    ``alignments``: what must divide the addresses of some buffers in shared memory, and
-    ``spans`` are those of the swizzles by which descriptors of matrices are laid out.
-    ``bulk``: which transfers an engine makes.
-    ``wrapping``: loops whose variable may leave the range of its type when the step is
-    added for the last time.
-    ``codes``: variables of fragments that hold codes, not numbers.
+    ``tags`` maps the tag memrefs of transfers to the transferred dtype, ``in_flight``
+    to the number of groups in flight. ``block`` is the block shape; ``dynamic_shared``:
+    launches provide the shared memory, which is too large for static arrays;
+    ``shared``, ``private`` and ``heap`` name the pointers that the kernel creates.
+    ``alignments``: required alignment of buffers in shared memory; ``spans``: swizzle
+    spans of the matrix descriptors' layouts. ``bulk``: the transfers that are bulk
+    copies. ``wrapping``: loops whose variable may leave the range of its type at the
+    last addition of the step. ``codes``: variables of fragments that hold bit patterns,
+    not numbers.
     """
 
     tags: Mapping[Value, str] = field(default_factory=dict[Value, str])
@@ -143,19 +139,19 @@ class Emitter:
     transfers: list[PlannedTransfer] = field(default_factory=list[PlannedTransfer])
     reports: AccessReports = field(default_factory=AccessReports)
     yielded: Sequence[Value] = ()
-    """Results of the region of several blocks that is printed now."""
+    """Results of the multi-block region that is being printed."""
     branches: tuple[str, Mapping[Label, tuple[int, Block]]] = ("", MappingProxyType({}))
     in_parallel: bool = False
     has_parallel: bool = False
     is_structured: bool = True
     swept: AffineExpr | None = None
-    """The variable of a long innermost loop of the CPU, while its body is printed."""
+    """The variable of the enclosing long innermost CPU loop, if any."""
     offsets: Offsets = field(init=False)
     prefetches: Prefetches = field(init=False)
     _variables: dict[Value, str] = field(default_factory=dict[Value, str])
 
     def __post_init__(self) -> None:
-        """Offsets and prefetches are lines of the same writer."""
+        """Offsets and prefetches use the same writer."""
         self.offsets = Offsets(self.writer)
         self.prefetches = Prefetches(self.writer)
 
@@ -164,7 +160,7 @@ class Emitter:
     def begin(self, blocks: Sequence[Block]) -> None:
         """Decide which values of a body share variables.
 
-        With jumps between blocks every value keeps its own variable.
+        With branches between blocks every value has its own variable.
         """
         self.uses = uses_of(op for block in blocks for op in block.operations)
         self.is_structured = len(blocks) == 1
@@ -172,7 +168,7 @@ class Emitter:
             self.sharing = VariableAllocator.of(blocks[0].operations)
 
     def emit(self, operations: Iterable[Operation]) -> None:
-        """Print operations one after the other."""
+        """Print operations in sequence."""
         for op in operations:
             handler = self.handlers.get(op.name)
             if handler is None:
@@ -185,7 +181,7 @@ class Emitter:
         return self.is_structured and is_inlined(op, self.uses)
 
     def refusal(self, op: Operation, advice: str = "") -> CompileError:
-        """The error for an operation the target has no text for."""
+        """The error for an operation that the target does not support."""
         if lookup(op.name) is None:
             return UnregisteredOperation(op.location, operation=op.name)
         return UnsupportedOperation(
@@ -193,13 +189,13 @@ class Emitter:
         )
 
     def broken(self, op: Operation, problem: str) -> InternalError:
-        """The error for input that the passes before should not have made."""
+        """The error for input that preceding passes should have lowered."""
         return InternalError(op.location, stage="emit", problem=f"{op.name}: {problem}")
 
     # -- values ----------------------------------------------------------------------
 
     def text(self, value: Value) -> Text:
-        """The expression of a scalar or vector value, on the host of a buffer too."""
+        """The expression of a scalar or vector, and on the host of a buffer."""
         if value in self.texts:
             return self.texts[value]
         if value not in self.indices:
@@ -219,7 +215,7 @@ class Emitter:
         return self.narrow(text)
 
     def variable(self, value: Value) -> str:
-        """The variable that holds a value and those that share it."""
+        """The variable of a value and of those that share it."""
         leader = self.sharing.leader(value)
         if leader not in self._variables:
             self._variables[leader] = self.names.fresh(self.sharing.hint(value), "v")
@@ -229,13 +225,13 @@ class Emitter:
 
     @contextmanager
     def block(self, head: str) -> Generator[None]:
-        """A compound statement with its own names."""
+        """A compound statement with a scope of names."""
         with self.names.scope(), self.writer.block(head), self.offsets.scope():
             yield
 
     @contextmanager
     def repeated(self) -> Generator[None]:
-        """One of several copies of a body: each has its own variables."""
+        """A copy of a repeated body, with its own variables."""
         known = set(self._variables)
         with self.names.scope():
             yield
@@ -243,13 +239,13 @@ class Emitter:
             del self._variables[leader]
 
     def rename(self, value: Value, name: str, divisor: int = 1) -> None:
-        """Let a name that exists already hold a value."""
+        """Bind a value to an existing variable."""
         self.texts[value] = Text(name)
         if is_index(value.type):
             self.indices[value] = self.atoms.add(name, divisor)
 
     def alias(self, value: Value, other: Value) -> None:
-        """Let a value be another one under a second name."""
+        """Make a value a second name of another."""
         self.texts[value] = self.text(other)
         if is_index(value.type):
             self.indices[value] = self.index(other)
@@ -261,13 +257,13 @@ class Emitter:
             self.writer.line(f"{name} = {text}")
 
     def define_index(self, value: Value, expr: AffineExpr) -> None:
-        """Assign an index expression; what divides it is remembered."""
+        """Assign an index expression and record its divisor."""
         divisor = self.divisor(expr)
         self.define(value, self.narrow(self.affine(expr)))
         self.rename(value, self.text(value).code, divisor)
 
     def assign(self, targets: Sequence[Value], sources: Sequence[Text]) -> None:
-        """Assign several variables as if at once."""
+        """Assign several variables simultaneously."""
         pairs = [(self.variable(t), s) for t, s in zip(targets, sources, strict=True)]
         pairs = [(name, text) for name, text in pairs if name != text.code]
         written = {name for name, _ in pairs}
@@ -282,11 +278,9 @@ class Emitter:
     # -- index expressions -----------------------------------------------------------
 
     def index(self, value: Value) -> AffineExpr:
-        """An index value as an affine expression over atoms."""
         return self.indices[value]
 
     def applied(self, map_: AffineMap, operands: Sequence[Value]) -> list[AffineExpr]:
-        """Results of a map at index values."""
         inputs = [self.index(value) for value in operands]
         dims, syms = inputs[: map_.num_dims], inputs[map_.num_dims :]
         return [substitute(expr, dims, syms) for expr in map_.results]
@@ -302,33 +296,33 @@ class Emitter:
         return text
 
     def offset(self, expr: AffineExpr) -> Text:
-        """The text of an offset, for the next line; sums that recur are variables."""
+        """The text of an offset for the next line; recurring sums get variables."""
         shared = self.spelling.shares_offsets and self.is_structured
         known = self.offsets.text(expr, self.affine) if shared else None
         return known or self.narrow(self.affine(expr))
 
     def narrow(self, text: Text) -> Text:
-        """An index expression with the target's index type."""
+        """An index expression cast to the target's index type."""
         plain = text.code.isidentifier() or text.code.isdecimal()
         if plain or not self.spelling.index:
             return text
         return call(self.use(self.spelling.index), text)
 
     def divisor(self, expr: AffineExpr) -> int:
-        """A number that surely divides the expression (0 for the constant zero)."""
+        """A known divisor of the expression (0 for the constant zero)."""
         return divisor_of(expr, self.atoms.divisors)
 
     # -- intrinsics ------------------------------------------------------------------
 
     def use(self, name: str) -> str:
-        """The name of a plain intrinsic."""
+        """The name of an imported intrinsic."""
         ready = self.spelling.ready
         if ready and name not in ready:
             return self.header.made(name, "operation", name)
         return self.header.plain(name)
 
     def make(self, hint: str, factory: str, *arguments: Argument) -> str:
-        """The name of an intrinsic made for the arguments."""
+        """The name of an intrinsic that ``factory`` makes for the arguments."""
         return self.header.made(hint, factory, *arguments)
 
     def dtype(self, op: Operation, value: Value) -> str:
@@ -336,7 +330,7 @@ class Emitter:
         return dtype(value.type, op.location, self.spelling.name)
 
     def constructor(self, op: Operation, value: Value) -> str:
-        """The intrinsic that makes a number of the value's type."""
+        """The intrinsic that converts a number to the value's type."""
         kind = self.dtype(op, value)
         kind = self.spelling.index_dtype if kind == "index" else kind
         return self.use(CONSTRUCTORS[kind])
@@ -354,7 +348,7 @@ class Emitter:
 
 
 ZEROS = frozenset({"0", "0.0"})
-"""Texts of the number zero, which -0.0 equals and is not."""
+"""Texts of zero; -0.0 is equal but different."""
 
 
 def shape_of(ty: Type) -> tuple[int, ...]:
@@ -363,7 +357,6 @@ def shape_of(ty: Type) -> tuple[int, ...]:
 
 
 def vector_type(e: Emitter, op: Operation, value: Value) -> VectorType:
-    """The type of a value that is a vector."""
     if not isinstance(value.type, VectorType):
         raise e.broken(op, "a vector was expected")
     return value.type
@@ -378,7 +371,7 @@ def vector_dtype(e: Emitter, op: Operation, ty: VectorType) -> str:
 
 
 def suffix(shape: tuple[int, ...], kind: str) -> str:
-    """``12x32xf32``, for the name of an intrinsic."""
+    """A name suffix such as ``12x32xf32``."""
     return "x".join([*map(str, shape), kind])
 
 

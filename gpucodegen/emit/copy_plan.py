@@ -1,16 +1,10 @@
-"""Which transfers of a kernel may be bulk copies, and what those that are one need.
+"""Plans the transfers of a kernel: mechanism, mbarriers, fences and commit groups.
 
-Comes in: a kernel's function, then the plan of each of its starts.  Goes out: why a
-start may be none; the tags whose cells need mbarriers; fences; groups that are closed.
-
-Which buffers of a kernel its operations touch, through views as well.
-
-Which memrefs operations write to, directly or through views.
-
-How each transfer of a program is carried out, as the text is written.
-
-`gpucodegen.dialects.nvgpu.copies` decides; what is kept here is what
-`gpucodegen.program.Program.transfers` and the report show.
+`gpucodegen.dialects.nvgpu.copies` chooses the mechanism of each start. `BufferUses`
+lists the buffers that the kernel reads and writes, through views as well. `BulkPlan`
+decides which transfers may be bulk copies, which tags need mbarriers, where fences are
+needed and which starts close a group. `PlannedTransfer` records the decision for
+`gpucodegen.program.Program.transfers` and the report.
 """
 
 from __future__ import annotations
@@ -42,13 +36,13 @@ from gpucodegen.ir.types import MemRefType
 
 @dataclass(frozen=True, slots=True)
 class PlannedTransfer:
-    """How a ``dma_start``, a ``dma_wait``, a product of tiles or an update is done.
+    """How a ``dma_start``, ``dma_wait``, tile product or atomic update is carried out.
 
-    ``what``: the buffers, or the tag.  ``mechanism``: ``cp.async``, ``copy``, or
-    ``wait_group`` for a wait that hardware copies may need; for a product, what
-    multiplies, such as ``mma.sync m16n8k16``; for atomic updates, where they meet.
-    ``width``: bytes of each access.  ``groups``: how many groups of transfers may be
-    under way when a start has closed its own, or when a wait is over; 0 where none can
+    ``what``: the buffers, or the tag. ``mechanism``: ``cp.async``, ``copy``, or
+    ``wait_group`` for a wait that asynchronous copies may need; for a tile product the
+    instruction, such as ``mma.sync m16n8k16``; for atomic updates the memory that
+    combines them. ``width``: bytes of each access. ``groups``: number of groups that
+    may be in flight after a start has closed its own, or after a wait; 0 if none can
     be.
     """
 
@@ -96,7 +90,7 @@ STORES = {
     "gpu.subgroup_mma_store_matrix": 1,
     "nvgpu.warpgroup.mma.store": 1,
 }
-"""The operand that an operation writes to."""
+"""The position of the memref that an operation writes."""
 
 
 def written_in(operations: Sequence[Operation]) -> set[Value]:
@@ -113,7 +107,7 @@ def written_in(operations: Sequence[Operation]) -> set[Value]:
 
 
 def with_sources(operations: Iterable[Operation], values: set[Value]) -> set[Value]:
-    """The memrefs, and those that they are views of."""
+    """The memrefs and the memrefs of which they are views."""
     source = {
         result: op.operands[0]
         for root in operations
@@ -137,10 +131,10 @@ _SILENT = frozenset({"memref.dealloc", "memref.dim"})
 
 @dataclass(frozen=True, slots=True)
 class BufferUses:
-    """What loads, stores and the like of a kernel touch; transfers are left out.
+    """The buffers that a kernel accesses outside of transfers.
 
-    ``written`` and ``touched`` hold buffers, not views of them, and None if something
-    touches a memref of which it is not known which buffer it is.
+    ``written`` and ``touched`` hold buffers, not views of them; they are None if an
+    accessed memref has no known buffer.
     """
 
     made: Mapping[Value, Operation]
@@ -150,7 +144,7 @@ class BufferUses:
 
     @staticmethod
     def of(kernel: Operation) -> BufferUses:
-        """Those of a kernel's function."""
+        """The uses in a kernel's function."""
         every = list(kernel.walk())
         made = {result: op for op in every for result in op.results}
         arguments = frozenset(Function(kernel).arguments)
@@ -167,7 +161,7 @@ class BufferUses:
         return BufferUses(made, arguments, frozenset(written), frozenset(touched))
 
     def buffer(self, memref: Value) -> Value | None:
-        """The buffer that a memref is, or is a view of; None if that is not known."""
+        """The buffer of a memref or view; None if it is unknown."""
         while memref in self.made and is_view(self.made[memref]):
             memref = self.made[memref].operands[0]
         maker = self.made.get(memref)
@@ -175,16 +169,14 @@ class BufferUses:
         return memref if is_named else None
 
     def is_written(self, memref: Value) -> bool:
-        """Whether something may write to the buffer of a memref."""
         return bool({None, self.buffer(memref)} & self.written)
 
     def is_touched(self, memref: Value) -> bool:
-        """Whether something may read its buffer or write to it."""
         return bool({None, self.buffer(memref)} & self.touched)
 
 
 def is_view(op: Operation) -> bool:
-    """Whether the results of an operation are on the memory of its first operand."""
+    """Whether the operation's results alias its first operand."""
     if op.dialect != "memref" or not op.results or not op.operands:
         return False
     ends = op.operands[0], op.results[0]
@@ -192,18 +184,18 @@ def is_view(op: Operation) -> bool:
 
 
 CELLS = 32
-"""Cells of a tag: the parities of their phases are bits of one number."""
+"""Maximum number of elements of a tag: phase parities are bits of one integer."""
 
 
 @dataclass(frozen=True, slots=True)
 class BulkPlan:
-    """The transfers of one kernel on a device with bulk copies, or without.
+    """The transfers of one kernel on a device with or without bulk copies.
 
-    ``transfers`` are its starts and waits; none without bulk copies.  ``users``: the
-    operations that have a value.  ``spare``: bytes of shared memory that barriers may
-    take.  ``least``: bytes of the shortest rows that are bulk copies.  ``plans``: of
-    starts by their identity; in the first text they are noted, and known in the second,
-    which is ``settled``.
+    ``transfers`` are its starts and waits; empty without bulk copies. ``users``: the
+    operations that use a value. ``spare``: bytes of shared memory left for mbarriers.
+    ``least``: bytes of the shortest rows that become bulk copies. ``plans``: plans of
+    starts by identity; the first emission collects them, the second one, which is
+    ``settled``, uses them.
     """
 
     transfers: tuple[Operation, ...] = ()
@@ -218,15 +210,15 @@ class BulkPlan:
     cells: dict[Value, tuple[str, str]] = field(
         default_factory=dict[Value, tuple[str, str]]
     )
-    """The variables of a tag's mbarriers and of the parities of their phases."""
+    """The variables of a tag's mbarriers and of their phase parities."""
     waited: list[tuple[Value, AffineExpr]] = field(
         default_factory=list[tuple[Value, AffineExpr]]
     )
-    """The cells waited for since threads met, as the second text is written."""
+    """Tag elements waited for since the last barrier, during the second emission."""
 
     @staticmethod
     def of(kernel: Operation, spare: int) -> BulkPlan:
-        """What is known before the first text, on a device with bulk copies."""
+        """The plan for the first emission, on a device with bulk copies."""
         every = list(kernel.walk())
         transfers = tuple(op for op in every if op.name in TRANSFERS)
         if not transfers:
@@ -239,13 +231,13 @@ class BulkPlan:
         return BulkPlan(transfers, uses, users, spare, least_row(kernel))
 
     def second(self) -> BulkPlan:
-        """What is known when the plans of all starts are."""
+        """The plan for the second emission, when all starts are planned."""
         return replace(self, settled=True)
 
     # -- before the plans are known ----------------------------------------------------
 
     def refusal(self, start: Operation) -> str | None:
-        """Why a start is no bulk copy, "" for nothing; None: the device has none."""
+        """Why a start is no bulk copy, "" for no reason; None without bulk copies."""
         if self.uses is None:
             return None
         source, target, tag = (end.memref for end in ends_of(start))
@@ -260,7 +252,7 @@ class BulkPlan:
         return self._problem_of_cells(tag)
 
     def _problem_of_tag(self, tag: Value) -> str:
-        """Why it is not known which waits end the transfers of a tag."""
+        """Why the waits that end a tag's transfers are unknown."""
         users = [op for op in self.users[tag] if op.name != "memref.dealloc"]
         if any(op.name not in TRANSFERS or not _names(op, tag) for op in users):
             return f"%{tag.name} is used otherwise, too"
@@ -269,7 +261,7 @@ class BulkPlan:
         return ""
 
     def _problem_of_cells(self, tag: Value) -> str:
-        """Why the cells of a tag have no mbarriers."""
+        """Why the elements of a tag have no mbarriers."""
         if not 0 < cells_of(tag) <= CELLS:
             return f"%{tag.name} has more than {CELLS} cells, or no fixed number"
         tags = {tag_of(op).memref for op in self._starts}
@@ -278,7 +270,7 @@ class BulkPlan:
         return ""
 
     def _is_written(self, memref: Value) -> bool:
-        """Whether anything of the kernel may write to a buffer."""
+        """Whether any operation of the kernel may write to a buffer."""
         assert self.uses is not None
         targets = {self.uses.buffer(ends_of(op)[1].memref) for op in self._starts}
         is_target = bool({None, self.uses.buffer(memref)} & targets)
@@ -291,30 +283,29 @@ class BulkPlan:
         return [op for op in self.transfers if op.name in STARTS]
 
     def is_bulk(self, start: Operation) -> bool:
-        """Whether a start is a bulk copy; one that is never written is none."""
         plan = self.plans.get(id(start))
         return plan is not None and plan.mechanism == BULK.name
 
     @property
     def bulk(self) -> list[Operation]:
-        """The starts that are bulk copies."""
         return [op for op in self._starts if self.is_bulk(op)]
 
     @property
     def tags(self) -> list[Value]:
-        """Those whose cells have mbarriers."""
+        """The tags whose elements have mbarriers."""
         loads = (op for op in self.bulk if is_load(op))
         return list(dict.fromkeys(tag_of(op).memref for op in loads))
 
     @property
     def shared_bytes(self) -> int:
-        """What the mbarriers take, at most."""
+        """Upper bound of the mbarriers' bytes."""
         return sum(map(barrier_bytes, self.tags)) if self.settled else 0
 
     def fence(self, start: Operation) -> str:
-        """What orders a bulk copy behind what threads did to its buffers, or "".
+        """The fence that orders threads' accesses before a bulk copy, or "".
 
-        Threads write, and cp.async does, by another proxy than bulk copies.
+        Threads and ``cp.async`` write by the generic proxy, bulk copies by the async
+        proxy.
         """
         source, target = (end.memref for end in ends_of(start)[:2])
         if is_load(start):
@@ -324,7 +315,7 @@ class BulkPlan:
         return "fence_proxy_shared" if self._by_threads(source) else ""
 
     def _by_threads(self, memref: Value, *, reads: bool = False) -> bool:
-        """Whether threads write to a buffer, or as much as read it."""
+        """Whether threads write to a buffer, or read it if ``reads``."""
         assert self.uses is not None
         buffer = self.uses.buffer(memref)
         ends = slice(0 if reads else 1, 2)
@@ -334,10 +325,10 @@ class BulkPlan:
         return touched(memref) or buffer in map(self.uses.buffer, moved)
 
     def closes(self, start: Operation) -> list[str]:
-        """The groups that a start closes, but for the one of its own cp.async.
+        """The group kinds that a start closes, besides that of its own cp.async.
 
         Where waits count groups, they count the closing starts of all kinds, so each
-        closes a group of each kind, maybe an empty one.
+        start closes a group of every kind, even an empty one.
         """
         if not self.settled or is_joined(start):
             return []
@@ -349,13 +340,13 @@ class BulkPlan:
         return found
 
     def _is_closed_by(self, start: Operation, kind: Sequence[Operation]) -> bool:
-        """Whether a start closes a group of copies of a kind."""
+        """Whether a start closes a group of one kind of copy."""
         counted = any(left_open(op) for op in self.transfers if op.name in WAITS)
         alone = not counted and not any(map(is_joined, kind))
         return start in kind if alone else bool(kind)
 
     def ends_groups(self, wait: Operation) -> bool:
-        """Whether a wait ends groups of cp.async: of its own, or joined to it."""
+        """Whether a wait, or one joined to it, ends groups of cp.async."""
         if not self.settled:
             return True
         mine = [self._of_tag(op) for op in self._run(wait)]
@@ -373,7 +364,7 @@ class BulkPlan:
         return [op for op in self._starts if tag_of(op).memref is tag]
 
     def _run(self, wait: Operation) -> list[Operation]:
-        """A wait behind all those that are joined to it."""
+        """A wait and those joined to it."""
         run: list[Operation] = []
         for op in self.transfers:
             if op.name in WAITS:
@@ -391,12 +382,12 @@ def is_load(start: Operation) -> bool:
 
 
 def barrier_bytes(tag: Value) -> int:
-    """Bytes of the mbarriers of a tag, with what may lie before them."""
+    """Bytes of a tag's mbarriers, with alignment padding."""
     return cells_of(tag) * BARRIER_BYTES + SHARED_ALIGNMENT
 
 
 def cells_of(tag: Value) -> int:
-    """How many cells a tag has, one after the other; 0 where that is not known."""
+    """Number of contiguous elements of a tag; 0 if unknown."""
     ty = tag.type
     if not isinstance(ty, MemRefType) or ty.layout is not None:
         return 0
@@ -405,7 +396,7 @@ def cells_of(tag: Value) -> int:
 
 
 def _names(op: Operation, tag: Value) -> bool:
-    """Whether a transfer has a memref as its tag alone."""
+    """Whether a transfer uses a memref as its tag only."""
     *others, last = (end.memref for end in ends_of(op))
     return last is tag and tag not in others
 

@@ -1,7 +1,6 @@
-"""How the kernels of a target are written: a spelling, and a line for each operation.
+"""Emissions of CPU and CUDA kernels: a spelling and a handler for each operation.
 
-Comes in: nothing.  Goes out: the `Emission` of CPUs and that of CUDA, which other
-targets take as they are or change.
+Other targets use them unchanged or derive their own.
 """
 
 from __future__ import annotations
@@ -28,11 +27,11 @@ from gpucodegen.ir.operation import Operation
 
 @dataclass(frozen=True, slots=True)
 class Emission:
-    """What turns kernels into text.
+    """The text of a target's kernels.
 
-    ``handlers`` maps the name of an operation to what writes it.  ``wide`` is the
-    spelling of kernels whose indices need 64 bits, if it is another one.  ``bulk``:
-    bytes of shared memory of a block where engines copy rows, 0 where they do not.
+    ``handlers`` maps the name of an operation to the function that prints it. ``wide``
+    is the spelling of kernels with 64-bit indices, if it differs. ``bulk``: bytes of
+    shared memory per block on devices with bulk copies, else 0.
 
     >>> CPU.spelling.face, sorted(CUDA.handlers.keys() - CPU.handlers.keys())[1]
     ('gpucodegen.intrinsics.cpu', 'gcg.grid_barrier')
@@ -45,7 +44,7 @@ class Emission:
 
 
 def leave(e: Emitter, op: Operation) -> None:
-    """The end of a kernel; only a body of several blocks has to say so."""
+    """The end of a kernel; only a body of several blocks prints it."""
     del op
     if not e.is_structured:
         e.writer.line("return")

@@ -1,13 +1,9 @@
-"""Affine expressions as Python text.
+"""Python expressions with operator precedence; affine expressions and sets as text.
 
-Dimension ``d`` of an expression stands for the ``d``-th name of a list; symbols do not
-occur, since maps are composed with their operands first.
-
-Integer sets as Python conditions, each constraint with its negative terms moved.
-
-Pieces of Python expressions that know how tightly they bind.
-
-A piece is put in parentheses only where its place binds tighter than it does.
+Parentheses are printed only where an operand binds less tightly than its operator.
+Dimension ``d`` of an affine expression stands for the ``d``-th name of a list; symbols
+do not occur, since maps are composed with their operands first. Constraints move
+negative terms to the other side.
 """
 
 from __future__ import annotations
@@ -58,11 +54,6 @@ class Text:
 
 
 def number(value: float) -> Text:
-    """An integer or finite float literal.
-
-    >>> number(-3).within(Precedence.PRODUCT), number(-3).within(Precedence.ATOM)
-    ('-3', '(-3)')
-    """
     return Text(repr(value), Precedence.UNARY if value < 0 else Precedence.ATOM)
 
 
@@ -134,7 +125,7 @@ Divide = Callable[[Text, Text], Text]
 
 @dataclass(frozen=True, slots=True)
 class Division:
-    """How a target spells division: the general forms, and those by powers of two."""
+    """Spelling of division on a target: general, and by powers of two."""
 
     floordiv: Divide
     mod: Divide
@@ -159,17 +150,17 @@ PLAIN = Division(
     mod=lambda a, b: binary(a, "%", b, Precedence.PRODUCT),
     shifts=False,
 )
-"""Python's own floor division, which is MLIR's."""
+"""Python's floor division, which equals MLIR's."""
 
 NARROW_DIVISION = Division(
     floordiv=lambda a, b: call("floordiv", a, b),
     mod=lambda a, b: call("floormod", a, b),
     shifts=True,
 )
-"""32-bit division on the GPU; Numba's own works in 64 bits."""
+"""32-bit division on the GPU; Numba's own uses 64 bits."""
 
 HELPERS = ("floordiv", "floormod", "int32")
-"""Intrinsics that the text of an expression may call."""
+"""Intrinsics that affine expressions may call."""
 
 
 def _narrow(text: Text) -> Text:
@@ -216,9 +207,9 @@ def affine_text(
 
 
 def _sum(expr: AffineExpr, text: Callable[[AffineExpr], Text]) -> Text:
-    """Terms with positive factors first, then the others, then the constant.
+    """Positive terms first, then negative ones, then the constant.
 
-    A positive constant goes first where nothing else is positive.
+    A positive constant goes first if no other term is positive.
     """
     terms, constant = linear_form(expr)
     ordered = sorted(terms.items(), key=lambda item: item[1] < 0)
@@ -243,5 +234,5 @@ def _scaled(term: Text, factor: int) -> Text:
 
 
 def extreme(function: str, bounds: Sequence[Text]) -> Text:
-    """The only bound, or ``min(...)`` / ``max(...)`` of several."""
+    """The single bound, or ``min(...)`` / ``max(...)`` of several."""
     return bounds[0] if len(bounds) == 1 else call(function, *bounds)

@@ -1,14 +1,10 @@
-"""What runs outside of the program, as calls of the runtime.
+"""Host code: state of its emission, external calls, and the single-launch shortcut.
 
-A function of the caller: ``rt.handle("tf.Print", (..), {..}, (..))``.  What the runtime
-offers: ``rt.routine("vector.print", (..), ("f32",), {..}, ("f.mlir", 3, 5))``.
-
-The state of emitting a host function, and the tuples its calls take.
-
-What a host function is that makes its results, launches one kernel and returns.
-
-Comes in: what was printed of a function.  Goes out: the launch, for callers that need
-no host program to make it, or None.
+External operations become ``rt.handle("tf.Print", (..), {..}, (..))`` if the caller's
+function runs them, and ``rt.routine("vector.print", (..), ("f32",), {..}, ("f.mlir", 3,
+5))`` if the runtime's library does. A host function that only allocates its results,
+launches one kernel and returns is also described as an `OneLaunch`, so callers can skip
+the host program.
 """
 
 from __future__ import annotations
@@ -40,17 +36,17 @@ Form = tuple[tuple[int, ...], str]
 
 
 TensorMap = tuple[int, tuple[int, ...], int, int]
-"""Which argument it describes, the extents of its boxes, swizzle and promotion."""
+"""The described argument, extents of the boxes, swizzle and promotion."""
 
 
 class OneLaunch(NamedTuple):
-    """All that a host function does.
+    """A host function that only launches one kernel.
 
-    ``order``: which values the kernel takes, in its order: a number counts the
-    arguments of the function, then ``results``, the arrays that it makes and returns,
-    then the words for reports, then ``maps``.  ``single``: it returns one array, no
-    tuple.  ``words``: how many there are for reports, and ``told``: what these mean.
-    ``grid`` and ``block``: of a kernel in blocks, how many blocks and threads.
+    ``order``: the values that the kernel takes, in its order: a number counts the
+    function's arguments, then ``results``, the arrays that it makes and returns, then
+    the report words, then ``maps``. ``single``: it returns one array, no tuple.
+    ``words``: number of report words, and ``told``: their meaning. ``grid`` and
+    ``block``: numbers of blocks and threads.
     """
 
     kernel: str
@@ -77,11 +73,11 @@ class Launched(NamedTuple):
 
 @dataclass(slots=True)
 class PrintedHost:
-    """Lines of a function's body by what they do, as they are printed.
+    """The printed lines of a function's body by effect.
 
-    ``made``: variables that hold new arrays.  ``same``: variables that are others.
-    ``maps``: those that hold tensor maps: the array's variable, then texts of what else
-    a `TensorMap` has.  ``launches``, and what is ``returned``.
+    ``made``: variables that hold new arrays. ``same``: variables that alias others.
+    ``maps``: variables of tensor maps, with the array's variable and the texts of the
+    other fields of a `TensorMap`. ``launches``, and the ``returned`` values.
     """
 
     made: dict[str, Form] = field(default_factory=dict[str, Form])
@@ -93,9 +89,9 @@ class PrintedHost:
     returned: tuple[str, ...] = ()
 
     def one_launch(self, arguments: Sequence[str], lines: int) -> OneLaunch | None:
-        """The only launch, if there is nothing else among so many ``lines``.
+        """The only launch, if the ``lines`` contain nothing else.
 
-        What is made has to be returned, and nothing else.  Extents are numbers.
+        All new arrays must be returned, and nothing else. Extents must be numbers.
 
         >>> start = Launched("k", ("b", "a"), "status", AccessReports())
         >>> PrintedHost(launches=[start]).one_launch(["a", "b"], 1).order
@@ -135,7 +131,7 @@ class PrintedHost:
     def _map(
         self, texts: tuple[str, str, str, str], arguments: Sequence[str]
     ) -> TensorMap | None:
-        """A map of an argument; None of another array, or of extents not known here."""
+        """A tensor map of an argument; None for another array or dynamic extents."""
         name, box, swizzle, promotion = texts
         array, extents = self.same.get(name, name), _numbers(box)
         if array not in arguments or extents is None:
@@ -144,7 +140,7 @@ class PrintedHost:
 
 
 def _numbers(text: str) -> tuple[int, ...] | None:
-    """The numbers of a tuple's text, none of ``None``; None where others are in it.
+    """The numbers in a tuple's text, empty for ``None``; None if it has other entries.
 
     >>> _numbers("(4, 1, 1)"), _numbers("None"), _numbers("(n, 1, 1)")
     ((4, 1, 1), (), None)
@@ -154,18 +150,18 @@ def _numbers(text: str) -> tuple[int, ...] | None:
 
 
 Offered = Callable[[str], bool]
-"""Whether the runtime offers an operation or function of a name."""
+"""Whether the runtime has a routine for a name."""
 
 
 def nothing_offered(name: str) -> bool:
-    """A runtime that offers nothing."""
+    """The default: a runtime without routines."""
     del name
     return False
 
 
 @dataclass(slots=True)
 class HostEmitter(Emitter):
-    """An emitter that also knows what a host function can call."""
+    """An emitter that also knows the functions that a host function can call."""
 
     kernels: Mapping[tuple[str, ...], EmittedKernel] = field(
         default_factory=dict[tuple[str, ...], EmittedKernel]
@@ -179,39 +175,37 @@ class HostEmitter(Emitter):
 
 
 def tuple_text(texts: Sequence[Text]) -> Text:
-    """A Python tuple."""
     inner = ", ".join(text.code for text in texts)
     return Text(f"({inner},)" if len(texts) == 1 else f"({inner})")
 
 
 def shape_text(e: Emitter, sizes: Sequence[AffineExpr]) -> Text:
-    """A Python tuple of index expressions."""
     return tuple_text([e.affine(size) for size in sizes])
 
 
 def handled(e: Emitter, op: Operation) -> None:
-    """A call of the function that stands for an unregistered operation."""
+    """A call of the handler of an unregistered operation."""
     if op.regions or op.successors:
         raise e.refusal(op, "A handler takes operands and attributes, no regions")
     run_outside(e, op, op.name, op.attributes)
 
 
 def handle(e: Emitter, op: Operation) -> None:
-    """``gcg.handle``: an operation, or a function without a body, by its name."""
+    """``gcg.handle``: an operation or a function without a body, called by name."""
     given = op.attributes.get("given")
     entries = dict(given.entries) if isinstance(given, DictAttr) else {}
     run_outside(e, op, op.string("operation"), entries)
 
 
 def is_run_outside(e: HostEmitter, name: str) -> bool:
-    """Whether somebody runs operations or functions of a name."""
+    """Whether a handler or a runtime routine exists for a name."""
     return e.handlers.get(name) is handled or e.offered(name)
 
 
 def run_outside(
     e: Emitter, op: Operation, name: str, attributes: Mapping[str, Attribute]
 ) -> None:
-    """A call of the function of a name: the caller's, else the runtime's."""
+    """A call of the caller's handler, else of the runtime's routine."""
     assert isinstance(e, HostEmitter)
     operands = tuple_text([e.text(value) for value in op.operands])
     given = ", ".join(
@@ -236,7 +230,7 @@ def run_outside(
 
 
 def _take_in(e: Emitter, op: Operation, result: Value) -> None:
-    """A number gets the width of its type."""
+    """Convert a returned number to its type."""
     if is_buffer(result.type):
         return
     function = "int" if is_index(result.type) else e.constructor(op, result)
@@ -245,25 +239,24 @@ def _take_in(e: Emitter, op: Operation, result: Value) -> None:
 
 
 def _python(value: Attribute) -> object:
-    """The attribute as a handler gets it: a number, a string, or its text."""
+    """An attribute in the form that handlers get: a number, a string, or its text."""
     if isinstance(value, IntegerAttr | FloatAttr | StringAttr):
         return value.value
     return str(value)
 
 
 def is_buffer(ty: Type) -> bool:
-    """Whether values of a type are memory."""
     return isinstance(ty, MemRefType | UnrankedMemRefType)
 
 
 def _kind(value: Value) -> str:
-    """The type of a number, or of the elements of a buffer, with ``[]``."""
+    """The type of a number, or of a buffer's elements followed by ``[]``."""
     brackets = "[]" if is_buffer(value.type) else ""
     return f"{element_type(value.type)}{brackets}"
 
 
 def _form(value: Value) -> str:
-    """Element type of a result, with the extents of a buffer: ``f32[4,?]``."""
+    """Element type of a result with a buffer's extents: ``f32[4,?]``."""
     name = dtype(element_type(value.type), value.location, HOST.name)
     match value.type:
         case MemRefType(shape):

@@ -1,4 +1,4 @@
-"""One host function -> plain Python that calls the runtime.
+"""Emits one host function as Python that calls the runtime.
 
 Allocations, launches and calls become ``rt.*`` calls; the scalar code, loops and
 branches around them stay Python.
@@ -33,16 +33,16 @@ from gpucodegen.ir.operation import Operation, Value
 from gpucodegen.ir.types import MemRefType, UnrankedMemRefType
 
 ROUNDED_BY_KERNELS = "f32 f64 i8 i16 i32 i64 si8 si16 si32 si64 ui8 ui16 ui32".split()
-"""What kernels for the CPU take as a Python number, as its constructor would.
+"""Types that CPU kernels convert from a Python number as its constructor does.
 
-They take 64 bits as a signed number, so a large ui64 is made one by its constructor.
+They take 64 bits as a signed number, so a large ui64 is converted by its constructor.
 """
 
 
 class EmittedHost(NamedTuple):
-    """A host function: its text, the kernels it launches, its own transfers.
+    """A host function: its text, the kernels that it launches, its own transfers.
 
-    ``launch``: where that is all it does, the launch of its only kernel.
+    ``launch``: the launch of its only kernel, if it does nothing else.
     """
 
     text: str
@@ -52,12 +52,11 @@ class EmittedHost(NamedTuple):
 
     @property
     def kernels(self) -> tuple[str, ...]:
-        """The names of the kernels."""
         return tuple(kernel.source.name for kernel in self.launched)
 
     @property
     def transfers(self) -> tuple[PlannedTransfer, ...]:
-        """Of the function itself, then of its kernels in order of launch."""
+        """Transfers of the function itself, then of its kernels in launch order."""
         inside = (planned for kernel in self.launched for planned in kernel.transfers)
         return (*self.own_transfers, *inside)
 
@@ -75,7 +74,7 @@ def emit_host(
 
     ``functions`` and ``constants`` map the symbols of host functions and of globals to
     their names in the host program; ``handled`` names operations that the caller runs,
-    and ``offered`` knows those that the runtime does.
+    and ``offered`` tells those that the runtime does.
     """
     function = Function(op)
     names = PythonNames()
@@ -103,7 +102,7 @@ def emit_host(
 def _declare(
     e: HostEmitter, op: Operation, name: str, value: Value, *, used_here: bool
 ) -> None:
-    """Arguments arrive as buffers and Python numbers; numbers get their width here."""
+    """Bind arguments: buffers and Python numbers, converted to their types."""
     e.rename(value, name)
     is_buffer = isinstance(value.type, MemRefType | UnrankedMemRefType)
     if is_buffer or is_index(value.type):
@@ -113,7 +112,7 @@ def _declare(
 
 
 def _used_here(e: HostEmitter, function: Function) -> set[Value]:
-    """What the host does more with than to hand it to a kernel that converts it."""
+    """Arguments that the host uses itself besides passing them to a kernel."""
     used = set[Value]()
     for block in function.blocks:
         for root in block.operations:
@@ -157,7 +156,7 @@ def _argument(e: HostEmitter, value: Value, *, as_tag: bool) -> Text:
 
 
 def _launch(e: Emitter, op: Operation, grid: Text, block: Text) -> None:
-    """``rt.launch``: the arguments, then the sizes and strides the kernel asks for."""
+    """``rt.launch``: arguments, then the sizes and strides that the kernel takes."""
     assert isinstance(e, HostEmitter)
     kernel = _kernel_of(e, op)
     if kernel is None:
@@ -184,7 +183,6 @@ def _launch(e: Emitter, op: Operation, grid: Text, block: Text) -> None:
 
 
 def launch_func(e: Emitter, op: Operation) -> None:
-    """``gpu.launch_func``."""
     view = gpu.LaunchFunc(op)
     grid, block = (
         tuple_text([e.text(v) for v in part]) for part in (view.grid, view.block)
@@ -214,7 +212,6 @@ def _host_function(e: HostEmitter, op: Operation) -> str:
 
 
 def function_constant(e: Emitter, op: Operation) -> None:
-    """``func.constant``."""
     assert isinstance(e, HostEmitter)
     e.define(op.result, Text(_host_function(e, op)))
 
@@ -235,7 +232,6 @@ def _call(e: Emitter, op: Operation, function: str, operands: Sequence[Value]) -
 
 
 def function_return(e: Emitter, op: Operation) -> None:
-    """``func.return``."""
     assert isinstance(e, HostEmitter)
     values = e.printed.returned = tuple(e.text(value).code for value in op.operands)
     if values or not e.is_structured:

@@ -1,7 +1,4 @@
-"""Memory on the host: allocation, single elements and transfers, by ``rt.*``.
-
-Views on the host: other shapes over the same memory, by ``rt.*``.
-"""
+"""Emits memory operations of the host as ``rt.*`` calls: buffers, views, transfers."""
 
 from __future__ import annotations
 
@@ -43,7 +40,7 @@ from gpucodegen.ir.types import MemRefType, UnrankedMemRefType
 
 
 def no_parameter(e: Emitter, op: Operation) -> Callable[[str, int], AffineExpr]:
-    """What refuses extents and strides that nothing states."""
+    """Refuse extents and strides that no type or operand states."""
 
     def unknown(what: str, dimension: int) -> AffineExpr:
         raise e.refusal(op, f"Give the allocation a static {what} {dimension}")
@@ -75,7 +72,7 @@ def _declared_strides(ty: MemRefType) -> Text:
 
 
 def same(e: Emitter, op: Operation) -> None:
-    """Views that change nothing."""
+    """Views with the same extents and strides."""
     assert isinstance(e, HostEmitter)
     source = e.text(op.operands[0])
     e.define(op.result, source)
@@ -84,7 +81,7 @@ def same(e: Emitter, op: Operation) -> None:
 
 
 def view(e: Emitter, op: Operation) -> None:
-    """``memref.subview``: offset and strides relative to the source's own strides."""
+    """``memref.subview``: offset and strides relative to the source's strides."""
     part = memref.Slice(op)
     source = e.text(part.source)
     steps = [_mixed(e, entry) for entry in part.strides]
@@ -111,7 +108,7 @@ def _mixed(e: Emitter, entry: memref.Mixed) -> AffineExpr:
 
 
 def _strides(e: Emitter, op: Operation, value: Value) -> tuple[AffineExpr, ...]:
-    """Strides of a buffer; unknown ones are asked of the runtime."""
+    """Strides of a buffer; dynamic ones are read from the runtime's buffer."""
     ty = memref_type(op, value, e)
 
     def unknown(what: str, position: int) -> AffineExpr:
@@ -125,7 +122,6 @@ def _strides(e: Emitter, op: Operation, value: Value) -> tuple[AffineExpr, ...]:
 
 
 def reinterpret(e: Emitter, op: Operation) -> None:
-    """``memref.reinterpret_cast``."""
     part = memref.Slice(op)
     offset = _mixed(e, part.offsets[0])
     sizes, strides = (
@@ -138,7 +134,6 @@ def reinterpret(e: Emitter, op: Operation) -> None:
 
 
 def transpose(e: Emitter, op: Operation) -> None:
-    """``memref.transpose``."""
     (source,) = op.operands
     name = e.text(source)
     dims = [
@@ -163,7 +158,7 @@ def reshape(e: Emitter, op: Operation) -> None:
 
 
 def other_elements(e: Emitter, op: Operation) -> None:
-    """``memref.view``: bytes as elements of another type, from a byte on."""
+    """``memref.view``: bytes from an offset on as elements of another type."""
     source, shift, *dynamic = op.operands
     ty = memref_type(op, op.result, e)
     given = iter(dynamic)
@@ -176,12 +171,11 @@ def other_elements(e: Emitter, op: Operation) -> None:
 
 
 def reshaped_as(e: Emitter, op: Operation) -> None:
-    """``memref.reshape``: the shape is what a buffer holds."""
+    """``memref.reshape``: a buffer holds the shape."""
     e.define(op.result, call("rt.reshape", *map(e.text, op.operands)))
 
 
 def metadata(e: Emitter, op: Operation) -> None:
-    """``memref.extract_strided_metadata``."""
     source = e.text(op.operands[0])
     base, offset, *others = op.results
     rank = len(others) // 2
@@ -194,12 +188,10 @@ def metadata(e: Emitter, op: Operation) -> None:
 
 
 def address(e: Emitter, op: Operation) -> None:
-    """``memref.extract_aligned_pointer_as_index``."""
     e.define(op.result, call("rt.base", e.text(op.operands[0])))
 
 
 def reallocate(e: Emitter, op: Operation) -> None:
-    """``memref.realloc``."""
     ty = memref_type(op, op.result, e)
     source, *size = op.operands
     if ty.shape[0] is None and not size:
@@ -226,7 +218,6 @@ VIEW_HANDLERS: dict[str, Handler] = {
 
 
 def allocate(e: Emitter, op: Operation) -> None:
-    """``memref.alloc`` and ``memref.alloca``."""
     assert isinstance(e, HostEmitter)
     ty = memref_type(op, op.result, e)
     kind = "tag" if op.result in e.own_tags else stored_dtype(ty, op, "host")
@@ -248,12 +239,10 @@ def allocate(e: Emitter, op: Operation) -> None:
 
 
 def deallocate(e: Emitter, op: Operation) -> None:
-    """``memref.dealloc``."""
     e.writer.line(str(call("rt.dealloc", e.text(op.operands[0]))))
 
 
 def dimension(e: Emitter, op: Operation) -> None:
-    """``memref.dim``."""
     source, position = op.operands
     index = e.index(position)
     shape = source.type.shape if isinstance(source.type, MemRefType) else ()
@@ -266,7 +255,7 @@ def dimension(e: Emitter, op: Operation) -> None:
 
 
 def rank(e: Emitter, op: Operation) -> None:
-    """``memref.rank``: a number, unless only the runtime knows it."""
+    """``memref.rank``: a constant, or a runtime query for unranked memrefs."""
     if not isinstance(op.operands[0].type, MemRefType):
         e.define(op.result, call("rt.rank", e.text(op.operands[0])))
         return
@@ -274,14 +263,12 @@ def rank(e: Emitter, op: Operation) -> None:
 
 
 def load(e: Emitter, op: Operation) -> None:
-    """``memref.load`` and ``affine.load`` of one element."""
     text = call("rt.load", e.text(op.operands[0]), _indices(e, op, 1))
     function = "int" if is_index(op.result.type) else e.constructor(op, op.result)
     e.define(op.result, call(function, text))
 
 
 def store(e: Emitter, op: Operation) -> None:
-    """``memref.store`` and ``affine.store`` of one element."""
     value, target = (e.text(v) for v in op.operands[:2])
     e.writer.line(str(call("rt.store", target, _indices(e, op, 2), value)))
 
@@ -294,12 +281,10 @@ def _indices(e: Emitter, op: Operation, first: int) -> Text:
 
 
 def copy(e: Emitter, op: Operation) -> None:
-    """``memref.copy``."""
     e.writer.line(str(call("rt.copy", *(e.text(v) for v in op.operands))))
 
 
 def constant(e: Emitter, op: Operation) -> None:
-    """``memref.get_global``."""
     name = op.attributes.get("name")
     symbol = name.path[-1] if isinstance(name, SymbolRefAttr) else ""
     assert isinstance(e, HostEmitter)
@@ -309,7 +294,6 @@ def constant(e: Emitter, op: Operation) -> None:
 
 
 def tensor_map(e: Emitter, op: Operation) -> None:
-    """``nvgpu.tma.create.descriptor``."""
     tensor, *box = op.operands
     given = fields(op.result.type)
     if given.get("interleave", "none") != "none" or given.get("oob", "zero") != "zero":
@@ -344,7 +328,6 @@ def dma_start(e: Emitter, op: Operation) -> None:
 
 
 def dma_wait(e: Emitter, op: Operation) -> None:
-    """``dma_wait``."""
     (end,) = ends_of(op)
     where = shape_text(e, indices_of(e, end))
     count = e.text(op.operands[-1])
@@ -353,7 +336,7 @@ def dma_wait(e: Emitter, op: Operation) -> None:
 
 
 def atomic(e: Emitter, op: Operation) -> None:
-    """``memref.atomic_rmw``: nothing else runs meanwhile."""
+    """``memref.atomic_rmw``: plain code, since the host is single-threaded."""
     value, target = (e.text(v) for v in op.operands[:2])
     where = _indices(e, op, 2)
     combiner = OF_ATOMICS.get(atomic_kind(op))

@@ -1,10 +1,10 @@
-"""Whether the indices of a kernel need their 64 bits, or 32 give the same results.
+"""Decides whether a kernel's indices need 64 bits or 32 give the same results.
 
-Sums, differences and products are the same modulo 2^32.  What asks for more than the
-lower half of a number is *sensitive*: divisions, comparisons, right shifts, bounds of
-loops.  Operands of these must be proven to fit 32 bits.  A position of which that is
-not proven, because sizes are open, fits if it is part of an address: for a buffer with
-more elements, the launch takes the same kernel with indices of 64 bits.
+Sums, differences and products are the same modulo 2^32. An operation is *sensitive* if
+it needs more than the lower half of a number: divisions, comparisons, right shifts,
+loop bounds. Its operands must be proven to fit 32 bits. A position that is not proven
+to fit, because sizes are dynamic, is accepted as part of an address: for a buffer with
+more elements, the launch takes the same kernel with 64-bit indices.
 """
 
 from __future__ import annotations
@@ -39,17 +39,17 @@ MODULAR = frozenset(
     "arith.addi arith.subi arith.muli arith.select affine.apply affine.min affine.max "
     "affine.delinearize_index affine.linearize_index".split()
 )
-"""Parts of an address are parts of the operands of these."""
+"""Operations that are exact modulo 2^32: parts of an address include their operands."""
 LOOPS = frozenset({"affine.for", "affine.parallel", "scf.for", "scf.parallel"})
 BOUNDS = LOOPS | {"affine.if", "affine.min", "affine.max"}
 LONG_STEP = 1 << 42
-"""Steps up to this one, which no grid exceeds, are added to bounds without overflow."""
+"""Largest step, above any grid, that is added to bounds without overflow."""
 LARGEST_TILE = 1 << 16
-"""Factors in addresses that come from tiles."""
+"""Largest tile factor in addresses."""
 
 
 def needs_words(kernel: Operation, blocks: Sequence[Block]) -> bool:
-    """Whether some result differs if indices have 32 bits."""
+    """Whether some result differs with 32-bit indices."""
     roots = [op for block in blocks for op in block.operations]
     operations = [op for root in roots for op in root.walk()]
     values = [*blocks[0].arguments, *(v for op in operations for v in op.results)]
@@ -62,7 +62,7 @@ def needs_words(kernel: Operation, blocks: Sequence[Block]) -> bool:
 
 
 def has_open_extents(blocks: Sequence[Block]) -> bool:
-    """Whether only a launch knows that 32 bits are enough for the indices."""
+    """Whether 32 bits suffice only under a condition that launches check."""
     types = [value.type for value in blocks[0].arguments]
     return any(
         is_index(ty) or (isinstance(ty, MemRefType) and not _is_static(ty))
@@ -71,9 +71,9 @@ def has_open_extents(blocks: Sequence[Block]) -> bool:
 
 
 def least_extent(ty: MemRefType) -> int:
-    """Elements of a buffer from the first to the last, or more by views of stride 0.
+    """Lower bound of the elements that a buffer spans; stride 0 may repeat elements.
 
-    An extent or a stride that the type leaves open counts as 1.
+    A dynamic extent or stride counts as 1.
     """
     shape = [1 if extent is None else extent for extent in ty.shape]
     strides = ty.layout.strides if isinstance(ty.layout, StridedLayoutAttr) else ()
@@ -88,7 +88,7 @@ def _is_static(ty: MemRefType) -> bool:
 
 
 def wrapping_loops(kernel: Operation, blocks: Sequence[Block]) -> frozenset[Operation]:
-    """``scf`` loops whose variable may leave 64 bits when their step is added last."""
+    """``scf`` loops whose variable may exceed 64 bits after the last iteration."""
     operations = [o for block in blocks for op in block.operations for o in op.walk()]
     loops = {op: steps for op in operations if (steps := _steps(op))}
     if not loops:
@@ -112,7 +112,7 @@ def _steps(op: Operation) -> list[tuple[Value, Value]]:
 
 
 def _holds_words(op: Operation) -> bool:
-    """Indices as elements, or cast from or to wide integers."""
+    """Whether indices are stored as elements, or cast from or to wide integers."""
     types = [value.type for value in (*op.operands, *op.results)]
     if op.name in CASTS:
         return any(isinstance(t, IntegerType) and t.width > 32 for t in types)
@@ -129,7 +129,7 @@ class _Widths:
     flows: list[tuple[tuple[Value, ...], tuple[Value, ...]]] = field(init=False)
 
     def __post_init__(self) -> None:
-        """Find the ranges, the data, the parts of addresses."""
+        """Compute ranges, data values and address parts."""
         self.ranges = IndexRanges(self.kernel)
         self.flows = [flow for op in self.operations for flow in _carried(op)]
         by_label = {block.label: block for block in self._all_blocks()}
@@ -147,7 +147,7 @@ class _Widths:
                 yield from region.blocks
 
     def _find_data(self) -> None:
-        """Until what loops carry and blocks take adds none."""
+        """Propagate data through loop-carried values and arguments to a fixed point."""
         while True:
             for op in self.operations:
                 self.ranges.visit(op)
@@ -180,7 +180,7 @@ class _Widths:
                 work += sources.get(value, [])
 
     def are_too_small(self) -> bool:
-        """Whether 32 bits are."""
+        """Whether 32 bits are insufficient."""
         return any(map(self._loses, self.operations))
 
     def _loses(self, op: Operation) -> bool:
@@ -195,9 +195,9 @@ class _Widths:
         return any(self._map_loses(op, applied) for applied in _applied(op))
 
     def _is_passed(self, upper: Value, step: Value) -> bool:
-        """Whether the number after the last iteration may leave 32 bits.
+        """Whether the variable's value after the last iteration may leave 32 bits.
 
-        A step in a grid is at most the number of its threads.
+        A step over the grid is at most the grid's number of threads.
         """
         end, most = self.ranges.at(upper), self.ranges.at(step).high
         is_known = end.exact or upper in self.ranges.data
@@ -211,7 +211,7 @@ class _Widths:
         return is_open and value in self.addresses
 
     def _map_loses(self, op: Operation, applied: Applied) -> bool:
-        """Whether a number that is divided may be larger, or a bound."""
+        """Whether a divided expression or a bound may leave 32 bits."""
         is_bound = op.name in BOUNDS
         is_position = self.ranges.data.isdisjoint(applied.operands)
         leads = not op.results or not self.addresses.isdisjoint(op.results)
@@ -229,7 +229,7 @@ class _Widths:
 
 
 class Applied(NamedTuple):
-    """Expressions, the values that they are of, and how many of those are dims."""
+    """Affine expressions, their operands, and how many of these are dimensions."""
 
     results: Sequence[AffineExpr]
     operands: Sequence[Value]
@@ -265,7 +265,7 @@ def _of(map_: AffineMap, operands: Sequence[Value]) -> Applied:
 
 
 def _divided(expr: AffineExpr) -> Iterator[AffineExpr]:
-    """What an expression divides."""
+    """The dividends in an expression."""
     if isinstance(expr, Binary):
         if expr.op not in {"+", "*"}:
             yield expr.lhs
@@ -290,7 +290,7 @@ def _indices(values: Iterable[Value]) -> list[Value]:
 
 
 def _seeds(op: Operation, parameters: Container[Value]) -> list[Value]:
-    """Indices of accesses, bounds; and parameters that something is compared with."""
+    """Indices of accesses and loop bounds, and parameters in comparisons."""
     if op.name == "arith.cmpi":
         return [value for value in _indices(op.operands) if value in parameters]
     is_access = any(isinstance(value.type, MemRefType) for value in op.operands)
@@ -298,7 +298,7 @@ def _seeds(op: Operation, parameters: Container[Value]) -> list[Value]:
 
 
 def _carried(op: Operation) -> Iterator[tuple[tuple[Value, ...], tuple[Value, ...]]]:
-    """What flows into the carried values and results of loops and branches."""
+    """Pairs of values: sources and targets of loop-carried and block arguments."""
     if not op.regions:
         return
     blocks = [block for region in op.regions for block in region.blocks]

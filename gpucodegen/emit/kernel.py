@@ -1,19 +1,7 @@
-"""One kernel function as source.
+"""Emits one kernel function as the source of a Numba kernel with its parameters.
 
-- `kinds`: element types by the names that kernels use
-- `spelling`: what differs between targets in the text
-- `emissions`: a spelling, and a table of operations
-- `reports`: words for accesses that were left out
-- `variables`: which values share a Python variable
-- `index_widths`: whether indices need 64 bits
-- `writes`: which memrefs are written to
-- `context`: the state of emission
-- `kernel`: one function
-
-One kernel function -> the source of a Numba kernel and the list of its parameters.
-
-Memrefs become flat pointers; the sizes and strides that the body needs and the types do
-not fix become extra integers after the arguments.
+Memrefs become flat pointers; sizes and strides that the body uses and the types do not
+fix become extra integers after the arguments.
 """
 
 from __future__ import annotations
@@ -65,14 +53,13 @@ class KernelParam:
 
 @dataclass(frozen=True, slots=True)
 class KernelSource:
-    """A kernel as the runtime takes it.
+    """A kernel in the form that the runtime takes.
 
-    ``dynamic_shared``: its launches give the ``shared_bytes`` of a block.
-    ``specific``: it uses what only devices of one architecture have.
-    ``bulk``: it uses bulk copies, which devices have from sm_90 on.
-    ``index_bits``: how wide the indices are; 64 everywhere but on GPUs.
-    ``wide``: the source with indices of 64 bits, for launches with buffers that 32 do
-    not reach; "" where there are none.
+    ``dynamic_shared``: launches provide the ``shared_bytes`` of a block. ``specific``:
+    it uses features of a single architecture. ``bulk``: it uses bulk copies, available
+    from sm_90 on. ``index_bits``: width of the indices; 64 except on GPUs. ``wide``:
+    the source with 64-bit indices, for launches with larger buffers; "" if there is
+    none.
     """
 
     name: str
@@ -106,18 +93,18 @@ class Extra:
 
 @dataclass(frozen=True, slots=True)
 class EmittedKernel:
-    """A kernel with what its launches have to add to the arguments."""
+    """A kernel and the extra parameters that its launches append."""
 
     source: KernelSource
     extras: tuple[Extra, ...]
     spelling: Spelling
     transfers: tuple[PlannedTransfer, ...] = ()
     reports: AccessReports = field(default_factory=AccessReports)
-    """What it may note in words that it takes as its last argument."""
+    """Reports that the kernel writes to the words of its last argument."""
 
     @property
     def tag_arguments(self) -> frozenset[int]:
-        """Positions of arguments that are tags of transfers."""
+        """Positions of the arguments that are tags of transfers."""
         params = enumerate(self.source.params)
         return frozenset(i for i, param in params if param.dtype == "tag")
 
@@ -125,7 +112,7 @@ class EmittedKernel:
 def emit_kernel(op: Operation, name: str, emission: Emission) -> EmittedKernel:
     """The source of a ``func.func`` or ``gpu.func`` kernel.
 
-    Where only launches know that indices fit 32 bits, it is written with 64 as well.
+    If 32-bit indices suffice under a launch condition only, a 64-bit version is added.
     """
     blocks, wide = Function(op).blocks, emission.wide
     if wide is None:
@@ -141,7 +128,7 @@ def emit_kernel(op: Operation, name: str, emission: Emission) -> EmittedKernel:
 
 
 def _planned(op: Operation, name: str, emission: Emission) -> EmittedKernel:
-    """With bulk copies, a kernel is written again when all of them are known."""
+    """Emit a kernel; one with bulk copies is emitted again when all are planned."""
     plan = BulkPlan()
     if emission.bulk:
         plan = BulkPlan.of(op, emission.bulk - shared_in(_body(op), {}))
@@ -156,7 +143,7 @@ def _body(op: Operation) -> list[Operation]:
 def _written(
     op: Operation, name: str, emission: Emission, plan: BulkPlan
 ) -> EmittedKernel:
-    """A kernel whose bulk copies are as planned."""
+    """Emit a kernel with planned bulk copies."""
     function = Function(op)
     blocks, body = function.blocks, _body(op)
     names = PythonNames()
@@ -212,14 +199,14 @@ def _written(
 
 
 def _updates(op: Operation) -> Iterator[PlannedTransfer]:
-    """Where the updates of cells meet."""
+    """Notes on where atomic updates are combined."""
     for note in gcg.update_notes_of([op]):
         what, how = f"%{note.buffer}", (note.where, note.reason)
         yield PlannedTransfer(ATOMIC, what, *how, location=note.location)
 
 
 def _product(note: TileProductNote) -> PlannedTransfer:
-    """A product of tiles that the program has brought to shared memory itself."""
+    """The report's record of a tile product in shared memory."""
     how = note.mechanism, note.reason
     return PlannedTransfer("affine.for", note.what, *how, location=note.location)
 
@@ -240,7 +227,7 @@ PLAIN_NAMES = frozenset(
         "nan",
     }
 )
-"""Names that a header may import; no variable takes them."""
+"""Names that a header may import, which no variable takes."""
 
 
 def block_of(op: Operation) -> tuple[int, int, int] | None:
@@ -250,12 +237,12 @@ def block_of(op: Operation) -> tuple[int, int, int] | None:
 
 
 _SPECIFIC = (WARPGROUPS, "nvvm.setmaxregister")
-"""How the names of operations begin that only devices of one architecture have."""
+"""Prefixes of operations that only a single architecture has."""
 
 
 @dataclass(slots=True)
 class _Parameters:
-    """The parameters of one kernel; extras are kept only if the body used them."""
+    """The parameters of one kernel; extras are kept only if the body uses them."""
 
     emitter: Emitter
     arguments: Sequence[Value]
@@ -264,7 +251,7 @@ class _Parameters:
     _extras: list[tuple[Extra, str]] = field(default_factory=list[tuple[Extra, str]])
 
     def declare(self, op: Operation) -> None:
-        """Give every argument its name and its meaning in the body."""
+        """Assign every argument a name and its meaning in the body."""
         e = self.emitter
         for position, value in enumerate(self.arguments):
             name = e.names.fresh(value.name, "arg")
@@ -281,7 +268,7 @@ class _Parameters:
             e.rename(value, name)
 
     def _carried(self, kind: str) -> str:
-        """``index`` parameters are as wide as the indices of the kernel."""
+        """``index`` parameters have the kernel's index width."""
         return self.emitter.spelling.index_parameter if kind == "index" else kind
 
     def _declare_memref(
@@ -312,7 +299,7 @@ class _Parameters:
         e.buffers[value] = Descriptor(name, kind, sizes, strides, given=given)
 
     def needed(self) -> tuple[list[KernelParam], list[Extra]]:
-        """All arguments, and the extras that were printed somewhere."""
+        """All arguments, and the extras that were used."""
         e = self.emitter
         used = {e.atoms.names[position] for position in e.atoms.used}
         kept = [(extra, name) for extra, name in self._extras if name in used]

@@ -1,4 +1,4 @@
-"""A module whose kernels are outlined -> the host program and its kernels.
+"""Emits a module with outlined kernels as a host program and kernel sources.
 
 ``func.func`` with ``gcg.kernel`` and every ``gpu.func`` become kernels; every other
 ``func.func`` with a body becomes a Python function of the host module.
@@ -32,7 +32,7 @@ from gpucodegen.ir.operation import Operation, Value
 from gpucodegen.ir.types import MemRefType, Type
 
 OVERWRITTEN = "gcg.overwritten"
-"""Positions of the arguments of a function whose contents it does not need."""
+"""Positions of the arguments of a function whose old contents are not needed."""
 
 KERNEL = "gcg.kernel"
 """Marks a ``func.func`` as a CPU kernel."""
@@ -40,10 +40,10 @@ KERNEL = "gcg.kernel"
 
 @dataclass(frozen=True, slots=True)
 class EntryPoint:
-    """A function that the host program offers.
+    """A callable function of the host program.
 
-    ``written`` says for each argument whether the function may write to it, and
-    ``overwritten`` whether it does not need its contents.
+    ``written`` tells for each argument whether the function may write to it, and
+    ``overwritten`` whether its old contents are not needed.
     """
 
     symbol: str
@@ -83,7 +83,7 @@ class EmittedProgram:
         return "\n\n".join([host.text + "\n", *kernels])
 
     def transfers_of(self, symbol: str) -> tuple[PlannedTransfer, ...]:
-        """How each transfer of a function and of its kernels is carried out."""
+        """Plans of all transfers of a function and of its kernels."""
         return self.functions[symbol].transfers
 
 
@@ -93,10 +93,10 @@ def emit_program(
     handled: Collection[str] = (),
     offered: Offered = nothing_offered,
 ) -> EmittedProgram:
-    """Generate the Python source of a module, its kernels as an emission writes them.
+    """Generate the Python source of a module, with kernels as an emission prints them.
 
     ``handled`` names operations and functions that the caller of the program runs, and
-    ``offered`` knows those that the runtime does.
+    ``offered`` tells those that the runtime does.
     """
     kernels = _Kernels(emission)
     kernels.collect(module.operations)
@@ -207,13 +207,13 @@ _HARMLESS = frozenset({"affine.load", "affine.store", "func.return"})
 
 @dataclass(frozen=True, slots=True)
 class _Stores:
-    """What calls store to: kernels by their text, functions by declared effects."""
+    """Arguments that calls may write: of kernels by text, of functions by effects."""
 
     kernels: Mapping[tuple[str, ...], EmittedKernel]
     stated: Mapping[str, frozenset[int]]
     defined: frozenset[str]
     only_reads: Offered
-    """Whether what runs outside of the program under a name writes to no buffer."""
+    """Whether the external function of a name writes to no buffer."""
 
     @staticmethod
     def of(
@@ -236,7 +236,7 @@ class _Stores:
         return _Stores(kernels, stated, defined, only_reads)
 
     def by(self, op: Operation) -> list[Value]:
-        """Memref operands that a call, launch or carried value may lead to a store."""
+        """Memref operands that a call, launch or carried value may write."""
         kernel = None
         arguments = op.used
         if op.name == "gpu.launch_func":
@@ -262,7 +262,7 @@ class _Stores:
 
 
 def _reachable(hosts: Mapping[str, Operation]) -> set[str]:
-    """Public functions, those without callers, and all that these call."""
+    """Public functions, those without callers, and all functions that they call."""
     called = {named_function(inner) for op in hosts.values() for inner in op.walk()}
     work = [
         name

@@ -1,8 +1,6 @@
-"""A small writer of Python source: indented lines and where they come from.
+"""Writer of Python source: indentation, unique names, imports, source locations.
 
-The head of a generated module: which intrinsics it takes from which face.
-
-Identifiers of generated source: nothing but checked ASCII names gets into it.
+Only sanitized ASCII identifiers enter the generated text.
 """
 
 from __future__ import annotations
@@ -20,12 +18,12 @@ from pathlib import PurePath
 from gpucodegen.ir.locations import UNKNOWN, Location, file_location
 
 _UNSAFE = re.compile(r"[^A-Za-z0-9_]+")
-_LONGEST = 40
+_LONGEST = 40  # characters of a hint that an identifier keeps
 RESERVED = frozenset({*keyword.kwlist, *dir(builtins), "cuda", "intrinsics", "rt"})
 
 
 def sanitized(hint: str, default: str = "v") -> str:
-    """The nearest plain identifier to a hint from the user's text.
+    """A valid identifier close to a hint from the user's text.
 
     >>> sanitized("A.tile-0"), sanitized("0"), sanitized("'); evil("), sanitized("")
     ('A_tile_0', 'v0', 'evil', 'v')
@@ -38,7 +36,7 @@ def sanitized(hint: str, default: str = "v") -> str:
 
 @dataclass(slots=True)
 class PythonNames:
-    """The names in use, scope by scope; a closed scope gives its names back.
+    """The names in use, by scope; a closed scope releases its names.
 
     >>> names = PythonNames()
     >>> names.fresh("i"), names.fresh("range")
@@ -54,11 +52,11 @@ class PythonNames:
     _scopes: list[set[str]] = field(default_factory=lambda: [set[str]()])
 
     def reserve(self, names: Iterable[str]) -> None:
-        """Keep names from being given out."""
+        """Exclude names from later use."""
         self._lasting.update(names)
 
     def fresh(self, hint: str, default: str = "v", *, lasting: bool = False) -> str:
-        """A name like ``hint`` that nothing else has; a lasting one is never reused."""
+        """A unique name similar to ``hint``; a lasting one is never reused."""
         base = sanitized(hint, default)
         candidates = chain([base], (f"{base}_{n}" for n in count(1)))
         name = next(filterfalse(self._is_taken, candidates))
@@ -67,7 +65,7 @@ class PythonNames:
 
     @contextmanager
     def scope(self) -> Generator[None]:
-        """Names given out inside are free again after it."""
+        """Names made inside are released after it."""
         self._scopes.append(set())
         try:
             yield
@@ -101,7 +99,7 @@ def literal(value: Argument) -> str:
 
 @dataclass(slots=True)
 class Header:
-    r"""What one generated module imports from a face of the intrinsics.
+    r"""Imports of one generated module from a backend's intrinsics.
 
     >>> header = Header("gpucodegen.intrinsics.cpu", PythonNames())
     >>> header.plain("float32"), header.made("splat_4xf32", "splat", (4,), "f32")
@@ -125,15 +123,15 @@ class Header:
         return name
 
     def special(self, value: float) -> str:
-        """The name of an infinity or of NaN, which have no literals."""
+        """The name of an infinity or NaN, which have no literals."""
         name = str(abs(value))
         self._special.add(name)
         return f"-{name}" if value < 0 else name
 
     def made(self, hint: str, factory: str, *arguments: Argument) -> str:
-        """The name of what a factory makes for the arguments.
+        """The name of the object that a factory makes for the arguments.
 
-        Their text tells them apart: the numbers 0.0 and -0.0 are equal.
+        Argument lists are compared by text, since the numbers 0.0 and -0.0 are equal.
         """
         call = f"intrinsics.{factory}({', '.join(map(literal, arguments))})"
         if call not in self._made:
@@ -141,7 +139,7 @@ class Header:
         return self._made[call]
 
     def lines(self) -> list[str]:
-        """Imports, then the intrinsics made for this module, in order of name."""
+        """Imports, then the intrinsics made for this module, sorted by name."""
         lines: list[str] = []
         if self._made:
             package, _, face = self.face.rpartition(".")
@@ -211,7 +209,7 @@ class SourceWriter:
         return f"{_INDENT * self.depth}{code}"
 
     def insert(self, position: int, depth: int, code: str) -> None:
-        """Put a line before an earlier one."""
+        """Insert a line before an earlier one."""
         self.lines.insert(position, f"{_INDENT * depth}{code}")
 
     @contextmanager
@@ -229,5 +227,4 @@ class SourceWriter:
 
     @property
     def text(self) -> str:
-        """All lines."""
         return "\n".join(self.lines)

@@ -1,9 +1,4 @@
-"""The words in which a kernel notes accesses that it left out, and what they mean.
-
-What differs between the texts of kernels, as records of named abilities.
-
-Element types as the names that kernels and the runtime share.
-"""
+"""Spelling of kernels on a target: dtypes, index types, loops, and access reports."""
 
 from __future__ import annotations
 
@@ -26,13 +21,13 @@ CONSTRUCTORS = dict.fromkeys(sorted(NARROW), "float32") | {
     "complex<f32>": "complex64",
     "complex<f64>": "complex128",
 }
-"""The function of the intrinsics that makes a number of a type."""
+"""The intrinsic that makes a number of a type."""
 COMPLEX = "complex<"
 SUPPORTED = frozenset({*CONSTRUCTORS, "index"})
 
 
 def dtype(ty: Type, location: Location, target: str) -> str:
-    """``f32``, ``i8``, ``index`` ... of a scalar type that the target can hold.
+    """The dtype name (``f32``, ``i8``, ``index`` ...) of a scalar type of the target.
 
     >>> from gpucodegen.ir.locations import UNKNOWN
     >>> dtype(IntegerType(8, "u"), UNKNOWN, "cpu")
@@ -48,12 +43,11 @@ def dtype(ty: Type, location: Location, target: str) -> str:
 
 
 def is_float(name: str) -> bool:
-    """Whether a dtype name is one of the floats."""
     return name.startswith(("f", "b"))
 
 
 def in_range(value: float, kind: str) -> float:
-    """A constant as values of its type are held: signed, or rounded.
+    """A constant in the range of its dtype: signed, or rounded.
 
     >>> in_range(255, "i8"), in_range(-1, "i8"), in_range(0.1, "bf16")
     (-1, -1, 0.10009765625)
@@ -86,29 +80,29 @@ def is_index(ty: Type) -> bool:
 
 
 DECLARED_SHARED = 48 * 1024
-"""Bytes of shared memory that kernels of blocks declare at most; launches give more."""
+"""Limit of statically declared shared memory in bytes; launches may give more."""
 
 
 @dataclass(frozen=True, slots=True)
 class Spelling:
     """Index arithmetic, loops and memory in the text of a kernel.
 
-    ``name`` is that of the target in messages, ``face`` the module of the intrinsics.
-    ``ready``: names that this has, if it makes all others on request.
-    ``index`` is the type that index variables get, or nothing where Python's integers
-    serve, and ``index_parameter`` the element type of index parameters;
-    ``counted_by_while`` avoids ``range``, whose variable Numba makes 64 bits wide.
-    ``wrapped`` are the integers whose arithmetic has to be cut back to their width:
-    Numba computes with 64 bits, Python with as many as it takes.  ``overflowing`` are
-    those of 64 bits, which wrap around in MLIR; Numba tells LLVM that its operators
-    never leave them, so intrinsics take their place.  ``shares_offsets``: sums that
-    offsets have in common become variables.
+    ``name``: the target's name in messages. ``face``: the module of the intrinsics,
+    with its ready-made names in ``ready`` if it makes all others on request.
+    ``index``: the type of index variables, or "" if Python's integers serve;
+    ``index_parameter``: the element type of index parameters; ``counted_by_while``
+    avoids ``range``, whose variable Numba makes 64 bits wide.
+    ``wrapped``: integer types whose results must be wrapped to their width: Numba
+    computes with 64 bits, Python with unlimited ones. ``overflowing``: 64-bit types,
+    which wrap around in MLIR; Numba tells LLVM that its operators never overflow, so
+    intrinsics replace them. ``shares_offsets``: common sums of offsets become
+    variables.
 
-    ``in_blocks``: threads run in blocks, which share memory, copy it asynchronously and
-    meet at barriers.  ``has_heap``: kernels allocate memory.  ``divides_loops``: a
-    parallel loop is divided among threads.  ``takes_hints``: the compiler vectorises
-    loops, and takes hints on loops and prefetches.  ``converts_arguments``: a kernel's
-    entry rounds the numbers that it takes to the types of its parameters.
+    ``in_blocks``: threads run in blocks with shared memory, asynchronous copies and
+    barriers. ``has_heap``: kernels allocate memory. ``divides_loops``: a parallel loop
+    is divided among threads. ``takes_hints``: the compiler vectorises loops, and takes
+    hints on loops and prefetches. ``converts_arguments``: a kernel's entry rounds
+    numbers to the types of its parameters.
     """
 
     name: str
@@ -150,7 +144,7 @@ CUDA = Spelling(
     counted_by_while=True,
     in_blocks=True,
 )
-"""Kernels count with 32 bits; a launch with larger buffers takes the wide kernel."""
+"""32-bit indices; a launch with larger buffers takes the wide kernel."""
 WIDE_CUDA = Spelling(
     "cuda",
     "gpucodegen.intrinsics.cuda",
@@ -159,7 +153,7 @@ WIDE_CUDA = Spelling(
     counted_by_while=True,
     in_blocks=True,
 )
-"""Indices have 64 bits where they are data, or where 32 bits do not reach."""
+"""64-bit indices, if they are data, or if 32 bits do not suffice."""
 HOST = Spelling(
     "host",
     "gpucodegen.runtime.cpu.arithmetic",
@@ -176,10 +170,10 @@ Told = tuple[object, ...]
 
 @dataclass(slots=True)
 class AccessReports:
-    """Reports of one kernel.
+    """Out-of-bounds reports of one kernel.
 
-    Each takes one word that says whether there is one, and one for each of its values.
-    ``pointer``: the parameter that leads to the words, once there is a report.
+    A report takes one word that tells whether it occurred, and one word per value.
+    ``pointer``: the parameter that points to the words, once there is a report.
 
     >>> reports = AccessReports()
     >>> reports.add(("first",), 2), reports.add(("second",), 1)
@@ -193,7 +187,7 @@ class AccessReports:
     told: list[Told] = field(default_factory=list[Told])
 
     def add(self, told: Told, values: int) -> int:
-        """The first word of another report."""
+        """Index of the first word of a new report."""
         first = self.words
         self.words += 1 + values
         self.told.append(told)

@@ -1,15 +1,14 @@
-"""Prefetches of neighbours in one buffer are one statement.
+"""Allocates Python variables to values, and merges common offsets and prefetches.
 
-    affine.prefetch %C[%i, %j + 24], write, ...
-    affine.prefetch %C[%i, %j + 32], write, ...
-    affine.prefetch %C[%i, %j + 39], write, ...
-    =>  prefetch_write3(C, i * 900 + j + 24, (0, 8, 15))
+A loop-carried value should read ``acc = f(acc)``: the initial value, the carried value,
+the yielded value and the result share one variable where their lifetimes allow it.
+Lifetimes are intervals over the operations in textual order: operation ``p`` reads at
+``2p`` and writes at ``2p + 1``. A value used inside a loop that it is defined outside
+of lives to the end of that loop. Two groups of values may share a variable iff no two
+of their intervals overlap.
 
-A tile fetches dozens of lines, and Numba's time grows with every call and sum.
-
-Sums that several offsets have in common get a variable, where they first occur.
-
-The accesses of a stencil differ by constants:
+Sums that several offsets have in common get a variable at their first occurrence. The
+accesses of a stencil differ by constants::
 
     A[i * 80 + j * 9 - t + 1], A[i * 80 + j * 9 - t - 1]
     =>  _at = i * 80 + j * 9 - t
@@ -17,15 +16,13 @@ The accesses of a stencil differ by constants:
 
 LLVM finds such sums itself, but Numba's time grows with every operator of the text.
 
-Which values get a Python variable, and which values share one.
+Prefetches of neighbours in one buffer become one statement, since a tile fetches dozens
+of cache lines and Numba's time grows with every call::
 
-A loop-carried value should read ``acc = f(acc)``: the initial value, the carried value,
-what is yielded and the result share one variable where their lifetimes allow it.
-
-Lifetimes are intervals over the operations in textual order: operation ``p`` reads at
-``2p`` and writes at ``2p + 1``.  A value used inside a loop that it is defined outside
-of lives to the end of that loop.  Two groups of values may share a variable iff no two
-of their intervals overlap.
+    affine.prefetch %C[%i, %j + 24], write, ...
+    affine.prefetch %C[%i, %j + 32], write, ...
+    affine.prefetch %C[%i, %j + 39], write, ...
+    =>  prefetch_write3(C, i * 900 + j + 24, (0, 8, 15))
 """
 
 from __future__ import annotations
@@ -46,7 +43,7 @@ LOOPS = frozenset(
 WRITTEN_INSIDE = frozenset({"affine.parallel", "scf.parallel", "scf.while"})
 """Loops that write their results in every iteration."""
 CARRYING = {"affine.for": 1, "scf.for": 1}
-"""Loops with carried values, and the number of block arguments before those."""
+"""Loops with carried values, and their number of leading block arguments."""
 BRANCHES = frozenset({"affine.if", "scf.if", "scf.index_switch"})
 VIEWS = frozenset(
     f"memref.{name}"
@@ -55,11 +52,11 @@ VIEWS = frozenset(
         "memory_space_cast assume_alignment"
     ).split()
 )
-"""Operations that compute no value at run time, only another way to see a buffer."""
+"""Operations that compute no value at run time but another view of a buffer."""
 
 
 def uses_of(operations: Iterable[Operation]) -> dict[Value, int]:
-    """How often each value is an operand, nested operations included."""
+    """Number of uses of each value, in nested operations too."""
     counts: dict[Value, int] = {}
     for root in operations:
         for op in root.walk():
@@ -78,7 +75,7 @@ def is_inlined(op: Operation, uses: Mapping[Value, int]) -> bool:
 
 
 def _is_simple(op: Operation) -> bool:
-    """``c``, ``d0 * c`` or ``d0 + c``: shorter than the name it would get."""
+    """Whether a map is ``c``, ``d0 * c`` or ``d0 + c``: shorter than a name."""
     (expr,) = affine.map_of(op).results
     terms, constant = linear_form(expr)
     whole = not any(isinstance(term, Binary) for term in terms)
@@ -92,7 +89,7 @@ Interval = tuple[int, int]
 
 @dataclass(slots=True)
 class VariableAllocator:
-    """Groups of values with one variable each; every value starts alone."""
+    """Union-find of values that share a variable; every value starts alone."""
 
     _intervals: dict[Value, list[Interval]] = field(
         default_factory=dict[Value, list[Interval]]
@@ -104,7 +101,6 @@ class VariableAllocator:
 
     @staticmethod
     def of(operations: Sequence[Operation]) -> VariableAllocator:
-        """The groups of a body."""
         lifetimes = _Lifetimes(uses_of(operations))
         lifetimes.number(operations)
         lifetimes.block(operations)
@@ -114,13 +110,13 @@ class VariableAllocator:
         return sharing
 
     def leader(self, value: Value) -> Value:
-        """The value that stands for the whole group."""
+        """The representative of the value's group."""
         while value in self._leader:
             value = self._leader[value]
         return value
 
     def hint(self, value: Value) -> str:
-        """A name for the group: that of its outermost carried value, or its own."""
+        """The group's name hint: its outermost carried value's, or its own."""
         _, name = self._named.get(self.leader(value), (0, ""))
         return name or value.name
 
@@ -140,7 +136,7 @@ class VariableAllocator:
 
 @dataclass(slots=True)
 class _Lifetimes:
-    """Walks over a body: where values start and end, and which may share."""
+    """Computes live intervals and the values that should share a variable."""
 
     uses: Mapping[Value, int]
     starts: dict[Value, int] = field(default_factory=dict[Value, int])
@@ -152,7 +148,7 @@ class _Lifetimes:
     _loops: list[Interval] = field(default_factory=list[Interval])
 
     def number(self, operations: Sequence[Operation], position: int = 0) -> int:
-        """Give each operation its first and last position."""
+        """Number each operation's first and last position."""
         for op in operations:
             start = position = position + 1
             for block in _blocks(op):
@@ -173,7 +169,7 @@ class _Lifetimes:
         return {v: (self.starts[v], v.name) for v in self._carried if v.name}
 
     def block(self, operations: Sequence[Operation]) -> None:
-        """Record the lifetimes and wishes of a straight list of operations."""
+        """Record the lifetimes and sharing wishes of a list of operations."""
         for op in operations:
             if is_inlined(op, self.uses):
                 self._inlined.update(dict.fromkeys(op.results, op))
@@ -202,7 +198,7 @@ class _Lifetimes:
         self._wish(op)
 
     def _keep_apart(self, op: Operation) -> None:
-        """Between blocks, order in the text says nothing: values share no variable."""
+        """Between blocks textual order is no execution order: share no variable."""
         for block in _blocks(op):
             for value in (v for inner in block.operations for v in inner.results):
                 self.starts.pop(value, None)
@@ -237,7 +233,7 @@ class _Lifetimes:
 
 
 def _jumps(op: Operation) -> bool:
-    """Whether a region has several blocks, between which there are branches."""
+    """Whether a region has several blocks with branches between them."""
     return any(len(region.blocks) > 1 for region in op.regions)
 
 
@@ -252,14 +248,14 @@ def _blocks(op: Operation) -> Iterator[Block]:
 
 
 LEAST = 3
-"""Operators of a sum that is worth a variable."""
+"""Number of operators from which a common sum gets a variable."""
 
 Terms = frozenset[tuple[AffineExpr, int]]
 
 
 @dataclass(slots=True)
 class _Sum:
-    """The line that a sum first occurs in, its text there, its variable or nothing."""
+    """A sum: the line of its first occurrence, its text there, and its variable."""
 
     line: int
     depth: int
@@ -269,9 +265,9 @@ class _Sum:
 
 @dataclass(slots=True)
 class Offsets:
-    """The sums of the open blocks of one function.
+    """Common sums of the open blocks of one function.
 
-    Variables begin with an underscore, as no other name in generated source does.
+    Their variables begin with an underscore, unlike other names in generated source.
     """
 
     writer: SourceWriter
@@ -282,7 +278,7 @@ class Offsets:
 
     @contextmanager
     def scope(self) -> Generator[None]:
-        """A block: after it, its variables may be without a value."""
+        """A block, whose variables may be undefined after it."""
         self._scopes.append({})
         try:
             yield
@@ -292,7 +288,7 @@ class Offsets:
     def text(
         self, expr: AffineExpr, printed: Callable[[AffineExpr], Text]
     ) -> Text | None:
-        """The offset by a variable and a constant; None for what is printed whole.
+        """The offset as a variable plus a constant; None if it is printed in full.
 
         Call it only for expressions that the next line of the writer holds.
         """
@@ -316,7 +312,7 @@ class Offsets:
         return binary(name, operator, rest, Precedence.SUM) if constant else name
 
     def _define(self, known: _Sum) -> None:
-        """Put the variable before the line where the sum first occurs."""
+        """Define the variable before the line of the sum's first occurrence."""
         known.name = f"_at{self._count or ''}"
         self._count += 1
         lines = self.writer.lines
@@ -329,24 +325,24 @@ class Offsets:
 
 
 def _operators(factors: Iterable[int]) -> int:
-    """Operators of the text of a sum with these factors."""
+    """Number of operators in the text of a sum with these factors."""
     found = list(factors)
     return len(found) - 1 + sum(abs(factor) != 1 for factor in found)
 
 
 @dataclass(frozen=True, slots=True)
 class _Statement:
-    """Elements at ``distances`` from ``first``, printed at the end of a writer."""
+    """A prefetch statement on the writer's last line; ``distances`` from ``first``."""
 
     function: str
     pointer: str
     first: AffineExpr
     end: tuple[int, int]
-    """How many lines there were after it, and how deep it stands."""
+    """Number of lines after it, and its depth."""
     distances: tuple[int, ...] = (0,)
 
     def reach(self, other: _Statement) -> int | None:
-        """How far after this another one begins; None if it cannot join it."""
+        """Distance at which another prefetch starts; None if they cannot be merged."""
         terms, start = linear_form(self.first)
         others, place = linear_form(other.first)
         is_next = (self.function, self.pointer, self.end) == (
@@ -371,9 +367,9 @@ class Prefetches:
         place: AffineExpr,
         printed: Callable[[AffineExpr], Text],
     ) -> None:
-        """Print a prefetch, in the last line if that is one it can join.
+        """Print a prefetch, merged with the last line if possible.
 
-        ``printed`` gives the text of the place for a separate line.
+        ``printed`` gives the text of the element for a separate line.
         """
         new, last = _Statement(function, pointer, place, self._end), self._last
         distance = None if last is None else last.reach(new)

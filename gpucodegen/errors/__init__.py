@@ -1,7 +1,7 @@
-"""Every failure and warning that a user can meet: one class each, with a stable code.
+"""Catalogue of failures and warnings: one class each, with a stable code.
 
 ``Error`` is the base; ``ParseError``, ``VerifyError``, ``CompileError`` and
-``LaunchError`` are the families.  A class holds a ``template``, filled from keyword
+``LaunchError`` are the families. A class holds a ``template``, filled from keyword
 arguments, and a ``remedy``, the last sentence:
 
 >>> from gpucodegen import errors
@@ -10,17 +10,6 @@ arguments, and a ``remedy``, the last sentence:
 ('P005', True)
 >>> print(error)
 error: unknown operation 'a.b'. Check the spelling, or allow unregistered operations
-
-- `base`: what every failure and warning has
-- `parse`: text that is not MLIR
-- `verify`: modules that break a rule
-- `compile`: valid modules that cannot be compiled as asked
-- `launch`: wrong calls, and failures while running
-- `faults`: what a kernel did wrong on the emulated device
-- `python`: Python functions that cannot be compiled as they are
-- `warnings`: what is only told
-- `telling`: warnings told at the caller's line
-- `focus`: at which operand an error points
 """
 
 from __future__ import annotations

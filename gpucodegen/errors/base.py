@@ -1,4 +1,4 @@
-"""What every failure and warning has: a code, a text, a place and a remedy.
+"""Base classes of failures and warnings: code, message, place and remedy.
 
 A failure prints as::
 
@@ -6,7 +6,7 @@ A failure prints as::
       %0 = arith.adf %a, %b : f32
            ^
 
-Where an error points within the text of an operation: at the operand it is about.
+A `Focus` moves the caret from the operation's name to the operand that is wrong.
 """
 
 from __future__ import annotations
@@ -28,16 +28,16 @@ _VALUE = re.compile(r"%[\w$.\-]+")
 
 @dataclass(frozen=True, slots=True)
 class Focus:
-    """A token after the operation's name, or the place where the value is defined.
+    """A token after the operation's name, or the value's definition.
 
-    ``skip`` is how many of the same come before it.
+    ``skip``: number of equal tokens before it.
     """
 
     what: str | Location
     skip: int = 0
 
     def find(self, text: str, start: Location) -> FileLoc | None:
-        """The place of the token, if it is there."""
+        """The position of the token, if it is found."""
         place = file_location(start)
         token = self._token(text, place)
         offset = _offset(text, place)
@@ -124,7 +124,7 @@ class Diagnostic(Exception):
         return file_location(self.location)
 
     def with_source(self, text: str) -> Self:
-        """Remember the lines this message points at."""
+        """Keep the source lines that this message points at."""
         if self.focus is not None:
             self.location = self.focus.find(text, self.location) or self.location
         lines = text.split("\n")
@@ -153,7 +153,7 @@ class Diagnostic(Exception):
         return f"{head}\n{excerpt(line, column)}"
 
 
-_WIDTH = 160
+_WIDTH = 160  # columns of a quoted source line
 
 
 def excerpt(line: str, column: int) -> str:
@@ -171,13 +171,13 @@ def excerpt(line: str, column: int) -> str:
 
 
 _KINDS_UNSEEN = {"Cc", "Cf", "Cs", "Zl", "Zp"}
-"""Controls, formats (which turn the direction of text), surrogates, separators."""
+"""Controls, formats (which change text direction), surrogates, separators."""
 
 
 def visible(text: str) -> str:
-    r"""The text with a name for every character that a terminal would obey.
+    r"""The text with escape names in place of control characters.
 
-    Lines and tabs stay; whatever text a diagnostic quotes, it only prints.
+    Lines and tabs stay. Quoted source text cannot send control sequences to a terminal.
 
     >>> print(visible("\x1b[2Jgone"))
     \x1b[2Jgone
@@ -230,7 +230,7 @@ class CodegenWarning(Diagnostic, UserWarning):
     severity = "warning"
 
 
-_MAX_NAMES = 8
+_MAX_NAMES = 8  # names that a remedy lists
 
 
 def one_of(names: Sequence[str]) -> str:

@@ -1,4 +1,4 @@
-"""Catalogue, part C: valid modules that cannot be compiled as asked."""
+"""Error catalogue, part C: valid modules that cannot be compiled as requested."""
 
 from __future__ import annotations
 
@@ -263,7 +263,7 @@ class EffectsMissing(CompileError):
 
 
 class NoPicture(CompileError):
-    """A picture of something that cannot be drawn."""
+    """A picture requested of an object that cannot be drawn."""
 
     code = "C040"
     template = "there is no picture of {what}: {reason}"
@@ -298,7 +298,7 @@ class CacheRefused(CompileError):
 
 
 class NotASource(CompileError):
-    """Something else where MLIR is expected."""
+    """An argument of another type where MLIR is expected."""
 
     code = "C141"
     template = "MLIR cannot be read from {actual}"

@@ -1,4 +1,4 @@
-"""Catalogue, part L: what a kernel did wrong while the emulated device executed it.
+"""Error catalogue, part L: faults of a kernel on the emulated device.
 
 Each is a failed launch, as it would be on a GPU; ``details`` hold the names and numbers
 of its message: the kernel, the block, the thread, the line of PTX.

@@ -1,4 +1,4 @@
-"""Catalogue, part L: wrong calls, and failures while running."""
+"""Error catalogue, part L: wrong calls, and failures while running."""
 
 from __future__ import annotations
 
@@ -166,7 +166,7 @@ class HandlerShape(LaunchError):
 
 
 class ShapesDisagree(LaunchError):
-    """Arguments whose extents do not fit each other where they meet."""
+    """Arguments whose extents do not fit each other in one operation."""
 
     code = "L020"
     template = "the shapes of this call do not fit together: {problem}"
@@ -244,7 +244,7 @@ class ReadBeforeWritten(LaunchError):
 
 
 class UsedAfterDealloc(LaunchError):
-    """The interpreter met memory again that the program had given back."""
+    """The interpreter accessed memory that the program had deallocated."""
 
     code = "L133"
     template = "{buffer} is {use} after its dealloc"
@@ -252,7 +252,7 @@ class UsedAfterDealloc(LaunchError):
 
 
 class NanMade(LaunchError):
-    """A sanitized call in which numbers became NaN."""
+    """A sanitized call in which an operation made NaN of numbers."""
 
     code = "L134"
     template = "'{operation}' makes NaN{place} of {operands}, none of which is NaN"
@@ -316,7 +316,7 @@ class UnknownStream(LaunchError):
 
 
 class UnorderedStreams(LaunchError):
-    """Operations of two streams on the same bytes in an order that nothing fixes."""
+    """Operations of two streams on the same bytes without an order between them."""
 
     code = "L166"
     template = "{one} and {other} touch the same bytes of {device} in no fixed order"

@@ -1,4 +1,4 @@
-"""Catalogue, part P: text that is not MLIR."""
+"""Error catalogue, part P: text that is not MLIR."""
 
 from __future__ import annotations
 

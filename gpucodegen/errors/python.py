@@ -1,4 +1,4 @@
-"""Catalogue, part J: Python functions that `gpucodegen.jit` does not compile."""
+"""Error catalogue, part J: Python functions that `gpucodegen.jit` does not compile."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class UndefinedName(PythonError):
 
 
 class VariableChangesType(PythonError):
-    """A variable whose types at a meeting of ways have no common one."""
+    """A variable whose types at a join of control flow have no common one."""
 
     code = "J003"
     template = "variable '{name}' is {first} on one way to this line and {second} on"

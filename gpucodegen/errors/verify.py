@@ -1,4 +1,4 @@
-"""Catalogue, part V: modules that break a rule."""
+"""Error catalogue, part V: modules that break a rule."""
 
 from __future__ import annotations
 

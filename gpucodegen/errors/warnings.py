@@ -1,7 +1,4 @@
-"""Catalogue, part W: warnings.
-
-Warnings told at the line of the caller, however deep in the package they arise.
-"""
+"""Warning catalogue, part W, and `tell`, which warns at the caller's line."""
 
 from __future__ import annotations
 
@@ -12,7 +9,7 @@ from gpucodegen.errors.base import CodegenWarning
 
 _PACKAGE = __name__.partition(".")[0]
 _BETWEEN = {"contextlib", "functools"}
-"""Modules of the standard library whose frames lie between two of ours."""
+"""Standard-library modules whose frames may be between two of ours."""
 
 
 def tell(warning: Warning | str) -> None:

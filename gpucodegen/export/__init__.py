@@ -1,1 +1,1 @@
-"""Packages of generated kernels that run without this one."""
+"""Packages and files of generated kernels that run without gpucodegen."""

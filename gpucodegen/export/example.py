@@ -1,7 +1,6 @@
-"""A stored call: arguments, and what the program's text says that comes of them.
+"""A stored example call: arguments, and results computed by the interpreter.
 
-The answer is the interpreter's, which runs the text as it is written.  This module
-travels with an exported package, whose tests repeat the call.
+This module is copied into exported packages, whose tests repeat the call.
 """
 
 from __future__ import annotations
@@ -16,8 +15,8 @@ import numpy as np
 from gpucodegen.ir.number_formats import FORMATS, NARROW, of_bits
 
 PLACES = 256
-"""By so many units in the last place of the largest number of an array floats may
-differ, as kernels reorder sums and fuse products with them."""
+"""Tolerance of floats in units in the last place of the array's largest number, since
+kernels reorder sums and fuse multiply-adds."""
 
 
 def keep(
@@ -27,9 +26,9 @@ def keep(
     after: Sequence[Any],
     results: Sequence[Any],
 ) -> None:
-    """Write a call: ``kinds`` are the element types of arguments and then of results.
+    """Write a call; ``kinds`` are the element types of arguments, then of results.
 
-    ``after``: the arguments as the call leaves them.
+    ``after``: the arguments after the call.
     """
     named = {"kinds": np.array(kinds)}
     for name, values in ("given", arguments), ("after", after), ("result", results):
@@ -38,7 +37,7 @@ def keep(
 
 
 def repeat(function: Callable[..., Any], file: Path) -> None:
-    """Make the call again.  AssertionError where the answer is another one."""
+    """Repeat the call. Raises AssertionError if the results differ."""
     with np.load(file, allow_pickle=False) as stored:
         parts = dict(stored)
     kinds = [str(kind) for kind in parts["kinds"]]
@@ -52,7 +51,7 @@ def repeat(function: Callable[..., Any], file: Path) -> None:
 
 
 def several(result: Any) -> tuple[Any, ...]:
-    """What a call gave back: nothing, one value or several.
+    """The results of a call as a tuple.
 
     >>> several(None), several(2.0), several((1, 2))
     ((), (2.0,), (1, 2))
@@ -67,7 +66,7 @@ def _numbered(parts: dict[str, Any], name: str) -> list[Any]:
 
 
 def _bits(value: Any) -> np.ndarray[Any, Any]:
-    """An array that can be stored; elements of other packages as integers."""
+    """An array that can be stored; elements of ml_dtypes as integers."""
     array = np.asarray(value)
     if array.dtype.kind in "biufc":
         return array
@@ -83,7 +82,7 @@ def _compare(what: str, kind: str, actual: Any, expected: Any) -> None:
 
 
 def _numbers(value: Any, kind: str) -> np.ndarray[Any, Any]:
-    """Numbers of NumPy, also of what it has no types for.
+    """Numbers as a NumPy array, also of types that NumPy lacks.
 
     >>> _numbers(np.array([0x3F80], np.uint16), "bf16").tolist()
     [1.0]
@@ -96,7 +95,7 @@ def _numbers(value: Any, kind: str) -> np.ndarray[Any, Any]:
 
 
 def _unit(kind: str) -> float:
-    """One unit in the last place of one; 0 of integers.
+    """One unit in the last place of 1; 0 for integers.
 
     >>> _unit("f32") == 2.0**-23, _unit("i32"), _unit("complex<f64>") == 2.0**-52
     (True, 0.0, True)

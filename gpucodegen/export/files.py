@@ -1,7 +1,7 @@
-"""Kernels as files: PTX, machine code of a GPU, or objects for C; how they are called.
+"""Exports kernels as files: PTX, cubin, or objects for C, with a JSON description.
 
-Comes in: a function and arguments.  Goes out: a file for each kernel, and a description
-with its parameters and with the launches that a call with such arguments makes.
+The description lists each kernel's parameters and the launches that a call with the
+given arguments makes.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ OBJECT = "o"
 
 
 def text_of(spec: KernelSpec) -> str:
-    """A kernel as PTX, which devices of its architecture and later ones load.
+    """A kernel as PTX, which its architecture and later ones load.
 
-    Kernels that use an architecture's own features are loaded by its devices alone.
+    Kernels with architecture-specific features load on that architecture only.
     """
     from gpucodegen.runtime.cuda.compilation import compile_ptx
 
@@ -33,11 +33,11 @@ def text_of(spec: KernelSpec) -> str:
 def write(
     folder: Path, name: str, function: Function, arguments: Sequence[Any], form: str
 ) -> None:
-    """``name.json``, and each kernel as ``ptx``, as ``cubin`` or as an object, ``o``.
+    """Write ``name.json``, and each kernel as ``ptx``, ``cubin`` or object ``o``.
 
-    With objects there is a header for C.  The launches are those of a call with these
-    arguments: objects run, what is for a GPU does not.  Raises NotRecordable where the
-    launches depend on what kernels compute there, NotExportable.
+    Objects come with a C header. The launches are those of a call with these arguments;
+    objects are executed for that, GPU kernels are not. Raises NotRecordable if the
+    launches depend on results of GPU kernels, NotExportable.
     """
     key = function.key_for(tuple(arguments))
     executable = function.executable(*key, function.options.arch)
@@ -63,7 +63,7 @@ def write(
 
 
 def _architecture(form: str, kernels: Sequence[KernelSpec]) -> str:
-    """What the files are for, as compilers call it."""
+    """The architecture of the files, in compilers' notation."""
     if form != OBJECT:
         from gpucodegen.runtime.cuda.compilation import architecture_of
 
@@ -102,7 +102,7 @@ def _code(spec: KernelSpec, form: str, declared: list[str]) -> bytes:
 
 
 def _kernel(spec: KernelSpec) -> dict[str, object]:
-    """What a launch has to know: ``offset`` counts bytes in the parameters' block."""
+    """Launch description of a kernel; ``offset`` is in bytes of the parameter block."""
     shared = spec.shared_bytes
     offsets = iter(ArgumentLayout.of(spec).offsets)
     parameters: list[dict[str, object]] = []
@@ -133,7 +133,7 @@ def _is_count(kind: str, dtype: str) -> bool:
 
 
 class _Noting:
-    """A runtime of a program that notes the launches that are asked of it."""
+    """A runtime that records the launches of a program."""
 
     def __init__(self, runtime: Any) -> None:
         self._runtime = runtime
@@ -142,7 +142,7 @@ class _Noting:
     def launch(
         self, name: str, grid: Any, block: Any, args: Sequence[Any], shared: int = 0
     ) -> None:
-        """Note it; operations that are recorded do not run."""
+        """Record a launch; recorded operations do not run."""
         self.noted.append((name, grid, block, args, shared))
         self._runtime.launch(name, grid, block, args, shared)
 
@@ -193,5 +193,5 @@ def _argument(value: Any, names: dict[int, str]) -> object:
 
 
 def _holder(value: Buffer, names: dict[int, str]) -> str | None:
-    """The argument that a view begins in; None for memory of the function's own."""
+    """The argument that a view points into; None for the function's own memory."""
     return names.get(value.base)

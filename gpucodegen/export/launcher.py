@@ -1,7 +1,7 @@
-"""Calls of exported functions: checked as ever, then a variant that fits them runs.
+"""Calls of exported functions: checks arguments and selects a matching variant.
 
-Comes in: what a function says of its arguments, and the folders of its variants.  This
-module travels with an exported package.
+Input: a function's signature, and the folders of its variants. This module is copied
+into exported packages.
 """
 
 from __future__ import annotations
@@ -25,25 +25,26 @@ from gpucodegen.runtime.host.loader import load_program
 
 @dataclass(frozen=True, slots=True)
 class Variant:
-    """A function as it was compiled for arguments of which so much is ``known``."""
+    """A function as compiled for arguments with the ``known`` facts."""
 
     known: tuple[Known | None, ...]
     folder: Path
     artifact: Artifact
 
     def suits(self, values: Sequence[Any], strided: Sequence[int]) -> bool:
-        """Whether these arguments are what it was compiled for.
+        """Whether these arguments have the facts that it was compiled for.
 
-        ``strided``: the places of arrays that are not row-major as their types say.
+        ``strided``: positions of arrays that are not row-major although their types
+        are.
         """
         places = (n in strided for n in range(len(values)))
         return all(map(_fits, values, self.known, places))
 
 
 def _fits(value: Any, known: Known | None, is_strided: bool = False) -> bool:
-    """Whether an argument is all that is known of one.
+    """Whether an argument has all the known facts.
 
-    Where no strides are known they are row-major.
+    Without known strides it must be row-major.
 
     >>> from gpucodegen.runtime.host.buffers import Buffer
     >>> a = Buffer.of(np.zeros((2, 3), np.float32), "f32")
@@ -66,10 +67,10 @@ def _fits(value: Any, known: Known | None, is_strided: bool = False) -> bool:
 
 @dataclass(slots=True)
 class Exported:
-    """A function that was exported: call it with arrays and numbers.
+    """An exported function: call it with arrays and numbers.
 
-    ``variants``: the most special one first; the last one suits all arguments.
-    ``refuses``: whether arrays that overlap are refused, if one of them is written.
+    ``variants``: most specific first; the last one accepts all arguments. ``refuses``:
+    whether overlapping arrays are refused, if one of them is written.
     """
 
     signature: Signature
@@ -81,7 +82,7 @@ class Exported:
     def __call__(self, *arguments: Any) -> Any:
         """Check the arguments, run, return the results.
 
-        Arrays of strides that no variant is for are copied.
+        Arrays whose strides no variant supports are copied.
         """
         values = self.signature.convert(arguments)
         strided = self.signature.strided(values)
@@ -97,12 +98,12 @@ class Exported:
         return runnable.launcher(arguments, values)()
 
     def kernels(self) -> dict[str, str]:
-        """The text of each kernel of the variant for all arguments."""
+        """The text of each kernel of the generic variant."""
         found = _with_sources(self.variants[-1]).kernels
         return {spec.name: spec.source for spec in found}
 
     def _fitting(self, values: Sequence[Any], strided: Sequence[int]) -> int | None:
-        """The first variant for these arguments; None: none keeps to their strides."""
+        """The first variant for these arguments; None if none has their strides."""
         suiting = (
             n for n, one in enumerate(self.variants) if one.suits(values, strided)
         )
@@ -119,7 +120,7 @@ class Exported:
 
 
 def _with_sources(variant: Variant) -> Artifact:
-    """The artifact with the texts and the constants that lie beside it."""
+    """The artifact with its texts and constants read from the folder."""
 
     def text(name: str) -> str:
         return (variant.folder / name).read_text("utf-8")

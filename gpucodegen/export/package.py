@@ -1,12 +1,9 @@
-"""``program.export``: a package of generated kernels that stands alone.
+"""``program.export``: writes a standalone package of generated kernels.
 
-Comes in: functions of a program.  Goes out: a folder with a package of that name, which
-needs NumPy and Numba, or NumPy and CuPy, and tests that repeat stored calls.
-
-A function as it was compiled for certain arguments, as files of a package.
-
-Comes in: an executable.  Goes out: a folder with the host program, each kernel and the
-constants, and the text of the record that says how they are called.
+Input: functions of a program. Output: a folder with a package of that name, which needs
+NumPy and Numba, or NumPy and CuPy, and tests that repeat stored calls. Each variant of
+a function is a folder with the host program, kernels, constants, and the record that
+describes how they are called.
 """
 
 from __future__ import annotations
@@ -37,7 +34,7 @@ HOST = "host.py"
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """How kernels are shipped: their texts, their files' ending, their threads."""
+    """The format of kernels: their texts, file ending and number of threads."""
 
     text: Callable[[KernelSpec], str]
     ending: str
@@ -51,9 +48,9 @@ def write(
     form: Form,
     rename: Callable[[str], str],
 ) -> str:
-    """Write the files of one variant; the text that makes its record.
+    """Write the files of one variant; returns the text of its record.
 
-    ``rename``: a source with its imports as the package has them.
+    ``rename``: rewrites a source's imports for the package.
     """
     folder.mkdir(parents=True)
     artifact = executable.artifact
@@ -77,7 +74,7 @@ def write(
 
 
 def _bare(artifact: Artifact, kernels: tuple[KernelSpec, ...]) -> Artifact:
-    """The artifact without its texts and numbers, which are files."""
+    """The artifact without its texts and numbers, which are separate files."""
     constants: dict[str, Any] = {
         name: replace(one, values=None) for name, one in artifact.constants.items()
     }
@@ -92,9 +89,9 @@ def _bare(artifact: Artifact, kernels: tuple[KernelSpec, ...]) -> Artifact:
 
 
 TARGETS = {"auto": "cpu", "cpu": "cpu", "cuda": "cuda", "sim": "cuda"}
-"""What a package is made for, by the target of its program."""
+"""The kind of package, by the target of its program."""
 COMPILED = {"auto": "cpu"}
-"""Which target compiles it, where that is another one."""
+"""The target that compiles it, if it differs."""
 ROOTS = {
     "cpu": ("gpucodegen.export.launcher", "gpucodegen.runtime.cpu.engine"),
     "cuda": ("gpucodegen.export.launcher", "gpucodegen.runtime.cuda.engine"),
@@ -124,20 +121,20 @@ KERNELS: Mapping[str, tuple[Callable[[KernelSpec], str], str]] = {
     "cpu": (attrgetter("source"), ".py"),
     "cuda": (files.text_of, ".ptx"),
 }
-"""How kernels of each kind are shipped, and the ending of their files."""
+"""The text of kernels of each kind, and their file ending."""
 MOST_STORED = 1 << 22
-"""Numbers of an example: it is stored, and the interpreter computes its answer."""
+"""Largest number of elements of a stored example, which the interpreter computes."""
 Examples = Mapping[str, Sequence[Any]]
 
 
 def export(
     folder: Path, functions: Mapping[str, Function], target: str, examples: Examples
 ) -> Path:
-    """Write a package with these functions; the folder it is in.
+    """Write a package with these functions; returns its folder.
 
-    Each is compiled for the arguments of the calls that it had, and for all others.
-    ``examples``: arguments by function, for a call that tests repeat.
-    Raises NotExportable, InvalidOption, and what compiling raises.
+    Each is compiled for the arguments of its previous calls, and for all others.
+    ``examples``: arguments by function, for a call that tests repeat. Raises
+    NotExportable, InvalidOption, and the errors of compilation.
     """
     package = _package_name(folder)
     kind = TARGETS.get(target)
@@ -162,7 +159,7 @@ def export(
 
 
 def _package_name(folder: Path) -> str:
-    """The name of the package: the folder's.  Raises InvalidOption."""
+    """The package's name, which is the folder's. Raises InvalidOption."""
     name = folder.name
     if not name.isidentifier() or keyword.iskeyword(name) or name == support.OURS:
         hint = (
@@ -176,7 +173,7 @@ def _package_name(folder: Path) -> str:
 
 
 def _check(name: str, function: Function) -> None:
-    """Refuse what needs more than its kernels."""
+    """Refuse a function that needs more than its kernels."""
     reason = hint = ""
     if function.options.outside:
         reason = f"it may call {', '.join(function.options.outside)}, which are Python"
@@ -205,12 +202,10 @@ PROCESSORS: Mapping[str, Callable[[Mapping[str, Function]], str]] = {
     "cpu": lambda _: "CPUs",
     "cuda": _architectures,
 }
-"""The processors that can run the kernels of each kind."""
+"""Description of the processors that can run the kernels of each kind."""
 
 
 class _Writer:
-    """Writes the parts of one package."""
-
     def __init__(self, folder: Path, package: str, kind: str) -> None:
         self.folder = folder
         self.package = package
@@ -220,7 +215,7 @@ class _Writer:
         self.rename: Callable[[str], str] = partial(support.renamed, new=self.support)
 
     def function(self, name: str, function: Function, target: str) -> None:
-        """The module of a function, and a folder for each of its variants."""
+        """The module of a function, and a folder for each variant."""
         form = Form(*KERNELS[self.kind], function.options.threads or 0)
         records: list[str] = []
         for known, executable in function.variants(COMPILED.get(target, target)):
@@ -241,7 +236,7 @@ class _Writer:
         self._write(f"{self.package}/functions/{name}.py", text)
 
     def example(self, name: str, function: Function, arguments: Sequence[Any]) -> str:
-        """The stored call of a function; the name of its file."""
+        """The stored call of a function; returns the file's name."""
         from gpucodegen.calls.interpreted import launcher
         from gpucodegen.ir.types import element_type
 
@@ -269,7 +264,7 @@ class _Writer:
         stored: Sequence[tuple[str, str]],
         functions: Mapping[str, Function],
     ) -> None:
-        """What travels along, the face, tests, and what tells of all that."""
+        """Support modules, the package's public module, tests and metadata."""
         roots = *ROOTS[self.kind], *COMMON
         found = support.modules(roots, EXCHANGED[self.kind], LEFT_OUT[self.kind])
         for module, text in found.items():

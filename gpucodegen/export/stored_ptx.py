@@ -1,6 +1,6 @@
-"""Kernels of a package that was exported for GPUs: their sources are PTX already.
+"""Replaces `gpucodegen.runtime.cuda.compilation` in packages exported for GPUs.
 
-It takes the place of `gpucodegen.runtime.cuda.compilation`.
+The kernels' sources are already PTX.
 """
 
 from __future__ import annotations
@@ -11,12 +11,12 @@ Capability = tuple[object, ...]
 
 
 def stated_capability(spec: KernelSpec) -> Capability:
-    """Nothing is compiled for one any more."""
+    """None, since nothing is compiled."""
     del spec
     return ()
 
 
 def compile_ptx(spec: KernelSpec, cc: Capability = ()) -> str:
-    """The PTX that was exported; a driver makes machine code of it for its device."""
+    """The exported PTX; the driver compiles it for its device."""
     del cc
     return spec.source

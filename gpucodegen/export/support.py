@@ -1,7 +1,8 @@
-"""The modules of this package that an exported one takes along, under another name.
+"""Collects the modules of this package that an exported one copies under a new name.
 
-They are those that running imports, found in the sources: what only compiling needs is
-left out, and functions that would import it are never called there.
+They are the modules that running imports, found in the sources; modules that only
+compiling needs are left out, and functions that would import them are never called
+there.
 """
 
 from __future__ import annotations
@@ -17,17 +18,17 @@ COMPILING = (
     "analysis api checking cli commands dialects emit interp kernels parser passes "
     "program program_text report tuning"
 ).split()
-"""What running never asks for."""
+"""Modules that running never needs."""
 _NAME = re.compile(rf"\b{OURS}(?=\.[a-z_]+|\s+import\b)")
 
 
 def modules(
     roots: Iterable[str], exchanged: Mapping[str, str], left_out: Iterable[str] = ()
 ) -> dict[str, str]:
-    """Module name to source, of all that the roots import, wherever they do.
+    """Module name to source of all modules that the roots import, even in functions.
 
-    ``exchanged``: modules whose place another one takes.  ``left_out``: folders and
-    modules that stay, besides those of compiling.
+    ``exchanged``: modules that others replace. ``left_out``: folders and modules to
+    omit, besides those of compiling.
 
     >>> found = modules(["gpucodegen.errors"], {})
     >>> "gpucodegen.errors.base" in found, "gpucodegen.dialects" in found
@@ -50,7 +51,7 @@ def modules(
 
 
 def renamed(text: str, new: str) -> str:
-    """A source whose imports of this package are from another one.
+    """A source whose imports of this package are redirected to another one.
 
     >>> renamed("from gpucodegen.errors import Error", "mine._gpucodegen")
     'from mine._gpucodegen.errors import Error'
@@ -59,7 +60,7 @@ def renamed(text: str, new: str) -> str:
 
 
 def place(name: str) -> str:
-    """Where a module lies in its package.
+    """Path of a module in its package.
 
     >>> place("gpucodegen.errors"), place("gpucodegen.errors.base")
     ('errors/__init__.py', 'errors/base.py')
@@ -76,7 +77,7 @@ def _is_in(name: str, folders: Iterable[str]) -> bool:
 
 
 def _file(name: str) -> Path | None:
-    """The file of a module of this package; None if that is something else."""
+    """The file of a module of this package; None for other names."""
     first, *inner = name.split(".")
     path = ROOT.joinpath(*inner)
     if first != OURS:
@@ -92,14 +93,14 @@ def _text(path: Path) -> str:
 
 
 def _above(name: str) -> Iterator[str]:
-    """The packages that a module is in."""
+    """The packages that contain a module."""
     while "." in name:
         name = name.rpartition(".")[0]
         yield name
 
 
 def _named(node: ast.AST) -> Iterator[str]:
-    """The modules that a syntax tree may import: here, in functions, or by text."""
+    """Modules that a syntax tree may import: at top level, in functions, by name."""
     match node:
         case ast.If(test=ast.Name(id="TYPE_CHECKING")):
             return

@@ -1,4 +1,4 @@
-"""The files of an exported package that are the same but for names."""
+"""Texts of an exported package: init module, metadata, licence."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from importlib.metadata import PackageNotFoundError, distribution
 
 SUPPORT = "_gpucodegen"
-"""The package in it that holds what travels along."""
+"""The package in it that holds the copied modules."""
 ENGINES = {
     "cpu": """\
 from {support}.runtime.cpu.engine import NumpyEngine, compiled
@@ -126,7 +126,7 @@ def test_there_are_kernels(name):
 
 
 def package_init(package: str, names: Sequence[str]) -> str:
-    """The face of the package: its functions.
+    """The package's ``__init__``, which exports its functions.
 
     >>> package_init("mine", ["f"]).splitlines()[2]
     'from mine.functions.f import f'
@@ -146,7 +146,7 @@ def licence() -> str:
 
 
 def quoted(items: Iterable[str]) -> str:
-    """A list as TOML and Python have it.
+    """A list in the syntax of TOML and Python.
 
     >>> quoted(["a", "b"])
     '"a", "b"'

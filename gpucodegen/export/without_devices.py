@@ -1,6 +1,6 @@
-"""Devices of a package that was exported for the CPU: there are none.
+"""Replaces `gpucodegen.runtime.devices.choice` in packages exported for the CPU.
 
-It takes the place of `gpucodegen.runtime.devices.choice`.
+There are no devices.
 """
 
 from __future__ import annotations
@@ -9,18 +9,18 @@ from typing import Any, NoReturn
 
 
 def is_device_array(value: object) -> bool:
-    """No array is taken for one of a device."""
+    """No array counts as a device array."""
     del value
     return False
 
 
 def taken_in(value: Any) -> NoReturn:
-    """Refuse the array of a GPU."""
+    """Refuse a GPU array."""
     del value
     message = "it lies on a GPU, and these kernels were exported for the CPU"
     raise ValueError(message)
 
 
 def cupy_module() -> NoReturn:
-    """Refuse it."""
+    """Raises, since there is no CuPy."""
     taken_in(None)

@@ -1,1 +1,1 @@
-"""Functions of programs in other frameworks; none of these is imported before use."""
+"""Functions of programs in JAX, PyTorch and dask, which are imported on first use."""

@@ -1,8 +1,8 @@
-"""A function of a program as one without side effects: what it writes is a result.
+"""A function of a program without side effects: written arguments become results.
 
-Comes in: a function, and what is known of its arguments.  Goes out: which arrays come
-out of it, of which extents and elements, and calls that leave their arguments alone.
-Frameworks that trace functions ask for the first and make the second.
+Input: a function, and facts of its arguments. Output: extents and elements of its
+results, and calls that leave their arguments unchanged. Tracing frameworks use the
+former to infer shapes and the latter to run.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class Made(NamedTuple):
 
 
 class Source(NamedTuple):
-    """Where a result comes from: the argument that holds it, or the function."""
+    """The origin of a result: the argument that holds it, or the function's return."""
 
     argument: int | None
     result: int | None
@@ -41,10 +41,10 @@ Shape = tuple[int, ...]
 
 @dataclass(slots=True)
 class Functional:
-    """What a function writes, in the order of its arguments, then what it returns.
+    """Results of a function: written arguments in order, then returned values.
 
-    An argument that is written and returned comes out once.  The arguments of a call
-    keep their contents.
+    An argument that is written and returned appears once. The arguments of a call keep
+    their contents.
 
     >>> import gpucodegen as gcg
     >>> double = Functional(gcg.compile('''
@@ -57,8 +57,7 @@ class Functional:
     ...     affine.store %w, %x[%i] : memref<?xf32>
     ...   }
     ...   return
-    ... }
-    ... ''', target="cpu").double)
+    ... }''', target="cpu").double)
     >>> x = np.arange(3, dtype=np.float32)
     >>> double.made([(3,)])
     (Made(shape=(3,), dtype='float32'),)
@@ -75,7 +74,7 @@ class Functional:
     def made(self, shapes: Sequence[Shape | None]) -> tuple[Made, ...]:
         """The results for arguments of these extents; None for a number.
 
-        Raises UnknownResult where the extents of a result follow from more than those.
+        Raises UnknownResult if the extents of a result depend on other values.
         """
         key = tuple(shapes)
         if key not in self._made:
@@ -83,7 +82,7 @@ class Functional:
         return self._made[key]
 
     def sources(self, shapes: Sequence[Shape | None] | None = None) -> Sequence[Source]:
-        """Where each result comes from; the first call compiles the function."""
+        """The origin of each result; the first call compiles the function."""
         if self._sources is None:
             written = self._written(shapes)
             returned = self._returned()
@@ -112,7 +111,7 @@ class Functional:
         return tuple(_out(source, held, several, arguments) for source in sources)
 
     def _written(self, shapes: Sequence[Shape | None] | None) -> tuple[bool, ...]:
-        """Which arguments are written; the interpreter is asked as the CPU would be."""
+        """Which arguments are written; for the interpreter, as compiled for the CPU."""
         function = self.function
         target = registry.chosen(function.options.target, ())
         name = "cpu" if target.interprets else target.name
@@ -124,7 +123,7 @@ class Functional:
         return function.executable(name, known).artifact.written
 
     def _returned(self) -> list[int | None]:
-        """For each result, the argument that it is."""
+        """For each result, the argument that it is, or None."""
         view = self.function.view
         arguments = list(view.arguments)
         last = view.operation.regions[0].blocks[-1].operations[-1]
@@ -158,7 +157,7 @@ class Functional:
     def _extents(
         self, shapes: Sequence[Shape | None]
     ) -> Sequence[tuple[int | None, ...]]:
-        """What follows of the extents of results from those of arguments."""
+        """Extents of results, inferred from those of arguments."""
         from gpucodegen.compiling.pipeline import front_passes
         from gpucodegen.dialects.func import Function as View
         from gpucodegen.passes.framework.base import run_pipeline
@@ -175,7 +174,7 @@ class Functional:
 
 
 def _known(p: Parameter, shape: Shape | None, widest: int) -> Known | None:
-    """What is known of a whole array of these extents."""
+    """Facts of a whole array of these extents."""
     if p.shape is None or shape is None:
         return None
     alignment = ALLOCATED if widest else 0
@@ -189,7 +188,7 @@ def _shape(argument: Any) -> Shape | None:
 
 
 def _copied(argument: Any) -> Any:
-    """An array of the same contents that may be written."""
+    """A writable array of the same contents."""
     if hasattr(argument, "clone"):  # of PyTorch
         return argument.detach().clone()
     return argument.copy() if hasattr(argument, "get") else np.array(argument)
@@ -198,7 +197,7 @@ def _copied(argument: Any) -> Any:
 def _out(
     source: Source, held: Sequence[Any], results: Sequence[Any], given: Sequence[Any]
 ) -> Any:
-    """One result; an argument that returns unwritten comes out as a copy."""
+    """One result; an argument that is returned unwritten is copied."""
     if source.argument is not None:
         return held[source.argument]
     assert source.result is not None

@@ -1,8 +1,7 @@
-"""Functions of programs in functions of JAX: under `jax.jit`, `jax.vmap`, `jax.grad`.
+"""Functions of programs in JAX: under `jax.jit`, `jax.vmap`, `jax.grad`.
 
-Comes in: a function of a program, and arrays of JAX, traced or not.  Goes out: arrays
-of JAX.  The call is a callback to the host (`jax.pure_callback`), which takes arrays of
-the CPU where they lie; those of a GPU are copied there and back.
+The call is a host callback (`jax.pure_callback`), which accesses CPU arrays in place;
+GPU arrays are copied to the host and back.
 """
 
 from __future__ import annotations
@@ -24,15 +23,15 @@ Vjp = Callable[[tuple[Any, ...], Any, Any], Any]
 def call(function: Function, *arguments: Any, vjp: Vjp | None = None) -> Any:
     """Call a function of a program; it may be traced.
 
-    The result is what the function writes, in the order of its arguments, and then what
-    it returns: one array, or a tuple of several.  The arguments keep their contents, as
-    arrays of JAX always do.
+    The results are the arrays that the function writes, in the order of its arguments,
+    and then its returned values: one array, or a tuple of several. The arguments keep
+    their contents, as arrays of JAX always do.
 
-    ``vjp``: what differentiates it, a function of the arguments, the result and the
-    result's cotangent, which returns a cotangent for each argument, or None for one
+    ``vjp``: the vector-Jacobian product, a function of the arguments, the result and
+    the result's cotangent, which returns a cotangent for each argument, or None for one
     without; a call without it has no derivative.
 
-    Raises WrongArgumentCount, UnknownResult, and what a call raises.
+    Raises WrongArgumentCount, UnknownResult, and the errors of a call.
 
     >>> import gpucodegen as gcg
     >>> square = gcg.compile('''
@@ -99,11 +98,11 @@ def call(function: Function, *arguments: Any, vjp: Vjp | None = None) -> Any:
 
 _KNOWN: dict[int, tuple[Function, Functional]] = {}
 MOST = 256
-"""Functions whose results are remembered."""
+"""Number of functions whose results are cached."""
 
 
 def _functional(function: Function) -> Functional:
-    """A function without side effects, remembered as tracing asks for it often."""
+    """The side-effect-free function, cached since tracing needs it often."""
     known = _KNOWN.get(id(function))
     if known is None or known[0] is not function:
         if len(_KNOWN) >= MOST:
@@ -113,7 +112,7 @@ def _functional(function: Function) -> Functional:
 
 
 def _dtype(name: str) -> np.dtype[Any]:
-    """A type of NumPy, or of ml_dtypes, which JAX brings with it."""
+    """A type of NumPy, or of ml_dtypes, which JAX depends on."""
     try:
         return np.dtype(name)
     except TypeError:
@@ -121,7 +120,7 @@ def _dtype(name: str) -> np.dtype[Any]:
 
 
 def _as(result: Any, dtype: np.dtype[Any]) -> np.ndarray[Any, Any]:
-    """A result as an array; the bits of narrow floats as such."""
+    """A result as an array; narrow floats are reinterpreted from their bits."""
     array = np.asarray(result)
     is_bits = (
         array.dtype != dtype and array.dtype.kind == "u" and dtype.kind not in "iu"

@@ -1,8 +1,8 @@
 """Functions of programs as operators of PyTorch, also under `torch.compile`.
 
-Comes in: a function of a program.  Goes out: a `torch.library.custom_op` with the
-extents of its results, so that PyTorch traces it without a call, and with the caller's
-gradient.  Tensors are taken where they lie, on the CPU or on a GPU.
+A function becomes a `torch.library.custom_op` with a shape function, so that PyTorch
+traces it without a call, and with the caller's gradient. Tensors are accessed in place,
+on the CPU or on a GPU.
 """
 
 from __future__ import annotations
@@ -32,15 +32,15 @@ def op(
 ) -> Any:
     """Register a function as the operator ``name``, such as "mine::matmul".
 
-    The operator returns what the function writes, in the order of its arguments, and
-    then what it returns: one tensor, or a tuple of several; its arguments keep their
-    contents.  ``in_place``: it writes into its arguments, and returns only what the
-    function returns.
+    The operator returns the arrays that the function writes, in the order of its
+    arguments, and then its returned values: one tensor, or a tuple of several; its
+    arguments keep their contents. ``in_place``: it writes into its arguments, and
+    returns only what the function returns.
 
     ``backward``: a function of the arguments, the result and the result's gradient,
-    which returns a gradient for each argument, or None.  Operators in place have none.
+    which returns a gradient for each argument, or None. Operators in place have none.
 
-    Raises InvalidOption, UnknownResult where a call is traced, and what a call raises.
+    Raises InvalidOption, UnknownResult if a call is traced, and the errors of a call.
     """
     torch: Any = import_module("torch")
 
@@ -89,8 +89,6 @@ def op(
 
 
 def _differentiate(made: Any, backward: Backward) -> None:
-    """Register the caller's gradient."""
-
     def keep(ctx: Any, inputs: tuple[Any, ...], output: Any) -> None:
         tensors = [a for a in inputs if hasattr(a, "requires_grad")]
         several = several_of(output)
@@ -109,14 +107,14 @@ def _differentiate(made: Any, backward: Backward) -> None:
 
 
 def _several(made: Sequence[Any]) -> Any:
-    """Nothing, the one, or a tuple."""
+    """No result, one result, or a tuple."""
     if not made:
         return None
     return made[0] if len(made) == 1 else tuple(made)
 
 
 def _element(function: Function, source: Source) -> str:
-    """What PyTorch calls the elements of a result."""
+    """PyTorch's element type of a result."""
     signature = function.signature
     if source.argument is not None:
         return NUMPY_NAMES[signature.parameters[source.argument].dtype][0]
@@ -127,7 +125,7 @@ def _element(function: Function, source: Source) -> str:
 def _tensors(
     torch: Any, made: Sequence[Any], kinds: Sequence[str], given: Sequence[Any]
 ) -> tuple[Any, ...]:
-    """Results as tensors; numbers as those of no extents."""
+    """Results as tensors; numbers become tensors of rank 0."""
     place = next(a.device for a in given if isinstance(a, torch.Tensor))
 
     def tensor(one: Any, kind: str) -> Any:
@@ -160,7 +158,6 @@ def _schema(
 
 
 def _kind(number: int, parameter: Parameter, written: set[int | None]) -> str:
-    """The type of an argument."""
     if parameter.shape is not None:
         return f"Tensor(a{number}!)" if number in written else "Tensor"
     if parameter.dtype == "i1":

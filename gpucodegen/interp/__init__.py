@@ -1,1 +1,5 @@
-"""The reference interpreter: runs a module as it is written, operation by operation."""
+"""Reference interpreter: executes a module as written, one operation at a time.
+
+It shares no code with the code generator's lowering, so it serves as the oracle of
+tests.
+"""

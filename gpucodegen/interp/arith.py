@@ -1,11 +1,8 @@
-"""index: integers of 64 bits.
+"""Interprets arith and index: exact integer and float arithmetic at the type's width.
 
-arith: comparisons.
-
-arith: constants, integers and floats, exactly as wide as their types.
-
-Divisions round as their names say.  A shift by the width or more gives what a shift by
-one bit after the other would.
+Floats are rounded once per operation, to nearest with ties to even. Divisions round as
+their names say; ``index`` has 64 bits. A shift by the width or more gives the result of
+shifting one bit at a time.
 """
 
 from __future__ import annotations
@@ -31,30 +28,25 @@ from gpucodegen.ir.operation import Operation
 from gpucodegen.ir.types import Type, element_type
 
 Integers = Callable[[int, int, int], int]
-"""Of two integers of a width, and that width; the result is wrapped afterwards."""
+"""A function of two integers and their width; the result is wrapped afterwards."""
 
 
 def unsigned(value: int, bits: int) -> int:
-    """An integer as one without a sign.
-
-    >>> unsigned(-1, 4)
-    15
-    """
     return value & ((1 << bits) - 1)
 
 
 def of_signed(function: Callable[[int, int], int]) -> Integers:
-    """A function of integers with a sign."""
     return lambda a, b, bits: function(wrapped(a, bits), wrapped(b, bits))
 
 
 def of_unsigned(function: Callable[[int, int], int]) -> Integers:
-    """A function of integers without one."""
     return lambda a, b, bits: function(unsigned(a, bits), unsigned(b, bits))
 
 
 def quotient(a: int, b: int) -> int:
-    """Rounded towards zero.  Raises DivisionByZero.
+    """Division rounded towards zero.
+
+    Raises DivisionByZero.
 
     >>> quotient(-7, 2), floor(-7, 2), ceil(-7, 2), remainder(-7, 2)
     (-3, -4, -3, -1)
@@ -65,17 +57,15 @@ def quotient(a: int, b: int) -> int:
 
 
 def floor(a: int, b: int) -> int:
-    """Rounded down."""
     return a // b if b else quotient(a, b)
 
 
 def ceil(a: int, b: int) -> int:
-    """Rounded up."""
     return -(-a // b) if b else quotient(a, b)
 
 
 def remainder(a: int, b: int) -> int:
-    """What the quotient leaves; it has the sign of the dividend."""
+    """The remainder of the truncating division, with the dividend's sign."""
     return a - b * quotient(a, b)
 
 
@@ -115,7 +105,7 @@ INTEGERS: dict[str, Integers] = {
 
 
 def _maximum(a: float, b: float) -> float:
-    """NaN if one is; plus zero is above minus zero."""
+    """The maximum; NaN if an operand is NaN, and +0.0 is greater than -0.0."""
     if math.isnan(a) or math.isnan(b):
         return math.nan
     return max(a, b, key=_order)
@@ -130,7 +120,7 @@ def _order(value: float) -> tuple[float, float]:
 
 
 def _numbers(of: Callable[[float, float], float]) -> Callable[[float, float], float]:
-    """The other one of a NaN."""
+    """``maxnum`` and ``minnum``: the other operand if one is NaN."""
     return lambda a, b: a if math.isnan(b) else b if math.isnan(a) else of(a, b)
 
 
@@ -170,7 +160,7 @@ FLOATS: dict[str, Callable[..., float]] = {
 
 
 def combine(name: str, ty: Type) -> Callable[[Any, Any], Any]:
-    """A function of two numbers of a type, by the name of its operation in arith.
+    """The function of two numbers of a type, by the name of its arith operation.
 
     >>> from gpucodegen.ir.types import IntegerType
     >>> combine("addi", IntegerType(8))(100, 100)
@@ -187,7 +177,7 @@ def combine(name: str, ty: Type) -> Callable[[Any, Any], Any]:
 
 
 def refuse_rounding(op: Operation) -> None:
-    """Nothing but ties to even is known.  Raises UnsupportedOperation."""
+    """Only rounding to nearest, ties to even. Raises UnsupportedOperation."""
     mode = op.attributes.get("roundingmode")
     if mode is not None and "to_nearest_even" not in str(mode) and str(mode) != "0":
         raise errors.UnsupportedOperation(
@@ -198,8 +188,6 @@ def refuse_rounding(op: Operation) -> None:
 
 
 def integers(name: str) -> Evaluate:
-    """An operation on integers."""
-
     def evaluate(_: Machine, op: Operation, *values: Any) -> Any:
         function = combine(name, element_type(op.results[0].type))
         return elementwise(op, function, values)
@@ -237,7 +225,7 @@ def _flushed(_: Machine, op: Operation, value: Any) -> Any:
 
 
 def _extended(function: Callable[[int, int, int], tuple[int, int]]) -> Evaluate:
-    """Two results of a sum, a difference or a product of twice the width."""
+    """Low and high half of a double-width sum, difference or product."""
 
     def evaluate(_: Machine, op: Operation, *values: Any) -> Any:
         types = [element_type(v.type) for v in op.results]
@@ -295,7 +283,7 @@ _RELATIONS = {
 
 
 def compared(name: str, a: int, b: int, bits: int) -> int:
-    """``slt`` and its like, of two integers of a width.
+    """An integer comparison by its predicate, such as ``slt``, at a width.
 
     >>> compared("slt", -1, 1, 8), compared("ult", -1, 1, 8)
     (1, 0)
@@ -307,7 +295,7 @@ def compared(name: str, a: int, b: int, bits: int) -> int:
 
 
 def compared_floats(name: str, a: float, b: float) -> int:
-    """``olt`` and its like: of NaN, ``o`` is false and ``u`` is true.
+    """A float comparison: with a NaN, ``o`` predicates are false, ``u`` ones true.
 
     >>> compared_floats("olt", 1.0, 2.0), compared_floats("ult", 1.0, float("nan"))
     (1, 1)

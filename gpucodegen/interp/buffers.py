@@ -1,9 +1,9 @@
-"""Memrefs: a line of memory, where the view begins, its extents and strides.
+"""Memrefs of the interpreter: NumPy memory, offset, extents and strides.
 
-Strides and offsets count elements.  A layout that is neither row-major nor strided puts
-elements into a box of memory, as `gpucodegen.dialects.shared.memory` says.
-
-Fresh memory, which remembers what of it has been written.
+Strides and offsets count elements. A layout that is neither row-major nor strided maps
+elements into a box of memory (`gpucodegen.dialects.shared.memory`). Fresh memory
+records which elements have been written, so that a read of an unwritten element is an
+error.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ from gpucodegen.ir.types import I1, Type
 
 
 class TrackedArray(np.ndarray[Any, Any]):
-    """An array whose elements must be written, one by one, before they are read so.
+    """An array that refuses to read single elements before they are written.
 
-    ``written`` has a bit for each element; None for a part or a copy, of which nothing
-    is known.  Slices are plain arrays, which ask nothing.
+    ``written`` has a bit for each element; it is None for a part or a copy, which is
+    not tracked. Slices are plain, untracked arrays.
 
     >>> line = fresh(np.zeros(2))
     >>> line[0] = 5.0
@@ -43,7 +43,7 @@ linalg.fill
     is_freed: bool
 
     def __array_finalize__(self, obj: object) -> None:
-        """Views and copies know nothing."""
+        """Views and copies are not tracked."""
         self.written = None
         self.is_freed = False
 
@@ -60,7 +60,7 @@ linalg.fill
         return self.view(np.ndarray)[at]
 
     def __setitem__(self, at: Any, value: Any) -> None:
-        """Notes the elements as written."""
+        """Marks the elements as written."""
         self.view(np.ndarray)[at] = value
         if self.written is not None:
             self.written[at] = True
@@ -72,7 +72,7 @@ def _has_slices(at: Any) -> bool:
 
 
 def _first_missing(at: Any, bits: Array) -> list[int]:
-    """The index of the first element asked for that has not been written."""
+    """The index of the first selected element that has not been written."""
     entries: tuple[Any, ...] = at if isinstance(at, tuple) else (at,)
     rows = np.broadcast_arrays(*entries)
     (missing, *_) = np.flatnonzero(~np.atleast_1d(bits[at]))
@@ -86,11 +86,10 @@ def fresh(
     rank: int = -1,
     arbitrary: bool = False,
 ) -> TrackedArray:
-    """An array as memory of which only what ``written`` says has been written.
+    """A tracked array of which only the elements in ``written`` have been written.
 
-    ``rank``: its dimensions, where its elements are vectors and have more.
-    ``arbitrary``: every element may be read; all bits of its number are one, which is
-    NaN or -1.
+    ``rank``: its dimensions, if its elements are vectors and have more. ``arbitrary``:
+    every element may be read; unwritten ones have all bits set, which is NaN or -1.
     """
     made = array.view(TrackedArray)
     if arbitrary:
@@ -105,13 +104,13 @@ def fresh(
 
 
 def copied(array: Array) -> Array:
-    """A copy that knows what has been written."""
+    """A copy with its own record of written elements."""
     bits = written(array)
     return array.copy() if bits is None else fresh(array.copy(), bits.copy())
 
 
 def written(array: object) -> Array | None:
-    """Which elements have been written; None if all have, as far as is known."""
+    """The record of written elements; None if all are written or untracked."""
     return array.written if isinstance(array, TrackedArray) else None
 
 
@@ -124,7 +123,7 @@ class Box:
     symbols: tuple[int, ...] = ()
 
     def place(self, index: Sequence[int]) -> int:
-        """Where in the line an element lies."""
+        """Position of an element in memory."""
         at = 0
         for i, n in zip(
             self.map.evaluate(index, self.symbols), self.extents, strict=True
@@ -135,10 +134,10 @@ class Box:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class MemRef:
-    """A view of a line of ``memory``.
+    """A strided view of one-dimensional ``memory``.
 
-    ``start``: where in the line its first element lies; ``base``: where its base
-    pointer points, which offsets count from.
+    ``start``: position of the view's first element; ``base``: position of its base
+    pointer, from which offsets count.
 
     >>> from gpucodegen.ir.types import F32
     >>> m = MemRef.allocated((2, 3), F32)
@@ -165,7 +164,7 @@ class MemRef:
 
     @staticmethod
     def of(array: Array, ty: Type) -> MemRef:
-        """The memory of an array, row-major and shared where it can be."""
+        """The memory of an array, row-major and shared if possible."""
         inner = element(ty).inner
         rank = array.ndim - len(inner)
         shape = array.shape[:rank]
@@ -177,16 +176,15 @@ class MemRef:
 
     @property
     def offset(self) -> int:
-        """From the base pointer to the first element."""
+        """Distance from the base pointer to the first element."""
         return self.start - self.base
 
     @property
     def rank(self) -> int:
-        """Number of dimensions."""
         return len(self.shape)
 
     def place(self, index: Sequence[int], name: str = "the buffer") -> int:
-        """Where in memory an element lies.  Raises IndexOutOfBounds."""
+        """Position of an element in memory. Raises IndexOutOfBounds."""
         inside = all(0 <= i < n for i, n in zip(index, self.shape, strict=True))
         at = self._place(index) if inside else -1
         if not 0 <= at < len(self.memory):
@@ -207,40 +205,37 @@ class MemRef:
         return self.start + sum(i * s for i, s in zip(index, self.strides, strict=True))
 
     def load(self, index: Sequence[int], name: str = "the buffer") -> Any:
-        """The number, or the vector, at an index."""
         return number(self.stored(index, name), self.type)
 
     def stored(self, index: Sequence[int], name: str = "the buffer") -> Any:
-        """An element as memory holds it.  Raises ReadBeforeWritten."""
+        """An element in its stored form. Raises ReadBeforeWritten."""
         at, bits = self.place(index, name), written(self.memory)
         if bits is not None and not bits[at]:
             raise errors.ReadBeforeWritten(buffer=name, index=list(index))
         return np.ndarray.__getitem__(self.memory, at)
 
     def store(self, index: Sequence[int], value: Any, name: str = "the buffer") -> None:
-        """Write an element."""
         at = self.place(index, name)
         self.memory[at] = value if element(self.type).inner else code(value, self.type)
 
     def flags(self) -> Array | None:
-        """Which elements have been written; None for all."""
         bits = written(self.memory)
         if bits is None:
             return None
         return replace(self, memory=bits, type=I1).elements()
 
     def is_written(self, index: Sequence[int]) -> bool:
-        """Whether an element holds a value."""
+        """Whether an element has been written."""
         bits = written(self.memory)
         return bits is None or bool(bits[self._place(index)])
 
     def array(self, name: str = "the buffer") -> Array:
-        """The elements for something that may write them: all count as written."""
+        """The elements, all marked as written, for a function that may write."""
         self.note_written()
         return self.elements(name)
 
     def note_written(self, flags: Array | None = None) -> None:
-        """All elements hold values, or those of ``flags``."""
+        """Mark all elements, or those of ``flags``, as written."""
         bits = written(self.memory)
         if bits is None:
             return
@@ -277,7 +272,7 @@ class MemRef:
     def write(
         self, values: Array, name: str = "the buffer", flags: Array | None = None
     ) -> None:
-        """Overwrite all elements; those that ``flags`` leaves out hold no values."""
+        """Overwrite all elements; those not in ``flags`` stay unwritten."""
         if self.box is None:
             self.elements(name)[...] = values
         else:
@@ -296,7 +291,7 @@ class MemRef:
         )
 
     def strided(self) -> MemRef:
-        """Itself, if it has strides.  Raises UnsupportedType."""
+        """Itself, if its layout is strided. Raises UnsupportedType."""
         if self.box is not None:
             raise errors.UnsupportedType(
                 type=f"view of {self.box.map}", target="interp"

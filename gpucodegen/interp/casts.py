@@ -1,6 +1,7 @@
-"""arith: from one type of numbers to another.
+"""Interprets arith conversions between number types.
 
-A float beyond an integer type becomes the nearest integer of the type, NaN zero.
+A float out of an integer type's range becomes the nearest integer of the type, NaN
+zero.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from gpucodegen.ir.operation import Operation
 from gpucodegen.ir.types import ComplexType, FloatType, Type, element_type
 
 Cast = Callable[[Any, Type, Type], Any]
-"""Of a number, its type and the new one; the result is made to fit afterwards."""
+"""A function of a number, its type and the new type; the result is canonicalized."""
 
 
 def _signed(value: int, source: Type, _: Type) -> int:
@@ -41,7 +42,7 @@ def _to_unsigned(value: float, _: Type, target: Type) -> int:
 
 
 def within(value: float, low: int, high: int) -> int:
-    """The integer part, in a range.
+    """The integer part, clamped to a range.
 
     >>> within(-2.5, -128, 127), within(1e9, -128, 127), within(float("nan"), 0, 1)
     (-2, 127, 0)
@@ -119,7 +120,7 @@ def _width(ty: Type) -> int:
 
 
 def recast(value: Any, source: Type, target: Type, shape: tuple[int, ...]) -> Any:
-    """Elements of other types and as many bits in all, the first the lowest.
+    """The same bits as elements of another type, lowest first.
 
     >>> from gpucodegen.ir.types import F32, I16
     >>> recast(np.array([1.0], "f4"), F32, I16, (2,)).tolist()

@@ -1,4 +1,4 @@
-"""complex: complex numbers in double precision, their parts rounded to their type."""
+"""Interprets complex: double precision, parts rounded to their type."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ def _numpy(name: str) -> Callable[..., complex]:
 
 
 def _product(a: complex, b: complex) -> complex:
-    """As MLIR lowers it: an infinite number times zero has NaN as a part."""
+    """The product as MLIR lowers it: infinity times zero has a NaN part."""
     return complex(a.real * b.real - a.imag * b.imag, a.imag * b.real + a.real * b.imag)
 
 
 def _quotient(a: complex, b: complex) -> complex:
-    """As MLIR lowers it: Smith's; where both parts are NaN, as annex G of C."""
+    """The quotient as MLIR lowers it: Smith's method, then C annex G for NaN."""
     x, y, u, v = a.real, a.imag, b.real, b.imag
     made = _smith(x, y, u, v)
     if not (math.isnan(made.real) and math.isnan(made.imag)):
@@ -65,7 +65,7 @@ def _is_infinite(z: complex) -> bool:
 
 
 def _unit(x: float) -> float:
-    """One for an infinite number, zero for another, with its sign."""
+    """One with the sign of an infinite number, a signed zero for another."""
     return math.copysign(float(math.isinf(x)), x)
 
 

@@ -1,26 +1,8 @@
-"""Functions, branches and loops.
+"""Interprets control flow: cf, scf and affine loops and branches, and ub.
 
-- `func`: func and builtin: calls
-- `cf`: branches; ub
-- `scf`: loops and branches of scf
-- `parallel`: scf.parallel
-- `forall`: scf.forall
-- `affine`: loops and index arithmetic of affine
-- `assuming`: constraints of shapes
-- `outside`: prints and checks, which the library runs
-
-scf: loops and branches.
-
-scf.parallel: its iterations in order, its reductions from left to right.
-
-scf.forall: iterations in order, each writing its slices of the shared results.
-
-What an iteration reads of a shared result is the tensor that the loop was given, as
-tensors are values: what other iterations write shows only after the loop.
-
-cf: branches between blocks; ub: values that must not be used.
-
-affine: loops, conditions and index arithmetic, their maps taken at numbers.
+Parallel iterations run in order, reductions from left to right. Since tensors are
+values, an iteration of ``scf.forall`` reads a shared result as it was before the loop;
+writes of other iterations are visible only after the loop.
 """
 
 from __future__ import annotations
@@ -78,7 +60,7 @@ def _affine_if(m: Machine, op: Operation, *operands: int) -> Any:
 
 
 def _affine_parallel(m: Machine, op: Operation, *_: Any) -> Any:
-    """Results begin with what changes nothing, and take each iteration's in order."""
+    """Results start as neutral elements and combine each iteration's in order."""
     loop = affine.Parallel(op)
     lower = [max(at(map_, m.of(loop.lower_operands))) for map_ in loop.lower_maps]
     upper = [min(at(map_, m.of(loop.upper_operands))) for map_ in loop.upper_maps]
@@ -130,7 +112,7 @@ def _basis(m: Machine, op: Operation) -> list[int]:
 
 
 def _delinearize(m: Machine, op: Operation, linear: int, *_: int) -> Any:
-    """From the last place on; the first takes what is left."""
+    """Digits from the last one on; the first takes the remaining quotient."""
     basis = _basis(m, op)
     inner = basis if len(basis) < len(op.results) else basis[1:]
     places: list[int] = []
@@ -172,7 +154,7 @@ def _cond_br(_: Machine, op: Operation, condition: int) -> Jump:
 
 
 def _switch(_: Machine, op: Operation, flag: int) -> Jump:
-    """The case of equal bits, else the default, which is written first."""
+    """The case with equal bits, else the default, which is written first."""
     listed = op.attributes.get("case_values")
     values = listed.values if isinstance(listed, DenseElementsAttr) else ()
     cases = values * (len(op.successors) - 1) if len(values) == 1 else values
@@ -188,7 +170,7 @@ def _unreachable(_: Machine, op: Operation) -> None:
 
 
 def _poison(_: Machine, op: Operation) -> Any:
-    """Any value will do: zero."""
+    """Poison may be any value: zero."""
     ty = op.results[0].type
     if isinstance(ty, VectorType | TensorType):
         return empty([n or 0 for n in ty.shape], ty.element)
@@ -283,7 +265,7 @@ def _execute_region(m: Machine, op: Operation) -> Any:
 
 
 def _index_switch(m: Machine, op: Operation, chosen: int) -> Any:
-    """The region of the case, else the first, which is the default."""
+    """The region of the case, else the default, which is the first region."""
     cases = op.numbers("cases")
     number = cases.index(chosen) + 1 if chosen in cases else 0
     return given(m.results(op.regions[number]))

@@ -1,8 +1,6 @@
-"""A function of a module on values of the machine.
+"""Calls functions of a module, and interprets func and builtin operations.
 
-func and builtin: calls, constants, casts between type systems.
-
-What `gpucodegen.library` runs: prints, checks, clocks.
+External operations (prints, checks, clocks) are executed by `gpucodegen.library`.
 """
 
 from __future__ import annotations
@@ -34,7 +32,7 @@ from gpucodegen.library.routines import ROUTINES, routine
 
 
 class _Shown(NamedTuple):
-    """A buffer as the library prints it: ``base`` is an address."""
+    """A buffer as the library prints it; ``base`` is an address."""
 
     array: Array
     base: int
@@ -51,7 +49,7 @@ def run_external(
     types: Sequence[Type],
     attributes: Mapping[str, Any],
 ) -> Any:
-    """The results of an operation, or of a call of ``name``, that a routine runs."""
+    """Results of an operation, or of a call of ``name``, run by a routine."""
     found = file_location(op.location)
     place = (found.filename, found.line, found.column) if found else ()
     values, kinds = tuple(map(_shown, operands, types)), tuple(map(_kind, types))
@@ -61,7 +59,7 @@ def run_external(
 
 
 def _shown(value: Any, ty: Type) -> Any:
-    """A buffer with where it lies; so is a tensor, in rows."""
+    """A buffer or row-major tensor with its address."""
     if isinstance(ty, TensorType | UnrankedTensorType):
         base = int(value.ctypes.data)
         return _Shown(value, base, 0, value.shape, contiguous(value.shape))
@@ -80,7 +78,7 @@ def _kind(ty: Type) -> str:
 
 
 def _evaluate(_: Machine, op: Operation, *operands: Any) -> Any:
-    """An operation; a constant that it compares with becomes an operand."""
+    """Run a check operation; a constant to compare with becomes an operand."""
     values, types = list(operands), [value.type for value in op.operands]
     stated = op.attributes.get("value")
     if isinstance(stated, ElementsAttr):
@@ -96,11 +94,11 @@ EXTERNAL_OPERATIONS: dict[str, Evaluate] = {
 
 
 MAX_DEPTH = 200
-"""Calls of MLIR that may be under way at once."""
+"""Maximum depth of nested calls."""
 
 
 def run(m: Machine, function: Operation, arguments: Sequence[Any]) -> tuple[Any, ...]:
-    """The results of a function with a body."""
+    """Run a function with a body and return its results."""
     view = Function(function)
     depth = m.shared.globals.get(_DEPTH, 0)
     if depth >= MAX_DEPTH:
@@ -118,11 +116,11 @@ def run(m: Machine, function: Operation, arguments: Sequence[Any]) -> tuple[Any,
 
 
 _DEPTH = ""
-"""Where the number of calls under way stands, among globals: no symbol is empty."""
+"""Key of the call depth among globals; no symbol name is empty."""
 
 
 def named(m: Machine, name: str) -> Operation | None:
-    """The function of a name: of the module, or of one inside it."""
+    """The function of a name in the module or in a nested module."""
     found = m.shared.module.functions.get(name)
     if found is not None:
         return found
@@ -132,7 +130,7 @@ def named(m: Machine, name: str) -> Operation | None:
 
 
 def invoke(m: Machine, op: Operation, name: str, arguments: Sequence[Any]) -> Any:
-    """Call the function of a name, or what stands for one without a body."""
+    """Call a function by name, or the handler of one without a body."""
     function = named(m, name)
     if function is None:
         raise errors.ExternalFunction(name=name)
@@ -150,7 +148,7 @@ def invoke(m: Machine, op: Operation, name: str, arguments: Sequence[Any]) -> An
 
 
 def _passed(value: Any) -> Any:
-    """Tensors are values."""
+    """Copy tensors, which are passed by value."""
     return value.copy() if isinstance(value, np.ndarray) else value
 
 
@@ -190,7 +188,7 @@ def interpret(
     refuses_nan: bool = False,
     arbitrary: bool = False,
 ) -> tuple[Any, ...]:
-    """The results of a function; buffers among the arguments are changed in place.
+    """Call a function and return its results; buffer arguments are changed in place.
 
     ``refuses_nan``: an operation that makes NaN of numbers raises NanMade.
     ``arbitrary``: fresh memory may be read before it is written, as mapped kernels do

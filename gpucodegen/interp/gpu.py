@@ -1,24 +1,7 @@
-"""Launches: blocks one after the other, their threads in turn.
+"""Interprets gpu launches: blocks in sequence, the threads of a block cooperatively.
 
-- `threads`: threads of a block, and where they meet
-- `launch`: launches of kernels
-- `identities`: who a thread is
-- `communication`: barriers, shuffles, reductions
-- `memory`: memory of the device
-- `matrices`: of a subgroup
-- `copies`: to shared memory, waited for
-- `barriers`: those that count arrivals and bytes
-- `warpgroups`: boxes of tensors, products by four warps
-- `fragments`: of matrices, in lanes
-- `nvvm`: instructions of NVIDIA
-
-gpu: memory of a device, which is this machine's; tokens stand for nothing.
-
-gpu and nvvm: who a thread is.
-
-gpu: launches of kernels: blocks one after the other, their threads in turn.
-
-Threads of a block: each runs alone until it meets others, who then run in turn.
+A thread runs until it reaches a collective operation; the scheduler then resumes the
+others. The device's memory is the host's, and async tokens carry no meaning.
 """
 
 from __future__ import annotations
@@ -47,9 +30,9 @@ from gpucodegen.ir.operation import Operation, Value
 from gpucodegen.ir.types import I8
 
 Point = tuple[int, int, int]
-"""Along x, y and z."""
+"""Coordinates along x, y and z."""
 STACK = 1 << 20
-"""Bytes that the stack of each thread may take."""
+"""Stack size of each thread in bytes."""
 
 
 class Stopped(Exception):
@@ -58,16 +41,16 @@ class Stopped(Exception):
 
 @dataclass(slots=True, eq=False)
 class Thread:
-    """Who a thread is, and what it waits for."""
+    """Identity of a thread, and the collective operation that it waits at."""
 
     number: int
     ids: Mapping[str, Point]
     shared: dict[Any, Any]
     values: dict[Any, Any] = field(default_factory=dict[Any, Any])
     waits: tuple[Operation, Any, bool] | None = None
-    """The operation, what the thread brings, and whether the warp alone meets."""
+    """The collective operation, the thread's value, and whether only the warp meets."""
     asks: Callable[[], bool] | None = None
-    """Whether it may go on, where it waits for others without meeting them."""
+    """The condition to resume, if it waits without a collective operation."""
     brought: dict[int, Any] = field(default_factory=dict[int, Any])
     turn: threading.Semaphore = field(default_factory=lambda: threading.Semaphore(0))
     back: threading.Semaphore | None = None
@@ -77,16 +60,16 @@ class Thread:
 
     @property
     def lane(self) -> int:
-        """Its place in its warp."""
+        """Lane index in the warp."""
         return self.number % WARP
 
     @property
     def warp(self) -> int:
-        """Its warp in the block."""
+        """Warp index in the block."""
         return self.number // WARP
 
     def meet(self, op: Operation, value: Any, *, of_warp: bool) -> dict[int, Any]:
-        """What all that meet have brought, by the numbers of their threads."""
+        """Values brought to a collective operation, by thread number."""
         if self.back is None:
             return {self.number: value}
         self.waits = op, value, of_warp
@@ -97,7 +80,7 @@ class Thread:
         return self.brought
 
     def until(self, op: Operation, over: Callable[[], bool]) -> None:
-        """Let others go on until something is so.  Raises BarrierMissed."""
+        """Yield to other threads until a condition holds. Raises BarrierMissed."""
         if self.back is None and not over():
             raise _missed(op, 1, 1)
         while not over():
@@ -109,7 +92,7 @@ Body = Callable[[Thread], None]
 
 
 def points(size: Sequence[int]) -> Iterator[Point]:
-    """All places, x first.
+    """All positions of a grid, x fastest.
 
     >>> list(points((2, 1, 1)))
     [(0, 0, 0), (1, 0, 0)]
@@ -120,7 +103,7 @@ def points(size: Sequence[int]) -> Iterator[Point]:
 
 
 def run_block(threads: Sequence[Thread], body: Body, *, meet: bool) -> None:
-    """All threads of a block; one after the other, if they never meet."""
+    """Run all threads of a block; in sequence if they never meet."""
     if not meet or len(threads) == 1:
         for thread in threads:
             body(thread)
@@ -161,7 +144,7 @@ def _in_turn(threads: Sequence[Thread], body: Body) -> None:
 
 
 def _schedule(threads: Sequence[Thread], back: threading.Semaphore) -> None:
-    """Everyone who can goes on, then those who have met."""
+    """Resume every thread that can run, then those whose collective is complete."""
     ready = list(threads)
     while ready:
         for thread in ready:
@@ -174,7 +157,7 @@ def _schedule(threads: Sequence[Thread], back: threading.Semaphore) -> None:
 
 
 def _released(threads: Sequence[Thread]) -> list[Thread]:
-    """Those who have met: warps first.  Raises BarrierMissed."""
+    """Threads whose collective is complete, warps first. Raises BarrierMissed."""
     waiting = [t for t in threads if not t.ended]
     free = [t for t in waiting if t.asks is not None and t.asks()]
     if free:
@@ -196,7 +179,7 @@ def _released(threads: Sequence[Thread]) -> list[Thread]:
 
 
 def _common(threads: Sequence[Thread], waiting: Sequence[Thread]) -> Operation:
-    """The operation at which a whole block meets."""
+    """The operation at which all threads of the block wait."""
     places = {t.waits[0] for t in waiting if t.waits is not None}
     op = next(iter(places))
     if any(t.asks is not None for t in waiting):
@@ -218,7 +201,7 @@ Start = Callable[[Machine, Thread], Sequence[Any]]
 """The arguments of a thread's region."""
 
 DYNAMIC = "dynamic"
-"""Where a block's bytes of dynamic shared memory stand."""
+"""Key of a block's dynamic shared memory."""
 MORE_MEETINGS = frozenset(
     (
         "nvvm.barrier0 nvvm.barrier gpu.warp_execute_on_lane_0"
@@ -229,7 +212,7 @@ MORE_MEETINGS = frozenset(
 
 
 def _meets(m: Machine, op: Operation) -> bool:
-    """Whether its threads may have to come together; calls may do anything."""
+    """Whether threads may have to synchronize; calls may contain anything."""
     names = {inner.name for inner in op.walk()}
     calls = {"func.call", "func.call_indirect"} & names
     found = m.shared.module.walk() if calls else op.walk()
@@ -243,7 +226,7 @@ def _run(
     start: Start,
     dynamic: int,
 ) -> None:
-    """All blocks of a grid; ``sizes`` are the grid's, a block's and a cluster's."""
+    """Run all blocks; ``sizes`` are those of grid, block and cluster."""
     grid, block, cluster = (tuple(size) for size in sizes)
     for name, size in (("grid", grid), ("block", block)):
         if any(n < 0 for n in size):
@@ -293,7 +276,7 @@ def _ids(
 def _attributions(
     m: Machine, values: Sequence[Value], count: int, thread: Thread
 ) -> tuple[MemRef, ...]:
-    """Buffers of the block, made once, then those of the thread."""
+    """Workgroup buffers, shared by the block, then the thread's private buffers."""
     made: list[MemRef] = []
     for n, value in enumerate(values):
         if n >= count:
@@ -324,7 +307,7 @@ def _launch(m: Machine, op: Operation, *_: Any) -> None:
 
 
 def _kernel(m: Machine, path: Sequence[str]) -> Operation:
-    """The function of a path.  Raises ExternalFunction."""
+    """The kernel of a symbol path. Raises ExternalFunction."""
     inside = m.shared.module.operation
     for name in path:
         found = [o for o in inside.body.operations if symbol_name(o) == name]
@@ -372,7 +355,7 @@ _REGISTERS = {"tid": "thread_id", "ntid": "block_dim"} | {
 
 
 def warps(thread: Thread) -> int:
-    """How many warps its block has."""
+    """Number of warps in the thread's block."""
     x, y, z = thread.ids["block_dim"]
     return -(-x * y * z // WARP)
 
@@ -427,7 +410,7 @@ def _memset(m: Machine, op: Operation, *_: Any) -> None:
 
 
 def _nothing(*_: Any) -> None:
-    """Everything before has ended."""
+    """No effect: all preceding operations have completed."""
 
 
 MEMORY_OPERATIONS: dict[str, Evaluate] = {

@@ -1,7 +1,4 @@
-"""nvvm: barriers and exchanges of NVIDIA's devices, by their masks.
-
-gpu: barriers, and values that threads exchange and combine.
-"""
+"""Interprets barriers, shuffles, votes and reductions of gpu and nvvm."""
 
 from __future__ import annotations
 
@@ -23,19 +20,19 @@ from gpucodegen.library.prints import printf_text, write
 def exchanged(
     m: Machine, op: Operation, value: Any, *, of_warp: bool
 ) -> dict[int, Any]:
-    """What the threads that meet here bring; of a warp by lanes."""
+    """The values of all threads that meet here; those of a warp by lane."""
     brought = m.thread.meet(op, value, of_warp=of_warp)
     return {n % WARP: v for n, v in brought.items()} if of_warp else brought
 
 
 def barrier(m: Machine, op: Operation, *_: Any) -> None:
-    """All threads of the block, or of the warp."""
+    """A barrier of the block or of the warp."""
     of_warp = "subgroup" in str(op.attributes.get("scope"))
     exchanged(m, op, None, of_warp=of_warp)
 
 
 def folded(m: Machine, op: Operation, values: Iterable[Any]) -> Any:
-    """Values in the order of the threads, by the operation's word or region."""
+    """Combine values in thread order by the operation's kind or region."""
     first, *rest = values
     if op.regions and op.regions[0].blocks:
         for value in rest:
@@ -57,7 +54,7 @@ def _all_reduce(m: Machine, op: Operation, value: Any) -> Any:
 
 
 def _subgroup_reduce(m: Machine, op: Operation, value: Any) -> Any:
-    """Among lanes of a cluster, which are a stride apart."""
+    """Combine lanes of a cluster, which are a stride apart."""
     brought = exchanged(m, op, value, of_warp=True)
     size, stride = op.integer("cluster_size"), op.integer("cluster_stride", 1)
     lane = m.thread.lane
@@ -70,7 +67,7 @@ def _subgroup_reduce(m: Machine, op: Operation, value: Any) -> Any:
 
 
 def source_lane(mode: str, lane: int, offset: int, width: int) -> tuple[int, bool]:
-    """From which lane a value comes, and whether both are below the width.
+    """The source lane of a shuffle, and whether it and the lane are below the width.
 
     >>> source_lane("xor", 3, 1, 32), source_lane("down", 31, 1, 32)
     ((2, True), (32, False))
@@ -118,7 +115,7 @@ def _printf(_: Machine, op: Operation, *values: Any) -> None:
 
 
 def _on_lane_zero(m: Machine, op: Operation, lane: int, *values: Any) -> Any:
-    """Lane 0 gets whole vectors, and deals its results out."""
+    """Lane 0 computes on whole vectors; every lane gets its part of the results."""
     import numpy as np
 
     brought = exchanged(m, op, values, of_warp=True)
@@ -140,7 +137,7 @@ def _on_lane_zero(m: Machine, op: Operation, lane: int, *values: Any) -> Any:
 
 
 def _joined(values: list[Any], whole: Any, part: Any) -> Any:
-    """The parts of all lanes along the dimension in which the types differ."""
+    """Concatenate all lanes' parts along the dimension in which the types differ."""
     import numpy as np
 
     if whole == part:
@@ -202,7 +199,7 @@ def _warp_barrier(m: Machine, op: Operation, _mask: int) -> None:
 def _nvvm_shuffle(
     m: Machine, op: Operation, _mask: int, value: Any, offset: int, clamp: int
 ) -> Any:
-    """As the instruction computes its source from lane, clamp and mask of segments."""
+    """``shfl.sync``: the source lane follows from lane, clamp and segment mask."""
     brought = exchanged(m, op, value, of_warp=True)
     lane, segment, last = m.thread.lane, clamp >> 8 & 31, clamp & 31
     by, top = offset & 31, (lane & segment) | (last & ~segment & 31)

@@ -1,4 +1,4 @@
-"""nvgpu: fragments of matrices in the lanes of a warp, as PTX deals them out.
+"""Interprets matrix fragments: nvgpu by lanes as PTX lays them out, gpu as wholes.
 
 PTX ISA, "Warp-level matrix instructions": with ``g`` a lane's quarter (lane // 4) and
 ``t`` its place there (lane % 4), and ``e`` elements in 32 bits,
@@ -7,10 +7,8 @@ PTX ISA, "Warp-level matrix instructions": with ``g`` a lane's quarter (lane // 
 - B: register v has rows ``e t + 4 e v`` on, and column ``g``
 - C: register v has row ``g + 8 v`` and columns ``2 t`` and ``2 t + 1``
 
-gpu: matrices of a subgroup, whole in each of its threads.
-
-Which elements a lane holds is not said by MLIR, so `extract_thread_local` and
-`insert_thread_local` have no meaning here.
+MLIR does not define the layout of ``!gpu.mma_matrix``, so each thread holds the whole
+matrix, and `extract_thread_local` and `insert_thread_local` are not supported.
 """
 
 from __future__ import annotations
@@ -51,7 +49,6 @@ _BINARY = {
 
 
 def type_of(ty: Type) -> Type:
-    """The element type of a matrix type."""
     found = element({"res": [ty]}, {})
     assert found is not None
     return found[0]
@@ -60,7 +57,7 @@ def type_of(ty: Type) -> Type:
 def _places(
     op: Operation, ty: Type, buffer: MemRef, index: Sequence[int], name: str
 ) -> Array:
-    """Where in the line of memory each element lies."""
+    """Position in memory of each element of the matrix."""
     shape = matrix(ty)[:2]
     rows = np.arange(shape[0])[:, None] * op.integer("leadDimension")
     if "transpose" in op.attributes:
@@ -82,14 +79,14 @@ def _load(_: Machine, op: Operation, source: MemRef, *index: int) -> Array:
 def _store(
     m: Machine, op: Operation, value: Array, target: MemRef, *index: int
 ) -> None:
-    """Once all lanes have come; each writes the same."""
+    """Store once all lanes have arrived; each writes the same values."""
     exchanged(m, op, None, of_warp=True)
     at = _places(op, op.operands[0].type, target, index, name_of(op.operands[1]))
     target.memory[at] = value
 
 
 def _compute(_: Machine, op: Operation, a: Array, b: Array, c: Array) -> Array:
-    """Each sum is rounded once."""
+    """The product; each sum is computed exactly and rounded once."""
     tables = [
         np.array(numbers(v, type_of(o.type)), object).reshape(v.shape)
         for v, o in zip((a, b, c), op.operands, strict=True)
@@ -105,7 +102,6 @@ def _compute(_: Machine, op: Operation, a: Array, b: Array, c: Array) -> Array:
 
 
 def summed(terms: Sequence[Any], ty: Type) -> Any:
-    """The exact sum as a number of a type."""
     return canonical(fsum(terms) if isinstance(ty, FloatType) else sum(terms), ty)
 
 
@@ -140,11 +136,11 @@ SUBGROUP_OPERATIONS: dict[str, Evaluate] = {
 
 
 TILE = 8
-"""Rows of a tile that one instruction loads, 16 bytes each."""
+"""Rows of a tile that ``ldmatrix`` loads, 16 bytes each."""
 
 
 def _ldmatrix(m: Machine, op: Operation, source: MemRef, *index: int) -> Array:
-    """Lane ``8 t + r`` brings the place of row r of tile t."""
+    """Lane ``8 t + r`` supplies the address of row r of tile t."""
     brought = exchanged(m, op, index, of_warp=True)
     shape = op.results[0].type.shape  # pyright: ignore[reportAttributeAccessIssue]
     tiles, each = shape
@@ -168,7 +164,7 @@ def _is_set(op: Operation, name: str) -> bool:
 def _fragment_positions(
     role: str, lane: int, shape: tuple[int, ...], rows: int
 ) -> list[Any]:
-    """Row and column of each element of a lane, register after register."""
+    """Row and column of each element of a lane, in register order."""
     g, t = divmod(lane, 4)
     registers, each = shape
     halves = max(rows // TILE, 1)
@@ -189,7 +185,7 @@ def _fragment_positions(
 def _whole(
     brought: Mapping[int, list[Any]], role: str, shape: tuple[int, ...], rows: int
 ) -> dict[tuple[int, int], Any]:
-    """A matrix from the fragments of all lanes."""
+    """The matrix assembled from the fragments of all lanes."""
     return {
         place: value
         for lane, values in brought.items()
@@ -200,7 +196,7 @@ def _whole(
 
 
 def _mma(m: Machine, op: Operation, *fragments: Array) -> Array:
-    """Each sum is rounded once.  Of f32 factors the bits of a tf32 are read."""
+    """The product; each sum is rounded once. Operands of f32 are truncated to tf32."""
     types = [element_type(v.type) for v in op.operands]
     mine = [numbers(v, ty) for v, ty in zip(fragments, types, strict=True)]
     if types[0] == F32:
@@ -225,7 +221,7 @@ def _mma(m: Machine, op: Operation, *fragments: Array) -> Array:
 
 
 def _cut(values: Sequence[Any]) -> list[float]:
-    """Numbers without the 13 bits of an f32 that a tf32 does not have."""
+    """Truncate f32 to tf32: clear the 13 low bits of the significand."""
     codes = np.array(values, "f4").view("u4") & np.uint32(0xFFFFE000)
     return codes.view("f4").tolist()
 

@@ -1,15 +1,8 @@
-"""Structured operations, by their maps and bodies at every point of their loops.
+"""Interprets linalg: runs an operation's body at every point of its loop nest.
 
-- `structured`: generic and named ones
-- `relayout`: pack, unpack, softmax
-- `winograd`: transforms of its convolutions
-- `old`: views, windows and loops of earlier years
-
-linalg: an operation's body at every point of its loops, in row-major order.
-
-Maps, loops and bodies of named operations are those of the dialect's tables.
-
-linalg: views, convolutions and poolings of 2019 to 2022, and tiled loops.
+Points are visited in row-major order. Maps, loops and bodies of named operations are
+those of the dialect's tables. Views, convolutions, poolings and tiled loops of 2019 to
+2022 are included.
 """
 
 from __future__ import annotations
@@ -47,7 +40,7 @@ def _range(_: Machine, __: Operation, low: int, high: int, step: int) -> range:
 
 
 def _slice(_: Machine, __: Operation, source: MemRef, *entries: int | range) -> MemRef:
-    """A range keeps its dimension, an index takes it away."""
+    """A range keeps its dimension, an index drops it."""
     offset = 0
     shape: list[int] = []
     strides: list[int] = []
@@ -62,13 +55,13 @@ def _slice(_: Machine, __: Operation, source: MemRef, *entries: int | range) -> 
 
 
 def _view(_: Machine, __: Operation, source: MemRef, *entries: range) -> MemRef:
-    """Rows of a buffer."""
+    """A byte buffer as a row-major buffer of elements."""
     shape = [len(entry) for entry in entries]
     return source.viewed(0, shape, contiguous(shape))
 
 
 def _subview(_: Machine, __: Operation, source: MemRef, *entries: int) -> MemRef:
-    """Begin, end and step of each dimension."""
+    """Start, end and step of each dimension."""
     ranges = [steps(*entries[n : n + 3]) for n in range(0, len(entries), 3)]
     return _slice(_, __, source, *ranges)
 
@@ -84,7 +77,7 @@ def _buffer_size(_: Machine, __: Operation, source: MemRef) -> int:
 
 
 def _nothing(*_: Any) -> None:
-    """Memory lives as long as something sees it."""
+    """No effect: memory is garbage-collected."""
 
 
 # -- windows ---------------------------------------------------------------------------
@@ -95,7 +88,7 @@ def _factors(op: Operation, name: str, count: int) -> tuple[int, ...]:
 
 
 def _padding(op: Operation, count: int) -> list[int]:
-    """Of each window, before its first element."""
+    """Padding of each window before its first element."""
     value = op.attributes.get("padding")
     if isinstance(value, DenseElementsAttr):
         flat = [int(str(v)) for v in value.values]
@@ -136,7 +129,7 @@ def _pooling(names: tuple[str, str]) -> Evaluate:
     def evaluate(
         _: Machine, op: Operation, image: MemRef, window: MemRef, out: MemRef
     ) -> None:
-        """What lies outside is left out."""
+        """Pool over the window; elements outside of the image are skipped."""
         strides, dilations = (
             _factors(op, n, out.rank) for n in ("strides", "dilations")
         )
@@ -159,7 +152,7 @@ def _pooling(names: tuple[str, str]) -> Evaluate:
 
 
 def _tiled_loop(m: Machine, op: Operation, *_: Any) -> Any:
-    """Points in row-major order; tensors among the outputs are carried."""
+    """Visit tiles in row-major order; output tensors are carried between them."""
     groups = m.groups(op)
     bounds = [groups[n] for n in ("lower", "upper", "step")]
     inputs, outputs = groups["inputs"], list(groups["outputs"])
@@ -194,7 +187,7 @@ LEGACY_OPERATIONS: dict[str, Evaluate] = {
 
 
 POINT = object()
-"""Where the point stands, among the globals of a run."""
+"""Key of the current loop point among the globals of a run."""
 
 
 def _generic_of(op: Operation) -> Structured:
@@ -202,7 +195,7 @@ def _generic_of(op: Operation) -> Structured:
 
 
 class View:
-    """An operand: elements by index, of a buffer, a tensor or a number."""
+    """An operand of a structured operation: a buffer, tensor or scalar."""
 
     __slots__ = ("buffer", "name", "number")
 
@@ -215,11 +208,11 @@ class View:
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """Its extents; none of a number."""
+        """Extents; empty for a scalar."""
         return self.buffer.shape if self.buffer is not None else ()
 
     def at(self, index: Sequence[int], *, is_read: bool) -> Any:
-        """The element; whatever memory holds where the body does not read it."""
+        """The element; unwritten memory is allowed if the body does not read it."""
         if self.buffer is None:
             return self.number
         if is_read:
@@ -237,7 +230,7 @@ def _is_vector(ty: Type) -> bool:
 def extents(
     op: Operation, maps: Sequence[AffineMap], shapes: Sequence[Sequence[int]]
 ) -> tuple[int, ...]:
-    """The extent of each loop: that of the operands it indexes alone.
+    """Extent of each loop, from the operands that it indexes alone.
 
     Raises ShapesDisagree.
     """
@@ -293,19 +286,18 @@ def structured(m: Machine, op: Operation, *values: Any) -> Any:
 
 
 def _tensors(targets: Sequence[View], count: int) -> tuple[Array, ...]:
-    """The new values of the tensors among the outputs."""
     of_tensors = [v.buffer for v in targets if not isinstance(v.number, MemRef)]
     return tuple(_tensor(b) for b in of_tensors[:count] if b is not None)
 
 
 def _tensor(buffer: MemRef) -> Array:
-    """It remembers what of it no point has written."""
+    """The tensor; elements that no point has written stay unwritten."""
     flags, made = buffer.flags(), buffer.elements()
     return made if flags is None or flags.all() else fresh(made, flags)
 
 
 def _read(body: Region) -> list[bool]:
-    """Which of its arguments a body uses; what a call does with them is not known."""
+    """Which arguments a body uses; a call counts as using its operands."""
     block = body.blocks[0]
     inside = (o for op in block.operations for o in op.walk())
     used = {v for o in inside if o.name != "func.call" for v in o.used}
@@ -317,7 +309,7 @@ def _index(m: Machine, op: Operation) -> int:
 
 
 def _table() -> dict[str, Evaluate]:
-    """Everything that the dialect knows as structured."""
+    """Evaluators of all structured operations of the dialect."""
     names = operations("linalg")
     return {n: structured for n in names if is_structured(Operation(n))}
 

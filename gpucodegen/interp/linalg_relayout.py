@@ -1,6 +1,6 @@
-"""linalg: Winograd's transforms, ``M x M'`` of each tile, in double precision.
+"""Interprets linalg.pack, unpack, softmax and the Winograd transforms.
 
-linalg: pack, unpack and softmax; ``tensor.pack`` until 2025.
+A Winograd transform computes ``M x M'`` of each tile in double precision.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from gpucodegen.ir.types import Type, element_type
 
 
 def buffer_of(value: Array | MemRef, ty: Type) -> MemRef:
-    """A buffer, or a tensor as one of its own."""
+    """A buffer, or a tensor as a buffer of its own."""
     if isinstance(value, MemRef):
         return value
     return MemRef.of(value.copy(), element_type(ty))
@@ -40,7 +40,7 @@ Packed = Callable[[Sequence[int]], tuple[int, ...]]
 
 
 def _packed(m: Machine, op: Operation, rank: int) -> Packed:
-    """From the place of an element in rows to that in tiles."""
+    """The map from an element's index in rows to that in tiles."""
     dynamic = iter(m.groups(op)["inner_tiles"])
     static = op.numbers("static_inner_tiles")
     sizes = [next(dynamic) if n == DYNAMIC_MARK else n for n in static]
@@ -57,7 +57,7 @@ def _packed(m: Machine, op: Operation, rank: int) -> Packed:
 
 
 def _pack(m: Machine, op: Operation, *_: Any) -> Any:
-    """Padding everywhere, then every element of the rows."""
+    """Fill with padding, then copy every element of the source."""
     groups, ty = m.groups(op), op.operands[1].type
     (source,), (dest,) = groups["source"], groups["dest"]
     rows = buffer_of(source, op.operands[0].type)
@@ -119,7 +119,7 @@ def _numbers(op: Operation, position: int, value: Array) -> Array:
 
 
 def _matrices(op: Operation, part: str, extents: tuple[int, int]) -> list[Array]:
-    """One for each side; a side that the tile does not have stays."""
+    """One transform matrix per side; a dimension of extent 1 is not transformed."""
     table = MATRICES[winograd_sizes(op)][part]
     matrix = np.array([[float(n) for n in row] for row in table])
     return [np.ones((1, 1)) if n == 1 else matrix for n in extents]
@@ -138,7 +138,7 @@ def _filter(_: Machine, op: Operation, source: Array, __: Any) -> Array:
 
 
 def _input(_: Machine, op: Operation, source: Array, target: Array) -> Array:
-    """``n h w c`` to ``h w y x n c``: tiles overlap by what the window reaches."""
+    """``n h w c`` to ``h w y x n c``: tiles overlap by the filter size less one."""
     high, wide = _matrices(op, "input", target.shape[:2])
     m, _r = winograd_sizes(op)
     x = _numbers(op, 0, source)
@@ -152,7 +152,7 @@ def _input(_: Machine, op: Operation, source: Array, target: Array) -> Array:
 
 
 def _output(_: Machine, op: Operation, source: Array, target: Array) -> Array:
-    """``h w y x n f`` to ``n h w f``, added to what is there."""
+    """``h w y x n f`` to ``n h w f``, added to the destination."""
     high, wide = _matrices(op, "output", source.shape[:2])
     made = np.einsum("ah,bw,hwyxnf->nyaxbf", high, wide, _numbers(op, 0, source))
     return _rounded(op, _numbers(op, 1, target) + made.reshape(target.shape))

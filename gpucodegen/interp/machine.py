@@ -1,14 +1,10 @@
-"""The machine: values of one activation, and the operations of regions in turn.
+"""The interpreter's machine: values of one activation, and execution of regions.
 
-NaN that an operation makes out of numbers: sanitized runs refuse it.
-
-What is loaded, and what other threads send, is made elsewhere: operations are watched
-whose results are functions of their operands.
-
-Operations and functions that Python runs: ``handlers=`` of a program.
-
-They get buffers as NumPy arrays that share memory, tensors and vectors as copies,
-numbers, and the attributes by keyword.
+Each operation is evaluated on the current values of its operands. Sanitized runs refuse
+NaN made of numbers: they check the operations whose results are functions of their
+operands, not loads and exchanges between threads. ``handlers=`` of a program are Python
+functions that execute further operations; they get buffers as NumPy arrays that share
+memory, tensors and vectors as copies, numbers, and the attributes by keyword.
 """
 
 from __future__ import annotations
@@ -50,7 +46,6 @@ from gpucodegen.ir.types import (
 
 
 def handled(op: Operation, handler: Callable[..., Any], operands: Sequence[Any]) -> Any:
-    """An operation as a call of Python."""
     given = {name: plain(value) for name, value in op.attributes.items()}
     return called(op.name, handler, operands, given, op.results)
 
@@ -62,7 +57,7 @@ def called(
     attributes: Mapping[str, Any],
     results: Sequence[Value],
 ) -> Any:
-    """The results of a handler: one value for one, a tuple for several."""
+    """The results of a handler: a single value for one, a tuple for several."""
     answer = handler(*map(shown, operands), **attributes)
     answers = answer if isinstance(answer, tuple) else (answer,)
     found = answers if results else ()
@@ -82,14 +77,14 @@ def plain(value: Attribute) -> object:
 
 
 def shown(value: Any) -> Any:
-    """A value as Python gets it."""
+    """A value in the form that handlers get."""
     if isinstance(value, MemRef):
         return value.array()
     return value.copy() if isinstance(value, np.ndarray) else value
 
 
 def taken(value: Any, result: Value) -> Any:
-    """A value of Python as one of the machine."""
+    """A handler's result as a value of the machine."""
     ty = result.type
     if not isinstance(ty, AnyShaped):
         return canonical(value, ty)
@@ -115,7 +110,7 @@ _WHOLE = frozenset(
         "winograd_output_transform",
     )
 )
-"""Arithmetic of linalg that is no body of other operations."""
+"""Arithmetic operations of linalg without a scalar body."""
 
 
 @cache
@@ -134,7 +129,7 @@ def can_make_nan(name: str) -> bool:
 def check_for_new_nan(
     op: Operation, values: Sequence[Any], evaluate: Callable[[], Any]
 ) -> Any:
-    """What an operation makes.  Raises NanMade where its operands are numbers."""
+    """Evaluate an operation. Raises NanMade if it makes NaN of numbers."""
     operands = [
         row
         for row in zip(values, (o.type for o in op.operands), strict=True)
@@ -156,7 +151,7 @@ def check_for_new_nan(
 
 
 def first_nan(value: Any, ty: Type) -> tuple[int, ...] | None:
-    """The index of the first NaN; None where all are numbers.
+    """The index of the first NaN, or None.
 
     >>> from gpucodegen.ir.types import F32, VectorType
     >>> pair = np.array([1, np.nan], "f4")
@@ -182,7 +177,7 @@ def _is_float(ty: Type) -> bool:
 
 
 def _shown(values: Iterable[Any]) -> str:
-    """Numbers as they are; of arrays that they are some."""
+    """Operands in a message: numbers in full, arrays in short."""
     given = list(values)
     if any(is_array(v) or isinstance(v, MemRef) for v in given):
         return "elements"
@@ -191,7 +186,7 @@ def _shown(values: Iterable[Any]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Jump:
-    """A branch that is taken."""
+    """A taken branch: its target and the passed values."""
 
     target: Successor
 
@@ -202,19 +197,19 @@ End = tuple[Operation | None, tuple[Any, ...]]
 
 @dataclass(slots=True)
 class Shared:
-    """What all activations of a run share."""
+    """State that all activations of a run share."""
 
     module: Module
     handlers: Mapping[str, Callable[..., Any]]
     globals: dict[Any, Any] = field(default_factory=dict[Any, Any])
     transfers: dict[object, Any] = field(default_factory=dict[object, Any])
-    """What is under way, by its tag."""
+    """Transfers in flight, by tag."""
     made: dict[Operation, Any] = field(default_factory=dict[Operation, Any])
-    """What was worked out of an operation's attributes alone."""
+    """Values computed from an operation's attributes alone."""
     refuses_nan: bool = False
-    """Whether operations must not make NaN of numbers."""
+    """Whether operations that make NaN of numbers are errors."""
     arbitrary: bool = False
-    """Whether fresh memory holds arbitrary numbers instead of none."""
+    """Whether fresh memory holds arbitrary numbers that may be read."""
 
 
 @dataclass(slots=True)
@@ -226,24 +221,24 @@ class Machine:
     thread: Any = None
 
     def of(self, values: Sequence[Value]) -> tuple[Any, ...]:
-        """What SSA values are now."""
+        """Current values of SSA values."""
         return tuple([self.values[value] for value in values])
 
     def groups(self, op: Operation) -> dict[str, tuple[Any, ...]]:
-        """The operands by the names that the dialect gives them."""
+        """The operands grouped by the slots of the operation's table entry."""
         definition = lookup(op.name)
         assert definition is not None
         return {n: self.of(v) for n, v in definition.operand_groups(op).items()}
 
     def once(self, op: Operation, make: Callable[[Operation], Any]) -> Any:
-        """What follows from an operation alone, worked out once."""
+        """A value that depends on the operation alone, computed once."""
         made = self.shared.made
         if op not in made:
             made[op] = make(op)
         return made[op]
 
     def forked(self, thread: Any = None) -> Machine:
-        """An activation that sees these values, and keeps its own to itself."""
+        """An activation that sees these values and keeps its own private."""
         return replace(self, values=dict(self.values), thread=thread or self.thread)
 
     def fresh(self) -> Machine:
@@ -262,11 +257,10 @@ class Machine:
             arguments = self.of(end.target.operands)
 
     def results(self, region: Region, arguments: Sequence[Any] = ()) -> tuple[Any, ...]:
-        """What the terminator of a region passes on; nothing of an empty one."""
+        """Values of the region's terminator; none for an empty region."""
         return self.region(region, arguments)[1] if region.blocks else ()
 
     def block(self, block: Block, arguments: Sequence[Any]) -> End | Jump:
-        """Run the operations of a block."""
         self.values.update(zip(block.arguments, arguments, strict=True))
         try:
             for op in block.operations:
@@ -283,7 +277,6 @@ class Machine:
         return None, ()
 
     def step(self, op: Operation) -> None:
-        """Run one operation."""
         made = self._evaluated(op)
         if len(op.results) == 1:
             self.values[op.results[0]] = made
@@ -311,7 +304,7 @@ class Machine:
 
 @cache
 def is_end(name: str) -> bool:
-    """Whether an operation ends a region, for its parent to read."""
+    """Whether an operation terminates a region and is read by its parent."""
     if name in _EVALUATED:
         return False
     definition = lookup(name)
@@ -322,7 +315,7 @@ _EVALUATED = frozenset({"ub.unreachable"})
 
 
 def locate(error: errors.Error, op: Operation) -> None:
-    """Say in which operation an error came up, if nothing has yet."""
+    """Add the operation's location to an error that has none."""
     if not error.place:
         error.location = op.location
     if not error.notes:
@@ -333,7 +326,7 @@ _WHERE = " ran in the interpreter, where "
 
 
 def tell_where(error: errors.Error, *places: str) -> None:
-    """Add to an error in which iteration it came up, of inner loops first."""
+    """Add the iterations of the enclosing loops to an error, innermost first."""
     if not places or not error.notes:
         return
     (location, text), *others = error.notes

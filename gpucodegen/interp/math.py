@@ -1,4 +1,4 @@
-"""math: functions of floats in double precision, rounded to their type; of integers."""
+"""Interprets math: float functions in double precision, rounded to their type."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from gpucodegen.ir.types import FloatType, Type, element_type
 
 
 def _numpy(name: str) -> Callable[..., float]:
-    """A function of NumPy, which knows infinities and NaN."""
+    """A NumPy function, which handles infinities and NaN."""
     function = getattr(np, name)
 
     def of(*values: float) -> float:
@@ -30,7 +30,7 @@ def _numpy(name: str) -> Callable[..., float]:
 
 
 def _power(x: float, y: float) -> float:
-    """C's ``pow``; NumPy takes the root for a single exponent of 0.5.
+    """``pow`` as in C; NumPy computes an exponent of 0.5 as a square root.
 
     >>> _power(-0.0, 0.5), _power(-math.inf, 0.5)
     (0.0, inf)
@@ -40,14 +40,14 @@ def _power(x: float, y: float) -> float:
 
 
 def _rounded_away(x: float) -> float:
-    """Halves away from zero."""
+    """Round halves away from zero."""
     if not math.isfinite(x) or abs(x) >= 2.0**52:
         return x
     return math.copysign(math.floor(abs(x) + 0.5) if abs(x) != _HALF else 0.0, x)
 
 
 _HALF = 0.49999999999999994
-"""The largest number below a half, which plus a half is one."""
+"""The largest double below 0.5; adding 0.5 to it rounds to 1."""
 
 
 def _rsqrt(x: float) -> float:

@@ -1,13 +1,8 @@
-"""memref and affine: transfers, which happen when they are waited for.
+"""Interprets memref and affine memory operations: allocation, access, atomics, DMA.
 
-In a kernel all threads of a block start a transfer and wait for it together: it is one
-transfer, which the first of them carries out, and the wait is a barrier.
-
-memref: updates that nothing comes between.
-
-memref and affine: loads and stores of elements and vectors.
-
-memref: allocations, globals, copies, extents.
+A ``dma_start`` is carried out when it is waited for. In a kernel all threads of a block
+start a transfer and wait for it together: it is one transfer, which the first thread
+carries out, and the wait is a barrier.
 """
 
 from __future__ import annotations
@@ -51,12 +46,12 @@ from gpucodegen.ir.types import (
 
 
 def name_of(value: Value) -> str:
-    """How errors call a buffer."""
+    """The name of a buffer in errors."""
     return f"%{value.name}" if value.name else "the buffer"
 
 
 def filled_in(shape: Sequence[int | None], sizes: Sequence[int]) -> tuple[int, ...]:
-    """The extents of a type, its question marks replaced in order.
+    """The extents of a type, with dynamic ones taken from ``sizes`` in order.
 
     >>> filled_in((None, 3), [2])
     (2, 3)
@@ -106,7 +101,7 @@ def zeros(ty: Type, sizes: Sequence[int], symbols: Sequence[int] = ()) -> MemRef
 def _strided(
     ty: MemRefType, shape: tuple[int, ...], steps: Sequence[int], first: int
 ) -> MemRef:
-    """Memory up to the last element."""
+    """Memory up to the last element of a strided layout."""
     last = sum((n - 1) * s for n, s in zip(shape, steps, strict=True))
     count = first + last + 1 if all(shape) else 0
     memory = empty((count,), ty.element)
@@ -114,7 +109,7 @@ def _strided(
 
 
 def _permuted(ty: MemRefType, shape: tuple[int, ...]) -> MemRef:
-    """Rows of the map's results."""
+    """Row-major memory in the dimension order of the map's results."""
     assert isinstance(ty.layout, AffineMapAttr)
     order = [getattr(e, "position", 0) for e in ty.layout.map.results]
     rows = contiguous([shape[d] for d in order])
@@ -124,7 +119,7 @@ def _permuted(ty: MemRefType, shape: tuple[int, ...]) -> MemRef:
 
 
 def _alloc(m: Machine, op: Operation, *_: int) -> MemRef:
-    """Memory of its own; in a kernel, all threads of a block have one shared buffer."""
+    """New memory; in a kernel, all threads of a block get one shared buffer."""
     ty = op.results[0].type
     if m.thread is None or not isinstance(ty, MemRefType):
         return _made(m, op)
@@ -145,11 +140,11 @@ def _made(m: Machine, op: Operation) -> MemRef:
 
 
 _ARENA = 1 << 24
-"""Bytes that have addresses of their own."""
+"""Bytes of memory with fixed addresses."""
 
 
 def _at_address(m: Machine, made: MemRef, address: int) -> MemRef:
-    """The buffer in memory that all allocations with addresses share."""
+    """A buffer in the memory that all allocations with addresses share."""
     size = made.memory.nbytes
     if address < 0 or address + size > _ARENA or made.memory.dtype.kind == "O":
         raise errors.OutOfMemory(size=address + size)
@@ -160,7 +155,7 @@ def _at_address(m: Machine, made: MemRef, address: int) -> MemRef:
 
 
 def _realloc(m: Machine, op: Operation, source: MemRef, *size: int) -> MemRef:
-    """What fits is kept."""
+    """A larger or smaller buffer with the elements that fit."""
     ty = op.results[0].type
     made = allocated(m, ty, size)
     kept = min(made.shape[0], source.shape[0])
@@ -174,7 +169,7 @@ def _scope(m: Machine, op: Operation) -> Any:
 
 
 def dealloc(_: Machine, op: Operation, *values: Any) -> None:
-    """Ends the life of fresh memory; that of an argument is its caller's."""
+    """End the lifetime of fresh memory; that of an argument belongs to its caller."""
     for value, operand in zip(values, op.operands, strict=True):
         if isinstance(value, MemRef) and isinstance(value.memory, TrackedArray):
             value.refuse_freed(name_of(operand), "given back again")
@@ -182,11 +177,11 @@ def dealloc(_: Machine, op: Operation, *values: Any) -> None:
 
 
 def _nothing(*_: Any) -> None:
-    """It only declares."""
+    """No effect: a declaration."""
 
 
 def dim(_: Machine, op: Operation, source: Any, index: int) -> int:
-    """An extent.  Raises IndexOutOfBounds."""
+    """An extent. Raises IndexOutOfBounds."""
     shape = source.shape
     if not 0 <= index < len(shape):
         raise errors.IndexOutOfBounds(
@@ -196,12 +191,11 @@ def dim(_: Machine, op: Operation, source: Any, index: int) -> int:
 
 
 def rank(_: Machine, __: Operation, source: Any) -> int:
-    """The number of dimensions."""
     return len(source.shape)
 
 
 def copy(_: Machine, op: Operation, source: MemRef, target: MemRef) -> None:
-    """All elements, as they were before."""
+    """Copy all elements as if through a temporary."""
     values, flags = source.elements(name_of(op.operands[0])).copy(), source.flags()
     if values.shape != target.elements(name_of(op.operands[1])).shape:
         raise errors.ShapesDisagree(
@@ -211,7 +205,7 @@ def copy(_: Machine, op: Operation, source: MemRef, target: MemRef) -> None:
 
 
 def _get_global(m: Machine, op: Operation) -> MemRef:
-    """One buffer for each global, made when first asked for."""
+    """One buffer per global, created on first use."""
     path = op.attributes.get("name")
     name = path.path[-1] if isinstance(path, SymbolRefAttr) else ""
     found = m.shared.globals
@@ -244,14 +238,13 @@ def extent_of(value: Any, ty: Type) -> int:
 
 
 def _metadata(_: Machine, __: Operation, source: MemRef) -> Any:
-    """The base buffer without dimensions, offset, sizes, strides."""
+    """The base buffer of rank 0, offset, sizes and strides."""
     source.strided()
     base = MemRef(source.memory, source.type, (), (), source.base, source.base)
     return base, source.offset, *source.shape, *source.strides
 
 
 def _pointer(_: Machine, __: Operation, source: MemRef) -> int:
-    """The address of the base buffer."""
     size = source.memory.strides[0] if source.memory.ndim else 0
     return source.memory.__array_interface__["data"][0] + source.base * size
 
@@ -261,7 +254,6 @@ def _distinct(_: Machine, __: Operation, *sources: Any) -> Any:
 
 
 def same(_: Machine, __: Operation, source: Any) -> Any:
-    """The value itself."""
     return source
 
 
@@ -289,18 +281,16 @@ Place = Callable[[Operation, Sequence[int]], Sequence[int]]
 
 
 def written(_: Operation, operands: Sequence[int]) -> Sequence[int]:
-    """They are the operands."""
+    """The indices are the operands."""
     return operands
 
 
 def mapped(op: Operation, operands: Sequence[int]) -> Sequence[int]:
-    """They are the results of the operation's map."""
+    """The indices are the results of the operation's map."""
     return at(affine.map_of(op), operands)
 
 
 def load(place: Place) -> Evaluate:
-    """One element."""
-
     def evaluate(_: Machine, op: Operation, source: MemRef, *operands: int) -> Any:
         return source.load(place(op, operands), name_of(op.operands[0]))
 
@@ -308,8 +298,6 @@ def load(place: Place) -> Evaluate:
 
 
 def store(place: Place) -> Evaluate:
-    """One element."""
-
     def evaluate(
         _: Machine, op: Operation, value: Any, target: MemRef, *operands: int
     ) -> None:
@@ -321,7 +309,7 @@ def store(place: Place) -> Evaluate:
 def places(
     first: Sequence[int], extents: Sequence[int]
 ) -> list[tuple[tuple[int, ...], tuple[int, ...]]]:
-    """Positions in a vector and in a buffer, whose last dimensions it spans."""
+    """Pairs of vector position and buffer index; the vector spans trailing dims."""
     skipped = len(first) - len(extents)
     found: list[tuple[tuple[int, ...], tuple[int, ...]]] = []
     for position in np.ndindex(*extents):
@@ -332,13 +320,13 @@ def places(
 
 
 def span(ty: VectorType, buffer: MemRef) -> tuple[int, ...]:
-    """The extents of a vector in elements of a buffer, which may be vectors."""
+    """A vector's extents in units of buffer elements, which may be vectors."""
     inner = element(buffer.type).inner
     return ty.shape[: len(ty.shape) - len(inner)] if inner else ty.shape
 
 
 def read_vector(buffer: MemRef, first: Sequence[int], ty: Type, name: str) -> Any:
-    """The elements from a place on."""
+    """The elements that start at an index."""
     assert isinstance(ty, VectorType)
     made = empty(ty.shape, ty.element)
     for position, index in places(first, span(ty, buffer)):
@@ -349,7 +337,7 @@ def read_vector(buffer: MemRef, first: Sequence[int], ty: Type, name: str) -> An
 def write_vector(
     buffer: MemRef, first: Sequence[int], ty: Type, value: Any, name: str
 ) -> None:
-    """The elements from a place on, all of them inside before one is written."""
+    """Write elements from an index on; bounds are checked before any write."""
     assert isinstance(ty, VectorType)
     targets = [
         (position, buffer.place(index, name))
@@ -360,7 +348,7 @@ def write_vector(
 
 
 def vector_load(place: Place) -> Evaluate:
-    """Consecutive elements of the last dimensions."""
+    """Read consecutive elements of the last dimensions."""
 
     def evaluate(_: Machine, op: Operation, source: MemRef, *operands: int) -> Any:
         first, name = place(op, operands), name_of(op.operands[0])
@@ -370,7 +358,7 @@ def vector_load(place: Place) -> Evaluate:
 
 
 def vector_store(place: Place) -> Evaluate:
-    """Consecutive elements of the last dimensions."""
+    """Write consecutive elements of the last dimensions."""
 
     def evaluate(
         _: Machine, op: Operation, value: Any, target: MemRef, *operands: int
@@ -382,7 +370,7 @@ def vector_store(place: Place) -> Evaluate:
 
 
 def _prefetch(*_: Any) -> None:
-    """A hint."""
+    """No effect: a hint."""
 
 
 ACCESS_OPERATIONS: dict[str, Evaluate] = {
@@ -398,7 +386,7 @@ ACCESS_OPERATIONS: dict[str, Evaluate] = {
 
 
 def _update(_: Machine, op: Operation, value: Any, buffer: MemRef, *index: int) -> Any:
-    """What was there before."""
+    """Update atomically; returns the old value."""
     name = name_of(op.operands[1])
     before = buffer.load(index, name)
     row = OF_ATOMICS.get(atomic_kind(op))
@@ -423,18 +411,18 @@ ATOMIC_OPERATIONS: dict[str, Evaluate] = {
 
 
 def _place(m: Machine, end: End) -> tuple[MemRef, tuple[int, ...]]:
-    """A buffer and the indices in it."""
+    """A buffer and indices into it."""
     return m.values[end.memref], at(end.map, m.of(end.operands))
 
 
 def _key(m: Machine, tag: End) -> object:
-    """The memory of an element of the tags."""
+    """Identity of a tag element."""
     buffer, index = _place(m, tag)
     return id(buffer.memory), buffer.place(index, name_of(tag.memref))
 
 
 def _line(m: Machine, end: End, steps: Sequence[int]) -> list[int]:
-    """Where elements lie that are counted in row-major order from an index on."""
+    """Positions of elements counted in row-major order from an index on."""
     buffer, index = _place(m, end)
     first = 0
     for extent, i in zip(buffer.shape, index, strict=True):
@@ -446,7 +434,7 @@ def _line(m: Machine, end: End, steps: Sequence[int]) -> list[int]:
 
 
 def _unravelled(position: int, shape: Sequence[int]) -> tuple[int, ...]:
-    """The index of a row-major position; beyond the end, the first index is."""
+    """The index at a row-major position; past the end, the first index grows."""
     index: list[int] = []
     for extent in reversed(shape[1:]):
         index.append(position % extent)
@@ -455,7 +443,7 @@ def _unravelled(position: int, shape: Sequence[int]) -> tuple[int, ...]:
 
 
 def _is_first(m: Machine, key: object) -> bool:
-    """Whether no other thread of the block has come to this transfer yet."""
+    """Whether this thread is the first of its block at this transfer."""
     if m.thread is None:
         return True
     own = m.thread.values[key] = m.thread.values.get(key, 0) + 1

@@ -1,11 +1,8 @@
-"""nvgpu: boxes of tensors in shared memory, and products of them by four warps.
+"""Interprets nvgpu: asynchronous copies, mbarriers, TMA boxes and wgmma products.
 
-Copies happen when they start.  A box lies in shared memory row by row, its pieces of 16
-bytes permuted as the swizzle of its map says; a factor is a row of such boxes.
-
-nvgpu: asynchronous copies to shared memory; they happen when waited for.
-
-nvgpu: barriers that count arrivals and bytes; nvvm: fences, which do nothing.
+A ``cp.async`` happens when it is waited for, a TMA copy when it starts. A box lies in
+shared memory row by row, its pieces of 16 bytes permuted by the swizzle of the tensor
+map; a wgmma operand is a row of such boxes. Fences have no effect.
 """
 
 from __future__ import annotations
@@ -29,7 +26,7 @@ from gpucodegen.ir.types import FloatType, IntegerType, Type, element_bytes
 
 @dataclass(slots=True)
 class Phase:
-    """One barrier: arrivals that it expects, what its phase misses, and its number.
+    """An mbarrier: expected arrivals, outstanding arrivals and bytes, phase number.
 
     >>> phase = Phase(); phase.begin(2); phase.arrive(1); phase.arrive(1); phase.number
     1
@@ -41,12 +38,12 @@ class Phase:
     number: int = 0
 
     def begin(self, count: int) -> None:
-        """The first phase, of so many arrivals."""
+        """Start the first phase with an arrival count."""
         self.expected = self.missing = count
         self.bytes = self.number = 0
 
     def arrive(self, count: int, more: int = 0) -> None:
-        """Arrivals, and bytes that are to come; negative ones have come."""
+        """Count arrivals and pending bytes; arrived bytes are negative ``more``."""
         self.missing -= count
         self.bytes += more
         if self.missing == 0 and self.bytes == 0:
@@ -54,7 +51,7 @@ class Phase:
 
 
 def _create_barrier(m: Machine, op: Operation) -> list[Phase]:
-    """Those of the block."""
+    """The block's group of mbarriers."""
     made = [Phase() for _ in range(barrier_count(op.result.type))]
     return m.thread.shared.setdefault(op, made)
 
@@ -82,19 +79,19 @@ def _test(_: Machine, __: Operation, barriers: Any, token: int, i: int) -> int:
 def _wait_barrier(
     m: Machine, op: Operation, barriers: Any, parity: int, _ticks: int, i: int
 ) -> None:
-    """Until the phase of a parity is over."""
+    """Wait until the phase of a parity is complete."""
     phase = barriers[i]
     over: Callable[[], bool] = lambda: phase.number & 1 != (parity & 1)  # noqa: E731
     m.thread.until(op, over)
 
 
 def _place(_: Machine, __: Operation, _barriers: Any, i: int) -> int:
-    """Where it lies in the group: there are no addresses here."""
+    """Index in the group, in place of an address."""
     return 8 * i
 
 
 def _nothing(*_: Any) -> None:
-    """What happens, has happened already."""
+    """No effect: the operation has already happened."""
 
 
 BARRIER_OPERATIONS: dict[str, Evaluate] = {
@@ -120,7 +117,7 @@ Copy = Callable[[], None]
 
 @dataclass(slots=True)
 class Line:
-    """The copies of a thread: those of no group yet, and groups, oldest first."""
+    """A thread's copies: those without a group, and groups, oldest first."""
 
     alone: list[Copy] = field(default_factory=list[Copy])
     groups: list[list[Copy]] = field(default_factory=list[list[Copy]])
@@ -132,7 +129,7 @@ def _line(m: Machine) -> Line:
 
 
 def _copy(m: Machine, op: Operation, *_: Any) -> None:
-    """What the source has less than the target are zeros."""
+    """Start a copy; elements beyond the source count become zeros."""
     groups = m.groups(op)
     (source,), (target,) = groups["src"], groups["dst"]
     first, to = groups["srcIndices"], groups["dstIndices"]
@@ -163,7 +160,7 @@ def _group(m: Machine, _: Operation, *__: Any) -> None:
 
 
 def _wait(m: Machine, op: Operation, *_: Any) -> None:
-    """All groups but the last ones; without a number, all copies."""
+    """Wait for all groups but the newest; without a number, for all copies."""
     line = _line(m)
     left = op.integer("numGroups")
     while len(line.groups) > left:
@@ -179,11 +176,11 @@ COPY_OPERATIONS: dict[str, Evaluate] = {
 
 
 ROWS, GROUP = 64, 128
-"""Rows that one product has, threads that have them together."""
+"""M of one wgmma product, and threads of a warpgroup."""
 
 
 class TensorMap(NamedTuple):
-    """A tensor, the box of it that a copy moves, and the span of the swizzle."""
+    """A tensor, the box that a copy moves, and the bytes of the swizzle."""
 
     tensor: MemRef
     box: tuple[int, ...]
@@ -191,7 +188,7 @@ class TensorMap(NamedTuple):
 
 
 class Factor(NamedTuple):
-    """A matrix of lines in shared memory, as boxes of a span."""
+    """A wgmma operand in shared memory: a row of boxes, each one span wide."""
 
     memory: MemRef
     shape: tuple[int, int]
@@ -205,12 +202,12 @@ def _create_descriptor(
 
 
 def _swizzled(places: Array, span: int) -> Array:
-    """Bytes with those bits of 16-byte pieces crossed with those of the line."""
+    """XOR the 16-byte piece index of byte offsets with the row index (swizzle)."""
     return places ^ ((places >> 3) & (span - 16)) if span else places
 
 
 def _cells(m: TensorMap, corner: tuple[int, ...], here: MemRef) -> tuple[Any, ...]:
-    """Of each element of a box: where it lies there, whether it does, and here."""
+    """For each element of a box: global index, whether inside, and target index."""
     size = element_bytes(here.type) or 1
     index = np.indices(m.box).reshape(len(m.box), -1)
     inside = np.ones(index.shape[1], bool)
@@ -261,7 +258,7 @@ def _generate(_: Machine, op: Operation, memory: MemRef, of: TensorMap) -> Facto
 
 
 def _matrix(factor: Factor) -> Array:
-    """Its elements as f64, a row for each line."""
+    """The operand as an f64 matrix."""
     memory, (lines, along), span = factor
     size = element_bytes(memory.type) or 1
     line, place = np.indices((lines, along))
@@ -277,7 +274,7 @@ def _sum_type(op: Operation) -> Type:
 
 
 def _multiply(_: Machine, op: Operation, a: Factor, b: Factor, total: Array) -> Array:
-    """Each sum is rounded once."""
+    """The product; each sum is rounded once."""
     left, right = _matrix(a), _matrix(b)
     left = left.T if "transposeA" in op.attributes else left
     right = right if "transposeB" in op.attributes else right.T
@@ -292,7 +289,7 @@ def _zeros(_: Machine, op: Operation) -> Array:
 
 
 def _store_sum(m: Machine, op: Operation, total: Array, target: MemRef) -> None:
-    """Each thread stores what it holds, as PTX deals the elements out."""
+    """Each thread stores its fragment of the accumulator in the PTX layout."""
     thread = m.thread.number % GROUP
     warp, lane = divmod(thread, 32)
     group, turn = divmod(lane, 4)
@@ -309,7 +306,7 @@ def _store_sum(m: Machine, op: Operation, total: Array, target: MemRef) -> None:
 
 
 def _warpgroup_no_effect(*_: Any) -> None:
-    """A hint."""
+    """No effect: a hint."""
 
 
 WARPGROUP_OPERATIONS: dict[str, Evaluate] = {

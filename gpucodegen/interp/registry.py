@@ -1,4 +1,4 @@
-"""The function that evaluates each operation; a dialect is loaded when first asked for.
+"""Registry of evaluators; a dialect is loaded on first use.
 
 >>> evaluator("arith.addi").__name__
 'evaluate'
@@ -12,9 +12,9 @@ from importlib import import_module
 from typing import Any
 
 Evaluate = Callable[..., Any]
-"""Of the machine, the operation and the values of its operands: its results.
+"""Evaluator: machine, operation and operand values to results.
 
-One value for one result, a tuple for several, None for none.
+A single value for one result, a tuple for several, None for none.
 """
 
 _TABLES = {
@@ -101,7 +101,6 @@ _TABLES = {
 
 @cache
 def evaluator(name: str) -> Evaluate | None:
-    """What evaluates an operation; None for one that nothing does."""
     return operations(name.partition(".")[0]).get(name)
 
 
@@ -118,5 +117,5 @@ def operations(dialect: str) -> Mapping[str, Evaluate]:
 
 
 def names() -> tuple[str, ...]:
-    """Every operation that runs, but terminators, which their parents read."""
+    """All operations that can be executed; terminators are read by their parents."""
     return tuple(name for dialect in _TABLES for name in operations(dialect))

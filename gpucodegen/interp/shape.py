@@ -1,9 +1,7 @@
-"""shape: constraints, and regions that rely on them.
+"""Interprets shape: shapes are tuples of extents or tensors of rank 1.
 
-shape: shapes as values: tuples of extents, or tensors of rank 1; sizes are numbers.
-
-Shapes that do not agree are an error where they are combined; a constraint that does
-not hold is one where something relies on it.
+Shapes that disagree raise an error where they are combined; a constraint that fails
+raises one at the ``shape.assuming`` that relies on it.
 """
 
 from __future__ import annotations
@@ -27,12 +25,11 @@ Dims = tuple[int, ...]
 
 
 def dims(value: Any) -> Dims:
-    """A shape as numbers."""
     return tuple(map(int, value))
 
 
 def shaped(found: Sequence[int], ty: Type) -> Any:
-    """Extents as a value of a type."""
+    """Extents as a value of a shape type."""
     is_tensor = isinstance(ty, TensorType)
     return array_of(found, (len(found),), INDEX) if is_tensor else tuple(found)
 
@@ -43,7 +40,7 @@ def _disagree(op: Operation, *shapes: Any) -> errors.Error:
 
 
 def broadcast(*shapes: Dims) -> Dims | None:
-    """Extents of 1 fit all others; None if some do not fit.
+    """The broadcast shape; None if extents disagree.
 
     >>> broadcast((2, 1), (3,)), broadcast((2,), (3,))
     ((2, 3), None)
@@ -80,7 +77,7 @@ def _broadcastable(_: Machine, __: Operation, *shapes: Any) -> int:
 
 
 def _joined(_: Machine, op: Operation, *values: Any) -> Any:
-    """Shapes or sizes that have to be the same."""
+    """Shapes or sizes that must be equal."""
     if isinstance(values[0], int):
         if len(set(values)) > 1:
             raise _disagree(op, values)
@@ -92,7 +89,7 @@ def _joined(_: Machine, op: Operation, *values: Any) -> Any:
 
 def _extremes(function: Callable[[int, int], int]) -> Evaluate:
     def evaluate(_: Machine, op: Operation, a: Any, b: Any) -> Any:
-        """Of two sizes, or of two shapes of the same rank, extent by extent."""
+        """Combine two sizes, or two shapes of one rank extent by extent."""
         if isinstance(a, int):
             return function(a, b)
         if len(a) != len(b):
@@ -111,14 +108,14 @@ def _sizes(function: Callable[[int, int], int]) -> Evaluate:
 
 
 def _divide(_: Machine, __: Operation, a: int, b: int) -> int:
-    """Towards minus infinity.  Raises DivisionByZero."""
+    """Rounded down. Raises DivisionByZero."""
     if b == 0:
         raise errors.DivisionByZero
     return a // b
 
 
 def _extent(_: Machine, __: Operation, shape: Any, at: int) -> int:
-    """Raises IndexOutOfBounds."""
+    """One extent. Raises IndexOutOfBounds."""
     found = dims(shape)
     if not 0 <= at < len(found):
         raise errors.IndexOutOfBounds(index=at, buffer="the shape", shape=(len(found),))
@@ -130,7 +127,7 @@ def _dim(m: Machine, op: Operation, value: Any, at: int) -> int:
 
 
 def _split(_: Machine, op: Operation, shape: Any, at: int) -> Any:
-    """Before and after; a negative place counts from the end."""
+    """Extents before and after a position; a negative one counts from the end."""
     found = dims(shape)
     place = at + len(found) if at < 0 else at
     if not 0 <= place <= len(found):
@@ -140,7 +137,7 @@ def _split(_: Machine, op: Operation, shape: Any, at: int) -> Any:
 
 
 def _reduce(m: Machine, op: Operation, shape: Any, *start: Any) -> Any:
-    """The body at every extent, with its place."""
+    """Run the body for every extent with its position."""
     for place, extent in enumerate(dims(shape)):
         start = m.results(op.regions[0], (place, extent, *start))
     return given(start)
@@ -169,7 +166,7 @@ def _from_extents(_: Machine, op: Operation, *extents: int) -> Any:
 
 
 def _with_shape(_: Machine, op: Operation, value: Any, shape: Any) -> Any:
-    """The value, if it has this shape.  Raises ShapesDisagree."""
+    """The value, if it has this shape. Raises ShapesDisagree."""
     if is_array(value) and value.shape != dims(shape):
         raise _disagree(op, value.shape, shape)
     return value
@@ -244,7 +241,7 @@ def _all(_: Machine, __: Operation, *witnesses: bool) -> bool:
 
 
 def _assuming(m: Machine, op: Operation, witness: bool) -> Any:
-    """Raises AssertionFailed."""
+    """Run the region. Raises AssertionFailed if the witness is false."""
     if not witness:
         raise errors.AssertionFailed(message="the constraint of 'shape.assuming'")
     return given(m.results(op.regions[0]))

@@ -1,16 +1,4 @@
-"""Values in the shape of arrays.
-
-- `tensor`: the dialect
-- `slices`: slices, taken out and put in
-- `gather`: slices at places that a tensor holds
-- `shape`: shapes as values
-
-tensor: slices at places that another tensor holds.
-
-tensor: slices, taken out and put in.
-
-tensor: values in the shape of arrays; whatever changes one makes a new one.
-"""
+"""Interprets tensor: tensors are values, so updates return new arrays."""
 
 from __future__ import annotations
 
@@ -109,7 +97,7 @@ def _numbers(op: Operation, name: str, dynamic: Sequence[int]) -> list[int]:
 
 
 def _pad(m: Machine, op: Operation, source: Array, *_: int) -> Array:
-    """The region gives what stands outside of the source, by its place."""
+    """The region computes each padding element from its index."""
     groups, of = m.groups(op), _type(op).element
     low = _numbers(op, "static_low", groups["low"])
     high = _numbers(op, "static_high", groups["high"])
@@ -257,7 +245,7 @@ Selected = tuple[tuple[int, ...], tuple[int | slice, ...]]
 def _slices(
     op: Operation, whole: Array, indices: Array, name: str, number: int
 ) -> Iterator[Selected]:
-    """Places in the indices, and the slice that each selects."""
+    """The index positions, and the slice that each selects."""
     dims = op.numbers(name)
     for place in np.ndindex(*indices.shape[:-1]):
         at: list[int | slice] = [slice(None)] * whole.ndim
@@ -271,7 +259,7 @@ def _slices(
 
 
 def _gather(_: Machine, op: Operation, source: Array, indices: Array) -> Array:
-    """A slice for each place; unit extents may stand where it was selected."""
+    """One slice per index; indexed dimensions may remain with extent 1."""
     leading = indices.shape[:-1]
     ty = op.results[0].type
     shape = getattr(ty, "shape", ())

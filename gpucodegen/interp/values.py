@@ -1,26 +1,9 @@
-"""What values of MLIR are while a module runs: numbers, arrays, buffers.
+"""Values of the interpreter: numbers, arrays, and their conversion to stored bits.
 
-- `elements`: numbers in arrays, bit for bit
-- `floats`: rounding to a format
-- `constants`: from attributes
-- `buffers`: memrefs
-- `written`: what of fresh memory holds values
-- `not_numbers`: NaN that is made
-- `indices`: of loops and maps
-- `elementwise`: functions of numbers on arrays
-
-What evaluators return, values of loop variables, and maps taken at numbers.
-
-Functions of numbers on numbers, and on each element of arrays.
-
-Attributes as values.
-
-Elements of arrays: how each type lies in memory, and which number that is.
-
-Integers are Python's, in the range of their type: without a sign they are signed, but
-``i1``, which is 0 or 1.  Floats are Python's, rounded to their format.
-
-Numbers of Python as numbers of a float format of MLIR.
+Integers are Python integers in the range of their type: signless ones are signed,
+except ``i1``, which is 0 or 1. Floats are Python floats, rounded to their format. The
+module also maps scalar functions over arrays, evaluates affine maps, and turns
+attributes into values.
 """
 
 from __future__ import annotations
@@ -120,7 +103,7 @@ def is_array(value: object) -> TypeGuard[Array]:
 
 @dataclass(frozen=True, slots=True)
 class Element:
-    """NumPy's type of an element, and the extents of a vector that is an element.
+    """Storage of an element: its NumPy type, and its extents if it is a vector.
 
     ``format`` names the float format whose bits are stored.
     """
@@ -131,13 +114,13 @@ class Element:
 
     @property
     def is_object(self) -> bool:
-        """Whether memory holds Python's objects, which have no bytes."""
+        """Whether elements are stored as Python objects, without bytes."""
         return self.dtype.kind == "O"
 
 
 @cache
 def element(ty: Type) -> Element:
-    """How elements of a type are stored.
+    """The storage of a type's elements.
 
     >>> from gpucodegen.ir.types import BF16, F32
     >>> element(BF16), element(IntegerType(5)).dtype, element(VectorType((4,), F32))
@@ -168,7 +151,7 @@ Element(dtype=dtype('float32'), inner=(4,), format=''))
 
 
 def scalar_type(ty: Type) -> Type:
-    """The numbers that an element, itself perhaps a vector, is made of."""
+    """The number type of an element, which may be a vector."""
     return ty.element if isinstance(ty, VectorType) else ty
 
 
@@ -178,7 +161,7 @@ def bits_of(ty: Type) -> int:
 
 
 def canonical(value: Any, ty: Type) -> Any:
-    """A number brought into its type: integers wrapped, floats rounded.
+    """A number converted to its type: integers wrapped, floats rounded.
 
     >>> canonical(130, IntegerType(8)), canonical(3, IntegerType(1))
     (-126, 1)
@@ -208,7 +191,7 @@ def numbers(array: Array, ty: Type) -> list[Any]:
 
 
 def number(stored: Any, ty: Type) -> Any:
-    """One stored element as a number; a vector that is one as an array."""
+    """A stored element as a number, or as an array if it is a vector."""
     if isinstance(ty, VectorType):
         return np.array(stored)
     name = element(ty).format
@@ -219,7 +202,7 @@ def number(stored: Any, ty: Type) -> Any:
 
 
 def code(value: Any, ty: Type) -> Any:
-    """A number as it is stored."""
+    """The stored form of a number."""
     name = element(ty).format
     return to_bits(float(value), name) if name else value
 
@@ -240,7 +223,7 @@ def array_of(values: Iterable[Any], shape: Sequence[int], ty: Type) -> Array:
 
 
 def filled(value: Any, shape: Sequence[int], ty: Type) -> Array:
-    """An array of one number, or of one vector."""
+    """An array filled with one number or one vector."""
     stored = element(ty)
     made = np.empty((*shape, *stored.inner), stored.dtype)
     if stored.is_object:
@@ -251,7 +234,7 @@ def filled(value: Any, shape: Sequence[int], ty: Type) -> Array:
 
 
 def empty(shape: Sequence[int], ty: Type) -> Array:
-    """Fresh memory; of numbers it holds zeros."""
+    """Fresh memory; arrays of numbers hold zeros."""
     stored = element(ty)
     made = np.zeros((*shape, *stored.inner), stored.dtype)
     if stored.is_object:
@@ -260,7 +243,7 @@ def empty(shape: Sequence[int], ty: Type) -> Array:
 
 
 def constant(value: Attribute | None, ty: Type) -> Any:
-    """What an attribute is as a value of a type.
+    """An attribute as a value of a type.
 
     >>> from gpucodegen.ir.types import I32, TensorType
     >>> ty = TensorType((2,), I32)
@@ -309,10 +292,7 @@ def _elements(value: DenseElementsAttr, ty: Type) -> Any:
 def elementwise(
     op: Operation, function: Callable[..., Any], values: Sequence[Any]
 ) -> Any:
-    """The results of an operation whose scalar form is a function of numbers.
-
-    A number among arrays meets every element.
-    """
+    """Apply a scalar function to each element; numbers are broadcast to arrays."""
     shapes = [v.shape for v in values if isinstance(v, np.ndarray)]
     if not shapes:
         return function(*values)
@@ -334,19 +314,21 @@ def elementwise(
 
 
 def given(values: tuple[Any, ...]) -> Any:
-    """Results as an evaluator returns them: one value for one."""
+    """Results as evaluators return them: a single value or a tuple."""
     return values[0] if len(values) == 1 else values
 
 
 def steps(lower: int, upper: int, step: int) -> range:
-    """The values of a loop variable.  Raises InvalidLoopStep."""
+    """Values of a loop variable. Raises InvalidLoopStep."""
     if step <= 0:
         raise errors.InvalidLoopStep(step=step)
     return range(lower, upper, step)
 
 
 def at(map_: AffineMap, operands: Sequence[int]) -> tuple[int, ...]:
-    """The results of a map.  Raises DivisionByZero.
+    """The results of a map.
+
+    Raises DivisionByZero.
 
     >>> at(AffineMap.identity(2), [3, 4])
     (3, 4)

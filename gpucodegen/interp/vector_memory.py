@@ -1,7 +1,4 @@
-"""vector: transfer_read and transfer_write.
-
-vector: loads and stores, masked, gathered, compressed.
-"""
+"""Interprets vector memory accesses: plain, masked, gathered, compressed, transfers."""
 
 from __future__ import annotations
 
@@ -26,20 +23,20 @@ from gpucodegen.ir.types import Type, element_type
 
 
 def as_buffer(value: Array | MemRef, op: Operation, number: int) -> MemRef:
-    """A buffer, or a tensor as one that shares its memory."""
+    """A buffer, or a tensor as a buffer that shares its memory."""
     if isinstance(value, MemRef):
         return value
     return MemRef.of(value, element_type(op.operands[number].type))
 
 
 def _shifted(index: tuple[int, ...], by: tuple[int, ...]) -> tuple[int, ...]:
-    """The index of a position in a vector, which spans the last dimensions."""
+    """The buffer index of a vector position; the vector spans the last dimensions."""
     padded = (0,) * (len(index) - len(by)) + by
     return tuple(a + b for a, b in zip(index, padded, strict=True))
 
 
 def _masked_load(m: Machine, op: Operation, source: Any, *_: Any) -> Array:
-    """Lanes that the mask leaves out keep what is passed."""
+    """Load masked lanes; the others keep the pass-through value."""
     groups, buffer = m.groups(op), as_buffer(source, op, 0)
     (mask,), (passed,) = groups["mask"], groups["pass_thru"]
     made, name = passed.copy(), name_of(op.operands[0])
@@ -51,7 +48,7 @@ def _masked_load(m: Machine, op: Operation, source: Any, *_: Any) -> Array:
 
 
 def _expand_load(m: Machine, op: Operation, source: Any, *_: Any) -> Array:
-    """Consecutive elements for the lanes of the mask."""
+    """Load consecutive elements into the lanes of the mask."""
     groups, buffer = m.groups(op), as_buffer(source, op, 0)
     (mask,), (passed,) = groups["mask"], groups["pass_thru"]
     made, name = passed.copy(), name_of(op.operands[0])
@@ -81,9 +78,9 @@ def _compress_store(m: Machine, op: Operation, target: Any, *_: Any) -> None:
 
 
 def _line(buffer: MemRef, offsets: tuple[int, ...], index: int, name: str) -> int:
-    """Where an element lies ``index`` after the offsets, along the last dimension.
+    """Position of element ``index`` past the offsets along the last dimension.
 
-    It may go on in the next rows.
+    It may continue in the following rows.
     """
     first = 0
     for extent, i in zip(buffer.shape, offsets, strict=True):
@@ -116,7 +113,7 @@ def _gather(
 def _scatter(
     m: Machine, op: Operation, target: Any, *_: Any, mask: Array | None = None
 ) -> Array | None:
-    """In the order of the lanes: the last one of a place stays."""
+    """Store in lane order: the last lane that writes an address wins."""
     groups = m.groups(op)
     whole = target if isinstance(target, MemRef) else target.copy()
     buffer = as_buffer(whole, op, 0)
@@ -150,7 +147,7 @@ Index = tuple[int, ...]
 
 @dataclass(frozen=True, slots=True)
 class Transfer:
-    """Which dimension of the buffer each one of the vector runs along, if any."""
+    """The buffer dimension of each vector dimension; None for a broadcast one."""
 
     map: AffineMap
     in_bounds: tuple[bool, ...]
@@ -158,7 +155,6 @@ class Transfer:
 
     @staticmethod
     def of(op: Operation, ty: Type, buffer: MemRef) -> Transfer:
-        """The transfer of an operation."""
         attribute = op.attributes["permutation_map"]
         assert isinstance(attribute, AffineMapAttr)
         shape = vector_type(ty).shape
@@ -173,9 +169,9 @@ class Transfer:
     def lanes(
         self, buffer: MemRef, first: Index, mask: Array | None
     ) -> Iterator[tuple[Index, Index, bool]]:
-        """Each position, its index in the buffer, and whether it is to be touched.
+        """Vector positions, their buffer indices, and whether they are accessed.
 
-        It is, where the mask lets it and it lies inside, or is said to.
+        A position is accessed if the mask is set and it is in bounds or declared so.
         """
         along = [e.position if isinstance(e, Dim) else None for e in self.map.results]
         order = sorted((d, n) for n, d in enumerate(along) if d is not None)
@@ -194,12 +190,12 @@ class Transfer:
 
     @staticmethod
     def _in_mask(order: list[tuple[int, int]], position: Index, mask: Array) -> Index:
-        """The mask has the order of the buffer, without dimensions that repeat."""
+        """The mask index: the buffer's order, without broadcast dimensions."""
         return tuple(position[n] for _, n in order) or (0,) * mask.ndim
 
 
 def _mask(groups: dict[str, tuple[Any, ...]], mask: Array | None) -> Array | None:
-    """Both masks, if there are two."""
+    """The conjunction of both masks, if there are two."""
     own = groups["mask"][0] if groups["mask"] else None
     return own if mask is None else mask if own is None else own & mask
 
@@ -207,7 +203,7 @@ def _mask(groups: dict[str, tuple[Any, ...]], mask: Array | None) -> Array | Non
 def _read(
     m: Machine, op: Operation, source: Any, *_: Any, mask: Array | None = None
 ) -> Array:
-    """Lanes outside of the buffer or the mask get the padding."""
+    """Read a vector; lanes out of bounds or masked off get the padding."""
     groups, buffer = m.groups(op), as_buffer(source, op, 0)
     ty = vector_type(op.results[0].type)
     transfer = Transfer.of(op, ty, buffer)

@@ -1,22 +1,6 @@
-"""vector, on NumPy arrays.
+"""Interprets vector: casts, shuffles, products, contractions, reductions and scans.
 
-- `elements`: broadcasts, slices, shuffles
-- `shapes`: other shapes and types, masks of ones
-- `memory`: loads and stores
-- `transfers`: transfer_read and transfer_write
-- `products`: products, reductions, scans
-- `masks`: vector.mask
-- `old`: operations of 2020
-
-vector: tuples of slices and flat matrices of 2020.
-
-vector.mask: one operation on the lanes of a mask.
-
-vector: products, contractions, reductions, scans; sums in row-major order.
-
-vector: other shapes and types of the same elements, masks of ones, positions.
-
-vector: broadcasts, extracts, inserts, slices, shuffles.
+Values are NumPy arrays; sums run in row-major order.
 """
 
 from __future__ import annotations
@@ -55,20 +39,19 @@ from gpucodegen.ir.types import FloatType, TupleType, Type, VectorType, element_
 
 
 def vector_type(ty: Type) -> VectorType:
-    """A type that is a vector."""
     assert isinstance(ty, VectorType)
     return ty
 
 
 def part(array: Array, ty: Type) -> Any:
-    """A piece of a vector: a number, or a vector that is copied."""
+    """A piece of a vector: a number, or a copied vector."""
     if isinstance(ty, VectorType):
         return np.array(array).reshape(ty.shape)
     return number(np.asarray(array).reshape(-1)[0], ty)
 
 
 def stored(value: Any, ty: Type) -> Any:
-    """A number or a vector as it lies in a larger one."""
+    """A number or vector in the stored form of a larger vector."""
     return value if isinstance(value, np.ndarray) else code(value, element_type(ty))
 
 
@@ -93,10 +76,7 @@ def _to_elements(_: Machine, op: Operation, source: Array) -> Any:
 def _at(
     op: Operation, dynamic: Sequence[int], shape: Sequence[int]
 ) -> tuple[int, ...] | None:
-    """The position; None where it says that anything will do.
-
-    Raises IndexOutOfBounds.
-    """
+    """The position; None if it is poison. Raises IndexOutOfBounds."""
     given = iter(dynamic)
     at = tuple(next(given) if n == DYNAMIC_MARK else n for n in position(op))
     if -1 in position(op):
@@ -121,7 +101,7 @@ def _insert(_: Machine, op: Operation, value: Any, dest: Array, *dynamic: int) -
 
 
 def integers(op: Operation, name: str) -> tuple[int, ...]:
-    """The numbers of an array of attributes, or of a dense one."""
+    """The numbers of an array or dense array attribute."""
     entries = (e.value for e in op.entries(name) if isinstance(e, IntegerAttr))
     return tuple(entries) or op.numbers(name)
 
@@ -155,7 +135,7 @@ def _insert_slice(_: Machine, op: Operation, value: Array, dest: Array) -> Array
 
 
 def _shuffle(_: Machine, op: Operation, first: Array, second: Array) -> Array:
-    """Rows of either; -1 stands for any."""
+    """Rows of either vector; -1 is poison."""
     rows = [*np.atleast_1d(first), *np.atleast_1d(second)]
     ty = vector_type(op.results[0].type)
     made = empty(ty.shape, ty.element)
@@ -202,7 +182,7 @@ ELEMENT_OPERATIONS: dict[str, Evaluate] = {
 
 
 VSCALE = 1
-"""How often the registers of this machine hold a scalable vector's shortest one."""
+"""``vscale`` of this machine: scalable vectors have their minimum length."""
 
 
 def _shape_cast(_: Machine, op: Operation, source: Any) -> Any:
@@ -223,7 +203,7 @@ def _transpose(_: Machine, op: Operation, source: Array) -> Array:
 
 
 def _ones(shape: Sequence[int], lengths: Sequence[int]) -> Array:
-    """A box of ones in the corner of an array."""
+    """A mask that is one in a corner box of the shape."""
     made = np.zeros(shape, bool)
     if not shape:
         return np.array(lengths[0] > 0)
@@ -260,14 +240,14 @@ Combine = Callable[[Any, Any], Any]
 
 
 def combiner(op: Operation, ty: Type) -> Combine:
-    """The function of the operation's kind, for numbers of a type."""
+    """The operation's combining function for numbers of a type."""
     row = of_kind(kind_word(op.attributes.get("kind")), ty)
     assert row is not None
     return combine(row.operation, ty)
 
 
 def multiply_numbers(lhs: Any, rhs: Any, source: Type, ty: Type) -> Any:
-    """In the accumulator's type, which may be wider than the factors'."""
+    """Convert operands to the accumulator type and multiply."""
     if isinstance(ty, FloatType):
         return canonical(lhs * rhs, ty)
     bits = bits_of(source)
@@ -275,7 +255,7 @@ def multiply_numbers(lhs: Any, rhs: Any, source: Type, ty: Type) -> Any:
 
 
 def _vector(value: Any, ty: Type) -> Array:
-    """A vector; a number as one of rank 0."""
+    """A vector; a number becomes a vector of rank 0."""
     if isinstance(value, np.ndarray):
         return value.copy()
     return array_of([value], (), element_type(ty))
@@ -289,7 +269,7 @@ def _contract(
     _: Machine, op: Operation, lhs: Array, rhs: Array, acc: Any, *masks: Array,
     mask: Array | None = None,
 ) -> Any:  # fmt: skip
-    """A point of the loops counts where all masks let it."""
+    """Sum over all loop points where all masks are set."""
     maps = contraction_maps(op)
     source, ty = element_type(op.operands[0].type), op.results[0].type
     element = element_type(ty)
@@ -329,7 +309,7 @@ def _outer(
 def _reduction(
     _: Machine, op: Operation, vector: Array, *acc: Any, mask: Array | None = None
 ) -> Any:
-    """From the accumulator on, or from the first element."""
+    """Combine from the accumulator on, or from the first element."""
     ty = element_type(op.operands[0].type)
     function = combiner(op, ty)
     kept = vector if mask is None else vector[mask]
@@ -364,9 +344,9 @@ def _multi_reduction(
 
 
 def _scan(_: Machine, op: Operation, source: Array, start: Array) -> Any:
-    """All sums up to each element, with it or, exclusively, without.
+    """Prefix sums, inclusive or exclusive of each element.
 
-    As MLIR lowers it: an inclusive scan begins with the first elements alone.
+    As in MLIR's lowering, an inclusive scan ignores the initial value.
     """
     ty, d = element_type(op.operands[0].type), op.integer("reduction_dim")
     function, made, total = combiner(op, ty), source.copy(), start.copy()
@@ -398,7 +378,7 @@ PRODUCT_OPERATIONS: dict[str, Evaluate] = {
 
 
 def _mask(m: Machine, op: Operation, mask: Array, *passed: Any) -> Any:
-    """Lanes that the mask leaves out have what is passed, if something is."""
+    """Run the operation; lanes off the mask get the pass-through value, if given."""
     *inside, end = op.body.operations
     for nested in inside:
         evaluate = evaluator(nested.name)
@@ -426,7 +406,7 @@ def _tuple_get(_: Machine, op: Operation, vectors: tuple[Array, ...]) -> Array:
 
 
 def _boxes(op: Operation, shape: tuple[int, ...]) -> list[tuple[slice, ...]]:
-    """The slices in row-major order; the last ones may be smaller."""
+    """Slices in row-major order; the last ones may be smaller."""
     sizes = integers(op, "sizes")
     starts = (range(0, n, size) for n, size in zip(shape, sizes, strict=True))
     return [
@@ -451,13 +431,13 @@ def _insert_slices(_: Machine, op: Operation, vectors: tuple[Array, ...]) -> Arr
 
 
 def _flat_transpose(_: Machine, op: Operation, matrix: Array) -> Array:
-    """Columns one after the other become rows."""
+    """Transpose a flat column-major matrix."""
     shape = op.integer("columns"), op.integer("rows")
     return matrix.reshape(shape).T.reshape(-1).copy()
 
 
 def _multiply(_: Machine, op: Operation, lhs: Array, rhs: Array) -> Array:
-    """Matrices whose columns stand one after the other."""
+    """The product of flat column-major matrices."""
     ty = element_type(op.results[0].type)
     rows, inner, columns = (
         op.integer(n) for n in ("lhs_rows", "lhs_columns", "rhs_columns")

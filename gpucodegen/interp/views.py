@@ -1,6 +1,6 @@
-"""bufferization: between tensors, which are values, and buffers.
+"""Interprets memref views and casts, and bufferization between tensors and buffers.
 
-memref: views and casts, which share the memory of what they view.
+Views share the memory of their source.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ Numbers = tuple[int, ...]
 
 
 def mixed(m: Machine, op: Operation) -> tuple[Numbers, Numbers, Numbers]:
-    """Offsets, sizes and strides of a slice, or of a cast."""
+    """Offsets, sizes and strides of a slice or cast, static ones filled in."""
     view = Slice(op)
 
     def read(entries: Sequence[Value | int]) -> Numbers:
@@ -40,7 +40,7 @@ def mixed(m: Machine, op: Operation) -> tuple[Numbers, Numbers, Numbers]:
 
 
 def dropped(sizes: Sequence[int], shape: Sequence[int | None]) -> set[int]:
-    """Which unit extents a result without them leaves out, the earliest that fit.
+    """The unit dimensions that a rank-reduced result drops, the earliest that fit.
 
     >>> dropped((1, 4, 1), (4, 1))
     {0}
@@ -58,7 +58,7 @@ def dropped(sizes: Sequence[int], shape: Sequence[int | None]) -> set[int]:
 
 
 def _later(sizes: Sequence[int], d: int, wanted: Sequence[int | None]) -> bool:
-    """Whether the rest fits without dimension d."""
+    """Whether the remaining shape fits without dimension d."""
     rest = list(sizes[d + 1 :])
     return _fits(rest, list(wanted))
 
@@ -74,7 +74,7 @@ def _fits(sizes: list[int], wanted: list[int | None]) -> bool:
 
 
 def without(values: Sequence[int], gone: set[int]) -> Numbers:
-    """The values of the dimensions that stay."""
+    """The values of the dimensions that are kept."""
     return tuple(v for d, v in enumerate(values) if d not in gone)
 
 
@@ -87,7 +87,7 @@ def _subview(m: Machine, op: Operation, source: MemRef, *_: int) -> MemRef:
 
 
 def _gone(ty: Type, sizes: Numbers, steps: Sequence[int]) -> set[int]:
-    """By the extents; where several fit, the strides of the type tell."""
+    """Dropped dimensions by extents; if ambiguous, by the strides of the type."""
     assert isinstance(ty, MemRefType)
     form, count = strided_form(ty), len(sizes) - len(ty.shape)
     units = [d for d, n in enumerate(sizes) if n == 1]
@@ -103,13 +103,13 @@ def _gone(ty: Type, sizes: Numbers, steps: Sequence[int]) -> set[int]:
 
 
 def _reinterpret(m: Machine, op: Operation, source: MemRef, *_: int) -> MemRef:
-    """Offsets count from the base of the memory."""
+    """Offsets count from the base pointer."""
     (offset,), sizes, strides = mixed(m, op)
     return source.viewed(offset - source.offset, sizes, strides)
 
 
 def _view(_: Machine, op: Operation, source: MemRef, shift: int, *sizes: int) -> MemRef:
-    """Bytes of a line as another type."""
+    """Bytes of a one-dimensional buffer as elements of another type."""
     ty = op.results[0].type
     assert isinstance(ty, MemRefType)
     shape, of = filled_in(ty.shape, sizes), element(ty.element)
@@ -135,7 +135,7 @@ def _transpose(_: Machine, op: Operation, source: MemRef) -> MemRef:
 
 
 def groups_of(op: Operation) -> list[list[int]]:
-    """The dimensions of the larger rank that belong together."""
+    """Groups of dimensions of the larger rank."""
     entries = op.entries("reassociation")
     return [
         [e.value for e in entry.values if isinstance(e, IntegerAttr)]
@@ -145,12 +145,12 @@ def groups_of(op: Operation) -> list[list[int]]:
 
 
 def collapsed(shape: Sequence[int], groups: Sequence[Sequence[int]]) -> Numbers:
-    """Products of the extents that belong together."""
+    """Products of the extents of each group."""
     return tuple(prod(shape[d] for d in group) for group in groups)
 
 
 def _collapse(_: Machine, op: Operation, source: MemRef) -> MemRef:
-    """The stride of a group is its last one's that is not of a unit extent."""
+    """A group's stride is that of its last dimension whose extent is not 1."""
     groups = groups_of(op)
     strides: list[int] = []
     for group in groups:
@@ -168,7 +168,6 @@ def _collapse(_: Machine, op: Operation, source: MemRef) -> MemRef:
 
 
 def expanded(op: Operation, sizes: Sequence[int]) -> Numbers:
-    """The extents of an expansion."""
     dynamic = iter(sizes)
     static = op.numbers("static_output_shape")
     return tuple(next(dynamic) if n == DYNAMIC_MARK else n for n in static)
@@ -186,7 +185,7 @@ def _expand(_: Machine, op: Operation, source: MemRef, *sizes: int) -> MemRef:
 
 
 def check_groups(op: Operation, small: Sequence[int], large: Sequence[int]) -> None:
-    """The products of the groups are the extents.  Raises ShapesDisagree."""
+    """Products of the groups equal the extents. Raises ShapesDisagree."""
     if groups_of(op) and collapsed(large, groups_of(op)) != tuple(small):
         raise errors.ShapesDisagree(
             problem=f"'{op.name}' makes {tuple(large)} of {tuple(small)}"
@@ -203,7 +202,7 @@ def _reshape(_: Machine, op: Operation, source: MemRef, shape: MemRef) -> MemRef
 
 
 def _cast(_: Machine, op: Operation, source: MemRef) -> MemRef:
-    """What the type says must hold.  Raises ShapesDisagree."""
+    """The result type's extents and strides must hold. Raises ShapesDisagree."""
     ty = op.results[0].type
     if isinstance(ty, MemRefType):
         check_shape(op, source.shape, ty.shape)
@@ -212,7 +211,7 @@ def _cast(_: Machine, op: Operation, source: MemRef) -> MemRef:
 
 
 def _check_strides(op: Operation, source: MemRef, ty: MemRefType) -> None:
-    """Strides are those of a type.  Raises ShapesDisagree."""
+    """Strides equal those of a type. Raises ShapesDisagree."""
     form = strided_form(replace(ty, shape=source.shape))
     if source.box is not None or form is None or not all(source.shape):
         return
@@ -226,7 +225,7 @@ def _check_strides(op: Operation, source: MemRef, ty: MemRefType) -> None:
 def check_shape(
     op: Operation, shape: Sequence[int], wanted: Sequence[int | None]
 ) -> None:
-    """Rank and extents are those of a type.  Raises ShapesDisagree."""
+    """Rank and extents equal those of a type. Raises ShapesDisagree."""
     fits = len(shape) == len(wanted)
     if not fits or any(w not in (None, n) for n, w in zip(shape, wanted, strict=True)):
         names = "x".join("?" if w is None else str(w) for w in wanted)
@@ -236,7 +235,6 @@ def check_shape(
 
 
 def _type_cast(_: Machine, op: Operation, source: MemRef) -> MemRef:
-    """All elements as one vector."""
     ty = element_type(op.results[0].type)
     whole = source.array()
     if not whole.flags.c_contiguous:
@@ -266,13 +264,13 @@ VIEW_OPERATIONS: dict[str, Evaluate] = {
 
 
 def to_tensor(_: Machine, __: Operation, buffer: MemRef) -> Array:
-    """What the buffer holds now, and what of it has been written."""
+    """A copy of the buffer, with its record of written elements."""
     values, flags = np.array(buffer.elements()), buffer.flags()
     return values if flags is None else fresh(values, flags.copy())
 
 
 def to_buffer(_: Machine, op: Operation, tensor: Array) -> MemRef:
-    """A buffer of its own."""
+    """A new buffer with the tensor's elements."""
     return MemRef.of(copied(tensor), element_type(op.results[0].type))
 
 
@@ -289,7 +287,7 @@ def _alloc_tensor(m: Machine, op: Operation, *_: Any) -> Array:
 def _materialize(
     m: Machine, op: Operation, source: Array, dest: Array | MemRef
 ) -> Array | None:
-    """Into a buffer, or as the new value of a tensor."""
+    """Write to a buffer, or return the new value of a tensor."""
     if isinstance(dest, MemRef):
         copy(m, op, MemRef.of(source, dest.type), dest)
         return None
@@ -301,7 +299,7 @@ def _clone(m: Machine, op: Operation, source: MemRef) -> MemRef:
 
 
 def _dealloc(m: Machine, op: Operation, *_: Any) -> Any:
-    """Whether each retained buffer is one that was to be freed."""
+    """Whether each retained buffer is among those to deallocate."""
     groups = m.groups(op)
     pairs = list(zip(groups["memrefs"], groups["conditions"], strict=True))
     owned = tuple(
@@ -312,7 +310,7 @@ def _dealloc(m: Machine, op: Operation, *_: Any) -> Any:
 
 
 def _nothing(*_: Any) -> None:
-    """Memory lives as long as something sees it."""
+    """No effect: memory is garbage-collected."""
 
 
 BUFFERIZATION_OPERATIONS: dict[str, Evaluate] = {

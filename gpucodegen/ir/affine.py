@@ -1,22 +1,9 @@
-"""Affine expressions, maps and integer sets.
+"""Affine expressions, maps and integer sets: immutable, simplified when built.
 
-- `expressions`: affine expressions, simplified as they are built
-- `evaluation`: values put in for their variables
-- `maps`: maps and integer sets
-
-Affine maps and integer sets: several affine expressions of the same variables.
-
-Comes in: expressions (`ir.affine`) and how many dimensions and symbols they may name.
-Goes out: immutable values that print as MLIR does, compose and evaluate.
-
-Affine expressions with integers or other expressions put in for their variables.
-
-Affine expressions: immutable values, simplified as they are built.
-
-Grammar: ``expr ::= d<i> | s<i> | <int> | expr + expr | expr * expr | expr mod expr
-| expr floordiv expr | expr ceildiv expr``.  Sums are kept flat with one constant at the
-end, products keep their constant on the right, so equal expressions are mostly equal
-values and print alike.
+Grammar: ``expr ::= d<i> | s<i> | <int> | expr + expr | expr * expr | expr mod expr |
+expr floordiv expr | expr ceildiv expr``. Sums are flat with one constant at the end,
+products keep their constant on the right, so equal expressions are mostly equal values
+and print alike. Maps and sets print as in MLIR, compose and evaluate.
 """
 
 from __future__ import annotations
@@ -116,7 +103,7 @@ Expr = Dim | Sym | Const | Binary
 
 
 def text(expr: AffineExpr, dims: Sequence[str] = (), syms: Sequence[str] = ()) -> str:
-    """The expression with names put in for dimensions and symbols.
+    """The expression with names in place of dimensions and symbols.
 
     >>> print(text(Dim(0) * 4 - Sym(0), ["%i"], ["symbol(%n)"]))
     %i * 4 - symbol(%n)
@@ -325,7 +312,7 @@ def evaluate(expr: AffineExpr, dims: Sequence[int], syms: Sequence[int] = ()) ->
 
 
 def divisor_of(expr: AffineExpr, divisors: Sequence[int]) -> int:
-    """A number that divides an expression whose dimensions have the given divisors.
+    """A divisor of an expression whose dimensions have the given divisors.
 
     >>> divisor_of(Dim(0) * 4 + 8, [1])
     4
@@ -372,17 +359,14 @@ class AffineMap:
 
     @property
     def num_inputs(self) -> int:
-        """Number of operands a use of this map takes."""
         return self.num_dims + self.num_syms
 
     @property
     def is_identity(self) -> bool:
-        """Whether the map is ``(d0, .., dn) -> (d0, .., dn)`` without symbols."""
         return self.num_syms == 0 and self == AffineMap.identity(self.num_dims)
 
     @staticmethod
     def identity(rank: int) -> AffineMap:
-        """The identity map of ``rank`` dimensions."""
         return AffineMap(rank, 0, tuple(Dim(i) for i in range(rank)))
 
     @staticmethod
@@ -440,7 +424,6 @@ class IntegerSet:
 
     @property
     def num_inputs(self) -> int:
-        """Number of operands a use of this set takes."""
         return self.num_dims + self.num_syms
 
     def contains(self, dims: Sequence[int], syms: Sequence[int] = ()) -> bool:

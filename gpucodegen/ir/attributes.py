@@ -56,8 +56,9 @@ class IntegerAttr(Attribute):
 class FloatAttr(Attribute):
     """Floating-point constant, held as a Python float.
 
-    ``bits`` are set when that float cannot tell the value: a NaN with a payload, a
-    number of ``f80`` or ``f128``.  A NaN is equal to a NaN of the same type and bits.
+    ``bits`` are set when a Python float cannot represent the value: a NaN with a
+    payload, or a number of ``f80`` or ``f128``. A NaN is equal to a NaN of the same
+    type and bits.
 
     >>> FloatAttr(math.nan) == FloatAttr(float("nan")) != FloatAttr(math.nan, bits=1)
     True
@@ -207,7 +208,7 @@ class StridedLayoutAttr(Attribute):
 
 
 HEX_ABOVE = 100
-"""Literals of more elements are kept and printed as bytes."""
+"""Literals with more elements are stored and printed as bytes."""
 
 
 class ElementsAttr(Attribute):
@@ -222,7 +223,7 @@ class ElementsAttr(Attribute):
 class DenseElementsAttr(ElementsAttr):
     """``dense<...> : type``; one value is a splat, else row-major elements.
 
-    Many elements, and such that Python numbers cannot tell, are stored as bytes.
+    Long lists, and values that Python numbers cannot represent, are stored as bytes.
     """
 
     stored: tuple[Scalar, ...] | bytes
@@ -237,7 +238,7 @@ class DenseElementsAttr(ElementsAttr):
 
     @staticmethod
     def of_bytes(data: bytes, ty: Type, element: Type) -> DenseElementsAttr:
-        """The literal with these little-endian elements, in its one normal form."""
+        """The canonical literal with these little-endian elements."""
         size = element_size(element)
         if data and data == data[:size] * (len(data) // size):
             data = data[:size]
@@ -249,19 +250,17 @@ class DenseElementsAttr(ElementsAttr):
 
     @property
     def values(self) -> tuple[Scalar, ...]:
-        """The one value of a splat, or all elements."""
         if isinstance(self.stored, bytes):
             return unpack(self.stored, self.element)
         return self.stored
 
     def data(self) -> bytes:
-        """The little-endian bytes of the values."""
+        """The values as little-endian bytes."""
         stored = self.stored
         return stored if isinstance(stored, bytes) else pack(stored, self.element)
 
     @property
     def is_splat(self) -> bool:
-        """Whether all elements are the one value stored."""
         one = element_size(self.element) if isinstance(self.stored, bytes) else 1
         return len(self.stored) == one
 
@@ -269,7 +268,7 @@ class DenseElementsAttr(ElementsAttr):
         return f"dense<{self._blob() or self.listed()}> : {self.type}"
 
     def _blob(self) -> str:
-        """The bytes as text, if there are many elements."""
+        """The bytes as hexadecimal text, for long lists."""
         stored = self.stored
         if not isinstance(stored, bytes):
             return ""
@@ -277,7 +276,7 @@ class DenseElementsAttr(ElementsAttr):
         return f'"0x{stored.hex().upper()}"' if is_long else ""
 
     def listed(self) -> str:
-        """The elements as nested lists, or the one of a splat."""
+        """The elements as nested lists, or the single element of a splat."""
         if element_size(self.element):
             texts = element_texts(self.data(), self.element)
         else:
@@ -288,7 +287,7 @@ class DenseElementsAttr(ElementsAttr):
 
 @dataclass(frozen=True, slots=True)
 class OpaqueAttr(Attribute):
-    """An attribute this package does not interpret, kept as its text.
+    """An attribute that this package does not interpret, kept as its text.
 
     ``type`` is the one written at its end, if any.
     """
@@ -301,7 +300,6 @@ class OpaqueAttr(Attribute):
 
 
 def index_attr(value: int) -> IntegerAttr:
-    """``value : index``."""
     return IntegerAttr(value, INDEX)
 
 

@@ -1,8 +1,7 @@
-"""Constants that are no lists: sparse elements, resources, opaque data.
+"""Constants that are no dense lists, and the resource section of a file.
 
-The section of data at the end of a file: ``{-# dialect_resources: {..} #-}``.
-
-Constants of a shaped type that are not lists: sparse, resources, opaque data.
+Constants are sparse elements, resources and opaque data; the section is written as
+``{-# dialect_resources: {..} #-}``.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ def _shape(ty: Type) -> tuple[int, ...]:
 
 @dataclass(frozen=True, slots=True)
 class SparseElementsAttr(ElementsAttr):
-    """``sparse<[[0, 1]], [5]> : type``: the elements that are not zero, by place."""
+    """``sparse<[[0, 1]], [5]> : type``: the nonzero elements with their indices."""
 
     places: tuple[tuple[int, ...], ...]
     values: DenseElementsAttr
@@ -36,7 +35,7 @@ class SparseElementsAttr(ElementsAttr):
         return f"sparse<{places}, {self.values.listed()}> : {self.type}"
 
     def dense(self) -> DenseElementsAttr:
-        """The same constant with its zeros.
+        """The constant as dense elements, zeros included.
 
         >>> from gpucodegen.ir.types import I32, TensorType
         >>> five = DenseElementsAttr((5,), TensorType((1,), I32), I32)
@@ -74,7 +73,7 @@ class DenseResourceAttr(ElementsAttr):
         return f"dense_resource<{key}> : {self.type}"
 
     def dense(self) -> DenseElementsAttr | None:
-        """The constant itself, if the file has its data."""
+        """The constant as dense elements, if the file has its data."""
         if self.data is None:
             return None
         return DenseElementsAttr.of_bytes(self.data, self.type, element_type(self.type))
@@ -105,9 +104,9 @@ class DistinctAttr(Attribute):
 
 
 RESOURCES = "gpucodegen.resources"
-"""Attribute of a module with the section of its file; printed after the module."""
+"""Module attribute with the file's resource section, printed after the module."""
 
-ALIGNMENT_BYTES = 4
+ALIGNMENT_BYTES = 4  # a blob starts with its alignment as a 32-bit integer
 _SEPARATOR = ",\n"
 
 

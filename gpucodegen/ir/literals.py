@@ -1,9 +1,7 @@
-"""Elements of dense literals as little-endian bytes, and back.
+"""Numbers, strings and dense elements: MLIR text and little-endian bytes.
 
 Every element takes whole bytes, a complex one twice those of its part; ``index`` takes
-eight.  A Python float cannot hold every code, so bytes are what decides equality.
-
-Numbers and strings as MLIR writes them.
+eight. A Python float cannot represent every bit pattern, so equality is that of bytes.
 """
 
 from __future__ import annotations
@@ -18,10 +16,10 @@ from gpucodegen.ir.number_formats import FORMATS, FloatFormat, of_bits, to_bits
 from gpucodegen.ir.types import ComplexType, FloatType, IndexType, IntegerType, Type
 
 _SHORT = 6
-"""Digits of the short spelling."""
+"""Digits of the scientific spelling."""
 
 _PADDING = 3
-"""Zeros that are written out before or after the digits of the full one."""
+"""Largest number of zeros written around the digits of the plain spelling."""
 
 
 def print_float(value: float, ty: Type, bits: int | None = None) -> str:
@@ -52,7 +50,8 @@ def print_float(value: float, ty: Type, bits: int | None = None) -> str:
 def _digits(value: Fraction, precision: int) -> tuple[str, int]:
     """At most so many decimal digits and the exponent of the last, as LLVM rounds.
 
-    The exact decimal is cut to the bits that the digits need, then rounded half up.
+    The exact decimal is truncated to the bits that the digits need, then rounded half
+    up.
     """
     exponent = 1 - value.denominator.bit_length()
     number = value.numerator * 5**-exponent
@@ -76,7 +75,7 @@ def _scientific(digits: str, exponent: int, mark: str, width: int) -> str:
 
 
 def _all_digits(value: Fraction, format_: FloatFormat) -> str:
-    """As many digits as tell the format's values apart, written plainly if short."""
+    """As many digits as distinguish the format's values, without exponent if short."""
     digits, exponent = _digits(value, format_.digits)
     point = len(digits) + exponent
     if exponent >= 0:
@@ -129,7 +128,7 @@ def part_type(element: Type) -> Type:
 
 
 def width(part: Type) -> int:
-    """Bits of a number; 0 for types that have no bytes here."""
+    """Bits of a number; 0 for types without a byte representation."""
     match part:
         case IntegerType(bits, _):
             return bits
@@ -142,7 +141,7 @@ def width(part: Type) -> int:
 
 
 def element_size(element: Type) -> int:
-    """Bytes of one element; 0 for types that have no bytes here."""
+    """Bytes of one element; 0 for types without a byte representation."""
     parts = 2 if isinstance(element, ComplexType) else 1
     part = part_type(element)
     is_number = isinstance(part, IntegerType | IndexType | FloatType)
@@ -153,7 +152,6 @@ def element_size(element: Type) -> int:
 
 
 def pack(values: Sequence[Scalar], element: Type) -> bytes:
-    """The bytes of numbers."""
     part = part_type(element)
     numbers = [n for value in values for n in _parts(value, element)]
     return join([code_of(n, part) for n in numbers], part)
@@ -168,14 +166,14 @@ def _parts(value: Scalar, element: Type) -> tuple[float, ...]:
 
 
 def code_of(value: float, part: Type) -> int:
-    """The bits of one number."""
+    """The bit pattern of one number."""
     if isinstance(part, FloatType):
         return to_bits(float(value), part.name)
     return int(value) & ((1 << width(part)) - 1)
 
 
 def join(codes: Sequence[int], part: Type) -> bytes:
-    """The bytes of codes, one after the other."""
+    """Concatenate the bytes of bit patterns."""
     size = element_size(part)
     if size in _CODES:
         return struct.pack(f"<{len(codes)}{_CODES[size]}", *codes)
@@ -186,7 +184,7 @@ def join(codes: Sequence[int], part: Type) -> bytes:
 
 
 def unpack(data: bytes, element: Type) -> tuple[Scalar, ...]:
-    """The numbers in bytes."""
+    """The numbers encoded in bytes."""
     part = part_type(element)
     if isinstance(part, FloatType) and part.name in _FLOATS:
         code = _FLOATS[part.name]
@@ -200,7 +198,7 @@ def unpack(data: bytes, element: Type) -> tuple[Scalar, ...]:
 
 
 def split(data: bytes, part: Type) -> Sequence[int]:
-    """The codes in bytes."""
+    """The bit patterns encoded in bytes."""
     size = element_size(part)
     if size in _CODES:
         return struct.unpack(f"<{len(data) // size}{_CODES[size]}", data)
@@ -209,7 +207,7 @@ def split(data: bytes, part: Type) -> Sequence[int]:
 
 
 def number_of(code: int, part: Type) -> int | float:
-    """The number that bits stand for; integers without a sign are signed, i1 is not."""
+    """The number that bits encode; signless integers are signed, except i1."""
     if isinstance(part, FloatType):
         return of_bits(code & ((1 << width(part)) - 1), part.name)
     signedness = part.signedness if isinstance(part, IntegerType) else ""
@@ -219,7 +217,7 @@ def number_of(code: int, part: Type) -> int | float:
 
 
 def wrapped(value: int, bits: int, signedness: str = "") -> int:
-    """An integer brought into the range of its type.
+    """An integer wrapped to the range of its type.
 
     >>> wrapped(255, 8), wrapped(255, 8, "u")
     (-1, 255)

@@ -1,10 +1,9 @@
-"""Bit layouts of all float types: from bits to values and from values to bits.
+"""Encoding and decoding of all float types, and the index width of CUDA kernels.
 
-A code is ``sign | exponent | fraction``, the sign being the topmost bit.  With biased
+A code is ``sign | exponent | fraction``, the sign being the topmost bit. With biased
 exponent e and fraction m of f bits, its value is ``±(1 + m / 2**f) * 2**(e - bias)``,
-and for e = 0 it is ``±(m / 2**f) * 2**(1 - bias)``.
-
-How far kernels for CUDA count: with 32 bits, which every launch checks.
+and for e = 0 it is ``±(m / 2**f) * 2**(1 - bias)``. Kernels for CUDA compute indices in
+32 bits; every launch checks that they suffice.
 """
 
 from __future__ import annotations
@@ -16,18 +15,19 @@ from fractions import Fraction
 from functools import cache
 
 MAX_OFFSET = 2**31 - 1
-"""The last element that a kernel reaches from the first of a buffer."""
+"""Largest element offset that a kernel with 32-bit indices can address."""
 MOST_THREADS = 2**31 - 2**16
-"""Threads of a launch along one dimension: their numbers, and some more, fit."""
+"""Largest number of threads along one dimension, with headroom for 32-bit indices."""
 
 
 @dataclass(frozen=True, slots=True)
 class FloatFormat:
-    """One layout.
+    """The layout of one float format.
 
-    ``special`` tells which codes are no numbers: ``ieee`` gives the top exponent to
-    infinity and NaN, ``fn`` only its last code to NaN, ``fnuz`` the code of minus zero,
-    ``finite`` none.  ``e8m0`` is an exponent alone, whose last code is NaN.
+    ``special`` tells which codes are no finite numbers: ``ieee`` reserves the top
+    exponent for infinity and NaN, ``fn`` only its last code for NaN, ``fnuz`` the code
+    of minus zero, ``finite`` none. ``e8m0`` is an exponent alone, whose last code is
+    NaN.
     """
 
     exponent: int
@@ -38,17 +38,14 @@ class FloatFormat:
 
     @property
     def is_signed(self) -> bool:
-        """Whether the topmost bit is a sign."""
         return self.special != "e8m0"
 
     @property
     def width(self) -> int:
-        """Number of bits."""
         return self.is_signed + self.exponent + self.has_integer_bit + self.fraction
 
     @property
     def precision(self) -> int:
-        """Significant binary digits of a normal number."""
         return self.fraction + 1
 
     @property
@@ -102,7 +99,7 @@ class FloatFormat:
 
     @property
     def beyond(self) -> int:
-        """The code of numbers too large: infinity, else NaN, else the largest."""
+        """The code of numbers out of range: infinity, else NaN, else the largest."""
         codes = (self.infinity, self.nan, self.largest)
         return next(code for code in codes if code is not None)
 
@@ -122,11 +119,10 @@ class FloatFormat:
     # -- decoding ----------------------------------------------------------------------
 
     def is_negative(self, bits: int) -> bool:
-        """Whether the code has a sign, and it is set."""
         return self.is_signed and bool(bits >> (self.width - 1))
 
     def exact(self, bits: int) -> Fraction | None:
-        """The number of a code, without the sign of zero; None for others."""
+        """The absolute value of a code as a fraction; None for infinity and NaN."""
         negative = self.is_negative(bits)
         magnitude = bits & ((1 << (self.width - self.is_signed)) - 1)
         is_infinite = self.infinity is not None and magnitude == self.infinity
@@ -229,9 +225,9 @@ FORMATS: dict[str, FloatFormat] = {
 """Every float type of the builtin dialect by its name."""
 
 SMALL = frozenset(n for n, format_ in FORMATS.items() if format_.width <= 8)
-"""Types that take one byte in memory."""
+"""Types of one byte in memory."""
 NARROW = SMALL | {"f16", "bf16"}
-"""Types computed in f32, with a rounding after every operation."""
+"""Types computed in f32 and rounded after every operation."""
 
 _NATIVE = {"f16": ("<e", "<H"), "f32": ("<f", "<I"), "f64": ("<d", "<Q")}
 

@@ -1,18 +1,15 @@
-"""Operations, blocks, regions and values.
+"""Operations, blocks, regions and values of the IR.
 
 Everything is immutable but its identity: a rewrite builds new operations and reuses the
-values.  A :class:`Value` does not know who defines it, so an operation can be rebuilt
-around unchanged values; who defines or uses what is computed by walking.
+values. A :class:`Value` does not know who defines it, so an operation can be rebuilt
+around unchanged values; definitions and uses are found by walking::
 
     Operation ::= results = name(operands)[successors] (regions) {attributes} : types
     Region    ::= Block*          Block ::= ^label(arguments): Operation*
 
-Room for the recursion that deeply nested regions need.
-
-The limit is one number of the whole interpreter, and several threads may parse at once:
-the first to come raises it, the last to leave puts it back.
-
-Operand segments: the groups of a variadic operand list, kept as an attribute.
+`operandSegmentSizes` divides a variadic operand list into groups. Deeply nested regions
+need deep recursion: the recursion limit is global to the interpreter, so with several
+parsing threads the first raises it and the last restores it.
 """
 
 from __future__ import annotations
@@ -35,12 +32,12 @@ from gpucodegen.ir.attributes import (
 from gpucodegen.ir.locations import UNKNOWN, Location
 from gpucodegen.ir.types import I32, Type
 
-_ROOM = 6000
+_ROOM = 6000  # Python stack frames
 
 
 @dataclass(slots=True)
 class _Raised:
-    """Who needs the room now, and the limit that was there before."""
+    """Number of users of the raised recursion limit, and the previous limit."""
 
     users: int = 0
     before: int = 0
@@ -70,7 +67,7 @@ def _enter() -> None:
 
 
 def _leave() -> None:
-    """A limit that was set otherwise since is left alone."""
+    """Restore the limit, unless it was changed meanwhile."""
     _RAISED.users -= 1
     raised = max(_RAISED.before, _ROOM)
     if _RAISED.users == 0 and sys.getrecursionlimit() == raised:
@@ -108,13 +105,12 @@ class Operation:
 
     @property
     def result(self) -> Value:
-        """The only result."""
         (value,) = self.results
         return value
 
     @property
     def used(self) -> tuple[Value, ...]:
-        """The operands, and those that its branches pass."""
+        """The operands and the values passed to successors."""
         passed = (value for target in self.successors for value in target.operands)
         return (*self.operands, *passed) if self.successors else self.operands
 
@@ -128,17 +124,14 @@ class Operation:
         return replace(self, **changes)  # type: ignore[arg-type]
 
     def integer(self, name: str, default: int = 0) -> int:
-        """The value of an integer attribute, or ``default``."""
         value = self.attributes.get(name)
         return value.value if isinstance(value, IntegerAttr) else default
 
     def string(self, name: str, default: str = "") -> str:
-        """The value of a string attribute, or ``default``."""
         value = self.attributes.get(name)
         return value.value if isinstance(value, StringAttr) else default
 
     def numbers(self, name: str) -> tuple[int, ...]:
-        """The integers of a dense array attribute, or none."""
         value = self.attributes.get(name)
         values = value.values if isinstance(value, DenseArrayAttr) else ()
         return tuple(map(int, values))
@@ -158,7 +151,7 @@ class Operation:
     def with_body(self, operations: Iterable[Operation]) -> Operation:
         """A copy whose first region's only block holds ``operations``.
 
-        The operation itself, if they are its own.
+        The operation itself is returned if they are its own.
         """
         block = self.body.with_operations(operations)
         if block is self.body:
@@ -166,7 +159,7 @@ class Operation:
         return replace(self, regions=(Region((block,)), *self.regions[1:]))
 
     def with_blocks(self, rewrite: Callable[[Block], Block]) -> Operation:
-        """A copy with every block of its regions rewritten; itself, if all stay."""
+        """A copy with every block of its regions rewritten, or itself if unchanged."""
         regions = tuple([region.with_blocks(rewrite) for region in self.regions])
         same = all(map(is_, regions, self.regions))
         return self if same else replace(self, regions=regions)
@@ -201,7 +194,7 @@ class Block:
     label: Label | None = None
 
     def with_operations(self, operations: Iterable[Operation]) -> Block:
-        """The block with other operations; itself, if they are its own."""
+        """The block with other operations, or itself if they are its own."""
         given = tuple(operations)
         if len(given) == len(self.operations) and all(map(is_, given, self.operations)):
             return self
@@ -230,7 +223,7 @@ class Region:
     blocks: tuple[Block, ...] = ()
 
     def with_blocks(self, rewrite: Callable[[Block], Block]) -> Region:
-        """The region with every block rewritten; itself, if all stay."""
+        """The region with every block rewritten, or itself if none changes."""
         blocks = tuple(map(rewrite, self.blocks))
         return self if all(map(is_, blocks, self.blocks)) else Region(blocks)
 
@@ -248,8 +241,8 @@ Rewrite = Callable[[Operation], "Sequence[Operation] | None"]
 def rewrite_bottom_up(op: Operation, rewrite: Rewrite) -> list[Operation]:
     """Rebuild ``op`` from its innermost operations outwards.
 
-    ``rewrite`` gets each operation with its regions already rewritten and returns the
-    operations to put in its place, or None to keep it.
+    ``rewrite`` gets each operation with its regions already rewritten and returns its
+    replacements, or None to keep it.
     """
 
     def inside(block: Block) -> Block:
@@ -266,7 +259,7 @@ def rewrite_bottom_up(op: Operation, rewrite: Rewrite) -> list[Operation]:
 def replaced(
     op: Operation, replacements: Mapping[Operation, Sequence[Operation]]
 ) -> Operation:
-    """``op`` with others in place of some operations inside, none in another one.
+    """``op`` with nested operations replaced; replacements are not searched again.
 
     >>> old, new = Operation("test.old"), Operation("test.new")
     >>> outer = Operation("test.outer", regions=(single_block((old, old)),))
@@ -293,7 +286,7 @@ def substitute_values(op: Operation, mapping: Mapping[Value, Value]) -> Operatio
 
 
 def renamed(op: Operation, mapping: Mapping[Value, Value]) -> Operation:
-    """Replace values among the operands of ``op`` itself and of its branches."""
+    """Replace values among the operands of ``op`` itself and of its successors."""
     touched = any(v in mapping for v in op.operands) or any(
         v in mapping for s in op.successors for v in s.operands
     )

@@ -1,10 +1,8 @@
-"""Source locations as MLIR writes them, and as values of attributes.
+"""Names of values and blocks for printing, and source locations as text.
 
-Names for values and blocks when a module is printed.
-
-Hints are kept where they are unique among the visible names; values without a hint
-are numbered.  Names end with the region that defines them, so sibling regions may
-reuse them.  What text that is kept as it is calls its own values is given to no other.
+Name hints are kept where they are unique among the visible names; values without a hint
+are numbered. A name ends with the region that defines it, so sibling regions may reuse
+it. Names that occur in verbatim text of unregistered operations are not reused.
 """
 
 from __future__ import annotations
@@ -31,8 +29,9 @@ Predicate = Callable[[Operation], bool]
 class Names:
     """Names of everything inside one operation.
 
-    ``isolated`` tells whose regions see no names from outside, ``graph`` whose regions
-    may use a value before its definition; ``reserved`` names are never given.
+    ``isolated`` tells operations whose regions see no outer names, ``graph`` those
+    whose regions may use a value before its definition; ``reserved`` names are never
+    assigned.
     """
 
     __slots__ = (
@@ -61,7 +60,7 @@ class Names:
         self._operation(op)
 
     def of(self, value: Value) -> str:
-        """Name of a value, percent sign included; made up for one never defined."""
+        """Name of a value with its percent sign; invented if it has no definition."""
         name = self.values.get(value)
         if name is None:
             name = self.values[value] = f"%{self._fresh(value.name)}"

@@ -1,10 +1,8 @@
 """Types of values: frozen dataclasses that print as MLIR.
 
-Shapes are tuples of ``int``, with ``DYNAMIC`` (``None``) for ``?``.
-
-The bases of the two families that hold one another.
-
-Types have attributes, such as a memref's layout, and attributes have types.
+Shapes are tuples of ``int``, with ``DYNAMIC`` (``None``) for ``?``. The bases of types
+and attributes stand together, since a memref type holds a layout attribute and
+attributes hold types.
 """
 
 from __future__ import annotations
@@ -163,7 +161,6 @@ class MemRefType(Type):
 
     @property
     def rank(self) -> int:
-        """Number of dimensions."""
         return len(self.shape)
 
 
@@ -207,7 +204,7 @@ def element_type(ty: Type) -> Type:
 
 
 SMALL = "f4E", "f6E", "f8E"
-"""How names of floats begin of which each takes a byte."""
+"""Prefixes of the names of one-byte float types."""
 
 
 def element_bytes(ty: Type) -> int | None:

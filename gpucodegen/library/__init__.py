@@ -1,1 +1,1 @@
-"""What programs call that they do not define, as MLIR's runner offers it."""
+"""Library of functions that MLIR's runner provides: prints, checks and clocks."""

@@ -1,13 +1,9 @@
-"""Operations and functions that print, to Python's standard output.
+"""Print operations and functions in the format of MLIR's runner.
 
-As in MLIR's runner only `printFlops` writes to the standard error.
-
-What a routine of the library gets: the operands of one call, and where it stands.
-
-Values as text, in the format of MLIR's runner: pure functions of values and types.
-
-A type is spelt as MLIR spells it: ``"f32"``, ``"ui8"``, ``"index"``, ``"i1"``.  Floats
-are written with ``%g``.  Narrow floats come as numbers or, in arrays, as their codes.
+A routine gets a `RoutineCall` (operands, types, location) and writes to Python's
+standard output; only `printFlops` writes to standard error, as in the runner. Type
+names are MLIR's: ``"f32"``, ``"ui8"``, ``"index"``, ``"i1"``. Floats are written with
+``%g``; narrow floats arrive as numbers or, in arrays, as bit patterns.
 """
 
 from __future__ import annotations
@@ -35,7 +31,7 @@ PUNCTUATION = {
 
 
 def float_text(value: float) -> str:
-    """``%g`` of C, where a NaN has a sign.
+    """``%g`` of C, which prints the sign of a NaN.
 
     >>> [float_text(x) for x in (1.0, 0.1, 1e20, -0.0, float("inf"))]
     ['1', '0.1', '1e+20', '-0', 'inf']
@@ -69,7 +65,7 @@ def number_text(value: Any, kind: str) -> str:
 
 
 def numbers(array: Any, kind: str) -> np.ndarray:
-    """The elements of an array as they are printed: narrow floats out of their codes.
+    """The elements as they are printed: narrow floats decoded from their bits.
 
     >>> numbers(np.array([0x3F80], np.uint16), "bf16").tolist()
     [1.0]
@@ -83,7 +79,7 @@ def numbers(array: Any, kind: str) -> np.ndarray:
 
 
 def vector_text(array: Any, kind: str) -> str:
-    """What ``vector.print`` prints of a vector, without the newline.
+    """The output of ``vector.print`` without the newline.
 
     >>> vector_text(np.arange(6).reshape(2, 3), "i32")
     '( ( 0, 1, 2 ), ( 3, 4, 5 ) )'
@@ -115,7 +111,7 @@ def shape_text(
 
 
 def data_text(array: Any, kind: str, vector: int = 0) -> str:
-    """The elements of a buffer, whose last ``vector`` dimensions are one of vectors.
+    """The elements of a buffer; its last ``vector`` dimensions are vectors.
 
     >>> print(data_text(np.arange(6).reshape(2, 3), "i32"))
     [[0,   1,   2],
@@ -144,7 +140,7 @@ def data_text(array: Any, kind: str, vector: int = 0) -> str:
 def _listed(
     array: np.ndarray, text: Callable[[np.ndarray], str], spaces: int, *, broken: bool
 ) -> str:
-    """Parts with commas, then so many spaces; ``broken``: each on a line of its own."""
+    """Parts separated by commas and blanks, or each on its own line if ``broken``."""
     end = ", \n" if broken else ", "
     return (end + " " * spaces).join(map(text, array))
 
@@ -171,11 +167,11 @@ def memref_text(
 
 _DIRECTIVE = re.compile(r"%([-+ #0]*\d*(?:\.\d+)?)(hh|h|ll|l|j|z|t)?([a-zA-Z%])")
 _C_BITS = {"hh": 8, "h": 16, "": 32}
-"""Bits of C's integers by the letters before the conversion; others have 64."""
+"""Bits of C's integers by length modifier; others have 64."""
 
 
 def printf_text(text: str, values: Sequence[Any]) -> str:
-    """What C's ``printf`` makes of a format and numbers.
+    """The output of C's ``printf`` for a format and numbers.
 
     >>> printf_text("%3d|%u|%.2f|%llx%%", (7, -1, 0.5, -1))
     '  7|4294967295|0.50|ffffffffffffffff%'
@@ -197,9 +193,9 @@ def printf_text(text: str, values: Sequence[Any]) -> str:
 class RoutineCall(NamedTuple):
     """One operation or call.
 
-    ``operands`` are numbers and buffers, ``kinds`` their types as MLIR spells them,
-    ``"f32[]"`` for a buffer of ``f32``.  ``attributes`` are those of the operation.
-    ``contents`` fetches what a buffer holds into main memory.
+    ``operands`` are numbers and buffers, ``kinds`` their types in MLIR's notation,
+    ``"f32[]"`` for a buffer of ``f32``. ``attributes`` are those of the operation.
+    ``contents`` copies a buffer's contents to host memory.
 
     >>> given = RoutineCall("printI64", (3,), ("i64",))
     >>> given.location is UNKNOWN
@@ -215,7 +211,6 @@ class RoutineCall(NamedTuple):
 
     @property
     def location(self) -> Location:
-        """Where it stands in the program."""
         return FileLoc(*self.place) if self.place else UNKNOWN
 
 
@@ -230,7 +225,7 @@ _MEMREF = re.compile(
 
 
 def write(text: str) -> None:
-    """Text to what ``sys.stdout`` is now."""
+    """Write text to the current ``sys.stdout``."""
     sys.stdout.write(text)
 
 
@@ -261,7 +256,7 @@ def _word(punctuation: str) -> str:
 
 
 def print_memref(given: RoutineCall) -> tuple[()]:
-    """``printMemrefF32`` and its family: a buffer, or only its shape."""
+    """``printMemrefF32`` and its variants: a buffer, or only its shape."""
     found = _MEMREF.fullmatch(given.name)
     (buffer,) = given.operands
     kind = given.kinds[0].removesuffix("[]")
@@ -280,7 +275,7 @@ def print_memref(given: RoutineCall) -> tuple[()]:
 
 
 def _descriptor(buffer: Any, vector: int) -> str:
-    """Where the buffer begins, and how its elements lie."""
+    """Base address, offset, sizes and strides of a buffer."""
     rank = len(buffer.shape) - vector
     size = 1
     for extent in buffer.shape[rank:]:
@@ -298,7 +293,7 @@ def _number(kind: str) -> Routine:
 
 
 def _bits(kind: str) -> Routine:
-    """A narrow float that comes as its code."""
+    """A narrow float that is passed as its bits."""
 
     def show(given: RoutineCall) -> tuple[()]:
         from gpucodegen.ir.number_formats import of_bits
@@ -347,11 +342,11 @@ PRINTS: dict[str, Routine] = {
     "print_comma": _fixed(PUNCTUATION["comma"]),
     "print_newline": _fixed(PUNCTUATION["newline"]),
 }
-"""What prints, by its name; buffers are printed by `print_memref`."""
+"""Print routines by name; `print_memref` prints buffers."""
 
 
 def prints_memref(name: str) -> bool:
-    """Whether a function of this name is one of the family that prints buffers.
+    """Whether a function of this name prints a buffer.
 
     >>> prints_memref("_mlir_ciface_print_memref_f32"), prints_memref("printMemref")
     (True, True)

@@ -1,8 +1,7 @@
-"""All that programs may call without defining it, by name.
+"""Table of the library's routines by name, with assertions and clocks.
 
-Operations that end the call where something is not as it should be.
-
-``cf.assert``, and the ``check`` dialect of IREE and StableHLO.
+``cf.assert`` and the ``check`` dialect of IREE and StableHLO raise an error if their
+condition fails.
 """
 
 from __future__ import annotations
@@ -27,7 +26,6 @@ ABSOLUTE, RELATIVE = 1e-4, 0.0
 
 
 def assert_true(given: RoutineCall) -> tuple[()]:
-    """``cf.assert``."""
     if not given.operands[0]:
         message = given.attributes.get("msg", "")
         raise errors.AssertionFailed(given.location, message=message)
@@ -35,7 +33,7 @@ def assert_true(given: RoutineCall) -> tuple[()]:
 
 
 def _arrays(given: RoutineCall) -> list[np.ndarray]:
-    """The operands; numbers have no dimensions."""
+    """The operands as arrays; numbers have rank 0."""
     pairs = zip(given.operands, given.kinds, strict=True)
     return [
         numbers(given.contents(v), kind.removesuffix("[]"))
@@ -46,13 +44,11 @@ def _arrays(given: RoutineCall) -> list[np.ndarray]:
 
 
 def expect_true(given: RoutineCall) -> tuple[()]:
-    """``check.expect_true``, and ``check.expect_all_true``."""
     (found,) = _arrays(given)
     return _expect(given, found != 0, found, np.broadcast_to(1, found.shape))
 
 
 def expect_false(given: RoutineCall) -> tuple[()]:
-    """``check.expect_false``."""
     (found,) = _arrays(given)
     return _expect(given, found == 0, found, np.broadcast_to(0, found.shape))
 
@@ -79,7 +75,7 @@ def expect_almost_eq(given: RoutineCall) -> tuple[()]:
 def _expect(
     given: RoutineCall, fits: np.ndarray, found: np.ndarray, wanted: np.ndarray
 ) -> tuple[()]:
-    """Raise for the first element that does not fit."""
+    """Raise for the first element that fails the check."""
     wrong = np.argwhere(~np.asarray(fits))
     if not len(wrong):
         return ()
@@ -108,26 +104,24 @@ CHECKS: dict[str, Routine] = {
     "check.expect_almost_eq_const": expect_almost_eq,
     "check.expect_close": expect_almost_eq,
 }
-"""What checks, by the name of the operation."""
+"""Check routines by the name of the operation."""
 
 
 _C_INTERFACE = "_mlir_ciface_"
 
 
 def _seconds(given: RoutineCall) -> tuple[float]:
-    """``rtclock``: seconds since 1970."""
     del given
     return (time.time(),)
 
 
 def _nanoseconds(given: RoutineCall) -> tuple[int]:
-    """``nanoTime``."""
     del given
     return (time.time_ns(),)
 
 
 def _differences(given: RoutineCall) -> tuple[int]:
-    """``verifyMemRef``: how many elements differ; -1 where the shapes do."""
+    """``verifyMemRef``: number of different elements; -1 if the shapes differ."""
     kind = given.kinds[0].removesuffix("[]")
     found, wanted = (numbers(given.contents(v), kind) for v in given.operands)
     if found.shape != wanted.shape:
@@ -139,7 +133,8 @@ def _differences(given: RoutineCall) -> tuple[int]:
 
 
 _NEAR = {"f32": 1e-6, "f64": 1e-12}
-"""Relative differences of floats that count as none."""
+"""Tolerances of ``verifyMemRef``: relative differences of floats that count as equal.
+"""
 
 ROUTINES: dict[str, Routine] = {
     **PRINTS,
@@ -157,7 +152,7 @@ ROUTINES: dict[str, Routine] = {
 
 
 def is_offered(name: str) -> bool:
-    """Whether there is a routine of a name.
+    """Whether a routine of this name exists.
 
     >>> is_offered("vector.print"), is_offered("print")
     (True, False)
@@ -166,7 +161,7 @@ def is_offered(name: str) -> bool:
 
 
 def routine(name: str) -> Routine | None:
-    """What runs an operation, or a function without a body, of a name.
+    """The routine for an operation or an external function, or None.
 
     >>> routine("printMemrefF32") is routine("_mlir_ciface_printMemrefF32")
     True

@@ -1,17 +1,4 @@
-"""MLIR text of any vintage to a module in memory.
-
-- `tokens`: words and strings
-- `names`: blocks and values
-- `parser`: the state of one parse, which every rule knows
-- `definitions`: aliases and resources
-- `affine`: maps, sets, subscripts
-- `types`: types
-- `attributes`: attributes and locations
-- `vintages`: text of earlier years
-- `operations`: operations and regions
-- `grammar`: all rules together
-- `toplevel`: a whole file
-"""
+"""Parser of MLIR text of any vintage since 2018."""
 
 from __future__ import annotations
 

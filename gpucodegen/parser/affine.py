@@ -1,12 +1,10 @@
-"""Affine maps, integer sets and subscripts.
+"""Parser of affine maps, integer sets and subscripts of SSA values.
 
-Affine subscripts of SSA values: ``[%i + 1, symbol(%n)]``.
+Subscripts are written as ``[%i + 1, symbol(%n)]``. Grammar::
 
-Affine maps and integer sets.
-
-map  ::= (dims)[syms] -> (expr, ..)        set ::= (dims)[syms] : (constraint, ..)
-expr ::= term ((+|-) term)*
-term ::= factor ((*|mod|floordiv|ceildiv) factor)*
+    map  ::= (dims)[syms] -> (expr, ..)        set ::= (dims)[syms] : (constraint, ..)
+    expr ::= term ((+|-) term)*
+    term ::= factor ((*|mod|floordiv|ceildiv) factor)*
 """
 
 from __future__ import annotations
@@ -64,7 +62,7 @@ def map_results(p: Parser, names: _Names) -> AffineMap:
 
 
 def _skip_sizes(p: Parser, leaf: Leaf, results: int) -> None:
-    """``size (16, min(s0, 4))`` of old maps carries no meaning today."""
+    """Skip ``size (16, min(s0, 4))`` of old maps, which has no meaning today."""
     if p.token != "size":
         return
     p.advance()
@@ -101,7 +99,7 @@ def set_constraints(p: Parser, names: _Names) -> IntegerSet:
 
 
 def parse_map_or_set(p: Parser) -> AffineMap | IntegerSet:
-    """A bare map or set of old text."""
+    """A map or set of old text without ``affine_map<>`` around it."""
     names = _signature(p)
     if p.accept("->"):
         return map_results(p, names)
@@ -158,7 +156,7 @@ def _unknown_name(p: Parser, names: _Names) -> errors.ParseError:
 
 
 def parse_sum(p: Parser, leaf: Leaf) -> AffineExpr:
-    """An expression whose names are read by ``leaf``."""
+    """A sum; ``leaf`` reads the names."""
     expr = _product(p, leaf)
     while p.token in ("+", "-"):
         sign = p.advance()
@@ -167,7 +165,7 @@ def parse_sum(p: Parser, leaf: Leaf) -> AffineExpr:
 
 
 def _product(p: Parser, leaf: Leaf) -> AffineExpr:
-    """A chain, which prints with one parenthesis per operator."""
+    """A chain of products; the operators associate to the left."""
     expr = _factor(p, leaf)
     depth = p.depth
     while p.token in _PRODUCTS or (p.is_of_2018 and p.token == "%"):
@@ -181,7 +179,7 @@ def _product(p: Parser, leaf: Leaf) -> AffineExpr:
 
 
 def _today(p: Parser, op: str, start: int) -> str:
-    """Today's word for an operator, with a note if it was written differently."""
+    """Today's spelling of an operator; warns if the text has another one."""
     meant = _OLD_PRODUCTS.get(op, op)
     if meant != op:
         place = p.location(start)
@@ -217,7 +215,7 @@ def _constant(p: Parser) -> int:
 def _checked(
     p: Parser, op: str, lhs: AffineExpr, rhs: AffineExpr, start: int
 ) -> AffineExpr:
-    """The product, once its right side is one that affine expressions allow."""
+    """The product, once its right operand is one that affine expressions allow."""
     if op == "*":
         if _mentions_dims(lhs) and _mentions_dims(rhs):
             raise errors.InvalidAffine(
@@ -281,7 +279,7 @@ class _Operands:
     syms: dict[Value, AffineExpr] = field(default_factory=dict[Value, AffineExpr])
 
     def place(self, value: Value, *, is_symbol: bool) -> AffineExpr:
-        """What stands for a value; it keeps the role in which it comes first."""
+        """The dimension or symbol for a value, in the role of its first occurrence."""
         known = self.dims.get(value) or self.syms.get(value)
         if known is None and is_symbol:
             known = self.syms[value] = Sym(len(self.syms))
@@ -290,7 +288,6 @@ class _Operands:
         return known
 
     def applied(self, results: list[AffineExpr]) -> tuple[AffineMap, list[Value]]:
-        """The map of these results, and its operands."""
         map_ = AffineMap(len(self.dims), len(self.syms), tuple(results))
         return map_, [*self.dims, *self.syms]
 

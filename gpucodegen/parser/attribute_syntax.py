@@ -1,6 +1,7 @@
-"""Locations in the text: files, names, call sites, fused and unknown ones.
+"""Parser of attributes and source locations.
 
-Attributes: numbers, strings, maps, arrays, dictionaries, types, dialect ones.
+Attributes are numbers, strings, maps, arrays, dictionaries, types and dialect
+attributes; locations are files, names, call sites, fused and unknown ones.
 """
 
 from __future__ import annotations
@@ -90,7 +91,7 @@ def _entry_value(p: Parser) -> Attribute:
 
 
 def parse_typed(p: Parser) -> Attribute:
-    """Any attribute; one of another dialect may have a type."""
+    """Any attribute; a dialect attribute may be followed by a type."""
     value = parse_attribute(p)
     if not isinstance(value, OpaqueAttr) or value.type or not p.accept(":"):
         return value
@@ -129,7 +130,7 @@ def _dictionary(p: Parser, ty: Type | None) -> Attribute:
 
 
 def _hash(p: Parser, ty: Type | None) -> Attribute:
-    """An alias ``#name``, or an attribute of another dialect, kept as text."""
+    """An alias ``#name``, or a dialect attribute, kept as text."""
     del ty
     start = p.start
     name = p.advance()

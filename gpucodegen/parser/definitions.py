@@ -1,13 +1,10 @@
-"""What a file defines beside its operations: aliases, and resources at its end.
-
-Aliases of types, attributes and locations, and sections that are skipped.
+"""Parser of file-level definitions: aliases and the resource section.
 
 An alias may be used before its definition, as in the output of ``mlir-opt``, which puts
-locations at the end of the file.
+locations at the end of the file. The resource section at the end of a file is read when
+its first key is used::
 
-The section of data at the end of a file, read when its first key is asked for.
-
-section ::= {-# (name : { (owner : { (key : value), .. }), .. }), .. #-}
+    section ::= {-# (name : { (owner : { (key : value), .. }), .. }), .. #-}
 """
 
 from __future__ import annotations
@@ -27,7 +24,7 @@ _OPENING = re.compile(r"^[ \t]*\{-#", re.MULTILINE)
 
 
 def parse_section(p: Parser) -> None:
-    """``{-# .. #-}``, noted in the parser."""
+    """Read ``{-# .. #-}`` into the parser's resources."""
     start = p.start
     p.expect(_MARK)
     if p.token != "#-}":
@@ -36,7 +33,7 @@ def parse_section(p: Parser) -> None:
 
 
 def blob(p: Parser, key: str) -> bytes | None:
-    """The bytes of a builtin resource, wherever the section stands."""
+    """The bytes of a builtin resource, wherever the section is in the file."""
     if _MARK not in p.ahead:
         p.ahead.add(_MARK)
         _read_ahead(p)
@@ -87,7 +84,7 @@ def _key(p: Parser) -> str:
 
 
 def _data(p: Parser, key: str, text: str, start: int) -> bytes:
-    """The data of a blob, after the bytes that give its alignment."""
+    """The data of a blob without the leading bytes that give its alignment."""
     try:
         raw = bytes.fromhex(text[3:-1]) if text[1:3] == "0x" else b""
     except ValueError:
@@ -103,7 +100,7 @@ def _data(p: Parser, key: str, text: str, start: int) -> bytes:
 
 
 def parse_definition(p: Parser) -> bool:
-    """An alias or a resource section, if one is next."""
+    """Read an alias or a resource section, if one is next."""
     first = p.token[:1]
     is_alias = first in ("#", "!") and len(p.token) > 1 and p.token != "#-}"
     if is_alias or p.token[:2] == "@@":
@@ -116,7 +113,6 @@ def parse_definition(p: Parser) -> bool:
 
 
 def resolve_ahead(p: Parser, name: str) -> None:
-    """Read the definition of an alias that comes later, if there is one."""
     if p.definitions is None:
         found = _DEFINITION.finditer(p.text)
         p.definitions = {match[1]: match.start(1) for match in found}
@@ -156,7 +152,7 @@ def _is_known(p: Parser, name: str) -> bool:
 
 
 def _value(p: Parser, name: str) -> None:
-    """``= value``, entered in the table of its kind."""
+    """Read ``= value`` into the table of its kind."""
     p.expect("=")
     if name[0] == "!":
         p.accept("type")

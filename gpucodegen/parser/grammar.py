@@ -1,9 +1,7 @@
-"""The grammar: every rule that other rules or the syntax of operations ask for.
+"""The complete MLIR grammar, and the entry points that parse a file.
 
-The rules themselves are in the folders ``affine``, ``types`` and ``attributes`` and in
-``operations`` and ``regions``.
-
-The top level of a file: aliases, one module or the operations of an implicit one.
+`Grammar` implements the `Reader` interface with the rules of the other modules. At the
+top level a file has aliases and one module, or the operations of an implicit module.
 """
 
 from __future__ import annotations
@@ -28,7 +26,7 @@ from gpucodegen.parser.parser import MAX_DEPTH, Parser
 
 
 class Grammar(Parser):
-    """A parser that knows all rules."""
+    """A parser with all rules of the grammar."""
 
     def __init__(self, text: str, filename: str, *, allow_unregistered: bool) -> None:
         super().__init__(text, filename, allow_unregistered=allow_unregistered)
@@ -39,7 +37,6 @@ class Grammar(Parser):
     # -- structure ---------------------------------------------------------------------
 
     def operation(self) -> Operation:
-        """One operation."""
         return operations.parse_operation(self)
 
     def region(
@@ -51,7 +48,6 @@ class Grammar(Parser):
         dialect: str = "",
         renamed: bool = False,
     ) -> Region:
-        """A region in braces."""
         return operations.parse_region(
             self,
             arguments,
@@ -62,29 +58,23 @@ class Grammar(Parser):
         )
 
     def successor(self) -> Successor:
-        """A branch target."""
         return operations.parse_successor(self)
 
     # -- types and attributes ----------------------------------------------------------
 
     def type(self) -> Type:
-        """A type."""
         return types.parse_type(self)
 
     def types(self) -> list[Type]:
-        """Types separated by commas."""
         return self.separated(self.type)
 
     def arrow_types(self) -> list[Type]:
-        """``-> type`` or ``-> (types)``; nothing without an arrow."""
         return types.parse_results(self) if self.accept("->") else []
 
     def function_type(self) -> FunctionType:
-        """``(types) -> types``."""
         return types.parse_function_type(self)
 
     def attribute(self, ty: Type | None = None) -> Attribute:
-        """An attribute."""
         return attribute_syntax.parse_attribute(self, ty)
 
     def attr_dict(self) -> dict[str, Attribute]:
@@ -99,32 +89,26 @@ class Grammar(Parser):
         return entries
 
     def attr_dict_with_keyword(self) -> dict[str, Attribute]:
-        """``attributes {name = value}``, or nothing."""
         if self.token != "attributes":
             return {}
         self.advance()
         return attribute_syntax.parse_dictionary(self)
 
     def trailing_location(self) -> Location:
-        """``loc(...)``."""
         return attribute_syntax.parse_location(self)
 
     # -- affine ------------------------------------------------------------------------
 
     def bare_affine_map(self) -> AffineMap:
-        """``(d0) -> (d0)``."""
         return affine.parse_map(self)
 
     def bare_integer_set(self) -> IntegerSet:
-        """``(d0) : (d0 >= 0)``."""
         return affine.parse_set(self)
 
     def affine_map_or_set(self) -> AffineMap | IntegerSet:
-        """A bare map or set."""
         return affine.parse_map_or_set(self)
 
     def affine_map(self) -> AffineMap:
-        """A map, inline or by alias."""
         if self.token == "(":
             return affine.parse_map(self)
         start = self.start
@@ -138,7 +122,6 @@ class Grammar(Parser):
         return value.map
 
     def integer_set(self) -> IntegerSet:
-        """A set, inline or by alias."""
         if self.token == "(":
             return affine.parse_set(self)
         start = self.start
@@ -152,7 +135,7 @@ class Grammar(Parser):
         return value.set
 
     def affine_operands(self, dims: int, syms: int) -> list[Value]:
-        """``(%d0, %d1)[%s0]`` for a map or set of so many dimensions and symbols."""
+        """``(%d0, %d1)[%s0]`` with the given numbers of dimensions and symbols."""
         start = self.start
         values = self.listed("(", ")", self._index_value)
         given = len(values)
@@ -174,15 +157,12 @@ class Grammar(Parser):
         return self.resolve(self.use(), INDEX)
 
     def subscripts(self, opening: str, closing: str) -> tuple[AffineMap, list[Value]]:
-        """``[%i + 1, %j]`` as a map and its operands."""
         return affine.parse_subscripts(self, opening, closing)
 
     def subscript(self) -> tuple[AffineMap, list[Value]]:
-        """``%i + 1`` as a map and its operands."""
         return affine.parse_subscript(self)
 
     def looks_like_map(self) -> bool:
-        """Whether ``(`` starts a bare map or set rather than a function type."""
         return affine.looks_like_map(self)
 
 
@@ -212,10 +192,10 @@ def parse_module(
     verify: bool = True,
     told: list[errors.CodegenWarning] | None = None,
 ) -> Module:
-    """Parse MLIR of any vintage and check it.
+    """Parse MLIR of any vintage and verify it.
 
-    Raises a :class:`gpucodegen.errors.ParseError` or ``VerifyError``.  What is warned
-    of is added to ``told``.
+    Raises a :class:`gpucodegen.errors.ParseError` or ``VerifyError``. Warnings are
+    appended to ``told``.
 
     >>> print(parse_module("func.func private @f(i32) -> i32"))
     module {

@@ -1,9 +1,8 @@
-"""Text to tokens, on demand: one regular expression and one token of lookahead.
+"""Lexer: text to tokens on demand, by one regular expression, with one lookahead.
 
 A token is its own text; its first character tells its kind (see
-``gpucodegen.dialects.framework.syntax``).  The end of the text is the empty token.
-
-String literals: their escapes and their value.
+``gpucodegen.dialects.framework.syntax``). The end of the text is the empty token.
+String literals are unquoted and their escapes checked.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ _NAMED_ESCAPES = {"n": b"\n", "t": b"\t", "\\": b"\\", '"': b'"'}
 
 
 def wrong_escape(token: str) -> int | None:
-    r"""Where the first escape is that means nothing, if there is one.
+    r"""Offset of the first invalid escape, or None.
 
     >>> wrong_escape(r'"\\\41\q"'), wrong_escape(r'"\\q\n"')
     (6, None)
@@ -98,7 +97,6 @@ class Lexer:
     # -- movement ----------------------------------------------------------------------
 
     def advance(self) -> str:
-        """Consume the current token and return it."""
         token = self.token
         self.previous_end = self.end
         match = self._match(self.text, self.end)
@@ -118,18 +116,15 @@ class Lexer:
         self.advance()
 
     def at(self, token: str, /) -> bool:
-        """Whether this is the current token."""
         return self.token == token
 
     def accept(self, token: str, /) -> bool:
-        """Consume the token if it is the current one."""
         if self.token != token:
             return False
         self.advance()
         return True
 
     def expect(self, token: str, /) -> None:
-        """Consume the token, which must be the current one."""
         if self.token != token:
             raise self.unexpected(f"'{token}'")
         self.advance()
@@ -142,7 +137,6 @@ class Lexer:
     # -- simple tokens -----------------------------------------------------------------
 
     def keyword(self, what: str = "a keyword") -> str:
-        """Consume a bare identifier."""
         if not (self.token[:1].isalpha() or self.token[:1] == "_"):
             raise self.unexpected(what)
         return self.advance()
@@ -167,7 +161,7 @@ class Lexer:
         return sign * self.to_int(self.advance())
 
     def to_int(self, token: str) -> int:
-        """Value of an integer token of a sane length."""
+        """Value of an integer token whose length is limited."""
         if len(token) > _MAX_DIGITS:
             raise errors.TooLarge(
                 self.location(),
@@ -178,7 +172,6 @@ class Lexer:
         return int(token, 16 if token.startswith("0x") else 10)
 
     def string(self) -> str:
-        """Consume a string literal and return its value."""
         if self.token[:1] != '"' or len(self.token) < 2:
             raise self.unexpected("a string")
         wrong = wrong_escape(self.token)
@@ -189,7 +182,6 @@ class Lexer:
         return unquote(self.advance())
 
     def symbol_name(self) -> str:
-        """Consume ``@name`` and return the name."""
         token = self.token
         if token[:1] != "@" or len(token) < 2 or token[1] == "@":
             advice = "Symbol names start with '@'"
@@ -198,7 +190,6 @@ class Lexer:
         return unquote(token[1:]) if token[1] == '"' else token[1:]
 
     def symbol_path(self) -> tuple[str, ...]:
-        """Consume ``@root::@nested``."""
         path = [self.symbol_name()]
         while self.accept("::"):
             path.append(self.symbol_name())
@@ -207,7 +198,6 @@ class Lexer:
     # -- lists -------------------------------------------------------------------------
 
     def separated(self, item: Callable[[], T]) -> list[T]:
-        """``item (, item)*``."""
         items = [item()]
         while self.token == ",":
             self.advance()
@@ -215,7 +205,6 @@ class Lexer:
         return items
 
     def listed(self, opening: str, closing: str, item: Callable[[], T]) -> list[T]:
-        """``opening (item (, item)*)? closing``."""
         start = self.start
         self.expect(opening)
         items = [] if self.token == closing else self.separated(item)
@@ -231,7 +220,7 @@ class Lexer:
     def unclosed(
         self, opening: str, closing: str, start: int | None = None
     ) -> errors.ParseError:
-        """The error for a bracket that is not closed here."""
+        """The error for a bracket that is never closed."""
         self._check_token()
         notes = [(self.location(start), f"'{opening}' is opened here")]
         return errors.Unclosed(
@@ -263,7 +252,6 @@ class Lexer:
     # -- positions and errors ----------------------------------------------------------
 
     def location(self, start: int | None = None) -> FileLoc:
-        """Position of a character offset, the current token's by default."""
         if self._lines is None:
             starts = [m.end() for m in re.finditer("\n", self.text)]
             self._lines = [0, *starts]
@@ -273,7 +261,6 @@ class Lexer:
         return FileLoc(self.filename, line, column)
 
     def warn(self, warning: errors.CodegenWarning) -> None:
-        """Report a warning with its source line."""
         place = warning.place
         if place is not None and self._lines is not None:
             start = self._lines[place.line - 1]
@@ -284,18 +271,16 @@ class Lexer:
         errors.tell(warning)
 
     def found(self) -> str:
-        """Description of the current token."""
         return f"'{_shortened(self.token)}'" if self.token else "the end of the input"
 
     def unexpected(self, expected: str, advice: str = "") -> errors.ParseError:
-        """The error for a token that is not ``expected``."""
         self._check_token()
         return errors.UnexpectedToken(
             self.location(), expected=expected, found=self.found(), advice=advice
         )
 
     def _check_token(self) -> None:
-        """Raise for a token that no grammar rule can take."""
+        """Raise for a token that no grammar rule accepts."""
         if self.token == '"':
             raise errors.UnterminatedString(self.location())
         token = self.token
@@ -304,8 +289,8 @@ class Lexer:
 
 
 _PUNCTUATION = "()[]{}<>,:=*+-?/|'.&;_$@%#!^"
-_MAX_DIGITS = 4000
-_MAX_SHOWN = 40
+_MAX_DIGITS = 4000  # below the 4300 digits that Python's int() converts by default
+_MAX_SHOWN = 40  # characters of a token in messages
 
 
 def _shortened(token: str) -> str:
@@ -317,7 +302,7 @@ _BREAK = re.compile(rf"({_STRING})|(?<!{_BLANK})(?:{_BLANK}*(?://[^\n]*)?\n)+{_B
 
 
 def one_line(text: str) -> str:
-    """Comments and line breaks become blanks, but for those inside strings."""
+    """Replace comments and line breaks by blanks, except inside strings."""
     if "\n" not in text:
         return text
     return _BREAK.sub(lambda found: found[1] or " ", text)

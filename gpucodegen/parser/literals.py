@@ -1,8 +1,7 @@
-"""Constants of a shaped type that are not dense lists, and distinct attributes.
+"""Parser of number literals and of constants of a shaped type.
 
-Dense literals: nested lists, splats, hexadecimal blobs and strings.
-
-Number literals and their types.
+Constants are dense (nested lists, splats, hexadecimal blobs, strings), sparse,
+resources or opaque; distinct attributes are read here too.
 """
 
 from __future__ import annotations
@@ -66,14 +65,13 @@ def parse_number(p: Parser, ty: Type | None = None) -> Attribute:
 
 
 def float_attribute(bits: int, ty: FloatType) -> FloatAttr:
-    """The constant with these bits."""
     value = of_bits(bits, ty.name)
     is_exact = to_bits(value, ty.name) == bits
     return FloatAttr(value, ty, None if is_exact else bits)
 
 
 def parse_scalar(p: Parser, ty: Type) -> int | float:
-    """The bare value of a literal at a known scalar type."""
+    """The bare literal at a known scalar type."""
     start = p.start
     if p.token in ("true", "false"):
         if ty != I1:
@@ -90,7 +88,7 @@ def parse_scalar(p: Parser, ty: Type) -> int | float:
 def literal_value(
     p: Parser, token: str, ty: Type, start: int, *, negative: bool = False
 ) -> int | float:
-    """Value of a number token at a type, once it fits."""
+    """Value of a number token at a type, checked against the type's range."""
     if isinstance(ty, FloatType):
         return of_bits(float_bits(p, token, ty, start, negative=negative), ty.name)
     if not isinstance(ty, IntegerType | IndexType):
@@ -111,7 +109,7 @@ def _wrong_number(p: Parser, token: str, ty: Type, start: int) -> errors.ParseEr
 
 
 def _in_range(p: Parser, value: int, ty: IntegerType | IndexType, start: int) -> int:
-    """The value as its type holds it: without a sign of its own, ``255 : i8`` is -1."""
+    """The value as its type stores it: signless ``255 : i8`` is -1."""
     if isinstance(ty, IndexType):
         width, signedness = 64, "s"
     else:
@@ -127,7 +125,6 @@ def _in_range(p: Parser, value: int, ty: IntegerType | IndexType, start: int) ->
 def float_bits(
     p: Parser, token: str, ty: FloatType, start: int, *, negative: bool
 ) -> int:
-    """The bits of a float literal."""
     if token.startswith("0x"):
         if negative:
             raise _wrong_number(p, f"-{token}", ty, start)
@@ -143,7 +140,7 @@ def float_bits(
 
 
 def _exact(token: str, ty: FloatType) -> float | Fraction:
-    """A decimal number, unrounded where rounding it twice could differ."""
+    """A decimal number, exact where double rounding could change the result."""
     value = float(token)
     if ty == F64 or _is_safe(value, FORMATS[ty.name]) or not token.strip("0."):
         return value
@@ -153,13 +150,14 @@ def _exact(token: str, ty: FloatType) -> float | Fraction:
 
 
 def _is_safe(value: float, format_: FloatFormat) -> bool:
-    """Whether the float is no halfway point of the format, nor at its ends."""
+    """Whether a second rounding is safe: no halfway point, no limit of the format."""
     dropped = FORMATS["f64"].fraction - format_.fraction
     tail = to_bits(value, "f64") & ((1 << max(dropped, 0)) - 1)
     is_halfway = dropped < 1 or tail == 1 << (dropped - 1)
     return not is_halfway and 2.0**format_.low <= abs(value) < math.inf
 
 
+# Longer literals are not evaluated exactly: they keep the value of the double.
 _EXPONENT_DIGITS = 6
 _EXACT_DIGITS = 200
 
@@ -172,11 +170,11 @@ def _written_bits(p: Parser, token: str, ty: FloatType, start: int) -> int:
 
 
 Item = tuple[str, int]
-"""A written element: its text and where it starts."""
+"""A written element: its text and offset."""
 
 Shaped = TensorType | VectorType | MemRefType
 
-_LIMIT = 1 << 24
+_LIMIT = 1 << 24  # elements of a dense literal
 _OLD_TYPE = ("tensor", "vector", "memref")
 
 
@@ -198,7 +196,7 @@ def parse_dense(p: Parser, ty: Type | None) -> DenseElementsAttr:
 
 
 def static_shaped(p: Parser, ty: Type | None, start: int) -> Shaped:
-    """The type, which must give every extent."""
+    """The type, which must have static extents only."""
     if isinstance(ty, Shaped) and None not in ty.shape:
         return ty
     raise errors.InvalidAttribute(
@@ -217,7 +215,7 @@ def extents(ty: Shaped) -> tuple[int, ...]:
 
 
 def parse_literal(p: Parser, items: list[Item]) -> tuple[int, ...]:
-    """Collect the elements; returns the shape of the nesting."""
+    """Collect the elements; return the shape of the nested lists."""
     if p.token == "[":
         with p.nested():
             return _list(p, items)
@@ -263,7 +261,7 @@ def _item(p: Parser) -> Item:
 def elements(
     p: Parser, ty: Shaped, items: Sequence[Item], shape: tuple[int, ...], start: int
 ) -> DenseElementsAttr:
-    """The literal of these items, nested as ``shape`` tells."""
+    """The literal with these items, nested as ``shape`` tells."""
     count = math.prod(extents(ty))
     is_splat = len(items) == 1 and shape == ()
     fits = shape == ty.shape if shape else not count
@@ -288,7 +286,6 @@ def _strings(p: Parser, ty: Shaped, items: Sequence[Item]) -> DenseElementsAttr:
 
 
 def packed(p: Parser, items: Sequence[Item], element: Type) -> bytes:
-    """The bytes of written elements."""
     part = part_type(element)
     if isinstance(element, ComplexType):
         items = [half for item in items for half in _halves(p, item, element)]
@@ -296,7 +293,6 @@ def packed(p: Parser, items: Sequence[Item], element: Type) -> bytes:
 
 
 def _code(p: Parser, text: str, start: int, part: Type) -> int:
-    """The bits of one number."""
     if text in ("true", "false") and part == I1:
         return int(text == "true")
     if text[0] in '"(tf':
@@ -345,7 +341,7 @@ def _blob(p: Parser, item: Item, ty: Shaped, count: int) -> DenseElementsAttr:
 
 
 def hex_bytes(text: str) -> bytes | None:
-    """The bytes that ``0x0A1B`` spells, if it does."""
+    """The bytes of ``0x0A1B``, None for other text."""
     try:
         return bytes.fromhex(text[2:]) if text.startswith("0x") else None
     except ValueError:
@@ -356,7 +352,7 @@ _SHAPED = ("tensor", "vector", "memref")
 
 
 def _stated(p: Parser, ty: Type | None) -> tuple[Type, int]:
-    """``: type`` and where it stands, or the type that is known anyway."""
+    """``: type`` and its position, or the type known from the context."""
     if ty is None or p.token == ":":
         p.expect(":")
         start = p.start
@@ -403,7 +399,7 @@ def _places(
     shape: tuple[int, ...],
     start: int,
 ) -> list[tuple[int, ...]]:
-    """The indices of every element that is given; one number stands for all."""
+    """The indices of the given elements; a single number stands for all indices."""
     rank = len(shape)
     if written == ():
         items = items * rank
@@ -429,7 +425,7 @@ def _wrong_sparse(p: Parser, start: int, problem: str) -> errors.ParseError:
 
 
 def parse_dense_resource(p: Parser, ty: Type | None) -> Attribute:
-    """``dense_resource<key> : type``, with the data from the file's last section."""
+    """``dense_resource<key> : type``, with data from the file's resource section."""
     begin = p.start
     p.advance()
     p.expect("<")
@@ -449,7 +445,7 @@ def parse_dense_resource(p: Parser, ty: Type | None) -> Attribute:
 
 
 def _check_size(p: Parser, given: int, ty: Type, start: int) -> None:
-    """The data are as long as the type asks, or one element long."""
+    """The data have the size of the type or of one element."""
     size = element_size(element_type(ty))
     shape: tuple[int | None, ...] = getattr(ty, "shape", (None,))
     count = 1

@@ -1,9 +1,4 @@
-"""Names in the text: blocks, and SSA values with their uses.
-
-Names of values: uses, definitions, and uses before the definition.
-
-Names in the text: blocks, and SSA values, usable before their definition.
-"""
+"""Symbol tables of the parser: blocks and SSA values, with forward references."""
 
 from __future__ import annotations
 
@@ -26,7 +21,6 @@ class Forward:
     start: int
 
     def settle(self, location: Location) -> Value:
-        """The value, now located at its definition."""
         object.__setattr__(self.value, "location", location)
         return self.value
 
@@ -54,7 +48,6 @@ class Scopes:
         self.current = Isolated()
 
     def lookup(self, name: str) -> tuple[Value, ...] | None:
-        """The values of a name, if it is defined here."""
         return self.current.values.get(name)
 
     def define(self, name: str, values: tuple[Value, ...]) -> None:
@@ -79,7 +72,7 @@ class Scopes:
         self.current = Isolated()
 
     def leave_isolated(self) -> tuple[str, Forward] | None:
-        """Close it; returns the first name that was used and never defined."""
+        """Close the scope; return the first name that was used but never defined."""
         unresolved = self.current.forward
         self.current = self.stack.pop()
         if not unresolved:
@@ -88,7 +81,7 @@ class Scopes:
         return name, forward
 
     def forward(self, name: str, number: int, value: Value, start: int) -> Value:
-        """The value that stands for a name not yet defined."""
+        """The placeholder value for a name that is not yet defined."""
         entry = self.current.forward.setdefault((name, number), Forward(value, start))
         return entry.value
 
@@ -97,7 +90,6 @@ class Scopes:
         return self.current.forward.pop((name, number), None)
 
     def visible(self) -> Sequence[str]:
-        """Names that are defined here."""
         return list(self.current.values)
 
 
@@ -110,23 +102,23 @@ class Blocks:
     used: dict[str, int] = field(default_factory=dict[str, int])
 
     def label(self, name: str) -> Label:
-        """The label of a name, known or not yet."""
         return self.labels.setdefault(name, Label(name))
 
     def undefined(self) -> tuple[str, int] | None:
-        """The first label that was used and never defined."""
+        """The first label that was used but never defined."""
         missing = [(n, s) for n, s in self.used.items() if n not in self.defined]
         return min(missing, key=lambda item: item[1], default=None)
 
 
 UNKNOWN_TYPE = DialectType("gpucodegen.unknown")
-"""Type of a result whose operation is kept as unread text, until a use states it."""
+"""Type of a verbatim operation's result, until a use states it."""
 
 
 class Values(Lexer):
-    """A cursor over one text that knows the values named so far.
+    """A lexer with the values defined so far.
 
-    ``guessed``: values whose type a use may still state; ``refined``: what they became.
+    ``guessed``: values whose type a later use may state; ``refined``: their final
+    value.
     """
 
     def __init__(self, text: str, filename: str) -> None:
@@ -136,7 +128,6 @@ class Values(Lexer):
         super().__init__(text, filename)
 
     def use(self) -> Use:
-        """``%name`` or ``%name#number``, not yet looked up."""
         token, start = self.token, self.start
         if token[:1] != "%" or len(token) < 2:
             raise self.unexpected("a value such as %x")
@@ -151,7 +142,7 @@ class Values(Lexer):
         return self.separated(self.use) if self.token[:1] == "%" else []
 
     def resolve(self, use: Use, ty: Type | None = None) -> Value:
-        """The value a use names; ``ty`` is the type written for it, if any."""
+        """The value that a use names; ``ty`` is the type written for it, if any."""
         values = self.scopes.lookup(use.name)
         if values is None:
             return self._forward(use, ty)
@@ -179,7 +170,7 @@ class Values(Lexer):
         return value if value.type == ty else self._refine(use, ty)
 
     def _refine(self, use: Use, ty: Type) -> Value:
-        """Give a value of unknown type the type that a use states for it."""
+        """Set an unknown type to the type that a use states."""
         values = list(self.scopes.lookup(use.name) or ())
         old = values[use.number]
         values[use.number] = self.refined[old] = old.renewed(ty)
@@ -214,7 +205,6 @@ class Values(Lexer):
     def resolve_all(
         self, uses: Sequence[Use], types: Sequence[Type], start: int
     ) -> list[Value]:
-        """The values of uses with one written type each, or none at all."""
         if not types:
             return [self.resolve(use) for use in uses]
         if len(types) != len(uses):
@@ -224,7 +214,7 @@ class Values(Lexer):
         return [self.resolve(use, ty) for use, ty in zip(uses, types, strict=True)]
 
     def define(self, name: str, types: Sequence[Type], start: int) -> list[Value]:
-        """New values of a name; a forward reference becomes the value itself."""
+        """Define the values of a name; a forward reference becomes the definition."""
         if name in self.scopes.current.values:
             raise errors.RedefinedValue(self.location(start), name=name)
         values = [self._fresh(name, i, ty, start) for i, ty in enumerate(types)]
@@ -243,7 +233,6 @@ class Values(Lexer):
         return forward.settle(self.location(start))
 
     def argument(self, use: Use, ty: Type) -> Argument:
-        """A block argument to be handed to :meth:`region`."""
         return Argument(use.name, Value(ty, _hint(use.name), self.location(use.start)))
 
     def define_value(self, name: str, value: Value, start: int) -> None:

@@ -1,18 +1,9 @@
-"""Operations, and the regions in them.
+"""Parser of operations, regions and unregistered operations.
 
-- `unregistered`: operations without a definition, kept as text
-- `operations`: operations in either form
-- `regions`: regions, blocks, successors
-
-Operations: results, generic form, custom forms by dialect.
-
-Custom forms of unregistered operations: skipped by balanced text, kept verbatim.
-
-The end of such an operation is where, outside all brackets, the next line starts
-another one.  Types after its last ``:`` or ``->`` are taken for those of its results,
-until a use states another one.
-
-Regions, blocks with their labels and arguments, and the targets of branches.
+Operations are read in generic or custom form. A custom form without a definition is
+kept verbatim: its text is skipped by balanced brackets and ends where, outside all
+brackets, the next line starts another operation. Types after its last ``:`` or ``->``
+are taken as result types, until a use states another type.
 """
 
 from __future__ import annotations
@@ -52,9 +43,9 @@ def parse_region(
     dialect: str = "",
     renamed: bool = False,
 ) -> Region:
-    """``{ block* }``; ``arguments`` are those of the entry block, already written.
+    """``{ block* }``; ``arguments`` are those of the entry block, already parsed.
 
-    ``renamed``: a label may write them again, and its names count then.
+    ``renamed``: the entry label may repeat the arguments under other names.
     """
     blocks = Blocks()
     p.expect("{")
@@ -184,12 +175,12 @@ _PLAIN = frozenset(
     " dma_wait extfunc func mlfunc module prefetch return store switch tensor_store"
     " yield".split()
 )
-"""Words without a dialect that may start an operation without results."""
+"""Names without a dialect that may start an operation without results."""
 _BRACKETS = ("(", "[", "{", "<")
 
 
 def parse_verbatim(p: Parser, named: int) -> State:
-    """Skip one operation; ``named`` is how many result names stand before it."""
+    """Skip one operation; ``named`` is the number of result names before it."""
     start = p.start
     name = p.token
     state = State(name, start)
@@ -203,7 +194,7 @@ def parse_verbatim(p: Parser, named: int) -> State:
 
 @dataclass(slots=True)
 class _Skipped:
-    """Where it ends, its trailing types start (or -1), and what stands in braces."""
+    """Extent of a skipped operation, its trailing types (or -1), and its braces."""
 
     end: int = 0
     types_from: int = -1
@@ -211,7 +202,7 @@ class _Skipped:
 
 
 def _skip(p: Parser) -> _Skipped:
-    """Consume the operation."""
+    """Skip the text of the operation."""
     skipped = _Skipped()
     line_end = p.end
     p.advance()
@@ -246,7 +237,7 @@ _USE = re.compile(
 
 
 def _template(p: Parser, state: State, start: int, skipped: _Skipped) -> ArrayAttr:
-    """The text in pieces, with the numbers of operands and successors between them."""
+    """The text in pieces, with operand and successor numbers between them."""
     pieces: list[Attribute] = []
     copied = start
     for match in _USE.finditer(p.text, start, skipped.end):
@@ -261,7 +252,7 @@ def _template(p: Parser, state: State, start: int, skipped: _Skipped) -> ArrayAt
 def _reference(
     p: Parser, state: State, match: re.Match[str], skipped: _Skipped
 ) -> IntegerAttr | StringAttr | None:
-    """What stands for a value (its number among the operands), a label, or an alias."""
+    """The operand number, label or alias that a reference in the text stands for."""
     if match["alias"]:
         value = _alias_value(p, match["alias"])
         return None if value is None else StringAttr(str(value))
@@ -278,7 +269,6 @@ def _reference(
 
 
 def _alias_value(p: Parser, name: str) -> Attribute | Type | None:
-    """What an alias stands for, if there is one of this name."""
     table = p.type_aliases if name[0] == "!" else p.attribute_aliases
     if name not in table:
         definitions.resolve_ahead(p, name)
@@ -292,7 +282,7 @@ def _position(operands: list[Value], value: Value) -> int:
 
 
 def _result_types(p: Parser, skipped: _Skipped, named: int) -> list[Type]:
-    """The trailing types if there are as many as results, else unknown ones."""
+    """The trailing types if there is one per result, else unknown types."""
     unknown: list[Type] = [UNKNOWN_TYPE] * named
     if skipped.types_from < 0:
         return unknown
@@ -311,7 +301,7 @@ def _result_types(p: Parser, skipped: _Skipped, named: int) -> list[Type]:
 def stated_types(
     p: Parser, guessed: list[Type], names: Sequence[tuple[str, int, int]]
 ) -> list[Type]:
-    """The types that uses before the definition have stated, else the guessed ones."""
+    """The types that earlier uses have stated, else the guessed ones."""
     keys = [(name, i) for name, count, _ in names for i in range(count)]
     forward = p.scopes.current.forward
     return [
@@ -321,7 +311,7 @@ def stated_types(
 
 
 def with_refined(p: Parser, op: Operation) -> Operation:
-    """The operation once all types that uses have stated are known."""
+    """The operation with the types that uses have stated."""
     if not p.refined:
         return op
 
@@ -336,7 +326,7 @@ def with_refined(p: Parser, op: Operation) -> Operation:
 
 
 Names = list[tuple[str, int, int]]
-"""Result names: name, number of values, start."""
+"""Result names: name, number of values, offset."""
 
 
 def parse_operation(p: Parser) -> Operation:
@@ -365,7 +355,7 @@ def parse_operation(p: Parser) -> Operation:
 
 
 def _expanded(p: Parser, operations: Sequence[Operation]) -> Operation:
-    """All but the last operation are put before the one being parsed."""
+    """Emit all but the last operation before the current one."""
     *before, last = operations
     for op in before:
         p.emit(op)
@@ -421,7 +411,7 @@ def _results(p: Parser, state: State, names: Names, start: int) -> tuple[Value, 
 
 
 def _counted(p: Parser, names: Names, count: int) -> Names:
-    """Until 2019 one name stood for all results, told apart by ``%name#1``."""
+    """Resolve results as of 2019, when one name with ``%name#1`` meant all of them."""
     if len(names) != 1 or names[0][1] != 1 or count < 2:
         return names
     name, _, start = names[0]
@@ -460,7 +450,7 @@ def _generic(p: Parser) -> State:
 
 
 def _renamed(p: Parser, state: State) -> Op | None:
-    """Give an old generic operation its modern name, or refuse an unknown one."""
+    """Rename an old generic operation, or refuse an unknown one."""
     modern = spellings.modern_name(p, state.name)
     definition = p.definition(modern) if modern else None
     if definition is not None:

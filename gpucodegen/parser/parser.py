@@ -1,8 +1,7 @@
-"""What every rule of the grammar knows of the parse that it takes part in.
+"""State of one parse, and the interface of the rules that call each other through it.
 
-The state of one parse, and the rules that call each other through it: those of
-``gpucodegen.dialects.framework.syntax.Reader`` and a few that only the parser asks for.
-``grammar`` says what they do.
+The rules are those of ``gpucodegen.dialects.framework.syntax.Reader`` and a few that
+only the parser uses; ``grammar`` implements them.
 """
 
 from __future__ import annotations
@@ -30,7 +29,7 @@ REFUSED = {
     "llvm": "Print text by 'vector.print str', as printString does; what else is "
     "called in C becomes a Python function by externals=, on numbers and memrefs",
 }
-"""Dialects of MLIR that no program here may use, and what to write instead."""
+"""Unsupported MLIR dialects, with advice."""
 
 
 class Parser(Values, Reader):
@@ -74,7 +73,6 @@ class Parser(Values, Reader):
         return registry.lookup(name)
 
     def unknown_operation(self, name: str, start: int) -> errors.ParseError:
-        """The error for a name that is not registered."""
         refused = REFUSED.get(name.partition(".")[0])
         if refused:
             return errors.UnknownOperation(
@@ -86,11 +84,10 @@ class Parser(Values, Reader):
         return errors.UnknownOperation(self.location(start), name=name, advice=advice)
 
     def emit(self, op: Operation) -> None:
-        """Put an operation before the one being parsed."""
         self.pending.append(op)
 
     def note_dimension(self, state: State, results: Sequence[Value]) -> None:
-        """Remember index values that depend on loop variables."""
+        """Record index values that depend on loop variables."""
         is_affine = state.name in ("affine.apply", "affine.min", "affine.max")
         if is_affine and any(v in self.dims for v in state.operands):
             self.dims.update(results)
@@ -99,7 +96,7 @@ class Parser(Values, Reader):
     def region_scope(
         self, blocks: Blocks, *, isolated: bool, dialect: str
     ) -> Generator[None]:
-        """Names and labels of one region."""
+        """Scope of the names and labels of one region."""
         saved = self.blocks, self.default_dialect
         self.blocks = blocks
         self.default_dialect = dialect or self.default_dialect
@@ -116,7 +113,7 @@ class Parser(Values, Reader):
         self.blocks, self.default_dialect = saved
 
     def close_isolated(self) -> None:
-        """Leave an isolated scope; everything used in it must be defined."""
+        """Leave an isolated scope; all names used in it must be defined."""
         known = self.scopes.visible()
         unresolved = self.scopes.leave_isolated()
         if unresolved is not None:
@@ -124,7 +121,6 @@ class Parser(Values, Reader):
             raise self.undefined(name, forward.start, known)
 
     def skip_location(self) -> None:
-        """Read a trailing location that nothing keeps."""
         if self.token == "loc":
             self.trailing_location()
 

@@ -1,17 +1,8 @@
-"""Types, memref layouts of all vintages included.
+"""Parser of types, with memref layouts of all vintages.
 
-- `shaped_rules`: what shaped types may hold
-- `shaped`: vectors and tensors
-- `memrefs`: memrefs with layouts of all years
-- `types`: all types
-
-Types: scalars by table, shaped types by regular expression and cache.
-
-Memrefs: layouts of any vintage, composed to one, and memory spaces.
-
-Vectors and tensors, and the extents and elements that memrefs have as well.
-
-Rules of shaped types: what they may hold, how large they are, which layouts fit.
+Scalars are looked up in a table; shaped types are read by regular expressions and
+cached. Several layouts of a memref are composed to one. Element types, extents and
+ranks are validated.
 """
 
 from __future__ import annotations
@@ -83,7 +74,7 @@ def check_extent(p: Parser, extent: int, start: int) -> None:
 
 
 def no_layout(p: Parser, space: Attribute | None, start: int) -> None:
-    """What stands for the memory space of an unranked memref is no layout."""
+    """Reject a layout in place of the memory space of an unranked memref."""
     if isinstance(space, AffineMapAttr | StridedLayoutAttr):
         raise errors.InvalidType(
             p.location(start),
@@ -93,7 +84,7 @@ def no_layout(p: Parser, space: Attribute | None, start: int) -> None:
 
 
 def check_layout(p: Parser, layout: Attribute | None, rank: int, start: int) -> None:
-    """The layout is of the memref's rank."""
+    """The layout has the memref's rank."""
     if layout is not None and _rank_of(layout) != rank:
         raise errors.LayoutMismatch(p.location(start), layout=layout, rank=rank)
 
@@ -110,7 +101,7 @@ UNRANKED = re.compile(rf"{_BLANK}\*{_BLANK}x", re.ASCII)
 
 
 def parse_extents(p: Parser, offset: int) -> tuple[Shape, tuple[bool, ...]]:
-    """``4x?x[8]x`` from a character offset; leaves the element as current token."""
+    """``4x?x[8]x`` from a character offset; the element becomes the current token."""
     extents: list[int | None] = []
     scalable: list[bool] = []
     while match := _EXTENT.match(p.text, offset):
@@ -126,7 +117,7 @@ def parse_extents(p: Parser, offset: int) -> tuple[Shape, tuple[bool, ...]]:
 
 
 def parse_element(p: Parser, kind: str) -> Type:
-    """What a vector, tensor or memref holds."""
+    """The element type of a vector, tensor or memref."""
     if p.token == "*" or p.token[:1].isdigit() or p.token in (">", "?", ""):
         example = "*xf32" if p.token == "*" else "4xf32"
         advice = f"Write {kind}<{example}>, with 'x' before the element type"
@@ -170,7 +161,7 @@ def parse_tensor(p: Parser, offset: int) -> Type:
 
 
 def no_scalable(p: Parser, scalable: tuple[bool, ...], start: int) -> None:
-    """Tensors and memrefs have no ``[4]``."""
+    """Reject scalable extents ``[4]`` in tensors and memrefs."""
     if any(scalable):
         raise errors.InvalidType(
             p.location(start),
@@ -217,7 +208,7 @@ def _unranked_space(p: Parser) -> Attribute | None:
 
 
 def parse_bare_memref(p: Parser) -> Type:
-    """``<4x?xf32>``: a memref whose word is left out."""
+    """``<4x?xf32>``: a memref without the word ``memref``."""
     with p.nested():
         return parse_memref(p, p.end)
 
@@ -342,7 +333,7 @@ _SCALARS: dict[str, Type] = {
     **{f"tf_{name}": DialectType(f"tf.{name}") for name in _TENSORFLOW},
 }
 _INTEGER = re.compile(r"([su]?)i0*(0|[1-9]\d*)")
-_MAX_WIDTH = (1 << 24) - 1
+_MAX_WIDTH = (1 << 24) - 1  # bits, as MLIR's IntegerType::kMaxWidth
 _SIMPLE = re.compile(r"(?:memref|tensor|vector)\s*<[^<>\[#!\"/]*>", re.ASCII)
 _SHAPED = ("memref", "tensor", "vector")
 
@@ -366,7 +357,7 @@ def parse_type(p: Parser) -> Type:
 
 
 def scalar_cache() -> dict[str, Type]:
-    """The types of one token, to start a parser's cache with."""
+    """The scalar types by token, to initialize a parser's cache."""
     return dict(_SCALARS)
 
 
@@ -379,7 +370,6 @@ def parse_function_type(p: Parser) -> FunctionType:
 
 
 def parse_results(p: Parser) -> list[Type]:
-    """One type, or a parenthesised list."""
     if p.token != "(":
         return [parse_type(p)]
     return p.listed("(", ")", lambda: parse_type(p))
@@ -435,7 +425,7 @@ def _parse_complex(p: Parser) -> Type:
 
 
 def _parse_named(p: Parser) -> Type:
-    """An alias ``!name``, or a type of another dialect, kept as text."""
+    """An alias ``!name``, or a dialect type, kept as text."""
     start = p.start
     name = p.advance()
     is_plain = "." not in name and p.token != "<"
@@ -452,7 +442,7 @@ def _parse_named(p: Parser) -> Type:
 
 
 def dialect_body(p: Parser) -> str:
-    """``<..>`` of a dialect's type or attribute, with its aliases put in."""
+    """``<..>`` of a dialect's type or attribute, with aliases expanded."""
     text = p.balanced()
     return _INNER_ALIAS.sub(lambda found: _expanded(p, found), text)
 

@@ -1,1 +1,1 @@
-"""`gpucodegen.jit`: Python functions with loops, indices and arrays as MLIR."""
+"""`gpucodegen.jit`: translates Python functions with loops and arrays to MLIR."""

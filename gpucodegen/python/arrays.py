@@ -1,7 +1,7 @@
-"""Arrays in a function: views of memory, and expressions that become linalg.
+"""Arrays of a traced function: views of memory, and lazy elementwise expressions.
 
-An expression is kept until something stores or returns it, or asks for its memory; then
-it becomes one ``linalg.generic`` that reads each of its views.
+An expression is kept until something stores or returns it, or needs its memory; then it
+becomes one ``linalg.generic`` that reads each of its views.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ Body = Callable[[OperationList, Sequence[Scalar]], Scalar]
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """Memory with a shape; ``roots``: the buffers of which one holds it.
+    """A strided view of memory; ``roots``: the buffers that may hold it.
 
-    ``apart``: a loop and a number; arrays with other numbers of the same loop are other
-    buffers in each iteration, as those that a loop swaps.
+    ``apart``: a loop and a number; arrays with different numbers of one loop are
+    different buffers in each iteration, such as arrays that a loop swaps.
     """
 
     memory: Value
@@ -42,7 +42,6 @@ class View:
 
     @property
     def type(self) -> MemRefType:
-        """Its memref."""
         ty = self.memory.type
         assert isinstance(ty, MemRefType)
         return ty
@@ -53,22 +52,22 @@ class View:
 
 @dataclass(frozen=True, slots=True)
 class Read:
-    """A view in an expression: for each of its dimensions, which one it follows.
+    """A view in an expression: the loop of each of its dimensions.
 
-    None stands for the only element of a dimension that is stretched.
+    None stands for an extent of 1 that is broadcast.
     """
 
     view: View
     follows: tuple[int | None, ...]
 
     def map(self) -> tuple[AffineExpr, ...]:
-        """Results of its indexing map."""
+        """The results of its indexing map."""
         return tuple(Const(0) if d is None else Dim(d) for d in self.follows)
 
 
 @dataclass(frozen=True, slots=True)
 class Lazy:
-    """An array that is computed where it is needed: ``body`` of what is read."""
+    """An array that is computed on demand: ``body`` of the elements read."""
 
     kind: Kind
     extents: Extents
@@ -77,17 +76,17 @@ class Lazy:
 
     @property
     def dtype(self) -> np.dtype[Any]:
-        """What an array of its elements has."""
+        """The dtype of an array with its elements."""
         return dtype_of(self.kind)
 
     @property
     def plain(self) -> Read | None:
-        """What is read, if nothing is computed."""
+        """The view that is read, if nothing is computed."""
         is_plain = self.body is _itself and len(self.reads) == 1
         return self.reads[0] if is_plain else None
 
     def permuted(self, order: Sequence[int]) -> Lazy:
-        """Its dimensions in another order: result ``n`` is its ``order[n]``."""
+        """Its dimensions permuted: result dimension ``n`` is its ``order[n]``."""
         places = {d: n for n, d in enumerate(order)}
         return replace(
             self,
@@ -128,13 +127,15 @@ def lazy(value: Array | Scalar) -> Lazy:
 
 
 class Disagree(Exception):
-    """Extents that are certainly different."""
+    """Extents that certainly differ."""
 
 
 def broadcast(arrays: Sequence[Lazy]) -> tuple[Extents, list[Lazy]]:
-    """The common extents, and each array over them.  Raises Disagree.
+    """The common extents, and each array broadcast to them.
 
-    Only extents that are known to be 1 are stretched.
+    Raises Disagree.
+
+    Only extents known to be 1 are broadcast.
     """
     rank = max(len(a.extents) for a in arrays)
     columns = [(known(1),) * (rank - len(a.extents)) + a.extents for a in arrays]
@@ -152,7 +153,7 @@ def _common(entries: Sequence[Scalar]) -> Scalar:
 
 
 def stretched(array: Lazy, extents: Extents) -> Lazy:
-    """An array over extents with which its own agree.  Raises Disagree."""
+    """An array broadcast to extents that agree with its own. Raises Disagree."""
     added = len(extents) - len(array.extents)
     if added < 0:
         raise Disagree
@@ -184,7 +185,7 @@ def _common_each(own: Extents, wide: Extents) -> None:
 
 
 def mapped(ufunc: np.ufunc, values: Sequence[Array | Scalar]) -> Lazy:
-    """A function of each element.  Raises NoRow, Disagree."""
+    """An elementwise function. Raises NoRow, Disagree."""
     extents, arrays = broadcast([lazy(v) for v in values])
     _, kind = elementwise.kinds_of(ufunc, [a.kind for a in arrays])
 
@@ -237,14 +238,14 @@ def fill(b: OperationList, view: View, number: Scalar) -> None:
 
 
 def in_memory(b: OperationList, array: Array, dtype: Any = None) -> View:
-    """A view of the elements: its own, or a new array that holds them."""
+    """A view of the elements: its own, or a new array with them."""
     if isinstance(array, View) and dtype in (None, array.dtype):
         return array
     return copied(b, array, dtype)
 
 
 def copied(b: OperationList, array: Array, dtype: Any = None) -> View:
-    """A new array with the elements."""
+    """A new array with the same elements."""
     whole = lazy(array)
     made = allocated(b, whole.dtype if dtype is None else dtype, whole.extents)
     store(b, whole, made)
@@ -252,7 +253,7 @@ def copied(b: OperationList, array: Array, dtype: Any = None) -> View:
 
 
 def assign(b: OperationList, array: Array | Scalar, target: View) -> None:
-    """``target[...] = array``: all of it is read before any of it is written.
+    """``target[...] = array``, as if all reads precede all writes.
 
     Raises Disagree.
     """
@@ -263,7 +264,7 @@ def assign(b: OperationList, array: Array | Scalar, target: View) -> None:
 
 
 def _collides(read: Read, target: View) -> bool:
-    """Whether an element may be read after another one was written over it."""
+    """Whether an element may be read after it was overwritten through the target."""
     in_place = read.view.memory is target.memory and read.follows == tuple(
         range(len(target.extents))
     )

@@ -1,6 +1,7 @@
-"""Values of a variable that meet after a branch, or at the head of a loop.
+"""Merges values of a variable at joins of control flow (block arguments).
 
-Which variables a function reads later, before they get new values.
+Liveness tells which variables are read later, before they are assigned again; the
+values of each at a branch's end or a loop's head get a common type.
 """
 
 from __future__ import annotations
@@ -40,10 +41,10 @@ def assigned(block: Iterable[ast.stmt]) -> list[str]:
 
 @dataclass(slots=True)
 class Liveness:
-    """Which variables are read after each statement, before they get new values.
+    """Live variables after each statement.
 
-    ``after``: for each loop and branch; ``inside``: what a loop's body reads of what
-    was assigned before, or in an earlier iteration.
+    ``after``: for each loop and branch; ``inside``: variables that a loop's body reads
+    from before the loop, or from an earlier iteration.
     """
 
     after: dict[ast.stmt, frozenset[str]] = field(
@@ -54,7 +55,7 @@ class Liveness:
     )
 
     def before(self, block: Sequence[ast.stmt], live: frozenset[str]) -> frozenset[str]:
-        """What is read before the block, if ``live`` is read after it."""
+        """Variables live before the block, given those live after it."""
         for node in reversed(block):
             live = self._statement(node, live)
         return live
@@ -103,21 +104,20 @@ def names(node: ast.AST, ctx: type[ast.expr_context]) -> frozenset[str]:
 
 @dataclass(frozen=True)
 class NumberJoin:
-    """Numbers of a kind."""
+    """A join of numbers of one kind."""
 
     leaf: Scalar
 
     @property
     def type(self) -> Type | None:
-        """What is passed on."""
+        """Type of the block argument."""
         return element(self.leaf.kind)
 
     def value(self, b: OperationList, leaf: Any) -> Any:
-        """A number as it is passed on."""
         return convert(b, leaf, self.leaf.kind).ssa(b)
 
     def restored(self, _: Context, values: Any) -> Bound:
-        """The number on the other side."""
+        """The number after the join."""
         return Scalar(self.leaf.kind, next(values))
 
     def __eq__(self, other: object) -> bool:
@@ -129,9 +129,9 @@ class NumberJoin:
 
 @dataclass(frozen=True)
 class ArrayJoin:
-    """Arrays of a memref type; ``agree``: their extents are the same values.
+    """A join of arrays; ``agree``: their extents are the same values.
 
-    An array of another layout is cast to the strided one that holds both.
+    Arrays of different layouts are cast to a strided type that holds both.
     """
 
     leaf: View
@@ -139,17 +139,16 @@ class ArrayJoin:
 
     @property
     def type(self) -> Type | None:
-        """What is passed on."""
+        """Type of the block argument."""
         return self.leaf.type
 
     def value(self, b: OperationList, leaf: Any) -> Any:
-        """An array as it is passed on."""
         if leaf.type == self.leaf.type:
             return leaf.memory
         return b.add("memref.cast", (leaf.memory,), [self.leaf.type])[0]
 
     def restored(self, c: Context, values: Any) -> Bound:
-        """The array on the other side; its extents are asked for where they differ."""
+        """The array after the join; its extents are read again if they may differ."""
         memory = next(values)
         extents = self.leaf.extents
         if not self.agree:
@@ -169,9 +168,9 @@ class ArrayJoin:
 
 
 def common_type(one: MemRefType, other: MemRefType) -> MemRefType | None:
-    """The memref type to which both cast; None if there is none.
+    """The memref type to which both can be cast; None if there is none.
 
-    Extents, strides and offsets that differ are open.
+    Extents, strides and offsets that differ become dynamic.
     """
     if one == other:
         return one
@@ -190,7 +189,7 @@ def common_type(one: MemRefType, other: MemRefType) -> MemRefType | None:
 
 
 def narrowed(join: Join, before: Join) -> Join:
-    """A join of arrays that agrees upon extents only if it did ``before``."""
+    """A join of arrays whose extents agree only if they did ``before``."""
     if isinstance(join, ArrayJoin) and isinstance(before, ArrayJoin):
         return replace(join, agree=join.agree and before.agree)
     return join
@@ -198,16 +197,15 @@ def narrowed(join: Join, before: Join) -> Join:
 
 @dataclass(frozen=True)
 class SameJoin:
-    """What is the same on all ways: nothing is passed on."""
+    """A join of identical values: nothing is passed."""
 
     leaf: Bound
     type = None
 
     def value(self, _: OperationList, __: Any) -> Any:
-        """Nothing."""
+        """No passed values."""
 
     def restored(self, _: Context, __: Any) -> Bound:
-        """It itself."""
         return self.leaf
 
 
@@ -216,7 +214,7 @@ Joins = list[Join]
 
 
 def joined_leaves(one: Bound, other: Bound) -> Join | None:
-    """How two leaves become one; None if they do not."""
+    """The join of two leaves; None if they cannot be joined."""
     if isinstance(one, Scalar) and isinstance(other, Scalar):
         try:
             kind = joined(one.kind, other.kind)
@@ -241,7 +239,7 @@ def joined_leaves(one: Bound, other: Bound) -> Join | None:
 
 
 def join(c: Context, node: ast.AST, name: str, values: Sequence[Bound]) -> Joins:
-    """How the leaves of two values of a variable become one."""
+    """The joins of the leaves of two values of a variable."""
     columns = [list(leaves(value)) for value in values]
     found: list[Join] = []
     if len({len(column) for column in columns}) == 1:
@@ -265,7 +263,7 @@ def join(c: Context, node: ast.AST, name: str, values: Sequence[Bound]) -> Joins
 
 @dataclass(frozen=True)
 class Carried:
-    """A variable that a loop hands on; ``shape``: a value with the same tuples."""
+    """A loop-carried variable; ``shape``: a value with the same tuple structure."""
 
     name: str
     joins: Joins
@@ -273,11 +271,10 @@ class Carried:
 
     @property
     def types(self) -> list[Type]:
-        """What is passed on."""
         return [join.type for join in self.joins if join.type is not None]
 
     def apart(self, loop: object, numbers: Iterator[int]) -> Carried:
-        """The same with arrays that are never another one of the loop's."""
+        """The same variable, whose arrays are distinct from the loop's other arrays."""
         joins = [
             replace(j, leaf=replace(j.leaf, apart=(loop, next(numbers))))
             if isinstance(j, ArrayJoin)
@@ -287,7 +284,6 @@ class Carried:
         return replace(self, joins=joins)
 
     def passed(self, b: OperationList, value: Bound) -> list[Value]:
-        """The values that are passed on."""
         pairs = zip(self.joins, leaves(value), strict=True)
         return [j.value(b, leaf) for j, leaf in pairs if j.type is not None]
 
@@ -299,7 +295,7 @@ class Carried:
 
 
 def extent_of(b: OperationList, memory: Value, dimension: int) -> Scalar:
-    """An extent of a memref: its number, or ``memref.dim``."""
+    """An extent of a memref: a constant, or ``memref.dim``."""
     ty: Any = memory.type
     if ty.shape[dimension] is not None:
         return known(ty.shape[dimension])

@@ -1,4 +1,4 @@
-"""``gpucodegen.build``: MLIR built step by step in Python, without text.
+"""``gpucodegen.build``: builds MLIR step by step in Python.
 
 Numbers and arrays are handles with Python's operators; each operation is built where
 its line runs, which becomes its location.
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 
 def _operator(ufunc: np.ufunc, *, mirrored: bool = False) -> Any:
-    """A method that is a function of NumPy."""
+    """An operator method that applies a NumPy ufunc."""
 
     def combined(self: Any, *others: Any) -> Handle:
         values = (self, *others)
@@ -44,10 +44,9 @@ def _operator(ufunc: np.ufunc, *, mirrored: bool = False) -> Any:
 
 
 class Handle:
-    """A number or an array of a function that is built."""
+    """A number or an array of a function under construction."""
 
     def __init__(self, builder: Builder, value: Scalar | View | Lazy) -> None:
-        """Made by a `Builder`."""
         self.builder = builder
         self.value = value
 
@@ -115,7 +114,7 @@ class Handle:
 
 
 class Builder:
-    """A function that grows; ``f["x"]`` is an argument, ``str(f)`` the MLIR.
+    """Builder of a function; ``f["x"]`` is an argument, ``str(f)`` the MLIR.
 
     >>> import numpy as np
     >>> f = Builder("rows", {"a": "f32[:, :]", "sums": "f32[:]"})
@@ -130,7 +129,7 @@ class Builder:
     """
 
     def __init__(self, name: str, types: dict[str, str]) -> None:
-        """A function of arguments of these types; see `build`."""
+        """A function with arguments of these types; see `build`."""
         self.name = name
         self._blocks = [OperationList()]
         self._values: list[Value] = []
@@ -150,11 +149,10 @@ class Builder:
             self._arguments[argument_name] = Handle(self, made)
 
     def __getitem__(self, name: str) -> Handle:
-        """An argument."""
         return self._arguments[name]
 
     def here(self) -> OperationList:
-        """The open block, at the line of the caller that is no part of this file."""
+        """The open block, located at the innermost caller outside this file."""
         frame = inspect.currentframe()
         while frame is not None and frame.f_code.co_filename == __file__:
             frame = frame.f_back
@@ -164,29 +162,29 @@ class Builder:
         return self._blocks[-1]
 
     def value(self, item: Any) -> Scalar | View | Lazy:
-        """What a handle holds; a number of Python or NumPy is known."""
+        """The value of a handle; Python and NumPy numbers are constants."""
         return item.value if isinstance(item, Handle) else known(item)
 
     def number(self, item: Any) -> Scalar:
-        """A number.  Raises WrongOperand."""
+        """A number. Raises WrongOperand."""
         found = self.value(item)
         if not isinstance(found, Scalar):
             raise self.wrong("an index, a bound or a condition", found, "Use a number")
         return found
 
     def wrong(self, what: str, given: object, hint: str) -> errors.WrongOperand:
-        """The error of an operand of the wrong type, at the caller's line."""
+        """The error for an operand of the wrong type, at the caller's line."""
         place = self.here().location
         return errors.WrongOperand(place, what=what, types=given, hint=hint)
 
     def view(self, value: Scalar | View | Lazy) -> View:
-        """An array in memory.  Raises WrongOperand."""
+        """An array in memory. Raises WrongOperand."""
         if isinstance(value, Scalar):
             raise self.wrong("an array operation", value, "Use an array")
         return arrays.in_memory(self.here(), value)
 
     def call(self, ufunc: np.ufunc, *items: Any) -> Handle:
-        """A function of NumPy, of numbers or of each element of arrays.
+        """A NumPy function of numbers, or of each element of arrays.
 
         >>> f = Builder("root", {"x": "f64"})
         >>> f.returns(f.call(np.sqrt, f["x"]))
@@ -222,7 +220,7 @@ class Builder:
 
     @contextmanager
     def when(self, condition: Any) -> Generator[None]:
-        """``scf.if``: what is built inside runs where the condition holds."""
+        """``scf.if``: operations built inside run if the condition holds."""
         b = self.here()
         truth = convert(b, self.number(condition), bool).ssa(b)
         with self._block() as inner:
@@ -255,7 +253,7 @@ class Builder:
         return Handle(self, reductions.reduced(b, reductions.SUM, view, axis))
 
     def returns(self, *items: Any) -> None:
-        """What the function gives back: numbers and arrays."""
+        """The results of the function: numbers and arrays."""
         b = self.here()
         self._results = [
             v.ssa(b) if isinstance(v, Scalar) else self.view(v).memory
@@ -276,17 +274,17 @@ class Builder:
         return str(self.module)
 
     def compile(self, **options: Any) -> Program:
-        """The program; options are those of `gpucodegen.compile`."""
+        """The compiled program; options are those of `gpucodegen.compile`."""
         from gpucodegen.api import compile as compile_module
 
         return compile_module(self.module, **options)
 
 
 def build(name: str, **types: str) -> Builder:
-    """A function of MLIR, built by Python: arguments by name, types as texts.
+    """Start a function of MLIR: arguments by name, types as texts.
 
     Types are those of annotations of `gpucodegen.jit`: ``"f32"``, ``"index"``,
-    ``"f64[:, 3]"``.  Operators of handles build ``arith``, ``a[i]`` builds ``memref``,
+    ``"f64[:, 3]"``. Operators of handles build ``arith``, ``a[i]`` builds ``memref``,
     ``loop`` and ``when`` build ``scf``, and ``a[...] = b`` builds ``linalg``.
 
     >>> f = build("axpy", a="f32", x="f32[:]", y="f32[:]")

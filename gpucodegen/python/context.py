@@ -1,4 +1,4 @@
-"""Where a translation stands: variables, the open block, the module that grows."""
+"""Context of a translation: variables, the open block, and the module."""
 
 from __future__ import annotations
 
@@ -25,18 +25,18 @@ Bound = Any
 
 
 class Callees(Protocol):
-    """The functions of the module."""
+    """The functions of the module under construction."""
 
     def call(
         self, c: Context, node: ast.Call, callee: Any, arguments: list[Bound]
     ) -> Bound:
-        """Call another function that `jit` made."""
+        """Call another `jit` function."""
         ...
 
 
 @dataclass(slots=True)
 class Context:
-    """One function while it is translated."""
+    """State of translating one function."""
 
     source: PythonSource
     names: Mapping[str, Any]
@@ -45,13 +45,12 @@ class Context:
     variables: dict[str, Bound] = field(default_factory=dict[str, Any])
 
     def at(self, node: ast.AST) -> None:
-        """Operations that follow come from this node."""
+        """Locate the following operations at this node."""
         if hasattr(node, "lineno"):
             self.b.location = self.source.location(node)
 
     @contextmanager
     def block(self) -> Generator[OperationList]:
-        """Operations go to a list of their own."""
         outer, self.b = self.b, OperationList(self.b.location)
         try:
             yield self.b
@@ -59,7 +58,7 @@ class Context:
             self.b = outer
 
     def lookup(self, node: ast.Name) -> Bound:
-        """A variable, else what is global, frozen as it is now."""
+        """A variable, else a global, whose value is frozen now."""
         if node.id in self.variables:
             return self.variables[node.id]
         if node.id not in self.names:
@@ -71,17 +70,17 @@ class Context:
     def located(
         self, kind: type[errors.PythonError], node: ast.AST, **details: Any
     ) -> errors.PythonError:
-        """An error at a node, with its line."""
+        """An error at a node, with its source line."""
         return kind(self.source.location(node), **details).with_source(self.source.text)
 
     def refuse(self, node: ast.AST, what: str, hint: str) -> errors.PythonError:
-        """A construct outside of the subset."""
+        """The error for a construct outside of the subset."""
         return self.located(errors.UnsupportedPython, node, what=what, hint=hint)
 
     def wrong(
         self, node: ast.AST, what: str, values: list[Bound], hint: str
     ) -> errors.PythonError:
-        """Operands of the wrong type."""
+        """The error for operands of the wrong type."""
         types = " and ".join(map(described, values)) or "no operands"
         return self.located(
             errors.WrongOperand, node, what=what, types=types, hint=hint
@@ -91,7 +90,7 @@ class Context:
     def operands(
         self, node: ast.AST, what: str, values: list[Bound]
     ) -> Generator[None]:
-        """Turns what tables refuse into errors at a node."""
+        """Turn refusals of the tables into errors at a node."""
         try:
             yield
         except NoRow:
@@ -105,7 +104,7 @@ class Context:
 
 
 def shape_text(array: Array) -> str:
-    """A shape for a message; ``?`` where only a call knows.
+    """A shape for a message; ``?`` for dynamic extents.
 
     >>> from gpucodegen.ir.operation import Value
     >>> from gpucodegen.ir.types import INDEX
@@ -117,7 +116,7 @@ def shape_text(array: Array) -> str:
 
 
 def described(value: Bound) -> str:
-    """What a value is, for a message."""
+    """A description of a value for messages."""
     if isinstance(value, Scalar | View | Lazy):
         return str(value)
     if value is None or isinstance(value, str | tuple | list):
@@ -126,7 +125,7 @@ def described(value: Bound) -> str:
 
 
 def frozen(value: Any) -> Bound:
-    """What a global or a constant is in a function: numbers are known now."""
+    """A global or constant inside a function; numbers become constants."""
     if isinstance(value, bool | int | float | np.number | np.bool_):
         return known(value)
     if is_tuple(value):
@@ -135,13 +134,12 @@ def frozen(value: Any) -> Bound:
 
 
 def names_of(function: FunctionType) -> dict[str, Any]:
-    """Everything that a name in the function may mean besides its variables."""
+    """Globals, closure variables and builtins visible in the function."""
     found = getclosurevars(function)
     return {**vars(builtins), **function.__globals__, **found.nonlocals}
 
 
 def is_tuple(value: Any) -> TypeGuard[tuple[Any, ...]]:
-    """Whether a value is a tuple, of whatever parts."""
     return isinstance(value, tuple)
 
 
@@ -155,7 +153,7 @@ def leaves(value: Bound) -> Iterator[Bound]:
 
 
 def rebuilt(value: Bound, made: Iterator[Bound]) -> Bound:
-    """The same tuples around other numbers and arrays."""
+    """Tuples of the same structure with other numbers and arrays."""
     if is_tuple(value):
         return tuple([rebuilt(part, made) for part in value])
     return next(made)

@@ -1,7 +1,7 @@
-"""Operators and functions of numbers: NumPy's names and types, MLIR's operations.
+"""Table of elementwise functions: NumPy's names and types, MLIR's operations.
 
-A row holds what a function of NumPy is for truth values, signed and unsigned integers
-and floats (``b``, ``i``, ``u``, ``f``).  The same rows serve numbers and arrays.
+A row gives a NumPy function's operations for truth values, signed and unsigned integers
+and floats (``b``, ``i``, ``u``, ``f``). The same rows serve numbers and arrays.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ Rule = Callable[[OperationList, Sequence[Value]], Value]
 
 
 def operation(name: str) -> Rule:
-    """One operation whose result has the type of its operands."""
+    """A rule: one operation whose result has the type of its operands."""
 
     def rule(b: OperationList, values: Sequence[Value]) -> Value:
         return b.add(name, values, [values[0].type])[0]
@@ -48,7 +48,7 @@ def operation(name: str) -> Rule:
 
 
 def comparison(predicate: str) -> Rule:
-    """A comparison."""
+    """A rule: a comparison."""
     return lambda b, v: compared(b, predicate, v[0], v[1])
 
 
@@ -79,7 +79,7 @@ def _floor_remainder(b: OperationList, v: Sequence[Value]) -> Value:
 
 
 def _divided_by_any(rule: Rule, *, signed: bool) -> Rule:
-    """An integer division of NumPy, which MLIR leaves open for 0 and for -1.
+    """NumPy's integer division, including the cases that MLIR leaves undefined.
 
     A division by 0 gives 0, and the smallest number divided by -1 is itself.
     """
@@ -116,7 +116,7 @@ def _sum(b: OperationList, x: Value, y: Value) -> Value:
 
 
 def _divmod(b: OperationList, v: Sequence[Value]) -> tuple[Value, Value, Value]:
-    """C's remainder, whether it moves by ``y`` to get the sign of ``y``, and moved."""
+    """C's remainder, whether ``y`` is added to match its sign, and the adjusted one."""
     zero = _zero(b, v)
     (rest,) = b.add("arith.remf", v, [v[0].type])
     signs = [compared(b, "olt", value, zero) for value in (rest, v[1])]
@@ -164,7 +164,7 @@ def _integer_power(b: OperationList, v: Sequence[Value]) -> Value:
 
 
 def _unsigned_power(b: OperationList, v: Sequence[Value]) -> Value:
-    """``math.ipowi`` reads exponents with a sign, so they are made 64 bits wide.
+    """``math.ipowi`` reads signed exponents, so unsigned ones are widened to 64 bits.
 
     Odd numbers to the power of 2^62 are 1 modulo 2^64, and even ones 0 from 64 on, so
     bit 62 of an exponent may stand for bit 63.
@@ -210,7 +210,7 @@ def _reciprocal(b: OperationList, v: Sequence[Value]) -> Value:
 
 
 def _hypotenuse(b: OperationList, v: Sequence[Value]) -> Value:
-    """C's ``hypot``, of f64: both sides are scaled so that no square overflows.
+    """C's ``hypot`` in f64: both sides are scaled so that no square overflows.
 
     The scale is a power of two, so it rounds nothing; infinity wins over NaN.
     """
@@ -282,7 +282,7 @@ def _extreme(name: str, floats: str) -> dict[str, Rule]:
 
 
 def _whole(name: str) -> dict[str, Rule]:
-    """``floor`` and its like: integers stay as they are."""
+    """``floor`` and the like: integers stay unchanged."""
     return {**dict.fromkeys("biu", _same), "f": operation(f"math.{name}")}
 
 
@@ -291,7 +291,7 @@ def _same(_: OperationList, v: Sequence[Value]) -> Value:
 
 
 def _always(truth: bool) -> dict[str, Rule]:
-    """A test that all integers pass, or none."""
+    """A test with the same result for all integers."""
     return {c: lambda b, _: b.constant(int(truth), I1) for c in "biu"}
 
 
@@ -381,7 +381,7 @@ ROWS: dict[np.ufunc, dict[str, Rule]] = {
     np.ceil: _whole("ceil"),
     np.trunc: _whole("trunc"),
 }
-"""Every function of numbers, by the function of NumPy that it is."""
+"""All elementwise functions, by their NumPy function."""
 _DIVISIONS = {np.floor_divide, np.remainder, np.fmod}
 _COMPARISONS: dict[np.ufunc, str] = {
     np.less: "lt",
@@ -394,7 +394,9 @@ _COMPARISONS: dict[np.ufunc, str] = {
 
 
 def kinds_of(ufunc: np.ufunc, kinds: Sequence[Kind]) -> tuple[list[Kind], Kind]:
-    """Kinds that operands get, and that of the result.  Raises NoRow.
+    """Kinds to which operands are converted, and the result's kind.
+
+    Raises NoRow.
 
     >>> kinds_of(np.sqrt, [int])
     ([<class 'float'>], <class 'float'>)
@@ -432,9 +434,11 @@ def apply(
     *,
     checked: bool = False,
 ) -> Scalar:
-    """The function of numbers; of known Python numbers, the number.  Raises NoRow.
+    """Apply a function to numbers; constants are folded.
 
-    ``checked``: exponents of integers were checked before (`refuse_negative`).
+    Raises NoRow.
+
+    ``checked``: integer exponents were checked before (`refuse_negative`).
     """
     kinds, result = kinds_of(ufunc, [s.kind for s in scalars])
     folded = _folded(ufunc, scalars, result)
@@ -461,7 +465,7 @@ def apply(
 def refuse_negative(b: OperationList, exponent: Scalar) -> None:
     """An integer to a negative power ends the call, as NumPy raises.
 
-    Raises NoRow where the exponent is known.
+    Raises NoRow if the exponent is a constant.
     """
     if category(exponent.kind) != "i" or exponent.is_natural:
         return
@@ -476,9 +480,9 @@ def refuse_negative(b: OperationList, exponent: Scalar) -> None:
 
 
 def _are_mixed(scalars: Sequence[Scalar], kinds: Sequence[Kind]) -> bool:
-    """Whether integers of different types are compared, and not one with a constant.
+    """Whether integers of different types are compared, neither of them a constant.
 
-    NumPy compares their values, which neither type may hold.
+    NumPy compares their values, which neither type may represent.
     """
     given = [s.kind for s in scalars]
     if not all(category(k) in "iu" for k in given) or len({*map(str, given)}) == 1:
@@ -552,11 +556,11 @@ _NAMES: dict[np.ufunc, str] = {
     np.right_shift: "rshift",
     np.power: "pow",
 }
-"""Python's operator of each function, by its name in `operator`."""
+"""Name in `operator` of each function's Python operator."""
 _PYTHON: dict[np.ufunc, Callable[..., Any]] = {
     ufunc: getattr(operator, name) for ufunc, name in _NAMES.items()
 }
-"""What Python computes of numbers that are known."""
+"""Python's functions for constant folding."""
 
 
 def _small_power(
@@ -584,5 +588,5 @@ def _small_power(
 
 
 def refusal(ufunc: np.ufunc, kinds: Sequence[Kind]) -> tuple[str, str]:
-    """What was asked of which types, for a message."""
+    """The function and the operand types, for a message."""
     return ufunc.__name__, " and ".join(map(described, kinds))

@@ -1,7 +1,4 @@
-"""The value of an expression: a number, an array, a tuple, or an object of Python.
-
-Calls: what is called, and with which arguments.
-"""
+"""Translates expressions and calls to numbers, arrays, tuples or Python objects."""
 
 from __future__ import annotations
 
@@ -38,7 +35,6 @@ CallRule = Callable[..., Bound]
 
 
 def call(c: Context, evaluate: Any, node: ast.Call) -> Bound:
-    """The value of a call."""
     if any(isinstance(a, ast.Starred) for a in node.args) or any(
         k.arg is None for k in node.keywords
     ):
@@ -69,7 +65,7 @@ def call(c: Context, evaluate: Any, node: ast.Call) -> Bound:
 
 
 def _called(c: Context, evaluate: Any, node: ast.Call) -> tuple[Any, list[Bound]]:
-    """What is called, and the array whose method it is."""
+    """The called object, and the array whose method it is."""
     if isinstance(node.func, ast.Attribute):
         base = evaluate(c, node.func.value)
         if isinstance(base, View | Lazy):
@@ -108,7 +104,6 @@ def _advice(function: object) -> str:
 
 
 def evaluate(c: Context, node: ast.expr) -> Bound:
-    """The value of an expression."""
     rule = _RULES.get(type(node))
     if rule is None:
         what = f"`{ast.unparse(node):.60}` ({type(node).__name__})"
@@ -171,7 +166,7 @@ def _unary(c: Context, node: ast.UnaryOp) -> Bound:
 
 
 def condition(c: Context, node: ast.expr) -> Scalar:
-    """Whether an expression is true; of ``and`` and ``or``, each operand is asked."""
+    """A truth value; ``and`` and ``or`` combine the truth of their operands."""
     if isinstance(node, ast.BoolOp):
         makers = [partial(condition, c, operand) for operand in node.values]
         return _joined(c, node, isinstance(node.op, ast.And), makers)
@@ -197,7 +192,7 @@ def _compare(c: Context, node: ast.Compare) -> Bound:
 
 
 def _logical(c: Context, node: ast.BoolOp) -> Bound:
-    """``and`` and ``or`` are one of their operands."""
+    """``and`` and ``or`` return one of their operands."""
     makers = [partial(evaluate, c, operand) for operand in node.values]
     return _joined(c, node, isinstance(node.op, ast.And), makers)
 
@@ -205,10 +200,10 @@ def _logical(c: Context, node: ast.BoolOp) -> Bound:
 def _joined(
     c: Context, node: ast.expr, is_and: bool, makers: Sequence[Callable[[], Bound]]
 ) -> Any:
-    """The last of the operands that is evaluated.
+    """The operand that decides an ``and`` or ``or``.
 
-    An operand on the right is only evaluated if those before do not decide, where
-    that can show.
+    An operand on the right is evaluated only if the previous ones do not decide, unless
+    its evaluation has no visible effect.
     """
     found = makers[0]()
     if len(makers) == 1:
@@ -230,7 +225,7 @@ def _joined(
 
 
 def _common(c: Context, node: ast.expr, values: list[Any]) -> Kind:
-    """The kind of either of two numbers."""
+    """The common kind of two numbers."""
     if not all(isinstance(v, Scalar) for v in values):
         raise c.wrong(node, "a conditional expression", [*values], "Use numbers")
     try:
@@ -244,7 +239,7 @@ Arm = tuple[OperationList, Any]
 
 
 def _either(c: Context, condition: Scalar, yes: Arm, no: Arm) -> Any:
-    """One of two values: both computed, if nothing shows that they are."""
+    """One of two values: a select if neither has side effects, else ``scf.if``."""
     where = condition.ssa(c.b)
     if all(is_harmless(ops.operations) for ops, _ in (yes, no)):
         for ops, _ in (yes, no):
@@ -260,7 +255,7 @@ def _either(c: Context, condition: Scalar, yes: Arm, no: Arm) -> Any:
 
 
 def _of_truth(c: Context, where: Any, yes: Arm, no: Arm) -> Any:
-    """``and`` and ``or`` as such where they are: conditions on indices stay affine."""
+    """``and`` and ``or`` of truth values; conditions on indices stay affine."""
     for arm, other, name, value in (
         (no, yes, "arith.andi", False),
         (yes, no, "arith.ori", True),
@@ -271,7 +266,7 @@ def _of_truth(c: Context, where: Any, yes: Arm, no: Arm) -> Any:
 
 
 def _known_truth(arm: Arm) -> bool | None:
-    """What an arm is, if it is nothing but a constant."""
+    """The constant that an arm yields, if it does nothing else."""
     operations, value = arm[0].operations, arm[1]
     if len(operations) != 1 or operations[0].name != "arith.constant":
         return None
@@ -279,7 +274,7 @@ def _known_truth(arm: Arm) -> bool | None:
 
 
 def is_harmless(operations: Sequence[Operation]) -> bool:
-    """Whether nothing shows that the operations ran: no access, no division."""
+    """Whether operations can run speculatively: no access, no division."""
     return all(
         (op.dialect in ("arith", "math") and not _divides(op.name))
         or op.name == "memref.dim"

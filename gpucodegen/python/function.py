@@ -1,4 +1,4 @@
-"""``gpucodegen.jit``: a Python function that runs as MLIR."""
+"""``gpucodegen.jit``: a Python function that is compiled for its argument types."""
 
 from __future__ import annotations
 
@@ -48,7 +48,6 @@ class Compiled:
 
     @property
     def function(self) -> Function:
-        """What is called."""
         return self.program[self.made.symbol]
 
 
@@ -65,7 +64,7 @@ class JitFunction:
     def __init__(
         self, function: Callable[..., Any], options: Mapping[str, Any]
     ) -> None:
-        """Remember the function; nothing is read before it is called."""
+        """Store the function; its source is read at the first call."""
         self.py_func = function
         self.options = dict(options)
         self.signature = inspect.signature(function)
@@ -78,11 +77,10 @@ class JitFunction:
 
     @property
     def parameters(self) -> tuple[str, ...]:
-        """Names of the arguments."""
         return tuple(self.signature.parameters)
 
     def __call__(self, *arguments: Any, **named: Any) -> Any:
-        """Compile if these types are new, run, and return what the function does."""
+        """Compile if these types are new, run, and return the function's result."""
         given = self._given(arguments, named)
         with self._lines():
             made = self.compiled(self._types(given))
@@ -109,7 +107,7 @@ class JitFunction:
     def explain(
         self, *arguments: Any, targets: Sequence[str] | None = None, **named: Any
     ) -> Explanation:
-        """What is proven of each nest, with the lines of Python; as `explain` says it.
+        """The proof results of each nest with the lines of Python, as `gcg.explain`.
 
         The kernels are those of a call with these arguments.
         """
@@ -136,7 +134,7 @@ class JitFunction:
     ) -> GpuReport:
         """What limits the kernels of a call on a GPU, estimated without one.
 
-        ``arch``: in the place of the architecture of the call's own kernels.
+        ``arch`` replaces the architecture of the call's own kernels.
         """
         from gpucodegen.report.gpu.report import ARCHITECTURE, report_module
         from gpucodegen.report.sizes import Sizes
@@ -163,7 +161,7 @@ class JitFunction:
     def tune(self, *arguments: Any, **options: Any) -> TuneResult:
         """Time schedules for these arguments and keep the fastest, as `gcg.tune` does.
 
-        Options are those of `gcg.tune`; calls use what was found from then on.
+        Options are those of `gcg.tune`; later calls use the result.
         """
         from gpucodegen.tuning.tune import tune
 
@@ -184,7 +182,7 @@ class JitFunction:
         return made.program.source(made.made.symbol)
 
     def program(self, *arguments: Any, **named: Any) -> Program:
-        """The program for arguments of these types: stages, assembly and the rest."""
+        """The program for arguments of these types: stages, assembly and more."""
         return self._for(arguments, named).program
 
     # -- one form of the function ------------------------------------------------------
@@ -212,7 +210,6 @@ class JitFunction:
             return self.compiled(self._types(self._given(arguments, named)))
 
     def _call(self, arguments: Sequence[Any], named: Mapping[str, Any]) -> Call | None:
-        """The call with these arguments; None where there are none."""
         from gpucodegen.report.calls import Call
 
         if not arguments and not named:
@@ -222,7 +219,7 @@ class JitFunction:
             return Call(self.compiled(self._types(given)).function, tuple(given))
 
     def _sized(self, arguments: Sequence[Any], named: Mapping[str, Any]) -> Compiled:
-        """The function for arrays of just these extents."""
+        """The function specialized for the extents of these arrays."""
         if not arguments and not named:
             return self._for(arguments, named)
         given = self._given(arguments, named)
@@ -246,7 +243,7 @@ class JitFunction:
         return found
 
     def _given(self, arguments: Sequence[Any], named: Mapping[str, Any]) -> list[Any]:
-        """The arguments in order, with defaults.  Raises WrongPythonCall."""
+        """The arguments in order, with defaults. Raises WrongPythonCall."""
         if not named and len(arguments) == len(self.signature.parameters):
             return list(arguments)
         try:
@@ -259,7 +256,7 @@ class JitFunction:
         return list(bound.arguments.values())
 
     def _types(self, given: Sequence[Any]) -> Types:
-        """Types of arguments: annotations say more than a call does of numbers."""
+        """Types of arguments, from annotations or else from values."""
         notes = self._notes
         return tuple(
             [
@@ -286,7 +283,7 @@ class JitFunction:
 
     @contextmanager
     def _lines(self) -> Generator[None]:
-        """Errors show the line of Python that they are about."""
+        """Attach the Python source line to errors."""
         try:
             yield
         except errors.Error as error:
@@ -296,7 +293,7 @@ class JitFunction:
 
 
 def _evaluated(note: str, names: dict[str, Any]) -> Any:
-    """An annotation that was kept as text."""
+    """An annotation that was stored as text."""
     try:
         return eval(note, names)  # noqa: S307 - the function's own annotation
     except Exception:  # noqa: BLE001 - then it says nothing
@@ -304,7 +301,7 @@ def _evaluated(note: str, names: dict[str, Any]) -> Any:
 
 
 def _restored(results: Any, returned: Any, given: Sequence[Any]) -> Any:
-    """Results as Python's function returns them."""
+    """Results in the form that the Python function returns them."""
     kinds = list(leaves(results))
     count = sum(not (k is None or isinstance(k, Given)) for k in kinds)
     values = iter(returned if count > 1 else (returned,))
@@ -335,12 +332,12 @@ def jit(function: Callable[..., Any] | None = None, /, **options: Any) -> Any:
     """Compile a Python function of loops, indices, arithmetic and arrays.
 
     Used as ``@jit`` or as ``@jit(target="sim")``; options are those of
-    `gpucodegen.compile`.  The function is read when it is first called, and compiled
+    `gpucodegen.compile`. The function's source is read at its first call, and compiled
     for the types of the arguments: those of annotations, else those of the call.
-    Numbers that it finds in globals are frozen then.
+    Numbers in globals are frozen then.
 
-    What it may hold is in docs/python.md; anything else raises a `PythonError` at its
-    line, which says what to write instead.  The function itself is ``f.py_func``.
+    docs/python.md describes the supported subset; anything else raises a `PythonError`
+    at its line with a suggestion. The function itself is ``f.py_func``.
 
     >>> import numpy as np
     >>> @jit(target="cpu")

@@ -1,4 +1,4 @@
-"""Subscripts: elements, slices and new axes, read and written."""
+"""Translates subscripts: elements, slices and new axes, read and written."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ ONE = known(1)
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """One dimension of a subscript; ``step`` is None where it is one element."""
+    """One dimension of a subscript; ``step`` is None for a single element."""
 
     offset: Scalar
     size: Scalar = ONE
@@ -38,15 +38,15 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Subscript:
-    """A part for each dimension of the array, and axes of 1 before some of the kept."""
+    """A part for each dimension of the array, and the positions of new axes."""
 
     parts: tuple[Part, ...]
     axes: tuple[bool, ...]
-    """Per dimension of the result: whether it is a new one."""
+    """Per dimension of the result: whether it is a new axis."""
 
     @property
     def is_element(self) -> bool:
-        """Whether it names one element."""
+        """Whether it selects one element."""
         return not self.axes
 
 
@@ -56,7 +56,6 @@ Evaluate = Any
 def subscript(
     c: Context, evaluate: Evaluate, array: Array, node: ast.Subscript
 ) -> Subscript:
-    """The subscript of an array."""
     inner = node.slice
     entries: list[ast.expr] = inner.elts if isinstance(inner, ast.Tuple) else [inner]
     rank = len(array.extents)
@@ -138,7 +137,7 @@ def _number(c: Context, node: ast.AST, value: Bound) -> Scalar:
 
 
 def read(c: Context, array: Array, where: Subscript) -> Bound:
-    """The element, view or expression that a subscript names."""
+    """The element, view or expression that a subscript selects."""
     if where.is_element:
         return element(c, array, [part.offset for part in where.parts])
     view = viewed(c, in_memory(c.b, array), where.parts)
@@ -189,7 +188,7 @@ def _with_axes(view: View, axes: Sequence[bool]) -> Array:
 
 
 def viewed(c: Context, view: View, parts: Sequence[Part]) -> View:
-    """``memref.subview``; the array itself where nothing is cut."""
+    """``memref.subview``; the array itself if nothing is cut."""
     if all(
         p.step == 1 and p.offset.mixed() == 0 and p.size.mixed() == e.mixed()
         for p, e in zip(parts, view.extents, strict=True)
@@ -209,7 +208,7 @@ def viewed(c: Context, view: View, parts: Sequence[Part]) -> View:
 
 
 def strides_of(ty: MemRefType) -> tuple[tuple[int | None, ...], int | None]:
-    """Strides and offset of a memref; None where only a call knows.
+    """Strides and offset of a memref; None for dynamic ones.
 
     >>> from gpucodegen.ir.types import F32
     >>> strides_of(MemRefType((None, 2, 3), F32))

@@ -1,4 +1,4 @@
-"""Loops: ``scf.for`` over a range, ``scf.while``, and the variables that they carry."""
+"""Translates loops: ``scf.for`` over a range, ``scf.while``, and carried variables."""
 
 from __future__ import annotations
 
@@ -31,14 +31,12 @@ _HINT = "Count with `for i in range(n)`"
 
 
 class Statements(Protocol):
-    """What translates the body of a loop."""
+    """The translator of a loop's body."""
 
     c: Context
     live: Liveness
 
-    def block(self, nodes: Iterable[ast.stmt]) -> None:
-        """Statements one after another."""
-        ...
+    def block(self, nodes: Iterable[ast.stmt]) -> None: ...
 
 
 def loop(s: Statements, node: ast.For) -> None:
@@ -100,7 +98,7 @@ def loop(s: Statements, node: ast.For) -> None:
 
 
 def _refuse_zero(s: Statements, step: Scalar) -> None:
-    """An empty loop whose step is 0 where the range's is, and else 1."""
+    """Emit an empty loop whose step is 0 if the range's is, else 1."""
     b = s.c.b
     zero, one = (known(n).ssa(b) for n in (0, 1))
     least = b.add("arith.minui", (step.ssa(b), one), [INDEX])
@@ -111,7 +109,7 @@ def _refuse_zero(s: Statements, step: Scalar) -> None:
 
 
 def _whole(s: Statements, node: ast.expr) -> Scalar:
-    """An integer of a range."""
+    """An integer argument of a range."""
     value = evaluate(s.c, node)
     if not isinstance(value, Scalar) or category(value.kind) not in "iu":
         raise s.c.wrong(node, "`range`", [value], "Use integers")
@@ -119,7 +117,7 @@ def _whole(s: Statements, node: ast.expr) -> Scalar:
 
 
 def _trips(s: Statements, start: Scalar, stop: Scalar, step: Scalar) -> Scalar:
-    """``ceil((stop - start) / step)``; a loop runs no less often than never."""
+    """The trip count ``ceil((stop - start) / step)``, at least zero."""
     b = s.c.b
     if step.value is None:
         rest = integers(b, "sub", start, stop)
@@ -166,11 +164,11 @@ def repeat(s: Statements, node: ast.While) -> None:
 
 
 ROUNDS = 100
-"""Translations of one body until its variables have their types."""
+"""Limit of fixpoint iterations over one loop body."""
 
 
 def rounds(c: Context, node: ast.AST) -> Iterator[int]:
-    """Numbers of translations of a loop's body.
+    """Iterations of the fixpoint over a loop body's translation.
 
     `_widened` only ever makes a type wider, a set of roots larger or ``agree`` false,
     and the roots come from a finite set, so the fixpoint is reached in few rounds.
@@ -182,7 +180,7 @@ def rounds(c: Context, node: ast.AST) -> Iterator[int]:
 
 
 def _carried(s: Statements, node: ast.For | ast.While, skip: str = "") -> list[Carried]:
-    """Variables that an iteration hands on."""
+    """Variables that an iteration passes to the next."""
     c = s.c
     needed = s.live.inside[node]
     names = [
@@ -201,9 +199,9 @@ def _widened(
     after: Variables,
     inside: Sequence[Value],
 ) -> list[Carried]:
-    """What variables must be to hold their values after an iteration too.
+    """Types that hold the variables' values before and after an iteration.
 
-    Arrays that are only swapped stay apart from each other.
+    Arrays that are only swapped stay distinct.
     """
     outside = frozenset[object]().union(
         *(view.roots for view in _views(s.c.variables.values()))
@@ -228,7 +226,7 @@ def _widened(
 
 
 def _views(values: Iterable[Bound]) -> list[View]:
-    """The arrays among values and tuples of them."""
+    """The arrays among values and nested tuples."""
     return [v for value in values for v in leaves(value) if isinstance(v, View)]
 
 
@@ -237,9 +235,9 @@ def _of_earlier_iterations(
 ) -> Bound:
     """A value at the end of an iteration as the next one receives it.
 
-    The buffers that the iteration allocated become one root for each place that
-    allocates: an array of an earlier iteration is no array of this one, and the roots
-    of all iterations are a finite set.
+    All buffers that one allocation site makes in earlier iterations are one root: an
+    array of an earlier iteration differs from this iteration's, and the set of roots
+    stays finite.
     """
 
     def renamed(leaf: Bound) -> Bound:
@@ -257,7 +255,7 @@ def _of_earlier_iterations(
 
 
 def _received(s: Statements, own: Sequence[Carried], values: Sequence[Value]) -> None:
-    """The variables inside of an iteration."""
+    """The variables inside an iteration."""
     given = iter(values)
     for n in own:
         made = iter([join.restored(s.c, given) for join in n.joins])
@@ -270,7 +268,7 @@ def _left(
     own: Sequence[Carried],
     values: Sequence[Value],
 ) -> None:
-    """The variables after a loop: others that it assigned have no value."""
+    """The variables after a loop; others that its body assigned are undefined."""
     names = assigned([node])
     for name in names:
         s.c.variables.pop(name, None)

@@ -1,4 +1,4 @@
-"""Functions of NumPy, of ``math`` and of Python, called with values: a row each."""
+"""Table of callable functions of NumPy, ``math`` and Python."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def of_numbers(
     arguments: list[Bound],
     named: Mapping[str, Bound],
 ) -> Bound:
-    """A function of NumPy on numbers, or on each element of arrays; ``out=`` too."""
+    """A NumPy function of numbers, or of each element of arrays; ``out=`` too."""
     name = f"`{ufunc.__name__}`"
     out = named.get("out")
     if set(named) - {"out"} or len(arguments) != ufunc.nin:
@@ -76,9 +76,9 @@ def of_numbers(
 
 
 def _of_numpy(c: Context, values: list[Any]) -> list[Any]:
-    """Operands as NumPy's functions take them: bools of Python among them are NumPy's.
+    """Operands for NumPy's functions: Python bools become NumPy bools.
 
-    Integers and floats of Python alone stay as they are, which computes the same.
+    Python integers and floats stay, which computes the same.
     """
     return [
         convert(c.b, v, dtype_of(v.kind))
@@ -89,7 +89,7 @@ def _of_numpy(c: Context, values: list[Any]) -> list[Any]:
 
 
 def in_place(c: Context, node: ast.AST, old: Bound, made: Bound) -> None:
-    """An array keeps its dtype: NumPy refuses to change the kind of number."""
+    """Refuse an in-place update that changes the kind of number, as NumPy does."""
     if not isinstance(old, View):
         return
     kind = made.dtype if isinstance(made, View | Lazy) else dtype_of(made.kind)
@@ -102,7 +102,7 @@ def in_place(c: Context, node: ast.AST, old: Bound, made: Bound) -> None:
 
 
 def converted(c: Context, node: ast.Call, kind: Kind, arguments: list[Bound]) -> Bound:
-    """``float(x)``, ``numpy.float32(x)`` and their like."""
+    """``float(x)``, ``numpy.float32(x)`` and other conversions."""
     if len(arguments) != 1 or not isinstance(arguments[0], Scalar | View | Lazy):
         raise c.wrong(node, f"`{kind}`", arguments, "Convert one number or array")
     value = arguments[0]
@@ -115,7 +115,7 @@ def converted(c: Context, node: ast.Call, kind: Kind, arguments: list[Bound]) ->
 
 
 def _of_floats(ufunc: np.ufunc, result: Kind = float) -> Rule:
-    """A function of ``math``: of Python's floats."""
+    """A function of ``math`` on Python floats."""
 
     def rule(c: Context, node: ast.AST, *values: Bound) -> Bound:
         if len(values) != ufunc.nin or not all(isinstance(v, Scalar) for v in values):
@@ -128,7 +128,7 @@ def _of_floats(ufunc: np.ufunc, result: Kind = float) -> Rule:
 
 
 def _floor_like(ufunc: np.ufunc) -> Rule:
-    """``math.floor`` and its like: integers stay as they are."""
+    """``math.floor`` and the like: integers stay unchanged."""
 
     def rule(c: Context, node: ast.AST, value: Bound) -> Bound:
         if isinstance(value, Scalar) and category(value.kind) in "iub":
@@ -151,7 +151,7 @@ def _math_only(name: str) -> Rule:
 
 
 def _smallest(ufunc: np.ufunc, predicate: str) -> Rule:
-    """``min`` and ``max``: the first one, unless a later one is beyond it."""
+    """``min`` and ``max``: the first extreme operand, as in Python."""
 
     def rule(c: Context, node: ast.AST, *values: Bound) -> Bound:
         if len(values) < 2 or not all(isinstance(v, Scalar) for v in values):
@@ -176,7 +176,7 @@ def _smallest(ufunc: np.ufunc, predicate: str) -> Rule:
 
 
 def _common(one: Kind, other: Kind) -> Kind:
-    """The kind that either number of a choice gets.  Raises NoRow."""
+    """The common kind of two numbers. Raises NoRow."""
     try:
         return joined(one, other)
     except TypeError:
@@ -237,7 +237,7 @@ def _made(number: Any) -> Rule:
 
 
 def _alike(number: Any) -> Rule:
-    """``zeros_like`` and its like."""
+    """``zeros_like`` and the like."""
 
     def rule(c: Context, node: ast.AST, array: Bound, dtype: Bound = None) -> Bound:
         whole = _array(c, node, array)
@@ -413,7 +413,7 @@ FUNCTIONS: dict[Any, Rule] = {
     np.any: _reduced(reductions.ANY),
     np.all: _reduced(reductions.ALL),
 }
-"""What may be called besides functions of numbers, by the function itself."""
+"""Callable functions besides elementwise ones, by the function object."""
 
 METHODS: dict[str, Any] = {
     **{name: getattr(np, name) for name in "sum prod min max any all mean dot".split()},

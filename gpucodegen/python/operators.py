@@ -1,4 +1,4 @@
-"""Operators of numbers and arrays, and the truth of numbers."""
+"""Translates operators of numbers and arrays, and the truth of numbers."""
 
 from __future__ import annotations
 
@@ -72,9 +72,9 @@ def elementwise(
 
 
 def _power(c: Context, values: list[Any]) -> tuple[np.ufunc, list[Any]]:
-    """``**`` with a known exponent.
+    """``**`` with a constant exponent.
 
-    An integer of Python to a negative power is a float.  NumPy computes an array to the
+    A Python integer to a negative power is a float. NumPy computes an array to the
     power of 0.5 as a root, and bools to the power of 2 as squares, which are int8.
     """
     base, exponent = values

@@ -1,4 +1,4 @@
-"""Sums, extremes and products of arrays, as linalg with reduction loops."""
+"""Translates reductions of arrays and matrix products to linalg."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ from gpucodegen.python.types import Kind, category, dtype_of
 
 @dataclass(frozen=True, slots=True)
 class Reduction:
-    """What combines two numbers, and where it starts."""
+    """A reduction: the combining function and its neutral element."""
 
     ufunc: np.ufunc
     start: Any = None
 
     def starts_at(self, dtype: np.dtype[Any]) -> Scalar:
-        """The number that changes no other one."""
+        """The neutral element for a dtype."""
         if self.start is not None:
             return known(self.start)
         is_float = dtype.kind == "f"
@@ -54,7 +54,7 @@ ANY, ALL = Reduction(np.logical_or, False), Reduction(np.logical_and, True)
 
 
 def _kind(reduction: Reduction, kind: Kind) -> np.dtype[Any]:
-    """What NumPy's function gives: sums of small integers are wide."""
+    """The result kind of NumPy's function: sums of small integers are wide."""
     dtype = dtype_of(kind)
     if reduction in (ANY, ALL):
         return np.dtype(bool)
@@ -66,7 +66,7 @@ def _kind(reduction: Reduction, kind: Kind) -> np.dtype[Any]:
 def reduced(
     b: OperationList, reduction: Reduction, array: Array, axis: int | None
 ) -> Array | Scalar:
-    """Over one axis, or over all: then the result is a number."""
+    """Reduce over one axis, or over all axes to a number."""
     whole = lazy(array)
     dtype = _kind(reduction, whole.kind)
     rank = len(whole.extents)
@@ -88,9 +88,9 @@ def reduced(
 def check_exponents(
     b: OperationList, ufunc: np.ufunc, values: Sequence[Array | Scalar]
 ) -> None:
-    """End the call where arrays of integers get a negative power.
+    """End the call if an array of integers gets a negative power.
 
-    A check of the smallest exponent stands before the loops, which stay parallel.
+    The smallest exponent is checked before the loops, which stay parallel.
     """
     kinds, _ = elementwise.kinds_of(ufunc, [lazy(v).kind for v in values])
     if ufunc is not np.power or category(kinds[1]) != "i":
@@ -106,13 +106,13 @@ def check_exponents(
 
 
 def _told(b: OperationList, array: Lazy, over: Sequence[int]) -> Lazy:
-    """An array whose reads tell the extents of these dimensions; else one in memory."""
+    """An array whose views determine these extents; else a copy in memory."""
     told = {d for read in array.reads for d in read.follows}
     return array if told.issuperset(over) else lazy(copied(b, array))
 
 
 def loaded(b: OperationList, view: View) -> Scalar:
-    """The number of an array without dimensions."""
+    """The number in an array of rank 0."""
     (value,) = b.add("memref.load", (view.memory,), [view.type.element])
     return Scalar(view.dtype, value)
 
@@ -149,7 +149,7 @@ def product(b: OperationList, one: Array, other: Array) -> Array | Scalar:
 
 
 def _over(b: OperationList, factor: Lazy, loops: Sequence[int]) -> Read:
-    """A factor of a product as it is read by these loops; computed ones get memory."""
+    """An operand indexed by these loops; computed operands get memory."""
     whole = _told(b, factor, range(len(loops)))
     plain = whole.plain or lazy(copied(b, factor)).reads[0]
     follows = (None if d is None else loops[d] for d in plain.follows)

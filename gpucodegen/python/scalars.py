@@ -1,4 +1,4 @@
-"""Numbers in a function: known when it is compiled, or computed by operations."""
+"""Numbers of a translated function: compile-time constants or SSA values."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from gpucodegen.python.types import (
 
 @dataclass(frozen=True, slots=True)
 class Scalar:
-    """A number of a kind: ``constant`` if it is known, else a ``value``."""
+    """A number of a kind: a ``constant``, or else a ``value``."""
 
     kind: Kind
     value: Value | None = None
@@ -33,13 +33,13 @@ class Scalar:
     """Whether a computed integer is certainly zero or more."""
 
     def ssa(self, b: OperationList) -> Value:
-        """Its value; a known number becomes ``arith.constant``."""
+        """Its SSA value; a constant becomes ``arith.constant``."""
         if self.value is not None:
             return self.value
         return b.constant(self.constant, element(self.kind))
 
     def mixed(self) -> Value | int:
-        """An index: its number where that is known."""
+        """An index: its number if it is a constant."""
         return self.constant if self.value is None else self.value
 
     def __str__(self) -> str:
@@ -47,7 +47,7 @@ class Scalar:
 
 
 def known(value: Any) -> Scalar:
-    """A number that is known when the function is compiled.
+    """A compile-time constant.
 
     >>> print(known(2), known(np.float32(2)))
     int numpy.float32
@@ -59,15 +59,15 @@ def known(value: Any) -> Scalar:
 
 
 class NoRow(TypeError):
-    """A function that takes no numbers of these kinds."""
+    """A function without a row for these kinds of numbers."""
 
 
 class OutOfRange(NoRow):
-    """An integer of Python that a type of NumPy does not hold: NumPy refuses it."""
+    """A Python integer that a NumPy type cannot represent: NumPy refuses it."""
 
 
 def fits(number: int, kind: Kind) -> bool:
-    """Whether a type of NumPy holds an integer.
+    """Whether a NumPy type represents an integer.
 
     >>> fits(255, np.dtype("u1")), fits(-1, np.dtype("u1")), fits(300, np.dtype("f2"))
     (True, False, True)
@@ -79,9 +79,9 @@ def fits(number: int, kind: Kind) -> bool:
 
 
 def convert(b: OperationList, scalar: Scalar, kind: Kind) -> Scalar:
-    """The same number as another kind, as NumPy's ``astype`` makes it.
+    """The number converted to another kind, as by NumPy's ``astype``.
 
-    Raises OutOfRange where an integer of Python is known and does not fit.
+    Raises OutOfRange if a constant Python integer does not fit.
 
     >>> b = OperationList()
     >>> print(convert(b, known(2), float).constant)
@@ -133,10 +133,10 @@ def _as_integer(b: OperationList, value: Value, target: Type, before: str) -> Va
 
 
 def _truncated(b: OperationList, value: Value, target: Type, after: str) -> Value:
-    """A float as an integer, where it does not fit as NumPy's machine code does it.
+    """A float as an integer, with the out-of-range results of NumPy's machine code.
 
-    Narrow integers are the lowest bits of 32, and those without a sign of 64, so that
-    negative numbers wrap around.
+    Narrow integers are the lowest bits of 32, and unsigned ones of 64, so that negative
+    numbers wrap around.
     """
     width = getattr(target, "width", 64)
     if after == "i" or width < 64:
@@ -173,12 +173,11 @@ def chosen(b: OperationList, condition: Value, yes: Value, no: Value) -> Value:
 
 
 def negated(b: OperationList, truth: Value) -> Value:
-    """The opposite truth value."""
     return b.add("arith.xori", (truth, b.constant(1, I1)), [I1])[0]
 
 
 def integers(b: OperationList, name: str, one: Scalar, other: Scalar) -> Scalar:
-    """Index arithmetic: ``add``, ``sub``, ``mul`` or ``floordiv``, done now if known.
+    """Index arithmetic: ``add``, ``sub``, ``mul`` or ``floordiv``; constants fold.
 
     >>> print(integers(OperationList(), "floordiv", known(7), known(-2)).constant)
     -4
@@ -203,5 +202,5 @@ _KNOWN = {
 
 
 def same(one: Sequence[Scalar], other: Sequence[Scalar]) -> bool:
-    """Whether extents are certainly the same."""
+    """Whether extents are certainly equal."""
     return [s.mixed() for s in one] == [s.mixed() for s in other]

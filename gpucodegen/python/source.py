@@ -1,4 +1,4 @@
-"""The text of a Python function and its syntax tree, with the lines of its file."""
+"""Source text and syntax tree of a Python function, with lines of its file."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from gpucodegen.ir.locations import FileLoc
 
 @dataclass(frozen=True, slots=True)
 class PythonSource:
-    """A function's ``def``; ``text`` is that of its whole file, for quotes."""
+    """A function's ``def``; ``text`` is its whole file, for quotes in messages."""
 
     filename: str
     text: str
@@ -24,14 +24,15 @@ class PythonSource:
     indent: int
 
     def location(self, node: ast.AST) -> FileLoc:
-        """The place of a node in the file."""
         line: int = getattr(node, "lineno", self.tree.lineno)
         column: int = getattr(node, "col_offset", 0)
         return FileLoc(self.filename, line, column + self.indent + 1)
 
 
 def read(function: Callable[..., Any]) -> PythonSource:
-    """The source of a function that a ``def`` made.  Raises NoPythonSource.
+    """The source of a function made by ``def``.
+
+    Raises NoPythonSource.
 
     >>> def twice(x):
     ...     return 2 * x

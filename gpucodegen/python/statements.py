@@ -1,7 +1,7 @@
-"""Statements: assignments, branches and loops, as arith, memref, linalg and scf.
+"""Translates statements: assignments, branches and loops.
 
-Variables become SSA values.  A loop carries those that its body assigns and that are
-read later; a variable has one type in all iterations, to which its first value is
+Variables become SSA values. A loop carries the variables that its body assigns and that
+are read later; a variable has one type in all iterations, to which its first value is
 converted (``s = 0.0`` before ``s += a[i]`` on float32 is a float32, as NumPy makes it).
 """
 
@@ -50,7 +50,7 @@ class Statements:
     live: Liveness
 
     def block(self, nodes: Iterable[ast.stmt]) -> None:
-        """Statements one after another."""
+        """Translate statements in sequence."""
         for node in nodes:
             rule = _RULES.get(type(node))
             if rule is None:
@@ -71,7 +71,7 @@ class Statements:
     # -- assignments -------------------------------------------------------------------
 
     def bind(self, target: ast.expr, value: Bound) -> None:
-        """Assign to a name, a tuple of them, or a subscript."""
+        """Assign to a name, a tuple of names, or a subscript."""
         c = self.c
         if isinstance(target, ast.Name):
             c.variables[target.id] = self.kept(value)
@@ -93,7 +93,7 @@ class Statements:
             raise c.refuse(target, what, "Assign to a name or to elements of an array")
 
     def kept(self, value: Bound) -> Bound:
-        """What a variable holds: computed arrays get memory now, views stay views."""
+        """The stored form of a value: computed arrays get memory, views stay views."""
         if is_tuple(value):
             return tuple([self.kept(part) for part in value])
         if isinstance(value, Lazy) and value.plain is None:
@@ -101,7 +101,6 @@ class Statements:
         return value
 
     def place(self, target: ast.Subscript) -> tuple[View, indexing.Subscript]:
-        """The array and the subscript of a target."""
         array = evaluate(self.c, target.value)
         if not isinstance(array, View):
             hint = "Assign to an array, not to its transpose or to an expression"
@@ -116,7 +115,6 @@ class Statements:
             self.bind(target, value)
 
     def annotated(self, node: ast.AnnAssign) -> None:
-        """``a: float = value``: a number gets that type."""
         if node.value is None:
             return
         value = evaluate(self.c, node.value)
@@ -130,7 +128,7 @@ class Statements:
         self.bind(node.target, value)
 
     def augmented(self, node: ast.AugAssign) -> None:
-        """``a += value``: in place where it is an array."""
+        """``a += value``; in place for arrays."""
         c = self.c
         if isinstance(node.target, ast.Subscript):
             array, where = self.place(node.target)
@@ -155,7 +153,6 @@ class Statements:
             c.variables[node.target.id] = self.kept(made)
 
     def expression(self, node: ast.Expr) -> None:
-        """A call, or a text."""
         if not isinstance(node.value, ast.Constant):
             evaluate(self.c, node.value)
 
@@ -165,7 +162,7 @@ class Statements:
     # -- branches ----------------------------------------------------------------------
 
     def branch(self, node: ast.If) -> None:
-        """``scf.if``; of a known condition, one arm."""
+        """``scf.if``, or only one arm for a constant condition."""
         c = self.c
         test = condition(c, node.test)
         if test.value is None:

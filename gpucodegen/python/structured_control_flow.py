@@ -1,7 +1,7 @@
-"""Ways through a function: jumps become branches.
+"""Rewrites jumps to structured control flow.
 
-``return`` becomes an assignment to `RESULT`; what follows a branch that ends in a jump
-moves into the other branch.  ``break`` ends the loop through a flag.
+``return`` becomes an assignment to `RESULT`; the code after a branch that ends in a
+jump moves into the other branch. ``break`` ends the loop through a flag.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from copy import deepcopy
 from dataclasses import dataclass
 
 RESULT = "return"
-"""The variable that holds the result: no name of Python."""
+"""The variable of the return value; no Python identifier."""
 
 Refuse = Callable[[ast.AST, str, str], Exception]
 Block = list[ast.stmt]
@@ -22,20 +22,19 @@ Block = list[ast.stmt]
 class Structured:
     """Rewrites the statements of a function without jumps.
 
-    ``refuse`` makes the error for a node, what it is and what to write.
+    ``refuse`` makes the error for a node, a description and a suggestion.
     """
 
     refuse: Refuse
     flags: int = 0
 
     def function(self, tree: ast.FunctionDef) -> Block:
-        """The body of a function."""
         return self._sunk(tree.body, in_loop=False)
 
     def _sunk(
         self, block: Sequence[ast.stmt], *, in_loop: bool, flag: str = ""
     ) -> Block:
-        """A block whose jumps are all at the end of a way."""
+        """A block whose jumps are all at the end of a path."""
         made: Block = []
         for n, node in enumerate(block):
             rest = list(block[n + 1 :])
@@ -91,7 +90,7 @@ class Structured:
         return [go, *self._counted(node, flag)]
 
     def _counted(self, node: ast.For, flag: str) -> Block:
-        """``for`` over a range with ``break``: a ``while`` that counts."""
+        """``for`` over a range with ``break`` as a ``while`` loop with a counter."""
         start, stop, step = range_of(node, self.refuse)
         by = _number(step)
         if not by:
@@ -157,12 +156,12 @@ def _if(place: ast.If, test: ast.expr, body: Block, other: Block) -> ast.stmt:
 
 
 def _followed(arm: Block, rest: Block) -> Block:
-    """An arm with what comes after the branch, where it gets there."""
+    """An arm followed by the rest of the block, unless the arm jumps."""
     return [*arm, *deepcopy(rest)]
 
 
 def _jumps(node: ast.stmt) -> bool:
-    """Whether a way through a branch jumps out of it."""
+    """Whether a path through a branch ends in a jump."""
     if isinstance(node, ast.Return | ast.Break | ast.Continue):
         return True
     if isinstance(node, ast.If):
@@ -173,7 +172,7 @@ def _jumps(node: ast.stmt) -> bool:
 
 
 def _breaks(block: Iterable[ast.stmt]) -> bool:
-    """Whether a ``break`` ends the loop with this body."""
+    """Whether a ``break`` in the body ends this loop."""
     return any(
         isinstance(node, ast.Break)
         or (isinstance(node, ast.If) and _breaks((*node.body, *node.orelse)))

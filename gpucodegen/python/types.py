@@ -1,9 +1,9 @@
-"""Types of the subset, and what NumPy makes of two of them.
+"""Types of the Python subset, and NumPy's promotion rules.
 
-A number has a *kind*: ``bool``, ``int`` and ``float`` are Python's, which take part in
-arithmetic with NumPy's as NumPy says of Python's numbers (NEP 50); `Truth` is a bool
-of Python or of NumPy, which only a call decides; every other kind is a ``numpy.dtype``.
-Results have the type that NumPy itself names for its function.
+A number has a *kind*: ``bool``, ``int`` and ``float`` are Python's, which are promoted
+with NumPy's as NEP 50 says; `Truth` is a bool of Python or of NumPy, known only at a
+call; every other kind is a ``numpy.dtype``. Results have the type that NumPy itself
+names for its function.
 """
 
 from __future__ import annotations
@@ -38,14 +38,14 @@ Kind = Any
 class Truth:
     """The kind of a bool that is Python's on one path and NumPy's on another.
 
-    Operators that differ between the two (``~``, ``+``) do not take it.
+    Operators that differ between the two (``~``, ``+``) refuse it.
 
     >>> Truth(1), joined(bool, np.dtype(bool)) is Truth
     (True, True)
     """
 
     def __new__(cls, number: object) -> Any:
-        """The number as a bool of Python, as the other kinds convert it."""
+        """A Python bool, since the other kinds convert numbers too."""
         return bool(number)
 
 
@@ -79,7 +79,7 @@ def element(kind: Kind) -> Type:
 
 
 def is_python(kind: Kind) -> bool:
-    """Whether a kind is one of Python's: ``float`` is not ``numpy.dtype("f8")``."""
+    """Whether a kind is Python's: ``float`` is not ``numpy.dtype("f8")``."""
     return isinstance(kind, type)
 
 
@@ -93,7 +93,7 @@ def equal(one: Kind, other: Kind) -> bool:
 
 
 def category(kind: Kind) -> str:
-    """``b`` truth values, ``i`` and ``u`` integers with and without a sign, ``f``.
+    """``b`` truth values, ``i`` and ``u`` signed and unsigned integers, ``f`` floats.
 
     >>> category(int), category(np.dtype("u1")), category(np.dtype("f4"))
     ('i', 'u', 'f')
@@ -103,7 +103,7 @@ def category(kind: Kind) -> str:
 
 
 def dtype_of(kind: Kind) -> np.dtype[Any]:
-    """What an array of such numbers has.
+    """The dtype of an array of such numbers.
 
     >>> dtype_of(int)
     dtype('int64')
@@ -112,7 +112,7 @@ def dtype_of(kind: Kind) -> np.dtype[Any]:
 
 
 def described(kind: Kind) -> str:
-    """A kind in words of Python."""
+    """A kind in Python's notation."""
     if kind is Truth:
         return "a bool of Python or NumPy"
     return kind.__name__ if is_python(kind) else f"numpy.{kind.name}"
@@ -136,7 +136,9 @@ def resolved(ufunc: np.ufunc, kinds: Sequence[Kind]) -> tuple[list[Kind], Kind]:
 
 
 def joined(one: Kind, other: Kind) -> Kind:
-    """The kind of a variable that has either.  Raises TypeError.
+    """The kind of a variable that may have either kind.
+
+    Raises TypeError.
 
     >>> joined(float, np.dtype("f4")), joined(int, float), joined(bool, bool)
     (dtype('float32'), <class 'float'>, <class 'bool'>)
@@ -153,9 +155,9 @@ def joined(one: Kind, other: Kind) -> Kind:
 
 @dataclass(frozen=True, slots=True)
 class ArrayType:
-    """Arrays of a dtype; an extent is a number where the type says it, else None.
+    """Arrays of a dtype; an extent is a number if it is static, else None.
 
-    ``contiguous``: row-major without gaps; otherwise a call brings the strides.
+    ``contiguous``: row-major without gaps; otherwise a call provides the strides.
     """
 
     dtype: np.dtype[Any]
@@ -164,7 +166,7 @@ class ArrayType:
 
     @property
     def mlir(self) -> MemRefType:
-        """The memref of an argument."""
+        """The memref type of an argument."""
         layout = None
         if not self.contiguous:
             layout = StridedLayoutAttr((None,) * len(self.shape), None)
@@ -180,9 +182,9 @@ ArgumentType = Any
 
 
 def of_argument(value: Any) -> ArgumentType | None:
-    """The type of what a call passes; None if it has none here.
+    """The type of a call's argument; None if it has none.
 
-    Extents of 1 belong to the type, since they are stretched; others do not.
+    Extents of 1 belong to the type, since they are broadcast; others do not.
 
     >>> print(of_argument(np.zeros((3, 1), "f4")))
     float32[:, 1]

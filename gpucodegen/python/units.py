@@ -1,4 +1,4 @@
-"""A Python function with those that it calls, as one module of MLIR."""
+"""Translates a Python function and those it calls to one MLIR module."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class ArrayResult:
 
 @dataclass(frozen=True, slots=True)
 class Made:
-    """A function of the module: its symbol and what it gives back."""
+    """A function of the module: its symbol and its results."""
 
     symbol: str
     results: Result
@@ -65,13 +65,12 @@ class Made:
 
 @dataclass(slots=True)
 class Unit:
-    """The functions of one module, each for the types it is called with."""
+    """The functions of one module, one per combination of argument types."""
 
     operations: list[Operation] = field(default_factory=list[Operation])
     made: dict[Any, Made | None] = field(default_factory=dict[Any, "Made | None"])
 
     def module(self) -> Module:
-        """The module, verified."""
         module = Module.of(self.operations)
         verify(module)
         return module
@@ -124,7 +123,7 @@ class Unit:
     def call(
         self, c: Context, node: ast.Call, callee: Any, arguments: list[Bound]
     ) -> Bound:
-        """``func.call`` of another function that `jit` made."""
+        """``func.call`` of another `jit` function."""
         values = [in_memory(c.b, a) if isinstance(a, Lazy) else a for a in arguments]
         if not all(isinstance(v, Scalar | View) for v in values):
             what = f"`{callee.__name__}`"
@@ -143,7 +142,7 @@ class Unit:
 
 
 def argument(b: OperationList, value: Value, t: ArgumentType) -> Bound:
-    """An argument of a type; the extents of an array are asked for."""
+    """An argument of a type; the extents of an array are read."""
     if not isinstance(t, ArrayType):
         return Scalar(t, value)
     extents = tuple(extent_of(b, value, d) for d in range(len(t.shape)))
@@ -165,7 +164,7 @@ def _translate_body(c: Context, source: PythonSource) -> Bound:
 def _results(
     c: Context, results: Bound, arguments: Sequence[Value]
 ) -> tuple[Result, list[Value]]:
-    """What is returned, described, and the values that the MLIR function returns."""
+    """Descriptions of the results, and the values that the MLIR function returns."""
     described: list[Result] = []
     values: list[Value] = []
     for leaf in leaves(results):
@@ -217,7 +216,7 @@ def _received(b: OperationList, result: Result, given: Any, values: list[Any]) -
 
 
 def tidy(operations: Sequence[Operation]) -> list[Operation]:
-    """Each constant once, at the top; no extents that nothing uses."""
+    """Hoist and deduplicate constants; drop unused extents."""
     first: dict[Any, Operation] = {}
     same: dict[Value, Value] = {}
 
@@ -243,7 +242,7 @@ def tidy(operations: Sequence[Operation]) -> list[Operation]:
 
 
 def _named(op: Operation) -> Operation:
-    """A constant whose value has its number for a name, where it is a short one."""
+    """A constant named after its value, if that is short."""
     number = op.attributes["value"]
     text = str(number.value) if isinstance(number, IntegerAttr) else "c"
     name = f"c{text}" if text.isdigit() else "c"

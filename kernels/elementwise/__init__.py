@@ -1,1 +1,1 @@
-"""Elementwise work, and arrays in another order."""
+"""Elementwise expressions, transposition and copies."""

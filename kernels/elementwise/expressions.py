@@ -1,8 +1,8 @@
-"""Expressions as Python writes them, read by ``ast`` and written as scalar operations.
+"""Translates Python expressions to scalar operations.
 
-Comes in: the text of an expression.  Goes out: its names; a value in the text of a
-function, once the elements of the names are known.  Anything outside of the grammar is
-refused by its name.
+Input: the text of an expression. Output: its names, and a value in a function's text
+once the elements of the names are known. Syntax outside of the grammar is refused by
+its name.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ from gpucodegen.kernels.scalar_text import Scalars, Value
 CONSTANTS = {"pi": float(np.pi), "e": float(np.e), "inf": np.inf, "nan": np.nan}
 """Names that need no operand."""
 MOST_POWER = 16
-"""Exponents up to which a power is products."""
+"""Largest exponent that is computed by multiplications."""
 Example = Any
-"""An empty array, or a number of Python, that NumPy is asked for types with."""
+"""An empty array, or a Python number, for NumPy's type promotion."""
 
 
 @dataclass(frozen=True, slots=True)
 class Typed:
-    """A value and what it is an example of; a constant has no value yet."""
+    """A value and an example of its NumPy type; a constant has no value yet."""
 
     value: Value | None
     example: Example
@@ -44,7 +44,9 @@ class Typed:
 
 @lru_cache(1024)
 def parsed(expression: str) -> ast.expr:
-    """The tree of an expression, or a refusal.
+    """The syntax tree of an expression.
+
+    Raises InvalidOption.
 
     >>> ast.unparse(parsed("a*x+y"))
     'a * x + y'
@@ -60,7 +62,7 @@ def parsed(expression: str) -> ast.expr:
 
 @lru_cache(1024)
 def names_of(expression: str) -> tuple[str, ...]:
-    """The operands, in the order in which they first appear.
+    """The operands, in order of first occurrence.
 
     >>> names_of("where(x > 0, x, a * x) + pi")
     ('x', 'a')
@@ -78,7 +80,7 @@ def _refused(expression: str, reason: str) -> errors.InvalidOption:
 
 
 def _require_known(node: ast.AST, expression: str) -> None:
-    """Refuse what the grammar does not have."""
+    """Refuse syntax outside of the grammar."""
     match node:
         case ast.Call(func=ast.Name(id=name), args=_, keywords=[]):
             if name not in CALLS:
@@ -113,14 +115,13 @@ _GRAMMAR = (
 
 @dataclass(slots=True)
 class Writer:
-    """An expression as lines of a text."""
+    """Translates an expression to lines of text."""
 
     text: Scalars
     expression: str
     operands: Mapping[str, Typed]
 
     def value(self, node: ast.expr) -> Typed:
-        """The value of a part."""
         match node:
             case ast.Name(id=name):
                 return self.operands.get(name) or Typed(None, CONSTANTS[name])
@@ -158,7 +159,7 @@ class Writer:
         return self.text.cast(given.value, element) if call.converts else given.value
 
     def _compared(self, call: Call, *sides: ast.expr) -> Typed:
-        """Both sides are converted to the type that holds them."""
+        """A comparison of operands converted to their common type."""
         given = [self.value(node) for node in sides]
         example = self._example(call, given)
         if all(each.value is None for each in given):
@@ -168,7 +169,7 @@ class Writer:
         return Typed(call.build(self.text, BOOL, *values), example)
 
     def _power(self, base: Typed, exponent: int) -> Typed:
-        """Products, by squaring."""
+        """Integer powers as products, by repeated squaring."""
         example = self._example(OPERATORS["Pow"], [base, Typed(None, exponent)])
         if base.value is None:
             return Typed(None, example)
@@ -185,7 +186,7 @@ class Writer:
         return self.text.binary("mul", x, y)
 
     def _example(self, call: Call, given: list[Typed]) -> Example:
-        """What NumPy makes of examples, or a refusal with what it says."""
+        """NumPy's result for examples, or a refusal with its message."""
         try:
             with np.errstate(all="ignore"):
                 found = call.typed(*(each.example for each in given))

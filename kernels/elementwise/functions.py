@@ -1,7 +1,7 @@
-"""What an expression may call, as a table: its type by NumPy's rules, and its lines.
+"""Table of the functions of expressions: NumPy's result type, and their operations.
 
-Comes in: a name and values.  Goes out: a value.  The element of a result is that which
-NumPy gives for empty arrays of the arguments' elements.
+The element of a result is the one NumPy gives for empty arrays of the arguments'
+elements.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ Builder = Callable[..., Value]
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A function: ``typed`` is what NumPy is asked for the element of its result.
+    """A function: ``typed`` asks NumPy for the element of its result.
 
     ``build`` maps the text, the element of the result, and the arguments to a value.
     ``converts``: the arguments are converted to that element first.
@@ -64,7 +64,7 @@ def _reciprocal(text: Scalars, element: Element, x: Value) -> Value:
 
 
 def relu(text: Scalars, element: Element, x: Value) -> Value:
-    """The number, or zero if that is larger."""
+    """``max(x, 0)``."""
     return text.binary("max", x, text.constant(0, element))
 
 
@@ -88,7 +88,7 @@ def gelu(text: Scalars, element: Element, x: Value) -> Value:
 
 
 def _sign(text: Scalars, element: Element, x: Value) -> Value:
-    """-1, 0 or 1; NaN of NaN."""
+    """-1, 0 or 1; NaN for NaN."""
     zero, one = text.constant(0, element), text.constant(1, element)
     found = text.select(text.compared("gt", x, zero), one, zero)
     if element.kind == "u":
@@ -148,7 +148,7 @@ def remainder(text: Scalars, element: Element, x: Value, y: Value) -> Value:
 def _c_remainder(
     text: Scalars, element: Element, x: Value, y: Value
 ) -> tuple[Value, Value]:
-    """C's remainder, and whether it moves by ``y`` to have the sign of ``y``."""
+    """C's remainder, and whether ``y`` must be added to match its sign."""
     rest, zero = text.binary("rem", x, y), text.constant(0, element)
     apart = text.binary(
         "xor", text.compared("lt", rest, zero), text.compared("lt", y, zero)
@@ -159,9 +159,9 @@ def _c_remainder(
 def _divisible(
     text: Scalars, element: Element, x: Value, y: Value
 ) -> tuple[Value, Value]:
-    """Integers whose quotient is NumPy's, and which MLIR does not leave open.
+    """Operands whose integer division is defined in MLIR and gives NumPy's result.
 
-    Of a division by 0 they are 0 and 1, and of one by -1 the opposite and 1.
+    A division by 0 is replaced by 0 / 1, and one by -1 by the negated dividend / 1.
     """
     zero, one = text.constant(0, element), text.constant(1, element)
     by_zero = text.compared("eq", y, zero)
@@ -255,4 +255,4 @@ ACTIVATIONS = {
     "gelu": gelu,
     "tanh": _unary("tanh"),
 }
-"""What products may be followed by."""
+"""Activations in epilogues of products."""

@@ -1,4 +1,4 @@
-"""One kernel for an expression of arrays, which are broadcast as NumPy does it."""
+"""One fused kernel for an elementwise expression with NumPy's broadcasting."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ NUMBERS: dict[str, tuple[Element, complex]] = {
     "float": (F64, 1.0),
     "complex": (ELEMENTS["complex128"], 1j),
 }
-"""Numbers of Python, which take the type of what they meet: with one of each."""
+"""Kinds of Python numbers, which are weakly typed, with an example of each."""
 
 
 def elementwise(
@@ -47,13 +47,13 @@ def elementwise(
 ) -> Any:
     """The value of an expression for every element, in one pass over memory.
 
-    The operands are arrays and numbers, by the names that the expression has for them.
-    Arrays are broadcast, and element types found, as NumPy does it; numbers of Python
-    take the type of what they meet.  Floats of 16 bits and less are computed in f32 and
-    rounded once, at the end.  The expression is written in Python's grammar: names,
-    numbers, ``+ - * / // % ** & | ^ ~``, comparisons, ``x if c else y``, calls such
-    as ``exp(x)``, ``where(c, x, y)`` and ``maximum(x, y)``.  Anything else is refused
-    by its name (InvalidOption), and so are operands that do not broadcast.
+    The operands are arrays and numbers, by their names in the expression. Arrays are
+    broadcast, and element types promoted, as NumPy does it; Python numbers take the
+    type of the other operand. Floats of 16 bits and less are computed in f32 and
+    rounded once, at the end. The expression is written in Python's grammar: names,
+    numbers, ``+ - * / // % ** & | ^ ~``, comparisons, ``x if c else y``, calls such as
+    ``exp(x)``, ``where(c, x, y)`` and ``maximum(x, y)``. Anything else is refused by
+    its name (InvalidOption), and so are operands that do not broadcast.
 
     >>> import numpy as np
     >>> x, y = np.arange(3, dtype="f4"), np.ones(3, "f4")
@@ -91,7 +91,7 @@ def _require_names(
 
 
 def broadcast(shapes: Sequence[Shape]) -> Shape:
-    """The shape that shapes are broadcast to, or a refusal.
+    """The broadcast shape, or a refusal.
 
     >>> broadcast([(3, 1), (4,)])
     (3, 4)
@@ -133,7 +133,7 @@ def broadcast_operands(
 
 
 def _whole(shape: Shape, full: Shape) -> list[bool]:
-    """Per axis of the full shape: whether an operand has all of it."""
+    """Per axis of the full shape: whether the operand is not broadcast along it."""
     padded = (0,) * (len(full) - len(shape)) + shape
     return [have == want for have, want in zip(padded, full, strict=True)]
 
@@ -192,7 +192,7 @@ def _dtype_of(
     examples: Sequence[Any],
     scalars: dict[str, Typed],
 ) -> Any:
-    """The element type that NumPy has for the result: of lines that nobody keeps."""
+    """NumPy's element type of the result, from a translation that is discarded."""
     known = {
         name: Typed(Value("%x", element_of(example.dtype)), example)
         for name, example in zip(names, examples, strict=True)

@@ -1,4 +1,4 @@
-"""Arrays in another order, or in memory of their own."""
+"""Transposes and copies of arrays."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ def transpose(
     target: str = "auto",
     tune: bool = False,
 ) -> Any:
-    """An array with its axes in another order, contiguous in memory of its own.
+    """An array with permuted axes, contiguous in new memory.
 
-    Without ``axes`` their order is reversed, as NumPy has it.  Any element type that
-    has a row in the table of elements.  Errors: WrongDtype, InvalidOption.
+    Without ``axes`` their order is reversed, as in NumPy. Any element type of the table
+    is supported. Errors: WrongDtype, InvalidOption.
 
     >>> import numpy as np
     >>> transpose(np.arange(6).reshape(2, 3))
@@ -37,7 +37,7 @@ def transpose(
 
 
 def copy(x: Any, *, out: Any = None, target: str = "auto", tune: bool = False) -> Any:
-    """A contiguous array of the same elements, wherever they lie.
+    """A contiguous copy of an array with any strides.
 
     >>> import numpy as np
     >>> copy(np.arange(6)[::-2])
@@ -47,7 +47,7 @@ def copy(x: Any, *, out: Any = None, target: str = "auto", tune: bool = False) -
 
 
 def _order(wish: Sequence[int] | None, rank: int) -> list[int]:
-    """The axes in their new order, or a refusal."""
+    """The permutation of axes, or a refusal."""
     if wish is None:
         return [*range(rank)][::-1]
     order = [axis_of(axis, rank, name="axes") for axis in wish]
@@ -58,7 +58,7 @@ def _order(wish: Sequence[int] | None, rank: int) -> list[int]:
 
 
 def _together(order: Sequence[int]) -> list[list[int]]:
-    """Runs of axes that stay neighbours, in the new order.
+    """Runs of axes that stay adjacent in the new order.
 
     >>> _together([2, 0, 1])
     [[2], [0, 1]]
@@ -102,7 +102,7 @@ def _prepare_copy(arrays: tuple[Memory, ...]) -> Recipe:
 
 
 def _copied(text: Text, source: Memref, out: Memref, at: list[str]) -> None:
-    """``out`` becomes the elements as they are: no number is rounded."""
+    """Copy the elements bit by bit, without rounding."""
     loops = [f"d{n}" for n in range(out.rank)]
 
     def body(x: Value, _: Value) -> Value:

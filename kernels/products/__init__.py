@@ -1,1 +1,1 @@
-"""Sums of products."""
+"""Matrix products, Einstein summation and attention."""

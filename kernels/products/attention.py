@@ -1,4 +1,8 @@
-"""Attention: products with a softmax between them."""
+"""Scaled dot-product attention: two matrix products with a softmax between them.
+
+Up to 256 MiB of scores are kept in memory; more are streamed with a running maximum and
+sum per row (online softmax).
+"""
 
 from __future__ import annotations
 
@@ -18,7 +22,7 @@ from gpucodegen.options import Precision
 
 NAME = "scaled_dot_product_attention"
 MOST_SCORES = 1 << 28
-"""Bytes of scores that are kept in memory; of more, rows are streamed."""
+"""Bytes of scores that are kept in memory; beyond that, rows are streamed."""
 
 
 def scaled_dot_product_attention(
@@ -37,14 +41,14 @@ def scaled_dot_product_attention(
     """``softmax(query @ key.T * scale + mask) @ value``, as torch's, without dropout.
 
     ``query`` is (..., L, E), ``key`` (..., S, E) and ``value`` (..., S, V), with equal
-    axes before.  ``attn_mask`` broadcasts to (..., L, S): bools say what takes part,
-    and floats are added; a row of which nothing is left is zero.  ``is_causal``: place
-    i of L takes places up to i of S.  ``scale`` is by default one over the root of E.
-    All arrays but a mask of bools have one dtype, a float; scores and sums of those of
-    16 bits and less are f32, and rounded once; ``precision`` is as for `matmul`.  Up to
-    256 MiB of scores are kept in memory, as two products and a softmax.  More are
+    leading axes. ``attn_mask`` broadcasts to (..., L, S): True keeps a score, and
+    floats are added; a row without any score is zero. ``is_causal``: position i of L
+    attends to positions up to i of S. ``scale`` is by default one over the root of E.
+    All arrays but a mask of bools have one dtype, a float; scores and sums of types of
+    16 bits and less are f32, and rounded once; ``precision`` is as for `matmul`. Up to
+    256 MiB of scores are kept in memory, as two products and a softmax. More are
     streamed, which is slower and takes no memory for them: each row keeps its largest
-    score and its sum, and takes one key and one value after the other.  Errors:
+    score and its sum, and processes one key and one value at a time. Errors:
     WrongDtype, ShapesDisagree.
 
     >>> import numpy as np
@@ -124,7 +128,7 @@ def _checked(arrays: tuple[Memory, ...]) -> Element:
 def _seen(
     made: Contraction, name: str, element: Element, array: Memory, labels: Labels
 ) -> Factor:
-    """An argument whose axes before the last two are one."""
+    """An argument whose leading axes are merged to one batch axis."""
     text = made.text
     memref = text.array(name, element, array.ndim)
     view = text.collapsed(memref, _groups(array.ndim))
@@ -134,7 +138,7 @@ def _seen(
 
 
 def _mask(made: Contraction, array: Memory, full: tuple[int, ...]) -> Factor:
-    """The mask: axes before the last two are those of all, or are none."""
+    """The mask, whose leading axes are those of the batch, or none."""
     names = [*(f"b{n}" for n in range(len(full) - 2)), "l", "s"]
     labels = spread(array.shape, full, names, NAME, "attn_mask")
     text = made.text
@@ -162,7 +166,7 @@ def _last(rank: int) -> list[list[int]]:
 
 @dataclass(frozen=True, slots=True)
 class Attention:
-    """The operands of attention, and how scores are changed."""
+    """The operands of attention, and the options that change scores."""
 
     made: Contraction
     factors: list[Factor]
@@ -173,11 +177,10 @@ class Attention:
 
     @property
     def element(self) -> Element:
-        """What scores are computed in."""
+        """The type in which scores are computed."""
         return self.factors[0].memref.element.computed
 
     def _changed(self, score: Value, mask: list[Value], row: str, column: str) -> Value:
-        """A score, scaled and masked."""
         text, element = self.made.text, self.element
         score = text.binary("mul", score, text.constant(self.scale, element))
         least = text.constant(-inf, element)
@@ -192,7 +195,7 @@ class Attention:
         return score
 
     def whole(self, out: Factor) -> None:
-        """All scores in memory, between two products of matrices."""
+        """The version that keeps all scores in memory between two matrix products."""
         made, text, element = self.made, self.made.text, self.element
         query, key, value = self.factors
         labels: Labels = (*self.batch, "l", "s")
@@ -222,7 +225,7 @@ class Attention:
             made.finish(sums, (), out, lambda number: number)
 
     def _without_empty_rows(self, changed: Factor, powers: Factor) -> Factor:
-        """Zeros where scores are masked: the softmax of a row without others is NaN."""
+        """Zeros for fully masked rows, whose softmax is NaN."""
         made, text, element = self.made, self.made.text, self.element
         kept = made.temporary(element, powers.labels)
 
@@ -234,7 +237,7 @@ class Attention:
         return kept
 
     def streamed(self, out: Memref) -> None:
-        """A row after the other: its largest score, and the sums up to each key."""
+        """The streaming version: one row at a time, with running maximum and sums."""
         made, text, element = self.made, self.made.text, self.element
         loops = (*self.batch, "l", "v")
         sums = made.temporary(element, loops)
@@ -268,7 +271,7 @@ class Attention:
     def _key(
         self, sums: Memref, at: tuple[str, ...], key: str, most: Value, total: Value
     ) -> list[Value]:
-        """What one key and its value add to a row."""
+        """Add one key and its value to a row's running sums."""
         made, text, element = self.made, self.made.text, self.element
         query, keys, values = (factor.memref for factor in self.factors)
         before = at[:-1]

@@ -1,9 +1,8 @@
-"""Einstein's notation: sums of products of any arrays over any axes.
+"""Einstein summation: sums of products of several arrays over labelled axes.
 
-The order in which several factors are contracted, two at a time.
-
-Comes in: the axes of each factor, and their extents.  Goes out: pairs.  Up to `EXACT`
-factors every order is compared; of more, the cheapest pair is taken each time.
+Several operands are contracted pairwise. Up to `EXACT` operands the optimal order is
+found by dynamic programming over subsets; for more, the cheapest pair is taken each
+time.
 """
 
 from __future__ import annotations
@@ -30,16 +29,16 @@ from gpucodegen.options import Precision
 Axes = frozenset[str]
 Path = tuple[tuple[int, int], ...]
 EXACT = 8
-"""Factors of which every order is compared: 3 ** 8 pairs of subsets."""
+"""Operands up to which every order is compared: 3 ** 8 pairs of subsets."""
 
 
 def contraction_path(
     factors: Sequence[Axes], result: Axes, sizes: Mapping[str, int]
 ) -> Path:
-    """Pairs of positions; their product goes to the end of what is left.
+    """Pairs of positions; each product is appended to the remaining operands.
 
-    The cost of a pair is the number of its products: that of the iterations over all
-    axes of the two.
+    The cost of a pair is its number of multiplications: the product of the extents of
+    all axes of the two.
 
     >>> axes = [frozenset(word) for word in ("ab", "bc", "cd")]
     >>> contraction_path(axes, frozenset("ad"), {"a": 9, "b": 2, "c": 9, "d": 1})
@@ -51,7 +50,7 @@ def contraction_path(
 
 
 def _left(mine: Axes, others: Sequence[Axes], result: Axes) -> Axes:
-    """The axes of a product that are needed after it."""
+    """The axes of a product that later products or the result need."""
     return mine & result.union(*others)
 
 
@@ -83,7 +82,7 @@ def _exact(factors: tuple[Axes, ...], result: Axes, sizes: Mapping[str, int]) ->
 
     @cache
     def best(members: int) -> tuple[int, int]:
-        """The cost of a subset's product, and the half it is split into."""
+        """The minimum cost of a subset's product, and the split that attains it."""
         if members & (members - 1) == 0:
             return 0, 0
         options: list[tuple[int, int]] = []
@@ -127,12 +126,12 @@ def einsum(
 ) -> Any:
     """Sums of products over axes named by letters, as ``np.einsum`` writes them.
 
-    Every expression of NumPy's with letters is taken: diagonals (``"ii->i"``), an
-    ellipsis, a result that is left out (the letters that come once, in order of the
-    alphabet).  Of more than two operands, the order with the fewest products is found,
-    exactly for up to eight; products of a part lie in memory of their own.  Operands
-    have one dtype; sums of floats of 16 bits and less are kept in f32 and rounded once,
-    at the end.  ``precision`` is as for `matmul`.  Errors: InvalidOption for the text,
+    Every expression of NumPy's with letters is accepted: diagonals (``"ii->i"``), an
+    ellipsis, an implicit result (the letters that occur once, in alphabetical order).
+    For more than two operands, the order with the fewest multiplications is found,
+    exactly for up to eight; intermediate products use temporary memory. Operands have
+    one dtype; sums of floats of 16 bits and less are kept in f32 and rounded once, at
+    the end. ``precision`` is as for `matmul`. Errors: InvalidOption for the text,
     ShapesDisagree, WrongDtype.
 
     >>> import numpy as np
@@ -159,7 +158,7 @@ def tensordot(
 ) -> Any:
     """Sums of products over the last axes of ``a`` and the first of ``b``, or others.
 
-    ``axes`` is how many, or the axes of ``a`` and those of ``b``, as NumPy has it.
+    ``axes`` is their number, or the axes of ``a`` and those of ``b``, as in NumPy.
     Types are those of `einsum`.
 
     >>> import numpy as np
@@ -182,7 +181,7 @@ class Notation:
 
     @classmethod
     def of(cls, subscripts: str, ranks: Sequence[int]) -> Notation:
-        """What a text means for operands of these ranks.
+        """The notation of a text for operands of these ranks.
 
         >>> Notation.of("...i,i", [3, 1]).result
         ('.2', '.1')
@@ -235,7 +234,7 @@ def _result(
 def _extents(
     name: str, notation: Notation, shapes: Sequence[tuple[int, ...]]
 ) -> dict[str, int]:
-    """Extents by the names of axes; those of 1 are broadcast to other operands'."""
+    """Extents by axis name; extents of 1 are broadcast."""
     sizes: dict[str, int] = {}
     for labels, shape in zip(notation.operands, shapes, strict=True):
         own: dict[str, int] = {}
@@ -278,7 +277,7 @@ def _write(
     sizes: dict[str, int],
     summed: Element,
 ) -> None:
-    """Products of pairs, in their order; the last one goes to the result."""
+    """Write the pairwise products in order; the last one is the result."""
     wanted = frozenset(out.labels)
     path = contraction_path([_axes(f) for f in factors], wanted, sizes)
     left = [*factors]
@@ -304,7 +303,7 @@ def _axes(factor: Factor) -> frozenset[str]:
 def _alone(
     made: Contraction, pair: Sequence[Factor], needed: frozenset[str], summed: Element
 ) -> list[Factor]:
-    """The factors of a product; axes that only one of them has are summed before."""
+    """The operands of a product, reduced first over axes that only one of them has."""
     if len(pair) < 2:
         return [*pair]
     left, right = pair
@@ -347,7 +346,7 @@ def _prepare_tensordot(arrays: tuple[Memory, ...], axes: Any) -> Recipe:
 
 
 def _pairs(axes: Any, left: int, right: int) -> tuple[list[int], list[int]]:
-    """The axes of both that are summed over."""
+    """The axes of both operands that are summed over."""
     hint = "Pass how many axes, or as many of a as of b"
     refused = errors.InvalidOption(name="axes", value=axes, hint=hint)
     try:

@@ -1,4 +1,4 @@
-"""Products of matrices and vectors, with what is often done before and after them."""
+"""Matrix and vector products with fused scaling, bias and activation."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from gpucodegen.kernels.scalar_text import Value
 from gpucodegen.options import Precision
 
 MANY = 1 << 13
-"""Elements of a left transpose that take longer to copy than a call with strides."""
+"""Elements of a left transpose above which a copy costs more than strided reads."""
 NAME = "matmul"
 
 
@@ -41,18 +41,18 @@ def matmul(
 ) -> Any:
     """``activation(alpha * a @ b + beta * c + bias)`` of arrays of one dtype.
 
-    ``a`` is (..., m, k) and ``b`` is (..., k, n), or their last two axes the other way
-    round if they are transposed; axes before are broadcast, and a vector is a row on
-    the left, a column on the right, as NumPy has it.  ``c`` and ``bias`` broadcast to
-    the result.  ``activation``: relu, gelu, sigmoid, silu or tanh.  Sums of floats of
-    16 bits and less are kept in f32 and rounded once, after the activation; those of
-    integers wrap around in ``dtype``, by default that of the operands.  ``precision``
-    lets a GPU round factors in f32 for its tensor cores: "tf32" to 10 bits of fraction,
-    "3xtf32" to about 21; others, and CPUs, compute in f32.  Errors: WrongDtype,
-    WrongArgumentRank, ShapesDisagree, InvalidOption.
+    ``a`` is (..., m, k) and ``b`` is (..., k, n), or their last two axes are swapped if
+    they are transposed; leading axes are broadcast, and a vector is a row on the left,
+    a column on the right, as in NumPy. ``c`` and ``bias`` broadcast to the result.
+    ``activation``: relu, gelu, sigmoid, silu or tanh. Sums of floats of 16 bits and
+    less are kept in f32 and rounded once, after the activation; those of integers wrap
+    around in ``dtype``, by default that of the operands. ``precision`` lets a GPU round
+    f32 operands for its tensor cores: "tf32" to 10 bits of fraction, "3xtf32" to about
+    21; others, and CPUs, compute in f32. Errors: WrongDtype, WrongArgumentRank,
+    ShapesDisagree, InvalidOption.
 
-    Operands that are neither contiguous nor transposes of what is contiguous are copied
-    first, and so are small transposes on the left.  The result is written to ``out`` if
+    Operands that are neither contiguous nor transposes of contiguous arrays are copied
+    first, and so are small transposes on the left. The result is written to ``out`` if
     given, which must be contiguous.
 
     >>> import numpy as np
@@ -97,7 +97,7 @@ def matvec(
 ) -> Any:
     """The products of matrices (..., m, n) and vectors (..., n), as ``np.matvec``.
 
-    Axes before the last two, and the last, are broadcast.  Types are those of `matmul`.
+    Leading axes, and the last one, are broadcast. Types are those of `matmul`.
 
     >>> import numpy as np
     >>> matvec(np.array([[1.0, 2.0], [3.0, 4.0]]), np.array([1.0, 1.0]))
@@ -120,7 +120,7 @@ def vecdot(
 
 @dataclass(frozen=True, slots=True)
 class Matrix:
-    """An operand: what its memory is seen as, and the shape and names of its axes."""
+    """An operand: the view of its memory, and the shape and names of its axes."""
 
     view: View | None
     shape: tuple[int, ...]
@@ -132,7 +132,7 @@ def _swap(array: Memory) -> Memory:
 
 
 def _seen(array: Memory, ends: str, *, transposed: bool, least: int) -> Matrix:
-    """An operand of last axes ``ends``; large transposes are read as they lie."""
+    """An operand with last axes ``ends``; large transposes are read in place."""
     if array.ndim < 2:
         return Matrix(None, array.shape, ends)
     matrix = _swap(array) if transposed else array
@@ -147,7 +147,7 @@ def _seen(array: Memory, ends: str, *, transposed: bool, least: int) -> Matrix:
 def one_element(
     arrays: Sequence[Memory], names: Sequence[str], function: str
 ) -> Element:
-    """The element that all arrays have, or a refusal."""
+    """The common element of all arrays, or a refusal."""
     first, *rest = arrays
     element = element_of(first.dtype, function=function, argument=names[0])
     for array, name in zip(rest, names[1:], strict=False):
@@ -205,7 +205,7 @@ def _views(matrices: Sequence[Matrix], more: int) -> Sequence[View | None]:
 
 @dataclass(frozen=True, slots=True)
 class Sizes:
-    """Extents by the names of axes, and the names of those that are broadcast."""
+    """Extents by axis name, and the names of broadcast axes."""
 
     of: dict[str, int]
     batch: Labels
@@ -214,7 +214,7 @@ class Sizes:
 def labelled(
     matrices: Sequence[Matrix], names: Sequence[str], function: str
 ) -> tuple[list[Labels], Sizes]:
-    """Names of all axes: of those before the last ones by their place from the end."""
+    """Names of all axes; leading axes are named by position from the end."""
     sizes: dict[str, int] = {}
     batch = max(len(m.shape) - len(m.ends) for m in matrices)
     before = tuple(f"b{n}" for n in range(batch, 0, -1))
@@ -239,7 +239,7 @@ def labelled(
 def disagree(
     function: str, names: Sequence[str], shapes: Sequence[Any], label: str
 ) -> errors.ShapesDisagree:
-    """The refusal of operands of these shapes."""
+    """The refusal of operands whose shapes disagree."""
     each = (f"{n} of shape {tuple(s)}" for n, s in zip(names, shapes, strict=True))
     axis = label if len(label) == 1 else "before the last ones"
     problem = f"{function} of {', '.join(each)}: another extent of axis {axis}"
@@ -253,7 +253,7 @@ def spread(
     function: str,
     name: str,
 ) -> Labels:
-    """The names of the axes of an array that is broadcast to a shape."""
+    """The axis names of an array that is broadcast to a shape."""
     skipped = len(full) - len(shape)
     pairs = [*zip(shape, full[max(skipped, 0) :], strict=False)]
     if skipped < 0 or any(have not in {1, want} for have, want in pairs):
@@ -267,7 +267,7 @@ def spread(
 
 @dataclass(frozen=True, slots=True)
 class Epilogue:
-    """What is done to each sum: whether there are alpha, beta, c, bias, activation."""
+    """The epilogue of a product: alpha, beta, c, bias and activation, if present."""
 
     scaled: bool = False
     added: bool = False
@@ -276,7 +276,7 @@ class Epilogue:
     activation: str | None = None
 
     def __post_init__(self) -> None:
-        """Refuse an activation that is not known."""
+        """Refuse an unknown activation."""
         if self.activation is not None and self.activation not in ACTIVATIONS:
             hint = f"Pass {', '.join(ACTIVATIONS)} or None"
             raise errors.InvalidOption(
@@ -291,7 +291,7 @@ class Epilogue:
         result: Element,
         kept: Labels,
     ) -> None:
-        """The sums, in the result itself if nothing is left to do."""
+        """Write the sums, directly to the result if the epilogue is empty."""
         text, summed = made.text, result.summed
         numbers = self.numbers(text)
         place = Factor(text.array("out", result, len(kept)), kept)
@@ -302,7 +302,7 @@ class Epilogue:
             self.apply(made, sums, more, place, numbers)
 
     def numbers(self, text: Text) -> tuple[Value | None, Value | None]:
-        """The arguments alpha and beta, where there are any."""
+        """The arguments alpha and beta, if present."""
         alpha = text.number("alpha", F64) if self.scaled else None
         return alpha, text.number("beta", F64) if self.added else None
 
@@ -314,8 +314,6 @@ class Epilogue:
         place: Factor,
         numbers: tuple[Value | None, Value | None] = (None, None),
     ) -> None:
-        """Write what becomes of the sums."""
-
         def body(value: Value, *others: Value) -> Value:
             return self._finished(made.text, value, [*others], *numbers)
 
@@ -344,7 +342,7 @@ class Epilogue:
 
 
 def _rows(arrays: tuple[Memory, ...], name: str) -> Recipe:
-    """Products with vectors: ``matvec`` of matrices on the left, ``vecdot`` of rows."""
+    """Products with vectors: ``matvec`` or row-wise ``vecdot``."""
     a, x = arrays
     ends = {"matvec": ("mk", "k"), "vecdot": ("k", "k")}[name]
     words = ("a", "x") if name == "matvec" else ("x", "y")

@@ -1,4 +1,4 @@
-"""Texts of products: sums over labelled axes, and what is done to each sum."""
+"""MLIR text of products: sums over labelled axes, with an epilogue."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ class Factor:
 
 @dataclass(slots=True)
 class Contraction:
-    """A text of products: ``extents`` of the axes, by their names."""
+    """The text of a contraction; ``extents`` of the axes by name."""
 
     text: Text
     extents: dict[Label, str] = field(default_factory=dict[Label, str])
 
     def factor(self, name: str, element: Element, labels: Labels) -> Factor:
-        """An argument."""
+        """A factor over an argument of the function."""
         memref = self.text.array(name, element, len(labels))
         for axis, label in enumerate(labels):
             if label and label not in self.extents:
@@ -38,12 +38,11 @@ class Contraction:
         return Factor(memref, labels)
 
     def temporary(self, element: Element, labels: Labels) -> Factor:
-        """A buffer."""
         extents = [self.extents[label] for label in labels]
         return Factor(self.text.alloc(element, extents), labels)
 
     def contract(self, factors: Sequence[Factor], into: Factor) -> None:
-        """``into`` becomes the sums of products over axes that it has not."""
+        """Sum products over the axes that ``into`` lacks."""
         text, element = self.text, into.memref.element
         kept = [label for label in into.labels if label]
         every = dict.fromkeys(label for f in factors for label in f.labels if label)
@@ -68,7 +67,7 @@ class Contraction:
         into: Factor,
         body: Callable[..., Value],
     ) -> None:
-        """``into`` becomes ``body`` of each sum and of more arrays, broadcast."""
+        """Write ``body`` of each sum and of further, broadcast arrays to ``into``."""
         loops = [*sums.labels]
         *inputs, result = (placed(f, loops) for f in (sums, *more, into))
 
@@ -79,6 +78,6 @@ class Contraction:
 
 
 def placed(factor: Factor, loops: Sequence[Label]) -> Operand:
-    """Where a nest over these axes touches a buffer."""
+    """The indexing of a buffer in a nest over these axes."""
     at = [f"d{loops.index(label)}" if label else "0" for label in factor.labels]
     return Operand(factor.memref, at)

@@ -1,1 +1,1 @@
-"""Sliding windows."""
+"""Sliding windows: convolutions and pooling."""

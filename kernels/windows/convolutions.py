@@ -1,10 +1,9 @@
-"""Convolutions over one, two and three sides.
+"""Convolutions in one, two and three dimensions.
 
-The ``.mlir`` files of this folder, with other aliases put in.
-
-Comes in: a file name and values for its aliases.  Goes out: MLIR text.  Every file is
-complete as it stands; its first lines define the aliases that may differ.  Only checked
-integers and names from the table of element types are ever written into the text.
+Plain convolutions use the ``.mlir`` files of this folder with other aliases
+substituted: every file is complete, and its first lines define the aliases that may
+differ. Only checked integers and names from the table of element types are written into
+the text.
 """
 
 from __future__ import annotations
@@ -48,7 +47,7 @@ def vector(values: Iterable[int]) -> str:
 
 
 def shift(width: int) -> str:
-    """The map that moves an index by a width.
+    """The map that shifts an index by a width.
 
     >>> shift(2)
     'affine_map<(d0) -> (d0 + 2)>'
@@ -57,7 +56,7 @@ def shift(width: int) -> str:
 
 
 def source(name: str, aliases: Mapping[str, str]) -> str:
-    """The text of a file with some of its aliases defined anew.
+    """The text of a file with some of its aliases redefined.
 
     >>> print(source("conv_2d_nhwc_hwcf.mlir", {"!element": "f64"})[:32])
     !element = f64
@@ -83,18 +82,17 @@ class File:
     aliases: tuple[tuple[str, str], ...]
 
     def text(self) -> str:
-        """The text of the file."""
         return source(self.file, dict(self.aliases))
 
 
 FILES = {True: "conv_2d_nhwc_hwcf.mlir", False: "conv_2d_nchw_fchw.mlir"}
-"""Convolutions of planes, by whether channels are last."""
+"""Two-dimensional convolutions, by whether channels are last."""
 
 
 def image_text(
     layout: Layout, element: Element, window: SlidingWindow, border: Widths
 ) -> File:
-    """The convolution of planes, of one group, that nothing follows."""
+    """The text of a convolution of one group without an epilogue."""
     zero = "0.0" if element.kind == "f" else "0"
     aliases = {
         "!element": element.mlir,
@@ -262,14 +260,14 @@ def _prepare(
 
 
 def _is_plain(element: Element) -> bool:
-    """Whether sums are kept in the element itself."""
+    """Whether the accumulator type is the element type itself."""
     return element.mlir == element.summed.mlir and element.kind in "fi"
 
 
 def _channels(
     name: str, x: Memory, w: Memory, groups: int, layout: Layout
 ) -> tuple[int, int]:
-    """The channels that each group takes and makes, or a refusal."""
+    """Input and output channels of each group, or a refusal."""
     channels, filters = x.shape[layout.channels], w.shape[layout.made]
     is_count = isinstance(groups, int) and groups > 0
     if not is_count or channels % groups or filters % groups:

@@ -1,4 +1,4 @@
-"""The text and the recipe of a convolution of groups, transposed or not."""
+"""MLIR text and recipe of grouped convolutions, transposed or not."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ def checked(name: str, arrays: tuple[Memory, ...], layout: Layout) -> Element:
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """A convolution of groups: its name, layout, element and groups.
+    """A grouped convolution: its name, layout, element and groups.
 
-    ``turns``: filters are those of a transposed convolution, which are turned round.
+    ``turns``: filters are those of a transposed convolution, which are flipped.
     """
 
     name: str
@@ -45,7 +45,7 @@ class Form:
         border: Widths,
         steps: Sizes,
     ) -> Text:
-        """The text for images whose elements are moved apart, and padded, first."""
+        """Write the text; images are dilated and padded first."""
         text, layout, groups = Text(name=self.name), self.layout, self.groups
         names = layout.names("n", "c", [f"s{n}" for n in range(layout.sides)])
         names = texts.replaced(names, layout.channels, [*groups.sources])
@@ -88,7 +88,7 @@ class Form:
         return texts.turned(text, filters, given, names, window.extents)
 
     def given(self, names: Sequence[str], made: Mapping[str, int]) -> list[str]:
-        """The axes of a transposed convolution's filters as they are given."""
+        """The axes of a transposed convolution's filters as passed by the caller."""
         layout, groups = self.layout, self.groups
         some = [name for name in made if name != "g"]
         ends = (layout.made, [*groups.sources]), (layout.taken, some)
@@ -102,7 +102,7 @@ class Form:
     def recipe(
         self, text: Text, arrays: Sequence[Memory], shape: tuple[int, ...]
     ) -> Recipe:
-        """The recipe, with channels as groups where there are several."""
+        """The recipe, with channels split into groups if there are several."""
         if self.groups.count == 1:
             return Recipe(text, shape, self.element.numpy)
         layout, groups = self.layout, self.groups

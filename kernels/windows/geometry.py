@@ -1,4 +1,4 @@
-"""The geometry of a sliding window: layouts, padding and extents of the result."""
+"""Geometry of sliding windows: layouts, padding and extents of the result."""
 
 from __future__ import annotations
 
@@ -12,22 +12,23 @@ from gpucodegen import errors
 Pair = tuple[int, int]
 Sizes = tuple[int, ...]
 Widths = tuple[Pair, ...]
-"""Elements before and after, along each side."""
+"""Padding before and after, per spatial dimension."""
 Padding = Literal["valid", "same"] | int | Sequence[int | Pair]
 SIDES = "DHW"
-"""Letters of the sides of an image, of which a plane has the last two."""
+"""Letters of the spatial dimensions, of which two-dimensional images have the last two.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class SlidingWindow:
-    """Extents, strides and dilations of a window, along each side."""
+    """Extents, strides and dilations of a window, per spatial dimension."""
 
     extents: Sizes
     strides: Sizes
     dilations: Sizes
 
     def reach(self, side: int) -> int:
-        """Elements of the image under the window.
+        """Number of image elements that the dilated window spans.
 
         >>> SlidingWindow((3, 3), (1, 1), (2, 1)).reach(0)
         5
@@ -35,7 +36,7 @@ class SlidingWindow:
         return max(self.extents[side] - 1, 0) * self.dilations[side] + 1
 
     def outputs(self, side: int, image: int) -> int:
-        """Positions of the window on an image that is already padded.
+        """Number of window positions on an already padded image.
 
         Raises ShapesDisagree for an image that is smaller than the window.
         """
@@ -49,7 +50,7 @@ class SlidingWindow:
         return (image - reach) // self.strides[side] + 1
 
     def padding(self, wish: Any, image: Sizes) -> Widths:
-        """Elements before and after, along each side.
+        """Padding before and after, per spatial dimension.
 
         >>> SlidingWindow((3, 3), (2, 2), (1, 1)).padding("same", (4, 5))
         ((0, 1), (1, 1))
@@ -66,7 +67,7 @@ class SlidingWindow:
 
 
 def widths(wish: Any, sides: int) -> Widths:
-    """What a wish for padding says but ``"same"``, or a refusal.
+    """Explicit padding widths (not ``"same"``), or a refusal.
 
     >>> widths(1, 2), widths(((0, 1), 2), 2)
     (((1, 1), (1, 1)), ((0, 1), (2, 2)))
@@ -88,7 +89,7 @@ def widths(wish: Any, sides: int) -> Widths:
 
 
 def _pair(wish: Any) -> Pair:
-    """Before and after, or one width for both."""
+    """Widths before and after, or one width for both."""
     if isinstance(wish, Iterable):
         before, after = (operator.index(n) for n in cast("Iterable[Any]", wish))
         return before, after
@@ -98,46 +99,46 @@ def _pair(wish: Any) -> Pair:
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """Where a layout keeps what: channels are last in NWC, NHWC and NDHWC."""
+    """Axis order of images and filters; channels are last in NWC, NHWC and NDHWC."""
 
     sides: int
     is_last: bool
 
     @property
     def image(self) -> range:
-        """The axes of the sides of an image."""
+        """Spatial axes of an image."""
         return range(1, self.sides + 1) if self.is_last else range(2, self.sides + 2)
 
     @property
     def channels(self) -> int:
-        """The axis of the channels of an image."""
+        """Channel axis of an image."""
         return self.sides + 1 if self.is_last else 1
 
     @property
     def window(self) -> range:
-        """The axes of the sides of filters: (H, W, C, F), or (F, C, H, W)."""
+        """Spatial axes of filters: (H, W, C, F), or (F, C, H, W)."""
         return range(self.sides) if self.is_last else range(2, self.sides + 2)
 
     @property
     def taken(self) -> int:
-        """The axis of filters for what they take: channels of the image."""
+        """Filter axis of input channels."""
         return self.sides if self.is_last else 1
 
     @property
     def made(self) -> int:
-        """The axis of filters for what they make: channels of the result."""
+        """Filter axis of output channels."""
         return self.sides + 1 if self.is_last else 0
 
     def names(self, batch: str, channels: str, sides: Sequence[str]) -> list[str]:
-        """What the axes of an image are called, in their order."""
+        """Names of an image's axes in order."""
         return [batch, *sides, channels] if self.is_last else [batch, channels, *sides]
 
     def filter_names(self, taken: str, made: str, sides: Sequence[str]) -> list[str]:
-        """What the axes of filters are called, in their order."""
+        """Names of the filters' axes in order."""
         return [*sides, taken, made] if self.is_last else [made, taken, *sides]
 
     def result_shape(self, batch: int, channels: int, sides: Sizes) -> Sizes:
-        """Extents of an image."""
+        """Extents of an image in order."""
         if self.is_last:
             return (batch, *sides, channels)
         return (batch, channels, *sides)

@@ -1,4 +1,4 @@
-"""Pooling over one, two and three sides: the largest, or the mean, of each window."""
+"""Pooling in one, two and three dimensions: maximum or mean of each window."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def max_pool1d(
 ) -> Any:
     """The largest element under each window of a batch of lines, of real numbers.
 
-    ``layout`` is ``"NWC"``, or ``"NCW""``.
+    ``layout`` is ``"NWC"``, or ``"NCW"``.
     Options are those of `max_pool2d`.
 
     >>> import numpy as np
@@ -62,7 +62,7 @@ def avg_pool1d(
 ) -> Any:
     """The mean of the elements under each window of a batch of lines.
 
-    ``layout`` is ``"NWC"``, or ``"NCW""``.
+    ``layout`` is ``"NWC"``, or ``"NCW"``.
     Options are those of `avg_pool2d`.
 
     >>> import numpy as np
@@ -87,7 +87,7 @@ def max_pool2d(
 ) -> Any:
     """The largest element under each window of a batch of images, of real numbers.
 
-    ``layout`` is ``"NHWC"``, or ``"NCHW""``.
+    ``layout`` is ``"NHWC"``, or ``"NCHW"``.
     ``window`` and ``strides`` are one extent for all sides or one for each; windows lie
     side by side without ``strides``.  ``padding`` is as for
     `gpucodegen.kernels.conv2d`; what it adds is never the largest.  NaN is largest.
@@ -117,7 +117,7 @@ def avg_pool2d(
 ) -> Any:
     """The mean of the elements under each window of a batch of images.
 
-    ``layout`` is ``"NHWC"``, or ``"NCHW""``.
+    ``layout`` is ``"NHWC"``, or ``"NCHW"``.
     Sums of floats of 16 bits and less are kept in f32; those of integers are computed,
     and returned, in f64.  With ``count_include_pad`` zeros of the padding count as
     elements of a window.  Other options and errors are those of `max_pool2d`.
@@ -145,7 +145,7 @@ def max_pool3d(
 ) -> Any:
     """The largest element under each window of a batch of volumes, of real numbers.
 
-    ``layout`` is ``"NDHWC"``, or ``"NCDHW""``.
+    ``layout`` is ``"NDHWC"``, or ``"NCDHW"``.
     Options are those of `max_pool2d`.
 
     >>> import numpy as np
@@ -170,7 +170,7 @@ def avg_pool3d(
 ) -> Any:
     """The mean of the elements under each window of a batch of volumes.
 
-    ``layout`` is ``"NDHWC"``, or ``"NCDHW""``.
+    ``layout`` is ``"NDHWC"``, or ``"NCDHW"``.
     Options are those of `avg_pool2d`.
 
     >>> import numpy as np
@@ -193,7 +193,7 @@ def _prepare(
     name: str,
     sides: int,
 ) -> Recipe:
-    """The largest elements; the means if it is told whether the padding counts."""
+    """Prepare max pooling, or mean pooling if it is told whether padding counts."""
     (x,) = arrays
     layout = layout_of(wish, sides)
     require_rank(x, (sides + 2,), function=name, argument="x")

@@ -1,4 +1,4 @@
-"""Texts of sliding windows: padded images, filters of groups, pooling."""
+"""MLIR text of sliding windows: padding, grouped filters, convolution, pooling."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ T = TypeVar("T")
 
 
 def shifted(text: Text, index: str, factor: int, width: int) -> str:
-    """``index * factor + width``, made where it is needed."""
+    """``index * factor + width``, computed where it is used."""
     if factor == 1 and not width:
         return index
     expression = f"affine_map<(d0) -> (d0 * {factor} + {width})>"
@@ -25,7 +25,7 @@ def shifted(text: Text, index: str, factor: int, width: int) -> str:
 def padded(
     text: Text, image: Memref, axes: Sequence[int], widths: Widths, first: complex
 ) -> Memref:
-    """An image with a border of one number; itself without a border."""
+    """An image padded with one number; itself without padding."""
     if not any(map(any, widths)):
         return image
     return spaced(text, image, axes, (1,) * len(widths), widths, first)
@@ -39,7 +39,7 @@ def spaced(
     widths: Widths,
     first: complex,
 ) -> Memref:
-    """An image whose elements are so many steps apart, with a border."""
+    """An image dilated by ``steps`` and padded."""
     extents = text.dims(image)
     for axis, step, (low, high) in zip(axes, steps, widths, strict=True):
         extents[axis] = shifted(text, extents[axis], step, low + high - step + 1)
@@ -70,9 +70,9 @@ def _copy(
 
 @dataclass(frozen=True, slots=True)
 class Groups:
-    """How many groups there are, and the channels that each takes and makes.
+    """The number of groups, and the input and output channels of each.
 
-    With several, channels are two axes; one of extent 1 is left out.
+    With several groups, channels are two axes; an axis of extent 1 is dropped.
     """
 
     count: int
@@ -81,12 +81,12 @@ class Groups:
 
     @property
     def sources(self) -> dict[str, int]:
-        """The axes that channels of an image are, with their extents."""
+        """Channel axes of an input image, with their extents."""
         return self._axes("c", self.taken)
 
     @property
     def results(self) -> dict[str, int]:
-        """The axes that channels of a result are, with their extents."""
+        """Channel axes of an output image, with their extents."""
         return self._axes("f", self.made)
 
     def _axes(self, name: str, extent: int) -> dict[str, int]:
@@ -96,12 +96,12 @@ class Groups:
 
     @property
     def terms(self) -> dict[str, int]:
-        """The axes of filters for what they take."""
+        """Filter axes of the input channels."""
         return {} if self.count > 1 and self.taken == 1 else {"c": self.taken}
 
 
 def replaced(items: Sequence[T], at: int, new: Sequence[T]) -> list[T]:
-    """A sequence with others in place of an item.
+    """A sequence with an item replaced by several.
 
     >>> replaced("nhwc", 3, "gc")
     ['n', 'h', 'w', 'g', 'c']
@@ -118,7 +118,7 @@ def convolve(
     window: SlidingWindow,
     groups: Groups,
 ) -> None:
-    """``into`` becomes the sums of windows times filters."""
+    """Write the sums of windows times filters to ``into``."""
     sides = range(layout.sides)
     outs, taps = [f"o{n}" for n in sides], [f"k{n}" for n in sides]
     made = [*groups.results]
@@ -150,7 +150,7 @@ def convolve(
 def filter_axes(
     layout: Layout, axes: Sequence[T], made: Sequence[T], taken: Iterable[T]
 ) -> list[T]:
-    """The axes of filters, with those of groups in their places."""
+    """Filter axes, with those of groups inserted."""
     ends = sorted(((layout.made, [*made]), (layout.taken, [*taken])), reverse=True)
     found = [*axes]
     for axis, new in ends:
@@ -159,7 +159,7 @@ def filter_axes(
 
 
 def under(loops: Mapping[str, str], window: SlidingWindow, side: int) -> str:
-    """The place in an image under a tap of a window."""
+    """The image index under a tap of a window."""
     out, tap = loops[f"o{side}"], loops[f"k{side}"]
     return f"{out} * {window.strides[side]} + {tap} * {window.dilations[side]}"
 
@@ -171,7 +171,7 @@ def turned(
     names: Sequence[str],
     extents: Sizes,
 ) -> Memref:
-    """Filters of axes in another order, whose sides k0, k1, ... are turned round."""
+    """Filters with permuted axes, flipped along the spatial axes k0, k1, ..."""
     loops = {name: f"d{n}" for n, name in enumerate(names)}
     back = dict(loops)
     for side, extent in enumerate(extents):
@@ -197,7 +197,7 @@ def pool(
     first: complex,
     function: str,
 ) -> None:
-    """``into`` becomes what a function makes of the elements under each window."""
+    """Reduce the elements under each window with a function."""
     sides = range(layout.sides)
     outs, taps = [f"o{n}" for n in sides], [f"k{n}" for n in sides]
     kept = layout.names("n", "f", outs)
@@ -224,7 +224,7 @@ def divide(
     out: Memref,
     divisor: Callable[[], Value],
 ) -> None:
-    """``out`` becomes sums over the elements of their windows."""
+    """Divide sums by the number of elements of their windows."""
     loops = [f"d{n}" for n in range(sums.rank)]
     text.generic(
         "p" * sums.rank,
@@ -235,7 +235,7 @@ def divide(
 
 
 def rounded(text: Text, sums: Memref, out: Memref) -> None:
-    """``out`` becomes the same numbers as it holds them."""
+    """Round sums to the type of ``out``."""
     loops = [f"d{n}" for n in range(sums.rank)]
     places = [Operand(sums, loops)], [Operand(out, loops)]
     text.generic("p" * sums.rank, *places, lambda value, _: value)
@@ -244,7 +244,7 @@ def rounded(text: Text, sums: Memref, out: Memref) -> None:
 def covered(
     text: Text, image: Memref, layout: Layout, window: SlidingWindow, widths: Widths
 ) -> Value:
-    """How many elements of an image a window has, less those of the border."""
+    """Number of image elements under a window, without padding."""
     zero, counts = text.constant(0, I64), list[Value]()
     for side, axis in enumerate(layout.image):
         place = text.position(axis, I64)

@@ -1,4 +1,4 @@
-"""Transposes of convolutions over one, two and three sides."""
+"""Transposed convolutions in one, two and three dimensions."""
 
 from __future__ import annotations
 
@@ -70,9 +70,9 @@ def conv_transpose2d(
     """The transpose of `conv2d` as a linear map, with torch's rule for extents.
 
     Filters are (H, W, C, F / groups) for ``"NHWC"``, and torch's (C, F / groups, H, W)
-    for ``"NCHW"``.  ``padding`` is taken off the result, ``output_padding`` is added at
-    its ends: ``(n - 1) * stride - before - after + reach + output_padding`` elements.
-    Types and errors are those of `conv2d`.
+    for ``"NCHW"``. ``padding`` is removed from the result, ``output_padding`` is added
+    at its ends: ``(n - 1) * stride - before - after + reach + output_padding``
+    elements. Types and errors are those of `conv2d`.
 
     >>> import numpy as np
     >>> conv_transpose2d(np.ones((1, 2, 2, 1)), np.ones((2, 2, 1, 1)))[0, :, :, 0]
@@ -139,7 +139,7 @@ def _prepare_transposed(
     *,
     sides: int,
 ) -> Recipe:
-    """As a convolution: the image's elements moved apart, the filters turned round."""
+    """Lower to a convolution of the dilated image with flipped filters."""
     name = f"conv_transpose{sides}d"
     layout = layout_of(wish, sides)
     steps = positive("strides", strides, sides)
@@ -169,7 +169,7 @@ def _prepare_transposed(
 def _transposed_channels(
     name: str, x: Memory, w: Memory, groups: int, layout: Layout
 ) -> tuple[int, int]:
-    """The channels that each group takes and makes: filters take all there are."""
+    """Input and output channels of each group; filters hold all input channels."""
     channels = x.shape[layout.channels]
     takes, makes = (layout.taken, layout.made)[:: 1 if layout.is_last else -1]
     if not (isinstance(groups, int) and groups > 0) or channels % groups:
@@ -185,7 +185,7 @@ def _transposed_channels(
 
 
 def _more(wish: Any, steps: Sizes, gaps: Sizes) -> Sizes:
-    """Elements that the result has at its ends besides."""
+    """The output padding per spatial dimension, below its stride or dilation."""
     found = tuple(before for before, _ in widths(wish, len(steps)))
     if all(n < max(pair) for n, *pair in zip(found, steps, gaps, strict=True)):
         return found
@@ -196,7 +196,7 @@ def _more(wish: Any, steps: Sizes, gaps: Sizes) -> Sizes:
 def _border(
     window: SlidingWindow, cut: Widths, more: Sizes, wish: Any
 ) -> tuple[tuple[int, int], ...]:
-    """What an image is padded by so that each place has a whole window."""
+    """The padding with which each output position has a whole window."""
     found = tuple(
         (window.reach(side) - 1 - low, window.reach(side) - 1 - high + more[side])
         for side, (low, high) in enumerate(cut)

@@ -1,9 +1,4 @@
-"""What programs are compiled for: one record per target.
-
-In order of reading: `record` is what a target tells of itself, `cpu`, `cuda`, `sim`
-and `interp` are records, `cpu_passes` and `cuda_passes` the passes that they name, and
-`registry` finds a record by its name and takes records from outside.
-"""
+"""Compilation targets: one record per target, found by `registry`."""
 
 from __future__ import annotations
 

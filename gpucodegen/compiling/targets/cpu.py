@@ -1,6 +1,7 @@
-"""The processors of this machine: loops of Numba, vectors and threads of our own.
+"""The CPU target: mapping passes, emission and engine.
 
-From affine nests on buffers to kernels of the CPU: caches, threads, vectors.
+Affine nests on buffers are tiled for caches, register-tiled, vectorized and divided
+among threads; Numba compiles the kernels.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ if TYPE_CHECKING:
 
 
 def mapped(options: Options) -> list[ModulePass]:
-    """Private scalars, then loops in tiles and vectors, and kernels of them."""
+    """Passes: privatize scalars, tile and vectorize loops, outline kernels."""
     host = cpu()
     threads = options.threads or host.threads
     return [
@@ -58,14 +59,14 @@ def mapped(options: Options) -> list[ModulePass]:
 
 
 def _contractions(options: Options) -> list[ModulePass]:
-    """Contractions in nests of their own; given tiles are of the nests as written."""
+    """Separate contractions into their own nests, unless tile sizes are given."""
     if options.exact or options.tile_sizes:
         return []
     return [Mem2Reg(), IsolateContractions()]
 
 
 def _order(options: Options, threads: int) -> list[ModulePass]:
-    """Given tiles, or loops for the caches; ``exact`` programs run as written."""
+    """Given tile sizes, or loop orders for the caches; ``exact`` keeps the order."""
     plan = [pair for pair in options.plan if is_asked(pair[0])]
     if plan and (options.tile_sizes or options.exact):
         hint = "Ask for orders and fusions without exact and tile_sizes"
@@ -79,7 +80,7 @@ def _order(options: Options, threads: int) -> list[ModulePass]:
 
 
 def _time_tiles(options: Options, host: Cpu, threads: int) -> list[ModulePass]:
-    """Wavefronts of tiles over time loops, unless the caller chose tiles."""
+    """Wavefront tiling of time loops, unless the caller gave tile sizes."""
     plan = [pair for pair in options.plan if is_of_time_tiles(pair[0])]
     if plan and (options.tile_sizes or not options.time_tiles):
         hint = "Ask for time tiles without tile_sizes and time_tiles=False"
@@ -98,7 +99,7 @@ def _time_tiles(options: Options, host: Cpu, threads: int) -> list[ModulePass]:
 
 
 def _register_tiles(options: Options, host: Cpu, threads: int) -> ModulePass:
-    """Contractions, and loops that are parallel."""
+    """Register tiles of contractions and of parallel loops."""
     rows, columns, k_block = (*options.register_tile, 0, 0, 0)[:3]
     return MapCpu(
         threads=threads,
@@ -117,7 +118,7 @@ def _register_tiles(options: Options, host: Cpu, threads: int) -> ModulePass:
 
 
 def _vectors(options: Options, host: Cpu, threads: int) -> ModulePass:
-    """Innermost loops of kernels."""
+    """Vectorize the innermost loops of kernels."""
     caches = host.caches
     return Vectorize(
         vector_bits=host.vector_bits,
@@ -131,33 +132,32 @@ def _vectors(options: Options, host: Cpu, threads: int) -> ModulePass:
 
 
 def passes(options: Options) -> Sequence[ModulePass]:
-    """Loops in tiles and vectors, and kernels of them."""
     return mapped(options)
 
 
 def emission() -> Emission:
-    """Loops on threads, vectors, memory of the heap."""
+    """The emission with threads, vectors and heap memory."""
     from gpucodegen.emit.emissions import CPU as EMISSION
 
     return EMISSION
 
 
 def engine() -> Engine:
-    """NumPy's memory, machine code of this processor."""
+    """The engine on NumPy's memory with machine code of this processor."""
     from gpucodegen.runtime.cpu.engine import NumpyEngine, compiled
 
     return NumpyEngine(compiled)
 
 
 def assembly(spec: KernelSpec) -> str:
-    """Assembler text."""
+    """Assembler text of a kernel."""
     from gpucodegen.runtime.cpu.kernels import assembly as text_of
 
     return text_of(spec)
 
 
 def plan_fields() -> Sequence[str]:
-    """Orders, fusions and time tiles."""
+    """Plan fields: loop orders, fusions and time tiles."""
     from gpucodegen.passes.loops.requested_schedules import FIELDS, time_tile_fields
 
     return (*FIELDS, *time_tile_fields())

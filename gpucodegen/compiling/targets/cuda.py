@@ -1,8 +1,7 @@
-"""NVIDIA's GPUs, or the emulated device: kernels as PTX in a device's memory.
+"""The CUDA targets: passes, emission and engine of a GPU or the emulated device.
 
-From affine nests on buffers to the kernels of a GPU and their launches.
-
-CUDA on the emulated device: needs neither a GPU nor a variable.
+Affine nests on buffers become grids of blocks; kernels are compiled to PTX. The target
+``sim`` is CUDA on the emulated device and needs no GPU.
 """
 
 from __future__ import annotations
@@ -31,7 +30,7 @@ if TYPE_CHECKING:
 
 
 def mapped(options: Options) -> list[ModulePass]:
-    """Parallel updates, private scalars, few and long nests, then kernels."""
+    """Passes: parallelize updates, privatize scalars, fuse nests, outline kernels."""
     return [
         AtomicUpdates(WARP, options.reassociate, options.exact),
         Privatize(min_iterations=WARP),
@@ -51,7 +50,7 @@ def mapped(options: Options) -> list[ModulePass]:
 
 
 def _nests(options: Options) -> list[ModulePass]:
-    """Chosen tiles, or chains fused, orders; ``exact`` programs run as written."""
+    """Given tile sizes, or fusion and loop orders; ``exact`` keeps the order."""
     if options.tile_sizes:
         return [Tile(options.tile_sizes, options.reassociate, fewer=True)]
     if options.exact:
@@ -61,40 +60,40 @@ def _nests(options: Options) -> list[ModulePass]:
 
 
 def passes(options: Options) -> Sequence[ModulePass]:
-    """Grids and blocks, and kernels of their threads."""
+    """The mapping passes to grids and blocks."""
     return mapped(options)
 
 
 def emission() -> Emission:
-    """Threads in blocks, memory that they share, indices of 32 bits."""
+    """The emission with blocks, shared memory and 32-bit indices."""
     from gpucodegen.emit.emissions import CUDA as EMISSION
 
     return EMISSION
 
 
 def engine() -> Engine:
-    """Memory and kernels of the device of a call."""
+    """The engine on the device of a call."""
     from gpucodegen.runtime.cuda.engine import CudaEngine
 
     return CudaEngine()
 
 
 def assembly(spec: KernelSpec) -> str:
-    """PTX, which needs no GPU."""
+    """PTX of a kernel; no GPU is needed."""
     from gpucodegen.runtime.cuda.compilation import compile_ptx
 
     return compile_ptx(spec)
 
 
 def require() -> None:
-    """Refuse where there is neither a GPU nor an emulated device."""
+    """Raise NoDevice if there is neither a GPU nor an emulated device."""
     from gpucodegen.runtime.devices.inventory import require_cuda
 
     require_cuda()
 
 
 def architecture(values: Sequence[Any]) -> str:
-    """That of the device on which an array lies, else of the current GPU."""
+    """The architecture of the device that holds an array, else of the current GPU."""
     from gpucodegen.runtime.devices import choice
     from gpucodegen.runtime.devices.inventory import current_gpu
     from gpucodegen.runtime.host.buffers import CPU, Buffer
@@ -108,7 +107,7 @@ def architecture(values: Sequence[Any]) -> str:
 
 
 def plan_fields() -> Sequence[str]:
-    """Those of the plans of kernels."""
+    """Plan fields of GPU kernels."""
     from gpucodegen.passes.framework.plan_options import plan_fields as of_kernels
 
     return of_kernels()
@@ -131,7 +130,6 @@ CUDA = Target(
 
 
 def emulated_engine() -> Engine:
-    """Memory and kernels of the emulated device."""
     from gpucodegen.runtime.cuda.engine import CudaEngine
     from gpucodegen.runtime.devices.choice import EMULATED
 

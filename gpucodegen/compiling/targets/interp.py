@@ -1,4 +1,4 @@
-"""No machine at all: the interpreter runs the module as it is written."""
+"""The interpreter target: the module runs as written, without compilation."""
 
 from __future__ import annotations
 
@@ -17,28 +17,25 @@ if TYPE_CHECKING:
 
 
 def passes(options: Options) -> Sequence[ModulePass]:
-    """None."""
     del options
     return ()
 
 
 def _nothing() -> NoReturn:
-    """Nothing is compiled.  Raises NothingCompiled."""
+    """Raises NothingCompiled."""
     raise errors.NothingCompiled(target="interp")
 
 
 def emission() -> Emission:
-    """Nothing is written."""
     _nothing()
 
 
 def engine() -> Engine:
-    """Nothing is launched."""
     _nothing()
 
 
 def assembly(spec: KernelSpec) -> str:
-    """Nothing is assembled."""
+    """No machine code."""
     del spec
     _nothing()
 

@@ -1,4 +1,4 @@
-"""What a target is: its passes, the text of its kernels, its engine, its abilities."""
+"""The record of a target: passes, emission, engine and capabilities."""
 
 from __future__ import annotations
 
@@ -18,48 +18,48 @@ if TYPE_CHECKING:
 
 
 def always() -> None:
-    """Nothing is needed."""
+    """The default requirement: none."""
 
 
 def none() -> Sequence[str]:
-    """No plan is chosen."""
+    """The default: no plan fields."""
     return ()
 
 
 def unknown(values: Sequence[Any]) -> str:
-    """No architecture: kernels use what all devices of the target have."""
+    """The default: no architecture, so kernels use the common feature set."""
     del values
     return ""
 
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """One target.  Its functions import what they need when they are called.
+    """One target. Its functions import what they need when they are called.
 
-    ``name``: what options, variables and commands call it.
-    ``passes``: from affine nests on buffers to kernels, as the options ask.
-    ``emission``: how kernels are written, and for which face of the intrinsics.
-    ``engine``: where memory lies and how kernels start, made anew for each program.
+    ``name``: its name in options, variables and commands.
+    ``passes``: map affine nests on buffers to kernels, as the options say.
+    ``emission``: the text of kernels, and their intrinsics module.
+    ``engine``: memory and launches, created for each program.
     ``assembly``: the machine code of a kernel as text.
-    ``require``: raises NoDevice where this machine cannot run the target.
-    ``architecture``: of the device that a call with such buffers and numbers runs on;
-    without any, of the current one.
-    ``plan_fields``: names that the option ``plan`` may have for its passes, in which
-    a 0 stands for any number; what no target has is refused.
+    ``require``: raises NoDevice if this machine cannot run the target.
+    ``architecture``: of the device of a call with these buffers and numbers; without
+    any, of the current one.
+    ``plan_fields``: valid names of the option ``plan``, in which a 0 stands for any
+    number; names that no target has are refused.
 
-    ``runs_launches``: hardware threads carry out ``gpu.launch``; elsewhere it becomes
+    ``runs_launches``: hardware threads execute ``gpu.launch``; elsewhere it becomes
     loops.
-    ``guards_accesses``: kernels check the accesses that are not proven to stay inside
-    their buffers, and the host reports them.
-    ``has_own_memory``: NumPy arguments travel to a device and back.
-    ``widest``: bytes of the widest access of one thread, where these need addresses
-    that they divide: kernels are compiled for what is known of those of arguments.
+    ``guards_accesses``: kernels check accesses that are not proven to stay in bounds,
+    and the host reports them.
+    ``has_own_memory``: NumPy arguments are copied to a device and back.
+    ``widest``: bytes of the widest access of one thread, if it must be aligned: kernels
+    are compiled for the known alignment of arguments.
     ``repeats_calls``: kernels are functions of addresses in this process, so that a
-    call like an earlier one goes straight to them.
+    repeated call invokes them directly.
     ``emulates``: its device is the emulated one, whatever the environment says.
-    ``interprets``: the module runs as it is written, and nothing is compiled.
-    ``version``: what earlier processes kept on disk counts only if they had the same
-    one.  The records of this package need none: its sources are part of every key.
+    ``interprets``: the interpreter runs the unmodified module; nothing is compiled.
+    ``version``: part of the key of cached artifacts. The records of this package need
+    none: its sources are part of every key.
 
     >>> from gpucodegen.compiling.targets import find
     >>> [(name, find(name).runs_launches) for name in ("cpu", "cuda", "sim")]
@@ -85,13 +85,12 @@ class Target:
 
     @property
     def identity(self) -> str:
-        """What tells it and its version apart in keys of the disk cache."""
         return f"{self.name} {self.version}".rstrip()
 
     def settled(self, options: Options, values: Sequence[Any] = ()) -> Options:
-        """The options, with the architecture of a call's device where they name none.
+        """The options, with the architecture of a call's device if they name none.
 
-        Targets that launch nothing have none.
+        Targets without a device have no architecture.
 
         >>> from gpucodegen.compiling.targets import find
         >>> from gpucodegen.options import Options
@@ -102,15 +101,14 @@ class Target:
         return options if arch == options.arch else replace(options, arch=arch)
 
     def settled_arch(self, options: Options, values: Sequence[Any] = ()) -> str:
-        """The architecture of `settled`."""
         is_stated = options.arch and self.runs_launches
         return options.arch if is_stated else self.architecture(values)
 
     def sanitizes(self, options: Options) -> bool:
-        """Whether calls run in the interpreter, which checks them.
+        """Whether calls run in the interpreter, which checks every access.
 
-        The emulated device checks what it runs itself.  Raises InvalidOption for a
-        real one, which checks nothing.
+        The emulated device checks accesses itself. Raises InvalidOption for a real GPU,
+        which checks nothing.
 
         >>> from gpucodegen.compiling.targets import find
         >>> from gpucodegen.options import Options

@@ -1,4 +1,6 @@
-"""The targets by their names, and which one a call runs on.  Nothing heavy at import.
+"""Registry of targets by name, and the choice of a call's target.
+
+It imports nothing heavy.
 
 >>> names()
 ('cpu', 'cuda', 'interp', 'sim')
@@ -16,25 +18,25 @@ from gpucodegen.compiling.targets.interp import INTERP
 from gpucodegen.compiling.targets.record import Target
 
 AUTO = "auto"
-"""Not a target: the arguments of a call choose one."""
+"""Not a target: a call's arguments choose one."""
 HOST_ARRAYS, DEVICE_ARRAYS = CPU, CUDA
-"""What they choose."""
+"""The targets that ``auto`` chooses for host and device arrays."""
 
 _KNOWN = {target.name: target for target in (CUDA, SIM, CPU, INTERP)}
 
 
 def names() -> tuple[str, ...]:
-    """The names of all targets, in the order of the alphabet."""
+    """The names of all targets, sorted."""
     return tuple(sorted(_KNOWN))
 
 
 def choices() -> tuple[str, ...]:
-    """What the option ``target`` may be."""
+    """Valid values of the option ``target``."""
     return (AUTO, *names())
 
 
 def mappings() -> tuple[str, ...]:
-    """One target for each way of making kernels: some share their passes.
+    """One target for each mapping, since some targets share their passes.
 
     >>> mappings()
     ('cuda', 'cpu')
@@ -58,7 +60,9 @@ def find(name: str) -> Target:
 
 
 def check(name: str) -> str:
-    """The name of a target, or ``auto``.  Raises UnknownTarget.
+    """The name of a target, or ``auto``.
+
+    Raises UnknownTarget.
 
     >>> check("auto")
     'auto'
@@ -69,9 +73,9 @@ def check(name: str) -> str:
 
 
 def check_plan(plan: Iterable[tuple[str, int]]) -> None:
-    """Raise InvalidOption for a field of a plan that no target has.
+    """Raise InvalidOption for a plan field that no target has.
 
-    What another target has is allowed: a program may run on several.
+    Fields of other targets are allowed, since a program may run on several.
 
     >>> check_plan([("stream.width", 4), ("order12", 21)])
     """
@@ -89,7 +93,7 @@ def check_plan(plan: Iterable[tuple[str, int]]) -> None:
 
 
 def chosen(name: str, on_device: Iterable[bool]) -> Target:
-    """The target of a call: ``auto`` asks whether arguments lie on a device.
+    """The target of a call; ``auto`` depends on whether arguments lie on a device.
 
     Raises UnknownTarget.
 
@@ -102,14 +106,14 @@ def chosen(name: str, on_device: Iterable[bool]) -> Target:
 
 
 def register(target: Target) -> None:
-    """Make a target known by its name.  Raises TargetExists where the name is taken."""
+    """Register a target. Raises TargetExists if its name is taken."""
     if target.name in choices():
         raise errors.TargetExists(target=target.name)
     _KNOWN[target.name] = target
 
 
 def unregister(name: str) -> None:
-    """Forget a target; programs that were compiled for it run on.
+    """Remove a target; programs that were compiled for it still run.
 
     Raises UnknownTarget.
     """

@@ -1,15 +1,4 @@
-"""The affine dialect: loops, conditions and accesses with affine bounds and indices.
-
-- `views`: reading access to operations
-- `builders`: functions that build operations
-- `loops`: syntax of loops and conditions
-- `parallel_syntax`: syntax of ``affine.parallel``
-- `accesses`: syntax of accesses, transfers and index arithmetic
-- `linear`: delinearized and linearized indices
-- `generic`: generic forms of earlier years
-- `checks`: rules
-- `operations`: the table
-"""
+"""The affine dialect: loops, conditions and accesses with affine bounds and indices."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Functions that build affine operations."""
+"""Builders of affine operations."""
 
 from __future__ import annotations
 

@@ -1,9 +1,8 @@
-"""Rules of affine operations: map arity, ranks, yields.
+"""Verifier rules of the affine dialect.
 
-Which values may be dimensions and symbols depends on where they are defined; that rule
-is in ``gpucodegen.dialects.verifier.affine_values``.
-
-Rules of affine.delinearize_index and affine.linearize_index.
+Maps must match operands, results and memref ranks, and yields the loop's results. Which
+values may be dimensions and symbols depends on where they are defined, so
+``gpucodegen.dialects.verifier.affine_values`` checks that.
 """
 
 from __future__ import annotations
@@ -64,7 +63,7 @@ def _check_basis(o: Operation, dynamic: int, indices: int) -> None:
 
 
 def check_delinearize(o: Operation) -> None:
-    """Results like the operand, one per positive extent, perhaps one more."""
+    """Results have the operand's type, one per positive extent or one more."""
     if not o.results:
         raise errors.WrongResultCount(
             o.location, operation=o.name, expected="at least 1", actual=0
@@ -98,7 +97,7 @@ def _check_same_type(o: Operation, values: tuple[Value, ...]) -> None:
 
 
 def check_linearize(o: Operation) -> None:
-    """Indices like the result, one per entry of the basis, perhaps one more."""
+    """Indices have the result's type; there is one per basis entry, or one more."""
     indices, basis = operand_segments(o, 2)
     _check_basis(o, len(basis), len(indices))
     _check_same_type(o, (o.results[0], *indices))
@@ -119,12 +118,12 @@ def _map(o: Operation, name: str) -> AffineMap:
 
 
 def check_map(o: Operation) -> None:
-    """As many operands as the map takes."""
+    """The map takes all operands."""
     _arity(o, "the map", _map(o, "map").num_inputs, len(o.operands))
 
 
 def check_results(o: Operation) -> None:
-    """The map of ``apply`` has one result, those of ``min`` and ``max`` any."""
+    """``affine.apply`` takes a map with one result, ``min`` and ``max`` any number."""
     count = len(_map(o, "map").results)
     if count != 1 and (o.name == "affine.apply" or not count):
         raise errors.WrongResultCount(
@@ -223,7 +222,7 @@ def _check_arguments(o: Operation, expected: Sequence[object]) -> None:
 
 
 def check_if(o: Operation) -> None:
-    """The set's arity, and yields that give the results."""
+    """The condition fits its operands; both branches yield the results."""
     condition = o.attributes.get("condition")
     if isinstance(condition, IntegerSetAttr):
         _arity(o, "the set", condition.set.num_inputs, len(o.operands))
@@ -287,7 +286,7 @@ def _check_reduction(o: Operation, kind: str, ty: Type) -> None:
 
 
 def check_dma_start(o: Operation) -> None:
-    """Each map fits its memref; one count, and a stride pair or none."""
+    """Each map fits its memref; one count, and either two stride operands or none."""
     position = 0
     for name in ("src_map", "dst_map", "tag_map"):
         position = _check_end(o, name, position)

@@ -1,4 +1,4 @@
-"""affine: loops, conditions, accesses and index arithmetic."""
+"""Table of the affine operations: loops, conditions, accesses and index arithmetic."""
 
 from __future__ import annotations
 

@@ -1,10 +1,7 @@
-"""Generic forms of affine operations as they were written in earlier years.
+"""Parsers and printers of the affine operations' custom forms.
 
-Syntax of affine accesses, transfers and index arithmetic.
-
-Syntax of affine.parallel.
-
-Syntax of affine.for, and how bounds and subscripts are written.
+Bounds and subscripts are written as in MLIR: a number, a value, or a map applied to
+operands. Generic forms of earlier years are converted to today's attributes.
 """
 
 from __future__ import annotations
@@ -167,7 +164,7 @@ def applied(w: Writer, num_dims: int, operands: Sequence[Value]) -> str:
 
 
 def subscripts_text(w: Writer, map_: AffineMap, operands: Sequence[Value]) -> str:
-    """The results of a map with operand names put in."""
+    """Print a map's results with operand names for dimensions and symbols."""
     names = [w.name(value) for value in operands]
     dims = names[: map_.num_dims]
     syms = [f"symbol({name})" for name in names[map_.num_dims :]]
@@ -176,7 +173,7 @@ def subscripts_text(w: Writer, map_: AffineMap, operands: Sequence[Value]) -> st
 
 @dataclass(frozen=True, slots=True)
 class _Side:
-    """The bounds on one side: all results of all variables over shared operands."""
+    """Lower or upper bounds of all variables: maps over shared operands."""
 
     map: AffineMap
     groups: tuple[int, ...]
@@ -317,11 +314,9 @@ class Applied(FormatElement):
     attribute: str
 
     def shows(self) -> Sequence[str]:
-        """Names of the attributes that it shows."""
         return (self.attribute,)
 
     def parse(self, parsed: ParsedElements) -> None:
-        """Read the element."""
         r = parsed.reader
         if self.attribute == "map":
             whole, made = (map_ := r.affine_map()), AffineMapAttr(map_)
@@ -332,7 +327,6 @@ class Applied(FormatElement):
         parsed.values[self.slot] = operands
 
     def print(self, printed: Printed) -> None:
-        """Write the element."""
         made = printed.op.attributes[self.attribute]
         whole = (
             made.set if isinstance(made, IntegerSetAttr) else view.map_of(printed.op)
@@ -342,7 +336,7 @@ class Applied(FormatElement):
 
 
 def one_per_result(_: Types, attributes: Mapping[str, Attribute]) -> Sequence[Type]:
-    """An index for each result of the map; a check wants a single one."""
+    """``affine.delinearize_index`` and the like: one index per result."""
     map_ = attributes["map"]
     return [INDEX] * (len(map_.map.results) if isinstance(map_, AffineMapAttr) else 1)
 
@@ -358,16 +352,13 @@ class Subscripts(FormatElement):
     attribute: str = "map"
 
     def shows(self) -> Sequence[str]:
-        """Names of the attributes that it shows."""
         return (self.attribute,)
 
     def parse(self, parsed: ParsedElements) -> None:
-        """Read the element."""
         map_, parsed.values[self.slot] = parsed.reader.subscripts("[", "]")
         parsed.state.attributes[self.attribute] = AffineMapAttr(map_)
 
     def print(self, printed: Printed) -> None:
-        """Write the element."""
         map_ = view.map_of(printed.op, self.attribute)
         operands = printed.values[self.slot]
         printed.put(f"[{subscripts_text(printed.writer, map_, operands)}]")
@@ -422,7 +413,7 @@ _RENAMED = {"lower_bound": "lowerBoundMap", "upper_bound": "upperBoundMap"}
 
 
 def modern_for(state: State) -> None:
-    """``lower_bound``, a step of another type, operands without segment sizes."""
+    """Convert ``lower_bound``, steps of other types and missing segment sizes."""
     attributes = state.attributes
     for old, name in _RENAMED.items():
         if old in attributes:
@@ -441,7 +432,7 @@ def modern_for(state: State) -> None:
 
 
 def modern_parallel(state: State) -> None:
-    """Bounds without groups have one result per loop; there may be no reductions."""
+    """Give bounds without groups one result per loop, and add empty reductions."""
     attributes = state.attributes
     attributes.setdefault("reductions", ArrayAttr(()))
     for side in ("lowerBounds", "upperBounds"):

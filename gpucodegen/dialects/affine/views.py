@@ -1,4 +1,4 @@
-"""Reading access to affine operations."""
+"""Typed views of affine operations: bounds, maps, operands and transfers by name."""
 
 from __future__ import annotations
 
@@ -22,11 +22,10 @@ TERMINATOR = "affine.yield"
 ACCESSES = frozenset({"affine.load", "affine.store"})
 """Read and write one element."""
 SCALAR = "gcg.scalar"
-"""Marks an ``affine.for`` whose iterations run side by side but not in vectors."""
+"""Marks an ``affine.for`` whose iterations must not be vectorized."""
 
 
 def map_of(op: Operation, name: str = "map") -> AffineMap:
-    """An affine map attribute of an operation."""
     attribute = op.attributes[name]
     assert isinstance(attribute, AffineMapAttr)
     return attribute.map
@@ -52,22 +51,18 @@ class For(CountedLoop):
 
     @property
     def lower_operands(self) -> tuple[Value, ...]:
-        """Operands of the lower map."""
         return self._segments[0]
 
     @property
     def upper_operands(self) -> tuple[Value, ...]:
-        """Operands of the upper map."""
         return self._segments[1]
 
     @property
     def inits(self) -> tuple[Value, ...]:
-        """Initial values of the loop-carried values."""
         return self._segments[2]
 
     @property
     def step(self) -> int:
-        """The positive step."""
         return self.operation.integer("step", 1)
 
     @property
@@ -126,13 +121,11 @@ class Parallel:
 
     @property
     def lower_operands(self) -> tuple[Value, ...]:
-        """Operands of the lower maps."""
         count = map_of(self.operation, "lowerBoundsMap").num_inputs
         return self.operation.operands[:count]
 
     @property
     def upper_operands(self) -> tuple[Value, ...]:
-        """Operands of the upper maps."""
         count = map_of(self.operation, "lowerBoundsMap").num_inputs
         return self.operation.operands[count:]
 
@@ -146,17 +139,15 @@ class Parallel:
 
     @property
     def ivs(self) -> tuple[Value, ...]:
-        """The loop variables."""
         return self.operation.body.arguments
 
     @property
     def body(self) -> tuple[Operation, ...]:
-        """Operations of the body, the yield included."""
         return self.operation.body.operations
 
     @property
     def reductions(self) -> tuple[str, ...]:
-        """Name of the reduction per result: ``addf``, ``maximumf`` ..."""
+        """Names of the reductions, one per result: ``addf``, ``maximumf`` ..."""
         value = self.operation.attributes.get("reductions")
         if not isinstance(value, ArrayAttr):
             return ()
@@ -171,14 +162,12 @@ class If(TwoWayBranch):
 
     @property
     def set(self) -> IntegerSet:
-        """The condition."""
         attribute = self.operation.attributes["condition"]
         assert isinstance(attribute, IntegerSetAttr)
         return attribute.set
 
     @property
     def operands(self) -> tuple[Value, ...]:
-        """Operands of the set."""
         return self.operation.operands
 
 
@@ -190,17 +179,14 @@ class Load:
 
     @property
     def memref(self) -> Value:
-        """The memref read."""
         return self.operation.operands[0]
 
     @property
     def map(self) -> AffineMap:
-        """Indices as functions of the operands."""
         return map_of(self.operation)
 
     @property
     def map_operands(self) -> tuple[Value, ...]:
-        """Operands of the map."""
         return self.operation.operands[1:]
 
 
@@ -212,12 +198,10 @@ class Store:
 
     @property
     def value(self) -> Value:
-        """The value written."""
         return self.operation.operands[0]
 
     @property
     def memref(self) -> Value:
-        """The memref written."""
         return self.operation.operands[1]
 
     @property
@@ -227,7 +211,6 @@ class Store:
 
     @property
     def map_operands(self) -> tuple[Value, ...]:
-        """Operands of the map."""
         return self.operation.operands[2:]
 
 
@@ -241,7 +224,7 @@ class Endpoint:
 
 
 def _endpoints(op: Operation, names: Sequence[str]) -> tuple[list[Endpoint], int]:
-    """The leading ``memref, indices...`` groups and where the rest begins."""
+    """The leading ``memref, indices...`` groups, and the position after them."""
     ends: list[Endpoint] = []
     start = 0
     for name in names:
@@ -260,7 +243,7 @@ class DmaStart:
 
     @property
     def ends(self) -> tuple[Endpoint, Endpoint, Endpoint]:
-        """Source, destination and tag."""
+        """Source, destination and tag memrefs."""
         (source, target, tag), _ = _endpoints(
             self.operation, ("src_map", "dst_map", "tag_map")
         )
@@ -275,16 +258,14 @@ class DmaStart:
 
 @dataclass(frozen=True, slots=True)
 class DmaWait:
-    """Reading access to ``affine.dma_wait``."""
+    """Reading access to ``affine.dma_wait``: its tag and element count."""
 
     operation: Operation
 
     @property
     def tag(self) -> Endpoint:
-        """The tag."""
         return _endpoints(self.operation, ("tag_map",))[0][0]
 
     @property
     def num_elements(self) -> Value:
-        """Number of elements."""
         return self.operation.operands[-1]

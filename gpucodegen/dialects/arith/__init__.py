@@ -147,7 +147,7 @@ def is_float(ty: Type) -> bool:
 
 
 _FLOAT = re.compile(r"b?f(\d+)")
-_ODD_WIDTHS = {"tf32": 19}
+_ODD_WIDTHS = {"tf32": 19}  # sign, 8 bits of exponent, 10 of fraction
 
 
 def bit_width(ty: Type) -> int:
@@ -179,11 +179,13 @@ def element_bits(element: Type) -> int:
 
 
 HOLDING = (8, 16, 32, 64)
-"""Bits of the integers that processors have, one bit apart."""
+"""Bits of the integers that processors have."""
 
 
 def held(ty: Type) -> Type:
-    """The type whose elements hold those of a type: the same, or wider integers.
+    """The narrowest type that a processor has for the elements of ``ty``.
+
+    Integers of odd widths are stored in the next wider integer; other types stay.
 
     >>> from gpucodegen.ir.types import MemRefType
     >>> print(held(IntegerType(24)), held(MemRefType((4,), IntegerType(3))), held(I1))
@@ -205,7 +207,7 @@ def held(ty: Type) -> Type:
 
 
 def holds_odd(ty: Type) -> bool:
-    """Whether a type, or that of its elements, is an integer that no processor has.
+    """Whether a type or its element is an integer of a width that no processor has.
 
     >>> [holds_odd(IntegerType(bits)) for bits in (1, 7, 8, 128)]
     [False, True, False, False]

@@ -1,6 +1,7 @@
-"""arith: constants, integer and floating-point arithmetic, comparisons, casts.
+"""Table of the arith operations: constants, arithmetic, comparisons and casts.
 
-arith.constant: a value and its type.
+``arith.constant`` and ``arith.select`` have hand-written syntax and checks, since their
+types may be left out.
 """
 
 from __future__ import annotations
@@ -52,7 +53,6 @@ def parse_constant(r: Reader, state: State) -> None:
 
 
 def type_of(value: Attribute) -> Type | None:
-    """The type of a number or elements attribute."""
     is_typed = isinstance(value, IntegerAttr | FloatAttr | ElementsAttr | OpaqueAttr)
     return value.type if is_typed else None
 
@@ -66,7 +66,7 @@ def print_constant(w: Writer, o: Operation) -> None:
 
 
 def check_constant(o: Operation) -> None:
-    """A number or elements of the result's type, which has no sign."""
+    """The value has the result's type, which must be signless."""
     value, result = o.attributes["value"], o.results[0].type
     ty = type_of(value)
     if ty is None and not isinstance(value, OpaqueAttr):
@@ -207,7 +207,6 @@ def _compare(
 
 
 def _parse_select(r: Reader, state: State) -> None:
-    """``%c, %a, %b : (condition type,)? type``."""
     start = r.start
     uses = r.separated(r.use)
     if len(uses) != 3:
@@ -237,7 +236,6 @@ def _print_select(w: Writer, o: Operation) -> None:
 
 
 def _check_select(o: Operation) -> None:
-    """One condition for all, or one for each element."""
     condition, ty = o.operands[0].type, o.results[0].type
     is_opaque = isinstance(condition, DialectType) or isinstance(ty, DialectType)
     if not is_opaque and condition not in (I1, with_element(ty, I1)):

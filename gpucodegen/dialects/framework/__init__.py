@@ -1,1 +1,1 @@
-"""How operations are defined: syntax, constraints, kinds of attributes, printing."""
+"""Framework for operation tables: syntax, constraints, attribute kinds, printing."""

@@ -1,4 +1,4 @@
-"""The declarative syntax of operations, read in both directions.
+"""Declarative assembly formats of operations, compiled to a parser and a printer.
 
 A format is a sequence of elements, as in MLIR's assemblyFormat::
 
@@ -56,7 +56,7 @@ _ITEM = re.compile(
 
 @dataclass(slots=True)
 class Assembly:
-    """A format and the signature it speaks of; compiled when first used."""
+    """A format and the signature that it refers to; compiled on first use."""
 
     text: str
     operands: tuple[Slot, ...]
@@ -72,7 +72,6 @@ class Assembly:
 
     @property
     def elements(self) -> tuple[FormatElement, ...]:
-        """The compiled format."""
         if self._elements is None:
             self._elements = _Compiler(self).compiled()
         return self._elements
@@ -99,7 +98,7 @@ class Assembly:
             state.result_types += self._result_types(parsed, slot)
 
     def _share_types(self, types: dict[str, list[Type]]) -> None:
-        """Give every member of a group of equal types the one that is known."""
+        """Assign the known type to every slot of a group of slots with equal types."""
         for group in self.same:
             known = next((types[name] for name in group if types.get(name)), None)
             if known is not None:
@@ -150,7 +149,7 @@ def _start(parsed: ParsedElements, uses: Sequence[Use]) -> int:
 
 
 class _Compiler:
-    """One pass over a format's text."""
+    """Compiles a format's text in one pass."""
 
     def __init__(self, assembly: Assembly) -> None:
         self.assembly = assembly
@@ -159,7 +158,7 @@ class _Compiler:
         self.shown: set[str] = {OPERAND_SEGMENTS, RESULT_SEGMENTS}
 
     def compiled(self) -> tuple[FormatElement, ...]:
-        """The elements, once all attributes that are shown are known."""
+        """The elements, once the attributes that each of them shows are known."""
         self._sequence()
         return self._sequence()
 

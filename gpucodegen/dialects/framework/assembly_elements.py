@@ -1,4 +1,4 @@
-"""Parts of a declarative format: each reads and writes itself."""
+"""Elements of a declarative format; each parses and prints its part of an operation."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ from gpucodegen.ir.types import I64, INDEX, FunctionType, Type, print_results
 
 @dataclass(slots=True)
 class ParsedElements:
-    """What the elements of a format have read so far."""
+    """Operands, attributes and types that the elements of a format have read so far."""
 
     reader: Reader
     state: State
     uses: dict[str, list[Use]] = field(default_factory=dict[str, list[Use]])
     types: dict[str, list[Type]] = field(default_factory=dict[str, list[Type]])
     values: dict[str, list[Value]] = field(default_factory=dict[str, list[Value]])
-    """Operands that an element has looked up itself."""
+    """Operands that an element has resolved itself."""
 
 
 @dataclass(slots=True)
 class Printed:
-    """An operation being written; remembers where blanks are due."""
+    """An operation that is being written; it decides where blanks are needed."""
 
     writer: Writer
     op: Operation
@@ -38,7 +38,6 @@ class Printed:
     glue: bool = False
 
     def put(self, text: str) -> None:
-        """Write a word or punctuation with the blank that belongs before it."""
         if not text:
             return
         is_single = len(text) == 1
@@ -50,29 +49,29 @@ class Printed:
 
 
 class FormatElement:
-    """Part of a format."""
+    """Base of the elements of a declarative format."""
 
     __slots__ = ()
 
     def shows(self) -> Sequence[str]:
-        """Names of the attributes that it shows."""
+        """Names of the attributes that the element prints."""
         return ()
 
     def parse(self, parsed: ParsedElements) -> None:
-        """Read the element."""
+        """Read this part of the operation."""
         raise NotImplementedError
 
     def print(self, printed: Printed) -> None:
-        """Write the element."""
+        """Write this part of the operation."""
         raise NotImplementedError
 
     def starts(self, reader: Reader) -> bool:
-        """Whether the text goes on with this element."""
+        """Whether the next token starts this element."""
         del reader
         return True
 
     def present(self, printed: Printed) -> bool:
-        """Whether the operation has what this element shows."""
+        """Whether the operation has what this element prints."""
         del printed
         return True
 
@@ -84,28 +83,23 @@ class Literal(FormatElement):
     text: str
 
     def parse(self, parsed: ParsedElements) -> None:
-        """Read the element."""
         parsed.reader.expect(self.text)
 
     def print(self, printed: Printed) -> None:
-        """Write the element."""
         printed.put(self.text)
 
     def starts(self, reader: Reader) -> bool:
-        """Whether the text goes on with this element."""
         return reader.token == self.text
 
 
 @dataclass(frozen=True, slots=True)
 class Glue(FormatElement):
-    """An empty literal: no blank here."""
+    """An empty literal, which suppresses the blank between its neighbours."""
 
     def parse(self, parsed: ParsedElements) -> None:
-        """Read the element."""
         del parsed
 
     def print(self, printed: Printed) -> None:
-        """Write the element."""
         printed.glue = True
 
 
@@ -116,7 +110,6 @@ class OperandSlot(FormatElement):
     slot: Slot
 
     def parse(self, parsed: ParsedElements) -> None:
-        """Read the element."""
         r = parsed.reader
         if self.slot.arity == "*":
             parsed.uses[self.slot.name] = r.uses()
@@ -124,16 +117,13 @@ class OperandSlot(FormatElement):
             parsed.uses[self.slot.name] = [r.use()]
 
     def print(self, printed: Printed) -> None:
-        """Write the element."""
         printed.put(printed.writer.names(printed.values[self.slot.name]))
         printed.after_word = True
 
     def starts(self, reader: Reader) -> bool:
-        """Whether the text goes on with this element."""
         return reader.token[:1] == "%"
 
     def present(self, printed: Printed) -> bool:
-        """Whether the operation has what this element shows."""
         return bool(printed.values[self.slot.name])
 
 
@@ -145,22 +135,18 @@ class AttributeOf(FormatElement):
     kind: AttributeKind
 
     def parse(self, parsed: ParsedElements) -> None:
-        """Read the element."""
         parsed.state.attributes[self.name] = self.kind.read(parsed.reader)
 
     def print(self, printed: Printed) -> None:
-        """Write the element."""
         value = printed.op.attributes.get(self.name)
         if value is not None and not isinstance(value, UnitAttr):
             printed.put(self.kind.write(value))
             printed.after_word = True
 
     def starts(self, reader: Reader) -> bool:
-        """Whether the text goes on with this element."""
         return self.kind.starts(reader)
 
     def present(self, printed: Printed) -> bool:
-        """Whether the operation has what this element shows."""
         value = printed.op.attributes.get(self.name)
         return value is not None and value != self.kind.default
 
@@ -172,11 +158,9 @@ class SuccessorOf(FormatElement):
     position: int
 
     def parse(self, parsed: ParsedElements) -> None:
-        """Read the element."""
         parsed.state.successors.append(parsed.reader.successor())
 
     def print(self, printed: Printed) -> None:
-        """Write the element."""
         printed.put(printed.writer.successor(printed.op.successors[self.position]))
         printed.after_word = True
 
@@ -188,18 +172,15 @@ class TypesOf(FormatElement):
     slot: Slot
 
     def parse(self, parsed: ParsedElements) -> None:
-        """Read the element."""
         r = parsed.reader
         parsed.types[self.slot.name] = [r.type()] if self.slot.is_single else r.types()
 
     def print(self, printed: Printed) -> None:
-        """Write the element."""
         types = (v.type for v in printed.values[self.slot.name])
         printed.put(", ".join(map(str, types)))
         printed.after_word = True
 
     def present(self, printed: Printed) -> bool:
-        """Whether the operation has what this element shows."""
         return bool(printed.values[self.slot.name])
 
 
@@ -211,14 +192,12 @@ class FunctionalType(FormatElement):
     outputs: tuple[Slot, ...]
 
     def parse(self, parsed: ParsedElements) -> None:
-        """Read the element."""
         start = parsed.reader.start
         ty = parsed.reader.function_type()
         _distribute(parsed, self.inputs, ty.inputs, start, by_uses=True)
         _distribute(parsed, self.outputs, ty.results, start, by_uses=False)
 
     def print(self, printed: Printed) -> None:
-        """Write the element."""
         inputs, outputs = (
             tuple(v.type for slot in slots for v in printed.values[slot.name])
             for slots in (self.inputs, self.outputs)
@@ -234,7 +213,11 @@ def _distribute(
     *,
     by_uses: bool,
 ) -> None:
-    """Hand a list of types to slots: as many as each has operands, or the rest."""
+    """Distribute a list of types over slots.
+
+    A single slot takes one type, others as many as they have operands (``by_uses``) or
+    the rest.
+    """
     rest = len(types) - sum(slot.is_single for slot in slots)
     position = 0
     for slot in slots:
@@ -250,9 +233,9 @@ def _distribute(
 
 @dataclass(frozen=True, slots=True)
 class AttrDict(FormatElement):
-    """The attributes that no other element shows.
+    """The attributes that no other element prints.
 
-    Those of the operation itself stand in ``<{..}>`` before the others.
+    Inherent attributes of the operation (properties) stand in ``<{..}>`` first.
     """
 
     keyword: bool
@@ -260,13 +243,11 @@ class AttrDict(FormatElement):
     own: frozenset[str] = frozenset()
 
     def parse(self, parsed: ParsedElements) -> None:
-        """Read the element."""
         r = parsed.reader
         entries = r.attr_dict_with_keyword() if self.keyword else r.attr_dict()
         parsed.state.attributes |= entries
 
     def print(self, printed: Printed) -> None:
-        """Write the element."""
         w, op = printed.writer, printed.op
         w.properties(op, self.own - self.elided)
         w.attr_dict(op, self.elided | self.own, keyword=self.keyword)
@@ -275,7 +256,7 @@ class AttrDict(FormatElement):
 
 @dataclass(frozen=True, slots=True)
 class IndexList(FormatElement):
-    """``[%a, 2, %b]``: dynamic operands of a slot, static ones in an attribute.
+    """``[%a, 2, %b]``: dynamic operands of a slot, static entries in an attribute.
 
     With ``typed``, numbers may be followed by their type.
     """
@@ -286,11 +267,9 @@ class IndexList(FormatElement):
     typed: bool = False
 
     def shows(self) -> Sequence[str]:
-        """Names of the attributes that it shows."""
         return (self.attribute,)
 
     def parse(self, parsed: ParsedElements) -> None:
-        """Read the element."""
         r = parsed.reader
         uses, static = read_indices(r, self.brackets, typed=self.typed)
         parsed.uses[self.slot] = uses
@@ -298,7 +277,6 @@ class IndexList(FormatElement):
         parsed.state.attributes[self.attribute] = DenseArrayAttr(I64, tuple(static))
 
     def print(self, printed: Printed) -> None:
-        """Write the element."""
         static = printed.op.numbers(self.attribute)
         text = indices_text(printed.writer, static, printed.values[self.slot])
         printed.put(f"{self.brackets[0]}{text}{self.brackets[1]}")
@@ -308,7 +286,7 @@ class IndexList(FormatElement):
 def read_indices(
     r: Reader, brackets: str = "[]", *, typed: bool = False
 ) -> tuple[list[Use], list[int]]:
-    """``[%a, 2, %b]``: the operands, and the numbers with a mark for each operand."""
+    """Read ``[%a, 2, %b]`` as operands and static entries with dynamic markers."""
     uses: list[Use] = []
 
     def entry() -> int:
@@ -324,7 +302,7 @@ def read_indices(
 
 
 def indices_text(w: Writer, static: Sequence[int], dynamic: Sequence[Value]) -> str:
-    """``%a, 2, %b`` of the numbers with marks and the operands."""
+    """Print static entries, with the operands in place of the dynamic markers."""
     rest = iter(dynamic)
     return ", ".join(
         w.name(next(rest)) if e == DYNAMIC_MARK else str(e) for e in static
@@ -339,11 +317,9 @@ class ResultTypes(FormatElement):
     bare: bool = False
 
     def parse(self, parsed: ParsedElements) -> None:
-        """Read the element."""
         parsed.types[self.slot] = parsed.reader.arrow_types()
 
     def print(self, printed: Printed) -> None:
-        """Write the element."""
         types = tuple(v.type for v in printed.values[self.slot])
         if types:
             printed.put("->")
@@ -353,18 +329,16 @@ class ResultTypes(FormatElement):
 
 @dataclass(frozen=True, slots=True)
 class RegionOf(FormatElement):
-    """A region; where there are no results, its last operation ``end`` is left out."""
+    """A region; its terminator ``end`` is omitted if the operation has no results."""
 
     end: str = ""
     position: int = 0
 
     def parse(self, parsed: ParsedElements) -> None:
-        """Read the element."""
         end = "" if parsed.types.get("results") else self.end
         parsed.state.regions.append(parsed.reader.region(terminator=end))
 
     def print(self, printed: Printed) -> None:
-        """Write the element."""
         region = printed.op.regions[self.position]
         printed.writer.write(" ")
         printed.writer.region(region, arguments=not self.end, elide=self.end)
@@ -377,14 +351,12 @@ class ElseRegion(FormatElement):
     end: str
 
     def parse(self, parsed: ParsedElements) -> None:
-        """Read the element."""
         if parsed.reader.accept("else"):
             RegionOf(self.end).parse(parsed)
         else:
             parsed.state.regions.append(Region())
 
     def print(self, printed: Printed) -> None:
-        """Write the element."""
         if len(printed.op.regions) > 1 and printed.op.regions[1].blocks:
             printed.put("else")
             RegionOf(self.end, 1).print(printed)
@@ -392,13 +364,12 @@ class ElseRegion(FormatElement):
 
 @dataclass(frozen=True, slots=True)
 class OptionalGroup(FormatElement):
-    """An optional part; its anchor says whether it is there."""
+    """An optional group, present if its anchor is."""
 
     elements: tuple[FormatElement, ...]
     anchor: FormatElement
 
     def parse(self, parsed: ParsedElements) -> None:
-        """Read the element."""
         first = next(e for e in self.elements if not isinstance(e, Glue))
         if not first.starts(parsed.reader):
             return
@@ -408,7 +379,6 @@ class OptionalGroup(FormatElement):
             parsed.state.attributes.setdefault(self.anchor.name, UnitAttr())
 
     def print(self, printed: Printed) -> None:
-        """Write the element."""
         if self.anchor.present(printed):
             for element in self.elements:
                 element.print(printed)

@@ -1,8 +1,7 @@
-"""What operand and result types an operation takes: named predicates on types.
+"""Type constraints of operands and results, and helpers to write verifier rules.
 
-How checks speak of operands, and where in the text they point.
-
-Short forms for writing rules of operations.
+A constraint is a predicate on types with a name for messages. The helpers build errors
+that point at the operand in the text.
 """
 
 from __future__ import annotations
@@ -33,27 +32,26 @@ from gpucodegen.ir.types import (
 
 
 def wrong(o: Operation, problem: str, hint: str) -> errors.VerifyError:
-    """The error for an operation whose parts do not fit."""
+    """The verifier error for an operation, with the problem and a hint."""
     return errors.WrongStructure(
         o.location, operation=o.name, problem=problem, hint=hint
     )
 
 
 def require(holds: object, o: Operation, problem: str, hint: str) -> None:
-    """Refuse an operation unless a condition holds."""
+    """Raise the verifier error for an operation unless a condition holds."""
     if not holds:
         raise wrong(o, problem, hint)
 
 
 def check_no_arguments(o: Operation) -> None:
-    """The regions take no arguments."""
     blocks = [block for region in o.regions for block in region.blocks]
     arguments = any(block.arguments for block in blocks)
     require(not arguments, o, "its body takes arguments", "Remove them")
 
 
 def agree(a: int | None, b: int | None) -> bool:
-    """Whether two extents may be equal; None is unknown."""
+    """Whether two extents may be equal; None is an unknown extent."""
     return a is None or b is None or a == b
 
 
@@ -68,24 +66,24 @@ def shown(extent: int | None) -> str:
 
 
 def name_of(value: Value) -> str:
-    """The value's name in a message."""
+    """The value's name as messages show it."""
     return f"'%{value.name}'" if value.name else "this value"
 
 
 def defined_here(value: Value) -> list[Note]:
-    """A note at the definition."""
+    """A note that points at the definition of a value."""
     return [(value.location, "defined here")]
 
 
 def focus(op: Operation, value: Value) -> Focus | None:
-    """Where the operation names the value, if it is an operand or passed on."""
+    """Where the operation names the value as an operand or branch argument."""
     passed = (v for s in op.successors for v in s.operands)
     is_used = value in op.operands or value in passed
     return Focus(value.location) if is_used else None
 
 
 def first_difference(values: Sequence[Value], types: Sequence[Type]) -> Value | None:
-    """The first value of another type, if there are as many as types."""
+    """The first value whose type differs from the expected one, if the counts agree."""
     if len(values) != len(types):
         return None
     pairs = zip(values, types, strict=True)
@@ -93,7 +91,7 @@ def first_difference(values: Sequence[Value], types: Sequence[Type]) -> Value | 
 
 
 def wrong_operand(op: Operation, types: Sequence[Type]) -> Focus | None:
-    """Where the operation names the first operand that is not of its type."""
+    """Where the operation names the first operand of a wrong type."""
     wrong = first_difference(op.operands, types)
     return None if wrong is None else focus(op, wrong)
 
@@ -107,13 +105,13 @@ class TypeConstraint:
 
 
 def _scalar_of(ty: Type) -> Type:
-    """Element of a vector or tensor, for operations that work on each element."""
+    """The element of a vector or tensor, for elementwise operations."""
     is_container = isinstance(ty, VectorType | TensorType | UnrankedTensorType)
     return ty.element if is_container else ty
 
 
 def _like(what: str, *kinds: type[Type]) -> TypeConstraint:
-    """Numbers of these kinds; integers have no sign."""
+    """A constraint: signless scalars of these kinds, or vectors and tensors of them."""
 
     def accepts(ty: Type) -> bool:
         scalar = _scalar_of(ty)

@@ -1,4 +1,4 @@
-"""Short forms for writing operation tables."""
+"""Shorthand to write the entries of operation tables and their type inference."""
 
 from __future__ import annotations
 
@@ -53,9 +53,9 @@ def op(
 ) -> Op:
     """A table entry.
 
-    ``same`` holds groups of slots of one type, divided by ``;``.  ``infer`` says which
-    types follow from others; ``implied`` does so for types that ``checks`` compare.
-    ``successors`` names the branch targets; None stands for any number.  ``custom``
+    ``same`` holds groups of slots of one type, divided by ``;``. ``infer`` computes
+    types from the types of other slots; ``implied`` does so for types that ``checks``
+    compare. ``successors`` names the branch targets; None allows any number. ``custom``
     holds elements that the format names as ``custom<Name>``.
     """
     targets = tuple((successors or "").split())
@@ -99,18 +99,18 @@ def op(
 
 
 def always(*types: Type) -> Infer:
-    """Fixed types."""
+    """Inference of fixed types."""
     return lambda _, __: types
 
 
 def indices(types: Types, attributes: Mapping[str, Attribute]) -> Sequence[Type]:
-    """Index values, however many."""
+    """Inference of ``index`` for every value of a variadic slot."""
     del types, attributes
     return (INDEX,)
 
 
 def element_of(slot: str) -> Infer:
-    """The element type of another slot."""
+    """Inference of the element type of another slot."""
 
     def infer(types: Types, _: Mapping[str, Attribute]) -> Sequence[Type] | None:
         known = types.get(slot)
@@ -120,7 +120,7 @@ def element_of(slot: str) -> Infer:
 
 
 def like(slot: str) -> Infer:
-    """The type of another slot."""
+    """Inference of the type of another slot."""
 
     def infer(types: Types, _: Mapping[str, Attribute]) -> Sequence[Type] | None:
         known = types.get(slot)
@@ -130,12 +130,12 @@ def like(slot: str) -> Infer:
 
 
 def each_of(slot: str) -> Infer:
-    """The types of another slot, one for each value."""
+    """Inference of the types of another slot, one for each value."""
     return lambda types, _: types.get(slot)
 
 
 def bool_like(slot: str) -> Infer:
-    """``i1`` in the shape of another slot."""
+    """Inference of ``i1`` in the shape of another slot."""
 
     def infer(types: Types, _: Mapping[str, Attribute]) -> Sequence[Type] | None:
         known = types.get(slot)

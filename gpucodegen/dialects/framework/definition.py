@@ -1,7 +1,7 @@
-"""What the package knows of an operation: one table entry of type :class:`Op`.
+"""The table entry of an operation, :class:`Op`, and the slots of its signature.
 
 The signature ``"memref indices* -> result"`` names the operands and results; ``?``
-marks an optional one, ``*`` a variadic one.  The syntax is a format in the manner of
+marks an optional one, ``*`` a variadic one. The syntax is a format in the manner of
 MLIR's declarative assembly (see ``assembly``), or a pair of functions.
 """
 
@@ -21,10 +21,10 @@ from gpucodegen.ir.types import I32, Type
 
 
 class Trait(Flag):
-    """Properties that checks and passes ask for.
+    """Properties of an operation that verifier rules and passes query.
 
-    ``BARE``: the syntax of its own has no place for attributes; with some, an operation
-    is printed in the generic form.
+    ``BARE``: the custom form has no attribute dictionary; an operation with further
+    attributes is printed in the generic form.
     """
 
     NONE = 0
@@ -49,7 +49,7 @@ class Slot:
 
     @property
     def is_single(self) -> bool:
-        """Whether it stands for exactly one value."""
+        """Whether the slot holds exactly one value."""
         return not self.arity
 
 
@@ -77,7 +77,7 @@ Check = Callable[[Operation], None]
 
 @dataclass(frozen=True, slots=True)
 class Op:
-    """One operation: syntax, types, traits and checks."""
+    """One operation: syntax, types, traits and verifier rules."""
 
     name: str
     operands: tuple[Slot, ...] = ()
@@ -102,32 +102,28 @@ class Op:
     flatten: Callable[[Operation], Operation] | None = None
 
     def has(self, trait: Trait) -> bool:
-        """Whether the operation has a trait."""
         return trait in self.traits
 
     @property
     def is_isolated(self) -> bool:
-        """Whether its regions see no values from outside."""
         return Trait.ISOLATED in self.traits
 
     @property
     def is_segmented(self) -> bool:
-        """Whether ``operandSegmentSizes`` divides the operands."""
+        """Whether ``operandSegmentSizes`` divides the operands into groups."""
         return sum(not slot.is_single for slot in self.operands) > 1
 
     @property
     def inherent(self) -> frozenset[str]:
-        """Attributes that belong to the operation itself."""
+        """Names of the attributes that the operation defines (MLIR's properties)."""
         own = set(self.attributes)
         return frozenset(own | {OPERAND_SEGMENTS} if self.is_segmented else own)
 
     def operand_groups(self, op: Operation) -> dict[str, tuple[Value, ...]]:
-        """The operands by slot."""
         sizes = op.attributes.get(OPERAND_SEGMENTS)
         return grouped(self.operands, op.operands, sizes)
 
     def result_groups(self, op: Operation) -> dict[str, tuple[Value, ...]]:
-        """The results by slot."""
         return grouped(self.results, op.results, op.attributes.get(RESULT_SEGMENTS))
 
     def from_generic(self, state: State) -> None:
@@ -138,7 +134,7 @@ class Op:
             self.adapt(state)
 
     def drop_defaults(self, state: State) -> None:
-        """Leave out attributes that say what their absence says."""
+        """Remove attributes whose value is the default."""
         for name, kind in self.attributes.items():
             if kind.default is not None and state.attributes.get(name) == kind.default:
                 del state.attributes[name]
@@ -165,7 +161,7 @@ _OLD_SEGMENTS = {
 
 
 def _modern_segments(state: State) -> None:
-    """Segment sizes under today's name and as ``array<i32: ..>``."""
+    """Convert segment sizes to today's name and ``array<i32: ..>``."""
     for old, modern in _OLD_SEGMENTS.items():
         value = state.attributes.pop(old, None)
         if isinstance(value, DenseElementsAttr):

@@ -1,4 +1,4 @@
-"""Kinds of attributes in operation syntax: how each is read, written and recognised."""
+"""Kinds of attributes in operation syntax: parser, printer and predicate of each."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def _anywhere(r: Reader) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class AttributeKind:
-    """How an attribute stands in an operation's short form."""
+    """How an attribute is written in an operation's custom form."""
 
     what: str
     read: Callable[[Reader], Attribute]
@@ -85,7 +85,7 @@ BOOL = AttributeKind(
 
 
 def either(no: str, yes: str) -> AttributeKind:
-    """``no`` or ``yes``, for false or true."""
+    """A keyword ``no`` or ``yes`` for a boolean attribute."""
     words = (no, yes)
 
     def read(r: Reader) -> Attribute:
@@ -113,7 +113,7 @@ INDEX_INT = integer(INDEX)
 
 
 def integers(element: Type = I64) -> AttributeKind:
-    """``[1, 2]`` for a dense array."""
+    """``[1, 2]`` for a dense array of integers."""
 
     def read(r: Reader) -> Attribute:
         return DenseArrayAttr(element, tuple(r.listed("[", "]", r.integer)))
@@ -134,7 +134,7 @@ def _bare_list(attribute: Attribute) -> str:
 
 
 def optional(kind: AttributeKind) -> AttributeKind:
-    """The same kind, which may be absent."""
+    """The same kind for an optional attribute."""
     return AttributeKind(
         kind.what, kind.read, kind.write, kind.starts, kind.accepts, kind.default, True
     )
@@ -213,7 +213,7 @@ def enumeration(
     *,
     renamed: Mapping[str, str] | None = None,
 ) -> AttributeKind:
-    """A keyword that stands for its position; ``renamed`` holds older words."""
+    """A keyword for its position in ``names``; ``renamed`` maps older keywords."""
     positions = {name: i for i, name in enumerate(names)}
     positions |= {old: positions[name] for old, name in (renamed or {}).items()}
 
@@ -245,8 +245,8 @@ def bracketed(
 ) -> AttributeKind:
     """``<a, b>`` for a dialect attribute ``#prefix<a, b>``, kept as text.
 
-    Older text may have it whole or as a string; ``renamed`` gives today's words.
-    ``words`` are the only ones allowed, if given.
+    Older text may have the whole attribute or a string; ``renamed`` maps older words.
+    ``words``, if given, are the only ones allowed.
     """
     head = f"#{prefix}"
     today = renamed or {}
@@ -309,7 +309,7 @@ OVERFLOW = bracketed("arith.overflow", "none", words="none nsw nuw")
 
 
 def vector_kind(default: str = "") -> AttributeKind:
-    """``<add>``: how a vector reduction combines, under today's names."""
+    """``<add>``: the combining kind of a vector reduction; old names are converted."""
     return bracketed("vector.kind", default, OLD_KINDS)
 
 

@@ -32,9 +32,9 @@ from gpucodegen.ir.printing import Names, location_text
 from gpucodegen.ir.types import INDEX, FunctionType
 
 VERBATIM = "gpucodegen.verbatim"
-"""Attribute with the text of an operation that could not be read.
+"""Attribute with the verbatim text of an unregistered operation.
 
-Between the pieces stand numbers of operands, and as indices those of successors.
+Between the pieces of text are operand numbers, and successor numbers as indices.
 """
 
 _INDENT = "  "
@@ -58,7 +58,7 @@ def print_module(
 
 
 def _spelled_out(op: Operation) -> list[Operation] | None:
-    """What the generic form of an operation shows, all of which needs names."""
+    """Operands, regions and types of the generic form, with values named."""
     definition = registry.lookup(op.name)
     if definition is None or definition.flatten is None:
         return None
@@ -66,7 +66,7 @@ def _spelled_out(op: Operation) -> list[Operation] | None:
 
 
 class Printer:
-    """One text being written."""
+    """State of printing one module."""
 
     def __init__(self, op: Operation, *, generic: bool, locations: bool) -> None:
         self._names = Names(op, _is_isolated, _is_graph, _kept_names(op))
@@ -78,51 +78,42 @@ class Printer:
 
     @property
     def text(self) -> str:
-        """What has been written."""
         return "".join(self._pieces)
 
     # -- pieces ------------------------------------------------------------------------
 
     def write(self, text: str, /) -> None:
-        """Append text; line breaks keep the indentation."""
         if "\n" in text:
             text = text.replace("\n", f"\n{self._indent}")
         self._pieces.append(text)
 
     def name(self, value: Value, /) -> str:
-        """Name of a value."""
         return self._names.of(value)
 
     def names(self, values: Sequence[Value], /) -> str:
-        """Names of values, with commas."""
         return ", ".join(map(self._names.of, values))
 
     def typed_names(self, values: Sequence[Value], /) -> str:
-        """``%a, %b : type, type``; nothing for no values."""
         if not values:
             return ""
         return f"{self.names(values)} : {', '.join(str(v.type) for v in values)}"
 
     def label(self, label: Label, /) -> str:
-        """Name of a block."""
         return self._names.label_of(label)
 
     def successor(self, successor: Successor, /) -> str:
-        """A branch target with the values it passes."""
         passed = self.typed_names(successor.operands)
         return f"{self.label(successor.label)}{f'({passed})' if passed else ''}"
 
     def attr_dict(
         self, op: Operation, elided: Collection[str] = (), *, keyword: bool = False
     ) -> None:
-        """`` {attributes}`` without the elided ones; nothing if none are left."""
         shown = {k: v for k, v in op.attributes.items() if k not in elided}
         if shown:
             word = " attributes" if keyword else ""
             self.write(f"{word} {_dictionary(shown)}")
 
     def properties(self, op: Operation, names: Collection[str]) -> None:
-        """`` <{attributes}>`` of these names; nothing if there are none."""
         shown = {k: v for k, v in op.attributes.items() if k in names}
         if shown:
             self.write(f" <{_dictionary(shown)}>")
@@ -130,7 +121,7 @@ class Printer:
     # -- operations --------------------------------------------------------------------
 
     def operation(self, op: Operation) -> None:
-        """An operation with its results and, if asked for, its location."""
+        """Print an operation with its results and, on request, its location."""
         if op.results:
             self.write(f"{self._result_names(op.results)} = ")
         definition = registry.lookup(op.name)
@@ -163,7 +154,7 @@ class Printer:
         return f"{base}:{len(results)}" if hash_ else self.names(results)
 
     def _verbatim(self, op: Operation) -> None:
-        """The text of an unread operation with today's names put in."""
+        """Print an unregistered operation's text with the values' new names."""
         for piece in op.entries(VERBATIM):
             if isinstance(piece, IntegerAttr) and piece.type == INDEX:
                 self._pieces.append(self.label(op.successors[piece.value].label))
@@ -235,7 +226,7 @@ class Printer:
 
 
 def _kept_names(root: Operation) -> Iterator[str]:
-    """The names of values inside of operations whose text could not be read."""
+    """Names in the text of unregistered operations, which must not be reused."""
     for op in root.walk():
         for piece in op.entries(VERBATIM):
             if isinstance(piece, StringAttr):

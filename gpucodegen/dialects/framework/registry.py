@@ -1,4 +1,4 @@
-"""All operations by name; a dialect's table is loaded when first asked for."""
+"""Registry of operations by name; a dialect's table is loaded on first use."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def operations(dialect: str) -> dict[str, Op]:
 
 
 def names_like(name: str) -> list[str]:
-    """Names that a misspelt one may have meant."""
+    """Registered names similar to a misspelt one, for hints."""
     dialect, dot, _ = name.partition(".")
     if dialect in DIALECTS:
         return list(operations(dialect))

@@ -1,4 +1,4 @@
-"""Function signatures: arguments with attributes, results with attributes."""
+"""Function signatures of func and gpu: arguments and results with attributes."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from gpucodegen.ir.types import FunctionType, Type
 
 @dataclass(slots=True)
 class OperationSignature:
-    """A signature as written; ``arguments`` is empty when only types are given."""
+    """A parsed signature; ``arguments`` is empty when only types are given."""
 
     arguments: list[Argument] = field(default_factory=list[Argument])
     inputs: list[Type] = field(default_factory=list[Type])
@@ -32,7 +32,7 @@ class OperationSignature:
 
     @property
     def attributes(self) -> dict[str, Attribute]:
-        """``function_type`` and, where there are any, ``arg_attrs``, ``res_attrs``."""
+        """``function_type`` and, if not empty, ``arg_attrs`` and ``res_attrs``."""
         ty = FunctionType(tuple(self.inputs), tuple(self.results))
         found: dict[str, Attribute] = {"function_type": TypeAttr(ty)}
         if any(d.entries for d in self.input_attributes):
@@ -126,9 +126,9 @@ _HIDDEN = (
 def print_function(
     w: Writer, o: Operation, keywords: str = "", hidden: Sequence[str] = ()
 ) -> None:
-    """Arguments, results, keywords, attributes and body of a function.
+    """Print arguments, results, keywords, attributes and body of a function.
 
-    ``hidden`` attributes are what the keywords say.
+    ``hidden`` attributes are those that the keywords express.
     """
     function = Function(o)
     w.write(f"({', '.join(_argument_texts(w, function))})")

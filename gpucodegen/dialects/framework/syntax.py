@@ -1,8 +1,8 @@
-"""What an operation's syntax may ask of the parser and of the printer.
+"""Interfaces that an operation's syntax uses: :class:`Reader` and :class:`Writer`.
 
-The parser implements :class:`Reader`, the printer :class:`Writer`.  Tokens are plain
-strings, told apart by their first character: ``%value``, ``@symbol``, ``^block``,
-``#attribute``, ``!type``, ``"string"``, a digit, a letter, or punctuation.
+The parser implements `Reader`, the printer `Writer`. Tokens are plain strings, told
+apart by their first character: ``%value``, ``@symbol``, ``^block``, ``#attribute``,
+``!type``, ``"string"``, a digit, a letter, or punctuation.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ T = TypeVar("T")
 
 
 class Use(NamedTuple):
-    """A written operand ``%name#number`` and where it starts."""
+    """A written operand ``%name#number`` and its offset in the text."""
 
     name: str
     number: int
@@ -38,7 +38,7 @@ class Use(NamedTuple):
 
 
 class Argument(NamedTuple):
-    """A block argument under the name it has in the text."""
+    """A block argument with its name in the text."""
 
     name: str
     value: Value
@@ -48,7 +48,7 @@ class Argument(NamedTuple):
 class State:
     """An operation being parsed; the parser adds results and location.
 
-    ``expand`` turns it into several operations that together define its results.
+    ``expand`` replaces it by several operations that together define its results.
     """
 
     name: str
@@ -62,13 +62,13 @@ class State:
     expand: Callable[[Operation], Sequence[Operation]] | None = None
 
     def give(self, groups: Sequence[Sequence[Value]]) -> None:
-        """Take operands in groups, whose sizes become an attribute."""
+        """Append operands in groups and record the group sizes as an attribute."""
         self.operands = [value for group in groups for value in group]
         self.attributes[OPERAND_SEGMENTS] = segment_sizes(groups)
 
 
 class Reader(Protocol):
-    """The parser, as the syntax of an operation sees it."""
+    """Interface of the parser for the custom syntax of operations."""
 
     token: str
     start: int
@@ -81,7 +81,7 @@ class Reader(Protocol):
         ...
 
     def skip_location(self) -> None:
-        """Read a trailing ``loc(..)`` that nothing keeps."""
+        """Read and discard a trailing ``loc(..)``."""
         ...
 
     def at(self, token: str, /) -> bool:
@@ -158,7 +158,7 @@ class Reader(Protocol):
         ...
 
     def attribute(self, ty: Type | None = None) -> Attribute:
-        """An attribute; ``ty`` is that of a number written without one."""
+        """An attribute; ``ty`` is the type of a number written without one."""
         ...
 
     def attr_dict(self) -> dict[str, Attribute]:
@@ -178,7 +178,7 @@ class Reader(Protocol):
         ...
 
     def affine_operands(self, dims: int, syms: int) -> list[Value]:
-        """``(%d0)[%s0]`` for so many dimensions and symbols."""
+        """``(%d0)[%s0]`` with the given numbers of dimensions and symbols."""
         ...
 
     def subscripts(self, opening: str, closing: str) -> tuple[AffineMap, list[Value]]:
@@ -199,7 +199,7 @@ class Reader(Protocol):
         ...
 
     def resolve(self, use: Use, ty: Type | None = None) -> Value:
-        """The value a use names; ``ty`` is the type written for it."""
+        """The value that a use names; ``ty`` is the type written for it."""
         ...
 
     def resolve_all(
@@ -242,7 +242,7 @@ class Reader(Protocol):
 
 
 class Writer(Protocol):
-    """The printer, as the syntax of an operation sees it."""
+    """Interface of the printer for the custom syntax of operations."""
 
     def write(self, text: str, /) -> None:
         """Append text; line breaks keep the indentation."""

@@ -1,4 +1,4 @@
-"""The func dialect: functions, calls and returns."""
+"""The func dialect: typed views and builders of functions, calls and returns."""
 
 from __future__ import annotations
 
@@ -27,12 +27,10 @@ class Function:
 
     @property
     def name(self) -> str:
-        """Symbol name without the ``@``."""
         return symbol_name(self.operation)
 
     @property
     def type(self) -> FunctionType:
-        """The signature."""
         attribute = self.operation.attributes.get("function_type")
         if isinstance(attribute, TypeAttr) and isinstance(attribute.type, FunctionType):
             return attribute.type
@@ -40,22 +38,18 @@ class Function:
 
     @property
     def result_types(self) -> tuple[Type, ...]:
-        """Types of the results."""
         return self.type.results
 
     @property
     def blocks(self) -> tuple[Block, ...]:
-        """All blocks of the body; none for an external function."""
         return self.operation.regions[0].blocks if self.operation.regions else ()
 
     @property
     def is_external(self) -> bool:
-        """Whether the function has no body."""
         return not self.blocks
 
     @property
     def body(self) -> Block:
-        """The entry block."""
         return self.blocks[0]
 
     @property
@@ -70,7 +64,6 @@ class Function:
 
     @property
     def is_private(self) -> bool:
-        """Whether only this module can call it."""
         return self.visibility == "private"
 
     @property
@@ -98,13 +91,11 @@ class Call:
 
     @property
     def callee(self) -> str:
-        """Name of the called function."""
         value = self.operation.attributes.get("callee")
         return value.path[-1] if isinstance(value, SymbolRefAttr) else ""
 
     @property
     def arguments(self) -> tuple[Value, ...]:
-        """The operands."""
         return self.operation.operands
 
 

@@ -1,4 +1,4 @@
-"""func: functions, calls, returns, function constants."""
+"""Table, syntax and checks of the func operations."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def parse_func(r: Reader, state: State) -> None:
 
 
 def _warn_of_ranges(r: Reader, state: State) -> None:
-    """``!linalg.range`` does not pass function boundaries, says its document."""
+    """Warn of ``!linalg.range`` in a signature, which its documentation forbids."""
     signature = state.attributes["function_type"]
     assert isinstance(signature, TypeAttr)
     assert isinstance(signature.type, FunctionType)
@@ -67,7 +67,7 @@ def _warn_of_ranges(r: Reader, state: State) -> None:
 
 
 def _further_attributes(r: Reader) -> dict[str, Attribute]:
-    """``attributes {..}`` without what the signature states."""
+    """``attributes {..}`` without those that the signature states."""
     start = r.start
     entries = r.attr_dict_with_keyword()
     for name in ("sym_name", "function_type"):

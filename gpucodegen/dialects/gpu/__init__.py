@@ -1,17 +1,6 @@
-"""The gpu dialect: kernel modules, kernels, launches and thread identities.
+"""The gpu dialect: typed views and builders of kernels, launches and identities.
 
-- `words`: attributes that stand as bare words
-- `asynchronous`: operations that wait for tokens and give one
-- `binary`: compiled kernels
-- `identities`: where a thread is
-- `attributions`: buffers that a signature gives
-- `launch`: launches of kernels
-- `communication`: shuffles, reductions, votes
-- `memory`: memory of a device
-- `mma`: matrix fragments of a warp
-- `sparse`: sparse matrices of the device's libraries
-- `syntax`: modules and kernels
-- `operations`: the table
+Identities are the operations that return a thread's or block's index or extent.
 """
 
 from __future__ import annotations
@@ -48,7 +37,7 @@ GLOBAL, SHARED, PRIVATE = (
 )
 
 Function = func.Function
-"""A ``gpu.func`` is read like a ``func.func``."""
+"""A ``gpu.func`` has the interface of a ``func.func``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,37 +48,34 @@ class Module:
 
     @property
     def name(self) -> str:
-        """Symbol name without the ``@``."""
         return symbol_name(self.operation)
 
     @property
     def operations(self) -> tuple[Operation, ...]:
-        """Operations inside."""
         return self.operation.body.operations
 
     @property
     def kernels(self) -> dict[str, Operation]:
-        """The ``gpu.func`` operations by name."""
         return {symbol_name(o): o for o in self.operations if o.name == "gpu.func"}
 
 
 MAPPED_GRID, MAPPED_BLOCK = "gcg.grid", "gcg.block"
-"""Attributes of kernels that passes have made: blocks and threads, -1 if unknown."""
+"""Attributes of generated kernels: grid and block size, -1 for unknown extents."""
 
 RESIDENT = "nvvm.minctasm"
-"""Attribute of kernels: blocks that a multiprocessor shall hold at once."""
+"""Attribute of kernels: blocks that should be resident per multiprocessor."""
 
 Extents = tuple[int | None, int | None, int | None]
-"""Along x, y and z, where they are known."""
+"""Extents along x, y and z; None if unknown."""
 
 
 def known_grid(kernel: Operation) -> Extents:
-    """Blocks that every launch of a kernel has, as far as it says."""
+    """Grid size of every launch of a kernel, as far as attributes state it."""
     return _extents(kernel, MAPPED_GRID, "grid")
 
 
 def known_block(kernel: Operation) -> Extents:
-    """Threads of each block in every launch of a kernel, as far as it says.
+    """Block size of every launch of a kernel, as far as attributes state it.
 
     >>> size = DenseArrayAttr(I32, (64, 1, 1))
     >>> known_block(kernel("k", (), (), attributes={"known_block_size": size}))
@@ -99,13 +85,13 @@ def known_block(kernel: Operation) -> Extents:
 
 
 def resident_blocks(kernel: Operation) -> int | None:
-    """Blocks of a kernel that a multiprocessor shall hold, if it says."""
+    """Blocks of a kernel that should be resident per multiprocessor, if it says so."""
     value = kernel.attributes.get(RESIDENT)
     return value.value if isinstance(value, IntegerAttr) else None
 
 
 def _extents(kernel: Operation, mapped: str, what: str) -> Extents:
-    """Of passes, of text today, and of text until 2024."""
+    """Extents by this package's attribute, by MLIR's, or by MLIR's until 2024."""
     for name in (mapped, f"known_{what}_size", f"gpu.known_{what}_size"):
         value = kernel.attributes.get(name)
         if isinstance(value, DenseArrayAttr) and len(value.values) == 3:
@@ -115,12 +101,12 @@ def _extents(kernel: Operation, mapped: str, what: str) -> Extents:
 
 
 def workgroup_count(op: Operation) -> int:
-    """How many buffers of a kernel or launch belong to the block; the rest do not."""
+    """Number of workgroup buffers of a kernel or launch; the rest are private."""
     value = op.attributes.get("workgroup_attributions")
     return value.value if isinstance(value, IntegerAttr) else 0
 
 
-_BODY_SEGMENTS = 12
+_BODY_SEGMENTS = 12  # operand groups of gpu.launch
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,12 +121,11 @@ class Launch:
 
     @property
     def tokens(self) -> tuple[Value, ...]:
-        """Tokens of the operations that must have ended."""
         return self._segments[0]
 
     @property
     def sizes(self) -> tuple[Value, ...]:
-        """Number of blocks in x, y, z, then of threads."""
+        """Grid size in x, y, z, then block size in x, y, z."""
         return tuple(v for group in self._segments[1:7] for v in group)
 
     @property
@@ -150,21 +135,20 @@ class Launch:
 
     @property
     def shared_size(self) -> tuple[Value, ...]:
-        """Bytes of dynamic shared memory, if given."""
         return self._segments[10]
 
     @property
     def arguments(self) -> tuple[Value, ...]:
-        """Of the body: block and thread indices, grid and block sizes, buffers."""
+        """Body arguments: block and thread indices, grid and block sizes, buffers."""
         return self.operation.regions[0].blocks[0].arguments
 
     @property
     def attributions(self) -> tuple[Value, ...]:
-        """Buffers of a block, then of a thread."""
+        """Workgroup buffers, then private buffers."""
         return self.arguments[18 if self.cluster else 12 :]
 
 
-_LAUNCH_SEGMENTS = 13
+_LAUNCH_SEGMENTS = 13  # operand groups of gpu.launch_func
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,7 +159,6 @@ class LaunchFunc:
 
     @property
     def kernel(self) -> tuple[str, ...]:
-        """Path of the kernel: module and function."""
         value = self.operation.attributes.get("kernel")
         return value.path if isinstance(value, SymbolRefAttr) else ()
 
@@ -190,37 +173,30 @@ class LaunchFunc:
 
     @property
     def tokens(self) -> tuple[Value, ...]:
-        """Tokens of the operations that must have ended."""
         return self._segments[0]
 
     @property
     def cluster(self) -> tuple[Value, ...]:
-        """Blocks per cluster in x, y, z, if given."""
         return tuple(v for group in self._segments[7:10] for v in group)
 
     @property
     def stream(self) -> tuple[Value, ...]:
-        """The stream that it runs on, if given."""
         return self._segments[12]
 
     @property
     def grid(self) -> tuple[Value, ...]:
-        """Number of blocks in x, y, z."""
         return tuple(v for group in self._segments[1:4] for v in group)
 
     @property
     def block(self) -> tuple[Value, ...]:
-        """Number of threads in x, y, z."""
         return tuple(v for group in self._segments[4:7] for v in group)
 
     @property
     def shared_size(self) -> tuple[Value, ...]:
-        """Bytes of dynamic shared memory, if given."""
         return self._segments[10]
 
     @property
     def arguments(self) -> tuple[Value, ...]:
-        """Kernel arguments."""
         return self._segments[11]
 
 

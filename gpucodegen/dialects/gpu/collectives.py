@@ -1,4 +1,4 @@
-"""Operations at which threads have to come together, and which threads those are."""
+"""Collective operations: which threads must arrive together, with which fences."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ WARP = 32
 """Lanes of a subgroup."""
 ALL_LANES = (1 << WARP) - 1
 MEMORIES = {"workgroup": "shared", "global": "global"}
-"""Address spaces that several threads reach."""
+"""Address spaces that several threads share."""
 NOTHING: frozenset[str] = frozenset()
 EVERYTHING = frozenset(MEMORIES.values())
 
 Constants = Callable[[Value], int | None]
-"""The number that a value always is, if there is one."""
+"""The constant of a value, or None."""
 
 
 @dataclass(frozen=True, slots=True)
 class Collective:
-    """Who meets at an operation, and for which memories that is a barrier.
+    """Threads that must arrive at an operation, and the memories that it orders.
 
-    ``lanes`` has a bit for each lane of a warp that must come; None stands for all
-    threads of the block, or of all blocks where these meet too: ``of_grid``.
-    ``alone``: no other lane may come.
+    ``lanes`` has a bit for each lane of a warp that must arrive; None stands for all
+    threads of the block, or of all blocks with ``of_grid``. ``alone``: no other lane
+    may arrive.
 
     >>> shuffle = Operation("gpu.subgroup_reduce")
     >>> collective_of(shuffle, lambda value: None) == Collective(ALL_LANES)
@@ -40,13 +40,13 @@ class Collective:
 
 
 def collective_of(op: Operation, constants: Constants) -> Collective | None:
-    """What an operation asks of the threads around it, None if it asks nothing."""
+    """The collective behaviour of an operation, None if it has none."""
     found = _TABLE.get(op.name)
     return None if found is None else found(op, constants)
 
 
 def _barrier(op: Operation, constants: Constants) -> Collective:
-    """Of the block or of each warp; ``memfence`` names the memories."""
+    """A barrier of the block or of each warp; ``memfence`` names the memories."""
     del constants
     of_warp = "subgroup" in str(op.attributes.get("scope"))
     given = op.attributes.get("address_spaces")
@@ -74,7 +74,7 @@ def _whole_warp(op: Operation, constants: Constants) -> Collective:
 
 
 def _first_lanes(op: Operation, constants: Constants) -> Collective:
-    """The lanes below a width, all where it is not known."""
+    """The lanes below the width, all lanes if it is unknown."""
     width = op.attributes.get("width")
     known = width.value if isinstance(width, IntegerAttr) else constants(op.operands[2])
     count = WARP if known is None else max(0, min(known, WARP))
@@ -82,7 +82,7 @@ def _first_lanes(op: Operation, constants: Constants) -> Collective:
 
 
 def _masked(position: int, orders: frozenset[str] = NOTHING) -> _Rule:
-    """The lanes of the mask that is this operand, all where it is not known."""
+    """The lanes in the mask operand at ``position``, all lanes if it is unknown."""
 
     def rule(op: Operation, constants: Constants) -> Collective:
         mask = constants(op.operands[position])
@@ -111,4 +111,4 @@ _TABLE: dict[str, _Rule] = {
     "nvvm.vote.sync": _masked(0),
 }
 COLLECTIVES = frozenset(_TABLE)
-"""The operations that no thread carries out alone."""
+"""The collective operations."""

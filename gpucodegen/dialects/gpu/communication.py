@@ -1,18 +1,8 @@
-"""Shuffles, reductions and votes of a warp or a block.
+"""The gpu operations that synchronize threads, exchange and combine values.
 
-- `checks`: rules
-- `reduce_syntax`: syntax of ``gpu.all_reduce``
-- `meetings`: who has to come together
-- `warp`: code of one thread whose results a warp shares
-- `operations`: the table
-
-gpu: threads that wait for one another, exchange and combine values.
-
-gpu.warp_execute_on_lane_0: one thread computes, all of a warp share the results.
-
-Syntax of gpu.all_reduce.
-
-Rules of reductions, rotations and broadcasts among threads.
+The module holds the table, the syntax of ``gpu.all_reduce`` and of
+``gpu.warp_execute_on_lane_0`` (one lane computes, all lanes of the warp share the
+results), and the verifier rules of reductions, rotations and broadcasts.
 """
 
 from __future__ import annotations
@@ -95,7 +85,7 @@ def _is_power(number: int) -> bool:
 
 
 def check_subgroup_reduce(o: Operation) -> None:
-    """Clusters of threads are a power of two, as is the stride."""
+    """Cluster size and stride are powers of two."""
     ty = o.operands[0].type
     require(
         _is_exchanged(ty),
@@ -120,7 +110,7 @@ def check_subgroup_reduce(o: Operation) -> None:
 
 
 def check_rotate(o: Operation) -> None:
-    """The offset is below the width, a power of two."""
+    """The offset is below the width, which is a power of two."""
     offset, width = _number(o, "offset"), _number(o, "width")
     require(
         _is_power(width) and 0 <= offset < width,
@@ -131,7 +121,7 @@ def check_rotate(o: Operation) -> None:
 
 
 def check_broadcast(o: Operation) -> None:
-    """A lane is named exactly if it is a specific one."""
+    """A lane is given if and only if the kind requires a specific one."""
     is_specific = "specific" in str(o.attributes["broadcast_type"])
     require(
         is_specific == (len(o.operands) == 2),
@@ -164,7 +154,7 @@ def _at_name(r: Reader) -> bool:
 
 
 def _today(name: str, ty: Type) -> str:
-    """``min`` and ``max`` became operations of their own for integers and floats."""
+    """Map ``min`` and ``max`` to today's operations for integers or floats."""
     suffix = "numf" if isinstance(element_type(ty), FloatType) else "si"
     return name + suffix if name in ("min", "max") else name
 
@@ -223,7 +213,7 @@ def print_warp(w: Writer, o: Operation) -> None:
 
 
 def check_warp(o: Operation) -> None:
-    """Arguments and results are what is inside, or the part of one lane of it."""
+    """Types inside equal those outside, or are one lane's part of them."""
     block = o.body
     size = getattr(o.attributes["warp_size"], "value", 0)
     outer = (*o.operands[1:], *o.results)

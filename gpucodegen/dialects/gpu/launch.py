@@ -1,9 +1,4 @@
-"""Launches of kernels: syntax and checks.
-
-Rules of launches: sizes, tokens, the body's arguments.
-
-Syntax of gpu.launch and gpu.launch_func.
-"""
+"""Syntax and verifier rules of ``gpu.launch`` and ``gpu.launch_func``."""
 
 from __future__ import annotations
 
@@ -136,7 +131,7 @@ def _print_shared_memory(w: Writer, size: Sequence[Value]) -> None:
 
 @dataclass(slots=True)
 class _Grid:
-    """Names of positions and sizes in the body, and the sizes as values outside."""
+    """Names of block and thread indices in the body, and the grid's extents."""
 
     positions: list[Argument] = field(default_factory=list[Argument])
     sizes: list[Argument] = field(default_factory=list[Argument])
@@ -144,7 +139,7 @@ class _Grid:
 
 
 def modern_launch(state: State) -> None:
-    """Clusters and a stream are groups of operands that came later."""
+    """Add empty groups for clusters and the stream, which old text lacks."""
     sizes = state.attributes.get(OPERAND_SEGMENTS)
     match sizes:
         case DenseArrayAttr(element, (*grid, shared)) if len(grid) == 7:
@@ -213,7 +208,7 @@ def _assignment(r: Reader) -> tuple[Use, Use]:
 
 
 def _old_arguments(r: Reader) -> tuple[list[Argument], list[Value]]:
-    """``args(%k = %x, ..) : types`` of 2019: other names for visible values."""
+    """``args(%k = %x, ..) : types`` of 2019: renamed outer values."""
     if r.token != "args":
         return [], []
     r.advance()
@@ -229,7 +224,7 @@ def _old_arguments(r: Reader) -> tuple[list[Argument], list[Value]]:
 def _without_old_arguments(
     region: Region, count: int, values: Sequence[Value]
 ) -> Region:
-    """The region without arguments that stand for outer values; old ends renewed."""
+    """Replace arguments that stand for outer values; update terminators of 2019."""
     blocks = [_renewed_end(block) for block in region.blocks]
     first = blocks[0]
     outer = dict(zip(first.arguments[count:], values, strict=True))
@@ -239,7 +234,7 @@ def _without_old_arguments(
 
 
 def _renewed_end(block: Block) -> Block:
-    """The block with today's end for the gpu.return of 2019."""
+    """Replace the ``gpu.return`` that ended a launch body in 2019."""
     return block.with_operations(
         op.with_(name="gpu.terminator") if op.name == "gpu.return" else op
         for op in block.operations

@@ -1,9 +1,4 @@
-"""Memory of a device.
-
-gpu: memory of the device, copies, and waiting for them.
-
-Rules of allocations and copies on the device.
-"""
+"""Table and verifier rules of device memory: allocation, copies and waits."""
 
 from __future__ import annotations
 
@@ -57,7 +52,7 @@ def check_memcpy(o: Operation) -> None:
 
 
 def check_memset(o: Operation) -> None:
-    """The value is an element."""
+    """The value has the element type of the buffer."""
     buffer, value = (v.type for v in o.operands[-2:])
     require(
         element_type(buffer) == value,
@@ -68,7 +63,7 @@ def check_memset(o: Operation) -> None:
 
 
 def check_dynamic_shared_memory(o: Operation) -> None:
-    """Bytes of the workgroup, as many as the launch asks for."""
+    """A byte buffer in workgroup memory, of the size that the launch requests."""
     ty = o.results[0].type
     is_bytes = isinstance(ty, MemRefType) and ty.shape == (None,) and ty.element == I8
     space = str(getattr(ty, "memory_space", ""))
@@ -94,7 +89,7 @@ def asynchronous(
     types: Mapping[str, TypeConstraint] | None = None,
     checks_: Sequence[Check] = (),
 ) -> Op:
-    """An operation that may wait for tokens and give one."""
+    """A table entry of an operation that may wait for tokens and return one."""
     operands, _, results = signature.partition(" -> ")
     return op(
         f"gpu.{name}",

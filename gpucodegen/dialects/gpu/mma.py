@@ -1,9 +1,4 @@
-"""Matrix fragments of a warp.
-
-gpu: matrices that the threads of a subgroup hold together.
-
-Rules of the matrices of a subgroup: their roles and extents.
-"""
+"""Table and verifier rules of ``gpu.subgroup_mma``: matrix fragments of a warp."""
 
 from __future__ import annotations
 
@@ -44,7 +39,7 @@ class Matrix(NamedTuple):
 
 
 def matrix(ty: Type) -> Matrix:
-    """The parts of a matrix type."""
+    """Extents, element and role of a matrix type."""
     match = _TEXT.fullmatch(str(ty).removeprefix("!"))
     if match is None:
         return Matrix(0, 0, "", "")
@@ -52,7 +47,7 @@ def matrix(ty: Type) -> Matrix:
 
 
 def element(types: Types, attributes: Mapping[str, Attribute]) -> Sequence[Type] | None:
-    """The element of the matrix ``res``."""
+    """Inference of the element type of the matrix ``res``."""
     del attributes
     known = types.get("res")
     name = matrix(known[0]).element if known else ""
@@ -63,13 +58,13 @@ def element(types: Types, attributes: Mapping[str, Attribute]) -> Sequence[Type]
 
 
 def check_load(o: Operation) -> None:
-    """What is loaded is a factor or an accumulator."""
+    """A fragment of role A, B or C may be loaded."""
     _check_adjacent(o, o.operands[0].type)
     _check_role(o, o.results[0].type, ("AOp", "BOp", "COp"))
 
 
 def check_store(o: Operation) -> None:
-    """What is stored is an accumulator."""
+    """Only a fragment of role C may be stored."""
     _check_adjacent(o, o.operands[1].type)
     _check_role(o, o.operands[0].type, ("COp",))
 
@@ -94,7 +89,7 @@ def _check_role(o: Operation, ty: Type, roles: Sequence[str]) -> None:
 
 
 def check_compute(o: Operation) -> None:
-    """Rows times columns, of roles A, B and C."""
+    """The fragments have roles A, B and C and extents that fit a product."""
     a, b, c = (matrix(v.type) for v in o.operands)
     require(
         (a.role, b.role, c.role) == ("AOp", "BOp", "COp"),

@@ -1,6 +1,6 @@
-"""gpu: kernel modules, kernels and launches; the other operations by subject.
+"""Table of the gpu dialect: modules, kernels, launches and thread identities.
 
-gpu: where a thread is, and how many there are.
+The tables of the dialect's other topics are joined here.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _UPPER = "(`upper_bound` $upper_bound^)?"
 
 
 def _along(name: str) -> Op:
-    """A position or an extent along x, y or z."""
+    """A table entry of an index or extent along x, y or z."""
     return op(
         f"gpu.{name}",
         "-> result",
@@ -33,7 +33,7 @@ def _along(name: str) -> Op:
 
 
 def _of_subgroups(name: str) -> Op:
-    """A number of subgroups or of threads in them."""
+    """A table entry of a subgroup's index, size or count."""
     return op(
         f"gpu.{name}",
         "-> result",

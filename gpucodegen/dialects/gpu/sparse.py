@@ -1,4 +1,4 @@
-"""gpu: sparse matrices of the device's libraries."""
+"""Table of gpu operations on sparse matrices (cuSPARSE handles)."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _ELEMENT = {"computeType": kinds.TYPE}
 
 
 def _matrix(name: str, sizes: str, buffers: str) -> Op:
-    """A matrix of sizes, positions and values."""
+    """A table entry that creates a matrix from extents and buffers."""
     every = [f"${word_}" for word_ in f"{sizes} {buffers}".split()]
     types = [f"type(${word_})" for word_ in buffers.split()]
     return asynchronous(
@@ -41,7 +41,7 @@ def _matrix(name: str, sizes: str, buffers: str) -> Op:
 
 
 def _product(name: str, operands: str, modes: str, rest: str, more: str = "") -> Op:
-    """``%a{TRANSPOSE}, %b, %c``: handles, of which some are transposed."""
+    """A table entry of ``%a{TRANSPOSE}, %b, %c``: handles with transposition modes."""
     handles = operands.split()
     written = [
         f"${handle} (`` `{{` ${mode}^ `}}`)?" if mode != "-" else f"${handle}"
@@ -64,7 +64,7 @@ def _handle(operand: str) -> DialectType:
 
 
 def _two(name: str, operands: str, modes: str) -> tuple[Op, Op]:
-    """A product, and how much memory it needs."""
+    """Table entries of a product and of its workspace size query."""
     buffer = "`,` $buffer attr-dict `:` type($buffer)"
     return (
         _product(f"{name}_buffer_size", operands, modes, "attr-dict"),

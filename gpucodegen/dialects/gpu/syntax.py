@@ -1,12 +1,8 @@
-"""Syntax and rules of kernels and of the modules that hold them.
+"""Syntax and verifier rules of gpu modules, kernels, binaries and async clauses.
 
-gpu.binary: compiled kernels.
-
-Buffers that a kernel's signature gives to each workgroup or thread.
-
-``async [%tokens]``: operations that wait for others and give a token.
-
-Attributes ``#gpu.kind<word>`` that stand as a bare word in short forms.
+``async [%tokens]`` lets an operation wait for tokens and return one; ``workgroup(..)
+private(..)`` are buffers in a kernel's signature. Attributes ``#gpu.kind<word>`` stand
+as bare words in custom forms.
 """
 
 from __future__ import annotations
@@ -43,12 +39,12 @@ from gpucodegen.ir.types import DialectType, MemRefType, Type
 
 
 def word(kind: str, names: Sequence[str]) -> kinds.AttributeKind:
-    """One of these words for ``#gpu.kind<word>``."""
+    """A keyword for ``#gpu.kind<word>``."""
     return kinds.keyword_of(f"gpu.{kind}<", names)
 
 
 def modern(name: str, kind: str) -> Callable[[State], None]:
-    """Today's spelling of ``#gpu<kind word>`` and of the strings of 2019."""
+    """Convert ``#gpu<kind word>`` and the strings of 2019 to today's attribute."""
 
     def adapt(state: State) -> None:
         value = state.attributes.get(name)
@@ -73,7 +69,7 @@ TOKENS = {"asyncDependencies": _IS_TOKEN, "asyncToken": _IS_TOKEN}
 
 
 def parse_async(r: Reader) -> tuple[list[Type], list[Use]]:
-    """``async? [%tokens]?``: the types of the result and the tokens waited for."""
+    """``async? [%tokens]?``: result types and the tokens to wait for."""
     results: list[Type] = []
     if r.token == "async":
         r.advance()
@@ -98,14 +94,12 @@ class AsyncClause(FormatElement):
     token: str = "asyncToken"
 
     def parse(self, parsed: ParsedElements) -> None:
-        """Read the element."""
         results, uses = parse_async(parsed.reader)
         parsed.types[self.token] = results
         parsed.uses[self.dependencies] = uses
         parsed.types[self.dependencies] = [TOKEN] * len(uses)
 
     def print(self, printed: Printed) -> None:
-        """Write the element."""
         tokens = tuple(printed.values[self.dependencies])
         print_async(printed.writer, printed.op, tokens)
         printed.after_word = True
@@ -163,7 +157,7 @@ def _group_text(w: Writer, o: Operation, word: str, values: Sequence[Value]) -> 
 
 
 def check_attributions(o: Operation, start: int) -> None:
-    """Buffers of a workgroup or thread are memrefs of its memory."""
+    """Workgroup and private buffers are memrefs of the right memory space."""
     shared = view.workgroup_count(o)
     for i, argument in enumerate(o.regions[0].blocks[0].arguments[start:]):
         name = "workgroup" if i < shared else "private"
@@ -204,7 +198,7 @@ def print_binary(w: Writer, o: Operation) -> None:
 
 
 def check_binary(o: Operation) -> None:
-    """At least one object."""
+    """A binary has at least one object."""
     objects = o.attributes["objects"]
     require(
         isinstance(objects, ArrayAttr) and objects.values,
@@ -287,7 +281,7 @@ def modern_kernel(state: State) -> None:
 
 
 def check_kernel(o: Operation) -> None:
-    """The entry block starts with the signature's arguments."""
+    """The entry block's arguments match the signature."""
     function = view.Function(o)
     if function.is_external:
         raise errors.EmptyBody(o.location, operation=o.name, expected="a gpu.return")

@@ -1,17 +1,4 @@
-"""The linalg dialect: structured operations on tensors and memrefs.
-
-- `named`: the structured operations with names
-- `shapes`: rules of indexing maps
-- `checks`: rules of structured operations
-- `dimension_checks`: rules of map, reduce, transpose, broadcast and index
-- `syntax`: syntax of structured operations
-- `regions`: syntax of map, reduce, transpose and broadcast
-- `relayout`: pack, unpack, softmax and the Winograd transforms
-- `relayout_checks`: their rules
-- `old`: operations of 2019 to 2022 without a successor
-- `tiled_loop`: ``linalg.tiled_loop`` of 2021
-- `operations`: the table
-"""
+"""The linalg dialect: typed views and builders of structured operations."""
 
 from __future__ import annotations
 
@@ -42,7 +29,7 @@ from gpucodegen.ir.types import (
 
 
 def iterator(kind: str) -> OpaqueAttr:
-    """``#linalg.iterator_type<parallel>`` and the like."""
+    """``#linalg.iterator_type<kind>``."""
     return OpaqueAttr(f"#linalg.iterator_type<{kind}>")
 
 
@@ -50,7 +37,7 @@ _VIEW = re.compile(r"linalg\.(?:view|buffer)<(?:[\d?]+x)*([if]\d+|bf16|index)>")
 
 
 def scalar_of(ty: Type) -> Type:
-    """The element of a shaped type, a view of 2019 included; else the type itself."""
+    """The element of a shaped type or a 2019 view; other types stay."""
     match = _VIEW.fullmatch(ty.text) if isinstance(ty, DialectType) else None
     if match is None:
         return element_type(ty)
@@ -68,12 +55,10 @@ class Structured:
 
     @property
     def inputs(self) -> tuple[Value, ...]:
-        """The ``ins`` operands."""
         return operand_segments(self.operation, 2)[0]
 
     @property
     def outputs(self) -> tuple[Value, ...]:
-        """The ``outs`` operands."""
         return operand_segments(self.operation, 2)[1]
 
     @property
@@ -83,21 +68,22 @@ class Structured:
 
     @property
     def indexing_maps(self) -> tuple[AffineMap, ...]:
-        """One map per operand, of a ``linalg.generic``."""
+        """One map per operand of a ``linalg.generic``."""
         entries = self.operation.entries("indexing_maps")
         return tuple(m.map for m in entries if isinstance(m, AffineMapAttr))
 
     @property
     def iterator_types(self) -> tuple[str, ...]:
-        """``parallel``, ``reduction`` or ``window`` per loop of a generic."""
+        """Iterator types of a ``linalg.generic``: ``parallel``, ``reduction``, ..."""
         entries = self.operation.entries("iterator_types")
         return tuple(_iterator_name(entry) for entry in entries)
 
 
 def destinations(op: Operation, count: int) -> tuple[Value, ...]:
-    """The ``count`` operands that an operation of the dialect updates.
+    """The ``count`` operands that an operation updates.
 
-    Its last ones, but of ``pack`` and ``unpack``, where padding and tiles come last.
+    These are the last ones, except for ``pack`` and ``unpack``, where padding and tile
+    sizes follow the destination.
     """
     if op.name in {"linalg.pack", "linalg.unpack"}:
         return op.operands[1:2]

@@ -1,8 +1,7 @@
-"""Rules of structured linalg operations: operands, results, attributes, bodies.
+"""Verifier rules of structured linalg operations.
 
-Rules of linalg.map, reduce, transpose, broadcast and index.
-
-Rules of indexing maps: one per operand, of its rank, within its shape.
+Operands, results, attributes and bodies must fit the indexing maps: there is one map
+per operand, of its rank, and every index lies within its shape.
 """
 
 from __future__ import annotations
@@ -54,7 +53,7 @@ def fail(o: Operation, problem: str, hint: str) -> errors.VerifyError:
 def check_maps(o: Operation, maps: Sequence[AffineMap], loops: int) -> None:
     """The maps fit the operands, and the static shapes fit the maps.
 
-    Nothing is known of the shape of other dialects' types.
+    Shapes of other dialects' types are unknown and not checked.
     """
     if len(maps) != len(o.operands):
         raise fail(
@@ -103,7 +102,7 @@ def _check_map(
 
 
 def _extents(o: Operation, maps: Sequence[AffineMap], loops: int) -> list[int | None]:
-    """Extent of each loop, by the first operand that it indexes alone."""
+    """Extent of each loop, from the first operand indexed by that loop alone."""
     found: dict[int, int | None] = {}
     for map_, value in zip(maps, o.operands, strict=True):
         for expr, extent in zip(map_.results, shape_of(value), strict=False):
@@ -126,7 +125,7 @@ def _check_shape(
     shape: Shape,
     extents: Sequence[int],
 ) -> None:
-    """With ``n`` the extents: ``map(n - 1) + 1`` is the extent, or within it."""
+    """With ``n`` the loop extents, ``map(n - 1) + 1`` is at most the dimension."""
     if 0 in extents:
         return
     first = map_.evaluate([0] * len(extents))
@@ -218,7 +217,7 @@ def check_named(o: Operation) -> None:
 
 
 def _check_attributes(o: Operation) -> None:
-    """An operation has no attribute of linalg that its computation would not read."""
+    """Named operations have no linalg attribute that their computation ignores."""
     entry = entry_of(o)
     read = {CHOSEN_BY.get(base_name(o))}
     if entry is not None and entry.windows:
@@ -270,7 +269,7 @@ def _check_inputs(o: Operation) -> None:
 
 
 def _check_windows(o: Operation) -> None:
-    """Strides and dilations are as many as the windows."""
+    """One stride and one dilation per window dimension."""
     entry = entry_of(o)
     expected = entry.windows if entry is not None else 0
     for name in ("strides", "dilations") if expected else ():
@@ -313,7 +312,7 @@ def _check_fill(o: Operation) -> None:
 
 
 def check_contraction(o: Operation) -> None:
-    """Operands are indexed by single loops; ``contract`` sums over shared ones."""
+    """Operands are indexed by single loops; ``contract`` sums over the shared ones."""
     name = base_name(o)
     if name not in (*CONTRACTIONS, "contract"):
         return
@@ -334,7 +333,7 @@ def check_contraction(o: Operation) -> None:
 def _check_product(
     o: Operation, maps: Sequence[AffineMap], defaults: Sequence[AffineMap]
 ) -> None:
-    """Operands are transposed, or lack dimensions that they otherwise have."""
+    """Maps of a product transpose operands or drop (broadcast) dimensions."""
     for position, (map_, default) in enumerate(zip(maps, defaults, strict=True)):
         if not set(map_.results) <= set(default.results):
             raise fail(
@@ -408,7 +407,7 @@ def check_body(o: Operation, outputs: int) -> None:
 
 
 def _check_positions(block: Block, loops: int) -> None:
-    """``linalg.index`` asks for a loop that exists."""
+    """Every ``linalg.index`` names an existing loop."""
     for op in block.operations:
         dim = op.attributes.get("dim")
         if op.name != "linalg.index" or not isinstance(dim, IntegerAttr):
@@ -439,7 +438,7 @@ def check_map(o: Operation) -> None:
 
 
 def check_reduce(o: Operation) -> None:
-    """Outputs have the dimensions of the inputs that are not reduced."""
+    """Outputs have the input's shape without the reduced dimensions."""
     half = len(o.operands) // 2
     if not half or len(o.operands) != 2 * half:
         raise fail(o, f"takes {len(o.operands)} operands", "Pass one output per input")
@@ -500,7 +499,7 @@ def check_transpose(o: Operation) -> None:
 
 
 def check_broadcast(o: Operation) -> None:
-    """The output without the added dimensions has the shape of the input."""
+    """The input has the output's shape without the added dimensions."""
     _check_copy(o)
     shape, output = (shape_of(v) for v in o.operands)
     added = numbers(o, "dimensions")

@@ -1,10 +1,8 @@
-"""linalg.tiled_loop of 2021: a loop nest over tiles, in a spelling of its own.
+"""Linalg operations of 2019 to 2022 that have no equivalent today.
 
-Operations of 2019 to 2022 that nothing of today says, in a spelling of their own.
-
-``range``, ``slice``, ``view``, ``subview`` and the buffers of 2019, and convolutions
-and poolings over any number of dimensions, which may be padded.  Whatever has an
-equivalent of today becomes it while it is read.
+These are ``range``, ``slice``, ``view``, ``subview`` and buffers of 2019, convolutions
+and poolings of any number of dimensions with padding, and ``linalg.tiled_loop`` of
+2021. Operations that have an equivalent today are converted while they are read.
 """
 
 from __future__ import annotations
@@ -60,7 +58,7 @@ def _parse_slice(r: Reader, state: State) -> None:
 def _resolved(
     r: Reader, uses: Sequence[Use], types: Sequence[Type], start: int
 ) -> list[Value]:
-    """Only the first type need be written: the others follow from the values."""
+    """Resolve operands when only the first type is written."""
     if len(types) == 1:
         return [r.resolve(uses[0], types[0]), *(r.resolve(use) for use in uses[1:])]
     return r.resolve_all(uses, types, start)
@@ -108,7 +106,7 @@ def _view(name: str, *checks: Check) -> Op:
 
 
 def _read_access(r: Reader, state: State) -> Type:
-    """``%v[%i] {attrs} : type``; of memrefs it is an operation of today."""
+    """``%v[%i] {attrs} : type``; a memref access becomes ``memref.load``/``store``."""
     view, entries = r.use(), r.listed("[", "]", r.use)
     ty = read_type(r, state)
     state.operands = [r.resolve(view, ty), *(r.resolve(e, INDEX) for e in entries)]
@@ -165,7 +163,7 @@ def _print_buffer_alloc(w: Writer, o: Operation) -> None:
 def read_call(r: Reader, state: State) -> None:
     """``(%a, %b) {attrs} : type, type -> types``, operands in the order written.
 
-    The first list may lack its brackets, the second may have them.
+    The first list may lack its brackets; the second list may have them.
     """
     uses = r.listed("(", ")", r.use) if r.token == "(" else r.uses()
     state.attributes |= r.attr_dict()
@@ -183,7 +181,7 @@ def _print_call(w: Writer, o: Operation) -> None:
 
 
 def _check_call(o: Operation) -> None:
-    """Memrefs of one rank; a number per window, which a convolution has two less."""
+    """Memrefs of one rank; one number per window, rank - 2 windows in convolutions."""
     types = [v.type for v in o.operands if isinstance(v.type, MemRefType)]
     if len({len(ty.shape) for ty in types}) != 1 or len(types) != len(o.operands):
         raise fail(o, "takes memrefs of one rank", "Pass such memrefs")
@@ -299,7 +297,7 @@ def _tensors(r: Reader) -> tuple[list[Argument], list[Value]]:
 
 
 def print_(w: Writer, o: Operation) -> None:
-    """The same form, new names for all operands that the body renames."""
+    """Print the same form; every operand that the body renames gets a new name."""
     low, high, step, inputs, outputs = operand_segments(o, 5)
     arguments = o.body.arguments
     loops, renamed = arguments[: len(low)], list(arguments[len(low) :])

@@ -1,4 +1,4 @@
-"""Scalar bodies of named linalg operations."""
+"""Builds the scalar bodies of named linalg operations."""
 
 from __future__ import annotations
 
@@ -64,13 +64,13 @@ BINARY = {
 """Function of two numbers -> operation on floats, on integers."""
 
 FUNCTIONS = (*UNARY, *BINARY, "select")
-"""What ``linalg.elementwise`` computes."""
+"""Functions that ``linalg.elementwise`` accepts."""
 
 _SYNONYMS = {"max": "max_signed", "min": "min_signed", "sum": "add"}
 _COMPLEX = {
     name: name for name in "add sub mul div exp log sqrt rsqrt tanh sin cos tan".split()
 } | {"negf": "neg", "sum": "add", "powf": "pow"}
-"""Functions of complex numbers, by the names of the complex dialect."""
+"""Functions of complex numbers, by their names in the complex dialect."""
 _BOOLEAN = {
     "arith.addi": "arith.ori",
     "arith.muli": "arith.andi",
@@ -83,7 +83,7 @@ _BOOLEAN = {
 
 @dataclass(slots=True)
 class Scalar:
-    """One argument per operand, and the operations up to the yield."""
+    """A scalar body under construction: one argument per operand, then operations."""
 
     location: Location
     arguments: list[Value] = field(default_factory=list[Value])
@@ -95,7 +95,7 @@ class Scalar:
         return op.result
 
     def unary(self, name: str, value: Value) -> Value:
-        """A function of one number by a key of ``UNARY``."""
+        """Append a function of one number, given by a key of ``UNARY``."""
         if name == "square":
             return self.binary("mul", value, value)
         if name == "reciprocal":
@@ -112,7 +112,7 @@ class Scalar:
         return self.add(arith.unary(UNARY[name], value, location=self.location))
 
     def binary(self, name: str, lhs: Value, rhs: Value) -> Value:
-        """``lhs op rhs`` by a key of ``BINARY``."""
+        """Append ``lhs op rhs``, given by a key of ``BINARY``."""
         floating, integral = BINARY[_SYNONYMS.get(name, name)]
         op = floating if arith.is_float(lhs.type) else integral
         op = _BOOLEAN.get(op, op) if lhs.type == I1 else op
@@ -121,7 +121,7 @@ class Scalar:
         return self.add(arith.binary(op, lhs, rhs, location=self.location))
 
     def _complex(self, name: str, *values: Value) -> Value:
-        """A function of complex numbers; they have no order and no magnitude here."""
+        """Name of the complex-valued variant; comparisons and magnitudes have none."""
         if name not in _COMPLEX:
             raise errors.UnsupportedOperation(
                 self.location, operation=f"linalg {name}", target="complex numbers"
@@ -131,13 +131,12 @@ class Scalar:
         return self.add(Operation(op, values, (result,), location=self.location))
 
     def constant(self, value: float, ty: Type) -> Value:
-        """A number."""
         if isinstance(ty, ComplexType):
             return self.add(complex_.constant(value, ty, location=self.location))
         return self.add(arith.constant(value, ty, location=self.location))
 
     def index(self, loop: int) -> Value:
-        """The position in a loop."""
+        """Append ``linalg.index``, the position in a loop."""
         result = Value(INDEX, "", self.location)
         dim = {"dim": IntegerAttr(loop, I64)}
         return self.add(
@@ -145,7 +144,7 @@ class Scalar:
         )
 
     def converted(self, value: Value, ty: Type, *, signed: bool) -> Value:
-        """The value in another scalar type."""
+        """Append the conversion of a value to another scalar type."""
         name = _conversion(value.type, ty, signed=signed)
         if name is None:
             return value
@@ -153,7 +152,7 @@ class Scalar:
 
 
 def _conversion(source: Type, target: Type, *, signed: bool) -> str | None:
-    """The cast from one scalar type to another; None when there is nothing to do."""
+    """The cast from one scalar type to another; None if the types are equal."""
     if source == target:
         return None
     match source, target:
@@ -180,7 +179,7 @@ _FLOAT_CASTS = {True: "arith.extf", False: "arith.truncf"}
 def scalar_body(
     kind: str, op: Operation, inputs: Sequence[Value], outputs: Sequence[Value]
 ) -> Scalar:
-    """The body of the given kind for these operands."""
+    """The scalar body of the given kind for an operation's operands."""
     names = ["in"] * len(inputs) + ["out"] * len(outputs)
     arguments = [
         Value(linalg.scalar_of(v.type), name, op.location)

@@ -1,7 +1,7 @@
-"""Maps, loops and scalar body of every structured operation of linalg.
+"""Indexing maps, iterator types and scalar body of every named linalg operation.
 
-From the table of named operations follow the indexing maps, the iterator types and the
-scalar body, hence the equivalent ``linalg.generic``.
+They follow from the table of named operations and give the equivalent
+``linalg.generic``.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from gpucodegen.ir.types import MemRefType, TensorType, Type, VectorType
 
 PARALLEL, REDUCTION = "parallel", "reduction"
 WITH_REGION = frozenset(["generic", "map", "reduce"])
-"""Operations that have their body written out."""
+"""Operations whose text includes their body."""
 
 _REARRANGING = frozenset(["transpose", "broadcast"])
 
@@ -47,21 +47,20 @@ def base_name(op: Operation) -> str:
 
 
 def is_structured(op: Operation) -> bool:
-    """Whether maps, loops and a scalar body are known of it."""
+    """Whether maps, loops and scalar body of the operation are known."""
     name = base_name(op)
     tables = (NAMED, POINTWISE, MAPPED, WITH_REGION, _REARRANGING)
     return op.dialect == "linalg" and any(name in table for table in tables)
 
 
 def rank_of(op: Operation) -> int:
-    """Rank of the output."""
     ty = op.operands[-1].type
     is_shaped = isinstance(ty, MemRefType | TensorType | VectorType)
     return len(ty.shape) if is_shaped else 0
 
 
 def entry_of(op: Operation) -> Named | None:
-    """The row of the table, if the operation has one."""
+    """The table row of a named operation, else None."""
     return NAMED.get(base_name(op))
 
 
@@ -77,7 +76,7 @@ def indexing_maps(op: Operation) -> tuple[AffineMap, ...]:
 
 
 def default_maps(op: Operation) -> tuple[AffineMap, ...]:
-    """The maps of an operation that states none."""
+    """The default maps of an operation without ``indexing_maps``."""
     entry = entry_of(op)
     if entry is not None:
         windows = Windows(numbers(op, "strides"), numbers(op, "dilations"))
@@ -113,14 +112,14 @@ def _reduce_maps(op: Operation) -> tuple[AffineMap, ...]:
 
 
 def _without(rank: int, dropped: Sequence[int] | None = None) -> AffineMap:
-    """The dimensions that are not dropped, in order; by default all are dropped."""
+    """Identity results without the dropped dimensions; by default all are dropped."""
     gone = range(rank) if dropped is None else dropped
     return AffineMap(rank, 0, tuple(Dim(i) for i in range(rank) if i not in gone))
 
 
 @dataclass(slots=True)
 class Windows:
-    """Strides and dilations, handed out in the order of the windows."""
+    """Strides and dilations, consumed in the order of the windows."""
 
     strides: tuple[int, ...]
     dilations: tuple[int, ...]
@@ -158,7 +157,7 @@ def map_of(loops: str, text: str, windows: Windows | None = None) -> AffineMap:
 
 
 def numbers(op: Operation, name: str) -> tuple[int, ...]:
-    """The integers of an attribute, however it holds them; none if it is absent."""
+    """The integers of an attribute in any representation; empty if it is absent."""
     match op.attributes.get(name):
         case DenseArrayAttr(_, values):
             return tuple(map(int, values))
@@ -195,7 +194,7 @@ _DEFAULT_FUNCTIONS = {"elemwise_unary": "exp", "elemwise_binary": "add"}
 
 
 def body_kind(op: Operation) -> str:
-    """Which scalar computation it is."""
+    """The key of the scalar computation."""
     name = base_name(op)
     if name in CHOSEN_BY:
         chosen = op.attributes.get(CHOSEN_BY[name])
@@ -213,7 +212,7 @@ def enumerator(value: Attribute) -> str:
 
 
 def scalar_body(op: Operation) -> Scalar:
-    """Arguments and operations of the scalar computation, the yield included."""
+    """Arguments and operations of the scalar computation, including the yield."""
     outputs = op.operands[-1:]
     return build_body(body_kind(op), op, op.operands[:-1], outputs)
 
@@ -239,7 +238,7 @@ def generalized(op: Operation) -> Operation:
 
 
 def with_region(op: Operation) -> Operation:
-    """The form for generic text: body and maps written out."""
+    """The operation with explicit body and maps, for the generic form."""
     body = scalar_body(op)
     region = single_block(body.operations, body.arguments)
     op = op.with_(regions=(region,))

@@ -1,8 +1,8 @@
-"""The named structured operations of linalg, as one table.
+"""Table of the named structured operations of linalg.
 
 An entry gives the loops and, per operand, its indices over them, in the manner of
 ``einsum``: ``y:h`` stands for a window, ``y * stride + h * dilation``, and ``-`` for a
-scalar.  Loops that do not index the output are reductions.
+scalar. Loops that do not index the output are reductions.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class Named:
 
 
 def _quantized(entry: Named) -> Named:
-    """The same operation with two zero points."""
+    """The quantized variant of an entry: two zero points more."""
     inputs = (*entry.inputs, SCALAR, SCALAR)
     return Named(entry.loops, inputs, entry.output, "multiply_add_shifted")
 
@@ -87,8 +87,8 @@ conv_2d_input_nchw_filter_hwcf | nfyxchw   | n c y:h x:w     | hwcf  | nfyx
 conv_3d_ndhwc                  | nzyxfdhwc | n z+d y+h x+w c | fdhwc | nzyxf
 conv_3d_input_ncdhw_filter_dhwcf | nfzyxcdhw | n c z:d y:h x:w | dhwcf | nfzyx
 """
-"""Name, loops, image, kernel, output; ``(q)`` where a form with zero points exists.
-Indices other than windows are single letters.  The last five are of 2021."""
+"""Name, loops, image, kernel, output; ``(q)`` if a form with zero points exists.
+Indices other than windows are single letters. The last five are of 2021."""
 
 _POOLINGS = """
 pooling_nhwc  | n y x c h w     | n y:h x:w c     | h w   | n y x c   | all
@@ -143,12 +143,12 @@ POINTWISE: dict[str, int] = {
     **dict.fromkeys(_BINARY, 2),
     "select": 3,
 }
-"""Operations of any rank and how many inputs they take: every operand is indexed by
-all loops, or is a scalar."""
+"""Operations of any rank with their number of inputs: every operand is indexed by all
+loops, or is a scalar."""
 
 MAPPED: dict[str, int | None] = {
     "contract": 2,
     "scaled_contract": 4,
     "elementwise": None,
 }
-"""Operations that state their maps themselves, and how many inputs they take."""
+"""Operations that state their maps themselves, with their number of inputs."""

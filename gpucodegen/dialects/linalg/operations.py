@@ -1,4 +1,4 @@
-"""linalg: generic and named structured operations."""
+"""Table of the linalg operations, generic and named."""
 
 from __future__ import annotations
 

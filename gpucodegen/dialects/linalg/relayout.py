@@ -1,12 +1,8 @@
-"""linalg.pack, unpack, softmax and the Winograd transforms.
+"""Table, syntax and rules of linalg's pack, unpack, softmax and Winograd transforms.
 
-The matrices of Winograd's convolutions, by the sizes of output and filter.
-
-``Y = A' [(G g G') * (B' d B)] A`` for a tile d of the image and a filter g.  A tile of
-the result has ``m`` points, a filter ``r`` taps, both on each side, and ``G``, ``B'``
-and ``A'`` have ``m + r - 1`` points between them.
-
-Rules of linalg.pack, unpack, softmax and the Winograd transforms.
+Winograd's convolution computes ``Y = A' [(G g G') * (B' d B)] A`` for a tile d of the
+image and a filter g. A tile of the result has ``m`` points, a filter ``r`` taps, both
+on each side, and ``G``, ``B'`` and ``A'`` have ``m + r - 1`` points between them.
 """
 
 from __future__ import annotations
@@ -36,7 +32,7 @@ def _shape(ty: Type) -> Shape:
 
 
 def check_pack(o: Operation) -> None:
-    """Tiles of the destination are those of the source, padded at the end."""
+    """Tiling the source, with padding at the end, gives the destination's shape."""
     source, dest = o.operands[0].type, o.operands[1].type
     _check_relayout(o, _shape(source), _shape(dest))
     padding = [v for v in o.operands[2:3] if _has_padding(o)]
@@ -51,7 +47,7 @@ def check_pack(o: Operation) -> None:
 
 
 def check_unpack(o: Operation) -> None:
-    """Tiles of the source are those of the destination."""
+    """Tiling the destination gives the source's shape."""
     _check_relayout(o, _shape(o.operands[1].type), _shape(o.operands[0].type))
 
 
@@ -122,7 +118,7 @@ def _text(shape: Shape) -> str:
 
 
 def _check_full_tiles(o: Operation, rows: Shape, tiled: Shape) -> None:
-    """Without padding, tiles divide the extents."""
+    """Without padding, tile sizes divide the extents."""
     order = numbers(o, "outer_dims_perm") or tuple(range(len(rows)))
     positions = numbers(o, "inner_dims_pos")
     for position, tile in zip(positions, _tiles(o), strict=True):
@@ -139,7 +135,7 @@ def _check_full_tiles(o: Operation, rows: Shape, tiled: Shape) -> None:
 def check_distinct(
     o: Operation, name: str, entries: Sequence[int], rank: int, what: str = "dimension"
 ) -> None:
-    """Each entry names another dimension."""
+    """Entries are different dimensions within the rank."""
     if len(set(entries)) != len(entries) or not all(0 <= e < rank for e in entries):
         raise fail(
             o,
@@ -152,7 +148,7 @@ def check_distinct(
 
 
 def check_softmax(o: Operation) -> None:
-    """Input and output have one shape, which has the dimension."""
+    """Input and output have one shape, which has the softmax dimension."""
     check_results(o, 1)
     source, output = (_shape(v.type) for v in o.operands)
     same = len(source) == len(output) and all(map(_agree, source, output))
@@ -172,7 +168,7 @@ _SIZES = ((2, 3), (4, 3), (2, 5))
 
 
 def winograd_sizes(o: Operation) -> tuple[int, int]:
-    """Points of a tile of the result, and taps of the filter, on one side."""
+    """``(m, r)``: points of a result tile and taps of the filter on one side."""
     fmr = o.attributes["fmr"]
     return _SIZES[fmr.value if isinstance(fmr, IntegerAttr) else 0]
 
@@ -213,7 +209,7 @@ def _check_filter(o: Operation) -> None:
 def _tile_counts(
     extents: Sequence[int | None], m: int, r: int
 ) -> tuple[list[int | None], list[int | None]]:
-    """Per extent of the image: the tile's extent and the number of tiles."""
+    """Per image extent: the tile's extent and the number of tiles."""
     alphas: list[int | None] = [1 if e == 1 else m + r - 1 for e in extents]
     return alphas, [_tile_count(e, m, r) for e in extents]
 
@@ -339,14 +335,14 @@ MATRICES: dict[tuple[int, int], dict[str, Matrix]] = {
         "output": _matrix(_A_2_5, 8),
     },
 }
-"""``G``, ``B'`` and ``A'``."""
+"""The matrices ``G``, ``B'`` and ``A'`` by ``(m, r)``."""
 
 
 # -- pack and unpack -------------------------------------------------------------------
 
 
 def _like_dest(types: Types, _: Mapping[str, Attribute]) -> Sequence[Type] | None:
-    """A tensor destination gives the result; a memref is written to."""
+    """Inference: a tensor destination is the result type; a memref gives no result."""
     dest = types.get("dest", ())
     return tuple(ty for ty in dest if isinstance(ty, TensorType))
 
@@ -370,7 +366,7 @@ _PADDING = " (`padding_value` `(` $padding_value^ `:` type($padding_value) `)`)?
 
 
 def relayout(name: str, *, padded: bool) -> Op:
-    """A change between rows and tiles; ``tensor.pack`` until 2025."""
+    """The table entry of ``linalg.pack`` or ``unpack``; ``tensor.pack`` until 2025."""
     return op(
         name,
         f"source dest {'padding_value? ' if padded else ''}inner_tiles* -> result*",
@@ -413,7 +409,7 @@ def _print_ends(w: Writer, o: Operation) -> None:
 
 
 _FMR = ("F_2_3", "F_4_3", "F_2_5")
-"""Output and filter size, by the number that stands for them."""
+"""Output and filter size by the number of the enumeration."""
 
 
 def _parse_winograd(r: Reader, state: State) -> None:

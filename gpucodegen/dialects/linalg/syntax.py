@@ -1,6 +1,6 @@
 """Syntax of structured linalg operations: ``ins(..) outs(..)`` with or without body.
 
-Syntax of linalg.map, reduce, transpose and broadcast.
+It includes ``linalg.map``, ``reduce``, ``transpose`` and ``broadcast``.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ from gpucodegen.ir.operation import (
 from gpucodegen.ir.types import I64, TensorType, UnrankedTensorType, element_type
 
 MEMOIZED = "linalg.memoized_indexing_maps"
-"""A cache of MLIR's that shows up in its generic text."""
+"""A cache attribute of MLIR's that appears in its generic text."""
 
 KIND = "#linalg.elementwise_kind"
 
@@ -51,7 +51,7 @@ KIND = "#linalg.elementwise_kind"
 
 
 def normalize_named(state: State) -> None:
-    """Keep neither a region nor maps that the table knows."""
+    """Drop the region and maps that follow from the table."""
     state.regions = []
     state.attributes.pop(MEMOIZED, None)
     maps = state.attributes.get("indexing_maps")
@@ -68,7 +68,7 @@ def normalize_named(state: State) -> None:
 
 
 def modern_iterators(state: State) -> None:
-    """Iterator types as today's attributes, whatever they were written as."""
+    """Convert iterator types of any vintage to today's attributes."""
     value = state.attributes.get("iterator_types")
     if isinstance(value, ArrayAttr):
         state.attributes["iterator_types"] = ArrayAttr(
@@ -99,7 +99,7 @@ def read_group(r: Reader, words: Sequence[str]) -> list[Value]:
 
 
 def read_operands(r: Reader, state: State) -> int:
-    """``ins(..) outs(..)``, with ``init(..)`` of 2020; returns how many are inputs."""
+    """``ins(..) outs(..)``, with ``init(..)`` of 2020; returns the number of inputs."""
     inputs = read_group(r, ("ins",))
     start = r.start
     outputs = read_group(r, ("outs",)) + read_group(r, ("init", "inits"))
@@ -115,7 +115,7 @@ def read_operands(r: Reader, state: State) -> int:
 
 
 def set_segments(state: State, inputs: int) -> None:
-    """Remember that the first so many operands are inputs."""
+    """Record the number of inputs and of outputs as segment sizes."""
     groups = [state.operands[:inputs], state.operands[inputs:]]
     state.attributes[OPERAND_SEGMENTS] = segment_sizes(groups)
 
@@ -176,7 +176,7 @@ def print_named(w: Writer, o: Operation) -> None:
 
 
 def read_trait(r: Reader, state: State) -> None:
-    """The dictionary of maps and iterators, written out or by alias."""
+    """The dictionary of maps and iterators, inline or as an alias."""
     start = r.start
     trait = r.attribute()
     if not isinstance(trait, DictAttr):
@@ -238,7 +238,7 @@ def _iterator_text(value: Attribute) -> str:
 
 
 def drop_region(state: State) -> None:
-    """Transposes and broadcasts keep no region: their body is a copy."""
+    """Drop the copying body of transposes and broadcasts, which print without one."""
     state.regions = []
     state.attributes.pop(MEMOIZED, None)
 
@@ -248,7 +248,7 @@ def _tensors(values: list[Value]) -> list[Value]:
 
 
 def _result_types(r: Reader, state: State, outputs: int) -> None:
-    """Results follow from the outputs; some text repeats them."""
+    """Result types follow from tensor outputs; some text repeats them."""
     written = r.arrow_types()
     state.result_types = written or [
         v.type for v in _tensors(state.operands[-outputs:] if outputs else [])
@@ -315,7 +315,7 @@ def _print_bare_region(w: Writer, o: Operation) -> None:
 
 
 def add_output_argument(state: State) -> None:
-    """Bodies before 2025 took no argument for the output; it is not used."""
+    """Add the unused output argument that bodies lacked before 2025."""
     state.attributes.pop(MEMOIZED, None)
     for region in state.regions:
         if len(region.blocks) != 1 or not state.operands:

@@ -1,8 +1,8 @@
 """The math dialect: elementary functions.
 
-The tables hold the functions of floats by their operands, and by what a processor has
-to do for a number.  Emission and vectorization read them, so a function stands here
-once.
+The tables group the functions of floats by their operands, and by the work a processor
+does for each number. Emission and vectorization both read them, so that each function
+is listed once.
 """
 
 from __future__ import annotations
@@ -14,17 +14,17 @@ INSTRUCTIONS = {
     "lhs rhs": "copysign",
     "a b c": "fma",
 }
-"""A few instructions, on vectors too."""
+"""Functions of a few instructions, on vectors too."""
 POLYNOMIALS = {
     "operand": "cos erf exp exp2 expm1 log log10 log1p log2 sin tanh",
     "lhs rhs": "powf",
 }
-"""A polynomial, on vectors too."""
+"""Functions evaluated by a polynomial, on vectors too."""
 LIBRARY = {
     "operand": "acos acosh asin asinh atan atanh cbrt cosh erfc round sinh tan",
     "lhs rhs": "atan2",
 }
-"""A call for each number."""
+"""Functions that call the math library for each number."""
 
 
 def names(functions: Mapping[str, str]) -> frozenset[str]:

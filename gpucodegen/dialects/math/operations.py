@@ -1,4 +1,4 @@
-"""math: elementary functions."""
+"""Table of the math operations: elementary functions."""
 
 from __future__ import annotations
 

@@ -1,17 +1,7 @@
 """The memref dialect: allocation, element access, views and asynchronous copies.
 
-- `layouts`: an offset and strides, where a layout is that
-- `custom`: syntax of allocations, accesses and transfers
-- `shape_syntax`: syntax of operations that change a shape
-- `checks`: rules of allocations and transfers
-- `value_checks`: rules of single elements, globals and metadata
-- `shape_checks`: rules of operations that change a shape
-- `view_checks`: rules of views
-- `asking`: operations that only the runtime carries out
-- `views`: the table of views and casts
-- `operations`: the table of everything
-
-Operations on buffers that only the runtime can carry out: kernels know no ranks.
+`needs_runtime` tells operations that only the host runtime can execute, since kernels
+know no ranks.
 """
 
 from __future__ import annotations
@@ -40,9 +30,9 @@ from gpucodegen.ir.types import (
 )
 
 FROM_BUFFER = "gcg.from_buffer"
-"""Marks a ``memref.reinterpret_cast`` whose offset counts from the buffer of a view.
+"""Marks a ``memref.reinterpret_cast`` whose offset counts from the base of the buffer.
 
-Without it passes let it count from the first element of the operand.
+Without it, the offset counts from the first element of the operand.
 """
 RUNTIME_OPERATIONS = frozenset(
     {
@@ -56,7 +46,7 @@ RUNTIME_OPERATIONS = frozenset(
 
 
 def needs_runtime(op: Operation) -> bool:
-    """Whether the runtime is asked about a buffer, or makes another one of it.
+    """Whether the operation queries a buffer or makes another buffer of it on the host.
 
     >>> needs_runtime(Operation("memref.view")), needs_runtime(Operation("memref.cast"))
     (True, False)
@@ -72,7 +62,7 @@ def needs_runtime(op: Operation) -> bool:
 ADDRESS = "gpucodegen.address"
 """Attribute of an allocation at a fixed address, in bytes (alloc_static of 2019)."""
 DYNAMIC_MARK = -(2**63)
-"""What stands for a dynamic entry in ``static_offsets`` / ``sizes`` / ``strides``."""
+"""The marker of a dynamic entry in ``static_offsets`` / ``sizes`` / ``strides``."""
 
 
 def rank(value: Value) -> int:
@@ -90,17 +80,15 @@ class Alloc:
 
     @property
     def dynamic_sizes(self) -> tuple[Value, ...]:
-        """One size per ``?`` of the type."""
         return operand_segments(self.operation, 2)[0]
 
     @property
     def symbols(self) -> tuple[Value, ...]:
-        """Operands of the layout's symbols."""
+        """Operands bound to the layout's symbols."""
         return operand_segments(self.operation, 2)[1]
 
     @property
     def type(self) -> Type:
-        """Type of the buffer."""
         return self.operation.result.type
 
 
@@ -118,7 +106,6 @@ class Slice:
 
     @property
     def source(self) -> Value:
-        """What is viewed."""
         return self.operation.operands[0]
 
     @property
@@ -158,22 +145,18 @@ class DmaStart:
 
     @property
     def source(self) -> tuple[Value, ...]:
-        """Source memref and its indices."""
         return self._cut()[0]
 
     @property
     def target(self) -> tuple[Value, ...]:
-        """Destination memref and its indices."""
         return self._cut()[1]
 
     @property
     def num_elements(self) -> Value:
-        """Number of elements."""
         return self._cut()[2][0]
 
     @property
     def tag(self) -> tuple[Value, ...]:
-        """Tag memref and its indices."""
         return self._cut()[3]
 
     @property
@@ -190,12 +173,10 @@ class DmaWait:
 
     @property
     def tag(self) -> tuple[Value, ...]:
-        """Tag memref and its indices."""
         return self.operation.operands[:-1]
 
     @property
     def num_elements(self) -> Value:
-        """Number of elements."""
         return self.operation.operands[-1]
 
 

@@ -1,7 +1,4 @@
-"""Rules of memref operations.
-
-Rules of memref operations that look at a buffer in another way.
-"""
+"""Verifier rules of memref allocations, copies, transfers and views."""
 
 from __future__ import annotations
 
@@ -54,7 +51,7 @@ def check_same_space(o: Operation, source: AnyMemRef, result: AnyMemRef) -> None
 
 
 def static(entries: Sequence[Mixed]) -> Shape:
-    """Numbers; None for values."""
+    """The static entries as numbers, None for dynamic ones."""
     return tuple(e if isinstance(e, int) else None for e in entries)
 
 
@@ -62,7 +59,7 @@ def static(entries: Sequence[Mixed]) -> Shape:
 
 
 def check_slice(o: Operation, part: Slice, shape: Shape, ty: Type) -> None:
-    """One offset, size and stride per dimension of the whole; all of it inside."""
+    """One offset, size and stride per source dimension; the slice lies inside."""
     for entries in (part.offsets, part.sizes, part.strides):
         if len(entries) != len(shape):
             raise errors.WrongRank(
@@ -98,7 +95,7 @@ def _check_inside(
 
 
 def check_subview(o: Operation) -> None:
-    """The result has the sizes and the layout that follow from the slice."""
+    """The result has the sizes and the layout that the slice implies."""
     part = Slice(o)
     source, result = part.source.type, o.results[0].type
     if not isinstance(source, MemRefType) or not isinstance(result, MemRefType):
@@ -122,9 +119,9 @@ def check_subview(o: Operation) -> None:
 
 
 def sliced_form(form: Strided, part: Slice) -> Strided:
-    """Offset and strides of a slice, all of its dimensions kept.
+    """Offset and strides of a slice that keeps all dimensions.
 
-    Position 0 adds nothing, whatever the stride; text may leave that open.
+    An offset of 0 adds nothing whatever the stride is, even an unknown one.
     """
     offset = form.offset
     for start, stride in zip(static(part.offsets), form.strides, strict=True):
@@ -151,7 +148,7 @@ def _check_view(o: Operation, sizes: Shape, form: Strided, result: MemRefType) -
 
 
 def _is_old(result: MemRefType) -> bool:
-    """Whether the layout is a map, which in old text need not say all of it."""
+    """Whether the layout is a map; in old text it may state only part of the layout."""
     return isinstance(result.layout, AffineMapAttr)
 
 
@@ -189,7 +186,7 @@ def _list(extents: Shape) -> str:
 
 
 def check_reinterpret_cast(o: Operation) -> None:
-    """The result type has the offset, sizes and strides that are written."""
+    """The result type has the offset, sizes and strides that the operation states."""
     part = Slice(o)
     result = o.results[0].type
     if not isinstance(result, MemRefType):
@@ -221,7 +218,7 @@ def check_reinterpret_cast(o: Operation) -> None:
 
 
 def check_view(o: Operation) -> None:
-    """Bytes in row-major order become elements in row-major order."""
+    """A row-major byte buffer becomes a row-major buffer of elements."""
     source, result = o.operands[0].type, o.results[0].type
     if not isinstance(source, MemRefType) or not isinstance(result, MemRefType):
         return
@@ -274,7 +271,7 @@ def check_transpose(o: Operation) -> None:
 
 
 def compatible_layouts(first: MemRefType, second: MemRefType) -> bool:
-    """Whether a cast may claim one layout for the other."""
+    """Whether ``memref.cast`` may convert one layout to the other."""
     if first.layout == second.layout:
         return True
     a, b = strided_form(first), strided_form(second)
@@ -287,7 +284,7 @@ def compatible_layouts(first: MemRefType, second: MemRefType) -> bool:
 
 
 def indices_after(position: int) -> Check:
-    """As many indices follow the memref at ``position`` as it has dimensions."""
+    """A check that one index per dimension follows the memref at ``position``."""
 
     def check(o: Operation) -> None:
         check_indices(o, o.operands[position], len(o.operands) - position - 1)
@@ -296,7 +293,6 @@ def indices_after(position: int) -> Check:
 
 
 def check_indices(o: Operation, memref: Value, count: int) -> None:
-    """``count`` indices fit the memref's rank."""
     ty = memref.type
     if isinstance(ty, MemRefType) and ty.rank != count:
         raise errors.WrongRank(o.location, type=ty, rank=ty.rank, actual=count)
@@ -339,7 +335,7 @@ def check_realloc(o: Operation) -> None:
 
 
 def check_cast(o: Operation) -> None:
-    """Elements and memory space agree, and so does all that both types state."""
+    """Element types and memory spaces agree, and all extents that both types state."""
     source, target = o.operands[0].type, o.results[0].type
     if not _castable(source, target):
         raise errors.InvalidCast(
@@ -386,7 +382,7 @@ def check_space_cast(o: Operation) -> None:
 
 
 def check_copy(o: Operation) -> None:
-    """Both sides hold the same elements in compatible shapes."""
+    """Both buffers hold the same elements in compatible shapes."""
     source, target = (v.type for v in (*o.operands, *o.results))
     if not isinstance(source, AnyMemRef) or not isinstance(target, AnyMemRef):
         return

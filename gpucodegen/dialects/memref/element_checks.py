@@ -1,4 +1,4 @@
-"""Rules of memref operations on single elements, globals and metadata."""
+"""Verifier rules of memref operations on elements, globals and metadata."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ LOCALITY = replace(kinds.INT32, what="an i32 from 0 to 3", accepts=_is_locality)
 
 
 def metadata(types: Types, _: Mapping[str, Attribute]) -> Sequence[Type] | None:
-    """A buffer of one element, the offset, and a size and stride per dimension."""
+    """Inference: a base buffer, the offset, and a size and stride per dimension."""
     source = next(iter(types.get("source", ())), None)
     if not isinstance(source, MemRefType):
         return None
@@ -76,12 +76,12 @@ def metadata(types: Types, _: Mapping[str, Attribute]) -> Sequence[Type] | None:
 
 
 def each_operand(types: Types, _: Mapping[str, Attribute]) -> Sequence[Type] | None:
-    """As many results as operands, of their types."""
+    """Inference: one result per operand, of the same type."""
     return types.get("operands")
 
 
 def check_distinct(o: Operation) -> None:
-    """There is something to be distinct."""
+    """At least one operand."""
     if not o.operands:
         raise errors.WrongOperandCount(
             o.location, operation=o.name, expected="at least 1", actual=0
@@ -96,7 +96,7 @@ def check_distinct(o: Operation) -> None:
 
 
 def check_metadata(o: Operation) -> None:
-    """Only a strided layout has an offset and strides."""
+    """Only strided layouts have an offset and strides."""
     ty = o.operands[0].type
     require(
         not isinstance(ty, MemRefType) or strided_form(ty),
@@ -115,7 +115,7 @@ def check_metadata(o: Operation) -> None:
 
 
 def check_dim(o: Operation) -> None:
-    """The source has dimensions."""
+    """The source has rank 1 or more."""
     ty = o.operands[0].type
     require(
         getattr(ty, "shape", None) != (), o, f"{ty} has no dimensions", "Remove this"
@@ -164,7 +164,7 @@ _NAMES: dict[type[Type], str] = {FloatType: "a float", IntegerType: "an integer"
 
 
 def check_generic_atomic(o: Operation) -> None:
-    """The body computes the new element from the old one, and does nothing else."""
+    """The body computes the new element from the old one, without side effects."""
     memref = o.operands[0]
     check_indices(o, memref, len(o.operands) - 1)
     element = element_type(memref.type)
@@ -194,7 +194,7 @@ def check_generic_atomic(o: Operation) -> None:
 
 
 def check_global(o: Operation) -> None:
-    """A static memref, and a value per element unless it is uninitialized."""
+    """A static memref type, and one value per element unless it is uninitialized."""
     written = o.attributes.get("type")
     ty = written.type if isinstance(written, TypeAttr) else None
     require(
@@ -240,7 +240,7 @@ def check_prefetch(o: Operation) -> None:
 
 
 def check_alloca_scope(o: Operation) -> None:
-    """What the scope returns are its results."""
+    """The scope's terminator yields its results."""
     check_no_arguments(o)
     check_yield(o, [v.type for v in o.results], "memref.alloca_scope.return")
 

@@ -1,4 +1,4 @@
-"""Layouts of memrefs as an offset and strides, where they are that."""
+"""Memref layouts in strided form: an offset and one stride per dimension."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def strided_form(ty: MemRefType) -> Strided | None:
 
 
 def open_layout(ty: MemRefType) -> StridedLayoutAttr | None:
-    """The strided layout of an argument; a linear map with positive factors is one.
+    """The strided layout of an argument, also of a linear map with positive factors.
 
     >>> from gpucodegen.ir.affine import Sym
     >>> from gpucodegen.ir.types import F32
@@ -58,7 +58,7 @@ def open_layout(ty: MemRefType) -> StridedLayoutAttr | None:
 
 
 def with_strides(ty: MemRefType, shape: Shape, form: Strided) -> MemRefType:
-    """The type with another shape and a strided layout."""
+    """The memref type with another shape and a strided layout."""
     layout = StridedLayoutAttr(form.strides, form.offset)
     return replace(ty, shape=shape, layout=layout)
 
@@ -70,7 +70,7 @@ def is_row_major(ty: MemRefType) -> bool:
 
 
 def symbols_of(ty: MemRefType) -> int:
-    """How many values the layout leaves open."""
+    """Number of symbols of the layout, which an allocation must bind."""
     match ty.layout:
         case AffineMapAttr(layout):
             return layout.num_syms
@@ -91,7 +91,7 @@ def row_major(shape: Shape) -> Shape:
 
 
 def product(extents: Iterable[Extent]) -> Extent:
-    """The product, unknown if a factor is."""
+    """The product of extents, None if a factor is unknown."""
     result: Extent = 1
     for extent in extents:
         result = times(result, extent)
@@ -99,12 +99,12 @@ def product(extents: Iterable[Extent]) -> Extent:
 
 
 def times(a: Extent, b: Extent) -> Extent:
-    """``a * b``, unknown if one of them is."""
+    """``a * b``, None if either is unknown."""
     return None if a is None or b is None else a * b
 
 
 def plus(a: Extent, b: Extent) -> Extent:
-    """``a + b``, unknown if one of them is."""
+    """``a + b``, None if either is unknown."""
     return None if a is None or b is None else a + b
 
 
@@ -116,7 +116,7 @@ def _linear(layout: AffineMap) -> Strided | None:
 
 
 def _accumulate(expr: AffineExpr, factor: Extent, steps: list[Extent]) -> bool:
-    """Add ``factor * expr``, one step per dimension and the offset last."""
+    """Add ``factor * expr`` to ``steps``: one stride per dimension, the offset last."""
     match expr:
         case Dim(position):
             steps[position] = plus(steps[position], factor)

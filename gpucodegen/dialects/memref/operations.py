@@ -1,7 +1,4 @@
-"""memref: allocation, element access, views, globals, asynchronous copies.
-
-Hand-written syntax of memref operations.
-"""
+"""Table and hand-written syntax of memref allocations, accesses, globals and DMA."""
 
 from __future__ import annotations
 

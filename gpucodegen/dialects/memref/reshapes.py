@@ -1,6 +1,6 @@
-"""Rules of expand_shape, collapse_shape and reshape, of memrefs and tensors.
+"""Syntax and rules of expand_shape, collapse_shape and reshape.
 
-Hand-written syntax of operations that change a shape.
+They hold for memrefs and for tensors.
 """
 
 from __future__ import annotations
@@ -74,9 +74,9 @@ def parse_expand_shape(r: Reader, state: State) -> None:
 
 
 def give_output_shape(r: Reader, state: State) -> None:
-    """The output_shape that text before 2024 leaves to the reader.
+    """Compute the ``output_shape`` that text before 2024 omits.
 
-    An unknown extent is that of the source, divided by the known ones of its group.
+    An unknown extent is that of the source divided by the known extents of its group.
     """
     if (len(state.operands), len(state.result_types)) != (1, 1):
         return
@@ -95,7 +95,7 @@ def give_output_shape(r: Reader, state: State) -> None:
 
 
 def _unknown(groups: Groups, shape: Shape) -> list[tuple[int, int]]:
-    """Per group of one unknown extent: which it is, and the product of the known."""
+    """Per group with an unknown extent: its dimension, and the others' product."""
     found: list[tuple[int, int]] = []
     for d, group in enumerate(groups):
         extents = [shape[i] for i in group if i < len(shape)]
@@ -126,7 +126,7 @@ def _emitted(r: Reader, op: Operation) -> Value:
 
 
 def groups_of(reassociation: Attribute | None) -> Groups:
-    """Dimensions of the larger shape per one of the smaller."""
+    """Dimensions of the larger shape that form each dimension of the smaller one."""
     rows = reassociation.values if isinstance(reassociation, ArrayAttr) else ()
     return [
         [e.value for e in row.values if isinstance(e, IntegerAttr)]
@@ -170,7 +170,7 @@ def _groups(o: Operation) -> Groups:
 
 
 def check_collapse(o: Operation) -> None:
-    """Neighbouring dimensions become one."""
+    """The result's dimensions are groups of neighbouring source dimensions."""
     source, result = o.operands[0].type, o.results[0].type
     _check_groups(o, large=source, small=result)
     _check_element(o, source, result)
@@ -179,7 +179,7 @@ def check_collapse(o: Operation) -> None:
 
 
 def check_expand(o: Operation) -> None:
-    """One dimension becomes several."""
+    """Each source dimension is split into a group of result dimensions."""
     source, result = o.operands[0].type, o.results[0].type
     _check_groups(o, large=result, small=source)
     _check_element(o, source, result)
@@ -257,7 +257,7 @@ def _check_output_shape(o: Operation, result: Type) -> None:
 def _check_layout(
     o: Operation, source: MemRefType, result: MemRefType, form: Strided | None
 ) -> None:
-    """The layout follows from the source's; maps of old text may say less."""
+    """The layout follows from the source's; map layouts of old text may state less."""
     check_same_storage(o, source, result)
     if is_row_major(source):
         is_same = strided_form(result) == Strided(0, row_major(result.shape))
@@ -323,7 +323,7 @@ def _expanded(o: Operation, source: MemRefType, shape: Shape) -> Strided | None:
 
 
 def check_reshape(o: Operation) -> None:
-    """As many elements, in row-major order, with one extent per dimension."""
+    """Equal element counts in row-major order; the shape has one entry per extent."""
     source, sizes = (v.type for v in o.operands)
     result = o.results[0].type
     _check_element(o, source, result)

@@ -1,4 +1,4 @@
-"""memref: casts, views and what is known of a buffer."""
+"""Table of memref casts, views and metadata queries."""
 
 from __future__ import annotations
 

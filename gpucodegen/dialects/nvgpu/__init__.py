@@ -1,1 +1,1 @@
-"""The nvgpu dialect."""
+"""The nvgpu dialect: NVIDIA's matrix units, asynchronous copies and mbarriers."""

@@ -1,12 +1,10 @@
-"""Copies of a thread from global to shared memory, and their groups.
+"""Selects the copy mechanism of a memory transfer on an NVIDIA GPU.
 
-Which copies the hardware makes on its own, and in pieces of how many bytes.
-
-Comes in: the memories on both sides, the bytes of an element, what divides addresses
-and lengths, and on devices with bulk copies what is known of rows.  Goes out: a
-`CopyPlan`.  `KINDS` is the table: the first kind that goes between these memories, and
-has a width that fits, is taken.  Both transfers that programs write and the stagings of
-products ask here.
+Input: the memory spaces of source and target, the element size, known divisors of
+addresses and lengths, and the rows of a transfer on devices with bulk copies. Output: a
+`CopyPlan`. `KINDS` lists mechanisms in order of preference; the first kind that
+connects both memories and has a fitting width is selected. Transfers in programs and
+the staging of matrix operands both use this table.
 """
 
 from __future__ import annotations
@@ -29,11 +27,11 @@ from gpucodegen.ir.types import I32, INDEX, DialectType
 
 @dataclass(frozen=True, slots=True)
 class CopyKind:
-    """One way to copy: between which memories, and the bytes of its pieces.
+    """A copy mechanism: the memories that it connects, and its access sizes in bytes.
 
-    ``ends``: sources and targets; none stand for any.  ``widths``: widest first.
-    ``free``: no register holds the pieces, and the thread goes on at once.
-    ``in_rows``: an engine copies rows as a whole, not threads the pieces.
+    ``ends``: sources and targets; empty for any. ``widths``: widest first. ``free``:
+    asynchronous, without registers. ``in_rows``: a copy engine moves whole rows,
+    threads do not.
     """
 
     name: str
@@ -43,11 +41,11 @@ class CopyKind:
     in_rows: bool = False
 
     def goes(self, spaces: tuple[str, str]) -> bool:
-        """Whether it goes from one memory to another."""
+        """Whether the mechanism copies between these memory spaces."""
         return not self.ends or spaces in self.ends
 
     def widest(self, element: int, common: int) -> int:
-        """The widest piece of whole elements that divides a number of bytes, or 0.
+        """The widest access of whole elements that divides ``common`` bytes, or 0.
 
         >>> ASYNCHRONOUS.widest(4, 24), ASYNCHRONOUS.widest(2, 6), LOOP.widest(2, 6)
         (8, 0, 2)
@@ -58,27 +56,28 @@ class CopyKind:
 
 _IN, _OUT = ("global", "shared"), ("shared", "global")
 LEAST_ROW = 1 << 14
-"""Bytes of the shortest rows for a bulk copy each: as good as none are.
+"""Bytes of the shortest rows that become bulk copies: so large that hardly any do.
 
 An H100 took 3 % longer than by cp.async for rows of 128 to 8192 bytes, and more in
-products with rows of 64 bytes.  The machine code of sm_90 starts the rows of a warp one
+products with rows of 64 bytes. The machine code of sm_90 starts the rows of a warp one
 after the other, by 8 instructions each.
 """
 BULK = CopyKind("cp.async.bulk", frozenset({_IN, _OUT}), (16,), True, in_rows=True)
 ASYNCHRONOUS = CopyKind("cp.async", frozenset({_IN}), (16, 8, 4), free=True)
 LOOP = CopyKind("copy", frozenset(), (16, 8, 4, 2, 1), free=False)
 KINDS = (BULK, ASYNCHRONOUS, LOOP)
-"""Best first.  Bulk copies need sm_90.  Boxes of tensor maps are not among them."""
-WIDEST = 16
+"""Mechanisms in order of preference. Bulk copies need sm_90. Boxes of tensor maps are
+not among them."""
+WIDEST = 16  # bytes of the widest access of a thread
 
 
 @dataclass(frozen=True, slots=True)
 class Rows:
-    """What a bulk copy needs to know of a transfer.
+    """The rows of a transfer, as bulk copies need them.
 
-    ``length``: bytes of each row, 0 where that is no known number.  ``refusal``: why
-    the transfer can be none, whatever its rows; "" for nothing.  ``least``: bytes of
-    the shortest rows that are worth one.
+    ``length``: bytes of each row, 0 if unknown. ``refusal``: why the transfer can be no
+    bulk copy whatever its rows; "" for none. ``least``: bytes of the shortest rows for
+    which a bulk copy pays.
     """
 
     length: int
@@ -87,7 +86,7 @@ class Rows:
 
     @property
     def problem(self) -> str:
-        """Why the transfer is no bulk copy, if its addresses and lengths allow it.
+        """Why the transfer is no bulk copy, alignment aside; "" if it may be one.
 
         >>> Rows(64, least=64).problem, Rows(64).problem
         ('', 'rows of 64 bytes are shorter than 16384')
@@ -100,9 +99,9 @@ class Rows:
 
 @dataclass(frozen=True, slots=True)
 class CopyPlan:
-    """A kind of copy by its name, the bytes of each access, and why no wider ones.
+    """The mechanism's name, bytes per access, and the reason that limits the width.
 
-    ``width`` 0: no thread of a GPU copies.
+    ``width`` 0: no GPU thread copies.
     """
 
     mechanism: str
@@ -119,10 +118,10 @@ def plan_copy(
 ) -> CopyPlan:
     """The plan of a transfer on a GPU.
 
-    ``size``: bytes of an element.  ``spaces``: of source and target.  ``multiples``:
-    for each address and length, a number of bytes that surely divides it; 0 for zero.
-    ``exact``: which of them are that number itself.  ``rows``: None on devices without
-    bulk copies.
+    ``size``: bytes of an element. ``spaces``: of source and target. ``multiples``: for
+    each address and length, a known divisor in bytes; 0 for the constant zero.
+    ``exact``: names of those whose value is that number itself. ``rows``: None on
+    devices without bulk copies.
 
     >>> both = {"source": 16, "target": 48, "count": 1024}
     >>> plan_copy(4, ("global", "shared"), both).reason
@@ -162,7 +161,7 @@ def plan_copy(
 
 
 def _narrow(multiples: Mapping[str, int], exact: Collection[str]) -> str:
-    """What keeps accesses narrow: the address or length of fewest factors of two."""
+    """The address or length with the fewest factors of two, which limits the width."""
     part, known = min(multiples.items(), key=lambda item: item[1] & -item[1] or WIDEST)
     if part in exact:
         return f"the {part} is {known} bytes, no multiple of {WIDEST}"
@@ -173,9 +172,9 @@ TOKEN = DialectType("nvgpu.device.async.token")
 
 COPY = "nvgpu.device_async_copy"
 APART = "gcg.apart"
-"""An attribute of copies that are one of many in straight code.
+"""Attribute of copies that are one of many in straight-line code.
 
-What the last variable adds to an address, and a constant, are added to the others last.
+The contribution of the last variable and a constant are added to their addresses last.
 """
 COMMIT = "nvgpu.device_async_create_group"
 WAIT = "nvgpu.device_async_wait"
@@ -189,32 +188,30 @@ class AsyncCopy:
 
     @property
     def target(self) -> Value:
-        """Where the elements go."""
         return self._parts[0][0]
 
     @property
     def target_indices(self) -> Sequence[Value]:
-        """The first element there."""
+        """Index of the first element in the target."""
         return self._parts[1]
 
     @property
     def source(self) -> Value:
-        """Where the elements come from."""
         return self._parts[2][0]
 
     @property
     def source_indices(self) -> Sequence[Value]:
-        """The first element there."""
+        """Index of the first element in the source."""
         return self._parts[3]
 
     @property
     def given(self) -> Value | None:
-        """How many elements the source has; the others become zeros."""
+        """Number of elements to read; the rest of ``count`` is zero-filled."""
         return next(iter(self._parts[4]), None)
 
     @property
     def count(self) -> int:
-        """How many elements the target gets."""
+        """Number of elements written to the target."""
         value = self.op.attributes["dstElements"]
         assert isinstance(value, IntegerAttr)
         return value.value
@@ -225,7 +222,7 @@ class AsyncCopy:
 
 
 def pending_groups(op: Operation) -> int:
-    """How many of the newest groups a wait leaves open."""
+    """Number of newest groups that a wait leaves in flight."""
     value = op.attributes.get("numGroups")
     return value.value if isinstance(value, IntegerAttr) else 0
 
@@ -240,7 +237,7 @@ def copy(
 ) -> Operation:
     """``nvgpu.device_async_copy``; each end is a memref followed by its indices.
 
-    ``apart``: it has the attribute `APART`.
+    ``apart`` sets the attribute `APART`.
     """
     sizes = segment_counts(1, len(target) - 1, 1, len(source) - 1, 0)
     attributes: dict[str, Attribute] = {
@@ -254,10 +251,11 @@ def copy(
 
 
 def create_group(stages: int, location: Location = UNKNOWN) -> Operation:
-    """``nvgpu.device_async_create_group`` of what was started since the last one.
+    """``nvgpu.device_async_create_group`` of the copies started since the last group.
 
-    ``stages``: where its copies go to one of several, noted in an attribute.  The text
-    of a group without tokens needs one: else the next line's name would be its token.
+    ``stages`` notes in an attribute that the copies' target is one of several stages.
+    The printed text of a group without tokens needs an attribute: otherwise the next
+    line's result name would parse as its token.
     """
     results = (Value(TOKEN, "group", location),)
     attributes = {"gcg.stages": IntegerAttr(stages)}
@@ -265,6 +263,6 @@ def create_group(stages: int, location: Location = UNKNOWN) -> Operation:
 
 
 def wait(token: Value, pending: int, location: Location = UNKNOWN) -> Operation:
-    """``nvgpu.device_async_wait`` for all groups but the newest ``pending``."""
+    """``nvgpu.device_async_wait``: the newest ``pending`` groups stay in flight."""
     attributes = {"numGroups": IntegerAttr(pending, I32)}
     return Operation(WAIT, (token,), (), attributes, location=location)

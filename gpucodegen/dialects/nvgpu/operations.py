@@ -1,7 +1,4 @@
-"""nvgpu: matrix units, asynchronous copies and barriers of NVIDIA's devices.
-
-Rules of the matrix units and copies of NVIDIA's devices.
-"""
+"""Table and rules of nvgpu: matrix units, asynchronous copies and mbarriers."""
 
 from __future__ import annotations
 
@@ -53,7 +50,7 @@ def _require_indices(o: Operation, ty: Type, count: int) -> None:
 
 
 def check_ldmatrix(o: Operation) -> None:
-    """Registers of 32 bits, one per tile, from shared memory."""
+    """One 32-bit register per tile, loaded from shared memory."""
     source, result = o.operands[0].type, o.results[0].type
     tiles = _number(o, "numTiles")
     width = bit_width(element_type(result))
@@ -86,7 +83,7 @@ def _number(o: Operation, name: str) -> int:
 
 
 def check_product(o: Operation) -> None:
-    """All lanes together hold the matrices of the shape."""
+    """The fragments of all lanes together hold the matrices of the shape."""
     shape = integers(o, "mmaShape")
     require(
         len(shape) == 3,
@@ -114,7 +111,7 @@ def check_product(o: Operation) -> None:
 
 
 def check_copy(o: Operation) -> None:
-    """Some bytes to shared memory, of equal elements in adjacent places."""
+    """Some bytes of adjacent equal elements, copied to shared memory."""
     (target,), at, (source,), from_, _ = operand_segments(o, 5)
     _require_shared(o, target.type)
     _require_indices(o, target.type, len(at))
@@ -363,7 +360,7 @@ _SHOWN = ("token", "mbarrierPointer")
 
 
 def _barrier(name: str, more: str, syntax: str, results: str = "") -> Op:
-    """An operation on one of a group of barriers."""
+    """The table entry of an operation on one mbarrier of a group."""
     result = f" `->` type(${results})" if results in _SHOWN else ""
     tokens = " `,` type($token)" if "token" in more else ""
     return _op(

@@ -1,8 +1,7 @@
-"""Types of nvgpu that short forms write without their name: ``<tensor = ..>``.
+"""Types of nvgpu, their fields, and the fragment shapes of ``mma.sync`` from sm_80 on.
 
-Which products of fragments devices from sm_80 on have, by their elements.
-
-PTX ISA, "Warp-level matrix instructions": `mma`.  Shapes are rows, columns and terms.
+Custom forms write these types without their name: ``<tensor = ..>``. Shapes are M, N
+and K (PTX ISA, "Warp-level matrix instructions": `mma`).
 """
 
 from __future__ import annotations
@@ -34,15 +33,15 @@ SHAPES: Mapping[tuple[str, str], tuple[Shape, ...]] = {
     ("f8E5M2", "f32"): ((16, 8, 32),),
     ("i8", "i32"): ((8, 8, 16), (16, 8, 16), (16, 8, 32)),
 }
-"""By the elements of the factors and of the sums.  Of an f32 factor a tf32 is read.
+"""Fragment shapes by element types of operands and accumulator; f32 is read as tf32.
 
-Devices before sm_90 multiply 16 rows of f64 in two halves.  Floats of 8 bits are there
-from sm_89 on.
+Devices before sm_90 multiply 16 rows of f64 in two halves. Floats of 8 bits exist from
+sm_89 on.
 """
 
 
 def named(name: str) -> TypeConstraint:
-    """A type of the dialect by the beginning of its name."""
+    """A constraint for types of the dialect whose text starts with ``name``."""
     return TypeConstraint(
         f"!nvgpu.{name}<..>",
         lambda ty: isinstance(ty, DialectType) and ty.text.startswith(f"nvgpu.{name}"),
@@ -51,16 +50,15 @@ def named(name: str) -> TypeConstraint:
 
 @dataclass(frozen=True, slots=True)
 class FieldsOf(FormatElement):
-    """The type of one slot, in full or, as its name is known, ``<key = value, ..>``.
+    """The type of one slot, in full or as ``<key = value, ..>``.
 
-    It is written in full, since types of other dialects are told apart by their text.
+    It is printed in full, since types of other dialects are compared by their text.
     """
 
     slot: str
     name: str
 
     def parse(self, parsed: ParsedElements) -> None:
-        """Read the element."""
         r = parsed.reader
         ty: Type
         if r.token == "<":
@@ -71,7 +69,6 @@ class FieldsOf(FormatElement):
         parsed.types[self.slot] = [ty]
 
     def print(self, printed: Printed) -> None:
-        """Write the element."""
         (value,) = printed.values[self.slot]
         printed.put(str(value.type))
         printed.after_word = True
@@ -100,7 +97,7 @@ class Held(NamedTuple):
 
 
 def fields(ty: Type) -> dict[str, str]:
-    """What stands between the brackets of a type.
+    """The fields between the brackets of a type.
 
     >>> ty = DialectType("nvgpu.warpgroup.descriptor<tensor = memref<8x64xf16, 3>>")
     >>> fields(ty), held(fields(ty)["tensor"])
@@ -115,7 +112,7 @@ def fields(ty: Type) -> dict[str, str]:
 
 
 def held(text: str) -> Held:
-    """Extents and element of a memref or vector; empty where it is no such."""
+    """Extents and element in the text of a memref or vector type, else empty."""
     match = re.fullmatch(r"(?:memref|vector)<((?:\d+x)*)(\w+)\b.*>", text)
     if match is None:
         return Held((), "")
@@ -123,12 +120,12 @@ def held(text: str) -> Held:
 
 
 def barrier_count(ty: Type) -> int:
-    """How many barriers a group has."""
+    """Number of mbarriers in a group."""
     return int(fields(ty).get("num_barriers", "1"))
 
 
 def swizzle_span(ty: Type) -> int:
-    """Bytes within which a tensor map permutes; 0: none.
+    """Bytes of a tensor map's swizzle pattern; 0 for none.
 
     >>> swizzle_span(DialectType("nvgpu.tensormap.descriptor<swizzle = swizzle_64b>"))
     64
@@ -138,12 +135,11 @@ def swizzle_span(ty: Type) -> int:
 
 
 def is_tensor_map(ty: Type) -> bool:
-    """Whether values of a type are tensor maps."""
     return named(MAP).accepts(ty)
 
 
 BARRIER_BYTES = 8
-"""Bytes of a barrier, and what divides its address."""
+"""Size and alignment of an mbarrier in bytes."""
 MAP, BARRIERS = "tensormap.descriptor", "mbarrier.group"
 DESCRIPTOR, SUM = "warpgroup.descriptor", "warpgroup.accumulator"
 
@@ -157,4 +153,4 @@ ELEMENTS = {
     "C": FieldsOf("matrixC", SUM),
     "D": FieldsOf("matrixD", SUM),
 }
-"""What stands as ``custom<Name>`` in the formats."""
+"""Elements for ``custom<Name>`` in the formats."""

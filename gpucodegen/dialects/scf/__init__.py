@@ -1,10 +1,4 @@
-"""The scf dialect: structured control flow with run-time bounds.
-
-- `syntax`: loops, conditions, reductions
-- `forall`: parallel loops over tensors
-- `checks`: rules
-- `operations`: the table
-"""
+"""The scf dialect: structured control flow with run-time bounds."""
 
 from __future__ import annotations
 
@@ -25,17 +19,14 @@ class For(CountedLoop):
 
     @property
     def lower(self) -> Value:
-        """Lower bound."""
         return self.operation.operands[0]
 
     @property
     def upper(self) -> Value:
-        """Exclusive upper bound."""
         return self.operation.operands[1]
 
     @property
     def step(self) -> Value:
-        """The positive step."""
         return self.operation.operands[2]
 
     @property
@@ -50,7 +41,6 @@ class If(TwoWayBranch):
 
     @property
     def condition(self) -> Value:
-        """The ``i1`` condition."""
         return self.operation.operands[0]
 
 
@@ -62,7 +52,6 @@ class While:
 
     @property
     def inits(self) -> tuple[Value, ...]:
-        """Initial values."""
         return self.operation.operands
 
     @property

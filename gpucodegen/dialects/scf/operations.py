@@ -1,7 +1,4 @@
-"""scf: loops and conditions with run-time bounds.
-
-Rules of scf: bounds, carried values, results and what regions pass out.
-"""
+"""Table and verifier rules of the scf operations."""
 
 from __future__ import annotations
 
@@ -58,7 +55,7 @@ def check_for(o: Operation) -> None:
 
 
 def check_if(o: Operation) -> None:
-    """An else branch when there are results, which both branches yield."""
+    """With results there is an else branch, and both branches yield them."""
     if o.results and not o.regions[1].blocks:
         raise errors.WrongRegionCount(
             o.location,
@@ -84,7 +81,7 @@ def check_execute_region(o: Operation) -> None:
 
 
 def check_index_switch(o: Operation) -> None:
-    """Each case once, a region for each and for the default."""
+    """Distinct cases, with one region for each and one for the default."""
     values = o.numbers("cases")
     if len(o.regions) != len(values) + 1:
         raise errors.WrongRegionCount(
@@ -107,7 +104,7 @@ def check_index_switch(o: Operation) -> None:
 
 
 def check_while(o: Operation) -> None:
-    """What starts, repeats and leaves the loop has the types of its regions."""
+    """Initial values, condition operands and yields match the regions' arguments."""
     before, after = o.regions
     _check_end(o, before, "scf.condition")
     _check_end(o, after, "scf.yield")
@@ -137,7 +134,7 @@ def check_while(o: Operation) -> None:
 
 
 def _check_end(o: Operation, region: Region, name: str) -> None:
-    """The region ends in this terminator, as far as its end is known."""
+    """The region ends in this terminator, if its last operation is registered."""
     for block in region.blocks:
         last = block.operations[-1] if block.operations else None
         if last is not None and registry.lookup(last.name) is None:
@@ -151,7 +148,7 @@ def _check_end(o: Operation, region: Region, name: str) -> None:
 
 
 def check_parallel(o: Operation) -> None:
-    """One bound, bound and step for each variable; a reduction for each result."""
+    """Lower bound, upper bound and step per variable; one reduction per result."""
     lower, upper, steps, inits = operand_segments(o, 4)
     count = len(o.body.arguments)
     require(count, o, "there is no variable", "Write at least one")
@@ -189,7 +186,7 @@ def _check_reduced(o: Operation, body: Block) -> None:
 
 
 def check_reduce(o: Operation) -> None:
-    """A body for each value, from two of its type to one."""
+    """One body per value, which combines two values of its type."""
     if len(o.regions) != len(o.operands):
         raise errors.WrongRegionCount(
             o.location,
@@ -212,7 +209,7 @@ def check_reduce(o: Operation) -> None:
 
 
 def check_forall(o: Operation) -> None:
-    """Bounds for each variable; outputs whose types are the results'."""
+    """Bounds for each variable; outputs have the types of the results."""
     *bounds, outputs = operand_segments(o, 4)
     rank = len(o.body.arguments) - len(outputs)
     for name, values in zip(BOUNDS, bounds, strict=True):
@@ -252,7 +249,7 @@ def _check_mapping(o: Operation, rank: int) -> None:
 
 
 def check_in_parallel(o: Operation) -> None:
-    """Only insertions, as far as the operations are known."""
+    """Only ``tensor.parallel_insert_slice``, as far as operations are registered."""
     for inner in o.body.operations:
         is_known = registry.lookup(inner.name) is not None
         if is_known and inner.name != "tensor.parallel_insert_slice":

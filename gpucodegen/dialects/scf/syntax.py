@@ -1,6 +1,6 @@
-"""Syntax of scf operations.
+"""Parsers and printers of the scf operations' custom forms.
 
-Syntax of scf.forall: parallel loops over tensors with shared results.
+``scf.forall`` is a parallel loop over tensors with shared results.
 """
 
 from __future__ import annotations
@@ -36,18 +36,17 @@ BOUNDS = ("staticLowerBound", "staticUpperBound", "staticStep")
 
 
 Bounds = tuple[list[Value], list[int]]
-"""Values and numbers, with a mark where a value stands."""
+"""Values and static numbers, with a marker for each value."""
 
 
 @dataclass(slots=True)
 class Loops:
-    """Names of the variables; lower bounds, upper bounds and steps."""
+    """Variable names, lower bounds, upper bounds and steps of a parallel loop."""
 
     names: list[Use]
     bounds: list[Bounds]
 
     def variables(self, r: Reader) -> list[Argument]:
-        """The variables as block arguments."""
         return [r.argument(name, INDEX) for name in self.names]
 
 
@@ -91,7 +90,7 @@ def finish(state: State, loops: Loops, outputs: Carried, region: Region) -> None
 
 
 def complete(region: Region) -> Region:
-    """The body; the end that was left out has an empty region."""
+    """The body with the terminator that the text may omit."""
     (block,) = region.blocks
     *before, last = block.operations
     if last.name == END and not last.regions:
@@ -268,9 +267,9 @@ def print_parallel(w: Writer, o: Operation) -> None:
 
 
 def modern_body(region: Region) -> Region:
-    """The body of a parallel loop with one scf.reduce at its end.
+    """The body of a parallel loop with one ``scf.reduce`` at its end.
 
-    Until 2023 a body could hold several and ended in scf.yield.
+    Until 2023 a body could hold several ``scf.reduce`` and ended in ``scf.yield``.
     """
     if len(region.blocks) != 1 or not region.blocks[0].operations:
         return region
@@ -289,7 +288,7 @@ def modern_body(region: Region) -> Region:
 
 
 def modern_parallel(state: State) -> None:
-    """A generic body that ends in scf.yield, with a reduction per result before it."""
+    """Convert a generic body with one reduction per result before ``scf.yield``."""
     for region in state.regions:
         last = region.blocks[0].operations[-1:] if region.blocks else ()
         if any(op.name == _YIELD and not op.operands for op in last):

@@ -1,1 +1,1 @@
-"""What operations of several dialects have in common."""
+"""Definitions that operations of several dialects share."""

@@ -1,4 +1,4 @@
-"""Rules of conversions: equal shapes, wider and narrower elements, index casts."""
+"""Verifier rules of conversions: shapes agree, widths grow or shrink as named."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from gpucodegen.ir.types import (
 
 
 def shape_of(ty: Type) -> Type:
-    """The type with its element forgotten, to compare shapes.
+    """The type with element ``i1``, to compare shapes only.
 
     >>> print(shape_of(INDEX))
     i1

@@ -1,8 +1,8 @@
-"""Operations that combine many values to one: the table of all that is known of them.
+"""Table of the combining operations of reductions, atomics and accumulations.
 
 Reductions of affine, vector and gpu, atomic updates and accumulations in loops name the
-same few operations in different words.  One row is one operation of arith; whatever
-asks how to combine, where to start or whether the order matters, asks here.
+same few operations in different words. One row describes one operation of arith: its
+neutral element, whether it may be reordered, and its names in each dialect.
 """
 
 from __future__ import annotations
@@ -25,19 +25,19 @@ class Combiner:
     """
 
     operation: str
-    """Of arith, without the dialect."""
+    """Name of the arith operation, without the dialect."""
     kind: str
     """The word of ``vector.reduction``, ``vector.contract`` and ``gpu.all_reduce``."""
     atomic: str
     """The word of ``memref.atomic_rmw`` and ``affine.parallel``, if they have one."""
     operator: str
-    """What analyses and reports call it."""
+    """Name in analyses and reports."""
     neutral: float | Callable[[int], int]
-    """What changes nothing; of integers it may depend on the number of bits."""
+    """The neutral element; of integers it may depend on the number of bits."""
     is_ordered: bool = False
-    """Whether it rounds, so that the result depends on the order."""
+    """Whether the result depends on the order, because it rounds."""
     sign: str = ""
-    """Of integers: ``s`` or ``u`` if the operation reads a sign or none."""
+    """Of integers: ``s`` or ``u`` if the operation distinguishes signedness."""
 
     @property
     def is_float(self) -> bool:
@@ -50,15 +50,15 @@ class Combiner:
         return f"arith.{self.operation}"
 
     def neutral_in(self, bits: int) -> float:
-        """The neutral number among those of so many bits."""
+        """The neutral element at a width of so many bits."""
         return self.neutral(bits) if callable(self.neutral) else self.neutral
 
     def neutral_of(self, ty: Type) -> float:
-        """The neutral number of an element type; ``index`` has 64 bits."""
+        """The neutral element of a type; ``index`` has 64 bits."""
         return self.neutral_in(ty.width if isinstance(ty, IntegerType) else 64)
 
     def takes(self, ty: Type) -> bool:
-        """Whether it combines numbers of a type, ``index`` aside."""
+        """Whether it combines numbers of a type; ``index`` is excluded."""
         if self.is_float:
             return isinstance(ty, FloatType)
         other = {"s": "u", "u": "s"}.get(self.sign, "none")
@@ -93,21 +93,21 @@ _ROWS = (
     Combiner("maximumnumf", "maximumnumf", "", "maximum number", nan),
 )
 COMBINERS = {row.operation: row for row in _ROWS}
-"""By the operation of arith."""
+"""By name of the arith operation."""
 OF_ATOMICS = {row.atomic: row for row in _ROWS if row.atomic}
-"""By the word of atomic updates and parallel loops."""
+"""By kind of atomic updates and parallel loops."""
 ATOMIC_KINDS = tuple(sorted([*OF_ATOMICS, "assign"]))
-"""All words of atomic updates; their positions are the numbers of the attribute."""
+"""All kinds of atomic updates; their positions are the enumeration's numbers."""
 OLD_ATOMIC_KINDS = {"maxf": "maximumf", "minf": "minimumf"}
-"""Words of atomic updates until 2023."""
+"""Kinds of atomic updates until 2023."""
 GPU_KINDS = tuple(dict.fromkeys(row.kind for row in _ROWS if row.atomic))
-"""All words of reductions among threads."""
+"""All kinds of reductions among threads."""
 OLD_KINDS = {"minf": "minnumf", "maxf": "maxnumf"}
-"""Words of vector reductions until 2023."""
+"""Kinds of vector reductions until 2023."""
 
 
 def of_kind(kind: str, element: Type) -> Combiner | None:
-    """What a word of vector or gpu means for elements of a type, if it has a meaning.
+    """The combiner for a kind of the vector or gpu dialect at an element type, or None.
 
     >>> from gpucodegen.ir.types import F32, I32
     >>> of_kind("add", F32).name, of_kind("xor", F32)
@@ -120,7 +120,7 @@ def of_kind(kind: str, element: Type) -> Combiner | None:
 
 
 def of_operator(operator: str, element: Type) -> Combiner | None:
-    """What an operator of an analysis is for elements of a type."""
+    """The combiner for a reduction operator of the dependence analysis at a type."""
     return _OF_OPERATORS.get((operator, isinstance(element, FloatType)))
 
 
@@ -129,11 +129,11 @@ _OF_OPERATORS = {(row.operator, row.is_float): row for row in _ROWS}
 
 
 def kind_word(kind: Attribute | None) -> str:
-    """The word of ``#vector.kind<add>`` and its like; sums are what is not said."""
+    """The word of ``#vector.kind<add>`` and the like; ``add`` if it is absent."""
     return str(kind or "").partition("<")[2].removesuffix(">") or "add"
 
 
 def atomic_kind(op: Operation) -> str:
-    """The word of a ``memref.atomic_rmw``."""
+    """The kind of a ``memref.atomic_rmw``."""
     kind = op.attributes.get("kind")
     return ATOMIC_KINDS[kind.value] if isinstance(kind, IntegerAttr) else "assign"

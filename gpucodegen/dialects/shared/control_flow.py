@@ -1,8 +1,6 @@
-"""Rule shared by structured control flow: what a terminator must pass out.
+"""Typed views, syntax and rules that all structured control flow shares.
 
-What loops and branches of any dialect have in common: their regions, read.
-
-Loop-carried values: ``iter_args(%x = %init) -> (type)``.
+The syntax is that of loop-carried values: ``iter_args(%x = %init) -> (type)``.
 """
 
 from __future__ import annotations
@@ -19,7 +17,7 @@ from gpucodegen.ir.types import Type
 
 @dataclass(slots=True)
 class Carried:
-    """Arguments of the body, initial values and types."""
+    """Loop-carried values: body arguments, initial values and types."""
 
     arguments: list[Argument] = field(default_factory=list[Argument])
     inits: list[Value] = field(default_factory=list[Value])
@@ -59,7 +57,6 @@ def print_carried(
     results: Sequence[Value],
     word: str = "iter_args",
 ) -> None:
-    """The clause, or nothing."""
     if not inits:
         return
     pairs = ", ".join(
@@ -72,23 +69,20 @@ def print_carried(
 
 @dataclass(frozen=True, slots=True)
 class CountedLoop:
-    """A loop whose block takes its variable and the loop-carried values."""
+    """A loop whose body block takes the induction variable and the carried values."""
 
     operation: Operation
 
     @property
     def block(self) -> Block:
-        """The body block."""
         return self.operation.body
 
     @property
     def body(self) -> tuple[Operation, ...]:
-        """Operations of the body, the yield included."""
         return self.block.operations
 
     @property
     def iv(self) -> Value:
-        """The loop variable."""
         return self.block.arguments[0]
 
     @property
@@ -110,7 +104,6 @@ class TwoWayBranch:
 
     @property
     def then_body(self) -> tuple[Operation, ...]:
-        """Operations of the then branch, the yield included."""
         return self.operation.regions[0].blocks[0].operations
 
     @property

@@ -1,7 +1,7 @@
-"""Reading access to ``dma_start`` and ``dma_wait`` of memref and of affine alike.
+"""Typed views of ``dma_start`` and ``dma_wait`` of memref and affine.
 
 ``count`` elements leave the source in runs of ``run`` elements that start ``stride``
-apart on the strided side; the other side is one run.  The strided side is the one in
+apart on the strided side; the other side is contiguous. The strided side is the one in
 the slower memory; with equal spaces it is the source.
 """
 
@@ -21,9 +21,10 @@ STARTS = frozenset({"memref.dma_start", "affine.dma_start"})
 WAITS = frozenset({"memref.dma_wait", "affine.dma_wait"})
 TRANSFERS = STARTS | WAITS
 PENDING = "gcg.pending"
-"""How many younger groups of transfers a wait of a kernel may leave under way."""
+"""Attribute of a wait: number of newest transfer groups that may stay in flight."""
 JOINED = "gcg.joined"
-"""Of a start: the next start closes its group.  Of a wait: the next wait makes it."""
+"""Of a start: the next start closes its group. Of a wait: the next wait waits for it.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,13 +74,13 @@ def lengths_of(op: Operation) -> tuple[Value, ...]:
 
 
 def left_open(op: Operation) -> int:
-    """How many younger groups of transfers a wait leaves under way."""
+    """Number of newest transfer groups that a wait leaves in flight."""
     value = op.attributes.get(PENDING)
     return value.value if isinstance(value, IntegerAttr) else 0
 
 
 def is_joined(op: Operation) -> bool:
-    """Whether the next start closes the group of a start, or the next wait waits."""
+    """Whether a start shares its group with the next start or wait."""
     return JOINED in op.attributes
 
 

@@ -1,26 +1,24 @@
-"""Declared effects of functions: which cells of its buffers a call reads and writes.
+"""Declared effects of functions: which elements of its buffers a call reads and writes.
 
-Attributes of ``func.func``; with any of the four, all that the function touches is
-declared::
+These are attributes of ``func.func``; if one of the four is present, together they
+declare every access of the function::
 
-    gcg.reads, gcg.writes           what every call reads, writes
-    gcg.may_reads, gcg.may_writes   what a call may read, write
+    gcg.reads, gcg.writes           elements that every call reads, writes
+    gcg.may_reads, gcg.may_writes   elements that a call may read, write
 
 Each is a list with one entry per memref argument, in order::
 
-    affine_map<(d0, d1)[s0, s1] -> (d0, d1)>              the cells that the map gives
-    affine_set<(d0, d1, d2)[s0, s1] : (d1 - d0 == 0)>     the cells in the set
-    unit        every cell
-    [..]        the cells of all these entries; [] is none
+    affine_map<(d0, d1)[s0, s1] -> (d0, d1)>              the elements in the image
+    affine_set<(d0, d1, d2)[s0, s1] : (d1 - d0 == 0)>     the elements in the set
+    unit        every element
+    [..]        the elements of all these entries; [] is none
 
 The first dimensions are the integer arguments of the function, in order. Further ones
-of a map are any numbers for which the cell lies in the buffer; further ones of a set
-are the indices of the cell. The symbols are the extents of the buffer.
+of a map are any numbers for which the element lies in the buffer; further ones of a set
+are the indices of the element. The symbols are the extents of the buffer.
 
-Operations that something outside of the program runs: they happen in its order.
-
-What prints or ends a call, and what this package does not know: the functions of a
-caller run it.  Such operations need the host, and keep their places among each other.
+External operations are those that a function outside of the program executes: prints,
+aborts and operations of unknown dialects. They run on the host, in program order.
 """
 
 from __future__ import annotations
@@ -48,13 +46,13 @@ from gpucodegen.ir.types import (
 )
 
 CALLS = frozenset({"func.call", "func.call_indirect"})
-"""Operations that do what another function does, which may lie outside too."""
+"""Operations that call a function, which may be external."""
 _NAMES = frozenset({"cf.assert", "gcg.handle", "gpu.printf", "vector.print"})
 _DIALECTS = frozenset({"check"})
 
 
 def is_external(op: Operation) -> bool:
-    """Whether the operation is run by a function that is no part of the program.
+    """Whether a function outside of the program executes the operation.
 
     >>> [is_external(Operation(n)) for n in ("vector.print", "my.op", "arith.addi")]
     [True, True, False]
@@ -68,12 +66,12 @@ NAMES: dict[str, tuple[bool, bool]] = {
     "gcg.may_reads": (False, False),
     "gcg.may_writes": (True, False),
 }
-"""Per attribute, whether it is about writes and whether they certainly happen."""
+"""Per attribute: whether it declares writes, and whether they certainly happen."""
 
 
 @dataclass(frozen=True, slots=True)
 class Effect:
-    """Cells of the buffer at position ``argument`` that a call touches."""
+    """Elements of the buffer at position ``argument`` that a call accesses."""
 
     argument: int
     writes: bool
@@ -82,7 +80,7 @@ class Effect:
 
 
 def declared(function: Operation) -> tuple[Effect, ...] | None:
-    """The declared effects of a function; None where nothing is declared."""
+    """The declared effects of a function; None if it declares none."""
     if not any(name in function.attributes for name in NAMES):
         return None
     return tuple(
@@ -94,13 +92,13 @@ def declared(function: Operation) -> tuple[Effect, ...] | None:
 
 
 def undeclared(function: Operation) -> Operation:
-    """The function without declared effects: what it takes has changed."""
+    """The function without declared effects, since its signature has changed."""
     kept = {k: v for k, v in function.attributes.items() if k not in NAMES}
     return function.with_(attributes=kept)
 
 
 def is_number(ty: Type) -> bool:
-    """Whether arguments of this type are dimensions of the relations."""
+    """Whether arguments of this type are dimensions of the effect maps and sets."""
     return isinstance(ty, IndexType | IntegerType)
 
 
@@ -127,7 +125,7 @@ def _flat(entry: Attribute) -> Iterator[Attribute]:
 
 
 def check_effects(function: Operation) -> None:
-    """One entry per memref argument, each from numbers to cells of its rank."""
+    """One entry per memref argument, from numbers to elements of its rank."""
     buffers = _buffers(function)
     numbers = sum(map(is_number, Function(function).type.inputs))
     for name in NAMES:
@@ -145,7 +143,7 @@ def check_effects(function: Operation) -> None:
 def _check(
     function: Operation, name: str, relation: Attribute, numbers: int, ty: Type
 ) -> None:
-    """dims, symbols and results of one relation."""
+    """Check the dimensions, symbols and results of one map or set."""
     if isinstance(relation, UnitAttr):
         return
     if not isinstance(relation, AffineMapAttr | IntegerSetAttr):

@@ -1,9 +1,9 @@
-"""How large indices may be, and which of those of a kernel are data.
+"""Interval analysis of index values in a kernel.
 
-A *position* is made of identities of threads, loop variables, extents, parameters and
-constants; anything that comes from memory or from another integer is *data*.
-
-Ranges of integers: what sums, quotients and affine expressions of them may be.
+Intervals are propagated through sums, quotients and affine expressions. The analysis
+also separates *positions*, which are computed from thread identities, loop variables,
+extents, parameters and constants, from *data*, which comes from memory or from another
+integer.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from gpucodegen.ir.types import IndexType, IntegerType, MemRefType, Type
 
 
 class Range(NamedTuple):
-    """Numbers from ``low`` to ``high``; ``exact`` if nothing was left open on the way.
+    """Numbers from ``low`` to ``high``; ``exact`` if no bound was widened on the way.
 
     >>> Range(0, 7) + Range(1, 2), Range(0, 7).within(Range(0, 9))
     (Range(low=1, high=9, exact=True), True)
@@ -30,11 +30,11 @@ class Range(NamedTuple):
     exact: bool = True
 
     def within(self, other: Range) -> bool:
-        """Whether all numbers are in another range."""
+        """Whether the range is a subset of another."""
         return other.low <= self.low and self.high <= other.high
 
     def of(self, numbers: Sequence[int], *others: Range) -> Range:
-        """From the least to the largest of some numbers; a word if they leave it."""
+        """The hull of some numbers; the whole 64-bit range if it is exceeded."""
         exact = self.exact and all(other.exact for other in others)
         found = Range(min(numbers), max(numbers), exact)
         return found if found.within(WORD) else WORD._replace(exact=exact)
@@ -44,41 +44,36 @@ class Range(NamedTuple):
         return self.of([self.low + other.low, self.high + other.high], other)
 
     def minus(self, other: Range) -> Range:
-        """Differences."""
         return self.of([self.low - other.high, self.high - other.low], other)
 
     def times(self, other: Range) -> Range:
-        """Products."""
         return self.of([a * b for a in self[:2] for b in other[:2]], other)
 
     def divided(self, other: Range, divide: Callable[[int, int], int]) -> Range:
-        """Quotients by positive numbers; else anything."""
+        """Quotients by positive numbers; the whole range otherwise."""
         if other.low <= 0:
             return WORD._replace(exact=False)
         return self.of([divide(a, b) for a in self[:2] for b in other[:2]], other)
 
     def rest(self, other: Range) -> Range:
-        """Remainders by positive numbers."""
         if other.low <= 0:
             return WORD._replace(exact=False)
         low = 0 if self.low >= 0 else 1 - other.high
         return self.of([low, min(max(self.high, 0), other.high - 1)], other)
 
     def smaller(self, other: Range) -> Range:
-        """Minima."""
         return self.of([min(self.low, other.low), min(self.high, other.high)], other)
 
     def larger(self, other: Range) -> Range:
-        """Maxima."""
         return self.of([max(self.low, other.low), max(self.high, other.high)], other)
 
     def either(self, other: Range) -> Range:
-        """Both."""
+        """The hull of both ranges."""
         return self.of([*self[:2], *other[:2]], other)
 
 
-WORD = Range(-(1 << 63), (1 << 63) - 1)
-HALF = Range(-(1 << 31), (1 << 31) - 1)
+WORD = Range(-(1 << 63), (1 << 63) - 1)  # a 64-bit index
+HALF = Range(-(1 << 31), (1 << 31) - 1)  # a 32-bit index
 EXTENT = Range(0, HALF.high, exact=False)
 OPEN = WORD._replace(exact=False)
 
@@ -113,7 +108,7 @@ UNSIGNED = {
     "arith.minui": "arith.minsi",
     "arith.maxui": "arith.maxsi",
 }
-"""The same of natural numbers."""
+"""The signed counterpart, equal for natural numbers."""
 _IN_EXPRESSIONS = {
     "+": "arith.addi",
     "*": "arith.muli",
@@ -123,7 +118,7 @@ _IN_EXPRESSIONS = {
 
 
 def range_of(expr: AffineExpr, dims: Sequence[Range], syms: Sequence[Range]) -> Range:
-    """The values of an affine expression.
+    """The interval of an affine expression.
 
     >>> range_of(Dim(0) * 4 + 3, [Range(0, 9)], [])
     Range(low=3, high=39, exact=True)
@@ -148,9 +143,9 @@ def range_of(expr: AffineExpr, dims: Sequence[Range], syms: Sequence[Range]) -> 
 
 @dataclass(slots=True)
 class IndexRanges:
-    """Ranges of the index values of a kernel, and those that are data.
+    """Ranges of the index values of a kernel, and the set of those that are data.
 
-    ``extent``: what is known of an extent that no type states.
+    ``extent`` is the range of an extent that no type states.
     """
 
     kernel: Operation | None = None
@@ -159,11 +154,10 @@ class IndexRanges:
     data: set[Value] = field(default_factory=set[Value])
 
     def at(self, value: Value) -> Range:
-        """The range of a value."""
         return self.known.get(value, OPEN)
 
     def visit(self, op: Operation) -> None:
-        """Find the ranges of what an operation defines."""
+        """Compute the ranges of an operation's results."""
         rule = _SOURCES.get(op.name)
         if rule is not None:
             rule(self, op)
@@ -187,7 +181,7 @@ class IndexRanges:
         return RULES[UNSIGNED[op.name]] if op.name in UNSIGNED and natural else None
 
     def of_map(self, map_: AffineMap, operands: Sequence[Value]) -> list[Range]:
-        """The values of the results of a map."""
+        """The ranges of a map's results."""
         ranges = [self.at(value) for value in operands]
         dims, syms = ranges[: map_.num_dims], ranges[map_.num_dims :]
         return [range_of(expr, dims, syms) for expr in map_.results]
@@ -199,7 +193,7 @@ _OF_POSITIONS = frozenset({*RULES, *UNSIGNED}) | frozenset(
     "arith.andi arith.ori arith.xori arith.shli arith.shrsi arith.shrui "
     "affine.delinearize_index affine.linearize_index".split()
 )
-"""Operations whose results are positions if their operands are."""
+"""Operations whose results are positions if all their operands are."""
 
 
 def _constant(r: IndexRanges, op: Operation) -> None:
@@ -231,7 +225,7 @@ def _select(r: IndexRanges, op: Operation) -> None:
 
 
 def _identity(r: IndexRanges, op: Operation) -> None:
-    """A number below the size of a block or grid, or that size."""
+    """The range of a thread or block index, or of an extent of block or grid."""
     of_block = op.name in {"gpu.thread_id", "gpu.block_dim"}
     find = gpu.known_block if of_block else gpu.known_grid
     at = "xyz".index(gpu.dimension_of(op))
@@ -327,9 +321,9 @@ def range_of_value(
     definitions: Mapping[Value, Operation],
     known: Mapping[Value, Range] | None = None,
 ) -> Range:
-    """The range of an index, by the operations that compute it: clamps, say.
+    """The range of an index value, from the operations that compute it, such as clamps.
 
-    ``known``: ranges of values that other operations make.
+    ``known``: ranges of values that other operations define.
 
     >>> from gpucodegen.ir.attributes import IntegerAttr
     >>> from gpucodegen.ir.types import INDEX

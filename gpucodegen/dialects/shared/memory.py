@@ -1,20 +1,17 @@
-"""The operations that give a function memory of its own, on the heap or the stack.
+"""Memory spaces, allocations, and the memory behind memrefs with special layouts.
 
-Memrefs of vectors as memrefs of what the vectors hold.
+A memref of vectors lies in memory as a memref of numbers: ``memref<4xvector<2x8xf32>>``
+as ``memref<4x2x8xf32>``. The dimensions of the vector follow those of the memref
+without gaps.
 
-``memref<4xvector<2x8xf32>>`` lies in memory as ``memref<4x2x8xf32>``: the dimensions of
-the vector follow those of the memref and lie without gaps.
-
-Memory of a memref whose layout is a map: the box that holds the map's image.
-
+A memref whose layout is a map lies in a row-major box that holds the map's image.
 Element ``i`` of ``memref<5xf32, (d0) -> (d0 floordiv 2, d0 mod 2)>`` lies at ``[i // 2,
-i % 2]`` of a row-major box of 3 x 2 elements, the smallest box from zero that intervals
-show to hold every place.
+i % 2]`` of a box of 3 x 2 elements, the smallest one from zero that interval arithmetic
+proves to hold every element.
 
-What the memory spaces of all vintages mean: numbers, words, attributes of gpu.
-
-The documents count 0 and 1 as global, 2 as fast memory and 4 as memory of tags; NVVM
-counts 3 as shared and 5 as private.
+Memory spaces of all vintages are numbers, words or gpu attributes. Early MLIR documents
+count 0 and 1 as global, 2 as fast memory and 4 as memory of tags; NVVM counts 3 as
+shared and 5 as private.
 """
 
 from __future__ import annotations
@@ -41,7 +38,7 @@ from gpucodegen.ir.types import MemRefType, TensorType, Type, VectorType
 
 
 class MemorySpace(Enum):
-    """Who sees a buffer."""
+    """Visibility of a buffer: all threads, a block, or one thread."""
 
     GLOBAL = "global"
     SHARED = "shared"
@@ -88,11 +85,11 @@ Interval = tuple[AffineExpr, AffineExpr]
 Point = tuple[int, ...]
 
 SAMPLE = 4096
-"""How many elements :func:`collision` looks at."""
+"""Number of elements that :func:`collision` checks."""
 
 
 def stored_by_map(ty: MemRefType) -> AffineMap | None:
-    """The layout if it is neither row-major, a transposition nor positive strides.
+    """The map layout of a memref that is no permutation or positive strides, else None.
 
     >>> from gpucodegen.ir.types import F32
     >>> transposed = AffineMapAttr(AffineMap(2, 0, (Dim(1), Dim(0))))
@@ -119,7 +116,7 @@ def _has_strides(layout: AffineMap) -> bool:
 
 
 def box(layout: AffineMap, extents: Sequence[AffineExpr]) -> list[AffineExpr]:
-    """Extents of the memory, in the symbols of the layout and those of ``extents``.
+    """Extents of the memory box, in the symbols of the layout and of ``extents``.
 
     >>> tiled = AffineMap(1, 0, (Dim(0) // 2, Dim(0) % 2))
     >>> [str(extent) for extent in box(tiled, [Const(5)])]
@@ -130,14 +127,14 @@ def box(layout: AffineMap, extents: Sequence[AffineExpr]) -> list[AffineExpr]:
 
 
 def lowest(layout: AffineMap, extents: Sequence[int]) -> int:
-    """The least subscript of the memory; below zero the layout is no layout."""
+    """The least subscript of the memory; a layout with a negative one is invalid."""
     highest = [Const(extent - 1) for extent in extents]
     bounds = [_interval(result, highest)[0] for result in layout.results]
     return min((b.value for b in bounds if isinstance(b, Const)), default=0)
 
 
 def _interval(expr: AffineExpr, highest: Sequence[AffineExpr]) -> Interval:
-    """Bounds of an expression for dimensions from 0; divisors are positive."""
+    """A bound of an expression for dimensions from 0 on; divisors are positive."""
     match expr:
         case Dim(position):
             return Const(0), highest[position]
@@ -160,7 +157,7 @@ def _interval(expr: AffineExpr, highest: Sequence[AffineExpr]) -> Interval:
 
 
 def _remainders(interval: Interval, divisor: AffineExpr) -> Interval:
-    """All of ``[0, divisor)``, unless the interval lies within one period."""
+    """``[0, divisor)``, or the exact remainders if the interval lies in one period."""
     match (*interval, divisor):
         case Const(low), Const(high), Const(n) if n > 0 and low // n == high // n:
             return Const(low % n), Const(high % n)
@@ -169,7 +166,7 @@ def _remainders(interval: Interval, divisor: AffineExpr) -> Interval:
 
 
 def collision(layout: AffineMap, extents: Sequence[int]) -> tuple[Point, Point] | None:
-    """Two elements at one place, if the first few thousand elements show some.
+    """Two elements that a layout maps to one place, among the first few thousand.
 
     >>> collision(AffineMap(1, 0, (Dim(0) // 2,)), [8])
     ((0,), (1,))
@@ -192,7 +189,7 @@ def _number(expr: AffineExpr) -> int:
 
 
 def _sample(extents: Sequence[int]) -> Iterator[Point]:
-    """All elements of a corner of the box that has at most ``SAMPLE``."""
+    """All elements of a corner of the box that has at most ``SAMPLE`` elements."""
     sides = list(extents)
     while (largest := max(sides, default=0)) > 1 and _volume(sides) > SAMPLE:
         sides[sides.index(largest)] = largest // 2
@@ -214,7 +211,7 @@ def vector_in(ty: Type) -> VectorType | None:
 
 
 def elements_of(vector: VectorType | None) -> int:
-    """How many numbers a vector holds; one without a vector."""
+    """Number of elements of a vector type; one for None."""
     return 1 if vector is None else prod(vector.shape)
 
 
@@ -230,7 +227,7 @@ def steps_of(vector: VectorType) -> tuple[int, ...]:
 
 
 def flat(ty: Type) -> Type:
-    """The memref of numbers that a memref of vectors is; other types are themselves.
+    """The memref of numbers that shares the memory of a memref of vectors.
 
     >>> from gpucodegen.ir.types import F32
     >>> print(flat(MemRefType((4, None), VectorType((8,), F32))))
@@ -258,7 +255,7 @@ def _layout(layout: Attribute | None, vector: VectorType) -> Attribute | None:
 
 
 def widened(map_: AffineMap, count: int) -> AffineMap:
-    """A map with further dimensions that it leaves as they are, after the others."""
+    """A map with ``count`` further dimensions that it passes through at the end."""
     total = map_.num_dims + count
     more = tuple(Dim(i) for i in range(map_.num_dims, total))
     return AffineMap(total, map_.num_syms, (*map_.results, *more))

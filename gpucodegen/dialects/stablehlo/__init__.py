@@ -1,1 +1,1 @@
-"""StableHLO, and what JAX prints of CHLO, as far as it means linalg on tensors."""
+"""StableHLO and CHLO as printed by JAX, as far as they lower to linalg on tensors."""

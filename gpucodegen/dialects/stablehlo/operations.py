@@ -1,7 +1,4 @@
-"""stablehlo: the operations that JAX prints, in their short and generic forms.
-
-Names of StableHLO's operations by what they do; the syntax and the rules ask it.
-"""
+"""Table of the StableHLO operations that JAX prints, in custom and generic form."""
 
 from __future__ import annotations
 
@@ -29,7 +26,7 @@ CHLO = (
     "acos acosh asin asinh atan atanh cosh digamma erf erf_inv erfc is_inf is_neg_inf"
     " is_pos_inf lgamma next_after sinh square tan"
 ).split()
-"""Functions of numbers that JAX prints in the CHLO dialect."""
+"""CHLO functions of one number that JAX prints."""
 
 REFUSED = {
     "all_gather": "Compile the program of one device",
@@ -63,7 +60,7 @@ REFUSED = {
     "recv": "Pass the values as arguments",
     "composite": "Call its decomposition instead",
 }
-"""Operations that have no rule, and what to do instead."""
+"""Unsupported operations, with advice."""
 
 
 _DIMS = syntax.with_lists(("dims", "broadcast_dimensions"))
@@ -88,7 +85,7 @@ def _op(
     traits: Trait = Trait.PURE,
     attributes: Mapping[str, AttributeKind] | None = None,
 ) -> Op:
-    """An operation; without ``write`` it is printed in generic form."""
+    """A table entry; without ``write`` the operation is printed in generic form."""
     return op(
         f"stablehlo.{name}",
         signature,
@@ -102,7 +99,7 @@ def _op(
 
 
 def refused(name: str, advice: str) -> Callable[[Reader, State], None]:
-    """A reader of short forms that end here."""
+    """A parser for an unsupported custom form: it raises an error with advice."""
 
     def read(r: Reader, state: State) -> None:
         place = r.location(state.start)

@@ -1,11 +1,7 @@
-"""Short forms of StableHLO's operations, as they are printed today.
+"""Parsers and printers of StableHLO's custom forms as they are printed today.
 
-Types end an operation: one type that all values have, or those of all operands and
-results in the manner of a function.
-
-Short forms of StableHLO's operations with regions, and of convolutions.
-
-Words and lists inside attributes of StableHLO, which are kept as their text.
+Types end an operation: one type that all values have, or a function type of all
+operands and results. Words and lists inside attributes are kept as their text.
 """
 
 from __future__ import annotations
@@ -30,7 +26,7 @@ _WORD = re.compile(r"(\w+)\s*>$")
 
 
 def word(attribute: Attribute | None) -> str:
-    """The word of an enumeration.
+    """The word of an enumeration attribute.
 
     >>> word(enumeration("comparison_direction", "LT"))
     'LT'
@@ -96,7 +92,7 @@ def read_types(r: Reader, state: State, uses: Sequence[Use]) -> None:
 
 
 def write_types(w: Writer, o: Operation, shown: Sequence[str] = ()) -> None:
-    """One type if all values have it."""
+    """Print one type if all values have it, else a function type."""
     w.attr_dict(o, shown)
     inputs = [v.type for v in o.operands]
     results = [v.type for v in o.results]
@@ -478,7 +474,7 @@ def _window(r: Reader) -> tuple[str, Attribute]:
 
 
 def modern_lists(state: State) -> None:
-    """Lists that generic text of 2023 holds as dense elements become arrays."""
+    """Convert lists that generic text of 2023 holds as dense elements to arrays."""
     for name, value in state.attributes.items():
         is_list = isinstance(value, DenseElementsAttr) and name != "value"
         ty = value.type if isinstance(value, DenseElementsAttr) else None
@@ -494,4 +490,4 @@ def modern_lists(state: State) -> None:
 
 
 _DIMENSIONS = frozenset({"iota_dimension", "dimension"})
-"""Single numbers that are kept as lists of one."""
+"""Single numbers that are stored as lists of one."""

@@ -1,1 +1,1 @@
-"""The tensor dialect."""
+"""The tensor dialect: values in the shape of arrays."""

@@ -1,7 +1,4 @@
-"""Rules of tensor operations that make, cast and fill tensors.
-
-Rules of tensor operations that take out and put in parts of tensors.
-"""
+"""Verifier rules of tensor operations: creation, casts, slices and padding."""
 
 from __future__ import annotations
 
@@ -44,7 +41,7 @@ def check_extract_slice(o: Operation) -> None:
 
 
 def check_insert_slice(o: Operation) -> None:
-    """What is put in has the sizes of the slice."""
+    """The inserted tensor has the sizes of the slice."""
     _check_part(o, Slice(o), o.operands[1].type, o.operands[0].type)
 
 
@@ -66,13 +63,13 @@ def _check_part(o: Operation, part: Slice, whole: Type, small: Type) -> None:
 
 
 def check_gather(o: Operation) -> None:
-    """The result has the slices of the source that the positions name."""
+    """The result has the slices of the source that the indices select."""
     source, positions = (v.type for v in o.operands)
     _check_slices(o, source, positions, o.results[0].type, "gather_dims")
 
 
 def check_scatter(o: Operation) -> None:
-    """The source has slices for the positions of the destination."""
+    """The source has one slice per index of the destination."""
     source, dest, positions = (v.type for v in o.operands)
     require(
         "unique" in o.attributes, o, "needs the word 'unique'", "Add it after the dims"
@@ -122,7 +119,7 @@ def _numbers(value: Attribute | None) -> list[int]:
 
 
 def check_concat(o: Operation) -> None:
-    """The inputs agree but for one dimension, where the result has their sum."""
+    """Inputs agree but in the concatenated dimension, which the result sums."""
     result = o.results[0].type
     if not o.operands:
         raise errors.WrongOperandCount(
@@ -205,7 +202,7 @@ POSITIONS = TypeConstraint(
 def elements_of_result(
     types: Types, attributes: Mapping[str, Attribute]
 ) -> Sequence[Type] | None:
-    """One scalar type per element of the result."""
+    """Inference: one scalar per element of the result."""
     del attributes
     known = types.get("result")
     if not known or not isinstance(known[0], TensorType):
@@ -227,7 +224,7 @@ def check_elements(o: Operation) -> None:
 
 
 def indices_after(position: int) -> Check:
-    """As many indices follow the tensor at ``position`` as it has dimensions."""
+    """A check that one index per dimension follows the tensor at ``position``."""
 
     def check(o: Operation) -> None:
         ty = o.operands[position].type
@@ -241,7 +238,7 @@ def indices_after(position: int) -> Check:
 
 
 def sizes_after(position: int) -> Check:
-    """From operand ``position`` on stands one size per ``?`` of the result."""
+    """A check that one size per ``?`` of the result starts at operand ``position``."""
 
     def check(o: Operation) -> None:
         ty = o.results[0].type
@@ -261,12 +258,12 @@ def sizes_after(position: int) -> Check:
 
 
 def check_cast(o: Operation) -> None:
-    """Elements agree, and so do the extents that both types state."""
+    """Element types agree, and all extents that both types state."""
     _check_cast(o, same_element=True)
 
 
 def check_bitcast(o: Operation) -> None:
-    """Elements of one width; extents that both types state agree."""
+    """Elements of equal width; extents that both types state agree."""
     _check_cast(o, same_element=False)
 
 
@@ -290,12 +287,12 @@ def _check_cast(o: Operation, *, same_element: bool) -> None:
 
 
 def _width(ty: Type) -> object:
-    """Bits of a number; another type is as wide as itself only."""
+    """Bits of a number; a dialect type stands for itself."""
     return ty if isinstance(ty, DialectType) else bit_width(ty) or None
 
 
 def check_dim(o: Operation) -> None:
-    """The source has dimensions."""
+    """The source has rank 1 or more."""
     ty = o.operands[0].type
     require(
         getattr(ty, "shape", None) != (), o, f"{ty} has no dimensions", "Remove this"
@@ -306,13 +303,13 @@ def check_dim(o: Operation) -> None:
 
 
 def check_generate(o: Operation) -> None:
-    """One size per ``?``; the body makes an element of its position."""
+    """One size per ``?``; the body computes an element from its indices."""
     sizes_after(0)(o)
     _check_body(o)
 
 
 def check_pad(o: Operation) -> None:
-    """The result is as large as the source with its borders."""
+    """The result's extents are the source's plus low and high padding."""
     source, result = o.operands[0].type, o.results[0].type
     if not isinstance(source, TensorType) or not isinstance(result, TensorType):
         return

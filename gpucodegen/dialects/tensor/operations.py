@@ -1,4 +1,4 @@
-"""tensor: values in the shape of arrays."""
+"""Table of the tensor operations."""
 
 from __future__ import annotations
 

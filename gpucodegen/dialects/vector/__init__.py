@@ -1,15 +1,6 @@
-"""The vector dialect: register tiles and their movement.
+"""The vector dialect: shapes, typed views and builders.
 
-- `types`: shapes, some of which grow with the machine's registers
-- `elements`: broadcasts, extracts, inserts, shuffles
-- `shapes`: another shape or order
-- `memory`: loads, stores, transfers
-- `products`: contractions, outer products, reductions
-- `masks`: one operation on the lanes of a mask
-- `old`: operations of 2020 to 2024 without a successor
-- `operations`: the table
-
-Shapes of vectors, some of whose extents grow with the machine's registers.
+Extents may be scalable: they grow with the machine's vector registers.
 """
 
 from __future__ import annotations
@@ -31,11 +22,11 @@ from gpucodegen.ir.operation import Operation, Value
 from gpucodegen.ir.types import I64, Type, VectorType, element_type
 
 Extent = tuple[int, bool]
-"""How many, and whether that many times the machine's factor."""
+"""An extent, and whether it is scalable (a multiple of ``vscale``)."""
 
 
 def extents(ty: Type) -> tuple[Extent, ...]:
-    """Of each dimension; none for a scalar.
+    """``(extent, is scalable)`` per dimension; empty for a scalar.
 
     >>> from gpucodegen.ir.types import INDEX
     >>> extents(VectorType((4, 8), INDEX, (False, True)))
@@ -48,7 +39,6 @@ def extents(ty: Type) -> tuple[Extent, ...]:
 
 
 def vector_of(dims: Sequence[Extent], element: Type) -> VectorType:
-    """The vector type of these extents."""
     flags = tuple(scales for _, scales in dims)
     shape = tuple(count for count, _ in dims)
     return VectorType(shape, element, flags if any(flags) else ())
@@ -60,12 +50,11 @@ def vector_or_scalar(dims: Sequence[Extent], element: Type) -> Type:
 
 
 def scalar(ty: Type) -> Type:
-    """The innermost element, also of a memref of vectors."""
+    """The innermost element type, also of a memref of vectors."""
     return element_type(element_type(ty))
 
 
 def is_scalable(ty: Type) -> bool:
-    """Whether some extent grows with the machine."""
     return any(scales for _, scales in extents(ty))
 
 
@@ -79,7 +68,7 @@ def integers(o: Operation, name: str) -> tuple[int, ...]:
 
 
 def combines(kind: Attribute | None, element: Type) -> bool:
-    """Whether elements of this type can be combined in this way."""
+    """Whether the combining kind is valid for elements of this type."""
     return of_kind(kind_word(kind), element) is not None
 
 
@@ -183,13 +172,13 @@ def position(op: Operation) -> tuple[int, ...]:
 
 
 def contraction_maps(op: Operation) -> list[AffineMap]:
-    """The map of each operand of a ``vector.contract``."""
+    """The indexing map of each operand of a ``vector.contract``."""
     entries = op.entries("indexing_maps")
     return [entry.map for entry in entries if isinstance(entry, AffineMapAttr)]
 
 
 def contraction_iterators(op: Operation) -> list[str]:
-    """The words of its iterators: ``parallel`` or ``reduction``, if it is valid."""
+    """Its iterator types, ``parallel`` or ``reduction``; None if they are invalid."""
     entries = map(str, op.entries("iterator_types"))
     return [entry.partition("<")[2].removesuffix(">") for entry in entries]
 

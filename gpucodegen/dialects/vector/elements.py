@@ -1,14 +1,6 @@
-"""Elements and parts of vectors.
+"""Table, syntax and rules of vector operations that copy elements, rows and slices.
 
-- `syntax`: extract, insert and shuffle
-- `checks`: rules
-- `operations`: the table
-
-vector: operations that copy elements, rows and slices.
-
-Parts of the syntax of operations on elements of vectors.
-
-Rules of vector operations that copy elements: broadcasts, slices, shuffles.
+These are broadcasts, extracts, inserts, slices and shuffles.
 """
 
 from __future__ import annotations
@@ -44,7 +36,7 @@ from gpucodegen.ir.operation import Operation
 from gpucodegen.ir.types import I64, Type, VectorType, element_type
 
 POISON = -1
-"""The position whose element may be anything."""
+"""The index of a poison element."""
 
 
 # -- all elements ----------------------------------------------------------------------
@@ -104,7 +96,7 @@ def _check_doubled(o: Operation, half: Type, whole: Type) -> None:
 
 
 def check_shuffle(o: Operation) -> None:
-    """Both vectors have equal rows; the mask names rows of either, or none."""
+    """Both vectors have equal rows; mask entries name rows of either, or poison."""
     first, second = (extents(v.type) for v in o.operands)
     mask = integers(o, "mask")
     rows = sum(dims[0][0] if dims else 1 for dims in (first, second))
@@ -133,7 +125,7 @@ def check_shuffle(o: Operation) -> None:
 
 
 def check_extract(o: Operation) -> None:
-    """The position lies in the vector, and the result is what is there."""
+    """The position lies in the vector, and the result has the type found there."""
     source, result = o.operands[0].type, o.results[0].type
     inner = _at_position(o, source)
     is_single = isinstance(source, VectorType) and result == vector_of(
@@ -147,7 +139,7 @@ def check_extract(o: Operation) -> None:
 
 
 def check_insert(o: Operation) -> None:
-    """The position lies in the vector, and the value has the rank of what is there."""
+    """The position lies in the vector, and the value has the type found there."""
     value, dest = (v.type for v in o.operands[:2])
     inner = _at_position(o, dest)
     fits = (
@@ -159,7 +151,7 @@ def check_insert(o: Operation) -> None:
 
 
 def _at_position(o: Operation, ty: Type) -> Type:
-    """What the position, which is in range, leaves of the vector's type."""
+    """The vector's type below a position, once the position is in range."""
     position = integers(o, "static_position")
     dims = extents(ty)
     if len(position) > len(dims):
@@ -196,7 +188,7 @@ def _check_same(o: Operation, expected: Type, actual: Type, *, fits: bool) -> No
 
 
 def check_extract_slice(o: Operation) -> None:
-    """Offsets, sizes and strides of the leading dimensions; the rest is whole."""
+    """Offsets, sizes and strides of the leading dimensions; trailing ones are whole."""
     source, result = o.operands[0].type, o.results[0].type
     dims = extents(source)
     sizes = integers(o, "sizes")
@@ -333,7 +325,6 @@ class ExtractedTypes(FormatElement):
     """``element from vector``; older text names the vector only."""
 
     def parse(self, parsed: ParsedElements) -> None:
-        """Read the element."""
         vector = element = parsed.reader.type()
         if parsed.reader.accept("from"):
             vector = parsed.reader.type()
@@ -343,13 +334,12 @@ class ExtractedTypes(FormatElement):
         parsed.types |= {"source": [vector], "result": [element]}
 
     def print(self, printed: Printed) -> None:
-        """Write the element."""
         (source, *_), (result,) = printed.op.operands, printed.op.results
         printed.put(f"{result.type} from {source.type}")
 
 
 def inner_type(ty: Type, depth: int) -> Type:
-    """What a position of so many entries leaves of a vector's type."""
+    """The vector's type below a position of ``depth`` entries."""
     if depth == 0 and extents(ty):
         return ty
     return vector_or_scalar(extents(ty)[depth:], element_type(ty))
@@ -359,7 +349,7 @@ def inner_type(ty: Type, depth: int) -> Type:
 
 
 def shuffled(types: Types, attributes: Mapping[str, Attribute]) -> Sequence[Type]:
-    """The first vector's type, with a row per entry of the mask."""
+    """Inference: the first vector's type with one row per mask entry."""
     first = types["v1"][0]
     if not isinstance(first, VectorType):
         return (first,)
@@ -368,7 +358,7 @@ def shuffled(types: Types, attributes: Mapping[str, Attribute]) -> Sequence[Type
 
 
 def _typed_numbers(r: Reader) -> Attribute:
-    """Numbers were once written with their types."""
+    """Read numbers that may carry their types, as in old text."""
     return DenseArrayAttr(I64, tuple(read_indices(r, typed=True)[1]))
 
 

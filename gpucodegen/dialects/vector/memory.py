@@ -1,20 +1,7 @@
-"""Vectors in memory: loads, stores, masks, transfers.
+"""Table, syntax and rules of vector accesses: loads, stores, masks and transfers.
 
-- `checks`: rules of loads and stores
-- `operations`: the table
-- `transfer_syntax`: syntax of transfers
-- `transfer_checks`: their rules
-- `transfers`: their table
-
-vector.transfer_read and transfer_write: tiles between buffers and registers.
-
-Rules of vector.transfer_read and transfer_write.
-
-vector.transfer_read and transfer_write: tiles between buffers and registers.
-
-vector: masked, gathered and compressed accesses to memory.
-
-Rules of vector accesses to memory: elements, extents of masks, unit stride.
+``vector.transfer_read`` and ``transfer_write`` move tiles between buffers and
+registers; other accesses are masked, gathered or compressed.
 """
 
 from __future__ import annotations
@@ -72,12 +59,12 @@ def _check_elements(o: Operation, base: Type, vector: Type) -> None:
 
 
 def check_load(o: Operation) -> None:
-    """Elements, rank and stride of what is read."""
+    """Element type, rank and unit stride of a load."""
     _check_contiguous(o, o.operands[0], o.results[0].type, o.operands[1:])
 
 
 def check_store(o: Operation) -> None:
-    """Elements, rank and stride of what is written."""
+    """Element type, rank and unit stride of a store."""
     value, base, *indices = o.operands
     _check_contiguous(o, base, value.type, tuple(indices))
 
@@ -108,7 +95,7 @@ def _check_contiguous(
 
 
 def has_unit_stride(ty: MemRefType) -> bool:
-    """Whether neighbours in the last dimension are neighbours in memory."""
+    """Whether the last dimension has unit stride."""
     form = strided_form(ty)
     return form is not None and form.strides[-1:] in ((), (1,))
 
@@ -117,7 +104,7 @@ def has_unit_stride(ty: MemRefType) -> bool:
 
 
 def check_masked(*, gathers: bool = False, stores: bool = False) -> Check:
-    """Masks, positions and values have the extents of the vector."""
+    """A check that masks, indices and values have the extents of the vector."""
 
     def check(o: Operation) -> None:
         base, *rest = o.operands
@@ -311,7 +298,7 @@ def _finish_transfer(
 
 
 def with_bounds(state: State) -> None:
-    """Without ``in_bounds`` any element may lie outside; once ``masked`` said so."""
+    """Set ``in_bounds``: false everywhere if absent, or from ``masked`` of old text."""
     masked = state.attributes.pop("masked", None)
     if isinstance(masked, ArrayAttr):
         inverted = (IntegerAttr(int("true" not in str(e)), I1) for e in masked.values)
@@ -323,7 +310,7 @@ def with_bounds(state: State) -> None:
 
 
 def minor_identity(shaped: Type, vector: Type) -> AffineMapAttr:
-    """``(d0, .., dn) -> (dk, .., dn)``: the last dimensions of the buffer."""
+    """``(d0, .., dn) -> (dk, .., dn)``: the trailing dimensions of the buffer."""
     rank = len(shaped.shape) if isinstance(shaped, MemRefType | TensorType) else 0
     depth = len(vector.shape) if isinstance(vector, VectorType) else 0
     if isinstance(shaped, MemRefType | TensorType) and isinstance(
@@ -339,14 +326,14 @@ def _element(ty: Type) -> Type:
 
 
 def _mask_type(state: State, shaped: Type, vector: Type) -> Type | None:
-    """The mask's type for the permutation map of the operation being read."""
+    """The mask type for the permutation map of the operation being read."""
     written = state.attributes.get("permutation_map")
     map_ = written if isinstance(written, AffineMapAttr) else None
     return mask_type(vector, (map_ or minor_identity(shaped, vector)).map)
 
 
 def mask_type(vector: Type, map_: AffineMap) -> Type | None:
-    """A vector of i1 in the order of the buffer, without dimensions that repeat."""
+    """The mask type: i1 in the buffer's order, without broadcast dimensions."""
     places = [e.position for e in map_.results if isinstance(e, Dim)]
     dims = extents(vector)[: len(map_.results)]
     kept = [
@@ -490,7 +477,7 @@ def _check_bits(o: Operation, element: Type, vector: Type) -> None:
 
 
 def _minor_bits(ty: Type) -> int:
-    """Bits of the last dimension; zero if unknown."""
+    """Bits of the trailing dimension; zero if unknown."""
     count, _ = (extents(ty) or ((1, False),))[-1]
     return count * bit_width(element_type(ty))
 

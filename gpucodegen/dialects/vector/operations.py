@@ -1,8 +1,6 @@
-"""vector: register tiles, their movement and arithmetic.
+"""Table of the vector operations, with ``vector.mask`` and those of 2020 to 2024.
 
-vector: operations of 2020 to 2024 that have no successor.
-
-vector.mask: one operation on the lanes that a mask selects.
+``vector.mask`` runs one operation on the lanes that a mask selects.
 """
 
 from __future__ import annotations
@@ -42,7 +40,7 @@ def parse_mask(r: Reader, state: State) -> None:
 
 
 def _with_yield(region: Region, start: Location) -> Region:
-    """The region with the yield that may be left out."""
+    """The region with the yield that the text may omit."""
     block = region.blocks[0] if region.blocks else Block()
     last = block.operations[-1] if block.operations else None
     if last is not None and last.name == _YIELD:
@@ -80,7 +78,7 @@ _MASKABLE = frozenset(
 
 
 def check_mask(o: Operation) -> None:
-    """At most one operation that takes a mask, whose results are those of the mask."""
+    """The region has at most one maskable operation, whose results it returns."""
     *operations, end = o.body.operations
     types = [v.type for v in o.results]
     require(
@@ -129,7 +127,7 @@ def _check_maskable(o: Operation, nested: Operation, end: Operation) -> None:
 
 
 def _expected_mask(o: Operation) -> Type | None:
-    """The type of the mask of an operation, where it follows from its vector."""
+    """The mask type of a maskable operation, where its vector determines it."""
     if o.name.startswith("vector.transfer"):
         is_read = o.name == "vector.transfer_read"
         vector = o.results[0].type if is_read else o.operands[0].type

@@ -1,20 +1,7 @@
-"""Contractions, outer products and reductions of vectors.
+"""Table, syntax and rules of vector products, contractions, reductions and scans.
 
-- `contract`: ``vector.contract``
-- `contract_checks`: its rules
-- `outer`: ``vector.outerproduct``
-- `reduction_checks`: rules of reductions and scans
-- `operations`: the table
-
-vector: arithmetic on whole vectors: products, contractions, reductions, scans.
-
-vector.outerproduct: rows times columns, or a vector times a scalar.
-
-Rules of vector.contract: maps, iterators, extents.
-
-Rules of vector reductions and scans.
-
-vector.contract: a generic contraction of two vectors into a third.
+``vector.contract`` contracts two vectors into a third by indexing maps;
+``vector.outerproduct`` multiplies a column by a row, or a vector by a scalar.
 """
 
 from __future__ import annotations
@@ -84,7 +71,7 @@ _ITERATOR = "#vector.iterator_type<"
 
 
 def modern_contract(state: State) -> None:
-    """Iterators as attributes and kinds under today's names."""
+    """Convert iterators and kinds of older text to today's attributes."""
     attributes = state.attributes
     iterators = attributes.get("iterator_types")
     if isinstance(iterators, ArrayAttr):
@@ -95,7 +82,7 @@ def modern_contract(state: State) -> None:
 
 
 def modern_kind(state: State) -> None:
-    """``"add"`` of 2020 and ``#vector.kind<maxf>`` as an attribute of today."""
+    """``"add"`` of 2020 and ``#vector.kind<maxf>`` as today's attribute."""
     kind = state.attributes.get("kind")
     words = kind.value if isinstance(kind, StringAttr) else str(kind or "")
     word = words.removeprefix("#vector.kind<").removesuffix(">")
@@ -129,7 +116,7 @@ def print_contract(w: Writer, o: Operation) -> None:
 
 
 def check_kind(o: Operation, ty: Type) -> None:
-    """Elements of this type can be combined in this way."""
+    """The combining kind is valid for elements of this type."""
     kind = o.attributes.get("kind")
     require(
         isinstance(ty, DialectType) or combines(kind, ty),
@@ -141,7 +128,7 @@ def check_kind(o: Operation, ty: Type) -> None:
 
 
 def check_reduction(o: Operation) -> None:
-    """A vector of rank 0 or 1 gives an element."""
+    """A vector of rank 0 or 1 is reduced to an element."""
     source, result = o.operands[0].type, o.results[0].type
     require(
         len(extents(source)) <= 1,
@@ -154,7 +141,7 @@ def check_reduction(o: Operation) -> None:
 
 
 def check_multi_reduction(o: Operation) -> None:
-    """The result has the dimensions that are not reduced."""
+    """The result keeps the dimensions that are not reduced."""
     source, result = o.operands[0].type, o.results[0].type
     dims = extents(source)
     reduced = integers(o, "reduction_dims")
@@ -183,7 +170,7 @@ def check_positions(o: Operation, positions: Sequence[int], rank: int) -> None:
 
 
 def check_scan(o: Operation) -> None:
-    """The start has the dimensions of the source without the scanned one."""
+    """The initial value has the source's shape without the scanned dimension."""
     source, start = (v.type for v in o.operands)
     dims = extents(source)
     position = getattr(o.attributes["reduction_dim"], "value", 0)
@@ -209,7 +196,7 @@ _SIDES = ("left", "right", "accumulator")
 
 
 def check_contract(o: Operation) -> None:
-    """Three maps of dimensions, which agree on every extent they share."""
+    """The three maps are projected permutations and agree on every shared extent."""
     iterators = _iterators(o)
     maps = contraction_maps(o)
     require(
@@ -317,7 +304,7 @@ def parse_outerproduct(r: Reader, state: State) -> None:
 
 
 def outer_type(lhs: Type, rhs: Type) -> Type:
-    """The product's type: the extents of both."""
+    """The type of the outer product, with the extents of both operands."""
     if not isinstance(lhs, VectorType):
         return rhs
     return vector_of(extents(lhs) + extents(rhs), lhs.element)
@@ -332,7 +319,7 @@ def print_outerproduct(w: Writer, o: Operation) -> None:
 
 
 def check_outerproduct(o: Operation) -> None:
-    """Vectors of rank 1, or a vector and a scalar; the result has both shapes."""
+    """Two vectors of rank 1, or a vector and a scalar; the result has both shapes."""
     lhs, rhs = (v.type for v in o.operands[:2])
     require(
         len(extents(lhs)) == 1

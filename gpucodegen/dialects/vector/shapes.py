@@ -1,9 +1,4 @@
-"""Vectors in another shape or order.
-
-vector: shapes, masks of ones, positions, printing.
-
-Rules of vector operations that change a shape or make a mask.
-"""
+"""Table and rules of vector casts, transposes, mask constructors and printing."""
 
 from __future__ import annotations
 
@@ -46,7 +41,7 @@ def _require_cast(o: Operation, fits: object, hint: str) -> None:
 
 
 def check_shape_cast(o: Operation) -> None:
-    """As many elements of one type, as many scalable dimensions."""
+    """Equal element counts, element types and numbers of scalable dimensions."""
     source, target = o.operands[0].type, o.results[0].type
     if isinstance(source, TupleType) and isinstance(target, TupleType):
         return
@@ -61,7 +56,7 @@ def check_shape_cast(o: Operation) -> None:
 
 
 def check_bitcast(o: Operation) -> None:
-    """As many bits in each row."""
+    """Rows have equal numbers of bits."""
     source, target = o.operands[0].type, o.results[0].type
     inner, outer = extents(source), extents(target)
     is_known = bit_width(element_type(source)) and bit_width(element_type(target))
@@ -74,13 +69,13 @@ def check_bitcast(o: Operation) -> None:
 
 
 def _row(ty: Type) -> int:
-    """Bits of the last dimension."""
+    """Bits of the trailing dimension."""
     count, _ = (extents(ty) or ((1, False),))[-1]
     return count * bit_width(element_type(ty))
 
 
 def check_type_cast(o: Operation) -> None:
-    """A dense memref as a memref of one vector, or the reverse."""
+    """A dense memref becomes a memref of one vector, or the reverse."""
     source, target = o.operands[0].type, o.results[0].type
     if isinstance(source, MemRefType) and isinstance(target, MemRefType):
         _require_cast(
@@ -101,7 +96,7 @@ def _all_extents(ty: MemRefType) -> Shape:
 
 
 def check_transpose(o: Operation) -> None:
-    """The result's dimensions are the source's in another order."""
+    """The result's dimensions are a permutation of the source's."""
     source, target = o.operands[0].type, o.results[0].type
     order, dims = integers(o, "permutation"), extents(source)
     check_positions(o, order, len(dims))
@@ -141,7 +136,7 @@ def _check_lengths(o: Operation, count: int) -> None:
 
 
 def check_constant_mask(o: Operation) -> None:
-    """Lengths within the extents; scalable dimensions are set or not as a whole."""
+    """Lengths within the extents; scalable dimensions are all set or all unset."""
     lengths = integers(o, "mask_dim_sizes")
     _check_lengths(o, len(lengths))
     dims = extents(o.results[0].type) or ((1, False),)
@@ -162,7 +157,7 @@ def check_constant_mask(o: Operation) -> None:
 
 
 def check_print(o: Operation) -> None:
-    """A string is printed alone."""
+    """An operation that prints a string prints no value."""
     is_alone = not o.operands and "punctuation" not in o.attributes
     require(
         "stringLiteral" not in o.attributes or is_alone,

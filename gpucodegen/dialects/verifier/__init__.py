@@ -1,12 +1,4 @@
-"""The rules that every module obeys, as small named checks.
-
-- `structure`: each operation against its definition
-- `regions`: as many as declared, with the blocks that they must have
-- `control_flow`: blocks, terminators and branches
-- `dominance`: uses of values
-- `symbols`: names of functions and globals
-- `affine_values`: operands of affine operations
-"""
+"""Verifier of modules: structure, control flow, dominance, symbols, affine values."""
 
 from __future__ import annotations
 

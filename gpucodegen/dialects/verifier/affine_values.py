@@ -1,11 +1,11 @@
-"""Which values affine operations may use as dimensions and symbols.
+"""Verifies the operands of affine operations as dimensions and symbols.
 
 A symbol has one value for the whole execution of the enclosing affine scope (a
 function): its arguments, values defined at its top level, constants, sizes that are
-symbols, and pure functions of symbols.  A dimension is a symbol, an affine loop
+symbols, and pure functions of symbols. A dimension is a symbol, an affine loop
 variable, a size of a memref defined at the top level, or an affine function of
-dimensions.  ``affine.apply``, ``min`` and ``max`` take any index, but no dimension as
-a symbol.
+dimensions. ``affine.apply``, ``min`` and ``max`` take any index, but no dimension as a
+symbol.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ _SIZES = {
     "memref.subview": "sizes",
     "memref.view": "sizes",
 }
-"""Operations that state the sizes of their result, and the slot that holds them."""
+"""Operations with dynamic result sizes, and the operand slot that holds them."""
 
 
 def check_affine_values(root: Operation) -> None:
-    """Look at every operand of every affine operation."""
+    """Check every operand of every affine operation."""
     if not any(op.dialect == "affine" for op in root.walk()):
         return
     checker = AffineValues(root)
@@ -47,7 +47,7 @@ def check_affine_values(root: Operation) -> None:
 
 
 def variable_symbols(root: Operation) -> Iterator[Value]:
-    """Values that are used as symbols and may be dimensions only."""
+    """Values that are used as symbols although they may only be dimensions."""
     checker = AffineValues(root)
     for op in root.walk():
         for num_dims, operands in _GROUPS.get(op.name, _of_function)(op):
@@ -62,7 +62,7 @@ def variable_symbols(root: Operation) -> Iterator[Value]:
 
 
 def _inputs(op: Operation, name: str) -> tuple[int, int]:
-    """Dimensions and all operands that a map or set takes."""
+    """Dimensions and all operands of a map or set."""
     attribute = op.attributes.get(name)
     if isinstance(attribute, AffineMapAttr):
         return attribute.map.num_dims, attribute.map.num_inputs
@@ -74,7 +74,7 @@ def _inputs(op: Operation, name: str) -> tuple[int, int]:
 def _maps(
     *names: str, skip: int = 0, memrefs: bool = False
 ) -> Callable[[Operation], Iterator[Group]]:
-    """Operands of the named maps, in order, ``skip`` values before the first."""
+    """Operands of the named maps, in order, after ``skip`` other values."""
 
     def groups(op: Operation) -> Iterator[Group]:
         start = skip
@@ -116,7 +116,7 @@ _GROUPS: dict[str, Callable[[Operation], Iterator[Group]]] = {
 
 
 class AffineValues:
-    """Where every value is defined."""
+    """Definitions of all values, to classify them as dimensions and symbols."""
 
     def __init__(self, root: Operation) -> None:
         self.parent: dict[Operation, Operation] = {}
@@ -146,7 +146,7 @@ class AffineValues:
                 raise _not_usable(op, value, "symbol")
 
     def check_apply(self, op: Operation) -> None:
-        """No dimension stands for a symbol; other values are taken as they are."""
+        """No dimension is used as a symbol; any other index is accepted."""
         scope = self.scope(op)
         for value in op.operands[_inputs(op, "map")[0] :]:
             is_symbol = self.is_symbol(value, scope)
@@ -178,7 +178,7 @@ class AffineValues:
         return self._is_outside(self.parent.get(op), scope)
 
     def _is_outside(self, holder: Operation | None, scope: Operation) -> bool:
-        """Whether a place lies outside the scope, where everything is constant."""
+        """Whether a place is outside the scope, so that its values are constant."""
         while holder is not None:
             if holder is scope:
                 return False
@@ -186,7 +186,7 @@ class AffineValues:
         return True
 
     def _is_dim_symbol(self, op: Operation, scope: Operation) -> bool:
-        """Whether the size is of something at the top level, or a symbol itself."""
+        """Whether a size is of a top-level memref or a symbol itself."""
         source = op.operands[0]
         if self._is_top_level(source):
             return True
@@ -221,7 +221,7 @@ class AffineValues:
         return position < len(sizes) and self.is_symbol(sizes[position], scope)
 
     def is_extent(self, op: Operation, memref: Value, dimension: int) -> bool:
-        """Whether an extent may bound an affine loop in place of an operation."""
+        """Whether an extent may bound an affine loop without being an operation."""
         if self._is_top_level(memref):
             return True
         scope, made = self.scope(op), self.definition.get(memref)
@@ -250,7 +250,7 @@ def _not_usable(op: Operation, value: Value, role: str) -> errors.VerifyError:
 
 
 def _is_scope(op: Operation) -> bool:
-    """Whether it is an affine scope, as far as is known."""
+    """Whether the operation is an affine scope, if it is registered."""
     definition = registry.lookup(op.name)
     return definition is None or definition.has(Trait.AFFINE_SCOPE)
 

@@ -1,11 +1,9 @@
-"""Blocks end in terminators, branches fit targets, operations sit where they may.
+"""Verifies terminators, branches and dominance of uses.
 
-SSA form: every use is dominated by its definition.
-
-A value is visible after its operation in its own block, in the blocks that block
-dominates, and in regions nested there; not beyond an operation isolated from above.
-In a graph region everything defined in it is visible.  Unreachable blocks are not
-checked.
+In SSA form every use is dominated by its definition. A value is visible after its
+operation in its own block, in the blocks that block dominates, and in regions nested
+there; not inside an operation isolated from above. In a graph region everything defined
+in it is visible. Unreachable blocks are not checked.
 """
 
 from __future__ import annotations
@@ -29,7 +27,7 @@ from gpucodegen.ir.operation import Block, Label, Operation, Region, Value
 
 
 def check_dominance(root: Operation) -> None:
-    """Look at every use in ``root``."""
+    """Check every use inside ``root``."""
     _Walk().regions(root)
 
 
@@ -43,7 +41,6 @@ class _Walk:
     )
 
     def operation(self, op: Operation) -> None:
-        """Uses of the operation, its regions, then its results."""
         for value in _used_by(op):
             if value not in self.visible:
                 raise self.misuse(op, value)
@@ -51,7 +48,7 @@ class _Walk:
             self.regions(op)
 
     def misuse(self, op: Operation, value: Value) -> errors.VerifyError:
-        """The error for a use of an invisible value."""
+        """The error for a use of a value that is not visible."""
         for isolated, values in self.hidden:
             if value in values:
                 return errors.CapturedValue(
@@ -69,7 +66,7 @@ class _Walk:
         )
 
     def regions(self, op: Operation) -> None:
-        """The regions of an operation, with their own visible values when isolated."""
+        """Check an operation's regions, with no visible values if it is isolated."""
         definition = registry.lookup(op.name)
         is_isolated = definition is not None and definition.is_isolated
         is_graph = definition is None or definition.has(Trait.GRAPH)
@@ -84,7 +81,7 @@ class _Walk:
             self.visible = outer
 
     def region(self, region: Region, *, is_graph: bool) -> None:
-        """All blocks, each after those that dominate it."""
+        """Check all blocks, each after its dominators."""
         if not region.blocks:
             return
         if is_graph and len(region.blocks) == 1:
@@ -96,7 +93,7 @@ class _Walk:
             self.blocks(region)
 
     def graph(self, block: Block) -> None:
-        """A block whose values are all visible from its start."""
+        """Check a block of a graph region: its values are visible from its start."""
         added = list(_defined_in(block))
         self.visible.update(added)
         for op in block.operations:
@@ -104,7 +101,7 @@ class _Walk:
         self.visible.difference_update(added)
 
     def block(self, block: Block) -> list[Value]:
-        """One block in order; returns the values it leaves visible."""
+        """Check one block in order; return the values that it leaves visible."""
         visible = self.visible
         added = list(block.arguments)
         visible.update(added)
@@ -194,7 +191,6 @@ def _predecessors(
 
 
 def check_control_flow(root: Operation) -> None:
-    """Look at every region of every operation."""
     for op in root.walk():
         definition = registry.lookup(op.name)
         for region in op.regions:
@@ -216,7 +212,7 @@ def _check_region(op: Operation, definition: Op | None, region: Region) -> None:
 
 
 def _may_lack_terminator(definition: Op | None, region: Region) -> bool:
-    """Whether the only block of a region may end in any operation, or be empty."""
+    """Whether a single-block region may be empty or end in any operation."""
     is_free = definition is None or definition.has(Trait.NO_TERMINATOR)
     return is_free and len(region.blocks) == 1
 
@@ -283,7 +279,7 @@ def _check_successors(
 
 
 def _named(op: Operation, position: int) -> Focus:
-    """Where the branch names its target; it may name one several times."""
+    """Where the branch names its target, which may occur several times."""
     label = op.successors[position].label
     skip = sum(s.label is label for s in op.successors[:position])
     return Focus(f"^{label.name}", skip)

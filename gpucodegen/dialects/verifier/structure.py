@@ -1,8 +1,7 @@
-"""Every operation against its definition: counts, attributes, types, own checks.
+"""Verifies each operation against its table entry, and the symbols that it names.
 
-Symbols: unique in their table, defined where they are used, calls that fit.
-
-Regions: as many as declared, with the blocks and arguments they must have.
+The entry gives counts, attributes, types, regions and further rules. Symbols are unique
+in their table, defined where they are used, and called with fitting types.
 """
 
 from __future__ import annotations
@@ -42,7 +41,7 @@ _ONE_BLOCK = frozenset(["scf.forall.in_parallel"])
 
 
 def check_regions(op: Operation, definition: Op) -> None:
-    """The regions' number, their blocks, and whether the first has arguments."""
+    """Number of regions, number of blocks, and presence of entry arguments."""
     if definition.regions is not None and len(op.regions) != definition.regions:
         raise _wrong(op, _counted(definition.regions, "region"), len(op.regions))
     is_structured = bool(definition.terminators) or definition.has(Trait.GRAPH)
@@ -79,7 +78,7 @@ def _wrong(op: Operation, expected: str, actual: object) -> errors.VerifyError:
 Table = dict[str, Operation]
 
 _SYMBOLS = frozenset(["builtin.module", "func.func", "gpu.module", "memref.global"])
-"""Operations that define a symbol, and so stand in a table of symbols."""
+"""Operations that define a symbol, and so belong to a symbol table."""
 
 _REFERENCES = {
     "func.call": "callee",
@@ -90,11 +89,11 @@ _REFERENCES = {
 """Operation -> the attribute that names a symbol."""
 
 _FROM_OUTSIDE = frozenset(["gpu.launch_func"])
-"""Operations that see the tables around the nearest one, too."""
+"""Operations that also resolve symbols outside of the nearest table."""
 
 
 def check_symbols(root: Operation) -> None:
-    """Look at every symbol table and every reference inside ``root``."""
+    """Check every symbol table and every symbol reference inside ``root``."""
     _check(root, [])
 
 
@@ -145,7 +144,7 @@ _WRITTEN = re.compile(r'[\w$.]+(?:\s+\w+)*\s+@(?:([\w$.]+)|"([^"]*)")')
 
 
 def _written_name(op: Operation) -> str:
-    """The symbol that an operation kept as text seems to define."""
+    """The symbol that an unregistered operation's text appears to define."""
     text = op.attributes.get(VERBATIM)
     first = text.values[0] if isinstance(text, ArrayAttr) else None
     match = _WRITTEN.match(first.value) if isinstance(first, StringAttr) else None
@@ -174,12 +173,12 @@ def _check_reference(op: Operation, tables: Sequence[Table]) -> None:
 
 
 def _named(reference: SymbolRefAttr) -> Focus:
-    """Where the operation names the symbol's root."""
+    """Where the operation names the root of a symbol path."""
     return Focus(print_symbol(reference.path[0]))
 
 
 def _resolve(path: Sequence[str], tables: Sequence[Table]) -> Operation | None:
-    """The operation a path names: its root from the nearest table outwards."""
+    """The operation of a path, whose root is in the nearest table outwards."""
     root = next((t[path[0]] for t in reversed(tables) if path[0] in t), None)
     for name in path[1:]:
         root = _table(root).get(name) if root is not None else None
@@ -234,7 +233,7 @@ def _check_constant(op: Operation, target: Operation) -> None:
 
 
 def _require_kind(op: Operation, target: Operation, kind: str) -> None:
-    """The symbol is defined by an operation of this name."""
+    """Require that the symbol is defined by an operation of this name."""
     if target.name != kind:
         raise errors.CallMismatch(
             op.location,
@@ -270,7 +269,7 @@ Groups = dict[str, tuple[Value, ...]]
 
 
 def check_structure(root: Operation) -> None:
-    """Each operation has what its table entry asks for."""
+    """Check each operation against its table entry."""
     for op in root.walk():
         definition = registry.lookup(op.name)
         if definition is None:
@@ -290,7 +289,7 @@ def check_structure(root: Operation) -> None:
 
 
 def check_attributes(op: Operation, definition: Op) -> None:
-    """Required attributes are there, and each is of its kind."""
+    """Required attributes are present, and each is of its kind."""
     for name, kind in definition.attributes.items():
         value = op.attributes.get(name)
         if value is None:
@@ -378,7 +377,7 @@ def _segment_fits(slot: Slot, size: float) -> bool:
 
 
 def check_types(op: Operation, definition: Op, groups: Groups) -> None:
-    """Operands and results are of the declared kinds of types."""
+    """Operands and results satisfy their type constraints."""
     for name, constraint in definition.types.items():
         for value in groups.get(name, ()):
             if not constraint.accepts(value.type):
@@ -397,7 +396,7 @@ def _kind(op: Operation, value: Value) -> str:
 
 
 def check_equal_types(op: Operation, definition: Op, groups: Groups) -> None:
-    """The slots of one group have one type."""
+    """All slots of a group have one type."""
     for group in definition.same:
         named = [(name, values) for name, values in groups.items() if name in group]
         values = [(name, value) for name, found in named for value in found]
@@ -419,7 +418,7 @@ def _require_equal(op: Operation, first: str, a: Value, second: str, b: Type) ->
 
 
 def check_inferred_types(op: Operation, definition: Op, groups: Groups) -> None:
-    """Types that follow from others are what follows."""
+    """Inferred types equal the stated ones."""
     if not definition.infer:
         return
     types = {name: [v.type for v in values] for name, values in groups.items()}

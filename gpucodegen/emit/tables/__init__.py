@@ -1,1 +1,1 @@
-"""One entry per operation: the line of Python that it becomes."""
+"""Tables of handlers: the Python text of each operation."""

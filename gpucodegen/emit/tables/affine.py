@@ -1,9 +1,7 @@
-"""affine.apply, min, max, and indices split into and joined from digits.
-
-affine.for, affine.if and affine.parallel.
+"""Emits affine loops, conditions, apply, min, max and index delinearization.
 
 The outermost ``affine.parallel`` of a CPU kernel becomes one ``prange`` over all its
-iterations; everywhere else it is a nest of sequential loops.
+iterations; elsewhere it is a nest of sequential loops.
 """
 
 from __future__ import annotations
@@ -31,11 +29,10 @@ from gpucodegen.ir.affine import AffineExpr, Const, Constraint, substitute
 from gpucodegen.ir.operation import Operation, Value, operand_segments
 
 UNROLL = "gcg.unroll"
-"""Marks an ``affine.for`` with constant bounds to be written out."""
+"""Marks an ``affine.for`` with constant bounds to be unrolled."""
 
 
 def affine_for(e: Emitter, op: Operation) -> None:
-    """``affine.for``."""
     loop = affine.For(op)
     lowers = e.applied(loop.lower_map, loop.lower_operands)
     uppers = e.applied(loop.upper_map, loop.upper_operands)
@@ -54,11 +51,11 @@ def affine_for(e: Emitter, op: Operation) -> None:
 
 
 SHORT = 16
-"""Trips up to which LLVM may write a loop out."""
+"""Trip counts up to which LLVM may unroll a loop."""
 
 
 def _is_swept(e: Emitter, loop: affine.For) -> bool:
-    """Whether it is a long innermost loop that the compiler may vectorise."""
+    """Whether it is a long innermost loop that the compiler may vectorize."""
     bounds = loop.constant_bounds
     is_long = bounds is None or bounds[1] - bounds[0] > SHORT * loop.step
     is_innermost = not any(op.regions for op in loop.body)
@@ -73,7 +70,6 @@ def _unrolled(e: Emitter, loop: affine.For, lower: int, upper: int) -> None:
 
 
 def affine_if(e: Emitter, op: Operation) -> None:
-    """``affine.if``."""
     branch = affine.If(op)
     inputs = [e.index(value) for value in branch.operands]
     dims, syms = inputs[: branch.set.num_dims], inputs[branch.set.num_dims :]
@@ -86,7 +82,7 @@ def affine_if(e: Emitter, op: Operation) -> None:
 
 
 def affine_parallel(e: Emitter, op: Operation) -> None:
-    """``affine.parallel``: the outermost one may be divided among threads."""
+    """``affine.parallel``: the outermost one may become a ``prange``."""
     if op.results:
         _reducing(e, op)
     elif e.spelling.divides_loops and not e.in_parallel:
@@ -97,7 +93,7 @@ def affine_parallel(e: Emitter, op: Operation) -> None:
 
 
 def _reducing(e: Emitter, op: Operation) -> None:
-    """A parallel loop with results, in sequence: each one accumulates its part."""
+    """A parallel loop with results, emitted sequentially with accumulators."""
     loop = affine.Parallel(op)
     pairs = zip(loop.reductions, op.results, strict=True)
     e.assign(op.results, [_neutral(e, op, kind, value) for kind, value in pairs])
@@ -120,7 +116,7 @@ def _reducing(e: Emitter, op: Operation) -> None:
 
 
 def _neutral(e: Emitter, op: Operation, kind: str, total: Value) -> Text:
-    """What a total starts from; one that only takes values over may start anywhere."""
+    """The initial value of an accumulator; assignments may start from any value."""
     combiner = OF_ATOMICS.get(kind)
     start = combiner.neutral_of(total.type) if combiner else 0
     return e.constant(start, e.dtype(op, total))
@@ -169,7 +165,7 @@ def _product(factors: Sequence[AffineExpr]) -> AffineExpr:
 def _range(
     e: Emitter, loop: affine.Parallel, depth: int
 ) -> tuple[AffineExpr, AffineExpr]:
-    """First value of a variable and number of its values."""
+    """First value and trip count of a variable."""
     lowers, uppers = _bounds_of(e, loop, depth)
     lower = _single(e, "max", lowers, loop.ivs[depth])
     upper = _single(e, "min", uppers, loop.ivs[depth])
@@ -179,7 +175,7 @@ def _range(
 def _clamped(
     e: Emitter, loop: affine.Parallel, counts: Sequence[AffineExpr]
 ) -> list[AffineExpr]:
-    """Counts of which no two can be negative, so that their product means something."""
+    """Trip counts, clamped at zero if several are dynamic, to multiply them."""
     clamped = [
         Const(max(count.value, 0)) if isinstance(count, Const) else count
         for count in counts
@@ -196,7 +192,7 @@ def _clamped(
 def _single(
     e: Emitter, function: str, bounds: Sequence[AffineExpr], iv: Value
 ) -> AffineExpr:
-    """One expression for several bounds, through a variable."""
+    """A single expression for several bounds, through a variable."""
     if len(bounds) == 1:
         return bounds[0]
     name = e.names.fresh(f"{iv.name or 'i'}_{function}")
@@ -211,7 +207,7 @@ def _unflatten(
     starts: Sequence[AffineExpr],
     counts: Sequence[AffineExpr],
 ) -> None:
-    """The loop variables from the number of the iteration, the last one fastest."""
+    """Compute the loop variables from the flat iteration number, last fastest."""
     for depth in reversed(range(len(counts))):
         inner = _product(counts[depth + 1 :])
         position = flat if inner == Const(1) else flat // inner
@@ -231,7 +227,7 @@ HANDLERS: dict[str, Handler] = {
 
 
 def apply(e: Emitter, op: Operation) -> None:
-    """``affine.apply``: printed at its use if that is the only one."""
+    """``affine.apply``: printed at its use if it has only one."""
     (expr,) = e.applied(affine.map_of(op), op.operands)
     if e.is_inlined(op):
         e.indices[op.result] = expr
@@ -240,8 +236,6 @@ def apply(e: Emitter, op: Operation) -> None:
 
 
 def extreme_of(function: str) -> Handler:
-    """``affine.min`` or ``affine.max``."""
-
     def handler(e: Emitter, op: Operation) -> None:
         bounds = e.applied(affine.map_of(op), op.operands)
         texts = [e.affine(bound) for bound in bounds]
@@ -252,7 +246,7 @@ def extreme_of(function: str) -> Handler:
 
 
 def _basis(e: Emitter, op: Operation, dynamic: Sequence[Value]) -> list[AffineExpr]:
-    """Extents of the digits, the most significant first."""
+    """Extents of the digits, most significant first."""
     entries = op.numbers("static_basis")
     values = iter(dynamic)
     return [
@@ -262,7 +256,6 @@ def _basis(e: Emitter, op: Operation, dynamic: Sequence[Value]) -> list[AffineEx
 
 
 def delinearize(e: Emitter, op: Operation) -> None:
-    """``affine.delinearize_index``; the first digit needs no bound."""
     linear, *dynamic = op.operands
     basis = _basis(e, op, dynamic)
     inner = basis[len(basis) - len(op.results) + 1 :]
@@ -275,7 +268,6 @@ def delinearize(e: Emitter, op: Operation) -> None:
 
 
 def linearize(e: Emitter, op: Operation) -> None:
-    """``affine.linearize_index``."""
     digits, dynamic = operand_segments(op, 2)
     basis = _basis(e, op, dynamic)
     inner = basis[len(basis) - len(digits) + 1 :]

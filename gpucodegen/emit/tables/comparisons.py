@@ -1,6 +1,7 @@
-"""Comparisons of scalars and vectors, and the tests for NaN and infinity.
+"""Emits comparisons of scalars and vectors, and tests for NaN and infinity.
 
-Python's operators where they mean the same as MLIR's predicates; else intrinsics.
+Python's operators are used where they mean the same as MLIR's predicates; otherwise
+intrinsics.
 """
 
 from __future__ import annotations
@@ -42,11 +43,11 @@ FLOAT_COMPARISONS = {
     "uno": "({a} != {a}) | ({b} != {b})",
     "true": "True",
 }
-"""Ordered comparisons are Python's; an unordered one is the opposite one's negation."""
+"""Ordered comparisons are Python's; an unordered one negates its opposite."""
 
 
 def compare_integers(e: Emitter, op: Operation) -> None:
-    """``arith.cmpi``: signed predicates are Python's."""
+    """``arith.cmpi``: signed predicates are Python operators."""
     predicate = arith.predicate(op)
     symbol = SIGNED_COMPARISONS.get(predicate)
     lhs, rhs = op.operands
@@ -79,7 +80,6 @@ def _compare_by_intrinsic(e: Emitter, op: Operation, factory: str) -> None:
 
 
 def _comparison(e: Emitter, factory: str, predicate: str) -> str:
-    """The intrinsic of one predicate."""
     return e.make(f"{factory}_{predicate}", factory, predicate)
 
 
@@ -98,7 +98,7 @@ BOUNDS = {
     "math.isfinite": (("olt", "infinity"),),
     "math.isnormal": (("oge", "smallest"), ("olt", "infinity")),
 }
-"""What holds of the absolute value: predicates, and what it is compared with."""
+"""Comparisons of the absolute value: predicates and constants."""
 
 
 def within_bounds(e: Emitter, op: Operation) -> None:
@@ -112,7 +112,7 @@ def within_bounds(e: Emitter, op: Operation) -> None:
 
 
 def _same_everywhere(e: Emitter, op: Operation, value: float) -> Text:
-    """A number as the operand is carried, or a vector of it."""
+    """A number of the operand's dtype, or a vector filled with it."""
     ty = op.operands[0].type
     element = element_type(ty)
     carrier = F32 if str(element) in NARROW else element
@@ -123,7 +123,7 @@ def _same_everywhere(e: Emitter, op: Operation, value: float) -> Text:
 
 
 def _define_bits(e: Emitter, op: Operation, *tests: tuple[str, Text, Text]) -> None:
-    """A bit, or one for each element, where all comparisons hold."""
+    """Define an i1, or one per element, that is the conjunction of comparisons."""
     if isinstance(op.result.type, VectorType):
         made = [call(_comparison(e, "cmpf", p), a, b) for p, a, b in tests]
         text = made[0] if len(made) == 1 else call(e.use("andi"), *made)

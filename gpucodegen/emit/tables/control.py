@@ -1,24 +1,8 @@
-"""Loops, branches and blocks.
+"""Emits loops, branches and bodies of several blocks.
 
-- `structured`: what loops and branches of all dialects share
-- `loops`: counted loops in the spelling of the target
-- `affine_loops`: loops and conditions of affine
-- `scf_loops`: loops and conditions of scf
-- `cfg`: bodies of several blocks
-
-Bodies of several blocks: a loop over the number of the block to execute next.
-
-A region of several blocks inside a structured body is such a loop, too; it is left
-where the region yields its results.
-
-scf: loops and branches with run-time bounds and conditions.
-
-What loops and branches of all dialects share.
-
-Loop-carried values and results of branches are Python variables that are assigned
-where the values are yielded.
-
-Counted loops in the spelling of the target.
+Loop-carried values and results of branches are Python variables that are assigned where
+the values are yielded. A body of several blocks becomes a loop over the number of the
+next block; such a region inside a structured body leaves the loop at its yield.
 """
 
 from __future__ import annotations
@@ -60,7 +44,7 @@ def counted(
 def add_step(
     e: Emitter, name: str, upper: Text, step: Text, make: str, *, wraps: bool
 ) -> None:
-    """Add the step; a loop that ``wraps`` ends before a sum that its type lacks."""
+    """Add the step; a loop that ``wraps`` exits before the sum leaves its type."""
     if wraps:
         last = binary(upper, "-", step, Precedence.SUM)
         with e.block(f"if {name} >= {last}:"):
@@ -70,28 +54,27 @@ def add_step(
 
 
 def range_arguments(lower: Text, upper: Text, step: int | Text) -> str:
-    """What stands between the parentheses of ``range``."""
+    """The arguments of ``range``."""
     if str(step) != "1":
         return f"{lower}, {upper}, {step}"
     return str(upper) if lower.code == "0" else f"{lower}, {upper}"
 
 
 Bounds = tuple[Sequence[AffineExpr], Sequence[AffineExpr]]
-"""Lower bounds, of which the largest counts, and upper bounds, the smallest."""
+"""Lower bounds, whose maximum counts, and upper bounds, whose minimum counts."""
 
 
 def texts(e: Emitter, values: Sequence[Value]) -> list[Text]:
-    """The expressions of several values."""
     return [e.text(value) for value in values]
 
 
 def bound(e: Emitter, function: str, bounds: Sequence[AffineExpr]) -> Text:
-    """The smallest or largest of several expressions."""
+    """The minimum or maximum of several expressions."""
     return extreme(function, [e.affine(bound) for bound in bounds])
 
 
 def loop_variable(e: Emitter, iv: Value, divisor: int = 1) -> str:
-    """A fresh variable for a loop; it is shared with nothing."""
+    """A new variable for a loop, which no other value shares."""
     name = e.names.fresh(iv.name, "i")
     e.rename(iv, name, divisor)
     return name
@@ -100,7 +83,7 @@ def loop_variable(e: Emitter, iv: Value, divisor: int = 1) -> str:
 def body_of(
     e: Emitter, operations: Sequence[Operation], targets: Sequence[Value]
 ) -> None:
-    """Operations of a block, then the values it yields assigned to ``targets``."""
+    """Print a block, then assign its yielded values to ``targets``."""
     *inner, terminator = operations
     e.emit(inner)
     e.writer.location = terminator.location
@@ -108,14 +91,14 @@ def body_of(
 
 
 def declare(e: Emitter, values: Sequence[Value]) -> None:
-    """Choose variables in this scope that are first assigned in an inner one."""
+    """Choose variables in this scope that are first assigned in an inner scope."""
     for value in values:
         e.variable(value)
 
 
 @contextmanager
 def range_loop(e: Emitter, iv: Value, bounds: Bounds, step: int) -> Generator[None]:
-    """A loop from the largest lower bound to the smallest upper bound."""
+    """A loop from the maximum of the lower to the minimum of the upper bounds."""
     lowers, uppers = bounds
     with e.names.scope():
         name = loop_variable(e, iv, _divisor(e, lowers, step))
@@ -125,12 +108,12 @@ def range_loop(e: Emitter, iv: Value, bounds: Bounds, step: int) -> Generator[No
 
 
 def _divisor(e: Emitter, lowers: Sequence[AffineExpr], step: int) -> int:
-    """What surely divides a loop variable."""
+    """A known divisor of the loop variable."""
     return gcd(e.divisor(lowers[0]), step) if len(lowers) == 1 else 1
 
 
 def results_of(e: Emitter, op: Operation, carried: Sequence[Value]) -> None:
-    """Results of a loop are the last carried values."""
+    """Bind the results of a loop to its last carried values."""
     e.assign(op.results, texts(e, carried))
 
 
@@ -141,7 +124,7 @@ def branches_of(
     then_body: Sequence[Operation],
     else_body: Sequence[Operation],
 ) -> None:
-    """``if condition:`` with an ``else:`` where there is something to do."""
+    """``if condition:`` with an ``else:`` if that branch is not empty."""
     declare(e, op.results)
     with e.block(f"if {condition}:"):
         body_of(e, then_body, op.results)
@@ -159,7 +142,7 @@ def nested_loops(
     ranges: Sequence[tuple[Bounds, int]],
     body: Callable[[], None],
 ) -> None:
-    """One loop per variable in its ``(bounds, step)``, one inside the other."""
+    """One loop per variable with its ``(bounds, step)``, nested."""
     if not ivs:
         body()
         return
@@ -169,7 +152,6 @@ def nested_loops(
 
 
 def scf_for(e: Emitter, op: Operation) -> None:
-    """``scf.for``."""
     loop = scf.For(op)
     lower, upper, step = (e.text(v) for v in (loop.lower, loop.upper, loop.step))
     e.assign(loop.iter_args, texts(e, loop.inits))
@@ -203,14 +185,13 @@ def _runtime_loop(
 
 
 def scf_if(e: Emitter, op: Operation) -> None:
-    """``scf.if``."""
     branch = scf.If(op)
     condition = e.text(branch.condition)
     branches_of(e, op, condition, branch.then_body, branch.else_body)
 
 
 def scf_while(e: Emitter, op: Operation) -> None:
-    """``scf.while``: an endless loop that is left before its second half."""
+    """``scf.while``: an endless loop that breaks before its after region."""
     loop = scf.While(op)
     e.assign(loop.before.arguments, texts(e, loop.inits))
     declare(e, op.results)
@@ -227,7 +208,7 @@ def scf_while(e: Emitter, op: Operation) -> None:
 
 
 def scf_parallel(e: Emitter, op: Operation) -> None:
-    """``scf.parallel`` in sequence; results accumulate in the order of iterations."""
+    """``scf.parallel`` as sequential loops; results accumulate in iteration order."""
     lowers, uppers, steps, inits = operand_segments(op, 4)
     e.assign(op.results, texts(e, inits))
     ranges = [
@@ -272,7 +253,7 @@ SCF_HANDLERS: dict[str, Handler] = {
 
 
 def emit_blocks(e: Emitter, blocks: Sequence[Block]) -> None:
-    """Print the blocks of a function body; the first is entered first."""
+    """Print the blocks of a function body; the first is the entry."""
     if len(blocks) == 1:
         e.emit(blocks[0].operations)
     else:
@@ -294,7 +275,7 @@ def execute_region(e: Emitter, op: Operation) -> None:
 
 
 def leave_region(e: Emitter, op: Operation) -> None:
-    """``scf.yield`` at the end of a block: the results are known."""
+    """``scf.yield`` at the end of a block: assign the results."""
     e.assign(e.yielded, texts(e, op.operands))
     e.writer.line("break")
 
@@ -313,7 +294,7 @@ def _emit_graph(e: Emitter, blocks: Sequence[Block]) -> None:
 
 
 def _enter(e: Emitter, op: Operation, successor: Successor) -> None:
-    """Pass the operands of a branch and name its target."""
+    """Assign the operands of a branch and set the next block."""
     state, targets = e.branches
     found = targets.get(successor.label)
     if found is None:
@@ -324,7 +305,6 @@ def _enter(e: Emitter, op: Operation, successor: Successor) -> None:
 
 
 def branch(e: Emitter, op: Operation) -> None:
-    """``cf.br``."""
     _enter(e, op, op.successors[0])
 
 

@@ -1,7 +1,4 @@
-"""nvgpu: fragments of matrices in the lanes of a warp.
-
-gpu: matrices that the lanes of a warp hold together.
-"""
+"""Emits matrix fragments of a warp: gpu.subgroup_mma and nvgpu.mma.sync."""
 
 from __future__ import annotations
 
@@ -34,12 +31,12 @@ _SUMS = {
     "si8": ("i32",),
     "ui8": ("i32",),
 }
-"""Element types of accumulators by those of factors."""
+"""Accumulator types by operand types."""
 _FACTORS = {"AOp", "BOp"}
 
 
 def _form(e: Emitter, op: Operation, value: Value) -> Matrix:
-    """The matrix type of a value, if matrix units have it."""
+    """The matrix type of a value, if matrix units support it."""
     form = matrix(value.type)
     bits = {"si8": 8, "ui8": 8, "f16": 16, "bf16": 16, "f64": 64}
     along = 128 // bits.get(form.element, 32)
@@ -66,7 +63,7 @@ def _hint(*words: object) -> str:
 
 
 def _access(e: Emitter, op: Operation, first: int, value: Value) -> tuple[str, ...]:
-    """The intrinsic for a matrix in memory, and what it takes of the memory."""
+    """The intrinsic that accesses a matrix in memory, and its address arguments."""
     form = _form(e, op, value)
     target, *indices = op.operands[first:]
     buffer = buffer_of(e, op, target)
@@ -96,19 +93,16 @@ def _access(e: Emitter, op: Operation, first: int, value: Value) -> tuple[str, .
 
 
 def load_subgroup_matrix(e: Emitter, op: Operation) -> None:
-    """``gpu.subgroup_mma_load_matrix``."""
     e.define(op.result, call(*_access(e, op, 0, op.result)))
 
 
 def store_subgroup_matrix(e: Emitter, op: Operation) -> None:
-    """``gpu.subgroup_mma_store_matrix``."""
     value = op.operands[0]
     name, *where = _access(e, op, 1, value)
     e.writer.line(str(call(name, e.text(value), *where)))
 
 
 def compute(e: Emitter, op: Operation) -> None:
-    """``gpu.subgroup_mma_compute``."""
     if {"a_transpose", "b_transpose"} & set(op.attributes):
         raise e.refusal(op, "Load the factor with transpose, and leave it out here")
     forms = [_form(e, op, value) for value in op.operands]
@@ -126,14 +120,12 @@ def compute(e: Emitter, op: Operation) -> None:
 
 
 def constant(e: Emitter, op: Operation) -> None:
-    """``gpu.subgroup_mma_constant_matrix``."""
     form = _form(e, op, op.result)
     name = e.make(_hint("constant", *form), "matrix_constant", tuple(form))
     e.define(op.result, call(name, e.typed(op.operands[0])))
 
 
 def elementwise(e: Emitter, op: Operation) -> None:
-    """``gpu.subgroup_mma_elementwise``."""
     kind = str(op.attributes.get("opType")).partition("<")[2].removesuffix(">")
     source, made = (_form(e, op, v) for v in (op.operands[0], op.result))
     if source.element != made.element and made.role in _FACTORS:
@@ -152,14 +144,13 @@ SUBGROUP_HANDLERS: dict[str, Handler] = {
 
 
 CODES = {"f8E4M3FN": "i8", "f8E5M2": "i8"}
-"""Floats whose fragments hold codes, by what holds them.
+"""Floats whose fragments hold bit patterns, with the type that holds them.
 
-Other vectors hold narrow floats as f32, which no instruction makes of these for free.
+Other vectors hold narrow floats as f32, but no instruction converts fragments.
 """
 
 
 def load_fragment(e: Emitter, op: Operation) -> None:
-    """``nvgpu.ldmatrix``."""
     source, *indices = op.operands
     buffer, ty = buffer_of(e, op, source), vector_type(e, op, op.result)
     tiles, kind = ty.shape[0], vector_dtype(e, op, ty)
@@ -173,7 +164,7 @@ def load_fragment(e: Emitter, op: Operation) -> None:
 
 
 def _define(e: Emitter, op: Operation, text: Text, kind: str) -> None:
-    """A fragment; one of codes is no vector of numbers, and only products take it."""
+    """Define a fragment; one of bit patterns is no vector and only feeds products."""
     if kind not in CODES:
         e.define(op.result, text)
         return
@@ -191,7 +182,7 @@ def _factor(e: Emitter, op: Operation, value: Value, kind: str) -> Text:
 
 
 def multiply(e: Emitter, op: Operation) -> None:
-    """``nvgpu.mma.sync``, in a shape that devices have."""
+    """``nvgpu.mma.sync``, in a shape that devices support."""
     types = [vector_type(e, op, value) for value in op.operands]
     kind, _, sums = (vector_dtype(e, op, ty) for ty in types)
     m, n, k = integers(op, "mmaShape")
@@ -209,7 +200,7 @@ def multiply(e: Emitter, op: Operation) -> None:
 
 
 def _advice(kind: str, known: Sequence[Shape]) -> str:
-    """What a device has of this kind, or near it."""
+    """Supported shapes of this kind, or similar ones, as advice."""
     if known:
         return f"Use mmaShape = {' or '.join(str(list(shape)) for shape in known)}"
     sums = [total for factor, total in SHAPES if factor == kind]

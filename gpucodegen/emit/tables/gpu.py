@@ -1,7 +1,4 @@
-"""gpu: thread identities and barriers of CUDA kernels.
-
-gpu and nvvm: what the lanes of a warp tell one another.
-"""
+"""Emits gpu and nvvm thread identities, barriers, shuffles and votes."""
 
 from __future__ import annotations
 
@@ -30,7 +27,7 @@ def _kind(e: Emitter, op: Operation, value: Value) -> str:
 
 
 def shuffle(e: Emitter, op: Operation) -> None:
-    """``gpu.shuffle``; whether there is another lane is computed where it is used."""
+    """``gpu.shuffle``; the validity flag is computed only where it is used."""
     value, offset, width = op.operands
     mode, kind, shape = _word(op, "mode"), _kind(e, op, value), shape_of(value.type)
     hint = f"shuffle_{mode}_{suffix(shape, kind)}"
@@ -43,14 +40,13 @@ def shuffle(e: Emitter, op: Operation) -> None:
 
 
 def shfl_sync(e: Emitter, op: Operation) -> None:
-    """``nvvm.shfl.sync``."""
     mode, kind = _word(op, "kind"), _kind(e, op, op.operands[1])
     made = e.make(f"shfl_sync_{mode}_{kind}", "shfl_sync", mode, kind)
     e.define(op.result, call(made, *map(e.typed, op.operands)))
 
 
 def ballot(e: Emitter, op: Operation) -> None:
-    """``gpu.ballot``: the upper half of a word of 64 bits is zero."""
+    """``gpu.ballot``: the upper half of a 64-bit result is zero."""
     made = e.make("vote_sync_ballot", "vote_sync", "ballot")
     voted = call(made, call(e.use("int32"), number(-1)), e.text(op.operands[0]))
     kind = e.dtype(op, op.result)
@@ -69,14 +65,12 @@ def vote(e: Emitter, op: Operation) -> None:
 
 
 def redux(e: Emitter, op: Operation) -> None:
-    """``nvvm.redux.sync``."""
     kind = _word(op, "kind")
     made = e.make(f"redux_sync_{kind}", "redux_sync", kind)
     e.define(op.result, call(made, *map(e.typed, op.operands)))
 
 
 def warp_barrier(e: Emitter, op: Operation) -> None:
-    """``nvvm.bar.warp.sync``."""
     e.writer.line(f"{e.use('cuda')}.syncwarp({e.typed(op.operands[0])})")
 
 
@@ -99,11 +93,11 @@ IDENTITIES = {
 }
 
 REGISTER = "i32"
-"""What a thread reads of itself."""
+"""Type of the special registers."""
 
 
 def identity(e: Emitter, op: Operation) -> None:
-    """Position or size of a thread or block along one dimension."""
+    """Index or extent of a thread or block along one dimension."""
     dimension = gpu.dimension_of(op)
     if op.name == "gpu.block_dim" and e.facts.block is not None:
         e.indices[op.result] = Const(e.facts.block["xyz".index(dimension)])
@@ -115,7 +109,6 @@ def identity(e: Emitter, op: Operation) -> None:
 
 
 def global_id(e: Emitter, op: Operation) -> None:
-    """``gpu.global_id``."""
     d, cuda = gpu.dimension_of(op), e.use("cuda")
     code = f"{cuda}.blockIdx.{d} * {cuda}.blockDim.{d} + {cuda}.threadIdx.{d}"
     e.define(op.result, e.narrow(Text(code, Precedence.SUM)))
@@ -129,7 +122,6 @@ def barrier(e: Emitter, op: Operation) -> None:
 
 
 def grid_barrier(e: Emitter, op: Operation) -> None:
-    """``gcg.grid_barrier``."""
     arrived = buffer_of(e, op, op.operands[0])
     made = e.make("meet_grid", "meet_grid")
     e.writer.line(str(call(made, arrived.pointer)))

@@ -1,11 +1,7 @@
-"""nvgpu: products by four warps of factors in shared memory.
+"""Emits Hopper operations: mbarriers, TMA copies, fences and wgmma products.
 
-Each is waited for where it stands, whatever ``waitGroup`` says: until then no register
-of its sum may be moved, and a compiler would move them.
-
-nvgpu: copies of boxes of tensors between global and shared memory.
-
-nvgpu and nvvm: barriers that count arrivals and bytes, fences, groups of stores.
+Each wgmma product is waited for immediately, whatever ``waitGroup`` says: until it
+completes, no register of its accumulator may be moved, and a compiler would move them.
 """
 
 from __future__ import annotations
@@ -40,7 +36,7 @@ def create(e: Emitter, op: Operation) -> None:
 
 @contextmanager
 def predicated(e: Emitter, op: Operation, operands: int) -> Generator[None]:
-    """Around what happens only if the last operand, beyond so many, is true."""
+    """A guard if the operation has a predicate after ``operands`` operands."""
     given = op.operands[operands:]
     if not given or given[-1].type != I1:
         yield
@@ -50,7 +46,7 @@ def predicated(e: Emitter, op: Operation, operands: int) -> Generator[None]:
 
 
 def one_of(e: Emitter, barriers: Value, which: Value) -> tuple[Text, Text]:
-    """A barrier of a group, as arguments."""
+    """An mbarrier of a group, as arguments."""
     return e.text(barriers), e.narrow(e.affine(e.index(which)))
 
 
@@ -59,13 +55,11 @@ def _words(e: Emitter, value: Value) -> Text:
 
 
 def get(e: Emitter, op: Operation) -> None:
-    """``nvgpu.mbarrier.get``."""
     made = e.make("mbarrier_address", "mbarrier_address")
     e.define(op.result, call(made, *one_of(e, *op.operands)))
 
 
 def init(e: Emitter, op: Operation) -> None:
-    """``nvgpu.mbarrier.init``."""
     barriers, count, which = op.operands[:3]
     made = e.make("mbarrier_init", "mbarrier_init")
     with predicated(e, op, 3):
@@ -74,13 +68,11 @@ def init(e: Emitter, op: Operation) -> None:
 
 
 def arrive(e: Emitter, op: Operation) -> None:
-    """``nvgpu.mbarrier.arrive``."""
     made = e.make("mbarrier_arrive", "mbarrier_arrive")
     e.define(op.result, call(made, *one_of(e, *op.operands)))
 
 
 def arrive_more(e: Emitter, op: Operation) -> None:
-    """``nvgpu.mbarrier.arrive.nocomplete``."""
     barriers, which, count = op.operands
     made = e.make("mbarrier_arrive_more", "mbarrier_arrive_more")
     where = one_of(e, barriers, which)
@@ -88,7 +80,6 @@ def arrive_more(e: Emitter, op: Operation) -> None:
 
 
 def expect(e: Emitter, op: Operation) -> None:
-    """``nvgpu.mbarrier.arrive.expect_tx``."""
     barriers, count, which = op.operands[:3]
     made = e.make("mbarrier_expect", "mbarrier_expect")
     with predicated(e, op, 3):
@@ -97,14 +88,13 @@ def expect(e: Emitter, op: Operation) -> None:
 
 
 def test(e: Emitter, op: Operation) -> None:
-    """``nvgpu.mbarrier.test.wait``."""
     barriers, token, which = op.operands
     made = e.make("mbarrier_test", "mbarrier_test")
     e.define(op.result, call(made, *one_of(e, barriers, which), e.text(token)))
 
 
 def wait(e: Emitter, op: Operation) -> None:
-    """``nvgpu.mbarrier.try_wait.parity``: until the phase is over."""
+    """``nvgpu.mbarrier.try_wait.parity``: wait until the phase completes."""
     barriers, parity, ticks, which = op.operands
     made = e.make("mbarrier_wait", "mbarrier_wait")
     where = one_of(e, barriers, which)
@@ -112,7 +102,7 @@ def wait(e: Emitter, op: Operation) -> None:
 
 
 def engine(e: Emitter, name: str, value: int = 0) -> None:
-    """An instruction without operands in registers."""
+    """An instruction without register operands."""
     hint = f"{name}_{value}" if value else name
     e.writer.line(str(call(e.make(hint, "engine", name, value))))
 
@@ -134,21 +124,19 @@ def fence_proxy(e: Emitter, op: Operation) -> None:
 
 
 def end_stores(e: Emitter, op: Operation) -> None:
-    """``nvvm.cp.async.bulk.wait_group``."""
     name = "end_store_reads" if "read" in op.attributes else "end_stores"
     engine(e, name, op.integer("group"))
 
 
 def end_products(e: Emitter, op: Operation) -> None:
-    """``nvvm.wgmma.wait.group.sync.aligned``: products are waited for where they are.
+    """``nvvm.wgmma.wait.group.sync.aligned``: no text.
 
-    `warpgroups` says why; nothing is left to do here.
+    Products are waited for where they are issued, as the module's docstring explains.
     """
     del e, op
 
 
 def registers(e: Emitter, op: Operation) -> None:
-    """``nvvm.setmaxregister``."""
     more = "increase" in str(op.attributes.get("action"))
     engine(e, "more_registers" if more else "fewer_registers", op.integer("regCount"))
 
@@ -174,13 +162,13 @@ BARRIER_HANDLERS: dict[str, Handler] = {
 
 LOAD, STORE = "nvgpu.tma.async.load", "nvgpu.tma.async.store"
 LEAST = 128
-"""What divides the address of a box in shared memory; with a swizzle, 8 spans do."""
+"""Alignment of a box in shared memory; with a swizzle it is 8 spans."""
 
 
 def alignments(operations: Iterable[Operation]) -> dict[Value, int]:
-    """What must divide the addresses of buffers that boxes are copied to or from.
+    """Required alignment of the buffers that boxes are copied to or from.
 
-    A part of a buffer asks it of the whole.
+    A view requires it of its whole buffer.
     """
     found: dict[Value, int] = {}
     sources: dict[Value, Value] = {}
@@ -200,7 +188,7 @@ def alignments(operations: Iterable[Operation]) -> dict[Value, int]:
 
 
 def _start(e: Emitter, op: Operation, memref: Value) -> tuple[Text, Text]:
-    """Pointer and offset of the first element of a buffer."""
+    """Pointer and offset of a buffer's first element."""
     buffer = buffer_of(e, op, memref)
     rank = memref.type.rank if isinstance(memref.type, MemRefType) else 0
     return Text(buffer.pointer), e.offset(buffer.at([Const(0)] * rank))
@@ -211,7 +199,6 @@ def _corner(e: Emitter, coordinates: Sequence[Value]) -> list[Text]:
 
 
 def load_tensor(e: Emitter, op: Operation) -> None:
-    """``nvgpu.tma.async.load``."""
     (target,), (barriers,), (source,), corner, (which,), mask, _ = operand_segments(
         op, 7
     )
@@ -226,7 +213,6 @@ def load_tensor(e: Emitter, op: Operation) -> None:
 
 
 def store_tensor(e: Emitter, op: Operation) -> None:
-    """``nvgpu.tma.async.store``."""
     (source,), (target,), corner, _ = operand_segments(op, 4)
     made = e.make(f"tensor_store_{len(corner)}d", "tensor_store", len(corner))
     with predicated(e, op, 0):
@@ -236,7 +222,7 @@ def store_tensor(e: Emitter, op: Operation) -> None:
 
 
 def _on_map(kind: str) -> Handler:
-    """An operation on a tensor map alone."""
+    """An operation whose only operand is a tensor map."""
 
     def handler(e: Emitter, op: Operation) -> None:
         made = e.make(f"{kind}_tensor_map", "on_tensor_map", kind)
@@ -256,7 +242,7 @@ TENSOR_COPY_HANDLERS: dict[str, Handler] = {
 
 WARPGROUP_PREFIX = "nvgpu.warpgroup."
 ROWS, COLUMNS, WIDEST, STEP = 64, 8, 256, 32
-"""What rows, columns and bytes along K of a product are multiples of; most columns."""
+"""wgmma: M, multiple of N, largest N, and bytes of a K step."""
 _SUMS = {
     "f16": ("f16", "f32"),
     "bf16": ("f32",),
@@ -267,7 +253,7 @@ _SUMS = {
     "si8": ("i32",),
     "ui8": ("i32",),
 }
-"""Element types of sums by those of factors."""
+"""Accumulator types by operand types."""
 
 
 def _factor(value: Value) -> Held:
@@ -290,7 +276,6 @@ def _sum(e: Emitter, op: Operation, value: Value) -> Held:
 
 
 def generate(e: Emitter, op: Operation) -> None:
-    """``nvgpu.warpgroup.generate.descriptor``."""
     tensor, tensor_map = op.operands
     buffer = buffer_of(e, op, tensor)
     shape, element = _factor(op.result)
@@ -309,9 +294,10 @@ def generate(e: Emitter, op: Operation) -> None:
 
 
 def multiply(e: Emitter, op: Operation) -> None:
-    """``nvgpu.warpgroup.mma``: A of rows by K, B of K by columns or turned around.
+    """``nvgpu.warpgroup.mma``: A is M x K, B is K x N or transposed.
 
-    With ``transposeA`` A lies as K by rows; without ``transposeB`` B as columns by K.
+    With ``transposeA`` A is stored as K x M; without ``transposeB`` B is stored as N x
+    K.
     """
     a, b, total = op.operands
     form = _sum(e, op, total)
@@ -350,7 +336,6 @@ def multiply(e: Emitter, op: Operation) -> None:
 
 
 def store_accumulator(e: Emitter, op: Operation) -> None:
-    """``nvgpu.warpgroup.mma.store``."""
     total, target = op.operands
     form = _sum(e, op, total)
     buffer = buffer_of(e, op, target)
@@ -365,14 +350,12 @@ def store_accumulator(e: Emitter, op: Operation) -> None:
 
 
 def zeros(e: Emitter, op: Operation) -> None:
-    """``nvgpu.warpgroup.mma.init.accumulator``."""
     form = _sum(e, op, op.result)
     made = e.make("zero_sum", "zero_sum", (*form.shape, form.element))
     e.define(op.result, call(made))
 
 
 def fragment(e: Emitter, op: Operation) -> None:
-    """``gcg.fragment``."""
     (total,) = op.operands
     form = _sum(e, op, total)
     if form.element == "f16":

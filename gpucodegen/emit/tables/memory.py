@@ -1,22 +1,9 @@
-"""Accesses, local buffers and views.
+"""Emits memref accesses, local buffers, views and reports inside kernels.
 
-- `addressing`: a memref as a pointer, sizes and strides
-- `offsets`: sums that several offsets have in common
-- `memory`: elements and local buffers
-- `views`: other shapes on one buffer
-- `prefetches`: neighbours fetched by one statement
-
-What is told of accesses that would leave their buffer.
-
-The host raises where it sees one.  A kernel notes the first values of each report in
-words that it is given, and the host looks at these after the launch.
-
-Views of memrefs inside kernels: another shape, strides and offset on one buffer.
-
-Comes in: an operation on a buffer that the kernel knows.  Goes out: nothing but an
-entry of the emitter's buffers or indices; only the address becomes a line of source.
-
-Element access and local buffers of memrefs inside kernels.
+Views print no line: they change the emitter's buffer descriptors or indices, and only
+the address is printed. An access that would leave its buffer is reported: the host
+raises at once, a kernel writes the first values of each report to words that the host
+reads after the launch.
 """
 
 from __future__ import annotations
@@ -52,7 +39,6 @@ from gpucodegen.ir.types import MemRefType
 
 
 def buffer_of(e: Emitter, op: Operation, value: Value) -> Descriptor:
-    """The buffer of a memref value."""
     found = e.buffers.get(value)
     if found is None:
         raise e.broken(op, f"memref %{value.name} is not a buffer of this kernel")
@@ -66,21 +52,19 @@ def stored_dtype(ty: MemRefType, op: Operation, target: str) -> str:
 
 
 def memref_type(op: Operation, value: Value, e: Emitter) -> MemRefType:
-    """The type of a memref value."""
     if not isinstance(value.type, MemRefType):
         raise e.refusal(op, "Cast the buffer to a ranked memref")
     return value.type
 
 
 CONVERTED = NARROW | {"i1"}
-"""Elements whose values differ from their bits in memory."""
+"""Elements whose values differ from their stored bits."""
 
 
 # -- elements --------------------------------------------------------------------------
 
 
 def read(e: Emitter, buffer: Descriptor, indices: Sequence[AffineExpr]) -> Text:
-    """The element at indices."""
     offset = e.offset(buffer.at(indices, e.swept))
     if buffer.dtype in CONVERTED:
         load = e.make(f"load_{buffer.dtype}", "load", buffer.dtype)
@@ -91,7 +75,6 @@ def read(e: Emitter, buffer: Descriptor, indices: Sequence[AffineExpr]) -> Text:
 def write(
     e: Emitter, buffer: Descriptor, indices: Sequence[AffineExpr], value: Text
 ) -> None:
-    """Store an element at indices."""
     offset = e.offset(buffer.at(indices, e.swept))
     if buffer.dtype in CONVERTED:
         store = e.make(f"store_{buffer.dtype}", "store", buffer.dtype)
@@ -113,7 +96,6 @@ def access(
 
 
 def load(e: Emitter, op: Operation) -> None:
-    """``affine.load`` and ``memref.load``."""
     buffer, indices = access(e, op, 0)
     text = read(e, buffer, indices)
     is_index = e.dtype(op, op.result) == "index"
@@ -121,13 +103,11 @@ def load(e: Emitter, op: Operation) -> None:
 
 
 def store(e: Emitter, op: Operation) -> None:
-    """``affine.store`` and ``memref.store``."""
     buffer, indices = access(e, op, 1)
     write(e, buffer, indices, e.text(op.operands[0]))
 
 
 def atomic(e: Emitter, op: Operation) -> None:
-    """``memref.atomic_rmw``."""
     buffer, indices = access(e, op, 1)
     kind = atomic_kind(op)
     combine = OF_ATOMICS[kind].operation if kind in OF_ATOMICS else "assign"
@@ -144,7 +124,7 @@ def atomic(e: Emitter, op: Operation) -> None:
 
 
 def generic_atomic(e: Emitter, op: Operation) -> None:
-    """``memref.generic_atomic_rmw``: computed anew until nothing came between."""
+    """``memref.generic_atomic_rmw``: a compare-and-swap loop."""
     buffer, indices = access(e, op, 0)
     kind = buffer.dtype
     if kind.startswith(COMPLEX):
@@ -171,7 +151,6 @@ def generic_atomic(e: Emitter, op: Operation) -> None:
 
 
 def copy(e: Emitter, op: Operation) -> None:
-    """``memref.copy`` element by element."""
     source, target = (buffer_of(e, op, value) for value in op.operands)
     _copy_from(e, source, target, [])
 
@@ -217,7 +196,7 @@ def allocate(e: Emitter, op: Operation) -> None:
 def shared_array(
     e: Emitter, count: int, kind: str, alignment: int = SHARED_ALIGNMENT
 ) -> Text:
-    """Elements that a block shares: an array of its own, or a part of what it gets."""
+    """Shared memory of a block: a static array, or a part of the dynamic one."""
     hint, alignment = f"{count}x{kind}", max(alignment, SHARED_ALIGNMENT)
     start = -(-e.shared_bytes // alignment) * alignment
     e.shared_bytes = start + count * stored_bytes(kind)
@@ -229,7 +208,7 @@ def shared_array(
 
 
 def shared_in(operations: Iterable[Operation], alignments: Mapping[Value, int]) -> int:
-    """Bytes of the shared memory that operations allocate, in their order."""
+    """Bytes of shared memory that operations allocate, in their order."""
     end = 0
     for root in operations:
         for op in root.walk():
@@ -241,7 +220,6 @@ def shared_in(operations: Iterable[Operation], alignments: Mapping[Value, int]) 
 
 
 def _shared_bytes(op: Operation) -> int:
-    """What one operation allocates."""
     if op.name == "nvgpu.mbarrier.create":
         return barrier_count(op.result.type) * BARRIER_BYTES
     ty = op.result.type if op.name in _ALLOCATED else None
@@ -255,7 +233,7 @@ _ALLOCATED = ("memref.alloca", "memref.alloc")
 
 
 def deallocate(e: Emitter, op: Operation) -> None:
-    """``memref.dealloc``: what the kernel took from the heap has to be given back."""
+    """``memref.dealloc``: free memory that the kernel allocated on the heap."""
     (operand,) = op.operands
     buffer = buffer_of(e, op, operand)
     if buffer.pointer in e.facts.heap:
@@ -264,7 +242,6 @@ def deallocate(e: Emitter, op: Operation) -> None:
 
 
 def prefetch(e: Emitter, op: Operation) -> None:
-    """``memref.prefetch`` and ``affine.prefetch``: a hint."""
     hint = op.attributes.get("localityHint")
     write = op.attributes.get("isWrite")
     if not e.spelling.takes_hints or not isinstance(hint, IntegerAttr):
@@ -277,7 +254,7 @@ def prefetch(e: Emitter, op: Operation) -> None:
 
 
 def nothing(e: Emitter, op: Operation) -> None:
-    """Operations without an effect in generated code."""
+    """An operation without an effect in generated code."""
 
 
 HANDLERS: dict[str, Handler] = {
@@ -297,7 +274,6 @@ HANDLERS: dict[str, Handler] = {
 
 
 def dimension(e: Emitter, op: Operation) -> None:
-    """``memref.dim`` of a known dimension."""
     target, position = op.operands
     index = e.index(position)
     buffer = buffer_of(e, op, target)
@@ -307,12 +283,10 @@ def dimension(e: Emitter, op: Operation) -> None:
 
 
 def rank(e: Emitter, op: Operation) -> None:
-    """``memref.rank``."""
     e.indices[op.result] = Const(memref.rank(op.operands[0]))
 
 
 def pointer(e: Emitter, op: Operation) -> None:
-    """``memref.extract_aligned_pointer_as_index``."""
     buffer = buffer_of(e, op, op.operands[0])
     e.define(op.result, e.narrow(call(e.use("address"), buffer.pointer)))
 
@@ -329,13 +303,13 @@ def cast(e: Emitter, op: Operation) -> None:
 
 
 def same(e: Emitter, op: Operation) -> None:
-    """Views that change nothing here."""
+    """Views with the same descriptor."""
     for result in op.results:
         e.buffers[result] = buffer_of(e, op, op.operands[0])
 
 
 def aligned(e: Emitter, op: Operation) -> None:
-    """``memref.assume_alignment``: the first element lies on such an address."""
+    """``memref.assume_alignment``: a known alignment of the first element."""
     same(e, op)
     alignment = op.attributes["alignment"]
     for value in (*op.operands, *op.results):
@@ -350,7 +324,7 @@ def _expressions(e: Emitter, entries: Sequence[memref.Mixed]) -> list[AffineExpr
 
 
 def subview(e: Emitter, op: Operation) -> None:
-    """``memref.subview``, with dimensions of extent one dropped where the type says."""
+    """``memref.subview``, with unit dimensions dropped as the type says."""
     view = memref.Slice(op)
     buffer = buffer_of(e, op, view.source)
     offsets, sizes, steps = (
@@ -366,7 +340,7 @@ def subview(e: Emitter, op: Operation) -> None:
 
 
 def kept_dimensions(sizes: Sequence[AffineExpr], ty: MemRefType) -> list[int]:
-    """Dimensions that remain in a rank-reduced type: unit ones go first."""
+    """Dimensions that remain in a rank-reduced type: unit ones are dropped first."""
     kept: list[int] = []
     surplus = len(sizes) - ty.rank
     for position, size in enumerate(sizes):
@@ -405,7 +379,6 @@ def reshape(e: Emitter, op: Operation) -> None:
 
 
 def transpose(e: Emitter, op: Operation) -> None:
-    """``memref.transpose``."""
     order = affine.map_of(op, "permutation").results
     buffer = buffer_of(e, op, op.operands[0])
     dims = [getattr(result, "position", 0) for result in order]
@@ -432,7 +405,7 @@ VIEW_HANDLERS: dict[str, Handler] = {
 
 
 def told(op: Operation) -> Told:
-    """Place, verb, buffer, dimension, extent and names."""
+    """Location, verb, buffer, dimension, extent and names of a report."""
     place = file_location(op.location)
     where = (place.filename, place.line, place.column) if place else ()
     buffer = op.string("verb"), op.string("buffer")
@@ -446,7 +419,7 @@ def _names(op: Operation) -> tuple[str, ...]:
 
 
 def report(e: Emitter, op: Operation) -> None:
-    """``gcg.report`` in a kernel: the values, and before them that there are some.
+    """``gcg.report`` in a kernel: write the values, then the word that flags them.
 
     On a GPU, the thread that exchanges the first word writes the values, so that no two
     threads write one word.
@@ -469,7 +442,7 @@ def _note(e: Emitter, op: Operation, status: str, first: int) -> None:
 
 
 def refuse(e: Emitter, op: Operation) -> None:
-    """``gcg.refuse``, and ``gcg.report`` on the host: the call ends here."""
+    """``gcg.refuse``, and ``gcg.report`` on the host: raise."""
     values = "".join(f"{e.text(value)}, " for value in op.operands)
     e.writer.line(str(call("rt.refuse", repr(told(op)), Text(f"({values})"))))
 

@@ -1,12 +1,8 @@
-"""complex: arithmetic by Python's operators, functions by intrinsics with C's names.
-
-arith: conversions between number types, and those that scale on the way.
-
-arith and math: one table entry per operation.
+"""Emits arith, math and complex operations on scalars.
 
 Operators are printed where Python's mean the same as MLIR's; Numba computes integers in
-64 bits, so narrower results are cast back.  Everything else is an intrinsic of the same
-name, which takes scalars and vectors alike.
+64 bits, so narrower results are cast back. All others are intrinsics of the same name,
+which take scalars and vectors alike.
 """
 
 from __future__ import annotations
@@ -58,7 +54,7 @@ INTEGER_OPERATORS = {
 }
 
 SHIFTS = frozenset({"arith.shli", "arith.shrsi"})
-"""Operators only by a small constant: Python refuses what MLIR leaves open."""
+"""Shifts print as operators for small constants only: Python refuses large ones."""
 OVERFLOWING = frozenset({"arith.addi", "arith.subi", "arith.muli"})
 """Operators whose results may leave the type of their operands."""
 
@@ -70,7 +66,7 @@ BOOLEAN_OPERATORS = {
     "arith.ori": OR,
     "arith.xori": XOR,
 }
-"""Arithmetic modulo 2."""
+"""i1 arithmetic modulo 2."""
 
 FLOAT_OPERATORS = {
     "arith.addf": ADD,
@@ -90,12 +86,12 @@ EXACT = frozenset(
     "arith.maximumf arith.minimumf arith.maxnumf arith.minnumf "
     "arith.maximumnumf arith.minimumnumf math.absf".split()
 )
-"""Operations whose result is a number of the operands' type, narrow as it may be."""
+"""Operations whose result needs no rounding in the operands' type."""
 EXACT_IN_HALVES = EXACT | frozenset(
     "arith.negf math.copysign math.floor math.ceil math.trunc math.round "
     "math.roundeven".split()
 )
-"""Likewise with 16 bits; some smaller types lack a sign, a zero or the next integer."""
+"""The same for 16 bits; some smaller types lack a sign, a zero or the next integer."""
 
 
 def kind_of(e: Emitter, op: Operation, value: Value) -> str:
@@ -106,7 +102,7 @@ def kind_of(e: Emitter, op: Operation, value: Value) -> str:
 
 
 def rounded(e: Emitter, text: Text, kind: str) -> Text:
-    """The result of an operation brought back to its type."""
+    """The result of an operation converted back to its type."""
     if kind in NARROW:
         return call(e.make(f"round_{kind}", "round_to", kind), text)
     if kind == "index":
@@ -118,14 +114,14 @@ def rounded(e: Emitter, text: Text, kind: str) -> Text:
 
 
 def require_nearest(e: Emitter, op: Operation) -> None:
-    """Refuse rounding modes: everything rounds to nearest, ties to even."""
+    """Refuse rounding modes other than to nearest, ties to even."""
     mode = op.attributes.get("roundingmode")
     if isinstance(mode, IntegerAttr) and mode.value:
         raise e.refusal(op, "Leave out the rounding mode; ties go to even")
 
 
 def operator(e: Emitter, op: Operation) -> None:
-    """Two-operand arithmetic: an operator for scalars, an intrinsic for vectors."""
+    """Binary arithmetic: an operator for scalars, an intrinsic for vectors."""
     require_nearest(e, op)
     kind = kind_of(e, op, op.result)
     is_small = kind != "i1" and 0 <= e.literals.get(op.operands[1], -1) < 8
@@ -144,21 +140,19 @@ def operator(e: Emitter, op: Operation) -> None:
 
 
 def intrinsic(e: Emitter, op: Operation) -> None:
-    """A call of the intrinsic with the operation's own name."""
     name = e.use(op.name.partition(".")[2])
     text = call(name, *(e.typed(value) for value in op.operands))
     e.define(op.result, _within_type(e, op, text))
 
 
 def _within_type(e: Emitter, op: Operation, text: Text) -> Text:
-    """A result of narrow floats, rounded where the operation may leave their type."""
+    """A result of narrow floats, rounded if the operation may leave their type."""
     kind = kind_of(e, op, op.result)
     exact = EXACT if kind in SMALL else EXACT_IN_HALVES
     return rounded(e, text, kind) if kind in NARROW and op.name not in exact else text
 
 
 def fused(e: Emitter, op: Operation) -> None:
-    """``math.fma``: one rounding."""
     kind = kind_of(e, op, op.result)
     if kind not in NARROW:
         intrinsic(e, op)
@@ -168,7 +162,6 @@ def fused(e: Emitter, op: Operation) -> None:
 
 
 def negation(e: Emitter, op: Operation) -> None:
-    """``arith.negf``."""
     (operand,) = op.operands
     if isinstance(operand.type, VectorType):
         intrinsic(e, op)
@@ -178,7 +171,7 @@ def negation(e: Emitter, op: Operation) -> None:
 
 
 def constant(e: Emitter, op: Operation) -> None:
-    """A constant is printed where it is used; a vector constant is made once."""
+    """A constant is printed at its uses; a vector constant is created once."""
     value = op.attributes["value"]
     if isinstance(value, DenseElementsAttr) and isinstance(op.result.type, VectorType):
         e.texts[op.result] = vector_constant(e, op, value)
@@ -206,7 +199,7 @@ def select(e: Emitter, op: Operation) -> None:
 
 
 def clamp(e: Emitter, op: Operation) -> None:
-    """``math.clampf``: the bounds replace what lies outside, a NaN stays."""
+    """``math.clampf``: a NaN stays."""
     value, low, high = (e.typed(v) for v in op.operands)
     inner = call(e.use("maximumf"), value, low)
     e.define(op.result, call(e.use("minimumf"), inner, high))
@@ -221,7 +214,7 @@ def sine_and_cosine(e: Emitter, op: Operation) -> None:
 
 
 def add_with_carry(e: Emitter, op: Operation) -> None:
-    """``arith.addui_extended``: the carry is set where the sum wrapped around."""
+    """``arith.addui_extended``: the carry is set if the sum wrapped around."""
     lhs, rhs = (e.typed(value) for value in op.operands)
     total, carry = op.results
     e.define(total, call(e.use("addi"), lhs, rhs))
@@ -230,7 +223,7 @@ def add_with_carry(e: Emitter, op: Operation) -> None:
 
 
 def subtract_with_borrow(e: Emitter, op: Operation) -> None:
-    """``arith.subui_extended``: the borrow is set where the second is larger."""
+    """``arith.subui_extended``: the borrow is set if the second is larger."""
     lhs, rhs = (e.typed(value) for value in op.operands)
     difference, borrow = op.results
     below = e.make("cmpi_ult", "cmpi", "ult")
@@ -270,13 +263,13 @@ CASTS_BY_NAME = frozenset(
     "arith.index_cast arith.extsi arith.trunci arith.sitofp arith.extf "
     "arith.truncf".split()
 )
-"""Casts that the constructor of the result's type performs."""
+"""Casts that are calls of the result type's constructor."""
 OTHER_CASTS = frozenset(
     "arith.extui arith.uitofp arith.fptosi arith.fptoui arith.bitcast "
     "arith.index_castui arith.convertf".split()
 )
 SCALE = "f8E8M0FNU"
-"""The type of scales, powers of two; others are rounded to it."""
+"""The type of scales, powers of two, to which other scales are rounded."""
 
 
 def cast(e: Emitter, op: Operation) -> None:
@@ -307,7 +300,7 @@ def _made(e: Emitter, method: str, text: Text, after: str) -> Text:
 
 
 def _reinterpreted(e: Emitter, text: Text, before: str, after: str) -> Text:
-    """``arith.bitcast`` from or to a narrow float, whose values are no bits."""
+    """``arith.bitcast`` from or to a narrow float, which is not carried as its bits."""
     if before in NARROW:
         text = call(e.make(f"bits_of_{before}", "bits_of", before), text)
     if after in NARROW:
@@ -316,9 +309,9 @@ def _reinterpreted(e: Emitter, text: Text, before: str, after: str) -> Text:
 
 
 def scale(e: Emitter, op: Operation) -> None:
-    """``arith.scaling_extf``: times the scale in the result's type.
+    """``arith.scaling_extf``: multiply by the scale in the result's type.
 
-    ``arith.scaling_truncf``: divided by it in the operand's type, then rounded.
+    ``arith.scaling_truncf``: divide by the scale in the operand's type, then round.
     """
     require_nearest(e, op)
     operand, factor = op.operands
@@ -375,13 +368,12 @@ COMPLEX_INTRINSICS = {
 
 
 def _check(e: Emitter, op: Operation) -> None:
-    """Refuse parts that NumPy's complex numbers do not have."""
+    """Refuse part types that NumPy's complex numbers lack."""
     for value in (*op.operands, *op.results):
         e.dtype(op, value)
 
 
 def complex_operator(e: Emitter, op: Operation) -> None:
-    """Sums, differences, products, comparisons."""
     _check(e, op)
     symbol, level = OPERATORS[op.name]
     lhs, rhs = (e.text(value) for value in op.operands)
@@ -389,21 +381,19 @@ def complex_operator(e: Emitter, op: Operation) -> None:
 
 
 def complex_negation(e: Emitter, op: Operation) -> None:
-    """``complex.neg``."""
     _check(e, op)
     operand = e.text(op.operands[0]).within(Precedence.UNARY)
     e.define(op.result, Text(f"-{operand}", Precedence.UNARY))
 
 
 def complex_intrinsic(e: Emitter, op: Operation) -> None:
-    """A function."""
     _check(e, op)
     name = e.use(COMPLEX_INTRINSICS[op.name])
     e.define(op.result, call(name, *(e.typed(value) for value in op.operands)))
 
 
 def complex_constant(e: Emitter, op: Operation) -> None:
-    """``complex.constant`` is printed where it is used."""
+    """``complex.constant`` is printed at its uses."""
     _check(e, op)
     parts = op.entries("value")
     kind = str(_part(op.result.type))
@@ -416,7 +406,7 @@ def _part(ty: Type) -> Type:
 
 
 def complex_cast(e: Emitter, op: Operation) -> None:
-    """``complex.bitcast`` to the same type; other types have other registers."""
+    """``complex.bitcast`` to the same type; others are not supported."""
     (operand,) = op.operands
     if operand.type != op.result.type:
         raise UnsupportedType(op.location, type=op.result.type, target=e.spelling.name)

@@ -1,30 +1,15 @@
-"""Transfers and copies: how each is carried out, and its lines.
+"""Emits DMA transfers and per-thread asynchronous copies inside kernels.
 
-- `copy_plan`: how each is carried out, as reports show it
-- `buffer_uses`: which buffers a kernel touches
-- `bulk_plan`: which transfers an engine makes
-- `moves`: one transfer as expressions
-- `bulk`: lines of bulk copies
-- `transfers`: starts and waits
-- `thread_copies`: copies of single threads
+A kernel with bulk copies is printed twice: addresses, known only while the text is
+printed, decide which starts are bulk copies, and the lines of waits depend on all
+starts.
 
-Copies inside kernels: dma_start and dma_wait.
-
-nvgpu: copies of single threads, and their groups.
-
-Bulk copies of a kernel: the lines of their starts and waits.
-
-A kernel is written twice where it has any: addresses, known only as the text is
-written, decide which starts are bulk copies, and lines of waits depend on all starts.
-
-Each cell of a tag has an mbarrier, whose phase k takes all copies of the cell between
-its waits k - 1 and k: they announce their bytes, and the first thread arrives at
-wait k.  So a start may be conditional or one of several.  All threads of a block come
-to the same waits, and each keeps the parity of every cell's phase in a bit.  What the
-waits order is proven of the module (`gpucodegen.tiling.proof.async_copies`): a
-wait ends the transfers of its cell.
-
-One transfer as expressions: where its ends begin, and its elements in runs.
+Each element of a tag has an mbarrier, whose phase k covers all copies of the element
+between its waits k - 1 and k: they announce their bytes, and the first thread arrives
+at wait k. So a start may be conditional or one of several. All threads of a block
+execute the same waits, and each keeps the parity of every element's phase in a bit. The
+order that waits establish is proven for the module
+(`gpucodegen.tiling.proof.async_copies`): a wait ends the transfers of its element.
 """
 
 from __future__ import annotations
@@ -74,11 +59,11 @@ _SIDE_BY_SIDE = (Const(1), Const(1))
 
 @dataclass(frozen=True, slots=True)
 class Move:
-    """What a ``dma_start`` moves.
+    """The operands of a ``dma_start`` as expressions.
 
-    ``buffers`` and ``offsets`` are those of source, target and tag.  ``runs``: stride
+    ``buffers`` and ``offsets`` are those of source, target and tag. ``runs``: stride
     and run of source and target, as `gpucodegen.intrinsics.cuda.memory.dma_start` takes
-    them.  ``spaces``: the memories of both.
+    them. ``spaces``: the memory spaces of both.
     """
 
     buffers: tuple[Descriptor, ...]
@@ -89,7 +74,6 @@ class Move:
 
     @staticmethod
     def of(e: Emitter, op: Operation) -> Move:
-        """That of a start."""
         ends = ends_of(op)
         buffers = tuple(buffer_of(e, op, end.memref) for end in ends)
         pairs = zip(buffers, ends, strict=True)
@@ -104,25 +88,24 @@ class Move:
 
     @property
     def dtype(self) -> str:
-        """That of the elements."""
         return self.buffers[0].dtype
 
     @property
     def row(self) -> AffineExpr | None:
-        """How many elements lie side by side at both ends; None: that differs."""
+        """Number of contiguous elements at both ends; None if they differ."""
         rows = {run for stride, run in self.runs if (stride, run) != _SIDE_BY_SIDE}
         return (rows or {self.count}).pop() if len(rows) < 2 else None
 
     def row_bytes(self) -> int:
-        """Those of a row, 0 where they are no known number."""
+        """Bytes of a contiguous row; 0 if unknown."""
         row = self.row
         size = stored_bytes(self.dtype)
         return row.value * size if isinstance(row, Const) else 0
 
     def plan(self, e: Emitter, refusal: str | None) -> CopyPlan:
-        """Asynchronous or not: decided by what divides each address and length.
+        """The copy plan from the known divisors of each address and length.
 
-        ``refusal``: why it is no bulk copy; None where the device has none.
+        ``refusal``: why it is no bulk copy; None on devices without bulk copies.
         """
         if not e.spelling.in_blocks:
             return CopyPlan("copy", 0, "the CPU copies when it waits")
@@ -143,7 +126,7 @@ class Move:
         return plan_copy(size, self.spaces, multiples, exact, rows)
 
     def _lengths(self) -> list[tuple[str, AffineExpr]]:
-        """All that have to be multiples of the pieces, by their names."""
+        """Lengths by name that must be multiples of the access width."""
         found = [("count", self.count)]
         for side, run in zip(SIDES, self.runs, strict=True):
             if run != _SIDE_BY_SIDE:
@@ -152,7 +135,7 @@ class Move:
         return found
 
     def place(self, e: Emitter, end: int) -> tuple[Text, Text]:
-        """The pointer of an end and the offset of its first element."""
+        """Pointer of an end and offset of its first element."""
         offset = e.narrow(e.affine(self.offsets[end]))
         return Text(self.buffers[end].pointer), offset
 
@@ -162,7 +145,6 @@ class Move:
 
 
 def indices_of(e: Emitter, end: End) -> list[AffineExpr]:
-    """The indices of an end as expressions."""
     return e.applied(end.map, end.operands)
 
 
@@ -181,7 +163,7 @@ def _space_name(e: Emitter, pointer: str) -> str:
 
 
 def prologue(e: Emitter) -> None:
-    """Make the mbarriers of all tags; threads meet before they use them."""
+    """Create the mbarriers of all tags, followed by a barrier."""
     plan = e.facts.bulk
     if not plan.settled or not plan.tags:
         return
@@ -198,7 +180,7 @@ def prologue(e: Emitter) -> None:
 
 
 def start_bulk(e: Emitter, op: Operation, move: Move) -> None:
-    """A ``dma_start`` that is a bulk copy; nothing yet in the first text."""
+    """A ``dma_start`` that is a bulk copy; prints nothing in the first emission."""
     plan = e.facts.bulk
     if not plan.settled:
         return
@@ -218,7 +200,7 @@ def start_bulk(e: Emitter, op: Operation, move: Move) -> None:
 
 
 def close_bulk_groups(e: Emitter, op: Operation) -> None:
-    """Close groups that waits count, behind the lines of a start."""
+    """Close the groups that waits count, after the lines of a start."""
     for group in e.facts.bulk.closes(op):
         if group == "close_group":
             e.writer.line(str(call(e.make(group, group))))
@@ -227,7 +209,7 @@ def close_bulk_groups(e: Emitter, op: Operation) -> None:
 
 
 def wait_bulk(e: Emitter, op: Operation) -> bool:
-    """The part of a ``dma_wait`` that bulk copies to shared memory need, if any."""
+    """The mbarrier wait for bulk copies to shared memory, if any."""
     plan, tag = e.facts.bulk, tag_of(op).memref
     if tag not in plan.cells:
         return False
@@ -243,20 +225,19 @@ def wait_bulk(e: Emitter, op: Operation) -> bool:
 
 
 def end_stores(e: Emitter, op: Operation) -> None:
-    """The part that bulk copies to global memory need; threads meet after it."""
+    """The wait for bulk copies to global memory, followed by a barrier."""
     if e.facts.bulk.ends_stores(op):
         engine(e, "end_stores", left_open(op))
     e.facts.bulk.waited.clear()
 
 
 def _cell(e: Emitter, op: Operation) -> AffineExpr:
-    """The number of a tag's cell."""
     tag = ends_of(op)[-1]
     return buffer_of(e, op, tag.memref).at(indices_of(e, tag))
 
 
 def _differ(one: AffineExpr, other: AffineExpr) -> bool:
-    """Whether two cells are certainly not the same."""
+    """Whether two elements of a tag are certainly different."""
     apart = one - other
     return isinstance(apart, Const) and apart.value != 0
 
@@ -266,7 +247,7 @@ def _meet(e: Emitter) -> None:
 
 
 def _fence(e: Emitter, name: str) -> None:
-    """Let all threads fence, then meet: at the barrier just before, or at a new one."""
+    """A fence of all threads and a barrier, either the preceding one or a new one."""
     lines, barrier = e.writer.lines, f"{e.use('cuda')}.syncthreads()"
     stands_here = lines[-1].partition("  #")[0] == e.writer.indented(barrier)
     engine(e, name)
@@ -277,7 +258,7 @@ def _fence(e: Emitter, name: str) -> None:
 
 
 def copy(e: Emitter, op: Operation) -> None:
-    """``nvgpu.device_async_copy``: the program says that the addresses fit it."""
+    """``nvgpu.device_async_copy``: the program guarantees the alignment."""
     view = AsyncCopy(op)
     ends = (view.source, view.source_indices), (view.target, view.target_indices)
     buffers = [buffer_of(e, op, memref) for memref, _ in ends]
@@ -305,11 +286,11 @@ def copy(e: Emitter, op: Operation) -> None:
 
 
 def _apart(offset: AffineExpr) -> tuple[AffineExpr, AffineExpr, int]:
-    """An offset as what is left, what the last of its variables adds, and a constant.
+    """Split an offset into base, contribution of its last variable, and constant.
 
-    Copies in a loop that is repeated differ by constants then, and those of blocks of
-    terms that follow one another too: what they have in common is computed once, and
-    few bytes are part of an address.
+    Copies in an unrolled loop then differ by constants, as do those of successive K
+    tiles: the common part is computed once, and small constants fit the address
+    operand.
     """
     positions = [leaf.position for leaf in leaves(offset) if isinstance(leaf, Dim)]
     terms, constant = linear_form(offset)
@@ -320,13 +301,11 @@ def _apart(offset: AffineExpr) -> tuple[AffineExpr, AffineExpr, int]:
 
 
 def commit_group(e: Emitter, op: Operation) -> None:
-    """``nvgpu.device_async_create_group``."""
     del op
     e.writer.line(str(call(e.make("close_group", "close_group"))))
 
 
 def wait_groups(e: Emitter, op: Operation) -> None:
-    """``nvgpu.device_async_wait``."""
     pending = pending_groups(op)
     function = e.make(f"wait_groups_{pending}", "wait_groups", pending)
     e.writer.line(str(call(function)))
@@ -340,10 +319,7 @@ THREAD_COPY_HANDLERS: dict[str, Handler] = {
 
 
 def tags_in(operations: Iterable[Operation]) -> dict[Value, str]:
-    """The tag memrefs of transfers, with the dtype that is transferred.
-
-    What a tag is a view of is one as well.
-    """
+    """Tag memrefs of transfers, and their base buffers, with the moved dtype."""
     every = [op for root in operations for op in root.walk()]
     tags: dict[Value, str] = {}
     for op in every:
@@ -358,7 +334,7 @@ def tags_in(operations: Iterable[Operation]) -> dict[Value, str]:
 def seen_through(
     tags: Mapping[Value, str], operations: Iterable[Operation]
 ) -> dict[Value, str]:
-    """Tags, and what those that are views are views of."""
+    """Tags, and the buffers of which they are views."""
     made = {op.results[0]: op.operands[0] for op in operations if is_view(op)}
     found = dict(tags)
     for tag, dtype in tags.items():
@@ -370,7 +346,7 @@ def seen_through(
 
 
 def in_flight(operations: Iterable[Operation]) -> dict[Value, int]:
-    """Per tag memref, the most groups of transfers that its waits let be under way."""
+    """Per tag memref, the maximum number of groups that its waits leave in flight."""
     found: dict[Value, int] = {}
     waited: list[Value] = []
     for op in (inner for root in operations for inner in root.walk()):
@@ -384,7 +360,6 @@ def in_flight(operations: Iterable[Operation]) -> dict[Value, int]:
 
 
 def start(e: Emitter, op: Operation) -> None:
-    """``dma_start``."""
     move = Move.of(e, op)
     plan = move.plan(e, e.facts.bulk.refusal(op))
     e.facts.bulk.plans[id(op)] = plan
@@ -407,7 +382,7 @@ def start(e: Emitter, op: Operation) -> None:
 
 
 def wait(e: Emitter, op: Operation) -> None:
-    """``dma_wait``; the threads of a block meet after it."""
+    """``dma_wait``, followed by a barrier of the block."""
     is_bulk = wait_bulk(e, op)
     if e.spelling.in_blocks and is_joined(op):
         noted(e, op, _waiting(is_bulk, "the next wait waits for it, too"))
@@ -431,7 +406,7 @@ def _waiting(is_bulk: bool, reason: str) -> CopyPlan:
 
 
 def _end_groups(e: Emitter, op: Operation, pending: int) -> None:
-    """The call that ends all groups of copies but the newest ones."""
+    """The call that waits for all but the newest ``pending`` groups."""
     (end,) = ends_of(op)
     tag = buffer_of(e, op, end.memref)
     kind = e.facts.tags.get(end.memref, "f32")
@@ -444,7 +419,7 @@ def _end_groups(e: Emitter, op: Operation, pending: int) -> None:
 
 
 def noted(e: Emitter, op: Operation, plan: CopyPlan, groups: int = 0) -> None:
-    """Remember how a transfer is carried out, for the report."""
+    """Record the plan of a transfer for the report."""
     ends = [f"%{end.memref.name or '?'}" for end in ends_of(op)]
     what = f"{ends[0]} to {ends[1]}" if op.name in STARTS else ends[0]
     planned = plan.mechanism, plan.reason, plan.width

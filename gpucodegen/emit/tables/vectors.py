@@ -1,12 +1,7 @@
-"""Vectors: every operation is one call of an intrinsic.
+"""Emits vector operations, each as one call of an intrinsic.
 
-- `types`: shape, element and constants of a vector type
-- `accesses`: rows, columns and tiles in memory
-- `vectors`: register tiles as values
-
-vector: register tiles as values; every operation is one call of an intrinsic.
-
-vector: rows, columns and tiles in memory, whole, masked or past the caches.
+Vectors are register tiles; accesses to memory are rows, columns or tiles: whole,
+masked, or with streaming stores.
 """
 
 from __future__ import annotations
@@ -40,17 +35,17 @@ from gpucodegen.ir.operation import Operation, Value
 from gpucodegen.ir.types import VectorType, element_type
 
 WIDTHS = 16, 8, 4, 2
-"""Bytes of single memory accesses."""
+"""Bytes of a single memory access."""
 WIDEST = WIDTHS[0]
-"""Bytes of the alignment of shared memory, too."""
+"""The widest access, which is also the alignment of shared memory."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Access:
-    """A vector in memory: where it starts, one stride per vector dimension.
+    """A vector in memory: its first element, and one stride per vector dimension.
 
-    ``left`` is how many rows and columns exist, where it may leave the buffer.
-    ``stated``: bytes that the program says to divide the address.
+    ``left``: number of rows and columns inside the buffer, if it may leave it.
+    ``stated``: alignment that the program asserts, in bytes.
     """
 
     ty: VectorType
@@ -66,7 +61,7 @@ class _Access:
         return self.strides[-1] == Const(1)
 
     def intrinsic(self, e: Emitter, action: str) -> str:
-        """``load`` or ``store`` in the form that fits the strides."""
+        """The ``load`` or ``store`` intrinsic for the strides."""
         masked = "_masked" if self.left else ""
         shape = suffix(self.ty.shape, self.kind)
         if len(self.ty.shape) == 2:
@@ -85,9 +80,9 @@ class _Access:
         return e.make(hint, name, *self.ty.shape, self.kind, align)
 
     def _alignment(self, e: Emitter) -> int:
-        """Bytes that surely divide the address, if they allow accesses of several.
+        """Known alignment in bytes, if it permits vector accesses.
 
-        A processor with vector registers asks for none.
+        CPUs with vector registers need none.
         """
         if not e.spelling.in_blocks:
             return 0
@@ -99,7 +94,7 @@ class _Access:
         return next((n for n in widths if max(proven, self.stated) % n == 0), 0)
 
     def arguments(self, e: Emitter) -> list[Text]:
-        """Pointer, offset, and the strides that the intrinsic asks for."""
+        """Pointer, offset, and the strides that the intrinsic takes."""
         strides = self.strides[:-1] if self.contiguous else self.strides
         others = [e.narrow(e.affine(expr)) for expr in (*strides, *self.left)]
         return [Text(self.buffer.pointer), e.offset(self.start), *others]
@@ -115,7 +110,6 @@ def _plain_access(e: Emitter, op: Operation, ty: VectorType, first: int) -> _Acc
 
 
 def load(e: Emitter, op: Operation) -> None:
-    """``vector.load`` and ``affine.vector_load``."""
     where = _plain_access(e, op, vector_type(e, op, op.result), 0)
     e.define(op.result, call(where.intrinsic(e, "load"), *where.arguments(e)))
 
@@ -134,7 +128,7 @@ def store(e: Emitter, op: Operation) -> None:
 
 
 def _is_streaming(op: Operation, where: _Access) -> bool:
-    """Whether a store of consecutive elements is marked to go past the caches."""
+    """Whether a store of consecutive elements is marked nontemporal."""
     flag = op.attributes.get("nontemporal")
     is_set = isinstance(flag, IntegerAttr) and bool(flag.value)
     return is_set and where.contiguous
@@ -149,7 +143,6 @@ def _store(e: Emitter, where: _Access, value: Value) -> None:
 
 
 def transfer_read(e: Emitter, op: Operation) -> None:
-    """``vector.transfer_read`` along any dimensions of the buffer."""
     where = _transfer(e, op, vector_type(e, op, op.result), 0)
     arguments = where.arguments(e)
     if where.left:
@@ -158,7 +151,6 @@ def transfer_read(e: Emitter, op: Operation) -> None:
 
 
 def transfer_write(e: Emitter, op: Operation) -> None:
-    """``vector.transfer_write``."""
     value = op.operands[0]
     _store(e, _transfer(e, op, vector_type(e, op, value), 1), value)
 
@@ -185,7 +177,7 @@ def _transfer(e: Emitter, op: Operation, ty: VectorType, first: int) -> _Access:
 
 
 def _dimensions(e: Emitter, op: Operation, rank: int, count: int) -> list[int]:
-    """The buffer's dimension of each vector dimension."""
+    """The buffer dimension of each vector dimension."""
     if not isinstance(op.attributes.get("permutation_map"), AffineMapAttr):
         return list(range(rank - count, rank))
     results = affine.map_of(op, "permutation_map").results
@@ -203,7 +195,6 @@ def _flags(op: Operation, count: int) -> list[bool]:
 
 
 def masked_load(e: Emitter, op: Operation) -> None:
-    """``vector.maskedload``."""
     where = _plain_access(e, op, vector_type(e, op, op.result), 0)
     mask, otherwise = op.operands[-2:]
     _require_row(e, op, where)
@@ -213,7 +204,6 @@ def masked_load(e: Emitter, op: Operation) -> None:
 
 
 def masked_store(e: Emitter, op: Operation) -> None:
-    """``vector.maskedstore``."""
     mask, value = op.operands[-2:]
     where = _plain_access(e, op, vector_type(e, op, value), 0)
     _require_row(e, op, where)
@@ -251,7 +241,7 @@ def _made(e: Emitter, op: Operation, name: str, ty: VectorType) -> str:
 
 
 def broadcast(e: Emitter, op: Operation) -> None:
-    """``vector.broadcast`` of a scalar, of one row to all rows, or of one column."""
+    """``vector.broadcast`` of a scalar, a row to all rows, or a column."""
     ty = vector_type(e, op, op.result)
     (operand,) = op.operands
     source = shape_of(operand.type)
@@ -294,7 +284,6 @@ def bitcast(e: Emitter, op: Operation) -> None:
 
 
 def step(e: Emitter, op: Operation) -> None:
-    """``vector.step``: the number of each lane."""
     ty = vector_type(e, op, op.result)
     kind = vector_dtype(e, op, ty)
     hint = f"lanes_{suffix(ty.shape, kind)}"
@@ -303,7 +292,7 @@ def step(e: Emitter, op: Operation) -> None:
 
 
 def create_mask(e: Emitter, op: Operation) -> None:
-    """``vector.create_mask`` of one dimension: the lanes before a number."""
+    """``vector.create_mask`` of one dimension: the lanes below a number."""
     ty = vector_type(e, op, op.result)
     if len(ty.shape) != 1:
         raise e.refusal(op, "Mask one dimension")
@@ -312,13 +301,11 @@ def create_mask(e: Emitter, op: Operation) -> None:
 
 
 def from_elements(e: Emitter, op: Operation) -> None:
-    """``vector.from_elements``."""
     function = _made(e, op, "from_elements", vector_type(e, op, op.result))
     e.define(op.result, call(function, *(e.typed(v) for v in op.operands)))
 
 
 def fma(e: Emitter, op: Operation) -> None:
-    """``vector.fma``."""
     kind = vector_dtype(e, op, vector_type(e, op, op.result))
     fma = e.make(f"fused_{kind}", "fused", kind) if kind in NARROW else e.use("fma")
     e.define(op.result, call(fma, *(e.text(v) for v in op.operands)))
@@ -347,7 +334,7 @@ def outerproduct(e: Emitter, op: Operation) -> None:
 
 
 def _combiner(e: Emitter, op: Operation, source: Value) -> Combiner:
-    """How a reduction combines the elements of a vector."""
+    """The combiner of a vector reduction."""
     found = of_kind(kind_word(op.attributes.get("kind")), element_type(source.type))
     if found is None or not found.atomic:
         raise e.refusal(op, f"Combine by one of {', '.join(GPU_KINDS)}")
@@ -423,7 +410,7 @@ def reduction(e: Emitter, op: Operation) -> None:
 
 
 def _takes_any_order(op: Operation, combiner: Combiner) -> bool:
-    """Whether the order has no meaning, or the program says so."""
+    """Whether the order is irrelevant, or the program permits reassociation."""
     flags = str(op.attributes.get("fastmath", ""))
     return not combiner.is_ordered or "reassoc" in flags or "fast>" in flags
 

@@ -1,18 +1,7 @@
-"""Kernels on arrays of dask, which are larger than a worker's memory.
+"""Kernels on dask arrays, which may exceed a worker's memory.
 
-Comes in: `dask.array` arrays, and functions of programs.  Goes out: arrays of dask,
-computed when dask computes them.  docs/scale.md says what moves where.
-
-`remote`
-    Functions as they travel: as text, compiled once in each process.
-`blocks`
-    A function on every block, on blocks that indices name, and reductions as trees.
-`halo`
-    How far values travel, from the analysis of a function.
-`stencils`
-    Grids stepped in time, with halos of that depth.
-`products`
-    Products and convolutions.
+Functions of programs are applied to blocks of `dask.array` arrays, when dask computes
+them. docs/scale.md describes the data movement.
 """
 
 from __future__ import annotations

@@ -1,9 +1,7 @@
-"""A function of a program on every block of an array, and reductions as trees.
+"""Applies a function of a program to blocks of dask arrays; tree reductions.
 
-Functions of programs as they travel to workers: as text, compiled once in each.
-
-Comes in: a function.  Goes out: a callable on blocks that pickles to a few kilobytes,
-whose copies in one process share what that process compiled or found on its disk.
+Functions travel to workers as text: a `Shipped` pickles to a few kilobytes, and its
+copies in one process share the compiled executables.
 """
 
 from __future__ import annotations
@@ -24,7 +22,7 @@ from gpucodegen.runtime.storage.cache import digest
 
 @lru_cache(64)
 def _unpacked(content: bytes) -> Functional:
-    """The function of this process."""
+    """The function, shared by all copies in this process."""
     cloudpickle: Any = import_module("cloudpickle")
 
     return Functional(cloudpickle.loads(content))
@@ -32,9 +30,9 @@ def _unpacked(content: bytes) -> Functional:
 
 @dataclass(frozen=True, slots=True)
 class Shipped:
-    """A function on blocks; what it writes is a result, as `Functional` says.
+    """A function on blocks; written arguments are results, as in `Functional`.
 
-    ``content``: the function, pickled.  ``result``: which of several results.
+    ``content``: the function, pickled. ``result``: index of the result to return.
     """
 
     content: bytes
@@ -42,23 +40,22 @@ class Shipped:
 
     @staticmethod
     def of(function: Function, result: int = 0) -> Shipped:
-        """A function as it travels; its options may hold functions of the caller."""
+        """The function in picklable form; options may hold the caller's functions."""
         cloudpickle: Any = import_module("cloudpickle")
 
         return Shipped(cloudpickle.dumps(function), result)
 
     def __call__(self, *blocks: Any) -> Any:
-        """The result of one call."""
         functional = _unpacked(self.content)
         return functional(*blocks)[self.result]
 
     def __dask_tokenize__(self) -> tuple[object, ...]:
-        """What tells tasks apart."""
+        """Identity of the task for dask."""
         return digest(self.content.hex()), self.result
 
 
 def dtype_of(function: Function, result: int = 0) -> np.dtype[Any]:
-    """The elements of a result in NumPy."""
+    """NumPy's element type of a result."""
     source = Functional(function).sources()[result]
     signature = function.signature
     if source.argument is not None:
@@ -72,10 +69,10 @@ def dtype_of(function: Function, result: int = 0) -> np.dtype[Any]:
 def map_blocks(
     function: Function, *arrays: Any, result: int = 0, **options: Any
 ) -> Any:
-    """The function on each block, as `dask.array.map_blocks` has it.
+    """Apply the function to each block, as `dask.array.map_blocks` does.
 
-    What the function writes is its result; ``result`` chooses among several.  Options
-    are those of dask: ``chunks`` where blocks of the result have other extents.
+    Arrays that the function writes are its results; ``result`` selects one. Options are
+    dask's: ``chunks`` if blocks of the result have other extents.
 
     >>> import gpucodegen as gcg
     >>> import numpy as np
@@ -102,7 +99,7 @@ def map_blocks(
 def blockwise(
     function: Function, indices: str, *pairs: Any, result: int = 0, **options: Any
 ) -> Any:
-    """The function on the blocks that indices name, as `dask.array.blockwise` has it.
+    """Apply the function to blocks by index, as `dask.array.blockwise` does.
 
     ``pairs``: an array and its indices, and so on.
     """
@@ -119,11 +116,11 @@ def blockwise(
 def reduce(
     function: Function, x: Any, combine: Callable[..., Any], *, every: int = 4
 ) -> Any:
-    """All of an array, block by block by a function, and the parts as a tree.
+    """Reduce an array: the function per block, then the partial results as a tree.
 
-    ``function`` makes an array of one element, or of as many per axis as a part has,
-    from a block.  ``combine(parts, axis=..., keepdims=True)`` makes one of several,
-    like `numpy.sum`; ``every`` parts at a time, so that no worker holds them all.
+    ``function`` makes a partial result of a block: an array of one element, or of a
+    fixed number per axis. ``combine(parts, axis=..., keepdims=True)`` merges partial
+    results like `numpy.sum`, ``every`` at a time, so that no worker holds them all.
     """
     da: Any = import_module("dask.array")
 
@@ -148,7 +145,7 @@ def reduce(
 
 
 def _empty(dtype: Any) -> Any:
-    """What tells dask the kind of blocks."""
+    """An empty array that tells dask the dtype of blocks."""
     import numpy as np
 
     return np.empty((0,), dtype)

@@ -1,4 +1,4 @@
-"""Products and convolutions of arrays in blocks, each block by a ready-made kernel."""
+"""Matrix products and convolutions of dask arrays by the ready-made kernels."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ import numpy as np
 def matmul(a: Any, b: Any, *, target: str = "auto", every: int = 4) -> Any:
     """``a @ b`` of matrices in blocks.
 
-    Every block of ``a`` meets one of ``b``; the products of a row of blocks with a
-    column are added as a tree, ``every`` at a time.  ``target``: of the kernels.
+    Every block of ``a`` is multiplied by one of ``b``; the products of a row of blocks
+    with a column are added as a tree, ``every`` at a time. ``target``: of the kernels.
 
     >>> try:
     ...     import dask.array as da
@@ -54,7 +54,7 @@ def matmul(a: Any, b: Any, *, target: str = "auto", every: int = 4) -> Any:
 
 
 def _product(a: Any, b: Any, *, target: str) -> Any:
-    """The product of two blocks, with an axis for the blocks that are added."""
+    """The product of two blocks, with an axis for the sum over blocks."""
     from gpucodegen.kernels import matmul as product
 
     return product(a, b, target=target)[:, None, :]
@@ -66,11 +66,11 @@ def _itself(part: Any, axis: Any, keepdims: bool) -> Any:
 
 
 def conv2d(x: Any, w: Any, *, layout: str = "NHWC", target: str = "auto") -> Any:
-    """The convolution of images in blocks with filters that every task holds.
+    """The convolution of images in blocks; every task holds all filters.
 
-    As `gpucodegen.kernels.conv2d` without padding: images may be cut along the batch,
-    along rows and along columns.  A block takes the rows and columns after it that its
-    windows reach.
+    As `gpucodegen.kernels.conv2d` without padding: images may be split along the batch,
+    rows and columns. A block is extended by the following rows and columns that its
+    windows cover.
 
     >>> try:
     ...     import dask.array as da
@@ -108,7 +108,7 @@ def conv2d(x: Any, w: Any, *, layout: str = "NHWC", target: str = "auto") -> Any
 
 
 def _merged(chunks: tuple[int, ...], least: int) -> tuple[int, ...]:
-    """Chunks of which none is shorter: short ones join the one before.
+    """Chunks of at least ``least``: short ones are merged with the previous one.
 
     >>> _merged((4, 4, 1), 3), _merged((1, 1, 1, 4), 3)
     ((4, 5), (3, 4))
@@ -123,7 +123,6 @@ def _merged(chunks: tuple[int, ...], least: int) -> tuple[int, ...]:
 
 
 def _filtered(x: Any, *, w: Any, layout: str, target: str) -> Any:
-    """The convolution of one block."""
     from gpucodegen.kernels import conv2d as convolution
 
     return convolution(x, w, layout=layout, target=target)

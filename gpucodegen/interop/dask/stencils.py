@@ -1,13 +1,9 @@
-"""Grids in blocks, stepped in time: halos as deep as the analysis finds.
+"""Time-stepped stencils on dask arrays, with halos from the dependence analysis.
 
-Comes in: a function that steps a grid, and a grid in blocks.  Goes out: the grid after
-some steps.  A task takes a block with the cells around it that its values come from,
-makes several steps, and gives up the cells that these have spoilt.
-
-What a block of a grid needs around it, from the analysis of the function.
-
-Comes in: a function that computes a grid from grids.  Goes out: how far its values
-travel in a call, as `gpucodegen.tiling.proof.halos` finds it.
+Input: a function that steps a grid, and a grid in blocks. Output: the grid after some
+steps. A task takes a block with its halo, makes several steps, and drops the cells that
+these invalidate. `gpucodegen.tiling.proof.halos` computes how far values travel in a
+call.
 """
 
 from __future__ import annotations
@@ -27,10 +23,10 @@ from gpucodegen.tiling.proof.halos import Reach, Unbounded, reach_of
 
 
 def reach(function: Function, arguments: Sequence[Any] = ()) -> Reach:
-    """How far the one grid that comes out reaches into those that go in.
+    """The halo of the one output grid in the input grids.
 
-    ``arguments``: those of a call, of which numbers count: of steps, for instance.
-    Raises NoStencil.
+    ``arguments``: those of a call, of which numbers matter, such as the number of
+    steps. Raises NoStencil.
 
     >>> import gpucodegen as gcg
     >>> reach(gcg.compile('''
@@ -56,7 +52,7 @@ def reach(function: Function, arguments: Sequence[Any] = ()) -> Reach:
 
 
 def place_of(function: Function, sources: Sequence[Source]) -> int:
-    """Which result is the grid: the first argument, or the only one.
+    """The result that is the grid: the first argument, or the only result.
 
     Raises NoStencil.
     """
@@ -110,21 +106,21 @@ def _reach(function: Function, source: Source, arguments: Sequence[Any]) -> Reac
 
 
 CHECKS = frozenset({"check-bounds", "check-reads", "check-effects"})
-"""Passes that only warn or refuse: a call makes them."""
+"""Passes that only warn or refuse, which a call runs anyway."""
 
 
 class Steps:
-    """Several calls of a function on one block and the cells around it."""
+    """Several calls of a function on one block and its halo."""
 
     def __init__(
         self, called: Shipped, count: int, order: Sequence[int], numbers: Sequence[Any]
     ) -> None:
-        """``order``: for each argument a grid's place, or -1 for the next number."""
+        """``order``: for each argument a grid's index, or -1 for the next number."""
         self.called, self.count = called, count
         self.order, self.numbers = tuple(order), tuple(numbers)
 
     def __call__(self, state: Any, *others: Any) -> Any:
-        """The block after so many steps."""
+        """The block after all steps."""
         for _ in range(self.count):
             grids, numbers = (state, *others), iter(self.numbers)
             state = self.called(
@@ -133,7 +129,7 @@ class Steps:
         return state
 
     def __dask_tokenize__(self) -> tuple[object, ...]:
-        """What tells tasks apart."""
+        """Identity of the task for dask."""
         shipped = self.called.__dask_tokenize__()
         return *shipped, self.count, self.order, repr(self.numbers)
 
@@ -146,18 +142,19 @@ def stencil(
     steps: int = 1,
     together: int = 1,
 ) -> Any:
-    """A grid after so many steps of a function.
+    """Compute a grid after some steps of a function.
 
-    The function takes the grid, further grids of its extents, which stay as they are,
-    and ``numbers``, in the order of its own arguments.  It returns the new grid, or
-    writes it into the grid itself, or into one more memref after the others, which
-    begins as a copy of the grid: cells that it leaves alone, at the border, stay.
+    The function takes the grid, further constant grids of its extents, and ``numbers``,
+    in the order of its own arguments. It returns the new grid, or writes it into the
+    grid itself, or into one more memref after the others, which starts as a copy of the
+    grid: elements that it does not write, at the border, keep their values.
 
-    ``together``: steps between two exchanges of halos.  A halo is as deep as the values
-    of so many steps travel: `reach` finds it from the accesses and dependences of the
-    function.  More steps move the same cells less often, and compute some twice.
+    ``together``: steps between two halo exchanges. The halo is as deep as values travel
+    in that many steps: `reach` computes it from the accesses and dependences of the
+    function. More steps move the same elements less often, and compute some twice.
 
-    Raises NoStencil where values travel along a whole axis, or cells are not alike.
+    Raises NoStencil if values travel along a whole axis, or elements are not treated
+    uniformly.
     """
     da: Any = import_module("dask.array")
 
@@ -186,9 +183,9 @@ def stencil(
 
 
 def _order(function: Function, out: Source, grids: int, numbers: int) -> list[int]:
-    """For each argument: which grid it is, or -1 for a number.
+    """For each argument: the index of its grid, or -1 for a number.
 
-    A memref that is written and that no grid is left for begins as the first grid.
+    A written memref without a grid of its own starts as a copy of the first grid.
     """
     order: list[int] = []
     given = 0
@@ -211,6 +208,6 @@ def _order(function: Function, out: Source, grids: int, numbers: int) -> list[in
 
 
 def _with_numbers(order: Sequence[int], numbers: Sequence[Any]) -> list[Any]:
-    """The arguments of a call as far as they are numbers."""
+    """The arguments of a call that are numbers; None for grids."""
     left = iter(numbers)
     return [next(left) if n < 0 else 0 for n in order]

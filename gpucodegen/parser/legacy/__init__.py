@@ -1,1 +1,1 @@
-"""Text of earlier years."""
+"""Conversion of MLIR text of 2018 to 2025 to today's operations."""

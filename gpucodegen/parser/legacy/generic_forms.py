@@ -1,6 +1,6 @@
-"""Generic forms of 2018 to 2021: ``"constant"(){value: 42} : () -> i32``.
+"""Generic forms of 2018 to 2021, and literals in place of operands.
 
-Numbers where today only values may stand: ``store 0 to %m[%i, 3]``.
+Examples are ``"constant"(){value: 42} : () -> i32`` and ``store 0 to %m[%i, 3]``.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ from gpucodegen.parser import literals
 from gpucodegen.parser.parser import Parser
 
 Written = Use | tuple[str, bool, int]
-"""A value, or a literal: its token, whether it is negative, where it starts."""
+"""A value, or a literal: its token, whether it is negative, its offset."""
 
 
 def written(p: Parser) -> Written:
-    """A value or a literal, not yet looked up."""
+    """Read a value or a literal, not yet resolved."""
     if p.token[:1] == "%":
         return p.use()
     start = p.start
@@ -43,7 +43,7 @@ def written(p: Parser) -> Written:
 
 
 def value(p: Parser, operand: Written, ty: Type) -> Value:
-    """The value; a literal becomes a constant operation before this one."""
+    """The value; a literal becomes a constant before the current operation."""
     if isinstance(operand, Use):
         return p.resolve(operand, ty)
     token, negative, start = operand
@@ -51,7 +51,6 @@ def value(p: Parser, operand: Written, ty: Type) -> Value:
 
 
 def values(p: Parser, operands: list[Written], ty: Type = INDEX) -> list[Value]:
-    """Values of one type."""
     return [value(p, operand, ty) for operand in operands]
 
 
@@ -79,7 +78,7 @@ def check_dimension(p: Parser, name: str, number: Written, ty: Type) -> None:
 
 
 def constant(p: Parser, number: float, ty: Type, start: int) -> Value:
-    """The result of a constant operation put before the one being parsed."""
+    """The result of a constant emitted before the current operation."""
     location = p.location(start)
     hint = f"c{number}" if ty == INDEX and number >= 0 else "cst"
     result = Value(ty, hint, location)
@@ -117,7 +116,7 @@ def _typed_value(p: Parser, state: State) -> None:
 
 
 def _dim_operand(p: Parser, state: State) -> None:
-    """``"dim"(%t) {index = 2}``: the number becomes an operand."""
+    """``"dim"(%t) {index = 2}``: the attribute becomes an operand."""
     index = state.attributes.pop("index", None)
     if isinstance(index, IntegerAttr):
         state.operands.append(constant(p, index.value, INDEX, state.start))
@@ -136,7 +135,7 @@ def _alloc_segments(p: Parser, state: State) -> None:
 
 
 def name_splat(p: Parser, state: State) -> None:
-    """``splat`` makes a vector or a tensor."""
+    """``splat`` becomes ``vector.splat`` or ``tensor.splat`` by its type."""
     del p
     is_vector = isinstance(state.result_types[0], VectorType)
     state.name = "vector.broadcast" if is_vector else "tensor.splat"

@@ -1,14 +1,10 @@
-"""linalg of 2019 to 2025 in words of its day: which form reads which name.
+"""Linalg syntax of 2019 to 2025: readers by the operation's old name.
 
-``FORMS`` are operations that are gone, ``SPELLINGS`` those whose words once stood in
-another order.  All become today's operations, or those of ``linalg_old``.
-
-Shapes and views of linalg until 2022 that memref and tensor have today.
-
-Structured operations written like calls: ``linalg.matmul(%a, %b, %c) : types``.
-
-A reader returns False, having read nothing, when the text is today's.  A tensor result
-that no output stood for in 2020 gets an empty tensor as its output.
+``FORMS`` are operations that no longer exist; ``SPELLINGS`` are operations whose
+operands were once written in another order. Readers return today's operations or those
+of ``gpucodegen.dialects.linalg.legacy``; they return False without reading anything
+when the text is today's. A tensor result of 2020 without an output operand gets an
+empty tensor as its output.
 """
 
 from __future__ import annotations
@@ -259,7 +255,7 @@ def _reshape_name(source: Type, result: Type) -> str:
 
 
 def _groups(value: Attribute) -> Attribute:
-    """Maps ``(i, j, k) -> (i, j)`` as lists of positions."""
+    """Maps ``(i, j, k) -> (i, j)`` as lists of dimensions."""
     entries = value.values if isinstance(value, ArrayAttr) else ()
     return ArrayAttr(tuple(map(_group, entries)))
 
@@ -374,7 +370,7 @@ def modern_name(name: str) -> str | None:
 
 
 def lookup(name: str) -> OldForm | None:
-    """What reads an operation of linalg that is gone."""
+    """The reader of a linalg operation that no longer exists."""
     modern = modern_name(name)
     return FORMS.get(name) or (_structured(modern) if modern else None)
 
@@ -383,7 +379,7 @@ def lookup(name: str) -> OldForm | None:
 
 
 def _structured(name: str) -> OldForm:
-    """The operation under today's name, in any order of words."""
+    """A reader of a renamed structured operation in any operand order."""
 
     def read(p: Parser, state: State) -> None:
         state.name = name

@@ -1,12 +1,11 @@
-"""``linalg.generic`` of 2019 to 2021, and ``linalg.indexed_generic``.
+"""Syntax of ``linalg.generic`` of 2019 to 2021, and of ``linalg.indexed_generic``.
 
     #trait %A, %B {attrs} {region} : types -> results      counts in the trait
     #trait ins(..) outs(..) init(..) {attrs} {region} -> results
 
 A trait's ``fun = @f`` becomes a region that calls it; the index arguments of an indexed
-body become ``linalg.index``.
-
-Outputs for tensor results that the text of 2020 left to the operation.
+body become ``linalg.index``. Results without an output operand, as in text of 2020, get
+an empty tensor as their output.
 """
 
 from __future__ import annotations
@@ -41,7 +40,7 @@ from gpucodegen.parser.parser import Parser
 def add_outputs(
     p: Parser, state: State, maps: Sequence[AffineMap], inputs: int
 ) -> None:
-    """Append an empty tensor per result that no operand stands for.
+    """Append an empty tensor per result that has no output operand.
 
     ``maps`` are those of the inputs and of all outputs.
     """
@@ -72,7 +71,7 @@ def _empty(
 def _size(
     p: Parser, state: State, expr: AffineExpr, maps: Sequence[AffineMap]
 ) -> Value:
-    """Extent of a loop, by the first input that it indexes alone."""
+    """Extent of a loop, from the first input that is indexed by that loop alone."""
     for map_, value in zip(maps, state.operands, strict=False):
         if isinstance(expr, Dim) and expr in map_.results:
             return _dim(p, state, value, map_.results.index(expr))
@@ -93,13 +92,13 @@ def _dim(p: Parser, state: State, value: Value, axis: int) -> Value:
 
 
 def read_old(p: Parser, state: State) -> bool:
-    """Read a generic operation in any form, today's included."""
+    """Read a ``linalg.generic`` in any form, including today's."""
     _read(p, state, indexed=False)
     return True
 
 
 def read_indexed(p: Parser, state: State) -> None:
-    """Read an operation whose body takes the loop positions first."""
+    """Read an operation whose body takes the loop indices first."""
     _read(p, state, indexed=True)
     state.name = "linalg.generic"
 
@@ -147,7 +146,7 @@ _COUNTS = ("args_in", "args_out", "n_views")
 
 
 def adapt(p: Parser, state: State) -> None:
-    """Bring a generic operation of old generic text up to date."""
+    """Convert a generic-form ``linalg.generic`` of an older vintage."""
     is_old = OPERAND_SEGMENTS not in state.attributes
     if not is_old and not any(name in state.attributes for name in _COUNTS):
         return
@@ -159,7 +158,7 @@ def adapt(p: Parser, state: State) -> None:
 def finish(
     p: Parser, state: State, inputs: int | None = None, *, indexed: bool = False
 ) -> None:
-    """Counts, outputs and body as today."""
+    """Normalize counts, outputs and body."""
     _loop_counts(state)
     maps = _maps(state)
     counted = _written_inputs(p, state)
@@ -202,7 +201,7 @@ def _number(value: Attribute | None) -> int | None:
 
 
 def _written_inputs(p: Parser, state: State) -> int | None:
-    """How many operands are inputs, by ``args_in`` or ``n_views = [in, out]``."""
+    """Number of inputs, from ``args_in`` or ``n_views = [in, out]``."""
     counts = (state.attributes.pop(n, None) for n in ("args_in", "args_out"))
     first, last = (_number(value) for value in counts)
     views = state.attributes.pop("n_views", None)
@@ -236,7 +235,7 @@ def _loop_counts(state: State) -> None:
 
 
 def _positions(p: Parser, state: State, values: list[Value]) -> list[Operation]:
-    """``linalg.index`` for the positions in the loops, giving these values."""
+    """``linalg.index`` operations that define these values."""
     location = p.location(state.start)
     return [
         Operation(
@@ -253,7 +252,7 @@ def _positions(p: Parser, state: State, values: list[Value]) -> list[Operation]:
 def _calling(
     p: Parser, state: State, function: SymbolRefAttr, *, indexed: bool
 ) -> Region:
-    """A body that passes positions and elements to a function."""
+    """A body that calls a function with loop indices and elements."""
     location = p.location(state.start)
     arguments = [Value(scalar_of(v.type), "", location) for v in state.operands]
     loops = _loops(state) if indexed else 0

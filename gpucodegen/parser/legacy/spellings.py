@@ -1,10 +1,7 @@
-"""Spellings of older documents: which word means which operation of today.
+"""Tables of renamed operations, and lookup of readers for old operations.
 
-Each vintage is a table in a file of its own; this one asks them in turn.
-
-Operations that changed their name and not their syntax: old name, today's name.
-
-Names without a dialect may also be written with ``std.``.
+Each vintage has a table in its own module; the lookup searches them in order. Names
+without a dialect may also be written with ``std.``.
 """
 
 from __future__ import annotations
@@ -207,7 +204,7 @@ is_of_2021 = text_2019.is_of_2021
 
 
 def lookup(name: str) -> OldForm | None:
-    """What reads an old operation after its name, if some vintage has one."""
+    """The reader of an old operation's text after its name, if a vintage has one."""
     name = name.removeprefix("std.")
     form = linalg.lookup(name) or _FORMS.get(name)
     if form is None and name in RENAMED:
@@ -216,9 +213,9 @@ def lookup(name: str) -> OldForm | None:
 
 
 def modern_name(p: Parser, name: str) -> str | None:
-    """Today's name of an operation written in generic form under an old one.
+    """Today's name of an operation written in generic form under an old name.
 
-    Names without a dialect are old only in text with functions of before 2022.
+    Names without a dialect are old only in text that has functions of before 2022.
     """
     plain = name.removeprefix("std.")
     if plain == name and "." not in name and not p.is_of_2021:
@@ -227,7 +224,7 @@ def modern_name(p: Parser, name: str) -> str | None:
 
 
 def adapt_generic(p: Parser, state: State, *, renamed: bool) -> None:
-    """Bring an operation written in generic form up to date."""
+    """Convert an operation in generic form to today's attributes and operands."""
     tables = (
         _GENERIC,
         text_2020.GENERIC,
@@ -246,6 +243,6 @@ function_results = generic_forms.function_results
 
 
 def is_old_spelling(p: Parser, name: str, state: State) -> bool:
-    """Read the operation as an old form, if its words are in an old order."""
+    """Read the operation in an old form; False if its text is today's."""
     spelling = _SPELLINGS.get(name)
     return spelling is not None and spelling(p, state)

@@ -1,6 +1,6 @@
 """Text of 2018: ``mlfunc``, ``for`` and ``if``, ``affine_apply``, sets ``@@s``.
 
-The functions are read like those of 2019; maps with several results are split into one
+Functions are read like those of 2019; maps with several results are split into one
 operation per result.
 """
 
@@ -25,7 +25,7 @@ _FUNCTION = re.compile(r"^\s*(?:mlfunc|cfgfunc|extfunc)\b", re.MULTILINE)
 
 
 def is_of_2018(text: str) -> bool:
-    """Whether a text has functions of 2018, and so perhaps labels without a caret."""
+    """Whether a text has functions of 2018, so that labels may lack their caret."""
     return _FUNCTION.search(text) is not None
 
 
@@ -35,7 +35,7 @@ _EFFECTS = ("reads", "writes", "may_reads", "may_writes")
 
 
 def _function(p: Parser, state: State) -> None:
-    """``mlfunc @f(..) {..}``; the sketched clauses of effects are refused."""
+    """``mlfunc @f(..) {..}``; clauses that declare effects are refused."""
     text_2019.FORMS["func"](p, state)
     if p.token in _EFFECTS:
         raise errors.OldSyntax(

@@ -1,7 +1,7 @@
 """Text of 2019 to 2021 whose syntax changed: ``func``, ``store 0 to %m[0]``, ``dim``.
 
-``FORMS`` are read after their name and become today's operations.  Those that changed
-their name only are listed in ``vintage_names``.
+``FORMS`` are read after their name and become today's operations. Operations that only
+changed their name are in ``spellings``.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ OldForm = Callable[[Parser, State], None]
 
 
 def renamed(name: str) -> OldForm:
-    """Read the operation in today's syntax under today's name."""
+    """A reader of today's syntax that returns the operation under today's name."""
 
     def read(p: Parser, state: State) -> None:
         definition = registry.lookup(name)

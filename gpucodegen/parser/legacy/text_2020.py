@@ -1,12 +1,7 @@
-"""Views of 2019 and 2020, whose lists may be empty or in another order.
+"""Text of 2019 to 2024 of operations whose operands were once in another order.
 
-scf.foreach_thread of 2022, which is scf.forall today.
-
-Text of 2021 to 2024 of the gpu dialect whose words stood in another order.
-
-Operations whose name is still in use but whose words once stood in another order.
-
-A reader returns False, having read nothing, when the text is today's.
+It covers the gpu dialect, views, and ``scf.foreach_thread`` of 2022, today
+``scf.forall``. A reader returns False, having read nothing, when the text is today's.
 """
 
 from __future__ import annotations
@@ -41,7 +36,7 @@ Spelling = Callable[[Parser, State], bool]
 
 
 def _constant(p: Parser, state: State) -> bool:
-    """Inside functions ``constant`` is func.constant today; numbers are of 2019."""
+    """Inside functions ``constant @f`` is func.constant; numbers are of 2019."""
     resume = p.start
     p.attr_dict()
     is_symbol = p.token[:1] == "@"
@@ -70,7 +65,7 @@ def _shuffle(p: Parser, state: State) -> bool:
 
 
 def _multi_reduction(p: Parser, state: State) -> bool:
-    """``vector.multi_reduction <add>, %v [1] : type to type`` until 2022: no start."""
+    """``vector.multi_reduction <add>, %v [1] : type to type``: no accumulator."""
     resume = p.start
     kind = VECTOR_KIND.read(p)
     p.expect(",")
@@ -93,7 +88,7 @@ def _multi_reduction(p: Parser, state: State) -> bool:
 
 
 def neutral(kind: Attribute, ty: Type) -> float:
-    """The value that a reduction may start from without changing its result."""
+    """The neutral element of a reduction at a type."""
     element = element_type(ty)
     combiner = of_kind(kind_word(kind), element)
     return 0 if combiner is None else combiner.neutral_of(element)
@@ -133,7 +128,7 @@ _LAUNCH_GROUPS = {
     9: (*range(7), 10, 11),
     12: tuple(range(12)),
 }
-"""Which of today's groups an older launch had, by their number."""
+"""Operand groups that an older launch had, by their number."""
 
 
 GENERIC: dict[str, OldForm] = {"gpu.launch_func": _launched_kernel}
@@ -200,7 +195,7 @@ def _foreach_thread(p: Parser, state: State) -> None:
 def _with_outputs(
     region: Region, insertions: tuple[Operation, ...], types: list[Type]
 ) -> tuple[Carried, Region]:
-    """Each insertion goes into an argument that starts as what it went into."""
+    """Insertions write to block arguments that start as their destinations."""
     (block,) = region.blocks
     *before, end = block.operations
     targets = [op.operands[1] for op in insertions]
@@ -276,7 +271,7 @@ VIEW_FORMS: dict[str, OldForm] = {"subview": _subview, "view": _view}
 
 
 def _static_lists(p: Parser, state: State) -> None:
-    """Numbers were an array attribute until 2023, and an unknown count was -1."""
+    """Convert number lists, which were array attributes until 2023."""
     del p
     for name, value in state.attributes.items():
         if name.startswith("static_") and isinstance(value, ArrayAttr):
@@ -290,13 +285,13 @@ _COUNTS = ("static_sizes", "static_low", "static_high")
 
 
 def _assume_alignment(p: Parser, state: State) -> None:
-    """The memref is the result as well since 2025."""
+    """The memref is also the result since 2025."""
     del p
     state.result_types = state.result_types or [v.type for v in state.operands[:1]]
 
 
 def _expand_shape(p: Parser, state: State) -> None:
-    """The extents were not stated until 2024."""
+    """Compute the extents, which the text omits until 2024."""
     if "static_output_shape" not in state.attributes and len(state.operands) == 1:
         give_output_shape(p, state)
 

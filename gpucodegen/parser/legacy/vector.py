@@ -1,9 +1,7 @@
-"""Text of 2019 to 2024 of the vector dialect whose syntax changed.
+"""Text of 2019 to 2024 of the vector dialect, in custom and generic forms.
 
-``FORMS`` are read after a name that is gone, ``SPELLINGS`` after one still in use whose
-words stood in another order.
-
-Generic forms of 2019 to 2024 of the vector dialect.
+``FORMS`` are read after a name that no longer exists, ``SPELLINGS`` after a name in use
+whose operands were once in another order.
 """
 
 from __future__ import annotations
@@ -32,7 +30,7 @@ from gpucodegen.parser.parser import Parser
 
 
 def as_index(p: Parser, value: Value) -> Value:
-    """The value, converted where it is no index."""
+    """The value, cast to ``index`` if necessary."""
     if value.type == INDEX:
         return value
     result = Value(INDEX, value.name, value.location)
@@ -41,12 +39,12 @@ def as_index(p: Parser, value: Value) -> Value:
 
 
 def at(positions: Sequence[Value]) -> DenseArrayAttr:
-    """The static part of a position that is not known before it runs."""
+    """The static part of a position: markers for dynamic entries."""
     return DenseArrayAttr(I64, (DYNAMIC_MARK,) * len(positions))
 
 
 def typed_kind(p: Parser, state: State) -> None:
-    """``max`` and ``min`` became kinds of their own for integers and floats."""
+    """Map ``max`` and ``min`` to today's kinds for integers and floats."""
     del p
     word = str(state.attributes.get("kind")).strip('"').removeprefix("#vector.kind<")
     if word.removesuffix(">") in ("max", "min"):
@@ -57,7 +55,7 @@ def typed_kind(p: Parser, state: State) -> None:
 
 
 def _arrays(*names: str, old: str = "") -> OldForm:
-    """``name = [1, 0]`` is ``array<i64: 1, 0>`` today; ``old`` is a former name."""
+    """Convert ``name = [1, 0]`` to ``array<i64: 1, 0>``; ``old`` is a former name."""
 
     def adapt(p: Parser, state: State) -> None:
         del p
@@ -73,7 +71,7 @@ def _arrays(*names: str, old: str = "") -> OldForm:
 
 
 def _position(first: int) -> OldForm:
-    """``position = [1]``; positions that are operands start at ``first``."""
+    """Convert ``position = [1]``; dynamic positions are operands from ``first`` on."""
     adapt_array = _arrays("static_position", old="position")
 
     def adapt(p: Parser, state: State) -> None:
@@ -87,7 +85,7 @@ def _position(first: int) -> OldForm:
 
 
 def _segments(shaped: int, fills: int) -> OldForm:
-    """Transfers without segment sizes: no mask; ``fills`` operands follow indices."""
+    """Add segment sizes to transfers: no mask; ``fills`` operands follow indices."""
 
     def adapt(p: Parser, state: State) -> None:
         del p
@@ -186,15 +184,15 @@ FORMS: dict[str, OldForm] = {
 
 
 def _zeros(p: Parser, base: Type, start: int) -> list[Value]:
-    """The position of the first element."""
+    """Zero indices: the position of a buffer's first element."""
     rank = base.rank if isinstance(base, MemRefType) else 0
     return [generic_forms.constant(p, 0, INDEX, start) for _ in range(rank)]
 
 
 def _masked(brackets: int) -> Spelling:
-    """``%m, %mask, %v : types`` of 2020, from the first element on.
+    """``%m, %mask, %v : types`` of 2020: access from the first element on.
 
-    Today so many lists in ``brackets`` follow the buffer, whose type once stood last,
+    Today ``brackets`` index lists follow the buffer, whose type was once written last,
     after ``into``.
     """
 
