@@ -94,7 +94,7 @@ def _without(kernel: Operation, number: int) -> Operation:
 class EliminateBarriers(ModulePass):
     """Kernels with waits keep the barriers that their proof needs."""
 
-    name: ClassVar[str] = "least-barriers"
+    name: ClassVar[str] = "eliminate-barriers"
 
     def apply(self, module: Module) -> Module:
         """The module without the others."""
@@ -117,7 +117,7 @@ class EliminateBarriers(ModulePass):
 class AssignWaitGroups(ModulePass):
     """Waits of kernels end what they name, and leave younger transfers alone."""
 
-    name: ClassVar[str] = "keep-in-flight"
+    name: ClassVar[str] = "assign-wait-groups"
 
     def apply(self, module: Module) -> Module:
         """The module with the numbers at its waits."""

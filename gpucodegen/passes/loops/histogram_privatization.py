@@ -274,7 +274,7 @@ class PrivatizeReductions(ModulePass):
     on it.
     """
 
-    name: ClassVar[str] = "partial-updates"
+    name: ClassVar[str] = "privatize-reductions"
     threads: int = 2
     relaxed: bool = False
     exact: bool = False
