@@ -194,7 +194,7 @@ def mapping_passes(target: str, options: Options) -> list[ModulePass]:
     """Tile, map, outline and prove.
 
     >>> [p.name for p in mapping_passes("cuda", Options())][-4:]
-    ['keep-in-flight', 'least-barriers', 'verify-kernels', 'lower-collectives']
+    ['assign-wait-groups', 'eliminate-barriers', 'verify-kernels', 'lower-collectives']
     """
     record = find(target)
     barriers = [EliminateBarriers()] if options.verify else []

@@ -15,7 +15,7 @@ from gpucodegen.passes.analysis.queries import (
     functions_with_body,
     lift_accesses,
 )
-from gpucodegen.passes.framework.pipeline_text import PASSES, pass_class
+from gpucodegen.passes.framework.pipeline_text import PASSES, RENAMED, pass_class
 from gpucodegen.tiling.proof.dependences import rows
 
 # -- canonicalize ----------------------------------------------------------------------
@@ -270,3 +270,10 @@ def test_a_lowered_2018_program_runs():
     values = np.arange(5, dtype="f4")
     function(lowered)(values, 5)
     assert values.tolist() == [0, 1, 4, 6, 8]
+
+
+@pytest.mark.parametrize("old", RENAMED)
+def test_a_name_of_an_earlier_version_is_refused_with_the_present_one(old: str) -> None:
+    assert RENAMED[old] in PASSES
+    with pytest.raises(errors.UnknownPass, match=f"is called {RENAMED[old]} now"):
+        pass_class(old)

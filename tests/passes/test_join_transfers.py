@@ -58,7 +58,7 @@ CASES = {
     "waited for in turn": (IN_TURN, ["a", "c", "a open 1", "c"], 2),
     "one after the other": (APART, ["a", "a", "c", "c"], 2),
 }
-PASSES = "normalize-transfers,canonicalize,map-gpu,join-transfers,keep-in-flight"
+PASSES = "normalize-transfers,canonicalize,map-gpu,join-transfers,assign-wait-groups"
 
 
 def marks(module: Module) -> list[str]:
@@ -146,6 +146,6 @@ def test_a_barrier_that_orders_nothing_is_left_out() -> None:
     stages = dict(program.stages("f"))
     before, after = (
         stages[name].count("gpu.barrier")
-        for name in ("keep-in-flight", "least-barriers")
+        for name in ("assign-wait-groups", "eliminate-barriers")
     )
     assert after < before

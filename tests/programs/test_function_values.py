@@ -99,7 +99,7 @@ def test_the_loop_is_one_kernel():
     made = program(BODIES["by each element"][0], "sim")
     made.f(np.ones(16, np.float32), 1)
     stages = dict(made.stages("f"))
-    assert "call_indirect" not in stages["known-callees"]
+    assert "call_indirect" not in stages["devirtualize-calls"]
     assert stages["map-gpu"].count("gpu.launch_func") == 1
 
 

@@ -114,8 +114,8 @@ def test_a_program_of_two_kernels_runs_on_a_target_from_outside() -> None:
         "map-gpu",
         "check-size",
         "join-transfers",
-        "keep-in-flight",
-        "least-barriers",
+        "assign-wait-groups",
+        "eliminate-barriers",
         "verify-kernels",
         "lower-collectives",
     ]

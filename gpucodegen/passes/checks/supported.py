@@ -107,7 +107,7 @@ def _bytes(ty: Type) -> int:
 class VerifyShuffles(ModulePass):
     """Every lane that is read is there and takes part."""
 
-    name: ClassVar[str] = "check-exchanges"
+    name: ClassVar[str] = "verify-shuffles"
 
     def apply(self, module: Module) -> Module:
         """Raise WrongLanes."""

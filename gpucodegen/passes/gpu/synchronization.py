@@ -79,7 +79,7 @@ def _without(kernel: Operation, number: int) -> Operation:
 class EliminateBarriers(ModulePass):
     """Remove barriers that the race proof of kernels with waits does not need."""
 
-    name: ClassVar[str] = "least-barriers"
+    name: ClassVar[str] = "eliminate-barriers"
 
     def apply(self, module: Module) -> Module:
         surroundings = Surroundings.of(module)
@@ -101,7 +101,7 @@ class EliminateBarriers(ModulePass):
 class AssignWaitGroups(ModulePass):
     """Let each wait leave as many newer commit groups in flight as possible."""
 
-    name: ClassVar[str] = "keep-in-flight"
+    name: ClassVar[str] = "assign-wait-groups"
 
     def apply(self, module: Module) -> Module:
         surroundings = Surroundings.of(module)

@@ -264,7 +264,7 @@ class PrivatizeReductions(ModulePass):
     makes no difference.
     """
 
-    name: ClassVar[str] = "partial-updates"
+    name: ClassVar[str] = "privatize-reductions"
     threads: int = 2
     relaxed: bool = False
     exact: bool = False

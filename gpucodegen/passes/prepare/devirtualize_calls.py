@@ -64,7 +64,7 @@ class DevirtualizeCalls(ModulePass):
 'func.return']
     """
 
-    name: ClassVar[str] = "known-callees"
+    name: ClassVar[str] = "devirtualize-calls"
     function: str = ""
 
     def apply(self, module: Module) -> Module:
