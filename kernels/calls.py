@@ -15,7 +15,7 @@ from typing import Any, Protocol
 from gpucodegen import api, errors
 from gpucodegen.calls.foreign_arrays import OWN, Library, Memory
 from gpucodegen.calls.function import Function
-from gpucodegen.calls.launch import Entry, form_of, unlike
+from gpucodegen.calls.launch import Entry, form_of, no_fast_path
 from gpucodegen.compiling.tuned_schedules import (
     TUNED_OPTIONS,
     scopes_of,
@@ -105,7 +105,7 @@ class KernelCall:
     library: Any
     recipe: Recipe
     function: Function
-    again: Entry = unlike
+    again: Entry = no_fast_path
     direct: bool = False
     tune: bool = False
 
@@ -157,7 +157,7 @@ class KernelCall:
         self, operands: Sequence[Memory], given: list[Memory], result: Memory
     ) -> None:
         self.again = self.function.again(*given, result)
-        if self.again is unlike:
+        if self.again is no_fast_path:
             return
         same = all(a is b for a, b in zip(operands, given, strict=True))
         self.direct = same and self.recipe.inside is None
@@ -198,7 +198,7 @@ class Kernel:
         """
         key = repr(options), target, precision, tune
         if out is None:
-            done = self.last.get(key, unlike)(*operands)
+            done = self.last.get(key, no_fast_path)(*operands)
             if done is not NotImplemented:
                 return done
         return self._call(key, operands, numbers, out, options)
@@ -230,7 +230,7 @@ class Kernel:
         if out is not None:
             return out
         is_direct = call.direct and all(each is OWN for each, _ in homes)
-        self.last[key] = call.again if is_direct else unlike
+        self.last[key] = call.again if is_direct else no_fast_path
         return home.give(module, result, str(result.dtype))
 
     def _names(self, operands: tuple[Any, ...]) -> tuple[str, ...]:

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from gpucodegen import errors
 from gpucodegen.calls.copies import on_copies, warn
 from gpucodegen.calls.foreign_calls import put, taken
-from gpucodegen.calls.launch import Entry, Form, form_of, unlike
+from gpucodegen.calls.launch import Entry, Form, form_of, no_fast_path
 from gpucodegen.calls.overlaps import checked_apart
 from gpucodegen.calls.plan import Plan, current, device_of, place_of, plan_of
 from gpucodegen.calls.signature import Shown, Signature, in_order
@@ -188,7 +188,7 @@ class Function:
     name: str
     options: Options
     _last: Executable | None = None
-    _entry: Entry = unlike
+    _entry: Entry = no_fast_path
     _plans: dict[Form, Plan] = field(default_factory=dict["Form", "Plan"])
     _signature: Signature | None = None
     _specializations: Specializations | None = None
@@ -356,7 +356,7 @@ class Function:
         """
         plan = self._plans.get(form_of(arguments))
         if plan is None:
-            return unlike
+            return no_fast_path
         return plan.making_last(arguments, self.signature.parameters[-1].dtype)
 
     def _first(
@@ -375,7 +375,7 @@ class Function:
         values = signature.convert(arguments)
         arch = record.settled_arch(self.options, values)
         executable, copied = self.specializations.for_strides(target, values, arch)
-        self._last, self._entry = executable, unlike
+        self._last, self._entry = executable, no_fast_path
         signature.refuse_read_only(values, executable.artifact.written)
         refuses = self.options.alias == "refuse"
         apart = checked_apart(executable, signature, values, copied) if refuses else ()
@@ -429,7 +429,7 @@ class Function:
         if not target and self._last is not None:
             return self._last
         made = self.specializations.executable(target or self._target(()), known, arch)
-        self._last, self._entry = made, unlike
+        self._last, self._entry = made, no_fast_path
         return made
 
     def variants(self, target: str) -> list[Variant]:

@@ -91,7 +91,7 @@ ADDRESS, ARRAY = 0, 1
 """Parts of a factory's result: the array's address, and the array."""
 
 
-def unlike(*arguments: object) -> Any:
+def no_fast_path(*arguments: object) -> Any:
     """An `Entry` without a fast path: it rejects all arguments."""
     del arguments
     return NotImplemented
@@ -188,20 +188,20 @@ def on_arrays(
     arrays: Sequence[np.ndarray[Any, Any]],
     apart: Sequence[Touching],
 ) -> Entry:
-    """A call as a function of arrays of this form; `unlike` without a fast path.
+    """A call as a function of arrays of this form; `no_fast_path` without a fast path.
 
     ``apart``: as for `gpucodegen.runtime.cpu.direct_call.direct_call`.
     """
     from gpucodegen.runtime.cpu.direct_call import direct_call
 
     if required_target() or os.environ.get(SWITCH) == "0":
-        return unlike
+        return no_fast_path
     makers = _makers(launch, runtime)
     every = [*arrays, *(make()[ARRAY] for make in makers)]
     code = runtime.address(launch.kernel)
     core = direct_call(code, every, launch.order, apart, TARGET_VARIABLE)
     if core is None:
-        return unlike
+        return no_fast_path
     return _with_results(launch, runtime, core, makers, ARRAY)
 
 

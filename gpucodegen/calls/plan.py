@@ -22,10 +22,10 @@ import numpy as np
 from gpucodegen import errors
 from gpucodegen.calls.launch import (
     Entry,
+    no_fast_path,
     on_arrays,
     on_words,
     prepared,
-    unlike,
 )
 from gpucodegen.calls.overlaps import Touching
 from gpucodegen.calls.signature import Signature
@@ -169,7 +169,7 @@ class Plan:
     not fit, and ``apart``. Action: ``launch`` of words, if the artifact states one,
     else the host program, for which ``buffers`` describe the arrays among the
     arguments. ``runtime``: accesses the arguments in place; None if some are copied to
-    a device. ``entry``: the same call of arrays in machine code, or `unlike`.
+    a device. ``entry``: the same call of arrays in machine code, or `no_fast_path`.
     """
 
     executable: Executable
@@ -232,14 +232,14 @@ class Plan:
     def making_last(self, arguments: Sequence[Any], dtype: str) -> Entry:
         """The machine-code call without the last array, which it allocates and returns.
 
-        ``dtype``: the type of its elements. `unlike` if the call is more than one
+        ``dtype``: the type of its elements. `no_fast_path` if the call is more than one
         launch on arrays.
         """
         launch, last = self.executable.artifact.launch, arguments[-1]
-        if launch is None or launch.results or self.entry is unlike:
-            return unlike
+        if launch is None or launch.results or self.entry is no_fast_path:
+            return no_fast_path
         if last.dtype != storage(dtype) or not last.flags.c_contiguous:
-            return unlike
+            return no_fast_path
         made = replace(launch, results=((last.shape, dtype),), single=True)
         return on_arrays(made, self.runtime, arguments[:-1], self.apart)
 
@@ -282,7 +282,7 @@ def plan_of(
     if target.has_own_memory:
         stays = buffers and all(values[n].device != CPU for n, _ in buffers)
         runtime = runtime.for_call(values) if stays else None
-    stated, launch, entry = executable.artifact.launch, None, unlike
+    stated, launch, entry = executable.artifact.launch, None, no_fast_path
     if stated is not None and runtime is not None:
         launch = on_words(stated, runtime, values)
         if len(buffers) == len(words) and not target.has_own_memory:

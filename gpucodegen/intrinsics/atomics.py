@@ -85,7 +85,7 @@ _WIDTHS = {"float": 32, "double": 64}
 
 
 @dataclass(frozen=True, slots=True)
-class Word:
+class AtomicWord:
     """The integer in memory that is swapped: an element, or the 32 bits around it.
 
     ``shift``: where in these the element begins; None if it has a word of its own.
@@ -141,18 +141,18 @@ def place_in(low: Lowering, p: Any, i: Any, space: str) -> Any:
 
 def word_of(
     face: Backend, low: Lowering, name: str, p: Any, i: Any, space: str = ""
-) -> Word:
+) -> AtomicWord:
     """The word of the ``i``-th element, which lies in an address space."""
     builder, coding = low.builder, _Coding(low, name)
     place = place_in(low, p, i, space)
     if coding.type.width >= face.atomic_bits:
         typed = ir.PointerType(coding.type, SPACES[space])
-        return Word(coding, builder.bitcast(place, typed))
+        return AtomicWord(coding, builder.bitcast(place, typed))
     address = builder.ptrtoint(place, I64)
     start = builder.and_(address, ir.Constant(I64, -4))
     cell = builder.inttoptr(start, ir.PointerType(I32, SPACES[space]))
     part = builder.trunc(builder.and_(address, ir.Constant(I64, 3)), I32)
-    return Word(coding, cell, builder.shl(part, ir.Constant(I32, 3)))
+    return AtomicWord(coding, cell, builder.shl(part, ir.Constant(I32, 3)))
 
 
 def atomic_word(face: Backend, name: str) -> Any:
@@ -261,7 +261,7 @@ def _hardware_sum(low: Lowering, place: Any, x: Any, space: str) -> Any:
     )
 
 
-def _swap_loop(word: Word, x: Any, operation: str) -> Any:
+def _swap_loop(word: AtomicWord, x: Any, operation: str) -> Any:
     """Compare and swap until nothing came between; the old value."""
     low = word.coding.low
     builder = low.builder

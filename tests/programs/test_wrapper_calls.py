@@ -7,7 +7,7 @@ import pytest
 
 import gpucodegen as gcg
 from gpucodegen import errors
-from gpucodegen.calls.launch import form_of, unlike
+from gpucodegen.calls.launch import form_of, no_fast_path
 from gpucodegen.kernels import calls
 from gpucodegen.kernels.products.matmul import MATMUL
 from gpucodegen.kernels.windows.convolutions import CONVOLUTIONS
@@ -47,7 +47,7 @@ def test_later_calls_are_one_launch() -> None:
     options = repr((1, 1, "valid", 1, "NHWC", None)), "cpu", "ieee", False
     form = options, form_of((x, w))
     direct = CONVOLUTIONS[2].known[form].again
-    assert direct is not unlike
+    assert direct is not no_fast_path
     assert CONVOLUTIONS[2].last[options] is direct
 
 

@@ -89,7 +89,7 @@ def _value(r: Reader) -> object:
     return r.type() if is_type else r.keyword()
 
 
-class Held(NamedTuple):
+class ShapeAndElement(NamedTuple):
     """``memref<128x64xf16, 3>`` or ``vector<64x8xf32>`` within a type's text."""
 
     shape: tuple[int, ...]
@@ -101,7 +101,7 @@ def fields(ty: Type) -> dict[str, str]:
 
     >>> ty = DialectType("nvgpu.warpgroup.descriptor<tensor = memref<8x64xf16, 3>>")
     >>> fields(ty), held(fields(ty)["tensor"])
-    ({'tensor': 'memref<8x64xf16, 3>'}, Held(shape=(8, 64), element='f16'))
+    ({'tensor': 'memref<8x64xf16, 3>'}, ShapeAndElement(shape=(8, 64), element='f16'))
     """
     inner = str(ty).partition("<")[2].rpartition(">")[0]
     found: dict[str, str] = {}
@@ -111,12 +111,12 @@ def fields(ty: Type) -> dict[str, str]:
     return found
 
 
-def held(text: str) -> Held:
+def held(text: str) -> ShapeAndElement:
     """Extents and element in the text of a memref or vector type, else empty."""
     match = re.fullmatch(r"(?:memref|vector)<((?:\d+x)*)(\w+)\b.*>", text)
     if match is None:
-        return Held((), "")
-    return Held(tuple(map(int, match[1].split("x")[:-1])), match[2])
+        return ShapeAndElement((), "")
+    return ShapeAndElement(tuple(map(int, match[1].split("x")[:-1])), match[2])
 
 
 def barrier_count(ty: Type) -> int:

@@ -10,7 +10,7 @@ from collections.abc import Generator, Iterable, Sequence
 from contextlib import contextmanager
 
 from gpucodegen.dialects.nvgpu.types import (
-    Held,
+    ShapeAndElement,
     barrier_count,
     fields,
     held,
@@ -256,11 +256,11 @@ _SUMS = {
 """Accumulator types by operand types."""
 
 
-def _factor(value: Value) -> Held:
+def _factor(value: Value) -> ShapeAndElement:
     return held(fields(value.type).get("tensor", ""))
 
 
-def _sum(e: Emitter, op: Operation, value: Value) -> Held:
+def _sum(e: Emitter, op: Operation, value: Value) -> ShapeAndElement:
     total = held(fields(value.type).get("fragmented", ""))
     known = {name for names in _SUMS.values() for name in names}
     fits = len(total.shape) == 2 and not (

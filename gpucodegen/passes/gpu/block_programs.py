@@ -190,7 +190,7 @@ def _tags(operations: Sequence[Operation]) -> set[Value]:
     return tags
 
 
-def block_program_of(nest: Nest) -> list[Operation] | None:
+def map_block_program(nest: Nest) -> list[Operation] | None:
     """One block for each iteration of the parallel outer loops, threads within."""
     if not needs_block(nest.op):
         return None

@@ -339,7 +339,7 @@ class Rows:
         return guards
 
 
-def streams_of(nest: Nest) -> list[Operation] | None:
+def map_elementwise(nest: Nest) -> list[Operation] | None:
     """The kernel of an elementwise nest with contiguous accesses, or None."""
     found = [
         sweep

@@ -6,18 +6,19 @@ entry of `KINDS` that accepts it, a function from a `Nest` to its launches or No
 nest that no kind accepts runs in one thread.  Loops around calls or unknown operations
 stay on the host.  The kinds, in order:
 
-- `block_program_of`: user-written shared memory or asynchronous copies; a block per
+- `map_block_program`: user-written shared memory or asynchronous copies; a block per
   iteration of the outer parallel loops
-- `scatters_of`: scatter updates (histograms), privatized in shared memory
-- `reductions_of`: reductions, scans and chains of them along rows, columns or whole
+- `map_histograms`: scatter updates (histograms), privatized in shared memory
+- `map_reductions`: reductions, scans and chains of them along rows, columns or whole
   arrays
-- `transposes_of`: transpositions through shared-memory tiles
-- `streams_of`: elementwise nests with vector accesses of 16 bytes
-- `lane_teams`: parallel loops around sequential programs; a thread group per iteration
-- `threads_of`: other parallel loops; a thread per iteration, the innermost along x
-- `time_tiles_of`: stencils in a time loop, several time steps per launch
-- `stepped`: sequential loops around parallel ones; one kernel with barriers
-- `host_loop`: a sequential loop that stays on the host, around kernels
+- `map_transposes`: transpositions through shared-memory tiles
+- `map_elementwise`: elementwise nests with vector accesses of 16 bytes
+- `map_lane_groups`: parallel loops around sequential programs; a thread group per
+  iteration
+- `map_parallel_loops`: other parallel loops; a thread per iteration, innermost along x
+- `map_stencil_sweeps`: stencils in a time loop, several time steps per launch
+- `map_stepped_loop`: sequential loops around parallel ones; one kernel with barriers
+- `map_host_loop`: a sequential loop that stays on the host, around kernels
 """
 
 from __future__ import annotations
@@ -56,16 +57,21 @@ from gpucodegen.passes.framework.plan_options import not_on_offer, restricted_pl
 from gpucodegen.passes.gpu.block_programs import (
     allowed_by,
     block_program,
-    block_program_of,
+    map_block_program,
 )
 from gpucodegen.passes.gpu.contractions import contraction_launches, members_of
-from gpucodegen.passes.gpu.elementwise import streams_of
-from gpucodegen.passes.gpu.nest_mapping import LOOPS, Nest, host_loop, threads_of
-from gpucodegen.passes.gpu.privatized_histograms import scatters_of
-from gpucodegen.passes.gpu.reductions import reductions_of
-from gpucodegen.passes.gpu.stencil_sweeps import time_tiles_of
-from gpucodegen.passes.gpu.stepped import lane_teams, stepped
-from gpucodegen.passes.gpu.transposes import transposes_of
+from gpucodegen.passes.gpu.elementwise import map_elementwise
+from gpucodegen.passes.gpu.nest_mapping import (
+    LOOPS,
+    Nest,
+    map_host_loop,
+    map_parallel_loops,
+)
+from gpucodegen.passes.gpu.privatized_histograms import map_histograms
+from gpucodegen.passes.gpu.reductions import map_reductions
+from gpucodegen.passes.gpu.stencil_sweeps import map_stencil_sweeps
+from gpucodegen.passes.gpu.stepped import map_lane_groups, map_stepped_loop
+from gpucodegen.passes.gpu.transposes import map_transposes
 from gpucodegen.passes.lower_affine.control_flow import sequential
 from gpucodegen.passes.outlining.cpu_outliner import has_dynamic_allocation, needs_host
 from gpucodegen.passes.outlining.gpu_launch import (
@@ -100,16 +106,16 @@ Kind = Callable[[Nest], list[Operation] | None]
 """The host operations for a nest, or None if it is not of this kind."""
 
 KINDS: tuple[Kind, ...] = (
-    block_program_of,
-    scatters_of,
-    reductions_of,
-    transposes_of,
-    streams_of,
-    lane_teams,
-    threads_of,
-    time_tiles_of,
-    stepped,
-    host_loop,
+    map_block_program,
+    map_histograms,
+    map_reductions,
+    map_transposes,
+    map_elementwise,
+    map_lane_groups,
+    map_parallel_loops,
+    map_stencil_sweeps,
+    map_stepped_loop,
+    map_host_loop,
 )
 """The kinds in the order in which they are tried; other nests run in one thread."""
 

@@ -1,8 +1,8 @@
 """Interface of the kernel kinds, and the two plain ones: threads and host loops.
 
 A kind gets a `Nest` (a nest with its analysis) and may ask the `Mapper`, the pass that
-maps the function.  `threads_of` assigns a thread to each iteration of perfectly nested
-parallel loops; `host_loop` keeps a sequential loop on the host, around kernels.
+maps the function.  `map_parallel_loops` assigns a thread to each iteration of perfectly
+nested parallel loops; `map_host_loop` keeps a sequential loop on the host.
 """
 
 from __future__ import annotations
@@ -182,7 +182,7 @@ THREADS: tuple[tuple[int, int, int], ...] = ((256, 1, 1), (32, 8, 1), (32, 4, 2)
 """Block shape by number of mapped loops; x runs along the innermost one."""
 
 
-def threads_of(nest: Nest) -> list[Operation] | None:
+def map_parallel_loops(nest: Nest) -> list[Operation] | None:
     """A kernel with a thread for each iteration of the outer parallel loops."""
     chain = parallel_chain(nest.op, nest.analysis, len(THREADS))
     return nest.mapper.launch(thread_per_iteration(chain)) if chain else None
@@ -215,7 +215,7 @@ def thread_per_iteration(chain: Sequence[MappedLoop]) -> KernelBody:
     return KernelBody(tuple(b.operations), tuple(grid), block)
 
 
-def host_loop(nest: Nest) -> list[Operation] | None:
+def map_host_loop(nest: Nest) -> list[Operation] | None:
     """The loop itself, with kernels in its body."""
     op, analysis = nest.op, nest.analysis
     if op.name != "affine.for" or op.results:

@@ -434,7 +434,7 @@ class Pieces:
         b.loop(0, plan.groups, group, hint="group")
 
 
-def scatters_of(nest: Nest) -> list[Operation] | None:
+def map_histograms(nest: Nest) -> list[Operation] | None:
     """The kernel of a loop of updates, if privatization pays.
 
     Otherwise the nest is mapped by another kind, with a note of the reason.

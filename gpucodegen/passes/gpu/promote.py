@@ -33,8 +33,8 @@ from gpucodegen.passes.framework.functions import in_functions, with_blocks
 from gpucodegen.passes.framework.nests import inner_operations
 from gpucodegen.passes.gpu.promoted_copies import (
     COPIES,
-    Held,
     Moves,
+    PromotedBuffer,
     Scope,
     Way,
     redirected,
@@ -243,14 +243,14 @@ class Promote(ModulePass):
         rebuilt = self._rebuilt(nest, [self._held(nest, t, scope) for t in tiles])
         return [*scope.before.operations, rebuilt]
 
-    def _held(self, nest: TileNest, tile: LocalTile, scope: Scope) -> Held:
+    def _held(self, nest: TileNest, tile: LocalTile, scope: Scope) -> PromotedBuffer:
         memref = nest.memref(tile.array)
         space = IntegerAttr(self.space, I64)
         ty = MemRefType(tile.extents, element_type(memref.type), None, space)
         buffer = Value(ty, f"{memref.name}_fast", memref.location)
-        return Held(tile, memref, buffer, scope)
+        return PromotedBuffer(tile, memref, buffer, scope)
 
-    def _rebuilt(self, nest: TileNest, held: Sequence[Held]) -> Operation:
+    def _rebuilt(self, nest: TileNest, held: Sequence[PromotedBuffer]) -> Operation:
         """The nest with each buffer in the body of the loop that it belongs to."""
         table = {
             id(nest.operation(reference)): item
@@ -266,7 +266,7 @@ class Promote(ModulePass):
         return body[0]
 
     def _around(
-        self, body: Sequence[Operation], held: Sequence[Held], loop: Operation
+        self, body: Sequence[Operation], held: Sequence[PromotedBuffer], loop: Operation
     ) -> list[Operation]:
         """Buffers and copies before the body, copies and releases after it."""
         copy = COPIES[self.transfers]

@@ -103,7 +103,7 @@ class Way(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Held:
+class PromotedBuffer:
     """A tile with its buffer."""
 
     tile: LocalTile
@@ -129,7 +129,10 @@ class Span:
 
 
 def span(
-    held: Held, range_: ScannedRange, d: int, outer: Sequence[Index | Value | int]
+    held: PromotedBuffer,
+    range_: ScannedRange,
+    d: int,
+    outer: Sequence[Index | Value | int],
 ) -> Span:
     """The range of dimension ``d`` where the buffer indices before it are ``outer``."""
     corner = held.corner
@@ -143,7 +146,7 @@ def span(
 
 def over(
     b: Builder,
-    held: Held,
+    held: PromotedBuffer,
     ranges: Sequence[ScannedRange],
     body: Callable[[Builder, Sequence[Value]], None],
     outer: Sequence[Value] = (),
@@ -161,7 +164,7 @@ def over(
     b.loop(bounds.lowers, bounds.uppers, inside, hint=f"{held.memref.name}{d}")
 
 
-def copy_by_loops(b: Builder, held: Held, way: Way) -> None:
+def copy_by_loops(b: Builder, held: PromotedBuffer, way: Way) -> None:
     ranges = held.ranges(way)
     if ranges is None:
         return
@@ -175,7 +178,7 @@ def copy_by_loops(b: Builder, held: Held, way: Way) -> None:
     over(b, held, ranges, element)
 
 
-def redirected(op: Operation, table: Mapping[int, Held]) -> Operation:
+def redirected(op: Operation, table: Mapping[int, PromotedBuffer]) -> Operation:
     """``op`` with the accesses in ``table`` (by identity) at ``index - corner``."""
 
     def rewrite(access: Operation) -> list[Operation] | None:
@@ -186,7 +189,7 @@ def redirected(op: Operation, table: Mapping[int, Held]) -> Operation:
     return result
 
 
-def _in_buffer(access: Operation, held: Held) -> Operation:
+def _in_buffer(access: Operation, held: PromotedBuffer) -> Operation:
     at = access.operands.index(held.memref)
     indices = from_map(affine.map_of(access), access.operands[at + 1 :])
     places = [compact(i - c) for i, c in zip(indices, held.corner, strict=True)]
@@ -197,7 +200,7 @@ def _in_buffer(access: Operation, held: Held) -> Operation:
     )
 
 
-def has_runs(held: Held, ranges: Sequence[ScannedRange]) -> bool:
+def has_runs(held: PromotedBuffer, ranges: Sequence[ScannedRange]) -> bool:
     """Whether rows of the array are contiguous runs with a unique start."""
     ty = held.memref.type
     assert isinstance(ty, MemRefType)
@@ -212,13 +215,13 @@ class RowTransfers:
     ``looped``: the ranges of the dimensions with one copy per index.
     """
 
-    held: Held
+    held: PromotedBuffer
     looped: tuple[ScannedRange, ...]
     last: ScannedRange
     height: int
 
     @staticmethod
-    def of(held: Held, ranges: Sequence[ScannedRange]) -> RowTransfers:
+    def of(held: PromotedBuffer, ranges: Sequence[ScannedRange]) -> RowTransfers:
         """One strided copy for the last two dimensions where both are full."""
         *outer, last = ranges
         extents = held.tile.extents
@@ -263,7 +266,7 @@ class RowTransfers:
         return [compact(end - self.held.corner[last] - first)]
 
 
-def _is_full(held: Held, range_: ScannedRange, d: int, extent: int) -> bool:
+def _is_full(held: PromotedBuffer, range_: ScannedRange, d: int, extent: int) -> bool:
     """Whether a dimension always runs from 0 to the buffer's extent."""
     names = {name for bound in (*range_.lowers, *range_.uppers) for name in bound.names}
     if any(name.startswith("c") and name[1:].isdigit() for name in names):
@@ -289,14 +292,14 @@ class Moves:
         )
 
 
-def by_loops(held: Held, way: Way, location: Location) -> Moves:
+def by_loops(held: PromotedBuffer, way: Way, location: Location) -> Moves:
     """The copy as loops, complete when they end."""
     moves = Moves(location)
     copy_by_loops(moves.begin, held, way)
     return moves
 
 
-def by_transfers(held: Held, way: Way, location: Location) -> Moves:
+def by_transfers(held: PromotedBuffer, way: Way, location: Location) -> Moves:
     """The copy as DMA copies, started first and waited for later."""
     ranges = held.ranges(way)
     if ranges is None or not has_runs(held, ranges):
@@ -327,8 +330,8 @@ def by_transfers(held: Held, way: Way, location: Location) -> Moves:
     return moves
 
 
-COPIES: Mapping[str, Callable[[Held, Way, Location], Moves]] = MappingProxyType(
-    {"loops": by_loops, "dma": by_transfers}
+COPIES: Mapping[str, Callable[[PromotedBuffer, Way, Location], Moves]] = (
+    MappingProxyType({"loops": by_loops, "dma": by_transfers})
 )
 
 Place = tuple[Value, Sequence[Index]]

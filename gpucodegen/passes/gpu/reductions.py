@@ -236,7 +236,7 @@ LONG = 1 << 12
 """Number of sequential terms that is worth a warning."""
 
 
-def reductions_of(nest: Nest) -> list[Operation] | None:
+def map_reductions(nest: Nest) -> list[Operation] | None:
     """The kernels of a nest that reduces, or whose rows thread groups can share."""
     if not nest.op.results:
         program = row_program(nest)

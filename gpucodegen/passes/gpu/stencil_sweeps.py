@@ -348,7 +348,7 @@ class _Tiled:
         b.operations.append(with_range(loop.operation.with_body(b.nested(step)), steps))
 
 
-def time_tiles_of(nest: Nest) -> list[Operation] | None:
+def map_stencil_sweeps(nest: Nest) -> list[Operation] | None:
     """Launches of several time steps each, on overlapped tiles."""
     if not nest.mapper.time_tiles:
         return None

@@ -1,6 +1,6 @@
 """Sequential programs run by thread groups: grids of groups, or one cooperative kernel.
 
-`lane_teams` maps parallel loops around sequential steps, such as the columns of a
+`map_lane_groups` maps parallel loops around sequential steps, such as the columns of a
 triangular solve or the matrices of a batch.  A block has the iterations of some
 neighbouring threads, and several threads for each, which synchronise by block barriers;
 blocks are independent:
@@ -8,8 +8,8 @@ blocks are independent:
 grid: iterations / lanes;  x = lane, (z, y) = member
 iteration = block * lanes + lane:  its members walk the program (`barrier_phases`)
 
-`stepped` maps sequential loops around parallel ones to one kernel with barriers between
-steps: one block where that is enough for the parallel loops, else blocks that are all
+`map_stepped_loop` maps sequential loops around parallel ones to one kernel with barriers
+between steps: one block where that is enough for the parallel loops, else blocks that are all
 resident and synchronise by grid barriers.
 """
 
@@ -286,7 +286,7 @@ ROUNDS = 3
 """Rounds of loop distribution: each goes one level further in."""
 
 
-def stepped(nest: Nest) -> list[Operation] | None:
+def map_stepped_loop(nest: Nest) -> list[Operation] | None:
     """A cooperative kernel for sequential loops around parallel ones."""
     op = nest.op
     if not nest.mapper.time_tiles:
@@ -427,7 +427,7 @@ class LanePrograms:
         return prod(self.counts)
 
 
-def lane_teams(nest: Nest) -> list[Operation] | None:
+def map_lane_groups(nest: Nest) -> list[Operation] | None:
     """A kernel with a thread group per iteration; None where a thread is better."""
     if not nest.mapper.time_tiles:
         return None

@@ -219,7 +219,7 @@ class TransposeTiles:
                 b.vector_store(column, self.tiles[op], cell, bytes_)
 
 
-def transposes_of(nest: Nest) -> list[Operation] | None:
+def map_transposes(nest: Nest) -> list[Operation] | None:
     """The kernel of a transposing nest, or None."""
     found = list(
         sweeps(

@@ -94,10 +94,10 @@ class Fuser:
             NestPair(tuple(chain_of(a, depth)), tuple(chain_of(b, depth)), between)
             for depth in self._depths(a, b)
         ]
-        alike = [pair for pair in pairs if unlike(pair) is None]
+        alike = [pair for pair in pairs if structural_refusal(pair) is None]
         if not alike:
             few = Refusal(f"fewer than {self.depth} loops are perfectly nested")
-            return (unlike(pairs[-1]) if pairs else None) or few
+            return (structural_refusal(pairs[-1]) if pairs else None) or few
         analysis = self._analysis(operations, first, second, (a, b))
         refusals: list[Refusal] = []
         for pair in alike:
@@ -140,7 +140,7 @@ def refusal_of(
     return _kept_apart(pair, analysis) or _reversed(pair, analysis, relaxed=relaxed)
 
 
-def unlike(pair: NestPair) -> Refusal | None:
+def structural_refusal(pair: NestPair) -> Refusal | None:
     """Why the loops' structure prevents fusion, whatever they do to memory."""
     return (
         _different_ranges(pair)
@@ -474,7 +474,7 @@ class LocalityFuser:
             return Refusal("they are asked to stay apart")
         before, between = operations[:first], tuple(operations[first + 1 : second])
         outer = NestPair((operations[first],), (operations[second],), between)
-        refusal = unlike(outer)
+        refusal = structural_refusal(outer)
         if refusal is not None:
             return refusal
         run = operations[first : second + 1]

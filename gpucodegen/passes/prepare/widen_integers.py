@@ -29,7 +29,7 @@ from gpucodegen.passes.framework.builder import Builder
 
 
 @dataclass(slots=True)
-class Held:
+class WidenedInteger:
     """An operation, and its widened operands."""
 
     op: Operation
@@ -77,50 +77,50 @@ class Held:
         return [self.natural(value, self.before) for value in self.operands]
 
 
-Rule = Callable[[Held], Sequence[Value]]
+Rule = Callable[[WidenedInteger], Sequence[Value]]
 
 
-def _same(h: Held) -> Sequence[Value]:
+def _same(h: WidenedInteger) -> Sequence[Value]:
     return h.same()
 
 
-def _wrapped(h: Held) -> Sequence[Value]:
+def _wrapped(h: WidenedInteger) -> Sequence[Value]:
     """Operations whose results only have to wrap around."""
     return [h.wrapped(value, h.after) for value in h.same()]
 
 
-def _unsigned(h: Held) -> Sequence[Value]:
+def _unsigned(h: WidenedInteger) -> Sequence[Value]:
     """Operations on zero-extended operands."""
     return [h.wrapped(value, h.after) for value in h.same(*h.naturals())]
 
 
-def _leading(h: Held) -> Sequence[Value]:
+def _leading(h: WidenedInteger) -> Sequence[Value]:
     (value,) = h.same(*h.naturals())
     rest = bit_width(element_type(value.type)) - h.before
     return [h.wrapped(h.made("subi", value, h.number(rest, value)), h.before)]
 
 
-def _trailing(h: Held) -> Sequence[Value]:
+def _trailing(h: WidenedInteger) -> Sequence[Value]:
     """A bit above the number ends the zeros."""
     (operand,) = h.operands
     (value,) = h.same(h.made("ori", operand, h.number(1 << h.before, operand)))
     return [h.wrapped(value, h.before)]
 
 
-def _sum(h: Held) -> Sequence[Value]:
+def _sum(h: WidenedInteger) -> Sequence[Value]:
     """``addui_extended``: the container holds the sum; the carry is bit N."""
     total = h.made("addi", *h.naturals())
     most = h.number((1 << h.before) - 1, total)
     return [h.wrapped(total, h.before), _below(h, most, total)]
 
 
-def _difference(h: Held) -> Sequence[Value]:
+def _difference(h: WidenedInteger) -> Sequence[Value]:
     """``subui_extended``: copies of the sign keep the order of unsigned numbers."""
     difference = h.made("subi", *h.operands)
     return [h.wrapped(difference, h.before), _below(h, *h.operands)]
 
 
-def _below(h: Held, a: Value, b: Value) -> Value:
+def _below(h: WidenedInteger, a: Value, b: Value) -> Value:
     from gpucodegen.dialects import arith
 
     made = arith.compare("arith.cmpi", "ult", a, b, location=h.op.location)
@@ -129,7 +129,7 @@ def _below(h: Held, a: Value, b: Value) -> Value:
     return result
 
 
-def _product(h: Held) -> Sequence[Value]:
+def _product(h: WidenedInteger) -> Sequence[Value]:
     """``mul*_extended``: a factor at the top of its word moves the product there."""
     signed = h.op.name == "arith.mulsi_extended"
     a, b = h.operands if signed else h.naturals()
@@ -140,7 +140,7 @@ def _product(h: Held) -> Sequence[Value]:
     return [h.wrapped(low, h.before), h.wrapped(high, h.before)]
 
 
-def _resized(h: Held) -> Sequence[Value]:
+def _resized(h: WidenedInteger) -> Sequence[Value]:
     """``extsi``, ``extui`` and ``trunci`` between containers."""
     (value,), (ty,) = h.operands, h.results
     if h.op.name == "arith.extui":
@@ -152,12 +152,12 @@ def _resized(h: Held) -> Sequence[Value]:
     return [h.wrapped(value, h.after) if h.op.name == "arith.trunci" else value]
 
 
-def _from_unsigned(h: Held) -> Sequence[Value]:
+def _from_unsigned(h: WidenedInteger) -> Sequence[Value]:
     """``uitofp`` and ``index_castui``."""
     return [h.wrapped(v, h.after) if h.after else v for v in h.same(*h.naturals())]
 
 
-def _cast(h: Held) -> Sequence[Value]:
+def _cast(h: WidenedInteger) -> Sequence[Value]:
     return [h.wrapped(v, h.after) if h.after else v for v in h.same()]
 
 
@@ -295,7 +295,7 @@ class _Widener:
         b = Builder(op.location)
         raw = [v.renewed(held(v.type)) for v in op.results]
         b.operations.append(new.with_(results=tuple(raw)))
-        h = Held(op, new.operands, [v.type for v in raw], b)
+        h = WidenedInteger(op, new.operands, [v.type for v in raw], b)
         for old, value in zip(op.results, raw, strict=True):
             bits = bit_width(element_type(old.type)) if holds_odd(old.type) else 64
             self.values[old] = h.wrapped(value, bits)
@@ -304,7 +304,7 @@ class _Widener:
     def _by_rule(self, op: Operation) -> Sequence[Operation]:
         b = Builder(op.location)
         operands = [self.values.get(v, v) for v in op.operands]
-        h = Held(op, operands, [held(v.type) for v in op.results], b)
+        h = WidenedInteger(op, operands, [held(v.type) for v in op.results], b)
         found = RULES[op.name](h)
         self.values.update(zip(op.results, found, strict=True))
         return b.operations

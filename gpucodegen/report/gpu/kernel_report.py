@@ -177,7 +177,7 @@ def _stated(members: Sequence[SiteCost]) -> tuple[float, float] | None:
 
 
 @dataclass(frozen=True, slots=True)
-class Around:
+class KernelContext:
     """What all kernels of a function share: the device, arrays, the program's lines.
 
     ``sizes``: bytes of the allocations by first offset, ``arrays``: their names.
@@ -190,7 +190,7 @@ class Around:
 
 
 def kernel_report(
-    launch: MeasuredLaunch, code: MachineCode | None, around: Around
+    launch: MeasuredLaunch, code: MachineCode | None, around: KernelContext
 ) -> KernelReport:
     """All that is known of a kernel."""
     counted = Counted(launch)
@@ -232,7 +232,7 @@ def launch_clocks(
     return busy(estimate(device, max(resident, 1), counted.work(sizes, machine)))
 
 
-def accesses_of(launch: MeasuredLaunch, around: Around) -> tuple[AccessRow, ...]:
+def accesses_of(launch: MeasuredLaunch, around: KernelContext) -> tuple[AccessRow, ...]:
     """The accesses of a kernel, the most wasteful first."""
     naming = Naming(around.arrays, around.lines)
     states = States(setting(launch))

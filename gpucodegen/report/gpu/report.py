@@ -25,7 +25,7 @@ from gpucodegen.report.calls import Call
 from gpucodegen.report.gpu import html_page, text
 from gpucodegen.report.gpu.emulated_counters import Enough, MeasuringDevice
 from gpucodegen.report.gpu.example_arguments import MadeUp, copied, made_up
-from gpucodegen.report.gpu.kernel_report import Around, kernel_report
+from gpucodegen.report.gpu.kernel_report import KernelContext, kernel_report
 from gpucodegen.report.gpu.machine_code import machine_code_of
 from gpucodegen.report.gpu.model import FunctionReport, TransferRow, as_json
 from gpucodegen.report.sizes import Sizes, make_sizes
@@ -260,16 +260,16 @@ class _Reporting:
             ) from problem
         return False
 
-    def _around(self, arguments: MadeUp) -> Around:
+    def _around(self, arguments: MadeUp) -> KernelContext:
         named: dict[int, str] = {}
         for name, value in zip(arguments.names, arguments.values, strict=True):
             if isinstance(value, EmulatedArray):
                 named.setdefault(value.allocation.address - BASE, name)
-        return Around(self.device, {}, named, tuple(self.source.split("\n")))
+        return KernelContext(self.device, {}, named, tuple(self.source.split("\n")))
 
-    def _sized(self, around: Around, emulated: MeasuringDevice) -> Around:
+    def _sized(self, around: KernelContext, emulated: MeasuringDevice) -> KernelContext:
         """Allocations of the function's own are numbered."""
         own = sorted(emulated.sizes.keys() - around.arrays.keys())
         names = {start: f"buffer {n}" for n, start in enumerate(own)}
         arrays = {**names, **around.arrays}
-        return Around(around.device, emulated.sizes, arrays, around.lines)
+        return KernelContext(around.device, emulated.sizes, arrays, around.lines)

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from gpucodegen.report.plots.marks import is_default, milliseconds
+from gpucodegen.report.plots.trial_points import is_default, milliseconds
 
 if TYPE_CHECKING:
     from gpucodegen.tiling.tuning.search import Trial

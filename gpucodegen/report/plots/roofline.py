@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gpucodegen.api import compile as compile_text
-from gpucodegen.report.plots.marks import is_default
+from gpucodegen.report.plots.trial_points import is_default
 from gpucodegen.runtime.processor import cpu
 
 if TYPE_CHECKING:

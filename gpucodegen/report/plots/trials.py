@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
-from gpucodegen.report.plots.marks import is_default, milliseconds
+from gpucodegen.report.plots.trial_points import is_default, milliseconds
 
 if TYPE_CHECKING:
     from gpucodegen.tiling.tuning.search import Trial

@@ -31,7 +31,7 @@ from gpucodegen.passes.analysis.lifting.environment import (
     constraint_texts,
     map_texts,
 )
-from gpucodegen.passes.analysis.lifting.module_context import Walk
+from gpucodegen.passes.analysis.lifting.module_context import LiftingWalk
 from gpucodegen.tiling.model.scop import Access, AccessKind
 from gpucodegen.tiling.model.summaries import summary
 
@@ -135,7 +135,7 @@ LIMIT = 20_000
 """Most operations of callees in one lifting; nested calls may be many."""
 
 
-def accesses_of_call(op: Operation, walk: Walk) -> CallAccesses:
+def accesses_of_call(op: Operation, walk: LiftingWalk) -> CallAccesses:
     """The accesses of a ``func.call``; known results are bound."""
     name = named_function(op)
     callee = walk.surroundings.functions.get(name)
@@ -152,7 +152,7 @@ def accesses_of_call(op: Operation, walk: Walk) -> CallAccesses:
     return _summarised(op, callee, walk)
 
 
-def _summarised(op: Operation, callee: Operation, walk: Walk) -> CallAccesses:
+def _summarised(op: Operation, callee: Operation, walk: LiftingWalk) -> CallAccesses:
     copy = clone(callee)
     given = zip(Function(copy).arguments, op.operands, strict=True)
     copy = substitute_values(copy, dict(given))
@@ -167,7 +167,7 @@ def _summarised(op: Operation, callee: Operation, walk: Walk) -> CallAccesses:
     return tuple(replace(access, loc=op.location) for access in found)
 
 
-def _returned(op: Operation, copy: Operation, walk: Walk) -> list[Value]:
+def _returned(op: Operation, copy: Operation, walk: LiftingWalk) -> list[Value]:
     """Bind the results of the call; returns the buffers that leave the callee.
 
     With one return the results are its operands, with several any of them.
@@ -185,7 +185,7 @@ def _returned(op: Operation, copy: Operation, walk: Walk) -> list[Value]:
     return buffers
 
 
-def _join(results: Iterable[Value], values: Iterable[Value], walk: Walk) -> None:
+def _join(results: Iterable[Value], values: Iterable[Value], walk: LiftingWalk) -> None:
     """Let each memref result show any of the memrefs among the values."""
     memory = {value: value.renewed() for value in results if is_memref(value)}
     if memory:
@@ -202,7 +202,7 @@ def made_in(function: Operation) -> set[Value]:
     return inside - set(Function(function).arguments)
 
 
-def _hidden(callee: Operation, walk: Walk) -> Iterator[Access]:
+def _hidden(callee: Operation, walk: LiftingWalk) -> Iterator[Access]:
     """Accesses of a callee to memory that is no argument: globals and the outside."""
     env = walk.env
     for op in _reachable(callee, walk):
@@ -211,7 +211,7 @@ def _hidden(callee: Operation, walk: Walk) -> Iterator[Access]:
     yield env.outside_access(callee.location)
 
 
-def _reachable(callee: Operation, walk: Walk) -> Iterator[Operation]:
+def _reachable(callee: Operation, walk: LiftingWalk) -> Iterator[Operation]:
     """The operations of a function and of all it calls."""
     work, seen = [callee], {callee}
     while work:

@@ -33,7 +33,7 @@ from gpucodegen.passes.analysis.lifting.aliases import choices
 from gpucodegen.passes.analysis.lifting.calls import accesses_of_call
 from gpucodegen.passes.analysis.lifting.environment import Environment, map_texts
 from gpucodegen.passes.analysis.lifting.index_values import index_text
-from gpucodegen.passes.analysis.lifting.module_context import Nodes, Walk
+from gpucodegen.passes.analysis.lifting.module_context import LiftingWalk, Nodes
 from gpucodegen.passes.analysis.lifting.reductions import (
     Combinations,
     memory_reduction,
@@ -117,7 +117,7 @@ def _first_places(env: Environment) -> dict[str, tuple[Value, int]]:
 
 
 @dataclass(slots=True)
-class Lifter(Walk):
+class Lifter(LiftingWalk):
     """The walk over a region, with the rule for each operation."""
 
     _pending: list[tuple[Operation, Access]] = field(

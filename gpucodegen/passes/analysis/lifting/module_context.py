@@ -1,7 +1,7 @@
 """State of the lifter's walk: callees, aliases, loop-carried values and nodes.
 
-`Surroundings` holds the module's functions and alias groups; `Walk` holds what the
-modules `structure` and `calls` need to append nodes.
+`Surroundings` holds the module's functions and alias groups; `LiftingWalk` holds the
+state from which the modules `structure` and `calls` append nodes.
 
 `Registers` models each loop-carried value as one memory cell that the iterations share.
 An ``iter_args`` of an ``affine.for`` is written before the loop and at the end of each
@@ -162,7 +162,7 @@ Nodes = list[Node]
 
 
 @dataclass(slots=True)
-class Walk(ABC):
+class LiftingWalk(ABC):
     """One walk over a region."""
 
     env: Environment = field(default_factory=Environment)
@@ -201,7 +201,7 @@ class Walk(ABC):
         """Nodes of a function; several blocks are an opaque loop around each."""
 
     @abstractmethod
-    def inside(self, name: str) -> Walk:
+    def inside(self, name: str) -> LiftingWalk:
         """A walk for the body of a called function; its statements are its own."""
 
     @abstractmethod

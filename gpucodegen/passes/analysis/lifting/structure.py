@@ -24,7 +24,7 @@ from gpucodegen.passes.analysis.lifting.environment import (
     map_texts,
 )
 from gpucodegen.passes.analysis.lifting.index_values import is_uniform
-from gpucodegen.passes.analysis.lifting.module_context import Walk
+from gpucodegen.passes.analysis.lifting.module_context import LiftingWalk
 from gpucodegen.passes.framework.functions import has_no_effect
 from gpucodegen.tiling.machine.gpu.devices import WARP
 from gpucodegen.tiling.model.scop import If, Loop, Node, Role, nest
@@ -40,7 +40,7 @@ def _bound(
     return tuple(text for text in texts if text is not None)
 
 
-def affine_for(walk: Walk, op: Operation, nodes: Nodes) -> None:
+def affine_for(walk: LiftingWalk, op: Operation, nodes: Nodes) -> None:
     """``affine.for``: one loop, registers for its iteration arguments."""
     loop = affine.For(op)
     lower = _bound(loop.lower_map, loop.lower_operands, walk.env)
@@ -73,7 +73,7 @@ def _step(op: Operation, definitions: Mapping[Value, Operation]) -> int:
     return value.value if isinstance(value, IntegerAttr) else 0
 
 
-def scf_for(walk: Walk, op: Operation, nodes: Nodes) -> None:
+def scf_for(walk: LiftingWalk, op: Operation, nodes: Nodes) -> None:
     """``scf.for`` that `counts`; its carried values are unknown."""
     lower, upper = map(str, walk.env.all_texts(op.operands[:2]))
     step = _step(op, walk.definitions)
@@ -88,7 +88,7 @@ def scf_for(walk: Walk, op: Operation, nodes: Nodes) -> None:
     nodes.append(loop)
 
 
-def affine_parallel(walk: Walk, op: Operation, nodes: Nodes) -> None:
+def affine_parallel(walk: LiftingWalk, op: Operation, nodes: Nodes) -> None:
     """``affine.parallel``: one loop per variable."""
     loop = affine.Parallel(op)
     outer = walk.env.scope
@@ -123,7 +123,7 @@ def affine_parallel(walk: Walk, op: Operation, nodes: Nodes) -> None:
     nodes.extend(body)
 
 
-def affine_if(walk: Walk, op: Operation, nodes: Nodes) -> None:
+def affine_if(walk: LiftingWalk, op: Operation, nodes: Nodes) -> None:
     """``affine.if`` with its integer set."""
     condition = op.attributes["condition"]
     assert isinstance(condition, IntegerSetAttr)
@@ -135,7 +135,7 @@ def affine_if(walk: Walk, op: Operation, nodes: Nodes) -> None:
     nodes.append(_branches(walk, op, constraints))
 
 
-def scf_if(walk: Walk, op: Operation, nodes: Nodes) -> None:
+def scf_if(walk: LiftingWalk, op: Operation, nodes: Nodes) -> None:
     """``scf.if``: either branch may run; refusals of unequal extents give equality."""
     if op not in walk.agreed:
         nodes.append(_branches(walk, op, None))
@@ -156,7 +156,9 @@ def agreements(operations: Sequence[Operation]) -> Iterator[Operation]:
             return
 
 
-def _branches(walk: Walk, op: Operation, constraints: tuple[str, ...] | None) -> If:
+def _branches(
+    walk: LiftingWalk, op: Operation, constraints: tuple[str, ...] | None
+) -> If:
     branches = [
         walk.body([o for b in region.blocks for o in b.operations])
         for region in op.regions
@@ -169,7 +171,7 @@ def _branches(walk: Walk, op: Operation, constraints: tuple[str, ...] | None) ->
     return If(constraints, then, orelse, uniform, op.location)
 
 
-def opaque(walk: Walk, op: Operation) -> Loop:
+def opaque(walk: LiftingWalk, op: Operation) -> Loop:
     """A loop or region operation without affine form."""
     name = walk.env.names.fresh("opaque")
     for region in op.regions:
@@ -183,7 +185,7 @@ def opaque(walk: Walk, op: Operation) -> Loop:
     return Loop(name, body=body, opaque=True, payload=op, loc=op.location)
 
 
-def _one_round(walk: Walk, blocks: Sequence[Block]) -> Nodes:
+def _one_round(walk: LiftingWalk, blocks: Sequence[Block]) -> Nodes:
     """The nodes of one iteration: the only block, or any of several."""
     bodies = [walk.body(block.operations) for block in blocks]
     if len(bodies) == 1:
@@ -266,7 +268,7 @@ def _declare_buffers(op: Operation, env: Environment) -> None:
         env.declare(value, local=True, private=position >= shared, forgotten=True)
 
 
-def gpu_launch(walk: Walk, op: Operation, nodes: list[Node]) -> None:
+def gpu_launch(walk: LiftingWalk, op: Operation, nodes: list[Node]) -> None:
     """``gpu.launch``: parallel loops over its blocks and threads."""
     env, launch = walk.env, gpu.Launch(op)
     outer, threads, lane = env.scope, env.threads, env.lane
@@ -287,7 +289,9 @@ def gpu_launch(walk: Walk, op: Operation, nodes: list[Node]) -> None:
     nodes.extend(nest(chain, body))
 
 
-def _body(walk: Walk, op: Operation, buffers: Sequence[Value]) -> tuple[Node, ...]:
+def _body(
+    walk: LiftingWalk, op: Operation, buffers: Sequence[Value]
+) -> tuple[Node, ...]:
     shared = gpu.workgroup_count(op)
     for position, value in enumerate(buffers):
         walk.env.declare(value, local=True, private=position >= shared)
