@@ -1,12 +1,11 @@
-"""The door to isl: contexts with an operation limit, exact intervals, sample points.
+"""The interface to isl: contexts with operation limits, intervals, sample points.
 
-Comes in: isl text of sets and relations. Goes out: islpy objects of one context and
-plain Python values, which `isl_forms` makes of them. Other modules take the types `Map`
-and `Set` from here.
-
-An isl query may blow up, so each has a limit of isl operations, and all of a problem
-share another one. No clock is read: answers are the same on every machine. The caller
-says what to assume when there is no answer: always the side on which nothing is proven.
+It turns isl text of sets and relations into islpy objects of one context and into plain
+Python values (with `isl_forms`). Other modules import the types `Map` and `Set` from
+here. An isl query may take exponential time, so each has a limit of isl operations, and
+all queries of a problem share another one. No clock is read: answers are the same on
+every machine. The caller passes the answer to assume at the limit, always the one that
+proves nothing.
 """
 
 from __future__ import annotations
@@ -67,10 +66,7 @@ _NAME = re.compile(r"[A-Za-z_]\w*")
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """How many isl operations a query may take, and all those of a problem.
-
-    0 for a query is no limit.
-    """
+    """Limits of isl operations per query and for all queries of a problem; 0: no limit."""
 
     operations: int = 50_000
     altogether: float = 16_000_000
@@ -156,7 +152,7 @@ class Solver:
         return found
 
     def _exhausted(self) -> bool:
-        """Whether nothing can be asked any more; the error's text does not tell."""
+        """Whether the limit of the problem is reached; isl's error text does not tell."""
         try:
             islpy.Val.zero(self.context)
         except islpy.Error:
@@ -164,7 +160,7 @@ class Solver:
         return False
 
     def number(self, thing: object) -> int:
-        """A short name of a thing: equal things, and no others, have the same."""
+        """A short name of an object; equal objects, and no others, share it."""
         return self._numbers.setdefault(thing, len(self._numbers))
 
     def map(self, text: str) -> Map:
@@ -180,7 +176,7 @@ class Solver:
         return self._sets[text]
 
     def read(self, text: str) -> Map | None:
-        """As `map`, or None over the limit; bad text is an error."""
+        """As `map`, but None over the limit; malformed text is an error."""
         try:
             return self._limited(lambda: self.map(text))
         except _OverLimit:
@@ -234,7 +230,7 @@ class Solver:
         return Interval(lower, upper)
 
     def smallest(self, points: Set) -> Point | None:
-        """Parameters and coordinates of the first point in lexicographic order.
+        """Parameters and coordinates of the lexicographically first point.
 
         Any point where there is no first one; None where none is found.
         """
