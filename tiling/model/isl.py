@@ -66,7 +66,10 @@ _NAME = re.compile(r"[A-Za-z_]\w*")
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """Limits of isl operations per query and for all queries of a problem; 0: no limit."""
+    """Limits of isl operations per query and per problem.
+
+    0 for a query is no limit.
+    """
 
     operations: int = 50_000
     altogether: float = 16_000_000
@@ -152,7 +155,10 @@ class Solver:
         return found
 
     def _exhausted(self) -> bool:
-        """Whether the limit of the problem is reached; isl's error text does not tell."""
+        """Whether the limit of the problem is reached.
+
+        The text of isl's error does not tell this case from others.
+        """
         try:
             islpy.Val.zero(self.context)
         except islpy.Error:

@@ -157,7 +157,7 @@ def summary(
 
 
 def _accesses(place: Place) -> tuple[Access, ...]:
-    """The accesses of a node; starts of copies write their tag, waits read and write it."""
+    """The accesses of a node; starts of copies write their tag, waits update it."""
     node = place.node
     if isinstance(node, Statement):
         return (*node.accesses, *_flag(node.tag, AccessKind.WRITE, node.loc))

@@ -49,7 +49,10 @@ class StatementGroup:
 
     @property
     def copies(self) -> bool:
-        """Whether it starts copies; one with a tag or an mbarrier is a group of its own."""
+        """Whether it starts copies.
+
+        A copy with a tag, or one that arrives at an mbarrier, is a group of its own.
+        """
         return self.head.copies
 
     @property
@@ -108,7 +111,7 @@ class StatementGroup:
 
 
 class Detail(Enum):
-    """The precision of access relations in a query: supersets first, they mostly suffice."""
+    """The precision of access relations in a query; supersets come first."""
 
     ROUGH = "a simple hull, as if all conditions held"
     UNGUARDED = "as if all conditions held"
@@ -168,7 +171,7 @@ def groups_of(model: Model) -> list[StatementGroup]:
 
 
 def _is_alone(instances: Instances, following: Instances | None) -> bool:
-    """Whether it orders other statements, or has an order that its neighbours do not."""
+    """Whether it orders other statements, or has an order of its own."""
     if not isinstance(instances.node, Statement) or instances.phase is not None:
         return True
     if instances.copies and not instances.grouped:

@@ -152,7 +152,7 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class Answers:
-    """Dependences between references; pairs that differ by a shift share isl queries."""
+    """Dependences between references; pairs that differ by a shift share a query."""
 
     model: Model
     carriers: Collection[str] | None = None

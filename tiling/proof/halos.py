@@ -176,7 +176,7 @@ class _Walk:
                 yield other
 
     def _read(self, one: Instances, other: Instances) -> Iterator[Map]:
-        """Executions of one -> the cells that a read of another in the same iteration needs."""
+        """Executions of one -> cells that reads of another in the iteration need."""
         trips = [f"t{n}" for n in range(len(one.loops))]
         relation = f"[{', '.join(trips)}] -> [{', '.join(trips[: len(other.loops)])}]"
         text = f"{header(self.built.scop)} {{ {relation} }}"

@@ -157,7 +157,7 @@ def nearest(a: Instances, b: Instances, fences: Sequence[Instances]) -> list[Ins
 
 
 def waits_alone(instances: Instances) -> bool:
-    """Whether it only completes copies of the statement before it, and orders no other."""
+    """Whether it only completes copies of the statement directly before it."""
     return isinstance(instances.node, Barrier) and not instances.node.orders
 
 

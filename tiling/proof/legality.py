@@ -68,7 +68,7 @@ def leaving(
 
 
 def stays_within(found: Dependence, before: object, after: object) -> bool:
-    """Whether a dependence connects only equal positions of the loops of two operations."""
+    """Whether the dependence connects only equal positions of two operations' loops."""
     source, sink = found.source.instances, found.sink.instances
     first, second = _position(source, before), _position(sink, after)
     if found.assumed or first is None or second is None:
@@ -215,7 +215,7 @@ def check_schedule(
 
 
 def check_perfect(chain: Sequence[Loop]) -> Refusal | None:
-    """Whether each loop of ``chain`` is the only node in the body of its predecessor."""
+    """Whether each loop of ``chain`` is the only node in its predecessor's body."""
     for outer, inner in pairwise(chain):
         if [getattr(node, "name", None) for node in outer.body] != [inner.name]:
             return Refusal(f"loop {outer.name} holds more than loop {inner.name}")

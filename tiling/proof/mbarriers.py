@@ -246,7 +246,7 @@ class MbarrierPhases:
 def _trips_before(
     x: Instances, sequential: Sequence[int], names: Sequence[str]
 ) -> str | None:
-    """The number of iterations before one; None if extents of inner loops are unknown."""
+    """The number of earlier iterations; None if extents of inner loops are unknown."""
     terms, each = list[str](), 1
     for d in reversed(sequential):
         if each == 0:

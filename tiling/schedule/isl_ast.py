@@ -137,7 +137,7 @@ _LAST = {"le": 1, "lt": 0}
 
 @dataclass(frozen=True, slots=True)
 class _Reader:
-    """Converts isl's AST to `schedule_ast` nodes; loops of one iteration are substituted."""
+    """Converts isl's AST to `schedule_ast`; loops of one iteration are substituted."""
 
     dimensions: Mapping[str, int]
     units: Mapping[str, str]

@@ -126,7 +126,7 @@ class UnitNest:
         first: Sequence[str] = (),
         parallel: frozenset[int] = frozenset(),
     ) -> Schedule:
-        """A schedule whose ``first`` variables have these names, later ones those of loops."""
+        """A schedule; ``first`` names its first variables, loops name later ones."""
         taken = {*self.model.scop.parameters, *RESERVED}
         names: list[str] = []
         for at, texts in enumerate(zip(*times.values(), strict=True)):

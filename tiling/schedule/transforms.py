@@ -188,7 +188,7 @@ def _around(body: tuple[Node, ...], loop: Loop) -> tuple[str, ...]:
 def _times(
     body: Sequence[Node], outer: Times, jammed: str
 ) -> Iterator[tuple[str, Times]]:
-    """Schedule of every statement below; a run of statements without loops is one point."""
+    """Schedule of every statement below; a run without loops is one point."""
     place = 0
     for is_loop, run in groupby(body, key=lambda node: isinstance(node, Loop)):
         if not is_loop:
