@@ -256,7 +256,7 @@ class Problem:
         return self.rows <= SKINNY and self.outer == 1
 
     def summing(self, unit: VectorUnit) -> VectorUnit:
-        """The unit with the latency hidden by several accumulators, where there are some.
+        """The unit without the latency that several accumulators hide.
 
         >>> free = Problem(1, 3, (1000,), 1, 64, True, False, reassociable=True)
         >>> free.summing(VectorUnit()).latency, VectorUnit().latency

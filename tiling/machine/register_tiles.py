@@ -134,7 +134,7 @@ def _cycles(rows: int, row_bits: int, unit: VectorUnit) -> float:
 
 
 def split_evenly(extent: int, limit: int, multiple: int = 1) -> int:
-    """The block size, a multiple of ``multiple`` near ``limit``, of nearly equal blocks.
+    """The block size near ``limit``, a multiple, of nearly equal blocks.
 
     >>> split_evenly(777, 512)
     389
@@ -149,7 +149,7 @@ def split_evenly(extent: int, limit: int, multiple: int = 1) -> int:
 def split_reduction(
     extents: Sequence[int], limit: int, multiple: int = 1
 ) -> tuple[int, int]:
-    """Position and chunk of the reduction axis to cut so that a block has ``limit`` steps.
+    """Position and chunk of the cut reduction axis, for blocks of ``limit`` steps.
 
     >>> split_reduction((3, 3, 64), 512), split_reduction((3, 3, 256), 512)
     ((0, 2), (1, 2))
@@ -190,7 +190,7 @@ class TileRequest:
 
     @staticmethod
     def of(problem: Problem, machine: Machine, sizes: TileSizes) -> TileRequest:
-        """A request with the register tile of least modelled cycles, unless one is given."""
+        """A request with the cheapest register tile, unless sizes are given."""
         extents = problem.rows, problem.columns
         unit = problem.summing(machine.unit)
         best = choose_register_tile(*extents, problem.element_bits, unit)

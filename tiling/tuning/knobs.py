@@ -109,7 +109,7 @@ class Knob:
         return sum(menu.clocks[_nearest(menu, point)] for menu in self.menus)
 
     def features(self, point: Point) -> dict[str, float]:
-        """The choices of a point by name: its plans, each weighted by its share of the clocks.
+        """The choices of a point by name: its plans, weighted by their share of the clocks.
 
         >>> menu = PlanSpace(({"rows": 4}, {"rows": 6}), (9.0, 5.0), "f32: ")
         >>> knob = Knob("register_tile", {}, {}, (menu,))
@@ -156,7 +156,7 @@ class Knob:
 
 
 def _nearest(menu: PlanSpace, point: Point) -> int:
-    """The index of the plan that a point selects, which may ask for tile sizes instead."""
+    """The index of the plan that a point selects, by plan fields or tile sizes."""
     is_tiled = menu.untiled and any(n and is_tile(name) for name, n in point.items())
     return menu.nearest(menu.untiled if is_tiled else point)
 

@@ -181,7 +181,7 @@ class TileCopy:
         )
 
     def turns(self, element: int) -> int:
-        """Wavefronts of a warp's stores of its first chunks, for an element size in bytes.
+        """Wavefronts of a warp's stores of its first chunks; ``element`` in bytes.
 
         >>> TileCopy(128, 16, 256, False, 4, 1, 128).turns(4)
         4
@@ -199,7 +199,7 @@ class TileCopy:
         )
 
     def touched(self, unit: int, element: int, grain: int) -> float:
-        """The mean number of sectors or lines of ``unit`` bytes that the copies request.
+        """The mean number of ``unit`` bytes, sectors or lines, that the copies request.
 
         Adjacent chunks form a run.  ``grain``: a divisor in bytes of the offsets of
         rows; runs that begin inside a unit touch one unit more.

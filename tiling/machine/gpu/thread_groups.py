@@ -216,7 +216,7 @@ def plan_lanes(
 def lane_clocks(
     team: LaneTeams, programs: int, steps: Sequence[Step], device: GpuDevice
 ) -> float:
-    """Estimated clocks of all programs; blocks of a multiprocessor hide each other's stalls."""
+    """Estimated clocks of all programs; blocks hide each other's stalls."""
     blocks = ceil(programs / team.lanes)
     most = busiest(blocks, device.processors)
     running = min(most, max(1, max(THREADS) // team.threads))

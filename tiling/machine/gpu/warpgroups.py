@@ -211,10 +211,9 @@ class WarpgroupCounts:
 
         A block waits for its first stage, and all its warps store at once.  Blocks that
         share a multiprocessor begin together, so they wait together; but they hide the
-        latency of reading the old sums.  If a block has another tile, the copies of as
-        many stages are in flight meanwhile: the L2 cache has delivered them a latency
-        later, and that part does not delay the multiplications.  TMA stores still in
-        flight take their share of the L2 rate.
+        latency of reading the old sums.  A block with another tile refills its ring
+        while it stores: the refill time, at most the store time, is saved, less the
+        time of TMA writes that share the L2 rate.
 
         >>> from gpucodegen.tiling.machine.gpu.devices import DEVICES
         >>> plan = WarpgroupTiles(128, 256, 64, 2)
