@@ -13,7 +13,7 @@ if each of its loops has a role:
 This covers matrix products, batched ones, matrix-vector products, tensor contractions
 and convolutions (sliding indices such as ``2*h + kh``). `roles_of` is the only
 definition of the roles.  `contractions` applies it to the relations of a `Model`, for
-any bounds; ``passes/contraction/recognition`` applies it to operations.
+any bounds; ``passes/contraction/recognize.py`` applies it to operations.
 """
 
 from __future__ import annotations
@@ -179,7 +179,7 @@ def _contraction(
 
 
 def _kinds_fit(roles: Roles[Loop], kinds: dict[str, LoopKind]) -> bool:
-    """Whether K loops are reductions, at least one, and all other loops are parallel."""
+    """Whether K loops are reductions and all other loops are parallel."""
     reduced, free = roles.k, (*roles.batch, *roles.m, *roles.n)
     return (
         bool(reduced)

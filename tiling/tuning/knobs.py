@@ -109,7 +109,7 @@ class Knob:
         return sum(menu.clocks[_nearest(menu, point)] for menu in self.menus)
 
     def features(self, point: Point) -> dict[str, float]:
-        """The choices of a point by name: its plans, weighted by their share of the clocks.
+        """The choices of a point by name; each plan has its share of the clocks.
 
         >>> menu = PlanSpace(({"rows": 4}, {"rows": 6}), (9.0, 5.0), "f32: ")
         >>> knob = Knob("register_tile", {}, {}, (menu,))

@@ -208,7 +208,7 @@ class FragmentCounts:
         )
 
     def _arithmetic(self, terms: int) -> tuple[float, float]:
-        """Multiply-adds of tensor cores for all sums: of 16-bit numbers, and of doubles."""
+        """Multiply-adds of tensor cores for all sums: 16-bit ones, and doubles."""
         product = self.product
         if self.is_double:
             return 0.0, float(self.blocks * terms)
