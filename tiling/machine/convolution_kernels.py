@@ -53,7 +53,7 @@ class Window:
 
 
 def unrolling_pays(window: Window) -> bool:
-    """Whether the unrolled code of two pixels is short, and lanes fill a register.
+    """Whether two pixels unroll to few products, and lanes are worth a register.
 
     >>> unrolling_pays(Window(9, 56, 144, 32)), unrolling_pays(Window(9, 56, 2, 32))
     (True, False)
@@ -154,7 +154,7 @@ class _Lines:
         return cycles if split.tile == self.request.tile else cycles / (1 - SAVED)
 
     def in_cache(self, split: _Split) -> int:
-        """The split with stripes multiplied until their lines fit the L2 cache."""
+        """The least multiple of the split's stripes whose lines fit half the L2 cache."""
         problem, machine = self.request.problem, self.request.machine
         stripes, most = split.stripes, self._panels(split.tile)
         for count in range(stripes, most + 1, stripes):

@@ -114,7 +114,7 @@ class PlanSpace:
         return {name: n for name, n in point.items() if n and name in names}
 
     def nearest(self, point: Point) -> int:
-        """The index of the plan that differs least from a point; ties go to the cheapest."""
+        """The index of the plan that differs least; ties go to the cheapest."""
         return _nearest(self.points, self.asked(point), self.clocks.__getitem__)
 
     def has(self, point: Point) -> bool:

@@ -1,4 +1,4 @@
-"""Selects the CPU kernel of a contraction: register tiles, dots, transposed, or split-K.
+"""Selects the CPU kernel of a contraction: register tiles, dots, split-K, transposed.
 
 Register tiles, inner products and the transposed result have a modelled time, and the
 least is taken; split-K is compared in the same way. No model compares the kinds of

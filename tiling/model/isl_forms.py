@@ -1,7 +1,7 @@
 """Conversions of isl objects to plain Python values and isl text.
 
-Only this module, `isl` and `isl_ast` import islpy; other modules of this package take
-the types `Map` and `Set` from `isl`.
+It imports islpy, as `isl`, `isl_ast` and `isl_scheduler` do; other modules of this
+package take the types `Map` and `Set` from `isl`.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 `generate` takes a `UnitNest` and a `Schedule` and returns the nodes of `schedule_ast`
 that run every instance once, in the order of the schedule; None where isl reaches its
-limits or the AST is not affine. Only this module and `isl` import islpy.
+limits or the AST is not affine.
 """
 
 from __future__ import annotations

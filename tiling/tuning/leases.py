@@ -17,7 +17,7 @@ def _host() -> str:
 
 
 def owner() -> str:
-    """The identity of this process among those that share a store: machine, pid and start.
+    """The identity of this process in a shared store: machine, pid and start time.
 
     >>> is_dead(owner())
     False
