@@ -154,7 +154,7 @@ class _Lines:
         return cycles if split.tile == self.request.tile else cycles / (1 - SAVED)
 
     def in_cache(self, split: _Split) -> int:
-        """The least multiple of the split's stripes whose lines fit half the L2 cache."""
+        """The least multiple of the stripes whose lines fit half the L2 cache."""
         problem, machine = self.request.problem, self.request.machine
         stripes, most = split.stripes, self._panels(split.tile)
         for count in range(stripes, most + 1, stripes):

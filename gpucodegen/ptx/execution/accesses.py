@@ -329,7 +329,7 @@ class Accesses:
     def stretched(
         self, space: str, site: Site, lane: int, start: int, size: int
     ) -> None:
-        """Counts a range of bytes that the copy engine moves, if this launch is measured."""
+        """Counts bytes that the copy engine moves, if this launch is measured."""
         if self.counters is not None and size:
             stretch = space, site.index, lane, start, size
             self.counters.stretch(self.warps, *stretch)

@@ -60,8 +60,8 @@ class LaneGroups:
     def next(self, fair: bool) -> int:
         """The first block in order at which no lane waits for others of its warp.
 
-        ``fair``: from time to time, the block with the fewest turns instead, for lanes
-        may wait for writes of other lanes.
+        ``fair``, and from time to time in any case: the block with the fewest turns
+        instead, for lanes may wait for writes of other lanes.
         """
         self._count += 1
         if fair or self._count % _FAIR == 0:
@@ -238,7 +238,7 @@ class Warps:
         return full
 
     def whole(self, index: int, what: str, mask: Mask) -> None:
-        """Raises a fault unless every warp is active with all its lanes, or with none."""
+        """Raises a fault unless each warp is active with all its lanes or none."""
         if self.batch.threads % WARP:
             text = f"{what} in blocks of {self.batch.threads} threads"
             self.batch.fault(faults.INCOMPLETE_WARP, text, index, 0)

@@ -114,7 +114,7 @@ class MBarriers:
         return (np.arange(self.batch.lanes) if lanes is None else lanes), offsets
 
     def _phase(self, site: Site, lanes: Array, place: int) -> Phase:
-        """The barrier at a place, if its initialisation is ordered before these lanes."""
+        """The barrier at a place, as far as these lanes know of its initialisation."""
         phase, clocks = self.phases.get(place), self.clocks
         if phase is None:
             text = "an mbarrier that was not initialised"
@@ -186,7 +186,7 @@ class MBarriers:
         return states
 
     def _release(self, phase: Phase, lanes: Array, place: int) -> None:
-        """Publishes the clocks of lanes; lanes of other blocks publish only their arrival."""
+        """Publishes the clocks of lanes; for lanes of other blocks, only the stamp."""
         near = lanes[self.batch.row[lanes] == place // self.accesses.block_bytes]
         if len(near):
             phase.learn(self.clocks.released(near))

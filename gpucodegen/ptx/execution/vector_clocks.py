@@ -122,7 +122,10 @@ class VectorClocks:
         self.meet(np.isin(np.arange(len(self.floor)), rows))
 
     def released(self, lanes: Array) -> Array:
-        """The clocks that lanes release together, their own past included, per plane."""
+        """The clocks that lanes release together, their own past included.
+
+        The result has a row for each plane.
+        """
         known = self.seen[:, lanes].max(1)
         known[0, self.thread[lanes]] = self.now
         return known

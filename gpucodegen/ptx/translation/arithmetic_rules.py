@@ -1,4 +1,4 @@
-"""Translation of arithmetic: integer, bit, comparison, selection and float instructions.
+"""Translation of arithmetic: integer, bit, comparison, selection, float instructions.
 
 Tables map opcodes to `Formula` entries over the sources; functions handle the rest.
 """
@@ -397,7 +397,7 @@ def _quoted(kind: str) -> str:
 
 
 def lop3(x: Instruction, o: OperandText) -> list[Line]:
-    """``lop3``: any bitwise function of three words; with ``.or``, whether a bit is set."""
+    """``lop3``: any bitwise function of three words; ``.or``: whether a bit is set."""
     a, b, c = (o.read(operand, "b32") for operand in x.operands[1:4])
     target, _, flag = x.operands[0].partition("|")
     value = f"lookup({a}, {b}, {c}, {int(x.operands[4], 0)})"

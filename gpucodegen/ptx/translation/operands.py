@@ -236,7 +236,7 @@ def is_voting_barrier(x: Instruction) -> bool:
 
 
 def is_fine(x: Instruction) -> bool:
-    """Whether an instruction may order threads by other means than the block's barrier."""
+    """Whether an instruction may order threads apart from the block's barrier."""
     if x.opcode in ("bar", "barrier"):
         return not is_whole_barrier(x)
     bulk = x.opcode == "cp" and "bulk" in x.modifiers

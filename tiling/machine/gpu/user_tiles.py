@@ -34,7 +34,7 @@ SUMS = 64 * 64
 
 
 def warp_tiles(tile: Tile, element: int, room: int = ROOM) -> list[WarpTiles]:
-    """The warp plans for a tile, the best first; ``element``: bytes of an operand's element.
+    """The warp plans for a tile, the best first; ``element``: bytes of an operand.
 
     ``room``: bytes of shared memory for a slice of the sums. Columns are read in pairs
     of fragments, so both sides are multiples of 16.  Four warps are better than fewer;
