@@ -1,4 +1,4 @@
-"""Abstract interpretation of integer registers: per-thread values plus a shared unknown.
+"""Abstract interpretation of integer registers: per-thread values and an unknown.
 
 A thread's own coordinates are known, those of its block and the trips of a loop are
 not; but all threads of a block share them, and strides make them multiples of some

@@ -1,4 +1,4 @@
-"""Static cost of a kernel's accesses, by data flow of `abstract_values` over its blocks.
+"""Static cost of a kernel's accesses, by data flow of `abstract_values`.
 
 `States` computes the registers at every basic block, as a fixpoint over all control
 paths; `requests` turns the addresses of each access into sectors or wavefronts.

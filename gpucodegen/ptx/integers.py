@@ -207,7 +207,7 @@ def reversed_bits(a: Value) -> Value:
 
 
 def highest_bit(a: Value, distance: bool) -> Value:
-    """``bfind``: the highest bit that differs from the sign, or its distance to the top.
+    """``bfind``: the highest bit that differs from the sign, or its shift to the top.
 
     -1 where there is none.
 
@@ -311,7 +311,7 @@ def high_product(a: Value, b: Value) -> Value:
 
 
 def product24(a: Value, b: Value, drop: int) -> Value:
-    """``mul24``: a word of the product of the lowest 24 bits, without ``drop`` bits.
+    """``mul24``: a word of the product of the lowest 24 bits, shifted right by ``drop``.
 
     >>> int(product24(np.int32(-3), np.int32(5), 0))
     -15

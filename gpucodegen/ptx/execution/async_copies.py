@@ -115,7 +115,7 @@ class BulkStores:
         self.group[... if mask is None else mask] += 1
 
     def wait(self, newest: int, reads: bool, mask: Mask) -> None:
-        """Lands all but the newest groups of these lanes, or only reads their sources."""
+        """Lands all but the newest groups of these lanes, or only reads sources."""
         kept: list[BulkStore] = []
         for store in self.pending:
             waits = mask is None or mask[store.lane]

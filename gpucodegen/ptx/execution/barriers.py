@@ -257,7 +257,7 @@ class Barriers:
             self.clocks.acquire(lanes, held.known)
 
     def _same_place(self, lanes: Array, whole: bool) -> None:
-        """Checks that a warp, or at a whole barrier a block, waits at one instruction."""
+        """Checks that a warp, or a block at a whole barrier, waits at one place."""
         places = self.waiting[lanes]
         home = np.zeros_like(lanes) if whole else self.batch.warp[lanes]
         _, first, group = np.unique(home, return_index=True, return_inverse=True)

@@ -119,7 +119,7 @@ class Footprint:
         self._flags: dict[str, np.ndarray[Any, np.dtype[np.uint8]]] = {}
 
     def touch(self, direction: str, rows: Array, offsets: Array, width: int) -> None:
-        """Records accesses: blocks of the batch, offsets of their first bytes, bytes."""
+        """Records accesses: blocks of the batch, byte offsets, sizes in bytes."""
         if direction not in self._flags:
             pages = reserved(self.blocks * self._columns)
             self._flags[direction] = np.frombuffer(pages, np.uint8)

@@ -53,7 +53,7 @@ def learn(known: Known, more: Known) -> None:
 
 
 class Releases:
-    """Clocks that the lanes of a batch have released, and acquired from other blocks."""
+    """Clocks that lanes of a batch have released, and acquired from other blocks."""
 
     def __init__(self, clocks: VectorClocks, published: Published) -> None:
         self.clocks, self.published = clocks, published

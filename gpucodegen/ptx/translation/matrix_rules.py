@@ -212,7 +212,7 @@ def wgmma(x: Instruction, o: OperandText) -> list[Line]:
 
 
 def _product(x: Instruction, o: OperandText) -> GroupProduct:
-    """The shape and the types of a product, and the signs and layout of its operands."""
+    """The shape and types of a product, and the signs and layout of its operands."""
     form = _MULTIPLY.fullmatch(x.name)
     if form is None:
         raise Untranslatable("no such form")

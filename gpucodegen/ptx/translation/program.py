@@ -288,7 +288,7 @@ class EntryProgram:
         return self._mentions[number]
 
     def granule(self, space: str) -> int:
-        """Cell size of the race check: the narrowest access to a space, a power of two."""
+        """Cell size of the race check: the narrowest access, a power of two."""
         sites = [s for s in self.operands.constants.values() if isinstance(s, Site)]
         spaces = (space, "generic", "cluster" if space == "shared" else space)
         shifts = [s.shift for s in sites if s.space in spaces]
