@@ -311,7 +311,7 @@ def high_product(a: Value, b: Value) -> Value:
 
 
 def product24(a: Value, b: Value, drop: int) -> Value:
-    """``mul24``: a word of the product of the lowest 24 bits, shifted right by ``drop``.
+    """``mul24``: the product of the lowest 24 bits, shifted right by ``drop``.
 
     >>> int(product24(np.int32(-3), np.int32(5), 0))
     -15

@@ -238,7 +238,7 @@ def _told_caches() -> Caches:
 
 
 def _told(index: int, fact: str) -> str:
-    """A property of the caches in Linux's order: L1 data, L1 instructions, then L2 and on."""
+    """A property of the caches in Linux's order: L1 data, L1 instructions, L2, L3."""
     with suppress(OSError):
         place = Path(f"/sys/devices/system/cpu/cpu0/cache/index{index}/{fact}")
         return place.read_text("ascii").strip()

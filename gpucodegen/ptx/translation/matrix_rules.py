@@ -1,4 +1,4 @@
-"""Translation of matrix instructions: ``ldmatrix``, ``stmatrix``, ``mma``, ``wgmma``."""
+"""Translation of matrix instructions: ``ldmatrix``, ``stmatrix``, ``mma``, wgmma."""
 
 from __future__ import annotations
 

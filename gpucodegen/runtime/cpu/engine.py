@@ -53,12 +53,20 @@ def _buffers() -> defaultdict[Key, list[Buffer]]:
 class Pool:
     """Buffers in main memory, aligned to a cache line.
 
-    A result belongs to the caller until neither it nor a view of it is in use.
     >>> pool = Pool()
     >>> buffer = pool.take((2, 3), "f32")
     >>> pool.give(buffer)
     >>> pool.take((2, 3), "f32") is buffer, buffer.pointer % ALIGNMENT
     (True, 0)
+
+    A result belongs to the caller until neither it nor a view of it is in use.
+
+    >>> result = pool.lend(buffer)
+    >>> pool.take((2, 3), "f32") is buffer
+    False
+    >>> del result
+    >>> pool.take((2, 3), "f32") is buffer
+    True
     """
 
     free: defaultdict[Key, list[Buffer]] = field(default_factory=_buffers)

@@ -59,7 +59,7 @@ _MOST_BOX, _MOST_RANK, _PIECE = 256, 5, 16
 def form_of(
     buffer: Buffer, box: Sequence[int], swizzle: int, promotion: int
 ) -> TensorForm:
-    """The form of a box of a buffer, the last dimension first; refused as by a driver."""
+    """The form of a box of a buffer, last dimension first; refused as by a driver."""
     size = buffer.array.itemsize
     extents = tuple(buffer.shape[::-1])
     strides = tuple(step * size for step in buffer.strides[-2::-1])
@@ -193,7 +193,7 @@ class CudaEngine:
         return replace(self, chosen=device, wants_numpy=wants_numpy)
 
     def recording(self) -> tuple[CudaEngine, Callable[[], Callable[[], None]]]:
-        """An engine of the same device that records, and a function that makes the graph."""
+        """An engine of this device that records, and a function that makes the graph."""
         recorder = Recording(self.device)
         made = replace(self, recorder=recorder, kernels={}, wants_numpy=False)
         return made, recorder.recorded
@@ -288,7 +288,7 @@ class CudaEngine:
     def map_of(
         self, buffer: Buffer, box: Shape, swizzle: int, promotion: int
     ) -> Callable[[int], Any]:
-        """A function from the address of a buffer of this form to the array of its map."""
+        """Maps the address of a buffer of this form to the array of its tensor map."""
         form, device = form_of(buffer, box, swizzle, promotion), self.device
         return lambda address: device.tensor_map(at(form, address), encoded)
 
@@ -343,7 +343,7 @@ class CudaEngine:
     def _reaching(
         self, spec: KernelSpec, use: Callable[[CudaKernel], Callable[..., None]]
     ) -> Callable[..., None]:
-        """Applies ``use`` to the kernel, with 64-bit indices where 32 bits are too few."""
+        """Applies ``use`` to the kernel, or to its 64-bit version where 32 are too few."""
         try:
             return use(self._loaded(spec))
         except errors.IndexTooLarge:

@@ -344,7 +344,7 @@ class CudaKernel:
 
     @classmethod
     def on(cls, device: Device, spec: KernelSpec) -> CudaKernel:
-        """Compiles a kernel for a device, or takes it from the disk cache, and loads it."""
+        """Loads a kernel on a device; it is compiled, or taken from the disk cache."""
         cc: Capability = device.compute_capability
         if (
             spec.specific

@@ -81,7 +81,7 @@ class EmulatedDevice:
 
     @property
     def architecture(self) -> str:
-        """"": kernels use only features of all devices, unless a caller asks for more."""
+        """Empty: kernels use only features of all devices, unless callers ask for more."""
         return ""
 
     def __post_init__(self) -> None:
@@ -103,7 +103,7 @@ class EmulatedDevice:
         return EmulatedArray(memory, place, shape, strides, kind)
 
     def adopted(self, interface: Mapping[str, Any], owner: object) -> EmulatedArray:
-        """An array that another object describes; `ValueError` if it is not on this device."""
+        """The array that another object describes; `ValueError` if it is elsewhere."""
         shape, kind = tuple(interface["shape"]), np.dtype(interface["typestr"])
         strides = interface.get("strides") or tuple(
             step * kind.itemsize for step in row_major(shape)
@@ -156,7 +156,7 @@ class EmulatedDevice:
         reads: Sequence[EmulatedArray] = (),
         writes: Sequence[EmulatedArray] = (),
     ) -> None:
-        """Records an operation on arrays in the current stream; raises the last fault."""
+        """Records an operation on arrays in the current stream; raises a kept fault."""
         self._raise_fault()
         self._fault = self.streams.note(name, _bytes_of(reads), _bytes_of(writes))
 

@@ -88,7 +88,7 @@ class HostApi(Views):
         return self._engine.device
 
     def recording(self) -> tuple[HostApi, Callable[[], Callable[[], None]]]:
-        """A runtime that records device operations, and a function that makes the graph.
+        """A runtime that records operations, and a function that makes the graph.
 
         Raises NotRecordable where the program waits for a device result.
         """
@@ -109,7 +109,7 @@ class HostApi(Views):
         return self._engine.alloc(shape, dtype)
 
     def maker(self, shape: Shape, dtype: str) -> Maker:
-        """A function that allocates uninitialised results and returns their addresses, too.
+        """A function that allocates uninitialised results and returns their addresses.
 
         >>> from gpucodegen.runtime.cpu.engine import NumpyEngine, compiled
         >>> runtime = HostApi(NumpyEngine(compiled))
@@ -176,7 +176,7 @@ class HostApi(Views):
     def map_of(
         self, buffer: Buffer, box: Index, swizzle: int, promotion: int
     ) -> Callable[[int], Any]:
-        """A function from the address of a buffer of this form to the array of its map."""
+        """Maps the address of a buffer of this form to the array of its tensor map."""
         return self._engine.map_of(buffer, box, swizzle, promotion)
 
     # Kernels and transfers.
