@@ -130,7 +130,7 @@ class EmulatedArray:
         return f"EmulatedArray(shape={self.shape}, dtype={self.dtype})"
 
     def get(self) -> npt.NDArray[Any]:
-        """Copies the contents to main memory, after all earlier kernels in the stream."""
+        """Copies the contents to main memory, after earlier kernels in the stream."""
         return self.device.fetch(self)()
 
     def set(self, contents: npt.NDArray[Any]) -> None:
@@ -214,7 +214,7 @@ class EmulatedArray:
         return self._arranged(lambda cells: cells.squeeze(axis))
 
     def astype(self, dtype: Any, *, copy: bool = True) -> EmulatedArray:
-        """The elements in another type; without ``copy``, itself if it has that type."""
+        """The elements in another type; without ``copy``, itself if the type is equal."""
         kind = np.dtype(dtype)
         if kind == self.dtype:
             return self.copy() if copy else self

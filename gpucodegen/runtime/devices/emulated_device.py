@@ -81,7 +81,7 @@ class EmulatedDevice:
 
     @property
     def architecture(self) -> str:
-        """Empty: kernels use only features of all devices, unless callers ask for more."""
+        """Empty: kernels use only common features, unless a caller asks for more."""
         return ""
 
     def __post_init__(self) -> None:

@@ -53,7 +53,7 @@ class LaunchLimits:
     def problem(
         self, grid: Sequence[int], block: Sequence[int], shared: int = 0
     ) -> str:
-        """The limit that a launch exceeds, or an empty text; ``shared``: bytes of a block.
+        """The exceeded limit of a launch, or an empty text; ``shared``: bytes of a block.
 
         >>> LaunchLimits().problem((1, 70000, 1), (32, 8, 1))
         'its grid of 1 x 70000 x 1 blocks exceeds 2147483647 x 65535 x 65535'
@@ -185,7 +185,7 @@ class Device(Protocol):
 
     @property
     def architecture(self) -> str:
-        """The architecture whose specific features kernels may use; "": only common ones."""
+        """The architecture whose specific features kernels may use; "": none."""
         ...
 
     def empty(self, shape: Shape, dtype: np.dtype[Any]) -> Any:

@@ -137,7 +137,7 @@ class Views:
     def reinterpret(
         self, buffer: Buffer, offset: int, shape: Shape, strides: Shape
     ) -> Buffer:
-        """``memref.reinterpret_cast``: a view relative to the start of the base buffer."""
+        """``memref.reinterpret_cast``: a view relative to the base buffer's start."""
         return self.view(buffer, offset - buffer.offset, shape, strides)
 
     def whole(self, buffer: Buffer) -> Buffer:
@@ -145,7 +145,7 @@ class Views:
         return self.reinterpret(buffer, 0, (), ())
 
     def byte_view(self, buffer: Buffer, shift: int, dtype: str, shape: Shape) -> Buffer:
-        """``memref.view``: elements of another type, ``shift`` bytes after the first."""
+        """``memref.view``: other elements, from ``shift`` bytes after the first."""
         if any(extent < 0 for extent in shape):
             raise errors.NegativeExtent(shape=shape)
         made = self._engine.byte_view(buffer, shift, dtype, shape)

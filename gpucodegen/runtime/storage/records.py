@@ -51,7 +51,7 @@ def dumped(record: object) -> bytes:
 
 
 def loaded(content: bytes) -> Any:
-    """The record in bytes; lists become tuples.  Raises ValueError, and other errors."""
+    """The record in bytes; lists become tuples.  Raises ValueError, among others."""
     return _read(json.loads(content))
 
 
