@@ -1,4 +1,4 @@
-"""Where a record of a call, and the objects that it is compared with, keep things.
+"""The layout of call records of `direct_launch`, and of the objects compared with them.
 
 A record is made of words: first those below; then, for each parameter of the kernel,
 the position of its argument; then pairs of arguments that must not overlap; then, for

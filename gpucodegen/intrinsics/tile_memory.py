@@ -420,7 +420,7 @@ def stores(tile: Tile) -> Any:
 
 
 def vstore_streaming(face: Backend, n: int, name: str) -> Any:
-    """``vstore_streaming(p, off, v)``: without read for ownership, register by register.
+    """``vstore_streaming(p, off, v)``: no read for ownership where registers fit.
 
     A register is stored non-temporally if its address is a multiple of its size, else
     normally: the instruction faults on other addresses.

@@ -246,7 +246,7 @@ def shuffle_lanes(face: Backend, mode: str, shape: tuple[int, ...], dtype: str) 
 
 
 def has_lane(face: Backend, mode: str) -> Any:
-    """``has_lane(offset, width)``: whether both lanes of a shuffle are below ``width``."""
+    """``has_lane(offset, width)``: whether both lanes of a shuffle lie below width."""
 
     def lower(low: Lowering, offset: Any, width: Any) -> Any:
         builder, lane = low.builder, _lane(low)

@@ -1,4 +1,4 @@
-"""What the host's processor offers to generated code."""
+"""Instruction set features of the host processor for generated code."""
 
 from __future__ import annotations
 
@@ -70,9 +70,9 @@ def has_fused_operations() -> bool:
 
 
 def converts_halves() -> bool:
-    """Whether floats of 16 bits become wider ones, and back, by an instruction.
+    """Whether an instruction converts 16-bit floats to wider ones, and back.
 
-    Where they do not, LLVM calls functions that no library of the process has.
+    Where there is none, LLVM calls functions that no library of the process has.
     """
     import llvmlite.binding as llvm
 

@@ -1,4 +1,4 @@
-"""Compiler pipeline for generated kernels: Numba's passes, without those for Python code.
+"""Compiler pipeline for generated kernels: the passes of Numba that they need.
 
 Numba also looks for constructs that generated text never has: closures, array
 expressions, ``with`` blocks, lists of literals, branches on None; each of these passes
@@ -7,7 +7,7 @@ by web, so that each web has its own type.  Definitions that reach a common use 
 web, as in register allocators, found by reaching definitions:
 
     x = a; f(x); x = b; g(x)           =>    x = a; f(x); x.1 = b; g(x.1)
-    x = a; while ...: x = h(x)         =>    as it was
+    x = a; while ...: x = h(x)         =>    unchanged
 
 Numba's SSA splits webs as well, walks the kernel twice for each variable, and joins the
 parts again by copies; types need webs only. `KnownCalls`, `KnownTypes` and `KnownCode`

@@ -1,15 +1,12 @@
-"""Signals during a loop: Python handles them between units, and may end the loop.
+"""Signals during a parallel loop: Python handles them between units, and may end it.
 
-Python runs the handlers of signals in its main thread, between two of its instructions,
-so not while a kernel runs.  That thread therefore asks Python between units of its
-loops, ten times a second.  If a handler raises (Ctrl-C: `KeyboardInterrupt`), the units
-that no thread has begun are left undone, the kernel returns, and Python raises the same
-exception once it goes on: what it raised is kept, and given back by a *pending call*.
-
-Shorter kernels never ask, and a loop whose first piece is short does so once.  A loop
+Python runs signal handlers in its main thread, between two of its instructions, so not
+while a kernel runs.  That thread therefore polls Python between units of its loops, ten
+times a second.  If a handler raises (Ctrl-C: `KeyboardInterrupt`), the units that no
+thread has begun are left undone, the kernel returns, and Python raises the same
+exception once it goes on: the exception is kept, and restored by a *pending call*.
+Shorter kernels never poll, and a loop whose first piece is short does so once.  A loop
 that runs as one piece is not interrupted.
-
-What a loop needs of the interpreter, to ask for signals, and of C, for the time.
 """
 
 from __future__ import annotations
@@ -105,7 +102,7 @@ SHORT = 2_000_000
 
 
 def watched_from() -> int:
-    """The time, for a loop that begins here and now and may end early; 0 for others."""
+    """The time, for an interruptible loop that begins here and now; 0 for other loops."""
     if this_thread() != load(MAIN):
         return 0
     now = clock()
@@ -116,7 +113,7 @@ def watched_from() -> int:
 
 
 def watched(start: int) -> int:
-    """``start`` again after a piece of a loop; 0 if it was short, as others will be."""
+    """``start`` again after a piece of a loop; 0 if it was short, as later pieces will be."""
     now = clock()
     if now - start < SHORT:
         return 0
@@ -135,16 +132,16 @@ def is_stopped_here() -> int:
 
 
 def ask_at(now: int) -> None:
-    """Ask if it is time to."""
+    """Polls if it is time to."""
     if now - load(ASKED) > OFTEN:
         ask()
         store(ASKED, clock())
 
 
 def ask() -> None:
-    """Run the handlers of signals that came; keep what one of them raises.
+    """Runs the handlers of pending signals; keeps an exception that one raises.
 
-    If Python cannot be told now, the signal of Ctrl-C is taken to have come again.
+    If the pending call cannot be queued, SIGINT is raised again.
     """
     before = enter()
     if check_signals():
@@ -158,7 +155,7 @@ def ask() -> None:
 
 
 def raise_kept(_argument: int) -> int:
-    """The pending call: raise what was kept."""
+    """The pending call: raises the kept exception."""
     store(STOPPED, 0)
     restore()
     return -1

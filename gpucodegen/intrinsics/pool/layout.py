@@ -1,4 +1,4 @@
-"""The memory of the pool: words of 64 bits, in lines by who writes them when.
+"""The memory of the pool: 64-bit words, grouped in lines by writer and time.
 
 Lines are pairs of cache lines, since processors fetch them in pairs.
 """

@@ -1,4 +1,4 @@
-"""float64 formulas of C library functions: trigonometric, hyperbolic, erfc, roots, fmod.
+"""Formulas of C library functions in float64: angles, hyperbolic, erfc, roots, fmod.
 
 Inverse hyperbolic functions are logarithms of sums of two floats, which are exact near
 1; tan and the inverse trigonometric functions also use sums of two floats for the
@@ -71,7 +71,7 @@ def _chosen(condition: Any, yes: Pair, no: Pair) -> Pair:
 
 
 def asin(x: Lanes) -> Lanes:
-    """A polynomial up to 1/2; beyond, ``pi/2 - 2 asin(sqrt((1-x)/2))``."""
+    """Up to 1/2 a polynomial; beyond, ``pi/2 - 2 asin(sqrt((1-x)/2))``."""
     s, tail, is_near = _inner_angle(x)
     first, second = HALF_PI
     far = sum_of(x.of(first), s.high * -2.0)

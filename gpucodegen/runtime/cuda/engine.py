@@ -193,7 +193,7 @@ class CudaEngine:
         return replace(self, chosen=device, wants_numpy=wants_numpy)
 
     def recording(self) -> tuple[CudaEngine, Callable[[], Callable[[], None]]]:
-        """An engine that records for this device, and a function that makes the graph."""
+        """A recording engine of this device, and a function that makes the graph."""
         recorder = Recording(self.device)
         made = replace(self, recorder=recorder, kernels={}, wants_numpy=False)
         return made, recorder.recorded
@@ -343,7 +343,7 @@ class CudaEngine:
     def _reaching(
         self, spec: KernelSpec, use: Callable[[CudaKernel], Callable[..., None]]
     ) -> Callable[..., None]:
-        """Applies ``use`` to the kernel, with 64-bit indices where buffers need them."""
+        """Applies ``use`` to the kernel, with 64-bit indices where needed."""
         try:
             return use(self._loaded(spec))
         except errors.IndexTooLarge:

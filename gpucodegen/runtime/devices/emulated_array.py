@@ -214,7 +214,7 @@ class EmulatedArray:
         return self._arranged(lambda cells: cells.squeeze(axis))
 
     def astype(self, dtype: Any, *, copy: bool = True) -> EmulatedArray:
-        """The elements in another type; without ``copy``, itself if the type is equal."""
+        """The elements in another type; without ``copy``, itself if it has the type."""
         kind = np.dtype(dtype)
         if kind == self.dtype:
             return self.copy() if copy else self

@@ -53,7 +53,7 @@ class LaunchLimits:
     def problem(
         self, grid: Sequence[int], block: Sequence[int], shared: int = 0
     ) -> str:
-        """The exceeded limit of a launch, or an empty text; ``shared``: bytes of a block.
+        """The limit that a launch exceeds, or an empty text; ``shared`` in bytes.
 
         >>> LaunchLimits().problem((1, 70000, 1), (32, 8, 1))
         'its grid of 1 x 70000 x 1 blocks exceeds 2147483647 x 65535 x 65535'
