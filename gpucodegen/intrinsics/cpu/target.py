@@ -179,7 +179,10 @@ class Context(KnownCode, CPUContext):
         self.install_registry(mathimpl.registry)
 
     def post_lowering(self, mod: Any, library: Any) -> None:
-        """Applies fast-math flags; nothing counts references, so no library is linked."""
+        """Applies fast-math flags.
+
+        No library is linked, since nothing counts references.
+        """
         del library
         if self.fastmath:
             rewrite_module(mod, self.fastmath)

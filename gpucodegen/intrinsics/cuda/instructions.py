@@ -23,7 +23,7 @@ def since(
     then: Callable[[], Sequence[Any]],
     before: Callable[[], Sequence[Any]],
 ) -> list[Any]:
-    """Values made by ``then`` from an architecture on (as 90), by ``before`` before it."""
+    """Values of ``then`` from an architecture on (as 90), of ``before`` below it."""
     builder = low.builder
     found = low.call("__nvvm_reflect", I32, [_name(low)])
     limit = ir.Constant(I32, 10 * architecture)

@@ -216,10 +216,11 @@ def dma_wait(face: Backend, name: str, pending: int = 0) -> Any:
 
 
 def async_copy(face: Backend, width: int, padded: bool = False) -> Any:
-    """``async_copy(src, a, b, c, dst, dst_off[, real])``: one cp.async of ``width`` bytes.
+    """``async_copy(src, a, b, c, dst, dst_off[, real])``: one cp.async.
 
-    It begins ``a + b + c`` elements behind ``src``, each of which fits 32 bits.
-    ``padded``: only ``real`` bytes come from the source, followed by zeros.
+    It begins ``a + b + c`` elements behind ``src``, each of which fits 32 bits, and
+    copies ``width`` bytes. ``padded``: only ``real`` bytes come from the source,
+    followed by zeros.
     """
 
     def typing_rule(*arguments: Any) -> Any:
@@ -235,12 +236,12 @@ def async_copy(face: Backend, width: int, padded: bool = False) -> Any:
 
 
 def close_group(face: Backend) -> Any:
-    """``close_group()``: commits the thread's copies since its last commit to a group."""
+    """``close_group()``: commits the thread's copies since its last commit."""
     return face.define("close_group", 0, lambda: signature(types.void), _close_group)
 
 
 def wait_groups(face: Backend, pending: int) -> Any:
-    """``wait_groups()``: leaves the ``pending`` newest groups of the thread in flight."""
+    """``wait_groups()``: leaves the thread's ``pending`` newest groups in flight."""
 
     def lower(low: Lowering) -> None:
         _wait_groups(low, pending)

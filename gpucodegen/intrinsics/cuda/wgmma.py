@@ -101,7 +101,7 @@ class Accumulator:
 
 
 def descriptor(face: Backend, span: int, lines: int) -> Any:
-    """``matrix_descriptor(p, offset)``: an operand of ``lines`` lines in shared memory."""
+    """``matrix_descriptor(p, offset)``: an operand of ``lines`` lines."""
     fixed = (lines * span >> 4) << 16 | (ATOM * span >> 4) << 32 | MODES[span] << 62
     fixed -= (fixed >> 63) << 64
 

@@ -82,7 +82,7 @@ def shaped(face: Backend) -> dict[str, Any]:
 
 
 def _by_text(make: Callable[..., Any]) -> Callable[..., Any]:
-    """A factory that compares requests as text: -0.0 equals 0.0 otherwise."""
+    """A factory that compares requests as text, since -0.0 equals 0.0 as a number."""
     made: dict[str, Any] = {}
 
     def factory(*arguments: Any) -> Any:

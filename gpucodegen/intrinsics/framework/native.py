@@ -219,7 +219,7 @@ class _Body:
                 raise NotImplementedError(ast.unparse(node))
 
     def _chain(self, stops_at_zero: bool, values: Sequence[ast.expr]) -> Any:
-        """``and`` and ``or`` with short-circuit evaluation; the last value is the result."""
+        """``and`` and ``or`` with short-circuit evaluation, giving the last value."""
         place = Code(self.builder).slot(WORD)
         self.builder.store(self.value(values[0]), place)
         for value in values[1:]:

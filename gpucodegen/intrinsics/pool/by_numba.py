@@ -58,7 +58,7 @@ def worker(firsts: int, sizes: int, _steps: int, _data: int) -> None:
 
 
 def parallel_for(work: int, data: int, count: int, threads: int) -> None:
-    """Calls ``work(begin, end, data)`` for parts of ``range(count)`` on several threads."""
+    """Calls ``work(begin, end, data)`` for parts of ``range(count)`` on threads."""
     parts = min(count, threads)
     if parts > 1 and replace(OWNER, 0, 1):
         store(WORK, work)

@@ -102,7 +102,7 @@ SHORT = 2_000_000
 
 
 def watched_from() -> int:
-    """The time, for an interruptible loop that begins here and now; 0 for other loops."""
+    """The time, for an interruptible loop that begins here and now; else 0."""
     if this_thread() != load(MAIN):
         return 0
     now = clock()
@@ -113,7 +113,7 @@ def watched_from() -> int:
 
 
 def watched(start: int) -> int:
-    """``start`` again after a piece of a loop; 0 if it was short, as later pieces will be."""
+    """``start`` again after a piece of a loop; 0 if it was short, as others will be."""
     now = clock()
     if now - start < SHORT:
         return 0

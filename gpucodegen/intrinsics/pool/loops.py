@@ -64,7 +64,7 @@ PATIENCE = 8 * LOOKS
 
 
 def parallel_for(work: int, data: int, count: int, threads: int) -> int:
-    """Calls ``work(begin, end, data)`` for parts of ``range(count)`` on several threads.
+    """Calls ``work(begin, end, data)`` for parts of ``range(count)`` on threads.
 
     Returns 1 if Python must raise an exception of a signal handler: then some parts are
     left undone, and the calling kernel ends.
@@ -106,7 +106,7 @@ def hire(workers: int) -> None:
 
 
 def open_job(work: int, data: int, count: int, units: int, width: int) -> int:
-    """Describes a job, distributes its units, and wakes the workers; returns its number."""
+    """Describes a job, distributes its units, wakes the workers; returns its number."""
     job = ((load(EPOCH) >> WIDTH_BITS) + 1) & JOBS
     store(WORK, work)
     store(DATA, data)

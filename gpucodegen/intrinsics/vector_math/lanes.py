@@ -109,7 +109,7 @@ class Lanes:
         return total
 
     def fenced(self) -> Lanes:
-        """This rounded value: later operations are not fused with the one that made it."""
+        """This rounded value: later operations are not fused with its last one."""
         return self.llvm("arithmetic.fence")
 
     # Comparison and choice.

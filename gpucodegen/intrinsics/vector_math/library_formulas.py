@@ -109,9 +109,10 @@ def atan(x: Lanes) -> Lanes:
 
 
 def atan2(y: Lanes, x: Lanes) -> Lanes:
-    """The angle of a point: of the smaller side over the larger one, then reflected.
+    """The angle of the point (x, y).
 
-    Slopes above the tangent of pi/8 are reduced to ``(n-d) / (n+d)`` plus pi/4.
+    The smaller side is divided by the larger one, and the angle reflected. Slopes above
+    the tangent of pi/8 are reduced to ``(n-d) / (n+d)`` plus pi/4.
     """
     builder, tall = x.low.builder, abs(y).compared(">", abs(x))
     n, d = _scaled(abs(x).if_(tall, abs(y)), abs(y).if_(tall, abs(x)))
@@ -151,7 +152,7 @@ STEP = 11
 
 
 def fmod(x: Lanes, y: Lanes) -> Lanes:
-    """The remainder of ``x`` by ``y`` with the sign of ``x``."""
+    """Remainder of ``x`` by ``y`` with the sign of ``x``, by truncated division."""
     builder, size, divisor = x.low.builder, abs(x), abs(y)
     top, top_exponent = _parts(size)
     bottom, exponent = _parts(divisor)

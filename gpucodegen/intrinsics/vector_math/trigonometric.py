@@ -45,7 +45,7 @@ HALF_PI_PARTS = (1.5707963267948966, 6.123233995736766e-17)
 
 
 def reduced_large(x: Lanes) -> tuple[Lanes, Pair]:
-    """``(k, r)``: right angles modulo 4, and the remainder; NaN if ``x`` is infinite."""
+    """``(k, r)``: right angles modulo 4, and the rest; NaN if ``x`` is infinite."""
     if x.scalar == F32:
         quarter, r = reduced_large(x.wide())
         near = r.high.single()
