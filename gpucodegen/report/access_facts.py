@@ -65,7 +65,7 @@ class AccessWalk:
 
 
 def walks(nest: Nest) -> tuple[AccessWalk, ...]:
-    """Every access of single elements of memory; loop-carried values are not in memory."""
+    """Every access of single elements of memory, without loop-carried values."""
     references = (
         Reference(instances, position)
         for instances in nest.statements

@@ -103,7 +103,7 @@ class Explanation:
     refused: Mapping[str, errors.Error]
 
     def text(self) -> str:
-        """Loop kinds and reasons, bands, accesses, footprints, schedule trees, kernels."""
+        """Loop kinds with reasons, bands, accesses, footprints, trees, kernels."""
         return _visible("\n".join(self._lines()))
 
     def __str__(self) -> str:

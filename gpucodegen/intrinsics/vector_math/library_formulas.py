@@ -71,7 +71,7 @@ def _chosen(condition: Any, yes: Pair, no: Pair) -> Pair:
 
 
 def asin(x: Lanes) -> Lanes:
-    """Up to 1/2 a polynomial; beyond, ``pi/2 - 2 asin(sqrt((1-x)/2))``."""
+    """Up to 1/2 a polynomial; beyond, ``pi/2`` minus twice the arc sine of a root."""
     s, tail, is_near = _inner_angle(x)
     first, second = HALF_PI
     far = sum_of(x.of(first), s.high * -2.0)

@@ -78,7 +78,7 @@ class OpenExtents:
         return [name for names in self.names.values() for name in names]
 
     def lengths(self, sizes: Sizes, default: int) -> dict[Place, int]:
-        """The given lengths, else the default, or more where the program accesses more."""
+        """The given lengths, else the default, or more where accesses reach further."""
         windows = _Windows() if self.found is None else _Windows.of(self.found)
         small = {place for place, extent in self.called if extent in windows.extents}
         lengths = {

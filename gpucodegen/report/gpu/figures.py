@@ -102,7 +102,7 @@ class Counted:
 
     @property
     def main(self) -> Loop | None:
-        """The loop with most arithmetic, else most instructions; the smallest such loop.
+        """The loop with most arithmetic, else most instructions; the smallest such.
 
         `sass.listing.main_loop` is its counterpart for machine code.
         """
@@ -275,7 +275,10 @@ def figures_of(kernel: KernelReport, device: GpuDevice) -> Figures:
 
 
 def function_figures(function: FunctionReport) -> dict[str, Any]:
-    """The figures of the kernel with most instructions, plus ``kernels`` and ``launches``."""
+    """The figures of the largest kernel, and the numbers of ``kernels`` and ``launches``.
+
+    The largest kernel executes the most instructions.
+    """
     kernels = function.kernels
     main = max(kernels, key=lambda k: k.execution.instructions * k.launch.launches)
     return {

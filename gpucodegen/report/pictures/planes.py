@@ -43,7 +43,7 @@ class Point:
 
 @dataclass(frozen=True, slots=True)
 class Arrow:
-    """A dependence from source to sink; ``carrier``: the loop that carries it, if any."""
+    """A dependence from source to sink; ``carrier``: the carrying loop, if any."""
 
     source: Point
     sink: Point

@@ -1,4 +1,4 @@
-"""Picture of the iteration space of two loops: points, arrows, tiles, fronts, legend."""
+"""Picture of the iteration space of two loops: points, arrows, tiles, fronts."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ NARROWEST = 420.0
 
 @dataclass(frozen=True, slots=True)
 class Tiles:
-    """Tiles of ``rows`` by ``columns`` iterations; ``refusal``: why they are illegal."""
+    """Tiles of ``rows`` by ``columns`` iterations; ``refusal``: why none are legal."""
 
     rows: int
     columns: int

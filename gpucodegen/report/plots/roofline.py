@@ -112,7 +112,7 @@ def _best(call: Callable[[], object]) -> float:
 
 @dataclass(frozen=True, slots=True)
 class Placed:
-    """A program: its work, and seconds of its default schedule and of the present one."""
+    """A program: its work, and seconds of its default and its present schedule."""
 
     work: Mapping[str, Any]
     default: float
