@@ -56,7 +56,7 @@ class Rotation:
         )
 
     def reset(self, count: int | None = None) -> None:
-        """Restores the first contents of the sets; the last one is then nearest in caches.
+        """Restores the first contents of sets; the last one is then nearest in caches.
 
         ``count``: only that many sets.
         """

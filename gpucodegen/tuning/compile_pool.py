@@ -37,14 +37,14 @@ class Compiling:
 
 @dataclass(slots=True)
 class CompilePool:
-    """The process that measures, and ``helpers`` that compile for it.  It must be closed."""
+    """The process that measures, and ``helpers`` that compile for it; to be closed."""
 
     timer: IsolatedTrials
     helpers: list[IsolatedTrials]
 
     @staticmethod
     def of(timer: IsolatedTrials, subject: object, helpers: int) -> CompilePool:
-        """A pool whose processes have started.  Raises the error if one cannot start."""
+        """A pool whose processes have started; raises the error if one cannot."""
         pickled, crew = pickle.dumps(subject), CompilePool(timer, [])
         try:
             crew.helpers = [

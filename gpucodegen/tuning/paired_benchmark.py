@@ -234,7 +234,7 @@ class PairedBenchmark:
         return len(mine) >= enough and min(mine) > HOPELESS * best
 
     def _launch(self, point: Point) -> Launch:
-        """The call of a point on a set of arguments, after its numbers were compared."""
+        """The call of a point on a set of arguments; its numbers have been compared."""
         key = _key(point)
         if key in self.launches:
             return self.launches[key]

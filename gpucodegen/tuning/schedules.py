@@ -243,7 +243,7 @@ def schedules(program: Program, name: str, arguments: Sequence[Any]) -> Schedule
 
 
 def affine_nests(program: Program, name: str, arguments: Sequence[Any]) -> Module:
-    """The affine nests from which the mapping starts, for the types of these arguments."""
+    """The affine nests from which the mapping starts, for these arguments."""
     function = program[name]
     target, known = function.key_for(tuple(arguments))
     types = specialized(function.view.type.inputs, known)

@@ -87,7 +87,7 @@ class Subject:
         return self.timing(program, given)
 
     def timing(self, program: Program, arguments: tuple[Any, ...]) -> Timing:
-        """The object that times or estimates calls of a program with these arguments."""
+        """The object that times or estimates calls with these arguments."""
         from gpucodegen.tuning.paired_benchmark import PairedBenchmark
 
         timing = self.made(program, self.name, arguments)

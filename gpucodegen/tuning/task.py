@@ -146,7 +146,7 @@ class Task:
         return pickle.dumps(replace(self.subject, base=base))
 
     def teach(self, trials: Iterable[Trial]) -> None:
-        """Stores the model's expectations of trials, for later tunings on this machine."""
+        """Stores the model's expectations of trials, to calibrate later tunings."""
         knob = self.found.knob
         expected = [
             (trial.point, knob.features(trial.point), clocks)

@@ -275,7 +275,7 @@ def figures_of(kernel: KernelReport, device: GpuDevice) -> Figures:
 
 
 def function_figures(function: FunctionReport) -> dict[str, Any]:
-    """The figures of the largest kernel, and the numbers of ``kernels`` and ``launches``.
+    """The figures of the largest kernel, plus numbers of kernels and of launches.
 
     The largest kernel executes the most instructions.
     """

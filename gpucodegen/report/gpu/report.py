@@ -267,7 +267,7 @@ class _Reporting:
         return Around(self.device, {}, named, tuple(self.source.split("\n")))
 
     def _sized(self, around: Around, emulated: MeasuringDevice) -> Around:
-        """The context with sizes of all allocations; those of the function have numbers."""
+        """The context with sizes of all allocations; the function's have numbers."""
         own = sorted(emulated.sizes.keys() - around.arrays.keys())
         names = {start: f"buffer {n}" for n, start in enumerate(own)}
         arrays = {**names, **around.arrays}

@@ -30,8 +30,7 @@ class Emitted(Protocol):
         ...
 
     @property
-    def constants(self) -> Mapping[str, Any]:
-        ...
+    def constants(self) -> Mapping[str, Any]: ...
 
 
 CONTRACTED = ("contract",)
