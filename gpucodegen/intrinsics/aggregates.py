@@ -33,7 +33,7 @@ from gpucodegen.intrinsics.narrow_floats import rounded
 from gpucodegen.ir.number_formats import NARROW
 
 ROUNDED = frozenset({"addf", "mulf"})
-"""Those whose result may need more bits than its operands."""
+"""Operations whose result may need more bits than their operands."""
 
 
 def combination(name: str, operation: str) -> Any:
@@ -187,7 +187,7 @@ def outerproduct_words(face: Backend, m: int, n: int, left: str, right: str) -> 
 
 
 Words = tuple[Any, str]
-"""Words, and what parts they have."""
+"""Words, and the type of their parts."""
 
 
 def _added(low: Lowering, x: Words, y: Words, total: Any) -> Any:

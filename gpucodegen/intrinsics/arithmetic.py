@@ -231,7 +231,7 @@ UNARY = (
 ).split()
 BINARY = ("atan2", "powf")
 IN_C = {"powf": "pow"}
-"""Names of the dialect that C spells otherwise."""
+"""Functions of the math dialect with other names in C."""
 
 Formula = Callable[..., Any]
 """``formula(low, name, *pieces)``: a function on the pieces of tiles."""

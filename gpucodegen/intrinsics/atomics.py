@@ -212,7 +212,7 @@ DIRECT = {
 """Operations on integers that LLVM has as an atomic instruction; others swap."""
 
 EXCHANGED = "assign"
-"""What takes the new value over, whatever was there."""
+"""The operation that replaces the old value (an exchange)."""
 
 
 def atomic(face: Backend, operation: str, name: str, space: str = "") -> Any:

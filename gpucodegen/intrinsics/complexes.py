@@ -291,9 +291,9 @@ FORMULAS: dict[str, tuple[int, Formula]] = {
     "cpow": (2, _power),
     "catan2": (2, _angle_of),
 }
-"""Name of an intrinsic: number of operands, what it computes of their parts."""
+"""Per intrinsic: the number of operands, and the formula on their parts."""
 REAL = frozenset({"creal", "cimag", "cabs", "carg"})
-"""Those whose result is a real number."""
+"""Intrinsics with a real result."""
 
 
 def function(face: Backend, name: str) -> Any:

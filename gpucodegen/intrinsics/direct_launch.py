@@ -97,15 +97,16 @@ poke = Instruction(_poke)
 room = Instruction(_room)
 """``room()``: the address of `MOST_ARRAYS` words of the function."""
 apply = Instruction(_apply)
-"""``apply(kernel, count, first)``: the function on so many words, which lie there."""
+"""``apply(kernel, count, first)`` calls the kernel with ``count`` words at ``first``.
+"""
 
 variable = _returned("getenv")
-"""``variable(name)`` of the environment: where its value is, 0 if it is not set."""
+"""``variable(name)``: the address of an environment variable's value, 0 if unset."""
 leave = _returned("PyEval_SaveThread")
-"""``leave()``: let other threads use the interpreter; what `enter` takes."""
+"""``leave()`` releases the interpreter lock; its result is the operand of `enter`."""
 enter = _done("PyEval_RestoreThread")
 hold = _done("Py_IncRef")
-"""``hold(object)``: it has one more owner."""
+"""``hold(object)`` increments its reference count."""
 
 
 def launch(keeper: int, arguments: int, count: int) -> int:

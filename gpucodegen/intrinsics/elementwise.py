@@ -34,9 +34,9 @@ INSTRUCTIONS = {
 CURRENT_ROUNDING = ir.Constant(ir.IntType(32), 4)
 """The last operand of instructions on 512 bits."""
 BITS_OF_EITHER = ir.Constant(ir.IntType(32), 0b11111100)
-"""What ``vpternlog`` makes of eight cases: bits of the first or second operand."""
+"""Truth table of ``vpternlog``: bits of the first or second operand."""
 SIGNS_OF_BOTH = ir.Constant(ir.IntType(32), 0b11010100)
-"""Likewise, and where the third one has a bit, those that both have."""
+"""Likewise; where the third operand has a bit, the AND of the first two."""
 
 
 def largest(low: Lowering, a: Any, b: Any) -> Any:
@@ -302,7 +302,7 @@ ELEMENTWISE: dict[str, tuple[int, Build]] = {
     "roundeven": (1, _llvm("rint")),
     "round": (1, _llvm("round")),
 }
-"""Name of an intrinsic: number of operands, code for one piece."""
+"""Per intrinsic: the number of operands, and the code for one piece."""
 INDEX_DIVISION: dict[str, Build] = {
     "floordiv": _rounded(up=False),
     "floormod": _floor_rest,

@@ -310,4 +310,4 @@ RULES: dict[str, Rule] = {
     "max": _plain(np.maximum),
     "neg": negated,
 }
-"""By opcode; whatever is not here gives a register of which nothing is known."""
+"""By opcode; results of other opcodes are unknown."""

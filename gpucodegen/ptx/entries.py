@@ -281,11 +281,11 @@ class Entry:
     name: str
     parameters: tuple[Parameter, ...]
     block_limit: tuple[int, ...] | None
-    """What ``.maxntid`` or ``.reqntid`` say, if anything."""
+    """The limit of ``.maxntid`` or ``.reqntid``, if any."""
     cluster: tuple[int, ...] | None = None
-    """Blocks of a cluster along x, y, z, if the text says."""
+    """Blocks of a cluster along x, y, z, if declared."""
     results: tuple[Parameter, ...] = ()
-    """What a device function returns; a kernel returns nothing."""
+    """Results of a device function; a kernel has none."""
     target: str = ""
     shared: SpaceLayout = field(default_factory=SpaceLayout)
     local: SpaceLayout = field(default_factory=SpaceLayout)

@@ -31,7 +31,7 @@ _IS_COMMON = platform.machine() in ("x86_64", "aarch64")
 _NORESERVE = 0x4000 if sys.platform == "linux" and _IS_COMMON else 0
 """MAP_NORESERVE, which Python names from 3.13 on: no limit on what is not touched."""
 UNITS = {1: "u1", 2: "u2", 4: "u4", 8: "u8", 16: "c16"}
-"""What is moved at once, by its width; NumPy has no plain type of 16 bytes."""
+"""Access units by width; NumPy has no plain type of 16 bytes."""
 
 
 def reserved(nbytes: int) -> mmap.mmap:

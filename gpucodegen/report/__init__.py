@@ -9,4 +9,6 @@ from typing import Any
 NOTHING: Mapping[str, Any] = MappingProxyType({})
 """No options."""
 PICTURES = ("space", "tree", "kernel")
-"""Two loops of a nest, its schedule tree, who writes what in a kernel made from it."""
+"""Two loops of a nest, its schedule tree, or the cells written by a kernel made from
+it.
+"""

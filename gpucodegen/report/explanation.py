@@ -38,9 +38,9 @@ from gpucodegen.report.subjects import Nest, Subject, subject
 from gpucodegen.report.wording import Lines, SourceLine, equations, indented, section
 
 VERSION = 1
-"""Of the form of the records."""
+"""The version of the record format."""
 LARGE = 1024
-"""Extents without a given size, where the mapping is chosen."""
+"""Default extents for the choice of the mapping."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +56,7 @@ class Explained:
     sizes: Mapping[str, int]
     """Extents for which the mapping was chosen."""
     tuned: tuple[Stored, ...] = ()
-    """The schedules that `compile` uses in the place of its own."""
+    """The tuned schedules that `compile` uses."""
 
     @property
     def title(self) -> str:

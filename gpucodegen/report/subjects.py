@@ -37,7 +37,7 @@ from gpucodegen.tiling.proof.liveness import (
 )
 
 ANSWERED_HERE = frozenset({"check-bounds", "check-reads"})
-"""Passes that only warn or refuse: what they find is part of the explanation."""
+"""Passes that only warn or refuse: their findings are part of the explanation."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,10 +1,10 @@
 """The host processor: vector unit, caches, threads and CPU quotas.
 
 Plans ask `cpu` alone; `stated` replaces the processor for planning, for example by one
-of `PROCESSORS`, and for compiling where the host can run its code: ``with
-stated(PROCESSORS["avx2-512k"]): ...``.  The features of these are those of LLVM's
-processor of that name as far as kernels use them, so newer processors of the kind run
-them too. `quota` reads the CPU time limits of Linux cgroups: a container of
+of `PROCESSORS`, and for compiling where the host can run its code:
+``with stated(PROCESSORS["avx2-512k"]): ...``.  The features of these are those of
+LLVM's processor of that name as far as kernels use them, so newer processors of the
+kind run them too. `quota` reads the CPU time limits of Linux cgroups: a container of
 ``--cpus=2`` on 64 cores sees all 64, and 64 threads use up the quota of a period
 together, then all stall until the next one.  Nothing heavy is imported.
 """
@@ -85,7 +85,7 @@ FIRST = 1 << 15
 CACHES = "GPUCODEGEN_CACHES"
 """Variable with the caches to plan for, and who shares the last: ``32K,512K,32M,2``."""
 THREADS = ("NUMBA_NUM_THREADS", "OMP_NUM_THREADS")
-"""Variables that say on how many threads programs run; the first that is set does."""
+"""Variables with the thread count of programs; the first that is set counts."""
 UNITS = {"K": 10, "M": 20}
 
 
@@ -304,7 +304,7 @@ def cores() -> int:
 
 K, M = 1 << 10, 1 << 20
 OLDEST = frozenset("cx8 fxsr mmx sse sse2".split())
-"""What all of x86-64 have."""
+"""Features of every x86-64 processor."""
 HASWELL = OLDEST | frozenset(
     "avx avx2 bmi bmi2 cx16 f16c fma lzcnt movbe popcnt sahf sse3 sse4.1 sse4.2 ssse3"
     " xsave".split()

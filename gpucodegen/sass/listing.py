@@ -191,7 +191,7 @@ KINDS: tuple[tuple[str, str], ...] = (
 """Kinds of instructions by opcode; the last one that fits is taken, else "other"."""
 _PATTERNS = [(kind, re.compile(pattern)) for kind, pattern in KINDS]
 ARITHMETIC = ("FFMA", "DFMA", "HFMA2", "MMA")
-"""Kinds that do what a program is for."""
+"""Kinds that do a program's arithmetic."""
 
 
 def kind(x: MachineInstruction) -> str:

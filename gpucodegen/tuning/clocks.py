@@ -20,7 +20,7 @@ from typing import Any
 from gpucodegen.tuning.arguments import copied
 
 MOST_SETS = 256
-"""Sets that are made at most: of small arguments they do not get past a large cache."""
+"""The most sets: with small arguments they do not exceed a large cache."""
 SHARE_OF_MEMORY = 0.25
 """Part of the memory that is free which all sets together may take."""
 
@@ -88,7 +88,7 @@ extern "C" __global__ void hold(long long nanoseconds) {
 """
 """A kernel that keeps the device waiting while the host queues what is timed."""
 SHORTEST, LONGEST = 1e-4, 0.05
-"""Seconds that it waits at least and at most."""
+"""The least and most seconds that it waits."""
 
 
 @dataclass(slots=True)
@@ -128,7 +128,7 @@ class DeviceClock:
 
 
 Clock = Callable[[Callable[[], object]], float]
-"""Runs a call once and tells the seconds it takes."""
+"""Runs a call once and returns its seconds."""
 
 
 @dataclass(frozen=True, slots=True)

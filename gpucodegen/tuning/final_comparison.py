@@ -17,9 +17,11 @@ if TYPE_CHECKING:
     from gpucodegen.tiling.tuning.search import Point, Trial
 
 FINALISTS = 3
-"""Schedules that meet the default in the final."""
+"""Schedules that are compared with the default."""
 NEAR = 1.05
-"""Schedules that took so many times what the default took may have had bad luck."""
+"""Schedules within this factor of the default's time may have been timed in a bad
+moment.
+"""
 
 
 class Timing(Protocol):

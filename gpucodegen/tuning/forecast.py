@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 
 CELLS = 1 << 15
-"""Elements that an array has about, at most."""
+"""The approximate largest number of elements of an array."""
 
 
 def reduced(
@@ -112,7 +112,7 @@ def _chosen(target: str, arguments: Sequence[Any]) -> Target:
 BLOCKS = 2
 """Blocks of a launch that are executed, where that is many."""
 ROUNDS = 24
-"""As a final has them; estimates do not differ."""
+"""The rounds of a final comparison; estimates do not differ between rounds."""
 EMULATED = 1 << 25
 """Instructions of threads that a call may take to be run whole: some seconds."""
 

@@ -110,7 +110,9 @@ Launch = Callable[..., Any]
 REPETITIONS = 3
 SECONDS_PER_TRIAL = 0.3
 HOPELESS = 1.25
-"""A schedule whose least time is so many times the best one's is timed no more."""
+"""Schedules whose least time exceeds the best median by this factor are not timed
+further.
+"""
 ROUNDS = range(11, 25)
 """Rounds of a final: the fewest, and those that fit its time."""
 SECONDS_PER_FINAL = 2.0

@@ -31,9 +31,9 @@ if TYPE_CHECKING:
 
 
 TILING = "tile"
-"""The pass that carries out tile sizes."""
+"""The pass that applies tile sizes."""
 PLANNED = "improve-locality", "wavefront"
-"""Those that carry out orders and fusions of loops, and time tiles, of a plan."""
+"""Passes that apply the loop orders, fusions and time tiles of a plan."""
 REFUSALS = (
     errors.IllegalTransformation,
     errors.InvalidOption,

@@ -12,7 +12,7 @@ from gpucodegen.debugging.version import __version__
 from gpucodegen.options import Options
 
 PACKAGES = "llvmlite", "numba", "numpy"
-"""Whose versions people are told, beside this one's."""
+"""Packages whose versions are reported, beside this one's."""
 
 if TYPE_CHECKING:
     from gpucodegen.program import Program

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 MANY = 8
 """Trials for which it pays to begin more processes."""
 EMULATION = 10.0
-"""Times as long that a trial may take whose schedule is emulated."""
+"""Factor on the time limit of a trial on the emulated device."""
 Values = Mapping[str, Sequence[int]]
 
 

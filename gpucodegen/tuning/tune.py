@@ -99,7 +99,7 @@ def seconds(budget: float | str) -> float:
 
 
 HIRED = 2
-"""Trials of an executor at the same time, if nothing else is said."""
+"""Default number of concurrent trials of an executor."""
 
 
 def tune(

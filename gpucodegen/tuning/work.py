@@ -25,7 +25,8 @@ FLOPS = {
     **dict.fromkeys(("arith.maximumf", "arith.minimumf", "arith.negf"), 1),
     **dict.fromkeys(("math.fma", "vector.fma"), 2),
 }
-"""Operations on floats; of others, such as exponentials, none is counted."""
+"""Floating-point operations per operation; others, such as exponentials, count as none.
+"""
 
 
 def work_of(program: Program, name: str, arguments: Sequence[Any]) -> dict[str, Any]:

@@ -31,7 +31,7 @@ from gpucodegen.tiling.proof.liveness import LoopKind, loop_verdicts
 
 LoopT = TypeVar("LoopT")
 Moves = tuple[bool, bool, bool]
-"""Whether a loop moves the output, the left and the right factor."""
+"""Whether a loop moves C, A and B."""
 
 _ROLES: dict[Moves, str] = {
     (True, True, True): "batch",

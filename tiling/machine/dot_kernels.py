@@ -1,9 +1,9 @@
 """CPU contractions as inner products, and packed dot products of narrow integers.
 
 `choose_dot_tile`: lanes walk the reduction, tiles hold partial sums. Where both
-operands are contiguous along the reduction, or the small one is copied so, an ``rows x
-columns`` tile of results keeps ``vectors`` registers of partial sums for each.  One
-step takes
+operands are contiguous along the reduction, or the small one is copied so, an
+``rows x columns`` tile of results keeps ``vectors`` registers of partial sums for each.
+One step takes
 
     max(products, loads, dot_latency latency) + dot_loads min(products, loads)
         with products = rows*columns*vectors / products_per_cycle
@@ -106,7 +106,7 @@ def dots_time(products: Products, machine: Machine, work: int) -> float:
 WORD = 32
 """Bits of a word, and of a sum."""
 BYTE = 8
-"""Bits of the narrowest integers that any processor multiplies several of."""
+"""Bits of the narrowest integers for which a processor has packed multiplications."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -116,7 +116,7 @@ def _factors(model: Model, reference: Reference, loop: Loop) -> Sequence[int] | 
 
 
 TALL = 128
-"""Iterations after which a loop that jumps finds no line in the caches again."""
+"""Iterations after which a strided loop finds no cache line again."""
 
 
 def walks_columns(

@@ -378,7 +378,7 @@ def reduction_parts(problem: Problem, machine: Machine) -> int:
 STORED_STEPS = 12
 """Steps: shorter reduction blocks take less time than storing a result from memory."""
 TRANSPOSED = 384
-"""Bytes of each step of a transposed left factor that are read at once."""
+"""Bytes of each step of a transposed A that are read at once."""
 
 
 def in_stripes(request: TileRequest) -> Stripes | None:

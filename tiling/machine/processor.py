@@ -21,9 +21,9 @@ and 4x6 do if they prefetch); with AVX2 4x3 and 6x2 do not, 7x2 do; on ARM 6x4 d
 and 5x4 do not.
 """
 FEWEST_LANES = 4
-"""Elements side by side for which a vector pays, whatever a register holds."""
+"""The fewest contiguous elements for which a vector pays."""
 IN_FLIGHT = 1.5
-"""Most accumulators of a sum, in those that a latency needs: registers are few."""
+"""Most accumulators of a sum, in units of those that hide the latency."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -238,7 +238,7 @@ CACHE_LINE = 64
 PARALLEL_WORK = 2_000_000
 """Multiply-adds of 32 bits below which waking threads costs more than they save."""
 AWAKE = 4
-"""The part of it that pays where threads are awake already."""
+"""Divisor of `PARALLEL_WORK` for threads that are awake already."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -175,9 +175,9 @@ class TileSizes:
 SKINNY = 192
 """Rows of a result that is not cut into blocks of rows."""
 SHORT_ROW = 1024
-"""Bytes: longer rows of the right factor are streamed."""
+"""Bytes: longer rows of B are streamed."""
 LEAST_SPLIT = 32
-"""Terms of a sum that is worth several accumulators, which are added at last."""
+"""Least terms of a sum with several accumulators, which are added at the end."""
 
 
 @dataclass(frozen=True, slots=True)

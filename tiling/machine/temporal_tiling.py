@@ -25,7 +25,7 @@ from gpucodegen.tiling.schedule.schedule import UnitNest
 from gpucodegen.tiling.schedule.skewing import SkewedBand, runs_diagonally
 
 USUAL_STEPS = (20, 50, 100, 200)
-"""Taken for time loops whose duration is unknown."""
+"""Assumed trip counts of time loops of unknown duration."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,7 +153,7 @@ are to what was measured."""
 STEPS = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64)
 """Steps of time that tiles may have."""
 WIDTHS = tuple(1 << power for power in range(15))
-"""Points along an axis of space that they may have."""
+"""Candidate tile widths along an axis of space, in points."""
 ROW_WIDTHS = WIDTHS[6:]
 """Those along rows: the vectors of shorter ones do not pay for their bounds."""
 DIAGONAL_ROWS = (32,)

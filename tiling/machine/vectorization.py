@@ -30,7 +30,7 @@ from gpucodegen.tiling.machine.register_tiles import split_evenly
 FEWEST_LINES = 24
 """Lines of a run below which its ends cost what it gains."""
 FEWEST_TILED = 4
-"""The same of runs that begin all alike, so that tiles of registers write their lines.
+"""As `FEWEST_LINES`, for equally aligned runs, whose lines register tiles write.
 
 Tiles that are transposed gain more: their rows lie apart, and what is fetched for each
 crowds the caches (batches of 64x128 f64 on a Zen 4: 1.3 to 1.9 of other stores).
@@ -163,7 +163,7 @@ def rows_in_registers(
 
 
 BLOCK = 1 << 14
-"""Iterations that a thread takes at a time where their number is not known."""
+"""Iterations of a thread's block where the trip count is unknown."""
 
 
 def thread_block(loop: InnerLoop, threads: int) -> int:

@@ -45,7 +45,7 @@ class StatementGroup:
         default_factory=dict[tuple[str, "_Class", "Detail"], "Map | None"],
         compare=False,
     )
-    """What `touching` found."""
+    """Cached results of `touching`."""
 
     @property
     def copies(self) -> bool:
@@ -198,7 +198,7 @@ class GroupPair:
     phases: dict[tuple[int, ...], Map] = field(
         default_factory=dict[tuple[int, ...], Map]
     )
-    """What `_within_a_phase` found, by the fences that count."""
+    """Cached results of `_within_a_phase`, by the fences that count."""
 
     def conflict(self, array: str) -> Map:
         """{ x -> y : one cell, one writes, not both atomic of one kind }."""

@@ -240,7 +240,7 @@ _RULES = {
         _any,
     ),
 }
-"""What is said, the set that has to be empty, the fences that count."""
+"""The message, the set that has to be empty, the fences that count."""
 
 
 def _broken_rules(pair: GroupPair, array: str, *, symmetric: bool) -> Iterator[Race]:

@@ -161,7 +161,7 @@ def _text(row: islpy.Aff, names: Sequence[str]) -> str | None:
 
 
 COMBINATIONS = 256
-"""Choices of loops that are looked at."""
+"""The most combinations of loops that are examined."""
 Chosen = Mapping[str, str]
 """By unit, one of its loops."""
 

@@ -242,7 +242,7 @@ def footprints(
 
 
 def _shape(model: Model, reference: Reference) -> object:
-    """What the references of one group have in common."""
+    """A key that is equal for the references of one group."""
     rows = index_coefficients(model, reference.instances, reference.access)
     if rows is None:
         return id(reference)

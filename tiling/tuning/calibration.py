@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 LEAST_GAIN = 0.03
 """Share of the time that a faster schedule saves, at least."""
 CONFIDENCE = 0.95
-"""Chance that the intervals of a final hold all of its gains together."""
+"""Probability that all intervals of a final comparison hold together."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +110,7 @@ def _rank(rounds: int, doubt: float) -> int:
 
 
 FEWEST_RANKED = 3
-"""Fewer values have hardly an order."""
+"""The fewest values whose order is meaningful."""
 
 
 def rank_correlation(one: Sequence[float], other: Sequence[float]) -> float | None:
@@ -140,13 +140,14 @@ def _ranks(values: Sequence[float]) -> list[float]:
 
 
 PENALTIES = (30.0, 10.0, 3.0, 1.0)
-"""Those that are tried: so many trials of a feature move its weight half the way."""
+"""Candidate penalties: after so many trials a feature's weight is half of its estimate.
+"""
 FEWEST = 3
-"""Tunings from which anything is learnt."""
+"""The fewest tunings to learn from."""
 MOST = 1.0
-"""Logarithm of the largest error that one trial tells of, as times have outliers."""
+"""The largest logarithmic error that a trial contributes, since times have outliers."""
 GAIN = 0.05
-"""How much better a correction has to rank than none, in rank correlation."""
+"""The least improvement of rank correlation by a correction."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -271,7 +272,7 @@ class _Sums:
 Expected: TypeAlias = "tuple[Point, Mapping[str, float], float]"
 """A point, its features and its clocks by the model."""
 MOST_TUNINGS = 64
-"""Tunings that teach, the latest ones."""
+"""The most tunings to learn from, the latest ones."""
 _KEEP = "insert or replace into expectation values (?, ?, ?, ?, ?)"
 _TAUGHT = """
 select key, features, clocks, seconds from expectation join trial using (key, point)

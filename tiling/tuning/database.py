@@ -82,7 +82,7 @@ def read_winner(text: str, gain: float, since: float) -> Winner | None:
 
 
 VERSION = 4
-"""Form of the file, and what is meant by its rows."""
+"""The version of the file format and of the meaning of its rows."""
 _DAMAGED = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
 _SCHEMA = f"""
 create table if not exists subject (

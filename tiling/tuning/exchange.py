@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 FORM = "gpucodegen tuned schedules, form 1"
 RUN = {Status.OK.value, Status.PREDICTED.value}
-"""Of trials with a time."""
+"""Statuses of trials with a time."""
 KINDS: Mapping[str, type | tuple[type, ...]] = {
     "function": str,
     "target": str,
@@ -37,7 +37,7 @@ KINDS: Mapping[str, type | tuple[type, ...]] = {
     "work": dict,
     "versions": dict,
 }
-"""What is known of a key, where a text tells it."""
+"""Types of the fields of a key's description."""
 
 
 def exported(store: TuningStore, keys: Iterable[str] | None = None) -> str:

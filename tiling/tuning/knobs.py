@@ -30,9 +30,9 @@ K_BLOCKS = (64, 128, 256, 512, 1024)
 TILE_SIZES = (8, 16, 32, 64, 128, 256)
 """Iterations of a loop in a tile."""
 LOOPS = "loops"
-"""What is said of orders and fusions of loops, which stand beside tile sizes."""
+"""The option of loop orders and fusions, beside tile sizes."""
 MOST_RANKED = 512
-"""Points that are put in order."""
+"""The most points that are ranked."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -236,7 +236,7 @@ class Notebook:
 
 
 Model: TypeAlias = "Callable[[Point], float | None]"
-"""What is expected of a point, to be compared with that of others; None: nothing."""
+"""The expected cost of a point, for comparison with other points; None: unknown."""
 Strategy: TypeAlias = Generator[Sequence["Point"], Sequence[Trial | None], None]
 RESTARTS_WITHOUT_NEWS = 50
 """Known random or suggested points in a row that end a search."""

@@ -48,7 +48,7 @@ PLAIN = backends.plain(BACKEND) | {
     "int64": int64,
 }
 HINTS = {"one_at_a_time": one_at_a_time, "prefetch": prefetch}
-"""For LLVM only: without a meaning, so in no other face."""
+"""Hints for LLVM without semantics, which the CUDA backend does not have."""
 globals().update(FACTORIES | PLAIN | HINTS)
 
 __all__ = ["FACTORIES", "HINTS", "PLAIN", "prange"]

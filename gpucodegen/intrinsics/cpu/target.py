@@ -40,7 +40,7 @@ from gpucodegen.intrinsics.framework.pipeline import (
 from gpucodegen.intrinsics.pool.layout import ENTRY
 
 WORK = ir.FunctionType(ir.VoidType(), [I64] * 3)
-"""What the pool calls: first iteration, end, address of the values."""
+"""The type of a loop body for the pool: first iteration, end, address of the values."""
 TRAP = ir.FunctionType(ir.VoidType(), [])
 POOL = ir.FunctionType(I64, [I64] * 4)
 """The pool: address of a `WORK`, address of the values, iterations, threads."""

@@ -50,7 +50,7 @@ OWN = (
     | bulk_copies.tensor_copy_factories(BACKEND)
     | wgmma.factories(BACKEND)
 )
-"""Factories that CUDA alone has."""
+"""Factories that only CUDA has."""
 globals().update(FACTORIES | PLAIN | OWN)
 
 __all__ = ["FACTORIES", "OWN", "PLAIN", "cuda"]

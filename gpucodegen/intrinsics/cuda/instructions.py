@@ -14,7 +14,7 @@ from llvmlite import ir
 from gpucodegen.intrinsics.framework.lowering import I8, I32, I64, Lowering
 
 NAME = b"__CUDA_ARCH\0"
-"""What the backend is asked for: 10 times the number of an architecture."""
+"""The query of ``__nvvm_reflect``: 10 times the number of an architecture."""
 
 
 def since(

@@ -34,13 +34,13 @@ from gpucodegen.intrinsics.narrow_floats import bits_type, narrow, widen
 from gpucodegen.ir.number_formats import NARROW
 
 OCTET_TYPES = {"f8E4M3FN": "e4m3", "f8E5M2": "e5m2"}
-"""What PTX calls them."""
+"""PTX names of 8-bit floats."""
 FIRST, WITHOUT, AGAIN = 89, 90, 120
-"""Architectures from which on there are such products, are none, and are again."""
+"""Architectures at which ``mma`` of 8-bit floats appears, disappears, and reappears."""
 F32 = ir.FloatType()
 Fragments = tuple[list[Any], list[Any], list[Any]]
 Instruction = Callable[..., list[Any]]
-"""Of a text, types of its results and its values: the results."""
+"""A function of an assembly text, result types and values that returns the results."""
 
 
 def octets_multiplied(
@@ -106,12 +106,12 @@ PTX_TYPES = {
     "f64": "f64",
     "i8": "s8",
 }
-"""What PTX calls elements of the factors.  Of an f32 it reads the bits of a tf32.
+"""PTX names of the operands' element types.  Of an f32 it reads the bits of a tf32.
 
 Fragments of floats of 8 bits hold codes: `octets`.
 """
 SUMS = {"f16": "f16", "f32": "f32", "f64": "f64", "i32": "s32"}
-"""What PTX calls elements of the sums."""
+"""PTX names of the sums' element types."""
 
 
 def factories(face: Backend) -> dict[str, Any]:

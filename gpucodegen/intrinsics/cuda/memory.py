@@ -33,7 +33,7 @@ ALIGNMENT = 16
 WORD = 4
 """Bytes of the words of wide accesses."""
 DYNAMIC = "dynamic_shared"
-"""The memory of a block whose size a launch gives."""
+"""The name of dynamic shared memory, whose size a launch gives."""
 
 
 def factories(face: Backend) -> dict[str, Any]:
@@ -128,12 +128,12 @@ def dma_start(
 ) -> Any:
     """The threads of a block start one transfer together.
 
-    ``dma_start(src, src_off, dst, dst_off, tag, tag_idx, count, src_stride, src_run,
-    dst_stride, dst_run)``. ``width``: bytes of each access, which divide both addresses
-    and all lengths; 0 is one element.  4, 8 or 16 use one cp.async from global to
-    shared memory. Otherwise the threads copy at once, which the semantics allow.  A
-    start that ``closes`` commits one group of each thread, an empty one for such a
-    copy, so that waits can count groups.
+    ``dma_start(src, src_off, dst, dst_off, tag, tag_idx, count, src_stride, src_run, dst_stride, dst_run)``.
+    ``width``: bytes of each access, which divide both addresses and all lengths; 0 is
+    one element.  4, 8 or 16 use one cp.async from global to shared memory. Otherwise
+    the threads copy at once, which the semantics allow.  A start that ``closes``
+    commits one group of each thread, an empty one for such a copy, so that waits can
+    count groups.
     """
     is_free = bool(width) and (source_space, target_space) == ("global", "shared")
     step = max(1, width // element(name).size)

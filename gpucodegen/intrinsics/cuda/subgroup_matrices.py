@@ -163,7 +163,7 @@ def joined(low: Lowering, parts: Sequence[Any]) -> Any:
 
 
 KINDS = {"f32": "tf32", "si8": "s8", "ui8": "u8", "i32": "s32"}
-"""What PTX calls element types, where it has other names."""
+"""PTX names of element types, where they differ."""
 
 
 def factories(face: Backend) -> dict[str, Any]:

@@ -153,11 +153,12 @@ class Lines(AbstractDIBuilder):
 
 
 FEWEST = 4
-"""Products of a body that is repeated: of tiles, not of one sum."""
+"""Multiplications of a body to unroll, at least: tiles have them, single sums do not.
+"""
 PRODUCTS = 1024
-"""Of a repeated body, at most."""
+"""Multiplications of an unrolled body, at most."""
 MOST = 16
-"""Repetitions."""
+"""The largest unroll factor."""
 _FUSED = ("llvm.fma.", "llvm.fmuladd.")
 _MMA, _BARRIER = "mma.sync", "llvm.nvvm.barrier"
 _PLAIN = (*_FUSED, "llvm.assume", "llvm.nvvm.read.ptx.sreg.")
@@ -279,7 +280,7 @@ target_registry[NAME] = Kernels
 TYPES: Any = templates.Registry()
 CODE: Any = Registry(NAME)
 MODELS = DataModelManager()
-"""How values of this target lie in registers, where the CPU's differ."""
+"""Data models of this target, where they differ from those of the CPU."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -460,7 +461,7 @@ class KernelDispatcher(Dispatcher):
 
 
 def jit(function: Any = None, **options: Any) -> Any:
-    """What Numba's overloads are compiled with."""
+    """The decorator that compiles Numba's overloads for this target."""
     if function is None:
         return partial(jit, **options)
     return KernelDispatcher(

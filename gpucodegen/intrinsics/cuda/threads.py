@@ -193,7 +193,7 @@ GRID_FACTORIES = {"meet_grid": meet_grid}
 
 WARP = 32
 SHUFFLES = {"xor": "bfly", "up": "up", "down": "down", "idx": "idx"}
-"""Modes of gpu, and what PTX calls them."""
+"""Modes of ``gpu.shuffle``, and their PTX names."""
 REDUCTIONS = {
     "add": "add.s32",
     "and": "and.b32",

@@ -33,7 +33,7 @@ from gpucodegen.intrinsics.framework.lowering import (
 ROWS, STEP, ATOM = 64, 32, 8
 """Rows of one product; bytes along K; lines that a swizzle permutes."""
 MODES = {128: 1, 64: 2, 32: 3}
-"""What a descriptor calls the span of a swizzle in bytes."""
+"""Encodings of swizzle spans (bytes) in a matrix descriptor."""
 KINDS = {
     "f16": "f16",
     "bf16": "bf16",

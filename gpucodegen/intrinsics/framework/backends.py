@@ -65,10 +65,10 @@ SHAPED: dict[str, Callable[..., Any]] = {
     "vstore_selected": masked_tiles.vstore_selected,
     "vstore_streaming": tile_memory.vstore_streaming,
 }
-"""Factories that are the same on both compilers."""
+"""Factories that both backends share."""
 
 MEMORY = ("dma_start", "dma_wait", "heap", "heap_free", "local", "shared")
-"""Factories that each face has in its own way."""
+"""Factories that each backend implements itself."""
 
 
 def shaped(face: Backend) -> dict[str, Any]:

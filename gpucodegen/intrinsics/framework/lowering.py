@@ -85,7 +85,7 @@ I1, I8, I32, I64 = (ir.IntType(bits) for bits in (1, 8, 32, 64))
 Signature = Any
 """A Numba signature; None where the argument types do not fit."""
 FORMULA = "formula."
-"""How the names of functions begin whose operations keep the flags that they have."""
+"""Name prefix of functions whose operations keep their own fast-math flags."""
 
 
 @dataclass(frozen=True)
@@ -93,11 +93,11 @@ class Backend:
     """A Numba target for intrinsics.
 
     ``intrinsic`` is its decorator, set to keep literal types.  ``register_bytes`` is
-    the width of a vector register, 0 for scalar code. ``function(low, name, type,
-    arguments)`` computes a function of C's library. ``index_bits`` is the width of an
-    index, ``global_space`` the address space of constants, ``atomic_bits`` the width of
-    the narrowest atomic.  ``is_gpu``: instructions convert halves and add floats
-    atomically.
+    the width of a vector register, 0 for scalar code.
+    ``function(low, name, type, arguments)`` computes a function of C's library.
+    ``index_bits`` is the width of an index, ``global_space`` the address space of
+    constants, ``atomic_bits`` the width of the narrowest atomic.  ``is_gpu``:
+    instructions convert halves and add floats atomically.
     """
 
     intrinsic: Callable[..., Any]

@@ -94,7 +94,7 @@ class KnownCode(BaseContext):
         return made
 
     def get_function(self, fn: Any, sig: Any, _firstcall: bool = True) -> Any:
-        """What builds the code of a call, looked up once for built-in functions."""
+        """The implementation of a call, looked up once for built-in functions."""
         if not isinstance(fn, KnownCalls):
             return super().get_function(fn, sig, _firstcall)
         if (fn, sig) not in self._made:

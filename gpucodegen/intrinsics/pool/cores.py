@@ -18,7 +18,7 @@ MOST_THREADS = layout.MOST_THREADS
 CORES, LOOKS, CROWDED = layout.CORES, layout.LOOKS, layout.CROWDED
 WORD_BITS = 64
 SELDOM = 64
-"""Jobs after which the caller looks again which cores it may use."""
+"""Jobs after which the caller reads its allowed cores again."""
 
 
 def usable(workers: int) -> int:

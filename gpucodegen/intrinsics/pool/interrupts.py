@@ -30,7 +30,7 @@ from gpucodegen.intrinsics.pool.primitives import load, place, store
 
 ADDRESS = I8.as_pointer()
 CLOCK = {"linux": 6, "darwin": 5}.get(sys.platform, 0)
-"""A clock that is read at once and moves every few milliseconds."""
+"""A coarse clock: fast to read, it advances every few milliseconds."""
 SECOND = 1_000_000_000
 
 
@@ -77,16 +77,16 @@ clock = Instruction(_clock)
 this_thread = Instruction(lambda code: code.call("pthread_self", WORD, []))
 """``this_thread()``, as `threading.get_ident` has it."""
 enter = _number("PyGILState_Ensure")
-"""``enter()`` the interpreter; what `leave` takes."""
+"""``enter()`` acquires the interpreter lock; its result is the operand of `leave`."""
 leave = Instruction(_leave)
 check_signals = _number("PyErr_CheckSignals")
 """``check_signals()``: run handlers; -1 if one raised."""
 interrupt = Instruction(lambda code: code.call("PyErr_SetInterrupt", VOID, []))
-"""``interrupt()``: as if the signal of Ctrl-C had come."""
+"""``interrupt()`` simulates SIGINT."""
 fetch = Instruction(_fetch)
-"""``fetch()`` what is raised into `layout.RAISED`; then nothing is."""
+"""``fetch()`` moves the current exception into `layout.RAISED`."""
 restore = Instruction(_restore)
-"""``restore()``: raise what is there."""
+"""``restore()`` raises the exception in `layout.RAISED`."""
 pend = Instruction(_pend)
 """``pend()``: have Python call `layout.RAISE` in its main thread; 0 if it will."""
 
@@ -94,7 +94,7 @@ pend = Instruction(_pend)
 MAIN, STOPPED = layout.MAIN, layout.STOPPED
 SEEN, ASKED = layout.SEEN, layout.ASKED
 OFTEN = 100_000_000
-"""Nanoseconds between two questions, which may have to wait for other threads."""
+"""Nanoseconds between two polls of Python, which may wait for the interpreter lock."""
 APART = 50_000_000
 """Nanoseconds without a loop after which the next one belongs to another kernel."""
 SHORT = 2_000_000

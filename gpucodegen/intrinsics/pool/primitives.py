@@ -88,7 +88,7 @@ def _pause(code: Code) -> None:
 
 
 pause = Instruction(_pause)
-"""``pause()`` between two looks at a word."""
+"""``pause()`` between two polls of a word."""
 
 
 def _call(code: Code, *arguments: Any) -> None:
@@ -102,7 +102,7 @@ call = Instruction(_call)
 """``call(work, begin, end, data)``: the function at an address."""
 
 X86_FLAGS = 0x3F
-"""Bits that tell what happened, not what shall happen."""
+"""MXCSR status bits, which report exceptions and control nothing."""
 
 
 def _mode(code: Code) -> Any:
@@ -128,9 +128,11 @@ def _set_mode(code: Code, mode: Any) -> None:
 
 
 mode = Instruction(_mode)
-"""``mode()``: how this thread rounds, and whether it flushes denormal numbers."""
+"""``mode()``: the floating-point mode of this thread: rounding, and flushing of
+denormals.
+"""
 set_mode = Instruction(_set_mode)
-"""``set_mode(m)``: as another thread does."""
+"""``set_mode(m)`` sets the floating-point mode."""
 
 
 ADDRESS = I8.as_pointer()
@@ -151,13 +153,13 @@ def _calls(name: str, *indices: int) -> Any:
 
 
 lock = _calls("pthread_mutex_lock", layout.MUTEX)
-"""``lock()``: only those who sleep and those who wake them do."""
+"""``lock()``: taken only to sleep and to wake."""
 unlock = _calls("pthread_mutex_unlock", layout.MUTEX)
 sleep = _calls("pthread_cond_wait", layout.SIGNAL, layout.MUTEX)
 """``sleep()``, locked, until another thread wakes it."""
 wake_all = _calls("pthread_cond_broadcast", layout.SIGNAL)
 sleep_until_done = _calls("pthread_cond_wait", layout.FINISHED, layout.MUTEX)
-"""The same of the caller."""
+"""As `sleep`, for the caller of a job."""
 wake_caller = _calls("pthread_cond_signal", layout.FINISHED)
 
 

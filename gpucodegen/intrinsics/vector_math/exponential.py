@@ -5,15 +5,16 @@ where log(2) is a sum of two floats (W. J. Cody and W. Waite, Software Manual fo
 Elementary Functions, 1980); ``exp(r) = 1 + r + r^2 P(r)``; the result is scaled by
 ``2^k``.
 
-*Logarithms*: ``x = 2^k (1 + f)`` with ``sqrt(1/2) <= 1 + f < sqrt(2)`` and, for ``s =
-f/(2+f)``, ``log(1+f) = f - f^2/2 + s (f^2/2 + s^2 P(s^2))`` (K. C. Ng, FDLIBM, 1993).
+*Logarithms*: ``x = 2^k (1 + f)`` with ``sqrt(1/2) <= 1 + f < sqrt(2)`` and, for
+``s = f/(2+f)``, ``log(1+f) = f - f^2/2 + s (f^2/2 + s^2 P(s^2))`` (K. C. Ng, FDLIBM,
+1993).
 
 *pow*: ``2^(y log2(x))`` with a logarithm of two floats; float32 computes in float64.
 Bases that are not positive normal numbers and infinite exponents go to the C library,
 or to the table of special cases.
 
-*erf*: ``x + x P(x^2)`` near zero; further out ``1 - exp(-Q(u))`` with ``Q =
--log(erfc)`` as a polynomial in the distance ``u`` from the boundary of the parts.
+*erf*: ``x + x P(x^2)`` near zero; further out ``1 - exp(-Q(u))`` with
+``Q = -log(erfc)`` as a polynomial in the distance ``u`` from the boundary of the parts.
 """
 
 from __future__ import annotations

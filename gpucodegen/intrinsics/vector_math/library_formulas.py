@@ -148,7 +148,7 @@ def _scaled(n: Lanes, d: Lanes) -> tuple[Lanes, Lanes]:
 
 
 STEP = 11
-"""Bits that a mantissa of 53 leaves free in a word."""
+"""Free bits of a word beside a mantissa of 53."""
 
 
 def fmod(x: Lanes, y: Lanes) -> Lanes:
@@ -204,7 +204,7 @@ def _divided(first: Lanes, divisor: Lanes, bits: Lanes) -> Lanes:
 
 
 THIRD_OF_BIAS = 0x2A9F7893782DA1CE
-"""What added to a third of the bits gives a root with 5 bits."""
+"""Added to a third of the bits of a float, it gives a root with 5 correct bits."""
 
 
 def cbrt(x: Lanes) -> Lanes:
@@ -274,7 +274,7 @@ def erfc(x: Lanes) -> Lanes:
 TINY = 2.0**-26
 """Below it two terms of a series are enough."""
 HUGE = 2.0**300
-"""Above it 1 beside the square is nothing."""
+"""Above it 1 is negligible beside the square."""
 
 
 def sinh(x: Lanes) -> Lanes:

@@ -165,7 +165,7 @@ class Pending:
     sizes: Array
     groups: Array
     before: Array
-    """What the sources held at the start."""
+    """The contents of the sources at the start."""
     width: int
     site: int
     """Number of the instruction."""

@@ -157,7 +157,7 @@ class Gathering:
     expected: int
     arrived: int
     known: Array | None
-    """What those who have arrived know, for those who wait."""
+    """Clocks released by the arrived lanes, for those who wait."""
 
 
 class Barriers:

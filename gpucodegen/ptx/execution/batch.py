@@ -122,7 +122,7 @@ class Printing:
 
 
 IMPATIENT = 16
-"""Reads of what nobody changes, after which lanes take turns."""
+"""Reads without a change, after which groups of lanes take turns."""
 
 
 class Batch(BatchLanes):

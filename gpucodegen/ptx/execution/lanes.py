@@ -116,7 +116,7 @@ class Launch:
     check: bool
     measure: bool
     output: Callable[[str], object]
-    """What takes the text that kernels print."""
+    """Receives the text that kernels print."""
     cluster: Extents = (1, 1, 1)
     patience: int = -1
     """Visits to basic blocks after which measured thread blocks end; -1: none."""

@@ -41,9 +41,9 @@ class Phase:
     bytes: int = 0
     number: int = 0
     made: int = 0
-    """The mark of the thread that has made it."""
+    """The mark of the thread that initialised it."""
     coming: Array | None = None
-    """What those who have arrived in this phase know; ``known``: in earlier ones."""
+    """Clocks released by arrivals in this phase; ``known``: in earlier phases."""
     known: Array | None = None
     foreign: tuple[int, int] = (0, 0)
     """The stamp of the last arrival from another block: in this phase, and before."""
@@ -79,7 +79,7 @@ class BulkCopy:
     places: Array
     sources: Array
     before: Array
-    """What the sources held at the start."""
+    """The contents of the sources at the start."""
     barrier: int
     lane: int
     site: int

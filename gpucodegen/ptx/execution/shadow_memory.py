@@ -36,12 +36,12 @@ from gpucodegen.ptx.execution.vector_clocks import (
 from gpucodegen.ptx.types import Array, Mask
 
 Known = dict[int, Array]
-"""For some blocks, as marks name them, the last stamp known of each thread.
+"""For some blocks, by their number in marks, the last known stamp of each thread.
 
 What is meant for threads of the same block only stands under the negative number.
 """
 Published = dict[tuple[str, int], Known]
-"""What was left at places of memory, by space and offset."""
+"""Clocks released at places of memory, by space and offset."""
 
 
 def learn(known: Known, more: Known) -> None:

@@ -33,7 +33,7 @@ FLOAT_FORMULAS = {
     "max": "maximum({0}, {1})",
     "copysign": "np.copysign({1}, {0})",
 }
-"""What NumPy computes in the type itself, rounded to nearest."""
+"""Operations that NumPy computes in the type itself, rounded to nearest."""
 
 _ODD = {
     "add": "odd_sum({0}, {1})",
@@ -56,7 +56,9 @@ WIDE = {
     "cos": "np.cos({0})",
     "tanh": "np.tanh({0})",
 }
-"""What is computed in f64 and rounded once; the hardware's approximations are worse."""
+"""Operations in f64 that are rounded once; approximations of the hardware are less
+accurate.
+"""
 
 FUSED = {
     "f16": "fma16({0}, {1}, {2})",
@@ -77,7 +79,7 @@ CARRIERS = {
     "bf16x2": ("bf16_halves({})", "from_bf16_halves({})"),
     "f32x2": ("singles({})", "from_singles({})"),
 }
-"""How each type becomes a type that NumPy computes with, and back."""
+"""Conversions of each type to a type that NumPy computes with, and back."""
 
 
 DIRECTED = {
@@ -342,7 +344,7 @@ _INTEGER_MODIFIERS = tuple(
 )
 
 PACKED = {"add": "np.add", "min": "np.minimum", "max": "np.maximum"}
-"""What is done to two halves of 16 bits at once."""
+"""Operations on two halves of 16 bits at once."""
 
 
 def resolved(letter: str, kind: str) -> str:

@@ -108,7 +108,7 @@ WARP_RULES: dict[str, Rule] = {
 
 
 LEAVING = frozenset(("bra", "brx", "ret", "exit", "trap", "brkpt"))
-"""What ends a basic block and is no barrier."""
+"""Opcodes, other than barriers, that end a basic block."""
 
 
 def _passed(o: OperandText, slot: str, size: int) -> str:

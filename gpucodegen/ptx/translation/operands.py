@@ -39,7 +39,7 @@ class Asked(Protocol):
     cluster: Extents
     """Blocks of a cluster."""
     ticks: int
-    """What clocks count."""
+    """The value of clocks."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,7 +147,7 @@ PROCESSORS = 132
 SHARED_START = 1024
 """The first address of shared memory that a block may use, as on sm_90."""
 SHARED_WINDOW, LOCAL_WINDOW, PARAMETER_WINDOW = 1 << 40, 2 << 40, 3 << 40
-"""Where shared and local memory and parameters lie among the generic addresses."""
+"""Generic addresses of shared and local memory and of parameters."""
 RANK = 24
 """The bit from which on a shared address holds a block's rank in its cluster, plus one;
 zero stands for the block itself."""
@@ -418,7 +418,7 @@ WINDOWS = {
     "local": LOCAL_WINDOW,
     "param": PARAMETER_WINDOW,
 }
-"""What is added to an address of a space to make it generic."""
+"""Offsets that turn an address of a space into a generic one."""
 RANGES = {
     "shared": (SHARED_WINDOW, LOCAL_WINDOW),
     "local": (LOCAL_WINDOW, PARAMETER_WINDOW),
@@ -430,7 +430,7 @@ RANGES = {
 
 
 Rule = Callable[[Instruction, OperandText], list[Line]]
-"""The lines that do what an instruction does; raises `Untranslatable`."""
+"""The lines that execute an instruction; raises `Untranslatable`."""
 
 IGNORED = frozenset(
     "aligned uni relaxed acquire release acq_rel weak volatile mmio nc gpu cta sys "

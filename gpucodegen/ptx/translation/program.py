@@ -79,7 +79,7 @@ class MultiplyAdds:
     right: Array
     addends: list[int]
     kinds: list[str]
-    """How the targets are kept: as floats, or as words that hold floats."""
+    """The storage of the targets: floats, or words that hold floats."""
 
     def update(self, registers: list[Any], lanes: int) -> None:
         """Executes the run for all lanes."""

@@ -19,7 +19,7 @@ Triple = tuple[int, int, int]
 BUDGET = 1 << 28
 """Instructions of threads that a launch may execute, where one block takes less."""
 BLOCKS = 32
-"""Blocks of a launch that are executed, where nothing else is asked for."""
+"""Executed blocks of a launch by default."""
 PATIENCE = 40_000
 """Visits to basic blocks after which a block is given up; fewer where more than
 `BLOCKS` have to run together."""

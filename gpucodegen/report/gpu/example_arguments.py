@@ -30,7 +30,7 @@ from gpucodegen.tiling.model.points import touched
 Place = tuple[str, int]
 """An argument and one of its axes."""
 WINDOW = 3
-"""Extent of a window, such as that of a filter's taps, where none is asked for."""
+"""Default extent of a window, such as the taps of a filter."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,7 +147,7 @@ class _Windows:
 
     @staticmethod
     def of(found: Subject) -> _Windows:
-        """Those of a function."""
+        """The windows of a function."""
         under, sums, results = set[Place](), set[str](), set[str]()
         for reference in (r for nest in found.nests for r in nest.model.references):
             loops = {loop.name: loop.uppers for loop in reference.instances.loops}
@@ -172,8 +172,9 @@ def _alike(names: set[str], others: Sequence[set[str]]) -> set[str]:
 
 
 DEFAULTS = {0: 1024, 1: 1024, 2: 1024, 3: 128}
-"""Extent of an open dimension where none is asked for, by the most dimensions that an
-argument has; of more dimensions `SMALL`."""
+"""Default extent of an open dimension, by the largest rank of the arguments; `SMALL`
+for larger ranks.
+"""
 SMALL = 32
 
 

@@ -31,7 +31,7 @@ _MOVES = frozenset(("mov", "bra", "ret", "exit", "trap", "cvta", "bar", "barrier
 _MEMORY = frozenset(("ld", "st", "atom", "red", "cp", "ldmatrix", "stmatrix", "ldu"))
 _FUSED = frozenset(("fma", "mad", "add", "sub", "mul"))
 _ORDERING = frozenset(("acquire", "release"))
-"""How accesses are marked through which blocks wait for each other."""
+"""Modifiers of accesses through which blocks wait for each other."""
 _WARPGROUP = 4
 """Warps that issue one ``wgmma`` together."""
 _MATRIX_WORK = {"wgmma": "warpgroup", ".f64.": "double_tensor", "": "tensor"}
@@ -244,7 +244,7 @@ LESS_IS_BETTER = frozenset(
 FROM_TOOLS = frozenset(
     ("arithmetic", "narrowest", "registers", "spills", "resident", "in_flight")
 )
-"""Figures that the assembler and the disassembler tell, or tell better."""
+"""Figures that need the assembler and the disassembler, or are better with them."""
 
 
 def figures_of(kernel: KernelReport, device: GpuDevice) -> Figures:

@@ -27,7 +27,7 @@ from gpucodegen.tiling.machine.gpu.estimate import estimate
 from gpucodegen.tiling.machine.gpu.product_plan import busy
 
 SECTOR, WAVEFRONT = 32, 128
-"""Bytes that one of them moves."""
+"""Bytes per sector and per wavefront."""
 _DIRECTIONS = {"ld": "load", "st": "store", "cp": "copy", "ldmatrix": "load"}
 
 

@@ -46,7 +46,7 @@ HELP: dict[Unit, str] = {
     Unit.LATENCY: "more warps at once: more or smaller blocks, fewer registers, or "
     "loads that are issued long before their use",
 }
-"""What usually helps against each limit."""
+"""The usual remedy for each limit."""
 _SHARED_UNITS = (Unit.SHARED,)
 _GLOBAL_UNITS = (Unit.L1, Unit.L2, Unit.LATENCY, Unit.MEMORY)
 

@@ -242,7 +242,7 @@ class FunctionReport:
 
 
 VERSION = 1
-"""Of the form of the records."""
+"""The version of the record format."""
 
 
 def as_json(

@@ -40,7 +40,7 @@ from gpucodegen.tiling.machine.gpu.devices import (
 )
 
 ARCHITECTURE = "sm_90a"
-"""Where none is asked for."""
+"""The default architecture."""
 
 
 @dataclass(frozen=True, slots=True)

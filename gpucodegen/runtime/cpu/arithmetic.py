@@ -53,7 +53,7 @@ _WRAPPED: dict[type, Operation] = {
     np.int32: int32,
     np.int64: int64,
 }
-"""What makes a number of a type of any integer."""
+"""Constructors that convert any integer to a type."""
 
 
 def ceildivsi(a: Any, b: Any) -> Any:

@@ -344,7 +344,7 @@ class NumpyEngine:
         return buffer.array
 
     def taken_back(self, buffer: Buffer, shown: Any) -> None:
-        """It was the array itself."""
+        """Nothing: functions of the caller get the array itself."""
 
 
 def root_of(array: np.ndarray) -> np.ndarray:

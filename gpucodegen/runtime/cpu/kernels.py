@@ -30,7 +30,7 @@ from gpucodegen.runtime.host.spec import KernelSpec
 from gpucodegen.runtime.storage import cache, machine_code
 
 FORMAT = 2
-"""Changes with what `keep` writes."""
+"""The version of the format that `keep` writes."""
 Entry = Callable[..., None]
 
 

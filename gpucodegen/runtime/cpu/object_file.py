@@ -29,7 +29,7 @@ NAMES = {
     "complex128": "double",
     "index": "int64_t",
 }
-"""What C calls elements; of a complex number it has two parts."""
+"""C types of elements; a complex number has two parts."""
 
 
 @dataclass(frozen=True, slots=True)

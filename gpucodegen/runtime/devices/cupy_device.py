@@ -34,7 +34,7 @@ from gpucodegen.runtime.devices.protocol import (
 from gpucodegen.tiling.machine.gpu.devices import own_architecture
 
 REMEMBERED = 8
-"""Kernels that a fault may come from: the last ones since the device was waited for."""
+"""The latest kernels since the last synchronisation, to which a fault may belong."""
 
 _HINT = (
     "Its memory is lost: start a new process, and run the call with"
@@ -327,7 +327,9 @@ _REFUSALS = {
     ),
     **dict.fromkeys(("INVALID_PTX", "UNSUPPORTED_PTX_VERSION"), _OLD),
 }
-"""Of a launch or a module itself, and the remedy; all else is of a kernel before."""
+"""Errors of a launch or a module itself, with the remedy; all others belong to earlier
+kernels.
+"""
 
 
 @cache

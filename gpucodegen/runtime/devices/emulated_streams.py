@@ -21,11 +21,11 @@ from gpucodegen import errors
 from gpucodegen.runtime.devices.protocol import stream_pointer
 
 Clock = dict[int, int]
-"""How many operations of each stream come before something."""
+"""The number of operations of each stream that precede an operation."""
 Runs = npt.NDArray[np.int64]
-"""Stretches of memory: a row holds the first address and the end of one, in order."""
+"""Ranges of memory in order: each row holds the first address and the end."""
 REMEMBERED = 512
-"""Operations that later ones are compared with: the last that nobody waited for."""
+"""The latest unsynchronised operations, with which later ones are compared."""
 
 
 class Operation(NamedTuple):

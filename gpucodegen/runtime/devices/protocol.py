@@ -24,7 +24,7 @@ Triple = tuple[int, int, int]
 MAP_WORDS = 16
 """A tensor map has 128 bytes, which lie at a multiple of 64."""
 MOST_MAPS = 1024
-"""Tensor maps that a device keeps for later calls before it begins anew."""
+"""Tensor maps that a device caches before it clears the cache."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -234,7 +234,7 @@ _PROTOCOLS: dict[str, Callable[[Any], Any]] = {
     "__dlpack__": _from_dlpack,
     "__array_interface__": np.asarray,
 }
-"""How arrays of other libraries offer their memory, the best way first."""
+"""Array interfaces of other libraries, the best one first."""
 
 
 def _check_shape(array: Any, expected: Expected, function: str) -> None:

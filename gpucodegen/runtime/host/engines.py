@@ -16,12 +16,13 @@ from gpucodegen.runtime.host.spec import KernelSpec
 
 Shape = tuple[int, ...]
 Launcher = Callable[..., None]
-"""A kernel as a function of grid, block and arguments; where blocks have memory of
-their own, also of the bytes that they get beside what the kernel declares."""
+"""A kernel as a function of grid, block and arguments; on GPUs, also of the bytes of
+dynamic shared memory.
+"""
 Ways = tuple[Callable[[], Sequence[Any]], Callable[[], None]]
 """Arguments made reachable for kernels, and results copied back."""
 Maker = Callable[[], tuple[int, Any]]
-"""Makes an array, and tells its address."""
+"""Makes an array, and returns its address."""
 
 
 class Engine(Protocol):

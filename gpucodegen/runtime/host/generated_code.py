@@ -42,8 +42,9 @@ SOURCES = cache.Store("source")
 _ONE_AT_A_TIME = RLock()
 """No thread is given a module that another thread still executes."""
 SYNTAX_TREES = RLock()
-"""Held by who makes syntax trees of text or code of them: CPython 3.11 loses count when
-threads do so at once (https://github.com/python/cpython/issues/106905)."""
+"""Lock for making and compiling syntax trees: CPython 3.11 miscounts its recursion
+depth when threads do so at once (https://github.com/python/cpython/issues/106905).
+"""
 
 
 def load(source: str) -> ModuleType:

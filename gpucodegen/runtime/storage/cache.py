@@ -25,7 +25,7 @@ from gpucodegen.runtime.storage.private import Folder, Untrusted, folder
 _T = TypeVar("_T")
 MAGIC = b"gpucodegen-2 "
 OWN = "gpucodegen-cache"
-"""The folder of the cache in one that the user names, which may hold anything else."""
+"""The folder of the cache in a folder that the user names."""
 
 
 def _place() -> tuple[Path, tuple[str, ...]]:
@@ -214,7 +214,7 @@ class Store:
 
 
 _TOLD: set[tuple[Path, str]] = set()
-"""Reasons not to use a cache that were warned of."""
+"""Reasons for an unusable cache that were reported."""
 
 
 def refused(problem: OSError) -> None:

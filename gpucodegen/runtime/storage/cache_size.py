@@ -23,9 +23,10 @@ VARIABLE = "GPUCODEGEN_CACHE_SIZE"
 DEFAULT = 1 << 30
 """Bytes that the cache may take."""
 KEPT = 0.75
-"""The part of it that is left when it was too large, so that this is seldom."""
+"""The fraction of the limit that remains after a clean-up, so that clean-ups are rare.
+"""
 UNSEEN = 1 / 32
-"""The part of it that a process writes before it looks again."""
+"""The fraction of the limit that a process writes between two checks."""
 HOUR = 3600.0
 STAMP = "looked-at"
 _ENTRY = re.compile(r".*\.bin|k_[0-9a-f]+\.py")

@@ -65,7 +65,7 @@ ALLOWED = {
     "numba_unpickle",
     "NRT_Free",
 }
-"""Those that need no set-up by Numba."""
+"""Numba helpers that need no set-up by Numba."""
 
 
 @cache
@@ -152,7 +152,8 @@ def _is_found(symbol: str) -> bool:
 
 
 _ENGINES: list[tuple[Any, set[str]]] = []
-"""Where object files are linked, and their entries; they live as long as the process.
+"""LLVM engines with linked object files, and their entries; they live as long as the
+process.
 
 Numba names a function by its text and its flags, and not by its number of threads.
 """

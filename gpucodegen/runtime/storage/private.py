@@ -21,7 +21,7 @@ from pathlib import Path
 HAS_OWNERS = hasattr(os, "geteuid") and os.open in os.supports_dir_fd
 FOREIGN_WRITERS = stat.S_IWGRP | stat.S_IWOTH
 NEW = ".new-"
-"""What the names of files begin with that are not complete."""
+"""Name prefix of incomplete files."""
 DAY = 24 * 60 * 60.0
 
 
@@ -112,7 +112,7 @@ class Folder:
             pass
 
     def entries(self) -> list[os.DirEntry[str]]:
-        """What it holds."""
+        """The entries of the folder."""
         place = self.path if self.descriptor is None else self.descriptor
         with os.scandir(place) as found:
             return list(found)

@@ -35,7 +35,7 @@ RECORDS: dict[str, str] = {
 """The classes of records, by name, and their modules, imported when one is read."""
 CLASS, ARRAY = "class", "array"
 NUMBERS = "biufc"
-"""The kinds of NumPy types whose bytes are all there is to an element."""
+"""Kinds of NumPy types whose elements are plain bytes."""
 
 
 def dumped(record: object) -> bytes:

@@ -34,13 +34,13 @@ WIDEST = 16
 """Bytes of the widest access of one thread, which divide its address."""
 
 ALLOCATED = 256
-"""Bytes that divide the addresses of what is allocated: CUDA guide, "Device Memory"."""
+"""Alignment in bytes of device allocations: CUDA guide, "Device Memory"."""
 
 
 SCHEDULERS = 4
 """Each issues at most one instruction of a warp per clock."""
 SECTOR, LINE = 32, 128
-"""Bytes that global memory moves at least, and those of a line of the L1 cache."""
+"""Bytes of a sector, the least that global memory moves, and of an L1 cache line."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,7 +145,7 @@ def capability_of(architecture: str) -> tuple[int, int]:
 OCTETS = (8, 9)
 """The first architecture with instructions for floats of 8 bits."""
 BULK_COPIES = (9, 0)
-"""The compute capability from which on engines copy rows for few threads."""
+"""The first compute capability with ``cp.async.bulk``."""
 
 
 def bulk_copies(architecture: str) -> int:
@@ -255,7 +255,7 @@ DEVICES: Mapping[str, GpuDevice] = {
         GpuDevice("RTX 5090", "sm_120", 170, 2.41, 1792.0, 96 << 20, 8192),
     )
 }
-"""By name; the first of an architecture stands for it where none is named."""
+"""By name; the first device of an architecture is its default."""
 
 
 def devices_of(architecture: str) -> tuple[GpuDevice, ...]:
@@ -269,7 +269,7 @@ def devices_of(architecture: str) -> tuple[GpuDevice, ...]:
 
 
 SYSTEM_SHARED = 1024
-"""Bytes of shared memory that each block's system part takes."""
+"""Bytes of shared memory that the system reserves per block."""
 _REGISTER_UNIT, _SHARED_UNIT = 256, 128
 
 

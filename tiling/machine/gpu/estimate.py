@@ -2,10 +2,10 @@
 
 `estimate` takes the counts of a launch (`Work`), executed or planned, and returns lower
 bounds in clocks, one for each unit of the device; the largest limits the kernel.
-Nothing is measured.  A multiprocessor that gets ``n`` of the blocks needs ``n * count /
-rate`` clocks of each of its units; the caches and the memory of the device serve all
-multiprocessors together. A warp that waits for memory is idle unless other warps run: a
-block needs at least the latencies of its sequential stalls.
+Nothing is measured.  A multiprocessor that gets ``n`` of the blocks needs
+``n * count / rate`` clocks of each of its units; the caches and the memory of the
+device serve all multiprocessors together. A warp that waits for memory is idle unless
+other warps run: a block needs at least the latencies of its sequential stalls.
 """
 
 from __future__ import annotations

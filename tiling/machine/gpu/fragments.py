@@ -32,9 +32,9 @@ from gpucodegen.tiling.machine.gpu.shared_copies import (
 ROWS, COLUMNS = 16, 8
 """Elements of the result of one instruction."""
 SLICE = 4
-"""Bytes of a sum on its way from registers through shared memory; twice that of f64."""
+"""Bytes of a sum that is stored through shared memory; twice that for f64."""
 BASE_REGISTERS = 44
-"""Registers besides sums and fragments: addresses and what is on its way."""
+"""Registers besides sums and fragments: addresses and data in flight."""
 
 
 def terms_of(element: int) -> int:

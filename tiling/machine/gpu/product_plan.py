@@ -63,30 +63,31 @@ from gpucodegen.tiling.machine.gpu.warpgroups import (
 from gpucodegen.tiling.machine.plan_space import Choose, least
 
 DEFAULT = DEVICES["H100"]
-"""What kernels are planned for."""
+"""The device that kernels are planned for."""
 WARPS = 24
 """Warps of a multiprocessor beyond which more are not worth fewer registers."""
 SHARPNESS, BLUNTNESS = 8, 2
-"""How near the soft maximum is to the largest; an assumption, and as measured.
+"""Exponents of the soft maximum: assumed in general; measured for contending units.
 
 The blunt one is of units that hold each other up (`CONTENDING`).
 """
 BANDS = 1 / 300
 """Share of a loop's instructions that bands of tiles add, as compiled for f64."""
 UNEVEN = 1 / 10
-"""Share of time that finding the line of each block of terms takes: an assumption.
+"""Share of time for computing the line of each K tile: an assumption.
 
 A loop of a convolution of 64 channels has 1/8 more instructions then, as compiled.
 """
 CONTENDING = Unit.SHARED, Unit.TENSOR, Unit.L2
-"""What hold each other up in kernels of `mma.sync`: fragments, products and copies.
+"""Units that slow each other down in kernels of `mma.sync`: fragments, products,
+copies.
 
 Their clocks as the legs of a right angle: 18 plans of a product of f16 on an H100 took
 0.89 to 1.1 times that, one each of i8 and tf32 1.13 to 1.2, two convolutions 1.28.
 Products of f64 take tensor cores so long that these alone count, as measured.
 """
 USUAL = (256, 1024, 4096)
-"""What an extent that is not known may be: a plan must serve small ones and large."""
+"""Extents that stand for an unknown one: a plan must serve small ones and large."""
 
 
 def plan_contraction(
@@ -389,7 +390,8 @@ PACKED = 4
 THREADS = 256
 """Threads of a block that packs."""
 PACKING = 4 * WORD // BYTE
-"""Instructions for a word of bytes that do not: read, mask, shift, join each."""
+"""Instructions per word whose bytes are not contiguous: read, mask, shift, join each.
+"""
 
 
 def four_bytes(left: Part, right: Part, rows: int) -> PackedDots | None:

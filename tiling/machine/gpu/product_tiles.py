@@ -2,14 +2,14 @@
 
 The kinds are classes, members of `Candidate` with lines in `CANDIDATES`:
 
-    SharedTiles     blocks copy tiles of both factors, threads multiply parts of these
+    SharedTiles     blocks copy tiles of both operands, threads multiply parts of these
     WarpTiles       blocks copy tiles, warps multiply parts of them on tensor cores
-    WarpgroupTiles  one warp copies tiles by tensor copies, four at a time multiply them
+    WarpgroupTiles  one warpgroup copies tiles by TMA, the others multiply them
 
 *Thread tiles* (`LaneMap`).  A thread has ``thread_rows x thread_columns`` elements as
-quads of at most 4 x 4.  The 32 lanes of a warp lie 4 x 8 in z-order, lane t at row ``t
-// 2 % 4`` and column ``t // 8 * 2 + t % 2``: lanes t and t ^ 1 read the same rows, t
-and t ^ 2 the same columns, so shared memory serves both at once. Neighbouring lanes
+quads of at most 4 x 4.  The 32 lanes of a warp lie 4 x 8 in z-order, lane t at row
+``t // 2 % 4`` and column ``t // 8 * 2 + t % 2``: lanes t and t ^ 1 read the same rows,
+t and t ^ 2 the same columns, so shared memory serves both at once. Neighbouring lanes
 have neighbouring quads; the next quad of a thread lies behind those of all lanes.
 
 *K tiles over several reduction axes* (`steps_of`).  Terms are numbered through the
@@ -40,12 +40,12 @@ from gpucodegen.tiling.machine.gpu.devices import WARP, WARPGROUP
 class SharedTiles:
     """A block computes ``tile_rows x tile_columns`` of C in K tiles of ``depth`` terms.
 
-    The tiles of A and B lie in shared memory.  Each thread keeps ``thread_rows x
-    thread_columns`` of the tile in registers.  ``splits`` blocks share the K range of a
-    tile (split-K).  ``resident``: intended blocks per multiprocessor. Blocks walk the
-    tiles in bands of ``group`` rows of them. ``direct``: which of A and B the hardware
-    copies to shared memory past the registers (``cp.async``), into one of ``stages``
-    tiles.
+    The tiles of A and B lie in shared memory.  Each thread keeps
+    ``thread_rows x thread_columns`` of the tile in registers.  ``splits`` blocks share
+    the K range of a tile (split-K).  ``resident``: intended blocks per multiprocessor.
+    Blocks walk the tiles in bands of ``group`` rows of them. ``direct``: which of A and
+    B the hardware copies to shared memory past the registers (``cp.async``), into one
+    of ``stages`` tiles.
     """
 
     tile_rows: int
@@ -122,12 +122,12 @@ Candidate: TypeAlias = SharedTiles | WarpTiles | WarpgroupTiles
 """A kernel of a contraction."""
 
 STAGES = (2, 3, 4)
-"""Tiles of each factor in shared memory: one is read while the others are stored.
+"""Stages in shared memory: one is read while the others are stored.
 
 More than two pay only where no factor goes through registers.
 """
 STAGED = 4
-"""Elements on their way to shared memory that a thread holds at once."""
+"""Elements that a thread holds at once on their way to shared memory."""
 CANDIDATES: tuple[SharedTiles, ...] = (
     SharedTiles(16, 16, 8, 2, 2),
     SharedTiles(16, 64, 16, 4, 4),
@@ -142,7 +142,7 @@ CANDIDATES: tuple[SharedTiles, ...] = (
     SharedTiles(128, 128, 16, 8, 8),
     SharedTiles(128, 256, 8, 16, 8),
 )
-"""From the tile that wastes least on small problems to the one of most reuse."""
+"""In order from least waste on small problems to most reuse."""
 FRAGMENTS: tuple[WarpTiles, ...] = (
     WarpTiles(32, 32, 32, 16, 16),
     WarpTiles(64, 32, 32, 32, 16),
@@ -155,7 +155,7 @@ FRAGMENTS: tuple[WarpTiles, ...] = (
     WarpTiles(128, 256, 32, 64, 64),
     WarpTiles(256, 128, 32, 64, 64),
 )
-"""Of those on tensor cores, in the same order."""
+"""Candidates on tensor cores, in the same order."""
 DOUBLES: tuple[WarpTiles, ...] = (
     WarpTiles(32, 32, 64, 16, 16),
     WarpTiles(64, 32, 64, 32, 16),
@@ -166,7 +166,7 @@ DOUBLES: tuple[WarpTiles, ...] = (
     WarpTiles(128, 128, 32, 64, 32),
     WarpTiles(128, 128, 64, 64, 32),
 )
-"""Of those whose sums are of f64, two registers each."""
+"""Candidates with f64 sums, two registers each."""
 WARPGROUP_ROWS = 64
 """Rows of the result that a warpgroup computes at once."""
 SPAN = 128
@@ -176,13 +176,13 @@ WARPGROUPS: tuple[WarpgroupTiles, ...] = tuple(
     for consumers in (1, 2)
     for columns in (64, 128, 256)
 )
-"""Of those on whole warpgroups; ``depth`` counts elements of 16 bits."""
+"""Candidates with warpgroups; ``depth`` counts elements of 16 bits."""
 MOST_STAGES = 8
 """Stages of a ring beyond which more hide nothing."""
 TURNS = (2, 4)
-"""Tiles of a block that are tried besides as many as keep all blocks running."""
+"""Tiles per block that are tried besides the number that keeps all blocks resident."""
 SPLITS = (1, 2, 3, 4, 6, 8)
-"""Numbers of blocks that may share the terms of a tile."""
+"""Split-K factors."""
 
 
 @cache

@@ -43,7 +43,7 @@ from gpucodegen.tiling.machine.gpu.shared_copies import (
 )
 
 OTHERS = 20
-"""Instructions for a block of terms besides arithmetic and memory, as compiled."""
+"""Instructions per K tile besides arithmetic and memory, as compiled."""
 GROUP = 6
 """Instructions for a group of copies past the registers besides one for each copy.
 
@@ -56,7 +56,7 @@ A copy has two, neither of which may be far from what a register holds.  Element
 the terms are those of rows, each with an address of its own.  As compiled.
 """
 BASE_REGISTERS = 36
-"""Registers besides sums and factors: addresses and what is on its way."""
+"""Registers besides sums and operands: addresses and data in flight."""
 WIDE_REGISTERS = 12
 """More of them where an element takes two, as compiled."""
 REGISTER = 4

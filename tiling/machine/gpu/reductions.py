@@ -23,13 +23,13 @@ SIZES = (32, 64, 128, 256, 512, 1024)
 BLOCK = 256
 """Threads of a block of several teams."""
 UNKNOWN = 1 << 12
-"""What stands for an extent that is not known."""
+"""Stands for an unknown extent."""
 REGISTERS = 28
-"""Of a thread, about, besides the elements that it keeps."""
+"""Approximate registers of a thread besides the elements that it keeps."""
 OUTSTANDING = 2
-"""Loads of a loop that a thread waits for together, about."""
+"""Approximate loads in flight per thread of a loop."""
 MOST_MEMBERS = 64
-"""Of a column: the first one combines what all of them have."""
+"""Members of a column, at most: the first one combines the results of all."""
 FILL = 2
 """Blocks of each multiprocessor that keep it busy."""
 SHARES = 4
@@ -211,7 +211,7 @@ def _idle(device: GpuDevice, blocks: int, resident: int, flying: float) -> float
 
 
 MOST_PARTS = 4096
-"""Of one row."""
+"""Parts of one row, at most."""
 
 
 def plan_parts(
@@ -228,7 +228,7 @@ def plan_parts(
 
 
 SHORTEST = 64
-"""Iterations of a part of a scan across memory."""
+"""Least iterations of a part of a scan of strided rows."""
 
 
 def plan_scan_parts(problem: Rows, device: GpuDevice = DEFAULT) -> int:

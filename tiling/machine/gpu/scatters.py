@@ -40,17 +40,18 @@ LINE_RATE, LINE_POWER, MOST_RATE = 0.37, 0.8, 42.0
 most.  Fitted to 1.96, 18.1 and 42.2 per clock of 1.98 GHz on an H100, for 8, 128 and
 32768 lines of 128 bytes; assumed for the others."""
 NATIVE, SWAPPED = 2, 24
-"""Clocks of a turn of shared memory for updates that are one instruction, and for those
-that compare and swap; assumed."""
+"""Clocks per shared-memory wavefront of updates by one instruction, and by
+compare-and-swap; assumed.
+"""
 BANKS = 32
 """Words of 4 bytes that shared memory serves at once."""
 COPIES = 1, 2, 4, 8, 16, 32
 THREADS = 256, 512, 1024
 GROUPS = 1, 2, 4
 RESIDENT = 1, 2, 4
-"""Blocks of each multiprocessor."""
+"""Blocks per multiprocessor."""
 GUARD = 6
-"""Instructions of an update beside those of the text: where it is, whether inside."""
+"""Instructions of an update beside those of the program: address and bounds check."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -223,8 +224,8 @@ def global_rate(cells: Cells) -> float:
 def turns(cells: Cells, copies: int) -> float:
     """Approximate shared-memory wavefronts of a warp's update of random cells.
 
-    The lanes of one copy hit its banks at random, and the most loaded bank decides: ``n
-    / m + sqrt(2 n / m log m)`` of ``n`` balls in ``m`` bins, at most all.
+    The lanes of one copy hit its banks at random, and the most loaded bank decides:
+    ``n / m + sqrt(2 n / m log m)`` of ``n`` balls in ``m`` bins, at most all.
 
     >>> [round(turns(Cells(256, 4), copies), 1) for copies in (1, 8, 32)]
     [3.6, 2.7, 1.0]

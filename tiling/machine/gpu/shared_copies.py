@@ -70,11 +70,11 @@ ROW = 16
 OCTET = 8
 """Rows of shared memory that one tile of a fragment is read from, `ROW` of each."""
 DOUBLE = 8
-"""Bytes of an element that is read alone: no tile has such elements."""
+"""Bytes of an element that is loaded alone: ``ldmatrix`` has no such elements."""
 EITHER_WAY = {2, DOUBLE}
 """Bytes of elements whose fragments are read from rows of terms or of positions."""
 LINE = 4
-"""Lanes that bring terms of the same position."""
+"""Lanes that copy terms of the same position."""
 
 
 @dataclass(frozen=True, slots=True)

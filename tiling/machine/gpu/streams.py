@@ -48,9 +48,9 @@ THREADS = 128, 256
 ADDRESSING = 12
 """Instructions of a thread before its first access, and registers beside elements."""
 LONGEST = 512
-"""Operations of a thread's text: each takes time to compile."""
+"""Operations of a thread's code, at most: each takes time to compile."""
 APART = 0.1
-"""Share of the clocks of units that do not bind which comes on top; assumed."""
+"""Share of the clocks of non-binding units that is not hidden; assumed."""
 REGISTER = 4
 """Bytes of one."""
 
@@ -203,8 +203,9 @@ BANKS, WORD = 32, 4
 SIDES = 16, 32, 64, 128
 TILE_THREADS = 128, 256
 SHORT = 10
-"""Bytes that each run of neighbours costs besides: from the published 2894 and 2679
-GB/s of runs of 512 and 128 bytes.  The memory fetches two sectors at once."""
+"""Extra bytes that each contiguous run costs: from the published 2894 and 2679 GB/s of
+runs of 512 and 128 bytes.  The memory fetches two sectors at once.
+"""
 WIDEST = 16
 """Bytes of one access."""
 MOST_HELD = 64
@@ -229,7 +230,7 @@ class TransposeTile:
 
     @property
     def shape(self) -> tuple[int, int]:
-        """Of the tile in shared memory."""
+        """The shape of the tile in shared memory."""
         return self.rows // self.square, self.square * self.columns + self.padding
 
     def cell(self, row: int, column: int) -> int:

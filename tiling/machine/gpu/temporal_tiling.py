@@ -45,9 +45,9 @@ from gpucodegen.tiling.proof.distances import Sides
 USUAL = 4096
 """Cells along a dimension of unknown extent, for planes; fewer for cubes."""
 THREADS = (128, 192, 256, 384, 512)
-"""Threads of which a block may have about as many, a chunk for each."""
+"""Approximate block sizes, with a chunk per thread."""
 ACROSS = 4
-"""Cells of which tiles are multiples along rows."""
+"""Divisor of tile widths along rows, in cells."""
 WORD, BANKS = 4, 32
 """Bytes of a bank of shared memory, and how many there are."""
 MOST_PADDING = 7
@@ -242,7 +242,7 @@ def ceil_div(extent: int, part: int) -> int:
 WORTH = 0.9
 """Share of the cost of plain steps below which tiles are chosen."""
 USUAL_STEPS = 100
-"""Taken for time loops whose duration is unknown."""
+"""The assumed trip count of time loops of unknown duration."""
 STEPS = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64)
 """Steps that a launch may make."""
 WIDTHS = (16, 24, 32, 40, 48, 52, 56, 60, 64, 68, 72, 76, 80, 96, 112, 128, 192, 256)
@@ -254,7 +254,7 @@ CHUNKS = {
 }
 """Cells of a thread.  An odd number along rows: lanes then use different banks."""
 REGISTERS = 64
-"""What a thread of such a kernel is taken to need."""
+"""The assumed registers per thread."""
 _COPYING = Unit.MEMORY, Unit.L2, Unit.L1
 _COMPUTING = Unit.ISSUE, Unit.SHARED
 _DEAL, _MOVE, _PLAIN = 20, 5, 14
@@ -300,7 +300,7 @@ def candidates(problem: TimeProblem) -> Iterator[TimeTiles]:
 
 
 MOST_AGAIN = 3
-"""Cells that are computed for each one that is stored, at most."""
+"""The most computed cells per stored cell."""
 
 
 def _cores(

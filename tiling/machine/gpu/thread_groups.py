@@ -33,15 +33,15 @@ from gpucodegen.tiling.machine.gpu.product_plan import DEFAULT
 from gpucodegen.tiling.machine.plan_space import Choose, least
 
 DEPENDENT = 4
-"""Clocks of an operation that waits for the one before."""
+"""Latency of a dependent operation in clocks."""
 THREADS = (32, 64, 128, 256, 512, 1024)
-"""Of a block; 1024 leave each 64 registers, which is enough for what steps do."""
+"""Block sizes; 1024 threads have 64 registers each, enough for a step."""
 TOGETHER = 4
-"""Iterations that a thread runs side by side, where it has so many."""
+"""Iterations that a thread interleaves, if it has as many."""
 UNKNOWN = 1 << 16
-"""Iterations of a loop whose extent is not known."""
+"""Assumed iterations of a loop of unknown extent."""
 DIMENSIONS = 3
-"""Loops of a nest that are dealt out at most."""
+"""Loops of a nest that are distributed, at most."""
 
 Extents = tuple[int | None, ...]
 

@@ -24,7 +24,7 @@ ROOM = portable_shared()
 Tile = tuple[int, int, int]
 """Rows, columns and terms."""
 MOST_WARPS = 8
-"""Warps of a block that a program's own tile is shared by."""
+"""Warps that share a user-provided tile, at most."""
 ENOUGH = 4
 """Warps that keep a multiprocessor's four schedulers busy."""
 OF_THREADS = 1, 2, 4, 8

@@ -39,9 +39,9 @@ from gpucodegen.tiling.machine.gpu.product_work import HELD, Product
 from gpucodegen.tiling.machine.gpu.shared_copies import OCTET
 
 SLICE_COLUMNS = 128
-"""Columns of a tile that are on their way to the result at once."""
+"""Columns of a tile that are stored through shared memory at once."""
 PART = 512
-"""Bytes of a row of a tile that are on their way through boxes at once."""
+"""Bytes of a tile row that are stored through TMA boxes at once."""
 BARRIERS = 16
 """Bytes of the mbarriers of a stage."""
 TRIP = 40
@@ -49,16 +49,16 @@ TRIP = 40
 STORED = 4
 """Instructions for a sum on its way to the result, as compiled."""
 BASE_REGISTERS = 44
-"""Registers besides sums: addresses and what is on its way."""
+"""Registers besides sums: addresses and data in flight."""
 LEFT, TAKEN = 40, 232
-"""Registers of a thread that copies, and of one that multiplies, where they trade.
+"""Registers of a producer thread and of a consumer thread after ``setmaxnreg``.
 
 Three warpgroups start with 168 each: ``40 + 2 * 232 = 3 * 168``.
 """
 SHARED_RATE = 128
-"""Bytes that shared memory moves in a turn."""
+"""Bytes per shared-memory wavefront."""
 KEPT = 1.2
-"""How much faster the L2 cache gives factors that stay in it as a whole.
+"""Speedup of L2 reads of operands that fit the L2 cache as a whole.
 
 As of two convolutions on an H100, beside a product of 4096 in all directions, which
 fetches factors from memory again and again.
