@@ -402,7 +402,7 @@ def outerproduct(face: Backend, m: int, n: int, name: str, fused: bool = True) -
 def outerproduct_column(
     face: Backend, m: int, n: int, name: str, fused: bool = True
 ) -> Any:
-    """``outerproduct_column(p, off, stride, b, acc)``: the left column from memory.
+    """``outerproduct_column(p, off, stride, b, acc)``: the column of A from memory.
 
     Each element is loaded right before its multiply-adds.  Loading the column first
     would keep all its elements in registers beside the accumulators and spill them.

@@ -36,7 +36,7 @@ class Known:
 
     @property
     def is_exact(self) -> bool:
-        """Whether nothing is unknown."""
+        """Whether the value of every thread is known."""
         return self.step == 0
 
     @property

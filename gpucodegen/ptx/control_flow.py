@@ -96,7 +96,7 @@ class Nesting:
 def nesting(after: Edges) -> Nesting:
     """The loops of a graph, and its order.
 
-    In this text, the latch of the outer loop (1) stands before the inner loop (2):
+    In this graph, the latch of the outer loop (1) precedes the inner loop (2):
 
     >>> found = nesting([(2,), (0, 3), (2, 1)])
     >>> found.order, found.loops[1]

@@ -170,7 +170,7 @@ class Forecast:
         return f"numbers were compared on the emulated device, with {self.checked}"
 
     def close(self) -> None:
-        """Nothing is held."""
+        """Does nothing: it holds no resources."""
 
     def expected(self, point: Point) -> float:
         """Estimated seconds of a call."""

@@ -209,7 +209,7 @@ class PairedBenchmark:
         return ""
 
     def close(self) -> None:
-        """Nothing is held."""
+        """Does nothing: it holds no resources."""
 
     def _rounds(
         self, points: Sequence[Point], timed: Callable[[Launch, int], float]

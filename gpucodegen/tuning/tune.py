@@ -214,7 +214,7 @@ def _searched(
     limits: Effort,
     observe: Callable[[Trial], object] | None,
 ) -> Sequence[Trial]:
-    """The trials, and that of the default which another process made meanwhile."""
+    """The trials, and a trial of the default that another process made meanwhile."""
     session = task.session
     search = Search(
         order.space, measure, limits.trials, session, limits.clock(), observe

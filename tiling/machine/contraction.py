@@ -81,7 +81,7 @@ def roles_of(
 
 @dataclass(frozen=True, slots=True)
 class OperandAccess:
-    """One array of a contraction: per dimension, the factor of each loop used in it."""
+    """One array of a contraction: per dimension, the coefficients of its loops."""
 
     access: Access
     position: int
@@ -201,7 +201,7 @@ def _operands(model: Model, instances: Instances) -> tuple[OperandAccess, ...] |
 def index_coefficients(
     model: Model, instances: Instances, access: Access
 ) -> tuple[dict[str, int], ...] | None:
-    """Per dimension, the factors of the loops; None if an index is not linear."""
+    """Per dimension, the coefficients of the loops; None if an index is not linear."""
     if None in access.indices or access.span or not access.must:
         return None
     names = [loop.name for loop in instances.loops]

@@ -103,7 +103,7 @@ def _lines(model: Model, reference: Reference, loop: Loop) -> float:
 
 
 def _factors(model: Model, reference: Reference, loop: Loop) -> Sequence[int] | None:
-    """The factor of the loop in each index; None where one is not linear."""
+    """The coefficient of the loop in each index; None where one is not linear."""
     names = [outer.name for outer in reference.instances.loops]
     indices = reference.access.indices
     if None in indices:

@@ -267,7 +267,7 @@ class Machine:
         return int(size * share.value)
 
     def fits(self, size: int, level: Level, share: Share = Share.WHOLE) -> bool:
-        """Whether so many bytes stay in a share of a cache.
+        """Whether data of this size stays in a share of a cache.
 
         >>> machine = Machine(second=1 << 20)
         >>> [machine.fits(600_000, Level.SECOND, s) for s in (Share.MOST, Share.HALF)]

@@ -94,7 +94,7 @@ class OuterPanels:
     """Panels meet the rows of all outer axes, whose loops are inside those of panels.
 
     ``parts``: of the longest outer axis, which different tasks take.  ``packs``: the
-    first row tile of a panel also packs it; else it is packed before its use.
+    first row tile of a panel also packs it; otherwise it is packed before its use.
     """
 
     tiling: Tiling
@@ -252,7 +252,7 @@ class Problem:
 
     @property
     def skinny(self) -> bool:
-        """Whether one thread takes all rows, and threads share the columns."""
+        """Whether one thread takes all rows, so that threads share the columns."""
         return self.rows <= SKINNY and self.outer == 1
 
     def summing(self, unit: VectorUnit) -> VectorUnit:

@@ -71,7 +71,7 @@ class Sweep:
     steps: int | None = None
 
     def footprint(self, sizes: tuple[int, ...]) -> int:
-        """Bytes that a tile touches; sizes of the time loop and of every other.
+        """Bytes that a tile touches; ``sizes`` of the time loop and of all space loops.
 
         >>> Sweep((4094, 4094), (2, 2), 8).footprint((8, 4, 4094)) >> 10
         639

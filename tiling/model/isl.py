@@ -86,7 +86,7 @@ class _OverLimit(Exception):
 class Solver:
     """One isl context and its limits.
 
-    A query over the limit of operations halves it, so that hopeless problems end soon.
+    A query that exceeds its limit halves the limit, so that hopeless problems end soon.
     ``spent``: operations so far, rounded up.
 
     >>> solver = Solver()
@@ -107,7 +107,7 @@ class Solver:
     """Queries so far: what the work of an analysis grows with."""
 
     def ask(self, query: Callable[[], Answer], otherwise: Answer) -> Answer:
-        """The answer of ``query``, or ``otherwise`` when isl gives none."""
+        """The answer of ``query``, or ``otherwise`` if isl exceeds the limit."""
         try:
             return self._limited(query)
         except (_OverLimit, islpy.Error):
@@ -115,7 +115,7 @@ class Solver:
 
     @contextmanager
     def more(self, factor: int) -> Generator[None, None, None]:
-        """Within this context, ``factor`` times as much may be spent."""
+        """Multiplies the limits by ``factor`` within this context."""
         before = self.limits
         self.limits = Limits(before.operations * factor, before.altogether * factor)
         try:

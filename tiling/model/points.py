@@ -265,7 +265,7 @@ def _seen(values: Set, cut: Cut) -> Set:
 
 
 def _cut(values: Set, cut: Cut) -> Set:
-    """Projection of what is seen on the shown loops."""
+    """Projection of the visible values on the shown loops."""
     seen = _seen(values, cut)
     for depth in reversed(range(seen.dim(SET))):
         if depth not in cut.shown:

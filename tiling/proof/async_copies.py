@@ -302,7 +302,7 @@ class Unmatched:
 
 
 def unmatched_waits(model: Model) -> Iterator[Unmatched]:
-    """The waits of a program that certainly have nothing to wait for.
+    """The waits of a program that certainly have no copy to wait for.
 
     >>> from gpucodegen.tiling.model.relations import model
     >>> from gpucodegen.tiling.model.scop import Array, Loop, Scop, Statement, Tag, nest

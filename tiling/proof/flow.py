@@ -61,7 +61,7 @@ class Flow:
     def entering(self, depth: int) -> Map:
         """{ x -> c : the value may be from before the iteration of the outer loops }.
 
-        ``depth``: how many of the read's loops stand still.
+        ``depth``: the number of the read's loops that are fixed.
         """
         found = self.initial
         for source in self.sources:
@@ -257,7 +257,7 @@ class TileBody:
         return self._outer(reference, by_value.project_out(OUT, 0, scope)).range()
 
     def iterations(self) -> Set:
-        """{ : o is an iteration of the outer loops }, whatever happens in it."""
+        """{ : o is an iteration of the outer loops }, even of an empty body."""
         reference = self.model.references[0]
         loops = reference.instances.loops[: self.depth]
         by_value = self.model.box(reference.instances, loops).reverse()
@@ -325,7 +325,7 @@ class UndefinedRead:
 
 
 def undefined_reads(model: Model) -> tuple[UndefinedRead, ...]:
-    """Every read of a fresh array that may find nothing, in textual order.
+    """Every read of a fresh array that may be undefined, in textual order.
 
     >>> from gpucodegen.tiling.model.relations import model
     >>> from gpucodegen.tiling.model.scop import Array, Loop, Scop, Statement, nest

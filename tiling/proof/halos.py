@@ -93,7 +93,7 @@ class _Walk:
     carriers: frozenset[str] = frozenset()
 
     def __post_init__(self) -> None:
-        """Grids that come in depend on themselves."""
+        """Each cell of an input grid depends on itself."""
         zero = (Interval(0, 0),) * self.rank
         self.cones.update((name, self._of_box(zero)) for name in self.grids)
         carried = (

@@ -191,7 +191,7 @@ class _Reader:
 
 
 def _operator(expression: islpy.AstExpr) -> str:
-    """The name of the operator; nothing for numbers and names."""
+    """The name of the operator; an empty text for numbers and names."""
     if expression.get_type() != islpy.ast_expr_type.op:
         return ""
     return islpy.ast_expr_op_type(expression.get_op_type()).name

@@ -93,7 +93,7 @@ def _after(
 def _schedule(
     nest: UnitNest, parallel: Parallel, first: Mapping[str, tuple[str, ...]] | None
 ) -> islpy.UnionMap:
-    """The flat schedule, unit by unit, of what runs at one of the first times."""
+    """The flat schedule, unit by unit, of the instances with equal first times."""
     context = nest.model.solver.context
     context.set_schedule_algorithm(parallel.value)
     context.set_schedule_outer_coincidence(int(parallel is Parallel.OUTSIDE))

@@ -79,7 +79,7 @@ class UnitNest:
 
     @property
     def original(self) -> dict[str, tuple[str, ...]]:
-        """The order of the text: positions and loops in turn, outermost first."""
+        """The textual order: alternating positions and loops, outermost first."""
         found: dict[str, tuple[str, ...]] = {}
         names = {unit.name for unit in self.units}
 

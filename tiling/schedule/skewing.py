@@ -209,7 +209,7 @@ def _placed(names: Sequence[str], places: Sequence[int], depth: int) -> tuple[st
 
 @dataclass(frozen=True, slots=True)
 class _Search:
-    """The smallest factors per position, and the shifts that go with them."""
+    """The smallest factors per position, and their shifts."""
 
     nest: UnitNest
     loops: Mapping[str, tuple[str, ...]]

@@ -166,7 +166,7 @@ Tuning: TypeAlias = Sequence[Tried]
 
 @dataclass(frozen=True, slots=True)
 class Correction:
-    """A factor for the clocks of each point, from the features that it chooses.
+    """A factor for the clocks of each point, a function of its features.
 
     >>> Correction().factor({"rows=4": 1.0})
     1.0

@@ -48,7 +48,7 @@ def point_text(point: Mapping[str, int]) -> str:
 
 
 def read_point(text: str) -> Point | None:
-    """A point as `point_text` writes it; None for anything else.
+    """The point of a line by `point_text`; None for anything else.
 
     >>> read_point('{"i":4}'), read_point('{"i":"; drop"}'), read_point("4")
     ({'i': 4}, None, None)
@@ -159,7 +159,7 @@ def _connect(path: Path) -> sqlite3.Connection:
 
 
 def _set_aside(path: Path) -> None:
-    """Move a file that cannot be used out of the way, with its journals."""
+    """Moves an unusable file out of the way, with its journals."""
     for suffix in ("-wal", "-shm"):
         path.with_name(path.name + suffix).unlink(missing_ok=True)
     with suppress(FileNotFoundError):  # another process was faster

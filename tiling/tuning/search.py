@@ -74,8 +74,9 @@ def shown(point: Point) -> str:
 class Space:
     """All combinations of the dimensions' values to which ``objection`` gives None.
 
-    ``objection`` tells why a point is illegal: a text, a `Refusal`, anything printable.
-    ``schedule``: a key of what a point compiles to, where several may be the same.
+    ``objection`` returns why a point is illegal: a text, a `Refusal`, anything
+    printable. ``schedule``: a key of the compiled schedule of a point, which several
+    points may share.
 
     >>> space = Space({"i": (8, 16, 32), "j": (16, 32)})
     >>> space.size
@@ -192,7 +193,7 @@ class TrialMemory(Protocol):
         ...
 
     def release(self, point: Point) -> None:
-        """Give back a claim whose measurement was given up."""
+        """Releases a claim without a trial."""
         ...
 
     def remember(self, trial: Trial) -> None:
@@ -340,10 +341,10 @@ def _noted(points: list[Point], known: set[Identity]) -> list[Point]:
 def sampled(
     space: Space, seeds: Sequence[Point], sampler: Any, *, width: int = 1
 ) -> Strategy:
-    """The seeds, then what a sampler of Optuna suggests, until it repeats itself.
+    """The seeds, then suggestions of an Optuna sampler, until it repeats itself.
 
     ``sampler``: an ``optuna.samplers.BaseSampler``.  Optuna is not a dependency of this
-    package: whoever has a sampler has it installed.
+    package: a caller with a sampler has it installed.
     """
     import optuna
 

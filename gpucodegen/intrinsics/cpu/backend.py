@@ -321,7 +321,8 @@ def dma_start(
 ) -> Any:
     """Records a transfer in its tag.
 
-    ``dma_start(src, src_off, dst, dst_off, tag, tag_idx, count, src_stride, src_run, dst_stride, dst_run)``.
+    ``dma_start(src, src_off, dst, dst_off, tag, tag_idx, count, src_stride, src_run,
+    dst_stride, dst_run)``.
     A transfer still in flight on the tag is performed first.
     """
     del source_space, target_space, width

@@ -128,7 +128,8 @@ def dma_start(
 ) -> Any:
     """The threads of a block start one transfer together.
 
-    ``dma_start(src, src_off, dst, dst_off, tag, tag_idx, count, src_stride, src_run, dst_stride, dst_run)``.
+    ``dma_start(src, src_off, dst, dst_off, tag, tag_idx, count, src_stride, src_run,
+    dst_stride, dst_run)``.
     ``width``: bytes of each access, which divide both addresses and all lengths; 0 is
     one element.  4, 8 or 16 use one cp.async from global to shared memory. Otherwise
     the threads copy at once, which the semantics allow.  A start that ``closes``

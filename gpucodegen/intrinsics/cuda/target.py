@@ -352,7 +352,7 @@ class Library(CodeLibrary):
         raise NotImplementedError(library.name)
 
     def finalize(self) -> None:
-        """Nothing is left to do."""
+        """Does nothing: modules are kept as text."""
         self._finalized = True
 
     def get_function(self, name: str) -> Any:

@@ -31,7 +31,7 @@ def cpu_features() -> frozenset[str]:
 
 @cache
 def host_features() -> frozenset[str]:
-    """Features that the host has, whatever Numba compiles for."""
+    """Features of the host, even if Numba compiles for fewer."""
     import llvmlite.binding as llvm
 
     found = llvm.get_host_cpu_features()

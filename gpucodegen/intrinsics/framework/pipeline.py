@@ -298,7 +298,7 @@ class _Renamed:
     names: dict[str, Any] = field(default_factory=dict[str, Any])
 
     def use(self, name: str, definition: int) -> None:
-        """From here on, a name stands for the web of a definition."""
+        """Binds a name to the web of a definition, for the following statements."""
         root = self.webs.root(definition)
         if root == next(_members(self.webs.of_name[name])):
             self.names.pop(name, None)

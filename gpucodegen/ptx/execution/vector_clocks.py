@@ -315,7 +315,7 @@ class BlockReaders:
         return found, marks
 
     def note(self, touch: Touch, clocks: VectorClocks) -> None:
-        """Note accesses of lanes."""
+        """Records accesses of lanes."""
         rows = clocks.row if touch.lanes is None else clocks.row[touch.lanes]
         lanes = np.arange(len(rows)) if touch.lanes is None else touch.lanes
         order = np.argsort(rows, kind="stable")
@@ -401,7 +401,7 @@ class WarpReaders:
                 yield clocks.unordered(near, others, touch.lanes), others
 
     def note(self, touch: Touch, clocks: VectorClocks) -> None:
-        """Note reads of lanes."""
+        """Records reads of lanes."""
         del clocks
         column = (touch.mine & CODE) - 1 + self.column(self._homes(touch))
         code = np.broadcast_to(column, touch.cells.shape)

@@ -248,7 +248,7 @@ class _View:
         return low, far if found.upper is None else min(found.upper, far)
 
     def cut(self, statement: Instances) -> Cut:
-        """Both loops and the tile loops, as far as they surround a statement."""
+        """The window on both loops and the tile loops that surround a statement."""
         shown = self.layout.shown(statement)
         limits = LIMITS if len(self.shown) == 1 else CROWDED
         window: list[tuple[int, int]] = []
@@ -322,7 +322,7 @@ class _View:
                     yield new
 
     def point(self, grid: Grid, event: Event) -> Point | None:
-        """Where an event stands, if it is shown."""
+        """The point of an event, if it is shown."""
         statement = next((s for s in self.shown if s.name == event.statement), None)
         values = tuple(event.iteration.values())
         if statement is None or values[: len(self.fixed)] != self.fixed:

@@ -100,7 +100,7 @@ def fused(kind: str) -> Operation:
 
 
 def operation(name: str) -> Operation:
-    """Any other intrinsic."""
+    """The intrinsic of any other operation, as a function."""
     return _made(name)
 
 

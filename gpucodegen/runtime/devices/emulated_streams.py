@@ -75,7 +75,7 @@ class EmulatedStream:
     non_blocking: bool = False
 
     def record(self) -> EmulatedEvent:
-        """An event after the operations so far."""
+        """An event behind the operations so far."""
         return EmulatedEvent(self, dict(self.streams.before(self)))
 
     def wait_event(self, event: EmulatedEvent) -> None:

@@ -29,7 +29,7 @@ OWN = "gpucodegen-cache"
 
 
 def _place() -> tuple[Path, tuple[str, ...]]:
-    """The first folder that has to be the user's alone, and that of the cache in it."""
+    """The first private folder of the path to the cache, and the cache folder in it."""
     chosen = os.environ.get("GPUCODEGEN_CACHE_DIR")
     if chosen:
         return Path(chosen).absolute(), (OWN,)

@@ -194,7 +194,7 @@ class FragmentCounts:
 
     @property
     def _stage(self) -> int:
-        """Bytes of both factors' tiles."""
+        """Bytes of both operands' tiles."""
         plan = self.plan
         elements = (plan.tile_rows + plan.tile_columns) * plan.depth
         return elements * self.product.element

@@ -169,7 +169,7 @@ def with_copies(
 
 
 def device_for(architecture: str) -> GpuDevice | None:
-    """The device whose facts stand for an architecture; None for "" or an unknown one.
+    """The device whose data are used for an architecture; None for an unknown one.
 
     >>> [device_for(name).name for name in ("sm_90a", "sm_80")], device_for("")
     (['H100', 'A100'], None)
@@ -381,7 +381,7 @@ def busy(found: Estimate, contending: Sequence[Unit] = ()) -> float:
 
 
 def _soft(clocks: Sequence[float], sharpness: int) -> float:
-    """A soft maximum; 0 of nothing."""
+    """A soft maximum; 0 for no clocks."""
     return sum(each**sharpness for each in clocks) ** (1 / sharpness)
 
 

@@ -116,7 +116,7 @@ class ScatterPlan:
 
     @property
     def piece(self) -> int:
-        """Iterations that a block takes at once."""
+        """Iterations that a block takes at a time."""
         return self.threads * self.groups * self.width
 
 

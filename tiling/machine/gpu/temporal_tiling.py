@@ -306,7 +306,7 @@ MOST_AGAIN = 3
 def _cores(
     threads: int, chunk: Sequence[int], around: Sequence[int]
 ) -> Iterator[tuple[int, ...]]:
-    """Cores of about so many chunks."""
+    """Cores of approximately as many chunks as threads."""
     *others, width = chunk
     if not others:
         yield (threads * width,)
