@@ -76,8 +76,8 @@ class _Inliner:
     ) -> None:
         """Appends a renamed body.
 
-        ``slots`` maps the names of its parameters to those at the call (None for a
-        kernel's own, which stay); ``ret`` branches to ``end``.
+        ``slots`` maps the names of its parameters to those at the call, and a kernel's
+        own parameters, which stay, to ""; ``ret`` branches to ``end``.
         """
         labels: dict[int, list[str]] = {}
         for label, index in body.labels.items():

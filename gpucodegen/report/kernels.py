@@ -276,7 +276,7 @@ def _around(built: Model, array: str, *, writes: bool) -> tuple[Loop, ...] | Non
 
 
 def _memory(array: Array, ty: MemRefType) -> str:
-    """The memory of an array: a kernel's own buffers are private or shared memory."""
+    """The memory of an array: global, or private or fast for a kernel's own buffer."""
     if ty.memory_space is not None:
         return "fast"
     return "private" if array.scope else "global"

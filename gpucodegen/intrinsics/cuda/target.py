@@ -362,7 +362,7 @@ class Library(CodeLibrary):
         return self.text
 
     def get_asm_str(self) -> Any:
-        """Empty: PTX needs an architecture, which is unknown here."""
+        """Not available: PTX needs an architecture, which is unknown here."""
         raise NotImplementedError(self.name)
 
 

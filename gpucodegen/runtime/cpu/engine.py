@@ -270,11 +270,11 @@ class NumpyEngine:
     def map_of(
         self, buffer: Buffer, box: Shape, swizzle: int, promotion: int
     ) -> NoReturn:
-        """None.  Raises WrongTensorMap."""
+        """Raises WrongTensorMap: the CPU has no tensor maps."""
         self.tensor_map(buffer, box, swizzle, promotion)
 
     def tensor_map(self, buffer: Buffer, box: Shape, *_: object) -> NoReturn:
-        """None.  Raises WrongTensorMap."""
+        """Raises WrongTensorMap: the CPU has no tensor maps."""
         raise errors.WrongTensorMap(
             shape=list(buffer.shape), box=list(box), problem="only GPUs copy by maps"
         )
@@ -302,7 +302,7 @@ class NumpyEngine:
         return partial(self.kernel(spec, grid, block, ()), *words)
 
     def recording(self) -> NoReturn:
-        """Raises NotRecordable."""
+        """Not available: CPU kernels are not recorded."""
         raise NotImplementedError
 
     def address(self, spec: KernelSpec) -> int:

@@ -37,7 +37,7 @@ EXTRA = "pip install 'gpucodegen[report]'"
 
 
 def tool(name: str) -> str:
-    """The path of a program: from the newest wheel, else from ``PATH``; or None.
+    """The path of a program, from the newest wheel or from ``PATH``; "" if absent.
 
     >>> tool("no-such-program")
     ''

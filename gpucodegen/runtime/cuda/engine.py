@@ -288,7 +288,7 @@ class CudaEngine:
     def map_of(
         self, buffer: Buffer, box: Shape, swizzle: int, promotion: int
     ) -> Callable[[int], Any]:
-        """Maps the address of a buffer of this form to the array of its tensor map."""
+        """The function from the address of such a buffer to the array of its map."""
         form, device = form_of(buffer, box, swizzle, promotion), self.device
         return lambda address: device.tensor_map(at(form, address), encoded)
 
@@ -361,7 +361,7 @@ class CudaEngine:
         return self.kernels[key]
 
     def address(self, spec: KernelSpec) -> int:
-        """None: the driver launches kernels."""
+        """0, which stands for none: the driver launches kernels."""
         del spec
         return 0
 

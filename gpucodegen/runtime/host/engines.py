@@ -85,7 +85,7 @@ class Engine(Protocol):
     def map_of(
         self, buffer: Buffer, box: Shape, swizzle: int, promotion: int
     ) -> Callable[[int], Any]:
-        """Maps the address of a buffer of this form to the array of its tensor map."""
+        """The function from the address of such a buffer to the array of its map."""
         ...
 
     def tensor_map(

@@ -176,7 +176,7 @@ class HostApi(Views):
     def map_of(
         self, buffer: Buffer, box: Index, swizzle: int, promotion: int
     ) -> Callable[[int], Any]:
-        """Maps the address of a buffer of this form to the array of its tensor map."""
+        """The function from the address of such a buffer to the array of its map."""
         return self._engine.map_of(buffer, box, swizzle, promotion)
 
     # Kernels and transfers.

@@ -180,7 +180,7 @@ WARPGROUPS: tuple[WarpgroupTiles, ...] = tuple(
 MOST_STAGES = 8
 """Stages of a ring beyond which more hide nothing."""
 TURNS = (2, 4)
-"""Tiles per block that are tried besides the number that keeps all blocks resident."""
+"""Tiles per block that are tried, besides the number that keeps all blocks resident."""
 SPLITS = (1, 2, 3, 4, 6, 8)
 """Split-K factors."""
 
