@@ -1,1 +1,1 @@
-"""Decides what may be done to a loop nest, and which of it is fast."""
+"""Polyhedral analysis, scheduling, cost models and tuning, free of MLIR and Numba."""

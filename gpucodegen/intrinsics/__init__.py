@@ -1,1 +1,1 @@
-"""What generated code calls: one name, two faces (``cpu`` and ``cuda``)."""
+"""Intrinsics that generated code calls, with a CPU and a CUDA backend."""

@@ -1,15 +1,10 @@
-"""Making and taking apart tiles: constants, lanes, shapes, outer products.
+"""Construction, reduction and products of tiles: splats, outer products, packed words.
 
-Words: 32-bit integers that hold two or four narrow ones, multiplied pair by pair.
-
-The products of a pair of words are added to one 32-bit sum, modulo 2**32.  x86 does it
-with one instruction (VPDPWSSD, VPDPBUSD of AVX-512 VNNI), or with two (PMADDWD, PADDD);
-GPUs do it for four bytes (DP4A).  Elsewhere the parts are taken out by shifts.
-
-The elements of a tile combined into one, in order or in a tree, or row by row.
-
-Comes in: a shape, an element type and an operation that combines.  Goes out: the
-intrinsic.
+Reductions combine the elements of a tile in order, in a tree, or row by row.
+`outerproduct_words` multiplies 32-bit words that hold two or four narrow integers part
+by part, and adds the products to a 32-bit sum, modulo 2**32.  x86 does it with one
+instruction (VPDPWSSD, VPDPBUSD of AVX-512 VNNI), or with two (PMADDWD, PADDD); GPUs do
+it for four bytes (DP4A).  Elsewhere the parts are extracted by shifts.
 """
 
 from __future__ import annotations
@@ -38,11 +33,11 @@ from gpucodegen.intrinsics.narrow_floats import rounded
 from gpucodegen.ir.number_formats import NARROW
 
 ROUNDED = frozenset({"addf", "mulf"})
-"""Those whose result may need more bits than its operands."""
+"""Operations whose result may need more bits than their operands."""
 
 
 def combination(name: str, operation: str) -> Any:
-    """What combines two elements of a type, narrow floats rounded each time."""
+    """The operation on two elements of a type; narrow floats are rounded each time."""
     _, combine = ELEMENTWISE[operation]
     if name not in NARROW or operation not in ROUNDED:
         return combine
@@ -168,7 +163,7 @@ DOTS = {"i8": "s32", "ui8": "u32"}
 def outerproduct_words(face: Backend, m: int, n: int, left: str, right: str) -> Any:
     """``outerproduct_words(a, b, acc)``: ``acc[i][j] + sum_p a[i][p] * b[j][p]``.
 
-    ``left`` and ``right``: what parts words have, ``i16``, ``i8`` or ``ui8``.
+    ``left`` and ``right``: the type of the parts of words, ``i16``, ``i8`` or ``ui8``.
     """
     column, row = Tile((m,), types.int32), Tile((n,), types.int32)
     tile = Tile((m, n), types.int32)
@@ -192,7 +187,7 @@ def outerproduct_words(face: Backend, m: int, n: int, left: str, right: str) -> 
 
 
 Words = tuple[Any, str]
-"""Words, and what parts they have."""
+"""Words, and the type of their parts."""
 
 
 def _added(low: Lowering, x: Words, y: Words, total: Any) -> Any:
@@ -235,7 +230,7 @@ def _part_by_part(low: Lowering, x: Words, y: Words, total: Any) -> Any:
 
 
 def _part(low: Lowering, words: Words, first: int, size: int) -> Any:
-    """``size`` bits from bit ``first`` on, with their sign."""
+    """``size`` bits from bit ``first`` on, sign-extended."""
     value, kind = words
     shift = low.builder.lshr if kind.startswith("u") else low.builder.ashr
     top = low.builder.shl(value, number(value.type, WORD - size - first))
@@ -407,7 +402,7 @@ def outerproduct(face: Backend, m: int, n: int, name: str, fused: bool = True) -
 def outerproduct_column(
     face: Backend, m: int, n: int, name: str, fused: bool = True
 ) -> Any:
-    """``outerproduct_column(p, off, stride, b, acc)``: the left column from memory.
+    """``outerproduct_column(p, off, stride, b, acc)``: the column of A from memory.
 
     Each element is loaded right before its multiply-adds.  Loading the column first
     would keep all its elements in registers beside the accumulators and spill them.

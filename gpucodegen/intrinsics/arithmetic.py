@@ -1,11 +1,8 @@
-"""Functions of the math dialect: the C library's or formulas, element by element.
-
-Elementwise arithmetic with MLIR's meaning, on scalars and tiles.
+"""Elementwise arithmetic, math functions and conversions, on scalars and tiles.
 
 Integers wrap around; a division by zero gives zero instead of a trap, because a kernel
-has nowhere to report it; a shift by the width or more shifts everything out.
-
-Conversions between element types, on scalars and tiles.
+has nowhere to report it; a shift by the width or more shifts everything out. Functions
+of the math dialect are the C library's, or formulas on vector registers.
 """
 
 from __future__ import annotations
@@ -64,7 +61,7 @@ def cast(face: Backend, op: str, name: str) -> Any:
 
 
 def convert(low: Lowering, op: str, x: Any, target: ir.Type) -> Any:
-    """One scalar or piece; integers out of range saturate, NaN becomes zero."""
+    """One scalar or piece; out-of-range integers saturate, NaN becomes zero."""
     builder = low.builder
     source = x.type
     if source == target:
@@ -85,9 +82,9 @@ def convert(low: Lowering, op: str, x: Any, target: ir.Type) -> Any:
 
 
 def _to_integer(low: Lowering, x: Any, target: ir.Type, *, signed: bool) -> Any:
-    """Saturate: LLVM's plain conversion is undefined out of range.
+    """Saturates: LLVM's plain conversion is undefined out of range.
 
-    Of vectors by clamping: LLVM takes the saturating one apart, lane by lane.
+    Vectors are clamped first: LLVM splits its saturating conversion lane by lane.
     """
     builder = low.builder
     width = getattr(target, "element", target).width
@@ -140,7 +137,7 @@ FLOAT_UNORDERED = {"ult": "<", "ule": "<=", "ugt": ">", "uge": ">="}
 
 
 def common_type(*arguments: Any) -> Any:
-    """The type of operands that must agree; literals adapt.  None if none fits."""
+    """The common type of operands; literals adapt.  None if there is none."""
     firm = {a for a in arguments if not isinstance(a, types.Literal)}
     if not firm:
         return types.unliteral(arguments[0])
@@ -148,7 +145,7 @@ def common_type(*arguments: Any) -> Any:
 
 
 def piecewise(low: Lowering, tile: Any, build: Build, *args: Any) -> Any:
-    """Apply ``build`` to scalars, or to the pieces of tiles of one layout."""
+    """Applies ``build`` to scalars, or to the pieces of tiles of one layout."""
     if not isinstance(tile, Tile):
         return build(low, *args)
     columns = zip(*(low.pieces(arg) for arg in args), strict=True)
@@ -234,7 +231,7 @@ UNARY = (
 ).split()
 BINARY = ("atan2", "powf")
 IN_C = {"powf": "pow"}
-"""Names of the dialect that C spells otherwise."""
+"""Functions of the math dialect with other names in C."""
 
 Formula = Callable[..., Any]
 """``formula(low, name, *pieces)``: a function on the pieces of tiles."""
@@ -267,7 +264,7 @@ def library(face: Backend, name: str, formula: Formula | None = None) -> Any:
 def _takes_formulas(low: Lowering, tile: Tile) -> bool:
     """Whether code for tiles may differ from the library in the last places.
 
-    Formulas stand on fused operations; ``exact`` kernels may have none.
+    Formulas depend on fused operations, which ``exact`` kernels may not have.
     """
     is_real = isinstance(tile.dtype, types.Float) and low.lanes(tile) > 1
     return is_real and has_fused_operations() and bool(low.context.fastmath)
@@ -312,7 +309,7 @@ def _power(low: Lowering, base: Any, exponent: Any, *, is_float: bool) -> Any:
 def repeated_product(
     low: Lowering, base: Any, exponent: Any, one: Any, multiply: Callable[..., Any]
 ) -> tuple[Any, Any]:
-    """(base to the size of the exponent, whether the exponent is negative)."""
+    """(base to the magnitude of the exponent, whether the exponent is negative)."""
     builder = low.builder
     negative = builder.icmp_signed("<", exponent, number(exponent.type, 0))
     minus = builder.neg(exponent)

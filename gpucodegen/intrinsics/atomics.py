@@ -1,8 +1,7 @@
-"""Atomic read-modify-write of one element.
+"""Atomic read-modify-write of one element, by hardware or compare-and-swap.
 
-Words of memory that are swapped whole, and the elements in them.
-
-An update of an element that the text computes takes them so::
+Compare-and-swap works on words: an element, or the 32 bits around a narrow one.
+Generated text uses them for updates that it computes itself::
 
     while True:
         word = atomic_word(p, i)
@@ -43,7 +42,7 @@ SPACES = {"": 0, "shared": 3}
 
 @dataclass(frozen=True, slots=True)
 class _Coding:
-    """The integer that an element is in memory."""
+    """The integer representation of an element in memory."""
 
     low: Lowering
     name: str
@@ -88,7 +87,7 @@ _WIDTHS = {"float": 32, "double": 64}
 class AtomicWord:
     """The integer in memory that is swapped: an element, or the 32 bits around it.
 
-    ``shift``: where in these the element begins; None if it has a word of its own.
+    ``shift``: the bit offset of the element in these; None if it has its own word.
     """
 
     coding: _Coding
@@ -104,7 +103,7 @@ class AtomicWord:
         return self.coding.value(bits)
 
     def merged(self, word: Any, element: Any) -> Any:
-        """A word with an element in place of its own; its neighbours stay untouched."""
+        """A word with a new element; its neighbours are unchanged."""
         code = self.coding.code(element)
         if self.shift is None:
             return code
@@ -115,12 +114,12 @@ class AtomicWord:
         return builder.or_(builder.and_(word, others), placed)
 
     def read(self) -> Any:
-        """What is there now; a plain load would race."""
+        """The present word; a plain load would race."""
         size = self.cell.type.pointee.width // 8
         return self.coding.low.builder.load_atomic(self.cell, "monotonic", size)
 
     def exchange(self, old: Any, new: Any) -> tuple[Any, Any]:
-        """Swap one word for another one if it is there: what was, whether it did."""
+        """Compare-and-swap: the old word, and whether it was swapped."""
         builder = self.coding.low.builder
         outcome = builder.cmpxchg(self.cell, old, new, "monotonic", "monotonic")
         return builder.extract_value(outcome, 0), builder.extract_value(outcome, 1)
@@ -129,8 +128,8 @@ class AtomicWord:
 def place_in(low: Lowering, p: Any, i: Any, space: str) -> Any:
     """The address of the ``i``-th element, as one of an address space.
 
-    Atomic instructions of two spaces stay two; those of generic addresses may become
-    one, which then has to find out where the address lies.
+    Atomic instructions of two spaces stay separate; those of generic addresses may be
+    merged into one, which then has to find out the space of the address.
     """
     place = tile_memory.address(low, p, i)
     if not space:
@@ -156,7 +155,7 @@ def word_of(
 
 
 def atomic_word(face: Backend, name: str) -> Any:
-    """``atomic_word(p, i)``: the bits around an element, as `exchange` expects them."""
+    """``atomic_word(p, i)``: the word of an element, as `exchange` expects it."""
 
     def typing_rule(p: Any, i: Any) -> Any:
         return signature(_word_type(face, name), p, i) if is_pointer(p) else None
@@ -168,7 +167,7 @@ def atomic_word(face: Backend, name: str) -> Any:
 
 
 def element_of(face: Backend, name: str) -> Any:
-    """``element_of(p, i, word)``: the element in the bits around it."""
+    """``element_of(p, i, word)``: the element in its word."""
     word_type = _word_type(face, name)
 
     def typing_rule(p: Any, i: Any, _word: Any) -> Any:
@@ -181,7 +180,7 @@ def element_of(face: Backend, name: str) -> Any:
 
 
 def exchange(face: Backend, name: str) -> Any:
-    """``exchange(p, i, word, x)``: store ``x`` if the bits are still ``word``."""
+    """``exchange(p, i, word, x)``: stores ``x`` if the word is unchanged."""
     word_type, dtype = _word_type(face, name), carrier(name)
 
     def typing_rule(p: Any, i: Any, _word: Any, _x: Any) -> Any:
@@ -213,13 +212,13 @@ DIRECT = {
 """Operations on integers that LLVM has as an atomic instruction; others swap."""
 
 EXCHANGED = "assign"
-"""What takes the new value over, whatever was there."""
+"""The operation that replaces the old value (an exchange)."""
 
 
 def atomic(face: Backend, operation: str, name: str, space: str = "") -> Any:
-    """``atomic(p, i, x)``: combine ``x`` into an element, return the old value.
+    """``atomic(p, i, x)``: combines ``x`` into an element, returns the old value.
 
-    ``space``: the address space in which the element lies, as PTX names it.
+    ``space``: the address space of the element, as PTX names it.
     """
     dtype = carrier(name)
 
@@ -262,7 +261,7 @@ def _hardware_sum(low: Lowering, place: Any, x: Any, space: str) -> Any:
 
 
 def _swap_loop(word: AtomicWord, x: Any, operation: str) -> Any:
-    """Compare and swap until nothing came between; the old value."""
+    """Compares and swaps until it succeeds; returns the old value."""
     low = word.coding.low
     builder = low.builder
     first = word.read()

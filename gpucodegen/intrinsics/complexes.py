@@ -1,9 +1,8 @@
-"""Complex numbers: pairs of floats in registers, under the names of C's complex.h.
+"""Complex numbers: division, parts and functions, under the names of C's complex.h.
 
-Sums, differences and products are Numba's operators; what is here divides, takes
-numbers apart and computes functions.  A division by zero gives infinities and NaN.
-
-Real numbers in formulas: LLVM values with the operators of Python.
+Sums, differences and products are Numba's operators.  A division by zero gives
+infinities and NaN. `Real` wraps LLVM values of real numbers with Python's operators,
+for formulas.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ from gpucodegen.intrinsics.framework.lowering import (
 
 @dataclass(frozen=True, slots=True)
 class Real:
-    """A real number while its code is built, with the operators of Python."""
+    """A real number during code generation, with the operators of Python."""
 
     low: Lowering
     ty: Any
@@ -122,7 +121,7 @@ def _product(a: Pair, b: Pair) -> Pair:
 def _quotient(a: Pair, b: Pair) -> Pair:
     """R. L. Smith, Algorithm 116: Complex division, 1962.
 
-    Where both parts are NaN, what annex G of C says, as in MLIR's lowering.
+    Where both parts are NaN, annex G of C decides, as in MLIR's lowering.
     """
     (x, y), (u, v) = a, b
     is_tall = abs(u).compared("<", abs(v))
@@ -140,7 +139,7 @@ def _quotient(a: Pair, b: Pair) -> Pair:
 
 
 def _limits(a: Pair, b: Pair) -> Iterator[tuple[Any, Pair]]:
-    """Conditions that exclude each other, and the quotient where one holds."""
+    """Mutually exclusive conditions, each with its quotient."""
     (x, y), (u, v) = a, b
     b_, infinity, zero = x.low.builder, x.of(math.inf), x.of(0.0)
     finite = [b_.and_(*(abs(n).compared("<", math.inf) for n in z)) for z in (a, b)]
@@ -292,9 +291,9 @@ FORMULAS: dict[str, tuple[int, Formula]] = {
     "cpow": (2, _power),
     "catan2": (2, _angle_of),
 }
-"""Name of an intrinsic: number of operands, what it computes of their parts."""
+"""Per intrinsic: the number of operands, and the formula on their parts."""
 REAL = frozenset({"creal", "cimag", "cabs", "carg"})
-"""Those whose result is a real number."""
+"""Intrinsics with a real result."""
 
 
 def function(face: Backend, name: str) -> Any:

@@ -1,6 +1,7 @@
-"""A function for Python: a kernel on arrays that are like those of an earlier call.
+"""Native Python callable that checks its arrays against a record and runs a kernel.
 
-What a call needs of the interpreter and of C, as instructions on words.
+The functions are compiled by `framework.native`; calls of the interpreter and of C are
+instructions on words.
 """
 
 from __future__ import annotations
@@ -59,7 +60,7 @@ def _room(code: Code) -> Any:
 
 
 def _apply(code: Code, kernel: Any, count: Any, first: Any) -> None:
-    """One case for each number of words; there are not more than `MOST_ARRAYS`."""
+    """One case for each number of words, at most `MOST_ARRAYS`."""
     builder = code.builder
     after = builder.append_basic_block()
     cases = builder.switch(count, after)
@@ -96,15 +97,16 @@ poke = Instruction(_poke)
 room = Instruction(_room)
 """``room()``: the address of `MOST_ARRAYS` words of the function."""
 apply = Instruction(_apply)
-"""``apply(kernel, count, first)``: the function on so many words, which lie there."""
+"""``apply(kernel, count, first)`` calls the kernel with ``count`` words at ``first``.
+"""
 
 variable = _returned("getenv")
-"""``variable(name)`` of the environment: where its value is, 0 if it is not set."""
+"""``variable(name)``: the address of an environment variable's value, 0 if unset."""
 leave = _returned("PyEval_SaveThread")
-"""``leave()``: let other threads use the interpreter; what `enter` takes."""
+"""``leave()`` releases the interpreter lock; its result is the operand of `enter`."""
 enter = _done("PyEval_RestoreThread")
 hold = _done("Py_IncRef")
-"""``hold(object)``: it has one more owner."""
+"""``hold(object)`` increments its reference count."""
 
 
 def launch(keeper: int, arguments: int, count: int) -> int:
@@ -122,7 +124,7 @@ def launch(keeper: int, arguments: int, count: int) -> int:
 
 
 def is_like(record: int, arguments: int, count: int) -> int:
-    """Whether nothing else has to be checked of these arguments."""
+    """Whether these arguments satisfy the record, so that no other check is needed."""
     if count != peek(record + WORD_BYTES * ARRAYS):
         return 0
     if variable(peek(record + WORD_BYTES * VARIABLE)):
@@ -172,12 +174,12 @@ def overlap(arguments: int, at: int) -> int:
 
 
 def address(arguments: int, position: int) -> int:
-    """Where the elements of an argument lie."""
+    """The address of the elements of an argument."""
     return peek(peek(arguments + WORD_BYTES * position) + DATA)
 
 
 def run(record: int, arguments: int) -> None:
-    """Call the kernel; other threads of Python go on meanwhile."""
+    """Calls the kernel without the interpreter lock."""
     count, given = peek(record + WORD_BYTES * PARAMETERS), room()
     for p in range(count):
         position = peek(record + WORD_BYTES * (HEADER + p))

@@ -1,4 +1,4 @@
-"""Where a record of a call, and the objects that it is compared with, keep things.
+"""The layout of call records of `direct_launch`, and of the objects compared with them.
 
 A record is made of words: first those below; then, for each parameter of the kernel,
 the position of its argument; then pairs of arguments that must not overlap; then, for
@@ -13,13 +13,13 @@ WORD_BYTES = 8
 KERNEL = 0
 """The address of the kernel."""
 PARAMETERS, PAIRS, ARRAYS = 1, 2, 3
-"""How many there are."""
+"""The numbers of parameters, pairs and arrays."""
 VARIABLE = 4
 """The name of a variable of the environment that must not be set."""
 ARRAY_TYPE = 5
 """The type that the arguments have."""
 DONE, DECLINED = 6, 7
-"""What a call returns that ran the kernel, and one that did not."""
+"""The results of a call that ran the kernel, and of one that did not."""
 HEADER = 8
 
 ONE, OTHER, LEAST, MOST = range(4)
@@ -32,7 +32,7 @@ ELEMENTS, ACCESS, RANK = range(3)
 FACTS = 3
 
 MOST_ARRAYS = 8
-"""A kernel of more parameters is called in the other way."""
+"""Kernels with more parameters are called through Python."""
 
 CONTENTS = bytes.__basicsize__ - 1
 """Where the contents of a `bytes` object begin."""
@@ -46,7 +46,7 @@ DATA, DIMENSIONS, SHAPE, STRIDES, DTYPE, FLAGS = (
 )
 """`PyArrayObject_fields`: the fifth one, which is left out, is the base."""
 OBJECTS = (CONTENTS, ITEMS, TYPE, DATA, DIMENSIONS, SHAPE, STRIDES, DTYPE, FLAGS)
-"""What differs between interpreters: part of the key of what is compiled here."""
+"""Interpreter-dependent offsets: part of the key of the compiled code."""
 INT = 0xFFFFFFFF
 """The bits of a C ``int`` in a word."""
 ACCESS_FLAG = 0x0400

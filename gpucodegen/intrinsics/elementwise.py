@@ -1,14 +1,11 @@
-"""The code of elementwise operations: how many operands each has, how it is built.
+"""Code of elementwise operations: integer and float arithmetic, comparisons, extrema.
 
-The larger and the smaller of two floats on CPUs: NaN of any NaN, -0 below +0.
-
-Comes in: two values of one type.  Goes out: the code of ``arith.maximumf`` or
-``minimumf``.  ARM has an instruction of this meaning.  That of x86 is
-``a > b ? a : b``: of a NaN and a number, and of two zeros, it is the second operand.
-LLVM orders the operands by their signs and looks for NaN, in six operations with
-AVX-512.  For vectors it takes three here: both orders of the operands differ in nothing
-else, so all bits that either has make the NaN, and -0 of the minimum; +0 of the maximum
-has those signs that both have.
+`largest` and `smallest` build ``arith.maximumf`` and ``minimumf`` on CPUs: NaN of any
+NaN, -0 below +0.  ARM has such an instruction.  That of x86 is ``a > b ? a : b``: of a
+NaN and a number, and of two zeros, it is the second operand. LLVM orders the operands
+by their signs and looks for NaN, in six operations with AVX-512.  For vectors it takes
+three here: both operand orders agree except for NaN and zeros, so the OR of their bits
+gives NaN, and -0 for the minimum; the AND of the signs gives +0 for the maximum.
 """
 
 from __future__ import annotations
@@ -37,9 +34,9 @@ INSTRUCTIONS = {
 CURRENT_ROUNDING = ir.Constant(ir.IntType(32), 4)
 """The last operand of instructions on 512 bits."""
 BITS_OF_EITHER = ir.Constant(ir.IntType(32), 0b11111100)
-"""What ``vpternlog`` makes of eight cases: bits of the first or second operand."""
+"""Truth table of ``vpternlog``: bits of the first or second operand."""
 SIGNS_OF_BOTH = ir.Constant(ir.IntType(32), 0b11010100)
-"""Likewise, and where the third one has a bit, those that both have."""
+"""Likewise; where the third operand has a bit, the AND of the first two."""
 
 
 def largest(low: Lowering, a: Any, b: Any) -> Any:
@@ -62,7 +59,7 @@ def _has_registers(value: Any) -> bool:
 
 
 def _in_registers(low: Lowering, name: str, table: Any, a: Any, b: Any) -> Any:
-    """Vectors of less than a register are repeated until they fill one."""
+    """Vectors shorter than a register are repeated until they fill one."""
     count = a.type.count
     times = SMALLEST // (count * WIDTHS[a.type.element])
     if times <= 1:
@@ -73,7 +70,7 @@ def _in_registers(low: Lowering, name: str, table: Any, a: Any, b: Any) -> Any:
 
 
 def _both_ways(low: Lowering, name: str, table: Any, a: Any, b: Any) -> Any:
-    """Both orders of the operands, and of their bits those that ``table`` says."""
+    """Both operand orders, combined bitwise by ``table``."""
     width = WIDTHS[a.type.element]
     size = a.type.count * width
     words = ir.VectorType(ir.IntType(width), a.type.count)
@@ -137,7 +134,7 @@ def _remainder(low: Lowering, a: Any, b: Any, *, signed: bool) -> Any:
 
 
 def _rounded_quotient(low: Lowering, a: Any, b: Any, *, up: bool) -> Any:
-    """Signed division rounded down or up: the truncated one, corrected by one."""
+    """Signed division rounded down or up: the truncated quotient, corrected by one."""
     builder = low.builder
     quotient = _quotient(low, a, b, signed=True)
     rest = _remainder(low, a, b, signed=True)
@@ -238,14 +235,14 @@ def _rounded(*, up: bool) -> Build:
 
 
 def _remf(low: Lowering, a: Any, b: Any) -> Any:
-    """C's ``fmod``, which LLVM makes of ``frem`` where it has a library."""
+    """C's ``fmod``; LLVM lowers ``frem`` to it where there is a library."""
     if low.face.register_bytes:
         return low.builder.frem(a, b)
     return low.face.function(low, "fmod", None, (a, b))
 
 
 def _number_first(extreme: Build) -> Build:
-    """An extreme that a NaN loses to any number."""
+    """An extremum that ignores a NaN beside a number."""
 
     def build(low: Lowering, a: Any, b: Any) -> Any:
         builder = low.builder
@@ -305,7 +302,7 @@ ELEMENTWISE: dict[str, tuple[int, Build]] = {
     "roundeven": (1, _llvm("rint")),
     "round": (1, _llvm("round")),
 }
-"""Name of an intrinsic: number of operands, code for one piece."""
+"""Per intrinsic: the number of operands, and the code for one piece."""
 INDEX_DIVISION: dict[str, Build] = {
     "floordiv": _rounded(up=False),
     "floormod": _floor_rest,

@@ -1,8 +1,7 @@
-"""Masked loads and stores: only elements before ``left`` are in memory.
+"""Masked loads and stores of tiles: by bounds at an edge, or by tiles of bits.
 
-``left`` counts rows and columns of the tile; loads give ``pad`` elsewhere.
-
-Masks as tiles of bits, and the rows in memory that they select.
+``left`` counts the rows and columns of the tile that are in memory; loads give ``pad``
+elsewhere, and nothing outside is touched.
 """
 
 from __future__ import annotations
@@ -294,7 +293,7 @@ def _cells(low: Lowering, tile: Tile, rows: Any, columns: Any) -> Any:
 
 
 def _row_columns(low: Lowering, row: int, rows: Any, columns: Any) -> Any:
-    """How many columns of a row are inside: none of a row below the last."""
+    """The columns of a row that are inside: none of a row below the last."""
     if rows is None:
         return columns
     below = low.builder.icmp_signed(">", rows, number(rows.type, row))

@@ -1,19 +1,16 @@
-"""Floats of 16 bits and less: bits in memory, float32 in a register.
+"""Floats of 16 bits and less: bits in memory, float32 in registers.
 
-Sums, products, quotients and roots of such numbers are computed in float32 and rounded
-again.  That is the correctly rounded result: a format of p bits is safe under a wider
-one of 2p + 2 bits (S. A. Figueroa, When is double rounding innocuous?, 1995), and
-float32 has 24, these formats at most 11.  It does not hold for a fused multiply-add
-nor for numbers that come from float64 or wide integers.  Those are rounded *to odd*
-first, which keeps what was lost visible in the last bit (S. Boldo and G. Melquiond,
-Emulation of FMA and correctly rounded sums, 2008).
+Sums, products, quotients and roots are computed in float32 and rounded again.  That is
+the correctly rounded result: a format of p bits is safe under a wider one of 2p + 2
+bits (S. A. Figueroa, When is double rounding innocuous?, 1995), and float32 has 24,
+these formats at most 11.  It does not hold for a fused multiply-add nor for conversions
+from float64 or wide integers.  Those are rounded *to odd* first, which keeps the lost
+part visible in the last bit (S. Boldo and G. Melquiond, Emulation of FMA and correctly
+rounded sums, 2008).
 
-Floats that no instruction converts: a table or integers decode, integers encode.
-
-Those are all of up to eight bits, and f16 on processors that are old enough.  All is
-generated from the one description of the formats, `FloatFormat`.
-
-Floats of up to eight bits as the bits of the float32 that they stand for.
+Formats without conversion instructions, all of up to eight bits, and f16 on old
+processors, are decoded by a table or integers and encoded by integers, generated from
+their `FloatFormat`.
 """
 
 from __future__ import annotations
@@ -90,11 +87,11 @@ def decode(low: Lowering, bits: Any, name: str) -> Any:
 
 
 def _computed(low: Lowering, bits: Any, format_: FloatFormat) -> Any:
-    """Codes of a format of IEEE as float32.
+    """Codes of an IEEE format as float32.
 
     A code is the upper part of that float32 if exponents began at the same power of 2;
-    denormal ones are multiples of the smallest.  None is denormal afterwards, so that
-    it does not matter whether the processor flushes those.
+    denormal ones are multiples of the smallest.  No result is denormal, so flushing by
+    the processor does not matter.
     """
     builder = low.builder
     code = builder.zext(bits, shaped_like(I32, bits.type))
@@ -162,11 +159,11 @@ def encode(low: Lowering, value: Any, name: str, integer: ir.Type = I8) -> Any:
 
 
 def _rounded(low: Lowering, magnitude: Any, format_: FloatFormat) -> Any:
-    """The code of a magnitude if exponents had no end.
+    """The code of a magnitude in a format with unbounded exponents.
 
     With e the exponent and s the 24-bit significand of float32, E the exponent of the
-    format's smallest normal number and f its fraction bits, the significand loses
-    ``23 - f + max(E - e, 0)`` bits; a carry runs into the exponent.
+    format's smallest normal number and f its fraction bits, the significand loses ``23
+    - f + max(E - e, 0)`` bits; a carry runs into the exponent.
     """
     builder, ty = low.builder, magnitude.type
     first = number(ty, format_.low + BIAS)
@@ -208,7 +205,7 @@ def _at_most(low: Lowering, value: Any, limit: int) -> Any:
 
 
 def _nan(low: Lowering, magnitude: Any, format_: FloatFormat) -> Any:
-    """The code of a NaN: IEEE's keep their fraction, the others have one code."""
+    """The code of a NaN: IEEE formats keep its fraction, the others have one code."""
     builder, ty = low.builder, magnitude.type
     if format_.infinity is None or format_.nan is None:
         only = format_.largest if format_.nan is None else format_.nan
@@ -224,7 +221,7 @@ def _nan(low: Lowering, magnitude: Any, format_: FloatFormat) -> Any:
 def _sign(
     low: Lowering, bits: Any, code: Any, is_nan: Any, format_: FloatFormat
 ) -> Any:
-    """The sign bit of a code; codes that stand for one thing have none."""
+    """The sign bit of a code; zero for codes without a sign."""
     builder, zero = low.builder, number(bits.type, 0)
     if not format_.is_signed:
         return zero
@@ -256,7 +253,7 @@ def bits_type(name: str) -> ir.Type:
 
 
 def _in_steps(low: Lowering, name: str) -> bool:
-    """Whether integers make what no instruction does."""
+    """Whether conversions need integer code."""
     is_half = name == "f16" and not low.face.is_gpu
     return name in SMALL or (is_half and not converts_halves())
 
@@ -381,10 +378,10 @@ def _piecewise(
 
 
 def single(low: Lowering, x: Any, *, signed: bool = True) -> Any:
-    """A number of any type as a float32 that rounds as the number itself would.
+    """A number of any type as a float32 that rounds like the number itself.
 
-    float64 is rounded to odd; integers go through it, the widest with their last bits
-    gathered in one.
+    float64 is rounded to odd; integers are converted through it, 64-bit ones with their
+    lost bits gathered in the last one.
     """
     builder, scalar = low.builder, getattr(x.type, "element", x.type)
     if scalar == F32:
@@ -417,10 +414,10 @@ def _gathered(low: Lowering, x: Any, *, signed: bool) -> Any:
 
 
 def _to_odd(low: Lowering, near: Any, error: Any) -> Any:
-    """``near + error`` rounded to odd, given ``near`` as its nearest number.
+    """``near + error`` rounded to odd, where ``near`` is the nearest number.
 
-    Where the error is not zero, the two neighbours of the true number differ in their
-    last bit: ``near`` is odd, or the neighbour on the side of the error is.
+    Where the error is not zero, the two neighbours of the exact sum differ in their
+    last bit: the odd one is ``near``, or the neighbour on the side of the error.
     """
     builder, ty = low.builder, near.type
     scalar = getattr(ty, "element", ty)

@@ -1,7 +1,4 @@
-"""Lanes of vectors in another order.
-
-The pieces of a tile cut and joined to those of a tile of other elements.
-"""
+"""Lane permutations of tiles: shuffles, bitcasts, transposes, regrouping of pieces."""
 
 from __future__ import annotations
 
@@ -27,7 +24,7 @@ def regroup(low: Lowering, source: Tile, target: Tile, pieces: list[Any]) -> Any
 def regroup_pieces(
     low: Lowering, source: Tile, target: Tile, pieces: list[Any]
 ) -> list[Any]:
-    """Pieces with the lanes of ``source`` cut anew with the lanes of ``target``."""
+    """Pieces of ``source``'s width, recut to those of ``target``."""
     old, new = low.lanes(source), low.lanes(target)
     if old == new:
         return pieces
@@ -116,7 +113,7 @@ def shuffle(face: Backend, n: int, m: int, name: str, mask: tuple[int, ...]) -> 
 
 
 def _line(low: Lowering, pieces: list[Any]) -> Any:
-    """All pieces as one vector; LLVM cuts it into registers again."""
+    """All pieces as one vector; LLVM splits it into registers again."""
     line = pieces[0]
     for piece in pieces[1:]:
         count, more = line.type.count, piece.type.count
@@ -129,7 +126,7 @@ def _line(low: Lowering, pieces: list[Any]) -> Any:
 def transpose(face: Backend, m: int, n: int, name: str) -> Any:
     """``transpose(v)``: the columns of ``m x n`` as rows.
 
-    Rows of one register each are turned in rounds of two shuffles for each pair.
+    Rows of one register each are transposed in rounds of two shuffles for each pair.
     """
     source, result = Tile((m, n), carrier(name)), Tile((n, m), carrier(name))
 
@@ -151,7 +148,7 @@ def transpose(face: Backend, m: int, n: int, name: str) -> Any:
 
 
 def _first_lanes(low: Lowering, piece: Any, width: int) -> Any:
-    """A piece cut, or filled up, to a number of lanes."""
+    """A piece cut or padded to a number of lanes."""
     count = getattr(piece.type, "count", 1)
     if count == width:
         return piece
@@ -168,10 +165,10 @@ BLOCK = 128
 
 
 def _turned(low: Lowering, rows: list[Any], bits: int) -> list[Any]:
-    """The columns of as many rows as a register has lanes, each of so many bits.
+    """The transpose of as many rows as a register has lanes, of ``bits`` bits each.
 
-    In every block of lanes a perfect shuffle of the rows, repeated, turns a square; the
-    blocks of a register are then rows of blocks, which change places likewise.
+    In every block of lanes a repeated perfect shuffle of the rows transposes a square;
+    the blocks of a register are then rows of blocks, which are transposed likewise.
     """
     side = len(rows)
     block = min(side, BLOCK // bits)
@@ -184,9 +181,9 @@ def _turned(low: Lowering, rows: list[Any], bits: int) -> list[Any]:
 
 
 def _interleaved(low: Lowering, rows: list[Any]) -> list[Any]:
-    """Squares of as many lanes as there are rows, turned.
+    """Transposes squares of as many lanes as there are rows.
 
-    A round deals the first and the second half of the rows to pairs, lane by lane.
+    A round interleaves the first and the second half of the rows, lane by lane.
     """
     block, width = len(rows), rows[0].type.count
     half = block // 2
@@ -206,7 +203,7 @@ def _starts(width: int, block: int, first: int, count: int) -> list[int]:
 
 
 def _blocks_turned(low: Lowering, rows: list[Any], block: int) -> list[Any]:
-    """Rows of as many blocks as there are rows: even blocks, odd ones, and so on."""
+    """Transposes blocks of rows: even blocks, odd ones, and so on."""
     if len(rows) == 1:
         return rows
     lanes = 2 * rows[0].type.count

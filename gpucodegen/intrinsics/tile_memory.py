@@ -1,11 +1,8 @@
-"""Loads and stores of whole tiles: rows, columns and blocks.
+"""Loads and stores of scalars, rows, columns and tiles through flat pointers.
 
-Loads and stores of scalars, rows, columns and tiles through flat pointers.
-
-Offsets and strides count elements.  Narrow floats are bits in memory and float32 in a
-kernel; a store rounds to nearest, ties to even.
-
-Stores past the caches, and the addresses where they may begin.
+Offsets and strides count elements.  Narrow floats are stored as bits and are float32 in
+a kernel; a store rounds to nearest, ties to even.  Streaming stores bypass the caches
+where their addresses are aligned to a register.
 """
 
 from __future__ import annotations
@@ -53,7 +50,7 @@ def memory_scalar(name: str) -> ir.Type:
 
 
 def is_converted(name: str) -> bool:
-    """Whether an element is not stored as it is held."""
+    """Whether the stored type of an element differs from its type in registers."""
     return memory_scalar(name) != llvm_scalar(carrier(name))
 
 
@@ -132,7 +129,7 @@ def _chunk(size: int, align: int, left: int) -> int:
 def row_elements(
     low: Lowering, place: Any, columns: int, name: str, align: int
 ) -> list[Any]:
-    """Scalars of a row, by the widest accesses that ``align`` allows."""
+    """Scalars of a row, by the widest accesses that ``align`` (bytes) allows."""
     size, values = element(name).size, []
     while len(values) < columns:
         first = len(values)
@@ -151,7 +148,7 @@ def row_elements(
 def write_row_elements(
     low: Lowering, place: Any, values: list[Any], name: str, align: int
 ) -> None:
-    """Store the scalars of a row, by the widest accesses that ``align`` allows."""
+    """Stores the scalars of a row, by the widest accesses that ``align`` allows."""
     size, first = element(name).size, 0
     while first < len(values):
         count = _chunk(size, align, len(values) - first)
@@ -182,7 +179,7 @@ def mask(low: Lowering, width: int, valid: Any) -> Any:
 def load_piece(
     low: Lowering, place: Any, width: int, valid: Any, name: str, align: int, pad: Any
 ) -> Any:
-    """One piece of a row; lanes that are not in memory are ``pad``."""
+    """One piece of a row; lanes outside of memory are ``pad``."""
     scalar = memory_scalar(name)
     if width == 1 and isinstance(valid, int):
         return read(low, place, name)
@@ -284,7 +281,7 @@ def store_rows(
 
 
 def vload(face: Backend, n: int, name: str, align: int = 0) -> Any:
-    """``vload(p, off)``: ``n`` consecutive elements; ``align`` is known in bytes."""
+    """``vload(p, off)``: ``n`` consecutive elements; ``align`` in bytes."""
     tile = Tile((n,), carrier(name))
 
     def lower(low: Lowering, p: Any, off: Any) -> Any:
@@ -425,8 +422,8 @@ def stores(tile: Tile) -> Any:
 def vstore_streaming(face: Backend, n: int, name: str) -> Any:
     """``vstore_streaming(p, off, v)``: no read for ownership where registers fit.
 
-    A register goes past the caches if its address is a multiple of its size, else the
-    usual way: the processor would refuse the store.
+    A register is stored non-temporally if its address is a multiple of its size, else
+    normally: the instruction faults on other addresses.
     """
     tile = Tile((n,), carrier(name))
 
@@ -453,7 +450,7 @@ def vstore_streaming(face: Backend, n: int, name: str) -> Any:
 
 
 def store_tile_streaming(face: Backend, m: int, n: int, name: str) -> Any:
-    """``store_tile_streaming(p, off, row_stride, v)``: rows past the caches.
+    """``store_tile_streaming(p, off, row_stride, v)``: rows stored non-temporally.
 
     All rows if the first one and the stride are multiples of a register, else none.
     """
@@ -515,7 +512,7 @@ def _stream(low: Lowering, start: Any, pieces: list[Any], size: int) -> None:
 
 
 def pointer_address(face: Backend) -> Any:
-    """``address(p)``: where a pointer points, as a number."""
+    """``address(p)``: the address in a pointer, as a number."""
 
     def typing_rule(p: Any) -> Any:
         return signature(types.int64, p) if is_pointer(p) else None

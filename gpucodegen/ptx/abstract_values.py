@@ -1,14 +1,9 @@
-"""Integer instructions on what is known of registers.
-
-Rules are exact, or give up: a number of which a part is unknown keeps it only where the
-operation leaves multiples alone.  Products and shifts may overflow only in text whose
-indices would, which is not modelled.
-
-A register as far as the text tells: what each thread knows, plus a shared number.
+"""Abstract interpretation of integer registers: per-thread values and an unknown.
 
 A thread's own coordinates are known, those of its block and the trips of a loop are
-not; but all threads of a block share them, and strides make them multiples of
-something.
+not; but all threads of a block share them, and strides make them multiples of some
+step. Rules are exact, or give up: a number with an unknown part keeps it only under
+operations that preserve multiples.  Overflow of index arithmetic is not modelled.
 """
 
 from __future__ import annotations
@@ -26,8 +21,8 @@ from gpucodegen.ptx.types import Array
 class Known:
     """``own + u``: ``own`` by thread, and one unknown multiple ``u`` of ``step``.
 
-    A ``step`` of 0 leaves nothing unknown.  ``own`` has one element if threads agree.
-    ``u`` lies between 0 and ``most``; None: anywhere.
+    A ``step`` of 0 means that the value is known.  ``own`` has one element if threads
+    agree. ``u`` lies between 0 and ``most``; None: unbounded.
     """
 
     own: Array
@@ -41,12 +36,12 @@ class Known:
 
     @property
     def is_exact(self) -> bool:
-        """Whether nothing is unknown."""
+        """Whether the value of every thread is known."""
         return self.step == 0
 
     @property
     def power(self) -> int:
-        """The largest power of two that divides what is unknown."""
+        """The largest power of two that divides the unknown part."""
         return self.step & -self.step
 
     @property
@@ -57,7 +52,7 @@ class Known:
 
     @property
     def largest(self) -> int | None:
-        """The largest number, if none is negative and there is one."""
+        """The maximum, if no number is negative and a bound is known."""
         if int(self.own.min()) < 0 or (self.step and self.most is None):
             return None
         return int(self.own.max()) + (self.most or 0 if self.step else 0)
@@ -74,7 +69,7 @@ UNKNOWN = Known(np.zeros(1, np.int64), 1, None)
 
 
 def exact(values: int | Array, step: int = 0, most: int | None = None) -> Known:
-    """A known number of all threads, or one of each; plus multiples of ``step``.
+    """A known number, one for all threads or one of each; plus multiples of ``step``.
 
     >>> exact(np.array([3, 3])), exact(4, 32)
     ([3] + 0u, [4] + 32u)
@@ -86,10 +81,10 @@ def exact(values: int | Array, step: int = 0, most: int | None = None) -> Known:
 
 
 def join(one: Fact, other: Fact, *, widen: bool = False) -> Fact:
-    """What holds on both ways, if all threads of a block come the same way.
+    """The join of two facts, if all threads of a block take the same path.
 
-    ``widen`` forgets how large the unknown part may be, so that a loop's number grows
-    no more: ``own`` stays, and ``step`` can only fall.
+    ``widen`` drops the bound of the unknown part, so that iteration ends: ``own``
+    stays, and ``step`` can only fall.
 
     >>> join(exact(0), exact(-16)), join(exact(np.arange(2)), exact(np.arange(2) + 8))
     ([-16] + 16u, [0, 1] + 8u)
@@ -110,7 +105,7 @@ def join(one: Fact, other: Fact, *, widen: bool = False) -> Fact:
 
 
 def same(one: Fact, other: Fact) -> bool:
-    """Whether two facts say the same."""
+    """Whether two facts are equal."""
     if one is None or other is None:
         return one is other
     alike = one.step == other.step and one.most == other.most
@@ -134,12 +129,11 @@ def _sum(a: int | None, b: int | None) -> int | None:
 
 
 def sub(a: Known, b: Known) -> Fact:
-    """A difference."""
     return exact(a.own - b.own, gcd(a.step, b.step))
 
 
 def mul(a: Known, b: Known) -> Fact:
-    """A product; one factor must be a number that is known.
+    """A product; one factor must be known.
 
     >>> mul(exact(np.arange(3), 32), exact(4))
     [0, 4, 8] + 128u
@@ -179,7 +173,7 @@ def shr(a: Known, b: Known) -> Fact:
 
 
 def and_(a: Known, b: Known) -> Fact:
-    """Bits that both have.
+    """Bitwise and.
 
     >>> and_(exact(np.arange(3) + 7, 32), exact(7)), and_(exact(9, 32), exact(-8))
     ([7, 0, 1] + 0u, [8] + 32u)
@@ -201,7 +195,7 @@ def and_(a: Known, b: Known) -> Fact:
 
 
 def bfe(a: Known, b: Known, c: Known) -> Fact:
-    """Some bits of a number without a sign, shifted to its low end.
+    """Bits of a non-negative number, shifted to its low end.
 
     >>> bfe(exact(np.array([7, 12])), exact(2), exact(1))
     [1] + 0u
@@ -214,7 +208,7 @@ def bfe(a: Known, b: Known, c: Known) -> Fact:
 
 
 def _low_bits(rule: Callable[[np.ndarray, np.ndarray], np.ndarray]) -> Rule:
-    """An operation on numbers of which one lies below all bits of the other."""
+    """A bitwise operation on numbers without common bits, as an addition."""
 
     def applied(a: Known, b: Known) -> Fact:
         if a.is_exact and not b.is_exact:
@@ -231,7 +225,7 @@ def _low_bits(rule: Callable[[np.ndarray, np.ndarray], np.ndarray]) -> Rule:
 
 
 def rem(a: Known, b: Known) -> Fact:
-    """A remainder of numbers that are not negative.
+    """A remainder of non-negative numbers.
 
     >>> rem(exact(0, 16), exact(32)), rem(exact(np.arange(3)), exact(2))
     ([0] + 16u, [0, 1, 0] + 0u)
@@ -243,7 +237,7 @@ def rem(a: Known, b: Known) -> Fact:
 
 
 def _divided(rule: Callable[[np.ndarray, np.ndarray], np.ndarray]) -> Rule:
-    """A quotient or remainder of numbers that are known and not negative."""
+    """A quotient or remainder of known, non-negative numbers."""
 
     def applied(a: Known, b: Known) -> Fact:
         known = a.is_exact and b.is_exact
@@ -255,7 +249,7 @@ def _divided(rule: Callable[[np.ndarray, np.ndarray], np.ndarray]) -> Rule:
 
 
 def _plain(rule: Callable[..., np.ndarray]) -> Rule:
-    """Any function of numbers that are known."""
+    """Any function of known numbers."""
 
     def applied(*values: Known) -> Fact:
         if all(value.is_exact for value in values):
@@ -270,12 +264,10 @@ def _unless_varying(*values: Known) -> Fact:
 
 
 def negated(a: Known) -> Fact:
-    """The number with the other sign."""
     return exact(-a.own, a.step)
 
 
 def same_value(a: Known) -> Fact:
-    """A copy."""
     return a
 
 
@@ -318,4 +310,4 @@ RULES: dict[str, Rule] = {
     "max": _plain(np.maximum),
     "neg": negated,
 }
-"""By opcode; whatever is not here gives a register of which nothing is known."""
+"""By opcode; results of other opcodes are unknown."""

@@ -1,12 +1,10 @@
-"""Loops within loops, whatever the order of the text and whatever branches there are.
+"""Control-flow graphs of kernels: nested loops, their order, and postdominators.
 
-A loop is a set of basic blocks that all reach each other.  It has one header, a block
-that is entered from outside: without that block, what is left of the loop falls into
-its inner loops and single blocks.  Where all branches are those of nested loops, these
-are the natural loops, and a header dominates its loop.  The scheme, and the order of
-`Nesting.order`, are F. Bourdoncle's weak topological ordering (1993).
-
-Where ways through a kernel meet again: post-dominators.
+A loop is a strongly connected set of basic blocks.  It has one header, a block that is
+entered from outside: without that block, the rest of the loop falls into its inner
+loops and single blocks.  In reducible graphs these are the natural loops, and a header
+dominates its loop.  The scheme, and the order of `Nesting.order`, are F. Bourdoncle's
+weak topological ordering (1993).
 """
 
 from __future__ import annotations
@@ -16,7 +14,7 @@ from dataclasses import dataclass
 
 
 def postdominators(after: Sequence[Sequence[int]]) -> list[int]:
-    """The block that all ways from each block come through next.
+    """The immediate postdominator of each block.
 
     >>> postdominators([(1, 2), (3,), (3,)])
     [3, 3, 3, 3]
@@ -37,10 +35,11 @@ def postdominators(after: Sequence[Sequence[int]]) -> list[int]:
 
 @dataclass(frozen=True, slots=True)
 class Divergence:
-    """Where threads meet that a branch has sent different ways.
+    """The reconvergence of threads after a divergent branch.
 
-    ``joins``: blocks whose registers may differ by the way; ``meets``: where all are
-    together again; ``inside``: what some threads may run more often than others.
+    ``joins``: blocks whose registers may differ by the path; ``meets``: the block where
+    all threads are together again; ``inside``: blocks that some threads may run more
+    often.
     """
 
     joins: frozenset[int]
@@ -60,7 +59,7 @@ def divergent_blocks(
 
 
 def _reached(edges: Sequence[Sequence[int]], start: int, stop: int) -> Iterator[int]:
-    """What is reached from a block without going through another one."""
+    """Blocks reachable from a block without passing ``stop``."""
     seen, left = set[int](), [start]
     while left:
         number = left.pop()
@@ -76,7 +75,7 @@ Edges = Sequence[Sequence[int]]
 
 @dataclass(frozen=True, slots=True)
 class Loop:
-    """Basic blocks by number; the header is where their branches back go."""
+    """Basic blocks by number; back edges go to the header."""
 
     header: int
     blocks: frozenset[int]
@@ -86,8 +85,8 @@ class Loop:
 class Nesting:
     """The loops, an outer one before its inner ones, and the blocks in an order.
 
-    A block comes before those that only follow it, a header before its loop, and all
-    of a loop before what follows the loop.
+    A block precedes its successors, a header its loop, and all of a loop the blocks
+    that follow the loop.
     """
 
     order: tuple[int, ...]
@@ -97,7 +96,7 @@ class Nesting:
 def nesting(after: Edges) -> Nesting:
     """The loops of a graph, and its order.
 
-    In this text, the latch of the outer loop (1) stands before the inner loop (2):
+    In this graph, the latch of the outer loop (1) precedes the inner loop (2):
 
     >>> found = nesting([(2,), (0, 3), (2, 1)])
     >>> found.order, found.loops[1]
@@ -120,16 +119,16 @@ def nesting(after: Edges) -> Nesting:
 
 
 def _entered(after: Edges, part: Collection[int]) -> list[int]:
-    """The blocks of a part that are reached from outside of it."""
+    """The blocks of a part that are entered from outside of it."""
     outside = (targets for number, targets in enumerate(after) if number not in part)
     reached = {target for targets in outside for target in targets}
     return [number for number in part if number in reached]
 
 
 def _parts(after: Edges, among: Collection[int]) -> Iterator[set[int]]:
-    """Sets of blocks that all reach each other, each before those that it leads to.
+    """Strongly connected components in topological order.
 
-    R. E. Tarjan's algorithm (1972), with a stack of its own.
+    R. E. Tarjan's algorithm (1972), with an explicit stack.
     """
     found: list[set[int]] = []
     place: dict[int, int] = {}
@@ -162,5 +161,5 @@ def _parts(after: Edges, among: Collection[int]) -> Iterator[set[int]]:
 
 
 def _targets(after: Edges, among: Collection[int], number: int) -> Iterator[int]:
-    """Where a block may go, the last one of the text first."""
+    """The successors of a block, the last one of the text first."""
     return iter(sorted((t for t in after[number] if t in among), reverse=True))

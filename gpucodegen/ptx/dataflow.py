@@ -1,6 +1,7 @@
-"""What the accesses of a warp cost, from the addresses that its threads compute.
+"""Static cost of a kernel's accesses, by data flow of `abstract_values`.
 
-Registers at every basic block: a fixpoint over all ways that control may take.
+`States` computes the registers at every basic block, as a fixpoint over all control
+paths; `requests` turns the addresses of each access into sectors or wavefronts.
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ _FLOAT_TYPES = frozenset(("f16", "bf16", "f16x2", "bf16x2", "f32", "f64"))
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """A kernel as it is launched: extents, and the parameters by offset in bytes."""
+    """Launch extents, and the parameters by offset in bytes."""
 
     program: EntryProgram
     block: Extents
@@ -54,7 +55,7 @@ class Setting:
 
 @dataclass(slots=True)
 class State:
-    """What holds where a block begins; ``active``: threads that come here."""
+    """The registers at the start of a block; ``active``: threads that reach it."""
 
     registers: Registers
     active: Array
@@ -64,8 +65,8 @@ class State:
 class States:
     """The states of all blocks of a kernel.
 
-    What threads do after a branch on which they are not known to agree is taken to be
-    done by all of them.
+    After a branch on which threads may disagree, all threads are taken to run both
+    ways.
     """
 
     setting: Setting
@@ -99,7 +100,7 @@ class States:
             self._execute(x, registers)
 
     def active(self, number: int, x: Instruction, registers: Registers) -> Array:
-        """Threads that execute an instruction, as far as that is known."""
+        """Threads that execute an instruction, if known."""
         here = self.at[number].active
         return here & self._holds(x, registers) if x.predicate else here
 
@@ -140,7 +141,7 @@ class States:
                 yield target, State(registers, here & mask)
 
     def _join(self, target: int, new: State) -> bool:
-        """Whether a state brings something new to a block."""
+        """Merges a state into a block; whether it changed."""
         old = self.at.get(target)
         if old is None:
             kept = {n: self._met(target, n, f) for n, f in new.registers.items()}
@@ -215,7 +216,7 @@ class States:
         return UNKNOWN if value is None else exact(value)
 
     def operand(self, text: str, registers: Registers) -> Fact:
-        """What is known of an operand."""
+        """The abstract value of an operand."""
         if text in registers:
             return registers[text]
         entry = self.setting.program.entry
@@ -253,11 +254,11 @@ SECTOR = 32
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """One access as its text states it, for an average warp of a block.
+    """One access, with its cost for an average warp of a block.
 
     ``least`` and ``most``: sectors of 32 bytes in global memory, wavefronts in shared
-    memory; they differ where the text leaves the alignment open.  None where it does
-    not tell the addresses.
+    memory; they differ where the alignment is unknown.  None where the addresses are
+    unknown.
     """
 
     site: Site
@@ -266,7 +267,7 @@ class Request:
 
 
 def requests(states: States) -> Iterator[Request]:
-    """A kernel's accesses to global and shared memory, in the order of its text."""
+    """A kernel's accesses to global and shared memory, in textual order."""
     program = states.setting.program
     sites: dict[int, list[Site]] = {}
     for constant in program.operands.constants.values():
@@ -307,7 +308,7 @@ def _address(
 ) -> Known | None:
     """The register or variable of the operand in brackets; the site has its offset.
 
-    None of a box of a tensor map, whose place is coordinates.
+    None for a box of a tensor map, which has coordinates.
     """
     places = [text for text in x.operands if text.startswith("[")]
     plain = [text for text in places if "{" not in text]

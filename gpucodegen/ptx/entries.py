@@ -1,10 +1,8 @@
-"""What the text says of one kernel: parameters, registers, variables, instructions.
+"""Kernel entries: parameters, registers, variables, instructions, and the tokenizer.
 
-PTX text cut into statements: labels, scopes, headers, directives, instructions.
-
-Comes in: the text of a module.  Goes out: `TextStatement` records with line numbers.
-
-Constants of the text as NumPy scalars.
+`statements` cuts module text into `TextStatement` records with line numbers: labels,
+scopes, headers, directives, instructions.  `Entry` has the description of one kernel;
+`constant` reads constants as NumPy scalars.
 """
 
 from __future__ import annotations
@@ -63,7 +61,7 @@ def word(number: int, kind: np.dtype[Any]) -> Any:
 
 
 def constant(text: str, kind: np.dtype[Any]) -> Any:
-    """A constant in a type; `ValueError` for what is none, as an address.
+    """A constant in a type; `ValueError` if it is no constant, such as an address.
 
     >>> constant("-1", np.dtype("u2")), constant("0f3F800000", np.dtype("f8"))
     (np.uint16(65535), np.float64(1.0))
@@ -107,7 +105,7 @@ _STATEMENT = re.compile(
 
 
 def statements(text: str) -> Iterator[TextStatement]:
-    """The statements of a module in order; comments are gone.
+    """The statements of a module in order, without comments.
 
     >>> [(s.kind, s.text) for s in statements("L: add.s32 %r1,  %r2, 1; // one")]
     [('label', 'L'), ('statement', 'add.s32 %r1, %r2, 1')]
@@ -126,7 +124,7 @@ def statements(text: str) -> Iterator[TextStatement]:
 
 
 def split(text: str) -> tuple[str, ...]:
-    """Operands between commas; those in braces, brackets or parentheses stay whole.
+    """Comma-separated operands; those in braces, brackets or parentheses stay whole.
 
     >>> split("{%f1, %f2}, [%rd1+4]")
     ('{%f1, %f2}', '[%rd1+4]')
@@ -230,13 +228,13 @@ class Variable:
 
 @dataclass(slots=True)
 class SpaceLayout:
-    """The variables of one kernel in one space, laid out in their order."""
+    """The variables of one kernel in one space, laid out in order."""
 
     variables: dict[str, Variable] = field(default_factory=dict[str, Variable])
     size: int = 0
 
     def place(self, name: str, size: int, alignment: int) -> None:
-        """Add a variable after the others."""
+        """Adds a variable after the others."""
         offset = align(self.size, alignment)
         self.variables[name] = Variable(name, offset, size, alignment)
         self.size = offset + size
@@ -252,7 +250,7 @@ class RegisterFile:
     storage: list[str] = field(default_factory=list[str])
 
     def number(self, name: str) -> int | None:
-        """The number of a register, or None if the name is none.
+        """The number of a register, or None for other names.
 
         >>> registers = RegisterFile(families={"%r": "b32"})
         >>> registers.number("%r7"), registers.number("%tid.x"), registers.storage
@@ -272,22 +270,22 @@ class RegisterFile:
         return self.numbers[name]
 
     def unwritten(self) -> list[Any]:
-        """The registers of lanes that start: garbage, as in hardware."""
+        """Initial register contents: garbage, as in hardware."""
         return [garbage(kind) for kind in self.storage]
 
 
 @dataclass(slots=True)
 class Entry:
-    """A kernel of a module: what a launch must respect, and what it executes."""
+    """A kernel of a module: its launch limits and its instructions."""
 
     name: str
     parameters: tuple[Parameter, ...]
     block_limit: tuple[int, ...] | None
-    """What ``.maxntid`` or ``.reqntid`` say, if anything."""
+    """The limit of ``.maxntid`` or ``.reqntid``, if any."""
     cluster: tuple[int, ...] | None = None
-    """Blocks of a cluster along x, y, z, if the text says."""
+    """Blocks of a cluster along x, y, z, if declared."""
     results: tuple[Parameter, ...] = ()
-    """What a device function returns; a kernel returns nothing."""
+    """Results of a device function; a kernel has none."""
     target: str = ""
     shared: SpaceLayout = field(default_factory=SpaceLayout)
     local: SpaceLayout = field(default_factory=SpaceLayout)
@@ -311,7 +309,7 @@ class Entry:
 
     @property
     def max_threads(self) -> int | None:
-        """The largest block that the text allows, None if it does not say."""
+        """The largest block that the text allows, None if unlimited."""
         if self.block_limit is None:
             return None
         threads = 1

@@ -1,4 +1,4 @@
-"""What ends an emulated kernel, or keeps it from starting."""
+"""Errors of the emulator: faults of kernels, unsupported PTX, exhausted memory."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ Place = tuple[int, int, int]
 
 
 class SourceLocation(NamedTuple):
-    """What a ``.loc`` line says of the instructions after it; column 0 is unknown."""
+    """The source location of a ``.loc`` line; column 0 is unknown."""
 
     file: str
     line: int
@@ -41,7 +41,7 @@ class Unsupported(NotImplementedError):
 
 
 class OutOfMemory(MemoryError):
-    """No hole of the device memory is large enough."""
+    """No gap of the device memory is large enough."""
 
     def __init__(self, nbytes: int, limit: int) -> None:
         super().__init__(f"no room for {nbytes} bytes in a memory of {limit} bytes")
@@ -50,10 +50,10 @@ class OutOfMemory(MemoryError):
 
 @dataclass(slots=True, eq=False)
 class Fault(Exception):
-    """The kernel did what a device would not survive, or not do twice alike.
+    """An error of a kernel that crashes a device, or makes its results undefined.
 
     ``kind`` is one of the words of `KINDS`; ``line`` counts in the PTX text; the block
-    and the thread are those that met the problem first.
+    and the thread are the first that met the problem.
     """
 
     kind: str
@@ -70,7 +70,7 @@ class Fault(Exception):
 
     @property
     def details(self) -> str:
-        """What happened and where, but for the name of the kernel."""
+        """The error and its place, without the name of the kernel."""
         parts = [self.message]
         if self.block is not None:
             parts.append(f"block {self.block} thread {self.thread}")

@@ -1,21 +1,19 @@
-"""Floats of 4 to 16 bits as codes: decoded to f64, encoded with one rounding.
+"""Floating-point formats and operations of PTX over NumPy values, correctly rounded.
 
-The formats of at most 8 bits are tables: the codes of positive numbers grow with the
-numbers, so that rounding is a search among the middles between neighbours.  Encoding
-into them saturates, as PTX demands of it; NaN becomes the format's own, or its largest
-number where it has none.
+It covers f64, f32, tf32, f16, bf16 and the 4- to 8-bit formats, with all rounding
+modes.  Functions that the hardware approximates are more accurate here.  ``.ftz``
+flushes results only; operands keep their subnormal values.
 
-Floating-point operations and formats over NumPy values.
+*Rounding.*  Fused multiply-adds round once: the product of two f32 is exact in f64, and
+where the rounding of the sum to f32 meets a tie, the lost part of the sum decides.
+Results in the subnormal range of f32 may be one rounding off.  The f64 forms (Dekker's
+product and two-sum) hold for factors below 2**996.
 
-Functions that the hardware approximates are better here.  ``.ftz`` flushes results;
-operands keep their subnormal values.
-
-Results of floats rounded as the hardware rounds them: once, in any direction.
-
-Fused multiply-adds are rounded once: the product of two f32 is exact in f64, and where
-the rounding of the sum to f32 meets a tie, the lost part of the sum decides.  Results
-in the subnormal range of f32 may be one rounding off.  The f64 forms (Dekker's product
-and two-sum) hold for factors below 2**996.
+*Narrow formats* are codes, decoded to f64 and encoded with one rounding.  The formats
+of at most 8 bits are tables: codes of positive numbers grow with the numbers, so
+rounding is a search among the midpoints between neighbours.  Encoding into them
+saturates, as PTX requires; NaN becomes the format's NaN, or its largest number where it
+has none.
 """
 
 from __future__ import annotations
@@ -50,7 +48,7 @@ def round_sum(product: Value, addend: Value) -> Value:
 
 
 def odd_sum(product: Value, addend: Value) -> Value:
-    """The sum of two f64, odd in its last bit if it is not exact.
+    """The sum of two f64, rounded to odd: its last bit is set if it is not exact.
 
     Rounding it once more, to a type of at most 51 bits, rounds the exact sum.
 
@@ -66,7 +64,7 @@ def odd_sum(product: Value, addend: Value) -> Value:
 
 
 def two_product(a: Value, b: Value) -> tuple[Value, Value]:
-    """A product of two f64, and what its rounding lost (Dekker)."""
+    """The product of two f64 and its rounding error (Dekker)."""
     product = a * b
     a_high = a * _SPLITTER
     a_high = a_high - (a_high - a)
@@ -79,7 +77,7 @@ def two_product(a: Value, b: Value) -> tuple[Value, Value]:
 
 
 def two_sum(a: Value, b: Value) -> tuple[Value, Value]:
-    """A sum of two f64, and what its rounding lost (Knuth)."""
+    """The sum of two f64 and its rounding error (Knuth)."""
     total = a + b
     part = total - a
     return total, (a - (total - part)) + (b - part)
@@ -97,7 +95,7 @@ def fma32(a: Value, b: Value, c: Value) -> Value:
 
 
 def fma64(a: Value, b: Value, c: Value) -> Value:
-    """``a * b + c`` in f64, rounded once but for double rounding of the error terms.
+    """``a * b + c`` in f64, rounded once except for the error terms.
 
     >>> x = np.float64(1 + 2**-30)
     >>> fma64(x, x, np.float64(-1 - 2**-29)) == 2**-60
@@ -145,7 +143,7 @@ def rounded(x: Value, kind: str, mode: str) -> Value:
 
 
 def directed(near: Value, error: Value, mode: str) -> Value:
-    """The f64 next to an exact value in a direction: the nearest, and what it lacks.
+    """The f64 next to an exact value, given as nearest f64 and error, in a direction.
 
     >>> float(directed(np.float64(1), np.float64(-(2.0**-80)), "rz")) < 1
     True
@@ -189,7 +187,7 @@ def directed_fma(a: Value, b: Value, c: Value, mode: str) -> Value:
 
 
 def odd_integer(x: Value) -> Value:
-    """An integer as f64, odd in its last bit if it is not exact."""
+    """An integer as f64, rounded to odd."""
     if x.dtype.itemsize < 8:
         return x.astype("f8")
     low = x & x.dtype.type(0xFFFFFFFF)
@@ -209,37 +207,37 @@ def from_integer(x: Value, kind: str, mode: str) -> Value:
 
 
 def minimum(a: Value, b: Value) -> Value:
-    """The smaller number, -0 below +0; a NaN gives way to a number."""
+    """The smaller number, -0 below +0; of a NaN and a number, the number."""
     zero = (a == 0) & (b == 0)
     return select(zero, -((-a) + (-b)), np.fmin(a, b))
 
 
 def maximum(a: Value, b: Value) -> Value:
-    """The larger number, +0 above -0; a NaN gives way to a number."""
+    """The larger number, +0 above -0; of a NaN and a number, the number."""
     zero = (a == 0) & (b == 0)
     return select(zero, a + b, np.fmax(a, b))
 
 
 def minimum_nan(a: Value, b: Value) -> Value:
-    """As `minimum`, but a NaN stays."""
+    """As `minimum`, but NaN if either is NaN."""
     zero = (a == 0) & (b == 0)
     return select(zero, -((-a) + (-b)), np.minimum(a, b))
 
 
 def maximum_nan(a: Value, b: Value) -> Value:
-    """As `maximum`, but a NaN stays."""
+    """As `maximum`, but NaN if either is NaN."""
     zero = (a == 0) & (b == 0)
     return select(zero, a + b, np.maximum(a, b))
 
 
 def flushed(x: Value) -> Value:
-    """f32 with subnormal numbers as zeros of their sign."""
+    """f32 with subnormal numbers flushed to zeros of their sign."""
     small = np.abs(x) < np.float32(2.0**-126)
     return select(small, np.copysign(np.float32(0), x), x)
 
 
 def saturated(x: Value) -> Value:
-    """Between 0 and 1; a NaN gives 0.
+    """Clamped to [0, 1]; NaN gives 0.
 
     >>> saturated(np.float32([-1, 0.5, 2, np.nan])).tolist()
     [0.0, 0.5, 1.0, 0.0]
@@ -303,12 +301,12 @@ def to_tf32(x: Value, mode: str = "rna") -> Value:
 
 
 def positive(x: Value) -> Value:
-    """A float, or zero in place of a negative one; a NaN stays (``.relu``)."""
+    """Negative values as zero (``.relu``); NaN stays."""
     return select(x <= 0, x.dtype.type(0), x)
 
 
 def finite(x: Value, most: float) -> Value:
-    """A float between the largest ones of a type; a NaN stays (``.satfinite``)."""
+    """Clamped to the largest finite numbers of a type (``.satfinite``); NaN stays."""
     return np.clip(x, x.dtype.type(-most), x.dtype.type(most))
 
 
@@ -316,12 +314,12 @@ _INTEGRAL = {"rni": np.rint, "rzi": np.trunc, "rmi": np.floor, "rpi": np.ceil}
 
 
 def integral(x: Value, mode: str) -> Value:
-    """The neighbouring integer in the same type."""
+    """Rounded to an integer in the same floating type."""
     return _INTEGRAL[mode](x)
 
 
 def to_integer(x: Value, kind: str, mode: str) -> Value:
-    """A float as an integer type: the nearest value it has, and 0 for NaN.
+    """A float as an integer type, saturating; NaN gives 0.
 
     >>> to_integer(np.float32([2.5, -1e20, np.nan]), "i4", "rni").tolist()
     [2, -2147483648, 0]
@@ -368,7 +366,7 @@ def from_bf16_halves(pairs: Value) -> Value:
 
 @dataclass(frozen=True, slots=True)
 class CodeFormat:
-    """A sign bit or none, exponent and mantissa bits, and codes that are no numbers."""
+    """A narrow format: sign, exponent and mantissa bits, and its special codes."""
 
     exponent: int
     mantissa: int
@@ -408,7 +406,7 @@ def _numbers(kind: str) -> Array:
 
 @cache
 def _table(kind: str) -> Array:
-    """The number of each code; of four special ones, the first is infinite."""
+    """The number of each code; of four special codes, the first is infinite."""
     form, numbers = FORMATS[kind], _numbers(kind)
     extra = np.full(form.special, np.nan)
     if form.special > 1:
@@ -468,7 +466,7 @@ def encoded(x: Value, kind: str, mode: str = "rn") -> Value:
 
 
 def pair_of(high: Value, low: Value, kind: str, mode: str = "rn") -> Value:
-    """Two floats as a packed word, the second one lowest.
+    """Two floats as a packed word, ``low`` in the lowest bits.
 
     >>> hex(pair_of(np.float32(1), np.float32(-2), "e5m2"))
     '0x3cc0'

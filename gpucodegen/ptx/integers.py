@@ -1,11 +1,4 @@
-"""Integer arithmetic and bit operations as PTX defines them, over NumPy values.
-
-Bit operations as PTX defines them, over NumPy values.
-
-One of two values for each lane.
-
-Words made of narrower ones, and arithmetic on these, over NumPy values.
-"""
+"""Integer and bit instructions of PTX over NumPy values, and packed words."""
 
 from __future__ import annotations
 
@@ -18,7 +11,7 @@ from gpucodegen.ptx.types import Value
 
 
 def byte_products(a: Value, b: Value, c: Value) -> Value:
-    """``c`` and the products of the four bytes of two words, of the words' signs.
+    """``dp4a``: ``c`` plus the products of the four bytes of two words.
 
     >>> int(byte_products(np.int32(0x02FF), np.uint32(0x03FF), np.int32(1)))
     -248
@@ -31,7 +24,7 @@ def byte_products(a: Value, b: Value, c: Value) -> Value:
 
 
 def packed(kind: str, *parts: Value) -> Value:
-    """A word made of narrower ones, the first lowest; of 128 bits: two of 64.
+    """A word made of narrower ones, the first lowest; 128 bits are two words of 64.
 
     >>> hex(packed("i4", np.int16(1), np.int16(2)))
     '0x20001'
@@ -50,7 +43,7 @@ def packed(kind: str, *parts: Value) -> Value:
 
 
 def unpacked(whole: Value, count: int) -> tuple[Value, ...]:
-    """The narrower words that a word is made of, the lowest first."""
+    """The narrower parts of a word, the lowest first."""
     size = whole.dtype.itemsize
     if whole.dtype.kind == "c":
         pair = np.ascontiguousarray(whole[..., None]).view("i8")
@@ -65,7 +58,7 @@ def unpacked(whole: Value, count: int) -> tuple[Value, ...]:
 
 
 def half_products(a: Value, b: Value, c: Value, first: int) -> Value:
-    """``c`` and the products of two halves with two bytes, from a byte on.
+    """``dp2a``: ``c`` plus the products of two halves with two bytes, ``first`` on.
 
     >>> a, b = np.int32(0x0002FFFF), np.uint32(0x05000300)
     >>> [int(half_products(a, b, np.int32(1), first)) for first in (0, 2)]
@@ -81,7 +74,7 @@ def half_products(a: Value, b: Value, c: Value, first: int) -> Value:
 
 
 def lanewise(form: Callable[..., Value], kind: str, *words: Value) -> Value:
-    """An operation on the two halves of words, of a type of 16 bits.
+    """An operation on the two halves of words, of a 16-bit type.
 
     >>> hex(lanewise(np.maximum, "i2", np.int32(0x1FFFF), np.int32(2)))
     '0x10002'
@@ -94,7 +87,7 @@ _where: Any = np.where
 
 
 def select(condition: Value, yes: Value, no: Value) -> Value:
-    """``yes`` where a condition holds; a scalar while all three are scalars.
+    """``yes`` where a condition holds; a scalar if all three are scalars.
 
     >>> select(np.array([True, False]), np.int32(1), np.int32(2))
     array([1, 2], dtype=int32)
@@ -109,7 +102,7 @@ _ONE_BIT = np.uint64(1)
 
 
 def funnel(low: Value, high: Value, count: Value, left: bool) -> Value:
-    """One word of the two shifted together, by at most 32."""
+    """``shf``: one word of the two shifted together, by at most 32."""
     pair = (high.astype("u8") << _WORD_BITS) | low.astype("u8")
     distance = count.astype("u8")
     if left:
@@ -118,13 +111,13 @@ def funnel(low: Value, high: Value, count: Value, left: bool) -> Value:
 
 
 def _mask(width: Value) -> Value:
-    """The lowest bits of a 64-bit word, as many as said."""
+    """A 64-bit word with the lowest ``width`` bits set."""
     some = (_ONE_BIT << np.minimum(width, 63).astype("u8")) - _ONE_BIT
     return select(width >= 64, ~np.uint64(0), some)
 
 
 def bit_field(a: Value, position: Value, width: Value) -> Value:
-    """Bits from a position on; signed types extend the field's highest bit.
+    """``bfe``: bits from a position on; signed types extend the field's sign.
 
     >>> int(bit_field(np.int32(0b1100), np.uint32(2), np.uint32(2)))
     -1
@@ -143,7 +136,7 @@ def bit_field(a: Value, position: Value, width: Value) -> Value:
 
 
 def bit_insert(a: Value, b: Value, position: Value, width: Value) -> Value:
-    """``b`` with bits of ``a`` put in at a position."""
+    """``bfi``: ``b`` with bits of ``a`` inserted at a position."""
     bits = 8 * a.dtype.itemsize
     start, length = (v.astype("i8") & 255 for v in (position, width))
     at = np.minimum(start, 63).astype("u8")
@@ -153,7 +146,7 @@ def bit_insert(a: Value, b: Value, position: Value, width: Value) -> Value:
 
 
 def permute(a: Value, b: Value, selector: Value) -> Value:
-    """Four bytes of the eight of ``b:a``, chosen by the selector's nibbles.
+    """``prmt``: four bytes of the eight of ``b:a``, chosen by the selector's nibbles.
 
     >>> hex(permute(np.int32(0x33221100), np.int32(0), np.int32(0x0123)))
     '0x112233'
@@ -170,7 +163,7 @@ def permute(a: Value, b: Value, selector: Value) -> Value:
 
 
 def lookup(a: Value, b: Value, c: Value, table: int) -> Value:
-    """Any function of three bits, given by its eight results.
+    """``lop3``: any function of three bits, given by its eight results.
 
     >>> int(lookup(np.int32(12), np.int32(10), np.int32(9), 0x96))  # a ^ b ^ c
     15
@@ -184,7 +177,7 @@ def lookup(a: Value, b: Value, c: Value, table: int) -> Value:
 
 
 def leading_zeros(a: Value) -> Value:
-    """How many zeros lead an unsigned word.
+    """``clz``: leading zeros of an unsigned word.
 
     >>> int(leading_zeros(np.uint64(1))), int(leading_zeros(np.uint32(0)))
     (63, 32)
@@ -197,7 +190,7 @@ def leading_zeros(a: Value) -> Value:
 
 
 def ones(a: Value) -> Value:
-    """How many bits of an unsigned word are set."""
+    """``popc``: the set bits of an unsigned word."""
     word = a.astype("u8")
     word = word - ((word >> _ONE_BIT) & np.uint64(0x5555555555555555))
     pairs = np.uint64(0x3333333333333333)
@@ -207,16 +200,16 @@ def ones(a: Value) -> Value:
 
 
 def reversed_bits(a: Value) -> Value:
-    """The bits of a word in the other order."""
+    """``brev``: the bits of a word in reverse order."""
     octets = np.ascontiguousarray(a[..., None]).view("u1")
     bits = np.unpackbits(octets, axis=-1, bitorder="little")[..., ::-1]
     return np.packbits(bits, axis=-1, bitorder="little").view(a.dtype)[..., 0]
 
 
 def highest_bit(a: Value, distance: bool) -> Value:
-    """Where the highest bit lies that is not of the sign, or its distance to the top.
+    """``bfind``: the highest bit that differs from the sign, or its shift to the top.
 
-    Minus one where there is none.
+    -1 where there is none.
 
     >>> [int(highest_bit(np.int32(a), False)) for a in (20, -1, -3)]
     [4, -1, 1]
@@ -229,7 +222,7 @@ def highest_bit(a: Value, distance: bool) -> Value:
 
 
 def extended(a: Value, width: Value, wrap: bool) -> Value:
-    """The lowest bits of a word, the highest of them as the sign if the type has one.
+    """``szext``: the lowest bits of a word, sign-extended for signed types.
 
     >>> int(extended(np.int32(0b1100), np.uint32(3), True))
     -4
@@ -238,7 +231,7 @@ def extended(a: Value, width: Value, wrap: bool) -> Value:
 
 
 def bit_mask(start: Value, width: Value, wrap: bool) -> Value:
-    """Ones from a bit on, so many of them.
+    """``bmsk``: ``width`` ones from a bit on.
 
     >>> int(bit_mask(np.uint32(1), np.uint32(2), True))
     6
@@ -253,7 +246,7 @@ def bit_mask(start: Value, width: Value, wrap: bool) -> Value:
 
 
 def nth_bit(mask: Value, base: Value, offset: Value) -> Value:
-    """Where the n-th set bit lies, counted from a bit up or, negative, down.
+    """``fns``: the n-th set bit, counted from ``base`` up or, negative, down.
 
     >>> [int(nth_bit(np.uint32(0xAA), np.uint32(2), np.int32(n))) for n in (1, -1, 4)]
     [3, 1, -1]
@@ -281,7 +274,7 @@ SELECTORS: dict[str, Callable[[int, int], int]] = {
 
 
 def permute_by(a: Value, b: Value, count: Value, mode: str) -> Value:
-    """Four bytes of the eight of ``b:a``, as a mode chooses them.
+    """``prmt`` with a mode: four bytes of the eight of ``b:a``.
 
     >>> hex(permute_by(np.int32(0x33221100), np.int32(0), np.int32(1), "rc8"))
     '0x11111111'
@@ -318,7 +311,7 @@ def high_product(a: Value, b: Value) -> Value:
 
 
 def product24(a: Value, b: Value, drop: int) -> Value:
-    """A word of the product of the lowest 24 bits of two words, but for some bits.
+    """``mul24``: the product of the lowest 24 bits, shifted right by ``drop``.
 
     >>> int(product24(np.int32(-3), np.int32(5), 0))
     -15
@@ -330,7 +323,7 @@ def product24(a: Value, b: Value, drop: int) -> Value:
 
 
 def quotient(a: Value, b: Value) -> Value:
-    """Division towards zero; by zero it gives all ones, as the hardware does.
+    """Division towards zero; division by zero gives all ones, as in hardware.
 
     >>> [int(quotient(np.int32(-7), np.int32(b))) for b in (2, 0)]
     [-3, -1]
@@ -344,13 +337,13 @@ def quotient(a: Value, b: Value) -> Value:
 
 
 def remainder(a: Value, b: Value) -> Value:
-    """What a division towards zero leaves; all of it where the divisor is zero."""
+    """The remainder of division towards zero; the dividend for a zero divisor."""
     zero = b == 0
     return select(zero, a, np.fmod(a, select(zero, b.dtype.type(1), b)))
 
 
 def left_shift(a: Value, count: Value) -> Value:
-    """Shift by an unsigned count; large ones shift everything out.
+    """Shift by an unsigned count; counts beyond the width give zero.
 
     >>> int(left_shift(np.int32(3), np.uint32(40)))
     0
@@ -359,12 +352,12 @@ def left_shift(a: Value, count: Value) -> Value:
 
 
 def right_shift(a: Value, count: Value) -> Value:
-    """Shift by an unsigned count; the sign, if the type has one, moves in."""
+    """Shift by an unsigned count; signed types shift in the sign."""
     return np.right_shift(a, np.minimum(count, 8 * a.dtype.itemsize).astype(a.dtype))
 
 
 def add_carry(a: Value, b: Value, carry: Value) -> tuple[Value, Value]:
-    """An unsigned sum, and whether it left the word.
+    """An unsigned sum and its carry.
 
     >>> with np.errstate(over="ignore"):
     ...     [int(v) for v in add_carry(np.uint32(2**32 - 1), np.uint32(0), np.True_)]
@@ -376,7 +369,7 @@ def add_carry(a: Value, b: Value, carry: Value) -> tuple[Value, Value]:
 
 
 def sub_borrow(a: Value, b: Value, borrow: Value) -> tuple[Value, Value]:
-    """An unsigned difference, and whether it fell below zero."""
+    """An unsigned difference and its borrow."""
     first = a - b
     total = first - borrow.astype(a.dtype)
     return total, (a < b) | (first < total)
@@ -388,7 +381,7 @@ def wrapped(x: Value, kind: str) -> Value:
 
 
 def clamped(x: Value, kind: str) -> Value:
-    """An integer in another type, the nearest value it has.
+    """An integer in another type, saturated.
 
     >>> clamped(np.int32([-5, 300]), "u1").tolist()
     [0, 255]

@@ -1,10 +1,8 @@
-"""The global memory of an emulated device: allocations in one arena, apart from others.
+"""Global memory of an emulated device, and tensor maps.
 
-Between allocations lie gaps that belong to none, and allocations go round in a
-stretch twice as large as what is in use, so that a stray or stale address meets no
-neighbour.
-
-Tensor maps: what ``cuTensorMapEncodeTiled`` writes for tensor copies on sm_90.
+All allocations lie in one arena with gaps between them, and go round in a range twice
+as large as the memory in use, so that a stray or stale address hits no neighbour.
+`TensorMap` is the descriptor that ``cuTensorMapEncodeTiled`` writes on sm_90.
 """
 
 from __future__ import annotations
@@ -33,13 +31,13 @@ _IS_COMMON = platform.machine() in ("x86_64", "aarch64")
 _NORESERVE = 0x4000 if sys.platform == "linux" and _IS_COMMON else 0
 """MAP_NORESERVE, which Python names from 3.13 on: no limit on what is not touched."""
 UNITS = {1: "u1", 2: "u2", 4: "u4", 8: "u8", 16: "c16"}
-"""What is moved at once, by its width; NumPy has no plain type of 16 bytes."""
+"""Access units by width; NumPy has no plain type of 16 bytes."""
 
 
 def reserved(nbytes: int) -> mmap.mmap:
-    """Zero bytes that take up memory only where they are touched.
+    """Zero bytes whose pages are committed only when touched.
 
-    Windows, which has no such flags, counts all of them as promised to the process.
+    Windows has no such flags and commits all of them.
     """
     flags = 0
     for name in ("MAP_PRIVATE", "MAP_ANONYMOUS"):
@@ -80,7 +78,7 @@ class Memory:
 
     @property
     def top(self) -> int:
-        """Where the last word of the last allocation ends, from the arena's start."""
+        """The end of the last word of the last allocation, from the arena's start."""
         return align(self._ends[-1], 4) if self._ends else 0
 
     def spans(self) -> list[tuple[int, int]]:
@@ -104,7 +102,7 @@ class Memory:
         return BASE + base
 
     def _hole(self, nbytes: int) -> int | None:
-        """The first place after the last allocation, or else the first of all."""
+        """The first gap after the last allocation, else the first of all."""
         for least in (self._next, 0):
             at = bisect_right(self._bases, least)
             while at <= len(self._bases):
@@ -118,9 +116,9 @@ class Memory:
         return None
 
     def free(self, address: int) -> None:
-        """Give an allocation back; a `ValueError` if no allocation starts there.
+        """Frees an allocation; `ValueError` if no allocation starts there.
 
-        The operating system gets back the pages of large ones, where it takes them.
+        The pages of large ones return to the operating system, where it allows that.
         """
         at = bisect_left(self._bases, address - BASE)
         if at == len(self._bases) or self._bases[at] != address - BASE:
@@ -141,7 +139,7 @@ class Memory:
         return self.data[start : start + nbytes]
 
     def allocation(self, address: int) -> tuple[int, int]:
-        """Where the allocation at an address starts, and where it ends."""
+        """The start and end of the allocation at an address."""
         at = bisect_right(self._bases, address - BASE) - 1
         return BASE + self._bases[at], BASE + self._ends[at]
 
@@ -150,10 +148,10 @@ class Memory:
         return list(zip(self._bases, self._ends, strict=True))
 
     def outside(self, starts: Array, width: int) -> Array | None:
-        """Which accesses leave the allocation they start in; None: none does.
+        """The accesses that leave the allocation they start in; None: none does.
 
-        The last word of an allocation belongs to it, as it does on a device: atomics
-        on narrow elements go by words.
+        The last word of an allocation belongs to it, as on a device: atomics on narrow
+        elements access whole words.
         """
         if not self._bases:
             return np.ones(len(starts), bool)
@@ -170,7 +168,7 @@ class Memory:
         return None if inside.all() else ~inside
 
     def nearest(self, address: int) -> str:
-        """What a stray address is close to, in words."""
+        """The allocations near a stray address, in words."""
         if not self._bases:
             return "nothing is allocated"
         start = address - BASE
@@ -187,7 +185,7 @@ _BYTES = 128
 
 @dataclass(frozen=True, slots=True)
 class TensorMap:
-    """A tensor in global memory and the box of it that one copy brings.
+    """A tensor in global memory, and the box that one copy brings.
 
     Extents and the box count elements of ``size`` bytes, the innermost dimension first;
     ``strides`` are in bytes, of all dimensions but the innermost.  ``swizzle`` is 0 or
@@ -220,22 +218,21 @@ class TensorMap:
 
     @property
     def nbytes(self) -> int:
-        """Bytes of a box."""
         return int(np.prod(self.box)) * self.size
 
     @property
     def alignment(self) -> int:
-        """What a box's place in shared memory must be a multiple of."""
+        """The required alignment of a box in shared memory."""
         return max(_BYTES, 8 * self.swizzle)
 
     def encode(self, memory: Memory) -> int:
-        """Put the map into device memory; kernels take the address of it."""
+        """Writes the map to device memory; kernels take its address."""
         address = memory.allocate(_BYTES)
         memory.descriptors[address] = self
         return address
 
     def bytes_at(self, corner: tuple[int, ...]) -> Array:
-        """Where each byte of the box at a corner lies in the arena; -1: outside."""
+        """The arena offset of each byte of the box at a corner; -1: outside."""
         index = np.indices(self.box[::-1])[::-1]
         start = np.full(self.box[::-1], self.address - BASE)
         inside = np.ones(self.box[::-1], bool)
@@ -250,13 +247,13 @@ class TensorMap:
         return each.reshape(-1)
 
     def places(self, address: int) -> Array:
-        """Where in shared memory each byte goes, from an address of the box on."""
+        """The shared address of each byte, for a box at an address."""
         at = address + np.arange(self.nbytes)
         return swizzled(at, self.swizzle) - address if self.swizzle else at - address
 
 
 def swizzled(addresses: Array, span: int) -> Array:
-    """Addresses whose bits of 16-byte pieces are crossed with those of the row.
+    """Swizzled addresses: bits of the 16-byte piece are XORed with those of the row.
 
     >>> swizzled(np.array([0, 128, 256]), 128).tolist()
     [0, 144, 288]

@@ -1,7 +1,8 @@
-"""A PTX module: loaded as a driver loads it, launched with packed arguments.
+"""A PTX module: loaded and launched like through a driver, on emulated memory.
 
-Comes in: PTX text; then grids, blocks, packed parameters and a `Memory`.  Goes out:
-changed memory and a `Run` with counters, or a `Fault`.
+A `Module` is made from PTX text.  `Module.launch` takes grid, block, packed parameters
+and a `Memory`; it changes memory and returns a `Run` with counters, or raises a
+`Fault`.
 """
 
 from __future__ import annotations
@@ -34,9 +35,9 @@ LANES = 4096
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """A launch that went well; ``counters`` if it was measured.
+    """A completed launch; ``counters`` if it was measured.
 
-    ``marks`` of global memory if it was checked: which cells it read and wrote.
+    ``marks`` is the shadow memory of global memory if it was checked.
     """
 
     launch: Launch
@@ -55,8 +56,7 @@ class Run:
 class Module:
     """The kernels and variables of a PTX text.
 
-    ``weak_alignment`` places shared arrays at no more than the alignment that they
-    declare, as a linker may.
+    ``weak_alignment`` aligns shared arrays no more than they declare, as a linker may.
 
     >>> module = Module('''
     ... .visible .entry fill(.param .u64 fill_0, .param .u32 fill_1)
@@ -83,18 +83,17 @@ class Module:
 
     @property
     def entries(self) -> dict[str, Entry]:
-        """The kernels by name."""
         return self._parsed.entries
 
     def program(self, name: str) -> EntryProgram:
-        """A kernel translated; raises `Unsupported` with all lines that cannot be."""
+        """A translated kernel; raises `Unsupported` with all untranslatable lines."""
         if name not in self._programs:
             entry, variables = self.entries[name], self._parsed.variables
             self._programs[name] = EntryProgram(entry, variables)
         return self._programs[name]
 
     def load(self, memory: Memory) -> Mapping[str, int]:
-        """Addresses of the module's variables in a memory, with their first contents.
+        """Addresses of the module's initialised variables in a memory.
 
         They are allocated at the first launch there.
         """
@@ -107,7 +106,7 @@ class Module:
         return self._loaded[memory]
 
     def unload(self, memory: Memory) -> None:
-        """Free the module's variables in a memory."""
+        """Frees the module's variables in a memory."""
         for address in self._loaded.pop(memory, {}).values():
             memory.free(address)
 
@@ -130,21 +129,20 @@ class Module:
         steps: int = STEPS,
         trace: bool = False,
     ) -> Run:
-        """Run a kernel to its end.
+        """Runs a kernel to its end.
 
         ``parameters`` are packed as `Entry.parameters` says; ``dynamic_shared`` is in
-        bytes.  ``cluster`` has the blocks of a cluster along x, y, z; without it the
-        text says.  Blocks of a ``cooperative`` launch all run side by side.
-        ``check=False`` leaves out races and unwritten shared memory, bounds and
-        alignment stay.  ``output`` takes what the kernel prints, in place of the
-        standard output.  ``measure`` counts what is executed; then ``only`` may name
-        the blocks that run, with their clusters, by their numbers in the grid, x
-        fastest, and ``patience`` the visits to basic blocks after which they end.
-        ``steps``: the visits after which thread blocks that run side by side count as
-        endless, 0 for no limit.
-        ``trace`` notes in the run's marks also what a single thread touches.  Raises
-        `Fault`, `Unsupported`, and `ValueError` for a launch that no driver
-        would take.
+        bytes.  ``cluster`` has the blocks of a cluster along x, y, z; the default is
+        that of the text.  Blocks of a ``cooperative`` launch all run side by side.
+        ``check=False`` turns off the checks of races and unwritten shared memory;
+        bounds and alignment are always checked.  ``output`` takes the text that the
+        kernel prints, in place of the standard output.  ``measure`` counts executed
+        operations; then ``only`` may name the blocks to run, with their clusters, by
+        their numbers in the grid, x fastest, and ``patience`` the number of visits to
+        basic blocks after which they end. ``steps``: the visits after which thread
+        blocks that run side by side count as endless, 0 for no limit. ``trace`` records
+        in the run's marks also the accesses of a single thread.  Raises `Fault`,
+        `Unsupported`, and `ValueError` for a launch that no driver would accept.
         """
         entry = self.entries[name]
         program = self.program(name)
@@ -183,7 +181,7 @@ class Module:
 
 
 def _blocks_in_order(launch: Launch, only: Sequence[int] | None) -> Sequence[int]:
-    """The blocks that run, those of one cluster after each other; all without ``only``.
+    """The blocks to run, cluster by cluster; all without ``only``.
 
     A grid has up to 2**31 blocks: without clusters, none of them is listed.
     """
@@ -203,7 +201,7 @@ def _extents(sizes: int | Sequence[int]) -> Extents:
 
 
 def _cluster(entry: Entry, given: int | Sequence[int] | None) -> Extents:
-    """The extents of a cluster, said by the text or by the launch."""
+    """The extents of a cluster, given by the text or by the launch."""
     said = None if entry.cluster is None else _extents(entry.cluster)
     wanted = said or (1, 1, 1) if given is None else _extents(given)
     if said not in (None, wanted):
@@ -212,7 +210,7 @@ def _cluster(entry: Entry, given: int | Sequence[int] | None) -> Extents:
 
 
 def _check(launch: Launch) -> None:
-    """What a driver refuses before anything runs."""
+    """Raises `ValueError` for a launch that a driver would refuse."""
     entry = launch.entry
     if min(*launch.grid, *launch.block) < 1:
         raise ValueError(f"{entry.name}: an empty grid or block")
@@ -234,9 +232,9 @@ def _check(launch: Launch) -> None:
 
 
 def _global_marks(launch: Launch, cooperative: bool) -> ShadowMemory:
-    """Marks for all cells of global memory, none of which is touched yet.
+    """Empty shadow memory for global memory.
 
-    Blocks of a cooperative launch have words of their own for what they read.
+    Blocks of a cooperative launch have separate words for their reads.
     """
     shift = launch.program.granule("global")
     cells = (launch.memory.top >> shift) + 1

@@ -1,14 +1,10 @@
-"""PTX text into entries and module variables.
+"""PTX parser: module text to kernel entries and variables, with calls inlined.
 
-Comes in: the text of a module.  Goes out: a `ParsedModule` with one `Entry` for each
-kernel, whose shared memory is laid out, and the initial contents of ``.global`` and
-``.const`` variables.
-
-Calls of device functions, replaced by the functions' instructions.
-
-Comes in: a kernel and the functions of its module.  Goes out: the kernel without calls
-of functions that are known; parameters of calls have become registers.  External,
-indirect and recursive calls stay; the translation refuses those that it does not know.
+The result is a `ParsedModule` with one `Entry` for each kernel, whose shared memory is
+laid out, and the initial contents of ``.global`` and ``.const`` variables. `inlined`
+replaces calls of known device functions by their instructions; the parameters of calls
+become registers.  External, indirect and recursive calls stay; the translation refuses
+those that it does not know.
 """
 
 from __future__ import annotations
@@ -39,13 +35,13 @@ Renaming = Callable[[str], str]
 
 
 def inlined(entry: Entry, functions: Mapping[str, Entry]) -> None:
-    """Replace the calls in a kernel, and those in what they call."""
+    """Inlines the calls in a kernel, and those in the called functions."""
     if any(x.opcode == "call" for x in entry.instructions):
         _Inliner(entry, functions).run()
 
 
 def slot_register(place: str, start: int, size: int) -> str:
-    """The register that stands for bytes of a parameter of a call.
+    """The register that holds bytes of a call's parameter.
 
     >>> slot_register("param0", 8, 4)
     '%slot_param0_8_w32_'
@@ -54,7 +50,7 @@ def slot_register(place: str, start: int, size: int) -> str:
 
 
 class _Inliner:
-    """The kernel that is rewritten, and what has become of it so far."""
+    """The kernel that is rewritten, and the instructions so far."""
 
     def __init__(self, entry: Entry, functions: Mapping[str, Entry]) -> None:
         self.entry, self.functions = entry, functions
@@ -78,10 +74,10 @@ class _Inliner:
         end: str,
         callers: tuple[str, ...],
     ) -> None:
-        """Append a body under other names.
+        """Appends a renamed body.
 
-        ``slots`` maps the names of its parameters to those at the call (to nothing:
-        a kernel's own, which stay), ``end`` is where a ``ret`` goes.
+        ``slots`` maps the names of its parameters to those at the call, and a kernel's
+        own parameters, which stay, to ""; ``ret`` branches to ``end``.
         """
         labels: dict[int, list[str]] = {}
         for label, index in body.labels.items():
@@ -110,7 +106,7 @@ class _Inliner:
         modifiers: tuple[str, ...] | None = None,
         operands: tuple[str, ...] | None = None,
     ) -> None:
-        """Append an instruction; operands that are given have their names already."""
+        """Appends an instruction; given operands are already renamed."""
         own = tuple(_renamed(operand, rename) for operand in x.operands)
         new = replace(
             x,
@@ -125,7 +121,7 @@ class _Inliner:
     def _called(
         self, x: Instruction, rename: Renaming, callers: tuple[str, ...]
     ) -> bool:
-        """Append the body of the function that is called, if it is known."""
+        """Appends the body of the called function, if it is known."""
         lists = [operand[1:-1] for operand in x.operands if operand.startswith("(")]
         results = split(lists[0]) if x.operands[0].startswith("(") else ()
         name = x.operands[1 if results else 0]
@@ -156,14 +152,14 @@ class _Inliner:
     def _pass(
         self, x: Instruction, rename: Renaming, moves: list[tuple[str, str, Parameter]]
     ) -> None:
-        """Append moves of the parameters that are registers."""
+        """Appends moves of the parameters that are registers."""
         for target, source, parameter in moves:
             if parameter.in_register:
                 kind = "pred" if parameter.type == "pred" else f"b{8 * parameter.size}"
                 self._append(x, rename, "mov", (kind,), (target, source))
 
     def _adopt(self, body: Entry, prefix: str) -> None:
-        """Declare a function's registers and local arrays in the kernel."""
+        """Declares a function's registers and local arrays in the kernel."""
         mine, its = self.entry.registers, body.registers
         for family, kind in its.families.items():
             mine.families[_with_prefix(family, prefix)] = kind
@@ -179,7 +175,7 @@ class _Inliner:
     def _moved(
         self, x: Instruction, rename: Renaming, slots: Mapping[str, str]
     ) -> None:
-        """Append moves from or to the registers that stand for a call's parameters."""
+        """Appends moves from or to the registers that hold a call's parameters."""
         address, values = x.operands if x.opcode == "st" else x.operands[::-1]
         found = _SLOT.fullmatch(address)
         if found is None or slots.get(found[1]) == "":
@@ -197,12 +193,12 @@ class _Inliner:
 
 
 def _with_prefix(name: str, prefix: str) -> str:
-    """A name of the function's as the kernel has it; ``%`` stays in front."""
+    """The name of a function's register in the kernel; ``%`` stays in front."""
     return f"%{prefix}{name[1:]}" if name.startswith("%") else prefix + name
 
 
 def _prefixed(body: Entry, prefix: str) -> Renaming:
-    """Other names for the registers, labels and arrays of a function's body."""
+    """New names for the registers, labels and arrays of a function's body."""
 
     def rename(name: str) -> str:
         own = name in body.labels or name in body.local.variables
@@ -239,7 +235,7 @@ _FILE = re.compile(r'\.file\s+(\d+)\s+"([^"]*)"')
 
 @dataclass(frozen=True, slots=True)
 class Loose:
-    """A shared array outside all kernels; those that name it get it."""
+    """A shared array outside all kernels; every kernel that names it gets it."""
 
     name: str
     size: int
@@ -345,7 +341,7 @@ class ModuleParser:
             self._variable(variable)
 
     def _branch_targets(self, text: str) -> None:
-        """A list of labels under the label before it."""
+        """Attaches a list of branch targets to the label before it."""
         assert self.entry is not None
         name = list(self.entry.labels)[-1]
         labels = split(self._in_scope(text.partition(" ")[2]))
@@ -397,9 +393,9 @@ class ModuleParser:
         where.place(name, size, alignment)
 
     def _lay_out(self, entry: Entry) -> None:
-        """Place the loose shared arrays; dynamic memory, which has no size, comes last.
+        """Places the module-level shared arrays; dynamic shared memory comes last.
 
-        Its users find it after everything else.
+        It has no declared size and begins behind all other arrays.
         """
         if not self.loose:
             return
@@ -411,7 +407,7 @@ class ModuleParser:
 
 
 def _parameters(text: str) -> tuple[Parameter, ...]:
-    """The packed block of parameters: each at the next multiple of its alignment."""
+    """The layout of the parameters: each at the next multiple of its alignment."""
     made: list[Parameter] = []
     offset = 0
     for declared in split(text):

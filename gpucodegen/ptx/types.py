@@ -1,4 +1,4 @@
-"""PTX types and the NumPy types that carry them."""
+"""PTX types and the NumPy types that represent them."""
 
 from __future__ import annotations
 
@@ -57,8 +57,8 @@ def dtype(name: str) -> np.dtype[Any]:
 def storage(name: str) -> str:
     """The NumPy type in which a register of a declared type is kept.
 
-    Only declared ``.f32`` and ``.f64`` and predicates keep their own; everything else
-    is a signed word of its width, and instructions view it as what they need.
+    Only declared ``.f32`` and ``.f64`` and predicates keep their own; all others are
+    signed words of their width, and instructions reinterpret them.
 
     >>> storage("f32"), storage("u32"), storage("b8"), storage("f16")
     ('f4', 'i4', 'i2', 'i2')
@@ -69,7 +69,7 @@ def storage(name: str) -> str:
 
 
 def garbage(kind: str) -> Any:
-    """What a register of such a type holds before it is written.
+    """The contents of an unwritten register of such a type.
 
     >>> garbage("i2"), garbage("?")
     (np.int16(-13365), np.True_)

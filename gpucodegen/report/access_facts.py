@@ -1,11 +1,9 @@
-"""What else is found of a nest: its tree, fronts, footprints, accesses in doubt.
+"""Facts about a nest for explanations: strides, fronts, footprints, suspect accesses.
 
-Comes in: a `Nest`. Goes out: plain values, which every face shows.
-
-How far an access moves in memory when one of its loops takes a step.
-
-0 elements: the value is reused. 1: neighbours, so that a vector or a warp is served by
-one transaction. Anything else: as many transactions as lanes.
+The functions take a `Nest` and return plain values for all renderers. `walks` gives the
+distance in memory per step of each loop: 0 elements is reuse; 1 is contiguous, so a
+vector or a warp is served by one transaction; any other distance takes as many
+transactions as lanes.
 """
 
 from __future__ import annotations
@@ -67,7 +65,7 @@ class AccessWalk:
 
 
 def walks(nest: Nest) -> tuple[AccessWalk, ...]:
-    """Every access of single elements of memory; what loops carry is not in memory."""
+    """Every access of single elements of memory, without loop-carried values."""
     references = (
         Reference(instances, position)
         for instances in nest.statements
@@ -178,7 +176,7 @@ TILE = 32
 
 @dataclass(frozen=True, slots=True)
 class Footprint:
-    """The box of an array that a tile touches; None: it has no bound."""
+    """The box of an array that a tile touches; None: it is unbounded."""
 
     array: str
     extents: tuple[int | None, ...]
@@ -208,14 +206,14 @@ def _at_once(nest: Nest, loop: Loop) -> bool:
 
 
 def telling_bands(nest: Nest) -> list[Band]:
-    """Bands of several loops, and those that something ends too early."""
+    """Bands of several loops, and those that end before the nest does."""
     return [b for b in nest.bands if len(b.names) > 1 or b.ended_by is not None]
 
 
 def fronts(nest: Nest) -> Iterator[dict[str, int]]:
-    """Of neighbouring loops that are not parallel: sums whose iterations run at once.
+    """Fronts of neighbouring loops that are not parallel.
 
-    Each sum is a factor by loop: iterations with one value of it are independent.
+    Each front is a factor by loop: iterations with one weighted sum are independent.
     """
     for outer, inner in pairwise(_alone(nest.loop)):
         kinds = {nest.verdict(outer).kind, nest.verdict(inner).kind}
@@ -228,7 +226,7 @@ def fronts(nest: Nest) -> Iterator[dict[str, int]]:
 
 
 def _alone(loop: Loop) -> Iterator[Loop]:
-    """A loop and those that are nested in it with nothing beside them."""
+    """A loop and the perfectly nested loops in it."""
     yield loop
     if len(loop.body) == 1 and isinstance(loop.body[0], Loop):
         yield from _alone(loop.body[0])
@@ -241,7 +239,7 @@ def tile_sizes(nest: Nest) -> dict[str, int]:
 
 
 def _trips(loop: Loop) -> int | None:
-    """How often a loop runs, where its bounds are numbers."""
+    """The trip count of a loop with constant bounds."""
     bounds = (*loop.lowers, *loop.uppers)
     if len(bounds) != 2 or not all(bound.isdigit() for bound in bounds):
         return None
@@ -266,17 +264,17 @@ def tile_footprints(nest: Nest) -> Iterator[Footprint]:
 
 
 def extents_needed(subject: Subject, nest: Nest) -> str:
-    """What keeps accesses inside that only extents decide about; "": nothing."""
+    """The condition on extents that keeps accesses inside their arrays; "": none."""
     return needs(nest.model, _of(nest, subject.violations))
 
 
 def suspects(subject: Subject, nest: Nest) -> list[str]:
-    """Accesses that may leave their array, reads that may find nothing."""
+    """Accesses that may leave their array, and reads that may be undefined."""
     outside = [v for v in _of(nest, subject.violations) if not v.needed]
     return [str(one) for one in (*outside, *_of(nest, subject.undefined))]
 
 
 def _of(nest: Nest, found: Iterable[Found]) -> list[Found]:
-    """Those that are about statements of a nest."""
+    """The findings about statements of a nest."""
     mine = {instances.name for instances in nest.statements}
     return [one for one in found if one.reference.instances.name in mine]

@@ -1,7 +1,7 @@
-"""The call that a report or an explanation is of: what it is compiled for.
+"""The call that a report or an explanation is about: its compiler key and options.
 
-Input: a function of a program and the arguments of a call.  Output: for each target,
-the key and the options that the compiler gets from such a call.
+From a function of a program and the arguments of a call, `Call.compiled_as` gives for
+each target the key and the options that the compiler gets from such a call.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ class Call:
 
     @property
     def target(self) -> str:
-        """The target that the call runs on."""
+        """The target of the call."""
         return self.function.key_for(self.arguments)[0]
 
     @property
     def arch(self) -> str:
-        """The architecture of the call's kernels; "" of those for all devices."""
+        """The architecture of the call's kernels; "" for code that all devices run."""
         values = self.function.converted(self.arguments)
         return find(self.target).settled_arch(self.function.options, values)
 
@@ -44,7 +44,7 @@ class Call:
         return {p.name: v for p, v in pairs if type(v) is int}
 
     def compiled_as(self, target: str) -> tuple[Key, Options]:
-        """What the compiler gets from the call; with the tuned schedule, if any.
+        """The compiler's key and options for the call, with the tuned schedule, if any.
 
         The targets "cuda" and "sim" have the same passes: where the call runs on one of
         them, its schedule is that of the other too.

@@ -1,4 +1,4 @@
-"""``gpucodegen.explain``: the face of this package."""
+"""``gpucodegen.explain``: loops, dependences, schedules and kernels of a module."""
 
 from __future__ import annotations
 
@@ -38,9 +38,9 @@ from gpucodegen.report.subjects import Nest, Subject, subject
 from gpucodegen.report.wording import Lines, SourceLine, equations, indented, section
 
 VERSION = 1
-"""Of the form of the records."""
+"""The version of the record format."""
 LARGE = 1024
-"""Extents without a given size, where the mapping is chosen."""
+"""Default extents for the choice of the mapping."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +56,7 @@ class Explained:
     sizes: Mapping[str, int]
     """Extents for which the mapping was chosen."""
     tuned: tuple[Stored, ...] = ()
-    """The schedules that `compile` uses in the place of its own."""
+    """The tuned schedules that `compile` uses."""
 
     @property
     def title(self) -> str:
@@ -91,10 +91,10 @@ class Explained:
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """Why the compiler does what it does with each nest of a module.
+    """Why the compiler maps each nest of a module as it does.
 
     ``text()``, ``json()``, ``svg()`` and ``html()`` show it; ``str()`` is the text.
-    ``refused``: per function that has no form as affine nests, why not.
+    ``refused``: per function that has no form as affine nests, the reason.
     """
 
     functions: tuple[Explained, ...]
@@ -103,14 +103,14 @@ class Explanation:
     refused: Mapping[str, errors.Error]
 
     def text(self) -> str:
-        """Loops and why not, bands, accesses, footprints, schedule trees, kernels."""
+        """Loop kinds with reasons, bands, accesses, footprints, trees, kernels."""
         return _visible("\n".join(self._lines()))
 
     def __str__(self) -> str:
         return self.text()
 
     def record(self) -> Record:
-        """What the text says, as plain values."""
+        """The content of the text as plain values."""
         return {
             "version": VERSION,
             "functions": [function.record() for function in self.functions],
@@ -131,11 +131,10 @@ class Explanation:
     ) -> str:
         """One picture of one nest; nests are numbered over all functions.
 
-        ``picture``: "space", the iterations of two ``loops`` (default: the most telling
-        ones) in ``tiles``, (0, 0) for none; "tree", the schedule tree; "kernel", who
-        writes what in the first kernel made from the nest.
-
-        Raises NoPicture, InvalidOption.
+        ``picture``: "space", the iterations of two ``loops`` (default: the most
+        informative ones) in ``tiles``, (0, 0) for none; "tree", the schedule tree;
+        "kernel", the cells that blocks and threads write in the first kernel made from
+        the nest. Raises NoPicture, InvalidOption.
         """
         drawing = Drawing(self.sizes, picture, tuple(loops), tuple(tiles))
         numbered = [(f, *nested) for f in self.functions for nested in f.nests]
@@ -218,15 +217,15 @@ def explain(
     options: Mapping[str, Any] = NOTHING,
     allow_unregistered: bool = False,
 ) -> Explanation:
-    r"""Explain every function with a body, or the one named ``function``.
+    r"""Explains every function with a body, or the one named ``function``.
 
     ``source`` is MLIR text, a path or a module. ``sizes`` gives parameters values:
-    ``"N=8,M=6"``, a dictionary, or one number for all; without one, pictures take 8 and
-    the mapping 1024. ``targets``: the mappings that are shown, else all.
-    ``options``: those of `gpucodegen.compile`.
+    ``"N=8,M=6"``, a dictionary, or one number for all; by default pictures use 8 and
+    the mapping 1024. ``targets``: the mappings to show, default all. ``options``: those
+    of `gpucodegen.compile`.
 
-    Raises ParseError, VerifyError, UnknownFunction, InvalidOption; and what refuses
-    all of the functions.
+    Raises ParseError, VerifyError, UnknownFunction, InvalidOption; and the error of a
+    function if all functions are refused.
 
     >>> text = '''func.func @shift(%A: memref<9xf32>) {
     ...   affine.for %i = 0 to 8 {
@@ -261,7 +260,7 @@ def explain_module(
     options: Options | None = None,
     call: Call | None = None,
 ) -> Explanation:
-    """The same for a parsed module; ``text`` is quoted where it is known.
+    """As `explain` for a parsed module; ``text`` is quoted where it is known.
 
     ``call``: the call of ``function`` whose kernels are shown.
     """
@@ -339,7 +338,7 @@ def _sized(
     found: Subject,
     sizes: Sizes,
 ) -> Type | None:
-    """The type of an argument with sizes for its ``?``; None where it has none."""
+    """The type of an argument with sizes for its ``?``; None where it has no size."""
     if not isinstance(ty, MemRefType | TensorType) or None not in ty.shape:
         return None
     names = shape or ("",) * len(ty.shape)
@@ -356,7 +355,7 @@ _CONTROL = re.compile(r"[\x00-\x09\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
 
 
 def _visible(text: str) -> str:
-    r"""Text that cannot move a terminal's cursor.
+    r"""Text without control characters that move a terminal's cursor.
 
     >>> print(_visible("a\x1b[2Jb"))
     a\x1b[2Jb

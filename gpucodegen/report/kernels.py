@@ -1,8 +1,8 @@
-"""What the default pipeline makes of a function: kernels, their shares, the proof.
+"""Mapped kernels of a function: grid, work shares of blocks and threads, race proof.
 
-Comes in: a module, a function and sizes of its arguments. Goes out: a `Mapping` per
-target. Everything is read from the mapped kernels themselves, not from their plans: isl
-answers which cells the first block and its first thread touch.
+`mapping` takes a module, a function and sizes of its arguments, and returns a `Mapping`
+per target. The facts are read from the mapped kernels themselves, not from their plans:
+isl computes the cells that the first block and its first thread touch.
 """
 
 from __future__ import annotations
@@ -49,11 +49,11 @@ Box = tuple[Interval, ...]
 
 @dataclass(frozen=True, slots=True)
 class WorkShare:
-    """What the workers of a kernel touch of one array.
+    """The cells of one array that the workers of a kernel touch.
 
     ``blocks``: boxes of the first block (GPU) or parallel iteration (CPU), and of its
-    neighbours where they write. ``threads``: the cells that its first threads write,
-    if they are few.
+    neighbours where they write. ``threads``: the cells that its first threads write, if
+    they are few.
     """
 
     array: str
@@ -88,7 +88,7 @@ class MappedKernel:
     """A mapped kernel. ``grid`` and ``block`` are x, y, z and empty on the CPU.
 
     ``objection``: why it could not be proven free of races; empty when it was.
-    ``updates``: where atomic updates of cells meet, and why.
+    ``updates``: where atomic updates of cells conflict, and why.
     """
 
     name: str
@@ -104,14 +104,14 @@ class MappedKernel:
 
     @property
     def lines(self) -> tuple[int, ...]:
-        """First and last source line it was made from."""
+        """First and last source line of the kernel."""
         numbers = sorted(place.line for place in self.places)
         return (numbers[0], numbers[-1]) if numbers else ()
 
 
 @dataclass(frozen=True, slots=True)
 class Mapping:
-    """The kernels and launches of a function on one target, or why there are none."""
+    """The kernels and launches of a function on one target, or the reason for none."""
 
     target: str
     kernels: tuple[MappedKernel, ...]
@@ -120,7 +120,7 @@ class Mapping:
     mapped: Module | None = field(default=None, repr=False, compare=False)
 
     def source(self, name: str) -> str:
-        """The generated Python of the function; empty where it is refused."""
+        """The generated Python of the function; empty if it is refused."""
         if self.mapped is None:
             return ""
         from gpucodegen.emit import emit_program
@@ -140,7 +140,7 @@ def mapping(
     options: Options,
     numbers: abc.Mapping[str, int] | None = None,
 ) -> Mapping:
-    """What `gpucodegen.compile` makes of a function for a key and final options.
+    """The mapping of a function for a key and final options, as `compile` makes it.
 
     ``numbers``: values of arguments that are no arrays, by name.  Kernels are shown as
     they are proven: before exchanges between threads become shuffles.
@@ -164,7 +164,7 @@ def mapping(
 
 
 def key_of(module: Module, name: str, target: str, types: Sequence[Type | None]) -> Key:
-    """The key for whole arrays of these types as devices allocate them."""
+    """The key for whole arrays of these types, as devices allocate them."""
     parameters = parameters_of(Function(module.functions[name]))
     known = allocated(parameters, find(target).widest)
     return target, tuple(types), alignments(known)
@@ -242,7 +242,7 @@ def _places(lifted: Lifted) -> Iterator[FileLoc]:
 
 
 def _shares(built: Model, lifted: Lifted) -> Iterator[WorkShare]:
-    """Per array in memory, who touches what of it."""
+    """Per array in memory, the cells that its workers touch."""
     for array in lifted.scop.arrays:
         value = lifted.arrays[array.name]
         if array.register or not isinstance(value.type, MemRefType):
@@ -276,7 +276,7 @@ def _around(built: Model, array: str, *, writes: bool) -> tuple[Loop, ...] | Non
 
 
 def _memory(array: Array, ty: MemRefType) -> str:
-    """Where an array lies: a buffer of a kernel's own is private or fast memory."""
+    """The memory of an array: global, or private or fast for a kernel's own buffer."""
     if ty.memory_space is not None:
         return "fast"
     return "private" if array.scope else "global"
@@ -304,9 +304,9 @@ def _is_thread(loop: Loop) -> bool:
 def _corner(
     around: Sequence[Loop], wanted: Callable[[Loop], bool], limit: int
 ) -> list[dict[str, int]]:
-    """At most ``limit`` workers: the first one, and those one step further.
+    """At most ``limit`` workers: the first one, and its next neighbours.
 
-    Values by loop; steps are taken along the first loops that run more than once.
+    Values by loop; steps are taken along the first loops with several iterations.
     """
     chosen = [
         loop

@@ -1,7 +1,4 @@
-"""A nest in words: loops and why they are so, bands, fronts, memory, schedule tree.
-
-A mapping in words: grid and block, what a block and a thread touch, the proof.
-"""
+"""Text of explanations: nests (loops, bands, memory, tree) and mapped kernels."""
 
 from __future__ import annotations
 
@@ -38,7 +35,7 @@ from gpucodegen.tiling.proof.liveness import LoopKind, LoopVerdict
 
 
 def mapping_lines(mapping: Mapping, nests: Sequence[Nest]) -> Lines:
-    """The launches and all kernels of a function of these nests on one target."""
+    """The launches and all kernels of a function on one target."""
     if mapping.refusal:
         yield f"not compiled: {mapping.refusal}"
     elif not mapping.kernels:
@@ -71,7 +68,7 @@ def _kernel(kernel: MappedKernel) -> Lines:
 
 
 def workers(kernel: MappedKernel) -> str:
-    """Who runs a kernel."""
+    """The workers of a kernel: blocks and threads, or parallel iterations."""
     if kernel.block:
         grid = box(_trimmed(kernel.grid))
         return f"grid of {grid} blocks, each of {box(_trimmed(kernel.block))} threads"
@@ -99,7 +96,7 @@ def _share(share: WorkShare) -> tuple[str, str, str, str, str]:
 
 
 def launch_lines(launches: Sequence[KernelLaunches], nests: Sequence[Nest]) -> Lines:
-    """Launches in loops of the host, and kernels of one thread."""
+    """Launches in host loops, and kernels of one thread."""
     for launch in launches:
         if launch.loops:
             names = ", ".join(name for name, _ in launch.loops)
@@ -117,7 +114,7 @@ def _count(number: int | None, what: str) -> str:
 
 
 def _reasons(loops: Sequence[HostLoop], nests: Sequence[Nest]) -> Iterator[str]:
-    """Why loops are not parallel, where the program as written tells."""
+    """Why loops are not parallel, from the verdicts on the program as written."""
     for name, location in loops:
         for verdict in _verdicts(location, nests):
             found = verdict.decisive
@@ -141,13 +138,13 @@ FEW = 3
 
 
 def nest_lines(subject: Subject, nest: Nest, source: SourceLine) -> Lines:
-    """All that is known of a nest as written."""
+    """All facts about a nest as written."""
     yield f"{source.quote(nest.location)}"
     yield from indented(_nest_sections(subject, nest, source))
 
 
 def copy_lines(subject: Subject, source: SourceLine) -> Lines:
-    """The tensors that are copied before they are updated, with the places."""
+    """The tensors that are copied before they are updated, with their locations."""
 
     def lines() -> Iterator[str]:
         for copied in subject.copies:
@@ -191,7 +188,7 @@ def _kind(verdict: LoopVerdict) -> str:
 
 
 def why_not(dependence: Dependence, source: SourceLine) -> Lines:
-    """A dependence: what, how far, which iterations, and both source lines."""
+    """A dependence: kind, distance, iterations, and both source lines."""
     array = dependence.source.access.array
     far = distances(dependence.distance)
     yield f"{dependence.kind.value} on {array}, distance {far}"

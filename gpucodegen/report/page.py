@@ -1,8 +1,8 @@
-"""One self-contained HTML page: the text and the pictures of all nests.
+"""One self-contained HTML page with the text and the pictures of all nests.
 
-No script, no external resource; colours follow the reader's choice of light or dark.
-Contents and stages are links and folds of HTML's own, so keys and screen readers work
-them; a wide window has the program's text beside the stages, a narrow one below them.
+It has no script and no external resource; colours follow the reader's choice of light
+or dark. Contents and stages are HTML links and folds, so keys and screen readers work;
+a wide window shows the program's text beside the stages, a narrow one below them.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from gpucodegen.report.pictures.svg import Element, printable
 
 @dataclass(frozen=True, slots=True)
 class PagePart:
-    """A heading of some level, text set as it is, other blocks, and pictures.
+    """A heading of some level, preformatted text, other blocks, and pictures.
 
-    ``is_open``: what is under the heading is shown before a reader asks for it.
+    ``is_open``: the part is initially unfolded.
     """
 
     level: int
@@ -140,7 +140,7 @@ def _listing(lines: Sequence[str]) -> Element:
 
 
 def _elements(part: PagePart, name: str, lines: int) -> Iterator[Element]:
-    """A heading, or one that what is under it folds away with."""
+    """A heading, or one that folds its contents."""
     heading = Element(f"h{part.level}", id=name)
     heading.text = printable(part.title)
     blocks = [*([_text(part.text, lines)] if part.text else []), *part.blocks]
@@ -159,7 +159,7 @@ PLACE = re.compile(r"[^\s:]+:(\d+)(?::\d+)?\b")
 
 
 def _text(text: str, lines: int) -> Element:
-    """Text as it is, but that places in the listing are links."""
+    """Preformatted text, with places in the listing as links."""
     block = Element("pre", tabindex="0")
     text, last, end = printable(text), block, 0
     block.text = ""
@@ -191,7 +191,7 @@ FITTING = 640
 
 
 def _inline(picture: Element) -> Element:
-    """HTML knows what an ``svg`` is; a picture stays whole, style included."""
+    """The picture for HTML, which needs no namespace; the style stays included."""
     attributes = {k: v for k, v in picture.attrib.items() if k != "xmlns"}
     if float(picture.get("width", 0)) <= FITTING:
         attributes["class"] = "fits"

@@ -1,6 +1,6 @@
-"""A nest and a mapping as plain values: what `gpucodegen explain --json` prints.
+"""Nests and mappings as plain values: the output of `gpucodegen explain --json`.
 
-What is not known is None.  Places are ``{"file", "line", "column"}``.
+Unknown values are None.  Places are ``{"file", "line", "column"}``.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def place_record(location: Location) -> Record | None:
 
 
 def error_record(error: errors.Diagnostic) -> Record:
-    """What a message says, of which places."""
+    """The message of an error, and its places."""
     return {
         "code": error.code,
         "message": error.message,
@@ -61,7 +61,7 @@ def error_record(error: errors.Diagnostic) -> Record:
 
 
 def nest_record(subject: Subject, nest: Nest, number: int) -> Record:
-    """All that is known of a nest as written."""
+    """All facts about a nest as written."""
     return {
         "nest": number,
         "place": place_record(nest.location),

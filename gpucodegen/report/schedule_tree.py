@@ -1,7 +1,7 @@
-"""The order of a program as a schedule tree, the form of the polyhedral literature.
+"""Schedule trees of nests and kernels, in the form of the polyhedral literature.
 
-Comes in: a nest or a kernel as a `Scop`, with verdicts and bands where there are some.
-Goes out: a `Tree`::
+`schedule_tree` takes the body of a `Scop`, with verdicts and bands where there are
+some, and returns a `Tree`::
 
     tree     := domain(band | sequence | leaf)
     band     := members: loops that run together; permutable; each coincident or not
@@ -52,7 +52,7 @@ class NodeKind(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Tree:
-    """A node with its text and what hangs below it."""
+    """A node with its text and its children."""
 
     kind: NodeKind
     text: str
@@ -70,7 +70,7 @@ class Tree:
         return "\n".join(self.lines())
 
     def lines(self) -> Iterator[str]:
-        """The tree as indented text; a leaf stands in the line of its filter."""
+        """The tree as indented text; a leaf is in the line of its filter."""
         name = f"{self.kind.value}: " if self.text else self.kind.value
         first, *others = f"{self.text}{self.flags}".split(SEPARATOR)
         if self.kind is NodeKind.FILTER and self.children[0].kind is NodeKind.LEAF:
@@ -83,7 +83,7 @@ class Tree:
 
     @property
     def flags(self) -> str:
-        """What is known of a band: ``, permutable, coincident [1, 0]``."""
+        """The properties of a band: ``, permutable, coincident [1, 0]``."""
         if not self.coincident:
             return ""
         flags = ", ".join(str(int(flag)) for flag in self.coincident)
@@ -92,12 +92,12 @@ class Tree:
 
 @dataclass(frozen=True, slots=True)
 class Verdicts:
-    """What is known of loops when a tree is drawn.
+    """The facts about loops that a tree shows.
 
     ``bands``: runs of loops that form one band, by the name of their first loop.
-    ``coincident``: whether the iterations of a loop may run at once.
-    ``domains``: per statement, its executions; ``leaves``: what it does.
-    ``mark``: the remark on a band that begins with a loop, or nothing.
+    ``coincident``: whether the iterations of a loop are independent. ``domains``: per
+    statement, its executions; ``leaves``: its effect. ``mark``: the remark on a band
+    that begins with a loop, or an empty text.
     """
 
     bands: Mapping[str, Band]
@@ -160,7 +160,7 @@ def _below(body: Sequence[Node], verdicts: Verdicts) -> tuple[Tree, ...]:
 
 
 def _flat(body: Sequence[Node]) -> Iterator[Node]:
-    """Conditions restrict domains; they leave no node."""
+    """The nodes without conditions, which restrict domains and leave no node."""
     for node in body:
         if isinstance(node, If):
             yield from _flat((*node.body, *node.orelse))

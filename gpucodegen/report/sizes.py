@@ -1,4 +1,4 @@
-"""Sizes of parameters that a reader asks for: ``N=8,M=6``, or one number for all."""
+"""Parameter sizes for reports: ``N=8,M=6``, or one number for all."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ class Sizes:
     every: int | None = None
 
     def of(self, names: Iterable[str], otherwise: int) -> int:
-        """The value of what has these names."""
+        """The value for any of these names."""
         found = [self.given[name] for name in names if name in self.given]
         fallback = otherwise if self.every is None else self.every
         return found[0] if found else fallback
 
     def check(self, known: Iterable[str]) -> None:
-        """Refuse names that nothing has."""
+        """Raises an error for unknown names."""
         names = sorted(set(known))
         for name in self.given:
             if name not in names:
@@ -40,7 +40,7 @@ class Sizes:
 
 
 def parse_sizes(text: str) -> Sizes:
-    """Read ``name=value`` pairs between commas; a lone number is for all others.
+    """Reads comma-separated ``name=value`` pairs; a lone number is for all others.
 
     Raises InvalidOption.
     """
@@ -56,7 +56,7 @@ def parse_sizes(text: str) -> Sizes:
 
 
 def make_sizes(sizes: Sizes | Mapping[str, int] | int | str | None) -> Sizes:
-    """Any of the forms in which sizes may be given."""
+    """Sizes from any of the accepted forms."""
     match sizes:
         case Sizes():
             return sizes

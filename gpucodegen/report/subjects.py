@@ -1,7 +1,7 @@
-"""What is explained: a function's nests, each with all that is proven of it.
+"""Subjects of an explanation: a function's affine nests with all proven facts.
 
-Comes in: a module. Goes out: a `Subject`, the function as affine nests on buffers, and
-a `Nest` per outermost loop.
+`subject` takes a module and returns a `Subject`, the function as affine nests on
+buffers, with a `Nest` per outermost loop.
 """
 
 from __future__ import annotations
@@ -37,12 +37,12 @@ from gpucodegen.tiling.proof.liveness import (
 )
 
 ANSWERED_HERE = frozenset({"check-bounds", "check-reads"})
-"""Passes that only warn or refuse: what they find is part of the explanation."""
+"""Passes that only warn or refuse: their findings are part of the explanation."""
 
 
 @dataclass(frozen=True, slots=True)
 class Nest:
-    """An outermost loop and what is proven of the loops in it."""
+    """An outermost loop and the facts proven about its loops."""
 
     loop: Loop
     model: Model
@@ -55,7 +55,6 @@ class Nest:
 
     @property
     def location(self) -> Location:
-        """Where the loop stands."""
         return location_of(self.loop)
 
     @property
@@ -75,10 +74,10 @@ class Nest:
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """A function: its nests, accesses that may be wrong, parameters.
+    """A function: its nests, suspect accesses, parameters.
 
-    ``names``: per parameter of the analysis, the names the program has for it.
-    ``copies``: the tensors that bufferization copied, and why.
+    ``names``: per parameter of the analysis, its names in the program. ``copies``: the
+    tensors that bufferization copied, and why.
     """
 
     name: str
@@ -93,7 +92,6 @@ class Subject:
 
     @property
     def location(self) -> Location:
-        """Where the function stands."""
         return self.operation.location
 
 
@@ -152,7 +150,7 @@ def subject(module: Module, name: str) -> Subject:
 
 
 def location_of(node: object) -> Location:
-    """Where a loop, a statement or an access stands."""
+    """The source location of a loop, a statement or an access."""
     found = getattr(node, "loc", None)
     return found if isinstance(found, Location) else UNKNOWN
 
@@ -162,7 +160,7 @@ def _is_buffer(value: Value) -> bool:
 
 
 def _outermost(body: tuple[Node, ...]) -> Iterator[Loop]:
-    """Loops that no loop holds; conditions around them are looked through."""
+    """Loops without a loop around them; conditions around them are looked through."""
     for node in body:
         if isinstance(node, Loop):
             yield node
@@ -172,7 +170,7 @@ def _outermost(body: tuple[Node, ...]) -> Iterator[Loop]:
 
 @dataclass(frozen=True, slots=True)
 class _Proven:
-    """All that is proven of a whole function."""
+    """The facts proven about a whole function."""
 
     model: Model
     dependences: tuple[Dependence, ...]
@@ -186,7 +184,7 @@ class _Proven:
         return _Proven(built, found, verdicts, parts(passed))
 
     def nest(self, loop: Loop, arrays: Mapping[str, Value]) -> Nest:
-        """What concerns one nest: both ends of its dependences lie inside."""
+        """The facts about one nest: both ends of its dependences lie inside."""
         inside = {statement.name for statement in statements((loop,))}
         mine = tuple(
             d
@@ -214,7 +212,7 @@ class _Proven:
 def _places(
     name: str, shapes: Mapping[str, tuple[int | str | None, ...]]
 ) -> Iterator[tuple[str, int]]:
-    """Arrays and dimensions of which a parameter is the extent."""
+    """Arrays and dimensions whose extent is a parameter."""
     for array, shape in shapes.items():
         yield from ((array, d) for d, extent in enumerate(shape) if extent == name)
 
@@ -228,7 +226,7 @@ def _names(
 ) -> dict[str, tuple[str, ...]]:
     """Per parameter its names by position, its own and those of ``memref.dim``.
 
-    Those that ``module`` has: passes give names to the extents that they ask for.
+    Only names in ``module`` count: passes name the extents that they introduce.
     """
     written = {
         (value.name, value.location) for op in module.walk() for value in op.results

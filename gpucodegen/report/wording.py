@@ -1,4 +1,4 @@
-"""How places, distances, sizes and tables are written."""
+"""Wording of places, distances, sizes and tables in reports."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Lines = Iterator[str]
 
 @dataclass(frozen=True, slots=True)
 class SourceLine:
-    """A module's source text, to quote its lines; empty if it is not at hand."""
+    """A module's source text, to quote its lines; empty if unavailable."""
 
     lines: tuple[str, ...] = ()
 
@@ -38,7 +38,7 @@ def indented(lines: Iterable[str], by: int = 2) -> Lines:
 
 
 def section(title: str, lines: Iterable[str]) -> Lines:
-    """A title and what is under it; nothing if nothing is.
+    """A title and its lines; nothing without lines.
 
     >>> list(section("loops", ["i: parallel"])), list(section("bands", []))
     (['loops', '  i: parallel'], [])

@@ -1,1 +1,1 @@
-"""Devices, buffers, compilation, disk cache and launches."""
+"""The runtime: devices, buffers, compilation, disk cache and launches."""

@@ -1,20 +1,12 @@
-"""The processor that programs run on: its vectors, caches and threads.
+"""The host processor: vector unit, caches, threads and CPU quotas.
 
-`cpu` is the one place that asks for it.  Plans are made for what it gives; `stated` has
-it give another processor, such as those of `gpucodegen.runtime.processor`.
-Nothing heavy at import.
-
-How much of the processors' time Linux lets this process have: quotas of its cgroups.
-
-A container of ``--cpus=2`` on a machine of 64 cores sees all 64; 64 threads use up the
-quota of a period together, and then all of them stand still until the next one.
-
-Processors by name, to plan for, and to compile for where the host can run it.
-
-    with stated(PROCESSORS["avx2-512k"]): ...
-
-Features are those that LLVM's processor of that name has, as far as they matter to
-kernels, so that any newer one of its kind runs them.
+Plans ask `cpu` alone; `stated` replaces the processor for planning, for example by one
+of `PROCESSORS`, and for compiling where the host can run its code:
+``with stated(PROCESSORS["avx2-512k"]): ...``.  The features of these are those of
+LLVM's processor of that name as far as kernels use them, so newer processors of the
+kind run them too. `quota` reads the CPU time limits of Linux cgroups: a container of
+``--cpus=2`` on 64 cores sees all 64, and 64 threads use up the quota of a period
+together, then all stall until the next one.  Nothing heavy is imported.
 """
 
 from __future__ import annotations
@@ -38,15 +30,15 @@ CONTROLLER = "cpu"
 
 @cache
 def quota() -> float:
-    """Processors' worth of time, as a rule for as long as a process lives; 0: all."""
+    """Processors' worth of CPU time of this process, read once; 0: unlimited."""
     return told_quota(GROUPS, ROOT)
 
 
 def told_quota(groups: Path, root: Path) -> float:
-    """The least quota of the groups that ``groups`` lists, and of those around them.
+    """The least quota of the groups that ``groups`` lists, and of their ancestors.
 
-    ``groups``: a file as ``/proc/self/cgroup``; ``root``: where groups are folders.  0
-    if none has a quota, or the system has no groups.
+    ``groups``: a file like ``/proc/self/cgroup``; ``root``: the folder of the groups.
+    0 if none has a quota, or the system has no groups.
     """
     lines: list[str] = []
     with suppress(OSError, UnicodeDecodeError):
@@ -56,7 +48,7 @@ def told_quota(groups: Path, root: Path) -> float:
 
 
 def _quotas(line: str, root: Path) -> Iterator[float]:
-    """Of a line ``number:controllers:/group`` of one hierarchy."""
+    """The quotas of a line ``number:controllers:/group``."""
     _, _, rest = line.partition(":")
     controllers, _, group = rest.partition(":")
     if not controllers:
@@ -73,14 +65,14 @@ def _quotas(line: str, root: Path) -> Iterator[float]:
 
 
 def _of_second_version(folder: Path) -> Iterator[float]:
-    """``cpu.max``: microseconds, or ``max``, of a period of microseconds."""
+    """cgroup v2, ``cpu.max``: microseconds, or ``max``, per period in microseconds."""
     share, _, period = (folder / "cpu.max").read_text("ascii").partition(" ")
     if share != "max" and int(period) > 0:
         yield int(share) / int(period)
 
 
 def _of_first_version(folder: Path) -> Iterator[float]:
-    """The same in files of their own; -1 for no limit."""
+    """cgroup v1, two files; -1 for no limit."""
     share = int((folder / "cpu.cfs_quota_us").read_text("ascii"))
     period = int((folder / "cpu.cfs_period_us").read_text("ascii"))
     if share > 0 and period > 0:
@@ -93,15 +85,15 @@ FIRST = 1 << 15
 CACHES = "GPUCODEGEN_CACHES"
 """Variable with the caches to plan for, and who shares the last: ``32K,512K,32M,2``."""
 THREADS = ("NUMBA_NUM_THREADS", "OMP_NUM_THREADS")
-"""Variables that say on how many threads programs run; the first that is set does."""
+"""Variables with the thread count of programs; the first that is set counts."""
 UNITS = {"K": 10, "M": 20}
 
 
 @dataclass(frozen=True, slots=True)
 class Caches:
-    """Bytes of the caches of data: two levels of a core, and that which cores share.
+    """Bytes of the data caches: L1 and L2 of a core, and the shared cache.
 
-    ``sharers``: how many processors share one such cache.
+    ``sharers``: the number of processors that share one such cache.
 
     >>> str(Caches(32 << 10, 512 << 10, 32 << 20, 8))
     '32K,512K,32M,8'
@@ -113,10 +105,10 @@ class Caches:
     sharers: int = 2
 
     def shared_by(self, threads: int) -> int:
-        """Bytes of shared caches that so many threads may count on together.
+        """Bytes of shared caches that ``threads`` threads may use together.
 
-        Each has its part; where few of those who share a cache are ours, half of it is
-        taken to be left to them.
+        Each thread has its part; if few sharers of a cache are ours, half of it is
+        assumed to be used by other programs.
 
         >>> zen = Caches(shared=32 << 20, sharers=8)
         >>> [zen.shared_by(threads) >> 20 for threads in (1, 4, 8, 64)]
@@ -125,7 +117,7 @@ class Caches:
         return max(self.shared // 2, self.shared * threads // self.sharers)
 
     def kept_by(self, threads: int) -> int:
-        """Bytes that a core finds again where so many threads work at once.
+        """Bytes after whose use a core still finds its data, with ``threads`` threads.
 
         >>> Caches(32 << 10, 1 << 20, 32 << 20, 8).kept_by(1) >> 20
         8
@@ -139,7 +131,7 @@ class Caches:
 
 @dataclass(frozen=True, slots=True)
 class Cpu:
-    """A processor as LLVM names it, with its caches and the threads of a program.
+    """A processor by its LLVM name, with its caches and the threads of a program.
 
     >>> Cpu("haswell", frozenset({"sse2", "avx", "avx2", "fma"})).vector_bits
     256
@@ -157,17 +149,16 @@ class Cpu:
 
     @property
     def vector_registers(self) -> int:
-        """How many there are."""
         return 32 if self.features & {"avx512f", "neon"} else 16
 
     @property
     def word_parts(self) -> int:
-        """Bits of the narrowest integers that are multiplied several in a word."""
+        """Bits of the narrowest integers that are multiplied several per word."""
         return features.word_parts(self.features)
 
     @property
     def variables(self) -> dict[str, str]:
-        """An environment in which a process compiles and plans for it."""
+        """Environment variables with which a process compiles and plans for it."""
         return {
             "NUMBA_CPU_NAME": self.name,
             "NUMBA_CPU_FEATURES": ",".join(f"+{one}" for one in sorted(self.features)),
@@ -186,7 +177,7 @@ _STATED: ContextVar[Cpu | None] = ContextVar("stated", default=None)
 
 @contextmanager
 def stated(processor: Cpu) -> Generator[Cpu]:
-    """Plan for this processor; what is planned still runs on the host.
+    """Plans for this processor; planned code still runs on the host.
 
     >>> from gpucodegen.runtime.processor import NEON
     >>> with stated(NEON):
@@ -201,7 +192,7 @@ def stated(processor: Cpu) -> Generator[Cpu]:
 
 
 def cpu() -> Cpu:
-    """The processor to plan for: the stated one, or that which Numba compiles for."""
+    """The processor to plan for: the stated one, or the target of Numba."""
     found = _STATED.get()
     if found is not None:
         return found
@@ -209,9 +200,9 @@ def cpu() -> Cpu:
 
 
 def facts() -> object:
-    """What plans depend on besides the processor that Numba compiles for.
+    """All inputs of plans besides the processor that Numba compiles for.
 
-    Asks neither Numba nor LLVM, for keys.
+    For cache keys, without importing Numba or LLVM.
     """
     found = _STATED.get()
     told = found.variables if found else str(caches())
@@ -219,13 +210,13 @@ def facts() -> object:
 
 
 def host_name() -> str:
-    """The processor and its vector width, for keys of what was measured here."""
+    """The processor and its vector width, for keys of measurements."""
     found = cpu()
     return f"{found.name}-{found.vector_bits}x{found.threads}"
 
 
 def caches() -> Caches:
-    """Sizes that ``GPUCODEGEN_CACHES`` or the system tells, else usual ones.
+    """Sizes from ``GPUCODEGEN_CACHES`` or the system, else usual ones.
 
     No shared cache where the system does not report one.
 
@@ -247,7 +238,7 @@ def _told_caches() -> Caches:
 
 
 def _told(index: int, fact: str) -> str:
-    """Of the caches as Linux counts them: data, instructions, then the other levels."""
+    """A property of the caches in Linux's order: L1 data, L1 instructions, L2, L3."""
     with suppress(OSError):
         place = Path(f"/sys/devices/system/cpu/cpu0/cache/index{index}/{fact}")
         return place.read_text("ascii").strip()
@@ -255,7 +246,7 @@ def _told(index: int, fact: str) -> str:
 
 
 def _members(text: str) -> int:
-    """How many a list of Linux names.
+    """The length of a Linux list such as ``0-3,8``.
 
     >>> [_members(text) for text in ("0-3,8-11", "0,2", "")]
     [8, 2, 0]
@@ -265,7 +256,7 @@ def _members(text: str) -> int:
 
 
 def _bytes(text: str) -> int:
-    """A size as Linux writes it; 0 for what is none.
+    """A size as Linux writes it; 0 for anything else.
 
     >>> [_bytes(text) for text in ("48K", "2M", "0K", "", "many")]
     [49152, 2097152, 0, 0, 0]
@@ -280,9 +271,9 @@ def _size(number: int) -> str:
 
 
 def thread_count() -> int:
-    """Threads that a parallel kernel runs on, unless a program asks for others.
+    """Threads of a parallel kernel, unless a program asks for another number.
 
-    Not more than may run at a time, whatever variables say.
+    It is at most the number that can run at a time, whatever variables say.
     """
     found = _STATED.get()
     if found is not None:
@@ -291,7 +282,7 @@ def thread_count() -> int:
 
 
 def wanted_threads(names: tuple[str, ...] = THREADS) -> int:
-    """Threads that variables ask for; 0 if none does."""
+    """The thread count that environment variables request; 0 if none does."""
     for name in names:
         chosen = os.environ.get(name, "").partition(",")[0].strip()
         if chosen.isdigit() and int(chosen) > 0:
@@ -300,12 +291,12 @@ def wanted_threads(names: tuple[str, ...] = THREADS) -> int:
 
 
 def processors() -> int:
-    """Processors that this process may keep busy: its cores, or its quota of time."""
+    """Processors that this process may keep busy: its cores, or its CPU quota."""
     return min(cores(), -int(-quota() // 1)) if quota() else cores()
 
 
 def cores() -> int:
-    """Cores that this thread may run on now."""
+    """Cores on which this thread may run now."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
@@ -313,7 +304,7 @@ def cores() -> int:
 
 K, M = 1 << 10, 1 << 20
 OLDEST = frozenset("cx8 fxsr mmx sse sse2".split())
-"""What all of x86-64 have."""
+"""Features of every x86-64 processor."""
 HASWELL = OLDEST | frozenset(
     "avx avx2 bmi bmi2 cx16 f16c fma lzcnt movbe popcnt sahf sse3 sse4.1 sse4.2 ssse3"
     " xsave".split()

@@ -1,1 +1,1 @@
-"""Machine code of NVIDIA's GPUs (SASS) as text: instructions, loops, what they do."""
+"""NVIDIA machine code (SASS) as text: instructions and loops."""

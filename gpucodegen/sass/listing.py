@@ -1,8 +1,8 @@
-"""A disassembled kernel: its instructions, and the loops that branches back make.
+"""SASS listings: instructions and loops of disassembled kernels, and their statistics.
 
-What machine code moves: widths of accesses, bytes that are under way at a time.
-
-What the instructions of a loop do: how many of each kind.
+`listings` parses a disassembly; loops are found by branches back.  `mix` counts the
+instructions of a loop by kind, `widths` the accesses by width, and `in_flight`
+estimates the bytes of global memory that are in flight at a time.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class Listing:
     branches: tuple[tuple[int, int], ...]
 
     def loops(self) -> list[tuple[MachineInstruction, ...]]:
-        """The instructions of each loop, those of the loops inside it included."""
+        """The instructions of each loop, inner loops included."""
         return [
             self.instructions[first : last + 1]
             for first, last in self.branches
@@ -94,7 +94,7 @@ def _listing(lines: list[str]) -> Listing:
 def _back(
     instructions: list[MachineInstruction], labels: dict[str, int]
 ) -> list[tuple[int, int]]:
-    """Branches to places before them."""
+    """Branches to earlier addresses."""
     found: dict[int, int] = {}
     for number, x in enumerate(instructions):
         target = _TARGET.search(x.operands) if x.opcode == "BRA" else None
@@ -111,7 +111,7 @@ _PENDING = re.compile(r"SB\d+, 0x([0-9a-f]+)")
 
 
 def bits(x: MachineInstruction) -> int:
-    """What one thread moves with an access, 0 for another instruction.
+    """Bits that one thread moves with an access, 0 for another instruction.
 
     >>> bits(MachineInstruction(0, "", "LDG.E.128.CONSTANT", "R4, desc[UR4][R2.64]"))
     128
@@ -122,7 +122,7 @@ def bits(x: MachineInstruction) -> int:
 
 
 def widths(instructions: Sequence[MachineInstruction]) -> dict[str, Counter[int]]:
-    """How many accesses of each opcode move so many bits."""
+    """The number of accesses by opcode and width in bits."""
     found: dict[str, Counter[int]] = {}
     for x in instructions:
         if bits(x):
@@ -131,9 +131,9 @@ def widths(instructions: Sequence[MachineInstruction]) -> dict[str, Counter[int]
 
 
 def in_flight(instructions: Sequence[MachineInstruction]) -> int:
-    """Most bytes from global memory that a thread has asked for and not yet used.
+    """The most bytes of global memory that a thread has loaded but not yet used.
 
-    The text is read from top to bottom, loops once.  A load is under way until an
+    The text is read from top to bottom, loops once.  A load is in flight until an
     instruction names its registers, a copy to shared memory until a wait for its group.
 
     >>> load = "desc[UR4][R2.64]"
@@ -191,7 +191,7 @@ KINDS: tuple[tuple[str, str], ...] = (
 """Kinds of instructions by opcode; the last one that fits is taken, else "other"."""
 _PATTERNS = [(kind, re.compile(pattern)) for kind, pattern in KINDS]
 ARITHMETIC = ("FFMA", "DFMA", "HFMA2", "MMA")
-"""Kinds that do what a program is for."""
+"""Kinds that do a program's arithmetic."""
 
 
 def kind(x: MachineInstruction) -> str:
@@ -201,7 +201,7 @@ def kind(x: MachineInstruction) -> str:
 
 
 def mix(instructions: Sequence[MachineInstruction]) -> Counter[str]:
-    """How many instructions there are of each kind."""
+    """The number of instructions of each kind."""
     return Counter(map(kind, instructions))
 
 

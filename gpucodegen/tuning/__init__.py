@@ -1,1 +1,1 @@
-"""Tuning: schedules timed in turn, the winner stored and looked up."""
+"""Autotuning: schedules are timed in turn; the winner is stored and looked up."""

@@ -1,4 +1,4 @@
-"""Arguments of a call as data, and as copies that lie in memory as they do."""
+"""Arguments of a call as data for other processes, and as copies with equal layout."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from gpucodegen.tiling.machine.processor import CACHE_LINE
 
 @dataclass(frozen=True, slots=True)
 class PlainArray:
-    """The numbers of a NumPy array, its strides, and how its memory is aligned.
+    """The numbers of a NumPy array, its strides, and the alignment of its memory.
 
     >>> row = np.arange(24, dtype="f4").reshape(6, 4)[::2, ::-1]
     >>> copy = PlainArray.of(row).array()
@@ -29,20 +29,19 @@ class PlainArray:
 
     @staticmethod
     def of(array: np.ndarray) -> PlainArray:
-        """What is known of an array; it keeps its memory."""
+        """A description of an array, which keeps its memory."""
         return PlainArray(array, array.strides, array.ctypes.data % CACHE_LINE)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """The numbers in order, as pickle gives up strides."""
+        """The numbers in order, as pickle drops strides."""
         plain = np.ascontiguousarray(self.contents)
         return PlainArray, (plain, self.strides, self.residue)
 
     def __str__(self) -> str:
-        """Extents and element type."""
         return "x".join(map(str, (*self.contents.shape, self.contents.dtype)))
 
     def array(self) -> np.ndarray:
-        """An array like it, in memory of its own."""
+        """A new array with these contents and this layout."""
         shape, dtype = self.contents.shape, self.contents.dtype
         steps = [(n - 1) * s for n, s in zip(shape, self.strides, strict=True) if n]
         before = -sum(min(step, 0) for step in steps)
@@ -55,7 +54,7 @@ class PlainArray:
 
 
 def plain(arguments: Sequence[Any]) -> tuple[Any, ...]:
-    """NumPy arrays as data, all else as it is."""
+    """NumPy arrays as `PlainArray`, other arguments as they are."""
     return tuple(PlainArray.of(x) if type(x) is np.ndarray else x for x in arguments)
 
 
@@ -73,7 +72,7 @@ def copied(argument: Any) -> Any:
 
 
 def on_host(argument: Any) -> Any:
-    """An array of a device as one of NumPy; all else as it is.
+    """A device array as a NumPy array; other arguments as they are.
 
     >>> on_host(3), on_host(np.ones(2)).tolist()
     (3, [1.0, 1.0])
@@ -83,5 +82,5 @@ def on_host(argument: Any) -> Any:
 
 
 def real(arguments: Sequence[Any]) -> tuple[Any, ...]:
-    """Arrays of what `plain` made data of."""
+    """The inverse of `plain`."""
     return tuple(x.array() if isinstance(x, PlainArray) else x for x in arguments)

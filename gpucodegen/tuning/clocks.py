@@ -1,18 +1,11 @@
-"""What times calls, and how much memory makes their arguments' caches forget them.
+"""Clocks for calls on host and GPU, and rotation of arguments past the caches.
 
-Comes in: the arguments of a call.  On the host the wall clock runs, and arguments are
-rotated past the last cache; arrays of CuPy are timed by events of its current stream
-while the host is ahead, and rotated past twice the L2 cache of its device.
-
-Seconds that a GPU takes for calls, without what the host takes to ask for them.
-
-A short kernel is over before the host has queued the next one, so between two events
-the device would mostly wait.  Here the device is held until the host has queued all.
-
-Arguments of a call in many copies, taken in turn, so that none is found in a cache.
-
-Comes in: the arguments of a call and the bytes to get past.  Goes out: sets of them
-that lie in memory alike.
+On the host the wall clock runs, and arguments are rotated past the last-level cache;
+calls on CuPy arrays are timed by events of the current stream, and rotated past twice
+the L2 cache. A short kernel ends before the host has queued the next one, so the device
+is held until the host has queued all calls: otherwise host time would be measured. A
+`Rotation` has sets of arguments with equal layouts, taken in turn, so that none is
+found in a cache.
 """
 
 from __future__ import annotations
@@ -27,14 +20,14 @@ from typing import Any
 from gpucodegen.tuning.arguments import copied
 
 MOST_SETS = 256
-"""Sets that are made at most: of small arguments they do not get past a large cache."""
+"""The most sets: with small arguments they do not exceed a large cache."""
 SHARE_OF_MEMORY = 0.25
 """Part of the memory that is free which all sets together may take."""
 
 
 @dataclass(frozen=True, slots=True)
 class Rotation:
-    """The arguments of a call, and sets of them in memory of their own.
+    """The arguments of a call, and sets of copies in memory of their own.
 
     >>> import numpy as np
     >>> rotation = Rotation.of([np.ones(1024), 3], 1 << 16)
@@ -63,9 +56,9 @@ class Rotation:
         )
 
     def reset(self, count: int | None = None) -> None:
-        """Give the sets their first contents; the last one is then nearest in caches.
+        """Restores the first contents of sets; the last one is then nearest in caches.
 
-        ``count``: only so many of them.
+        ``count``: only that many sets.
         """
         for copies in self.sets[:count]:
             for copy, argument in zip(copies, self.arguments, strict=True):
@@ -73,12 +66,12 @@ class Rotation:
                     copy[...] = argument
 
     def changed(self, position: int) -> bool:
-        """Whether a call may leave other numbers in the argument of a position."""
+        """Whether a call may change the argument at a position."""
         return self.sets[0][position] is not self.arguments[position]
 
 
 def _free_memory() -> int:
-    """Bytes that the system says are free; much where it does not say."""
+    """Free memory in bytes, as the system reports it; a large number otherwise."""
     try:
         return os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     except (AttributeError, OSError, ValueError):
@@ -95,15 +88,15 @@ extern "C" __global__ void hold(long long nanoseconds) {
 """
 """A kernel that keeps the device waiting while the host queues what is timed."""
 SHORTEST, LONGEST = 1e-4, 0.05
-"""Seconds that it waits at least and at most."""
+"""The least and most seconds that it waits."""
 
 
 @dataclass(slots=True)
 class DeviceClock:
     """Times calls on the current stream of CuPy's current device by two events.
 
-    ``held``: seconds that the device is to be held; those that the last call asks for.
-    A call that waits for the device is timed as it is.
+    ``held``: seconds to hold the device; the last call determines them. A call that
+    waits for the device is timed as it is.
     """
 
     cupy: Any
@@ -111,7 +104,7 @@ class DeviceClock:
     hold: Any = field(init=False, default=None)
 
     def __call__(self, call: Callable[[], object]) -> float:
-        """Seconds of the device in a call."""
+        """Seconds of the device for a call."""
         while True:
             seconds, taken = self._timed(call)
             if taken < self.held or self.held >= LONGEST:
@@ -121,7 +114,7 @@ class DeviceClock:
         return seconds
 
     def _timed(self, call: Callable[[], object]) -> tuple[float, float]:
-        """Seconds of the device, and those of the host to queue the call."""
+        """Seconds of the device, and seconds of the host to queue the call."""
         self.hold = self.hold or self.cupy.RawKernel(HOLD, "hold")
         start, end = self.cupy.cuda.Event(), self.cupy.cuda.Event()
         self.hold((1,), (1,), (int(self.held * 1e9),))
@@ -135,19 +128,19 @@ class DeviceClock:
 
 
 Clock = Callable[[Callable[[], object]], float]
-"""Runs a call once and tells the seconds it takes."""
+"""Runs a call once and returns its seconds."""
 
 
 @dataclass(frozen=True, slots=True)
 class Watch:
-    """A clock, and bytes of arguments that a call finds in no cache."""
+    """A clock, and the bytes of arguments that exceed the caches."""
 
     clock: Clock
     cache: int
 
     @staticmethod
     def of(arguments: Sequence[Any], target: str) -> Watch:
-        """What fits the arrays of a call and its target.
+        """The watch for the arrays of a call and its target.
 
         >>> Watch.of([], "sim").cache, Watch.of([], "cpu").cache > 0
         (0, True)

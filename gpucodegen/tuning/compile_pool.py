@@ -1,8 +1,7 @@
-"""Schedules compiled in several processes at once, then measured by one, alone.
+"""Compile pool: processes compile schedules, then one measures them, alone.
 
 While anything is measured, nothing is compiled: each group of points is compiled first,
-by all processes.  What the others compile lies on disk, where the one that measures
-finds it.
+by all processes.  The disk cache passes compiled code to the process that measures.
 """
 
 from __future__ import annotations
@@ -38,14 +37,14 @@ class Compiling:
 
 @dataclass(slots=True)
 class CompilePool:
-    """The process that measures, and ``helpers`` that compile for it.  Close it."""
+    """The process that measures, and ``helpers`` that compile for it; to be closed."""
 
     timer: IsolatedTrials
     helpers: list[IsolatedTrials]
 
     @staticmethod
     def of(timer: IsolatedTrials, subject: object, helpers: int) -> CompilePool:
-        """A crew whose processes have begun.  Raises what keeps one from it."""
+        """A pool whose processes have started; raises the error if one cannot."""
         pickled, crew = pickle.dumps(subject), CompilePool(timer, [])
         try:
             crew.helpers = [
@@ -59,7 +58,7 @@ class CompilePool:
         return crew
 
     def trials(self, asked: Iterable[Point]) -> Iterator[Trial]:
-        """The trials of some points, which are compiled before any is measured."""
+        """The trials of some points, all compiled before any is measured."""
         points = list(asked)
         problems = self._prepared(points) if len(points) > 1 else [None] * len(points)
         for point, problem in zip(points, problems, strict=True):
@@ -71,7 +70,7 @@ class CompilePool:
             helper.close()
 
     def _prepared(self, points: Sequence[Point]) -> list[TrialError | None]:
-        """What ended a process that compiled a point, for each point."""
+        """For each point, the error that ended the process that compiled it."""
         workers = [self.timer, *self.helpers]
         found: list[TrialError | None] = [None] * len(points)
 
@@ -85,7 +84,7 @@ class CompilePool:
 
 
 def _problem(worker: IsolatedTrials, point: Point) -> TrialError | None:
-    """What ended a process that compiled; what it raised the trial finds out, too."""
+    """The error that ended a compiling process; other errors show up in the trial."""
     try:
         worker.prepare(point)
     except TrialError as problem:

@@ -1,7 +1,8 @@
-"""The final: the fastest schedules against the default, all of them in turn.
+"""The final comparison: the fastest schedules against the default, timed in turn.
 
-Comes in: the trials of a search and what times schedules.  Goes out: how much faster
-than the default each finalist is, with a confidence, and the winner if there is one.
+`final` takes the trials of a search and the object that times schedules, and returns
+each finalist with its speedup over the default and a confidence interval; `winner`
+selects one, if any.
 """
 
 from __future__ import annotations
@@ -16,13 +17,18 @@ if TYPE_CHECKING:
     from gpucodegen.tiling.tuning.search import Point, Trial
 
 FINALISTS = 3
-"""Schedules that meet the default in the final."""
+"""Schedules that are compared with the default."""
 NEAR = 1.05
-"""Schedules that took so many times what the default took may have had bad luck."""
+"""Schedules within this factor of the default's time may have been timed in a bad
+moment.
+"""
 
 
 class Timing(Protocol):
-    """Times schedules (`PairedBenchmark`, `IsolatedTrials`) or estimates them."""
+    """Times schedules: `PairedBenchmark` in this process, `IsolatedTrials` in another.
+
+    Or estimates them: `gpucodegen.tuning.forecast`.
+    """
 
     def trial(self, point: Point) -> Trial:
         """The trial of one point, alone."""
@@ -33,24 +39,24 @@ class Timing(Protocol):
         ...
 
     def repeated(self, points: Sequence[Point]) -> list[list[float]]:
-        """The same of calls on the same arguments again and again."""
+        """As `rounds`, with calls on the same arguments."""
         ...
 
     def told(self) -> str:
-        """What a user should know of how it was done; mostly nothing."""
+        """Notes for the user about the measurement; mostly empty."""
         ...
 
     def close(self) -> None:
-        """Give back what is held."""
+        """Releases its resources."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Finalist:
-    """A schedule of the final, and how many times as fast as the default it is.
+    """A schedule of the final comparison, with its speedup over the default.
 
-    ``objection``: why it is not stored all the same.  ``is_stored``: an earlier final
-    proved it, so that it stays unless it is slower now.
+    ``objection``: why it is not stored although it is faster.  ``is_stored``: an
+    earlier comparison proved it, so it stays unless it is slower now.
     """
 
     point: Point
@@ -60,7 +66,7 @@ class Finalist:
 
     @property
     def is_worthy(self) -> bool:
-        """Whether it may take the place of the default."""
+        """Whether it may replace the default."""
         stays = self.is_stored and self.gain.median >= 1 and not self.gain.is_loss
         return (self.gain.is_proven or stays) and not self.objection
 
@@ -85,8 +91,8 @@ def final(
     """The finalists, the fastest first; the ``stored`` winner is always among them.
 
     The default is one of the trials that ran.  The fastest one that is proven faster
-    must not be slower where calls find their arguments in caches: what is slower there
-    has that as its objection.  Raises TrialError.
+    must not be slower where calls find their arguments in caches; else it gets an
+    objection.  Raises TrialError.
     """
     timed = sorted((t.seconds, n) for n, t in enumerate(trials) if t.seconds)
     fastest = [trials[n].point for _, n in timed]
@@ -112,12 +118,12 @@ def final(
 
 
 def winner(finalists: Sequence[Finalist]) -> Finalist | None:
-    """The fastest one that is worthy."""
+    """The fastest finalist that may replace the default."""
     return next((one for one in finalists if one.is_worthy), None)
 
 
 def _in_caches(one: Finalist, default: Point, timing: Timing) -> Finalist:
-    """The finalist with an objection if it loses on arguments that caches hold."""
+    """The finalist, with an objection if it is slower on cached arguments."""
     theirs, own = timing.repeated([default, one.point])
     warm = gain(own, theirs)
     if not warm.is_loss:

@@ -1,13 +1,10 @@
-"""What a schedule is expected to take on a GPU that is not here.
+"""Forecasts: schedules estimated for a GPU that is not here, by sampled emulation.
 
-Each schedule is compiled, and a sample of its blocks runs on the emulated device on the
-arguments of the call.  What they did is priced as every report prices it.  A schedule
-that promises more than the default also has to leave its numbers, on the emulated
-device.  Nothing is timed.
-
-Whether a tuning measures or predicts, and for which architecture.
-
-Arguments so small that the emulated device runs all of a call.
+Each schedule is compiled, and a sample of its blocks runs on the emulated device with
+the arguments of the call.  The counts are priced as in reports.  A schedule that is
+estimated to beat the default must also leave its numbers, on the emulated device, with
+arguments reduced to sizes that run completely. Nothing is timed.  `predicted_for`
+decides whether a tuning measures or predicts.
 """
 
 from __future__ import annotations
@@ -40,7 +37,7 @@ if TYPE_CHECKING:
 
 
 CELLS = 1 << 15
-"""Elements that an array has about, at most."""
+"""The approximate largest number of elements of an array."""
 
 
 def reduced(
@@ -48,7 +45,7 @@ def reduced(
 ) -> tuple[Any, ...] | None:
     """Arguments of smaller extents; None where the function's types fix them.
 
-    Numbers of type ``index`` become smaller too, as they may be extents.  Floats are
+    Numbers of type ``index`` are reduced too, as they may be extents.  Floats are
     random, integers zero.
     """
     from gpucodegen.report.gpu.example_arguments import HostMemory, OpenExtents, made_up
@@ -77,9 +74,9 @@ def reduced(
 
 
 def predicted_for(target: str, arch: str, arguments: Sequence[Any]) -> str:
-    """The architecture that a tuning is a forecast for; "" where calls are timed.
+    """The architecture that a tuning predicts for; "" where calls are timed.
 
-    The emulated device is never timed.  ``arch``: what the caller asks for.  Raises
+    The emulated device is never timed.  ``arch``: the caller's choice.  Raises
     InvalidOption for an unknown one, or one of a target without architectures.
 
     >>> predicted_for("cpu", "", []), predicted_for("sim", "", [])
@@ -106,7 +103,7 @@ def is_emulated(target: str, arguments: Sequence[Any]) -> bool:
 
 
 def _chosen(target: str, arguments: Sequence[Any]) -> Target:
-    """The target of calls, as the environment and the arguments say."""
+    """The target of calls, from the environment and the arguments."""
     name = os.environ.get("GPUCODEGEN_TARGET") or target
     on_device = (hasattr(a, "__cuda_array_interface__") for a in arguments)
     return registry.chosen(name, on_device)
@@ -115,16 +112,16 @@ def _chosen(target: str, arguments: Sequence[Any]) -> Target:
 BLOCKS = 2
 """Blocks of a launch that are executed, where that is many."""
 ROUNDS = 24
-"""As a final has them; estimates do not differ."""
+"""The rounds of a final comparison; estimates do not differ between rounds."""
 EMULATED = 1 << 25
 """Instructions of threads that a call may take to be run whole: some seconds."""
 
 
 @dataclass(slots=True)
 class Forecast:
-    """Estimates of schedules of ``program[name]``, which is of the target ``sim``.
+    """Estimates of schedules of ``program[name]``, which has the target ``sim``.
 
-    ``checked``: on which arguments numbers were compared, in words.
+    ``checked``: the arguments on which numbers were compared, in words.
     """
 
     program: Program
@@ -147,7 +144,7 @@ class Forecast:
     def trial(self, point: Point) -> Trial:
         """The estimate of one point.
 
-        One that is expected to beat the default and leaves other numbers is wrong.
+        A point that is estimated to beat the default and leaves other numbers is wrong.
         """
         try:
             default = self.expected(DEFAULT)
@@ -159,21 +156,21 @@ class Forecast:
         return Trial(point, Status.PREDICTED, seconds)
 
     def rounds(self, points: Sequence[Point]) -> list[list[float]]:
-        """Estimates, which are the same in each round."""
+        """Estimates, equal in each round."""
         return [[self.expected(point)] * ROUNDS for point in points]
 
     def repeated(self, points: Sequence[Point]) -> list[list[float]]:
-        """The same: where arguments lie is not part of an estimate."""
+        """As `rounds`: estimates do not depend on caches between calls."""
         return self.rounds(points)
 
     def told(self) -> str:
-        """On what numbers were compared, if they were."""
+        """The arguments on which numbers were compared, if they were."""
         if not self.checked:
             return ""
         return f"numbers were compared on the emulated device, with {self.checked}"
 
     def close(self) -> None:
-        """Nothing is held."""
+        """Does nothing: it holds no resources."""
 
     def expected(self, point: Point) -> float:
         """Estimated seconds of a call."""
@@ -217,7 +214,7 @@ class Forecast:
         return Program(of_module(self.program.module), with_point(base, point))
 
     def _compare(self, point: Point) -> None:
-        """Run a schedule and the default on the emulated device.
+        """Runs a schedule and the default on the emulated device.
 
         Raises WrongResult where they leave different numbers.
         """
@@ -231,7 +228,7 @@ class Forecast:
             self.checked += "; one had no such plan there"
 
     def _begin(self) -> None:
-        """Choose arguments for comparisons."""
+        """Chooses arguments for comparisons."""
         arguments, self.checked = self.arguments, "its arguments"
         if self.instructions > EMULATED:
             small = reduced(self.program, self.name, self.arguments)

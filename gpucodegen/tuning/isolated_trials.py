@@ -1,7 +1,7 @@
-"""A contest in a process of its own, which may crash or hang without harm.
+"""A paired benchmark in a separate process, which may crash or hang without harm.
 
-A schedule that ends the process, or takes too long, is a trial with that reason; the
-next one finds a new process.
+A schedule that ends the process, or exceeds the time limit, is a failed trial with that
+reason; a new process runs the next trial.
 """
 
 from __future__ import annotations
@@ -31,18 +31,19 @@ COMMAND = (sys.executable, "-P", "-m", "gpucodegen.tuning.worker")
 
 
 class Tunable(Protocol):
-    """What is tuned, as `gpucodegen.tuning.subject` has it."""
+    """The subject of a tuning (`gpucodegen.tuning.subject`)."""
 
     def contest(self) -> object:
-        """What times it, in the process that is asked."""
+        """The object that times it, in the called process."""
         ...
 
 
 @dataclass(slots=True)
 class IsolatedTrials:
-    """The contest of a subject, elsewhere.
+    """The benchmark of a subject in another process.
 
-    ``timeout``: seconds that a trial may take, compilation included.  Close it.
+    ``timeout``: seconds that a trial may take, compilation included.  It must be
+    closed.
     """
 
     pickled: bytes
@@ -51,16 +52,16 @@ class IsolatedTrials:
 
     @staticmethod
     def of(subject: Tunable, timeout: float) -> IsolatedTrials:
-        """A contest whose process has begun.
+        """A benchmark whose process has started.
 
-        Raises what keeps the subject from being sent, or from being made there; no
-        process is left behind.
+        Raises the error if the subject cannot be sent or made there; no process is left
+        behind.
         """
         return IsolatedTrials.begun(pickle.dumps(subject), timeout)
 
     @staticmethod
     def begun(pickled: bytes, timeout: float) -> IsolatedTrials:
-        """The same of a pickled subject."""
+        """As `of`, for a pickled subject."""
         contest = IsolatedTrials(pickled, timeout)
         try:
             contest.start()
@@ -70,7 +71,7 @@ class IsolatedTrials:
         return contest
 
     def start(self) -> _Worker:
-        """The process, begun if there is none."""
+        """The process, started if there is none."""
         if self.worker is None:
             self.worker = _Worker()
             self.worker.send(self.pickled)
@@ -85,7 +86,7 @@ class IsolatedTrials:
             return failed(point, error)
 
     def prepare(self, point: Point) -> None:
-        """Compile a point there.  Raises TrialError, and what compiling raises."""
+        """Compiles a point there.  Raises TrialError, and errors of the compilation."""
         self._ask("prepare", point, timeout=self.timeout)
 
     def rounds(self, points: Sequence[Point]) -> list[list[float]]:
@@ -93,11 +94,11 @@ class IsolatedTrials:
         return self._ask("rounds", points, timeout=self.timeout * len(points))
 
     def repeated(self, points: Sequence[Point]) -> list[list[float]]:
-        """The same of calls on the same arguments again and again."""
+        """As `rounds`, with calls on the same arguments."""
         return self._ask("repeated", points, timeout=self.timeout * len(points))
 
     def told(self) -> str:
-        """What a user should know of how it was done; nothing after a crash."""
+        """Notes for the user about the measurement; empty after a crash."""
         try:
             return (
                 "" if self.worker is None else self._ask("told", timeout=self.timeout)
@@ -109,7 +110,7 @@ class IsolatedTrials:
         self.close()
 
     def close(self) -> None:
-        """End the process."""
+        """Ends the process."""
         if self.worker is not None:
             self.worker.end()
             self.worker = None
@@ -119,7 +120,7 @@ class IsolatedTrials:
         return self._answer(timeout)
 
     def _answer(self, timeout: float) -> Any:
-        """The next answer.  Raises what the worker raised, Crashed or TimedOut."""
+        """The next answer.  Raises the worker's exception, Crashed or TimedOut."""
         worker = self.worker
         assert worker is not None
         try:
@@ -159,7 +160,7 @@ class _Worker:
         reader.start()
 
     def send(self, message: bytes) -> None:
-        """One request; a process that has ended answers that it did."""
+        """Sends a request; a process that has ended yields ENDED as its answer."""
         assert self.process.stdin is not None
         try:
             self.process.stdin.write(message)
@@ -168,14 +169,14 @@ class _Worker:
             return
 
     def how_it_ended(self) -> str:
-        """The signal or the status."""
+        """The signal or the exit status."""
         status = self.process.wait()
         if status >= 0:
             return f"the process ended with status {status}"
         return f"the process ended by {signal.Signals(-status).name}"
 
     def end(self) -> None:
-        """End it, whatever it does."""
+        """Kills it, whatever it does."""
         self.process.kill()
         self.process.wait()
         for stream in (self.process.stdin, self.process.stdout):
@@ -191,7 +192,7 @@ def _close(stream: IO[bytes]) -> None:
 
 
 def _read(stream: IO[bytes], answers: queue.Queue[Any]) -> None:
-    """Put each answer into the queue, and ENDED at the end."""
+    """Puts each answer into the queue, and ENDED at the end."""
     try:
         while True:
             answers.put(pickle.load(stream))  # noqa: S301  (from the worker)

@@ -1,8 +1,8 @@
-"""Schedules of one function timed on the same arguments, alone or in turn.
+"""Paired benchmark: schedules of one function timed in turn on the same arguments.
 
-Comes in: a program, a function, the arguments of a call.  Goes out: trials of points.
-
-Whether a schedule leaves the numbers that the default one does.
+A `PairedBenchmark` takes a program, a function and the arguments of a call, and returns
+trials of points. `difference` compares the results of a schedule with those of the
+default one.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ places."""
 def difference(
     found: Sequence[Any], expected: Sequence[Any], types: Sequence[Type]
 ) -> str:
-    """Where the first values differ that are not equal; "" where all agree.
+    """The first differing values; "" where all agree.
 
     Integers must be equal.  Floats may differ by `PLACES` units in the last place of
     the largest number of their array, as a schedule may reorder sums.  Of floats whose
@@ -69,7 +69,7 @@ def difference(
 
 
 def _numbers(value: Any, ty: Type) -> np.ndarray:
-    """An array as NumPy computes with it."""
+    """An array in a type that NumPy computes with."""
     array, element = np.asarray(on_host(value)), element_type(ty)
     if array.dtype.kind != "u" or not isinstance(element, FloatType):
         return array
@@ -78,7 +78,7 @@ def _numbers(value: Any, ty: Type) -> np.ndarray:
 
 
 def _apart(a: np.ndarray, b: np.ndarray, ty: Type) -> np.ndarray:
-    """Which numbers are too far from one another."""
+    """A mask of the numbers that differ too much."""
     unit = _unit(ty)
     if not unit:
         return a != b
@@ -93,7 +93,7 @@ def _apart(a: np.ndarray, b: np.ndarray, ty: Type) -> np.ndarray:
 
 
 def _unit(ty: Type) -> float:
-    """One unit in the last place of one; zero of integers.
+    """The unit in the last place of 1.0; zero for integers.
 
     >>> from gpucodegen.ir.types import BF16, I32
     >>> _unit(I32), _unit(BF16) == 2.0**-7
@@ -110,7 +110,9 @@ Launch = Callable[..., Any]
 REPETITIONS = 3
 SECONDS_PER_TRIAL = 0.3
 HOPELESS = 1.25
-"""A schedule whose least time is so many times the best one's is timed no more."""
+"""Schedules whose least time exceeds the best median by this factor are not timed
+further.
+"""
 ROUNDS = range(11, 25)
 """Rounds of a final: the fewest, and those that fit its time."""
 SECONDS_PER_FINAL = 2.0
@@ -125,11 +127,11 @@ class PairedBenchmark:
     """Times schedules of ``program[name]`` on copies of the arguments.
 
     All schedules get the same copies, as times depend on where arrays lie, with their
-    first contents before each timing.  What a schedule leaves in them, and returns, is
-    compared with what the default leaves.  ``base``: seconds of the default when it was
-    first timed.  ``best``: the least time so far, as a part of the default's, that
-    noise does not explain.
-    ``ready``: what is compiled and did not run yet.
+    first contents before each timing.  The contents that a schedule leaves in them, and
+    its results, are compared with those of the default.  ``base``: seconds of the
+    default when it was first timed.  ``best``: the least time so far, relative to the
+    default's, that noise does not explain. ``ready``: schedules that are compiled and
+    did not run yet.
     """
 
     program: Program
@@ -144,7 +146,7 @@ class PairedBenchmark:
 
     @classmethod
     def of(cls, program: Program, name: str, arguments: Sequence[Any]) -> Self:
-        """A contest with copies of the arguments."""
+        """A benchmark with copies of the arguments."""
         target, _ = program[name].key_for(tuple(arguments))
         watch = Watch.of(arguments, target)
         return cls(program, name, Rotation.of(arguments, watch.cache), watch.clock)
@@ -156,13 +158,12 @@ class PairedBenchmark:
         return next(iter(one_by_one(self.seconds)([point])))
 
     def seconds(self, point: Point) -> float:
-        """Seconds of a call; what keeps the point from running is raised.
+        """Seconds of a call; raises the error that prevents the point from running.
 
-        It takes turns with the default: the median of the ratios, times what the
-        default took when it was first timed, is free of what slows the machine down
-        for a while.  A schedule that cannot win is timed no longer than it takes to
-        know (`_is_hopeless`).  Raises WrongResult where it leaves other numbers than
-        the default schedule.
+        It alternates with the default: the median of the ratios, times the first time
+        of the default, is free of temporary slowdowns of the machine.  A schedule that
+        cannot win is stopped early (`_is_hopeless`).  Raises WrongResult where it
+        leaves other numbers than the default schedule.
         """
         own, default = self._launch(point), self._launch(DEFAULT)
         calls = self._calls([own, default])
@@ -182,14 +183,14 @@ class PairedBenchmark:
         return ratio * self.base
 
     def prepare(self, point: Point) -> None:
-        """Compile a schedule, which is not run."""
+        """Compiles a schedule without running it."""
         key = _key(point)
         if key not in self.launches:
             made = self.ready[key] = self._compiled(point)
             compile_kernels(made, self.rotation.sets[0])
 
     def check(self, point: Point) -> None:
-        """Run a schedule once.  Raises WrongResult as `seconds` does."""
+        """Runs a schedule once.  Raises WrongResult as `seconds` does."""
         self._launch(point)
 
     def rounds(self, points: Sequence[Point]) -> list[list[float]]:
@@ -200,15 +201,15 @@ class PairedBenchmark:
         return self._rounds(points, self._timed)
 
     def repeated(self, points: Sequence[Point]) -> list[list[float]]:
-        """The same of calls on the same arguments again and again."""
+        """As `rounds`, with calls on the same arguments, which stay in caches."""
         return self._rounds(points, self._timed_again)
 
     def told(self) -> str:
-        """Nothing: schedules are timed on the arguments of the call."""
+        """Empty: schedules are timed on the arguments of the call."""
         return ""
 
     def close(self) -> None:
-        """Nothing is held."""
+        """Does nothing: it holds no resources."""
 
     def _rounds(
         self, points: Sequence[Point], timed: Callable[[Launch, int], float]
@@ -228,14 +229,14 @@ class PairedBenchmark:
     def _is_hopeless(self, mine: Sequence[float], theirs: Sequence[float]) -> bool:
         """Whether the least time so far is far above the best schedule's median.
 
-        That is known after a few turns, and of long calls after the first.
+        That is known after a few rounds, and for long calls after the first.
         """
         enough = 1 if mine[0] > SECONDS_PER_TRIAL else REPETITIONS
         best = self.best * statistics.median(theirs)
         return len(mine) >= enough and min(mine) > HOPELESS * best
 
     def _launch(self, point: Point) -> Launch:
-        """The call of a point on a set of arguments; its numbers were compared."""
+        """The call of a point on a set of arguments; its numbers have been compared."""
         key = _key(point)
         if key in self.launches:
             return self.launches[key]
@@ -264,26 +265,26 @@ class PairedBenchmark:
         return (*changed, *(x for x in results if x is not None))
 
     def _types(self) -> list[Type]:
-        """Those of what `_left` gives."""
+        """The types of the values of `_left`."""
         declared = self.program[self.name].view.type
         inputs = enumerate(declared.inputs)
         changed = [ty for n, ty in inputs if self.rotation.changed(n)]
         return [*changed, *declared.results]
 
     def _calls(self, launches: Sequence[Launch]) -> int:
-        """How many calls last as long as a round."""
+        """The number of calls that last as long as a round."""
         first = max(self._timed(launch, 1) for launch in launches)
         return max(1, int(SECONDS_PER_ROUND / max(first, 1e-9)))
 
     def _timed(self, launch: Launch, calls: int) -> float:
-        """Seconds of each of some calls in a row, on one set after the other."""
+        """Seconds of each of some consecutive calls, on one set after the other."""
         sets = self.rotation.sets
         self.rotation.reset()
         calls = min(calls, len(sets)) if len(sets) > 1 else calls
         return self._run(launch, [sets[n % len(sets)] for n in range(calls)])
 
     def _timed_again(self, launch: Launch, calls: int) -> float:
-        """Seconds of each of some calls in a row on one set, after one more."""
+        """Seconds of each of some consecutive calls on one set, after one more."""
         self.rotation.reset(1)
         launch(*self.rotation.sets[0])
         return self._run(launch, [self.rotation.sets[0]] * calls)
@@ -303,7 +304,7 @@ def _since(begun: float) -> float:
 def scheduled(program: Program, name: str, point: Point) -> Function:
     """A function with the schedule of a point.
 
-    Its module has a text, so that what becomes of it is kept on disk.
+    Its module is made from text, so that compiled code is cached on disk.
     """
     from gpucodegen.program import Program
 
@@ -314,7 +315,7 @@ def scheduled(program: Program, name: str, point: Point) -> Function:
 
 
 def compile_kernels(function: Function, arguments: Sequence[Any]) -> None:
-    """Compile all that a call of a function on the host runs, and run nothing."""
+    """Compiles everything that a call of a host function runs, without running it."""
     from gpucodegen.compiling.targets.registry import find
 
     function.bind(*arguments)
@@ -325,5 +326,5 @@ def compile_kernels(function: Function, arguments: Sequence[Any]) -> None:
 
 
 def _key(point: Point) -> Identity:
-    """What a point asks for; sizes of 0 ask nothing."""
+    """The nonzero entries of a point."""
     return tuple(sorted((name, size) for name, size in point.items() if size))

@@ -1,7 +1,7 @@
-"""Pipelines with holes, as in ``tile{sizes=[$a,$b]}``: what tuning may write there.
+"""Pipeline templates with holes for tuning, as in ``tile{sizes=[$a,$b]}``.
 
-Comes in: a pipeline and the values of each hole.  Goes out: the points of a search, the
-passes of a point, and the witness of one that is illegal.  A point of zeros is the
+`Holes` takes a pipeline and the values of each hole.  It gives the points of a search,
+the passes of a point, and the witness of an illegal one.  A point of zeros is the
 compiler's own schedule, without the pipeline.
 """
 
@@ -47,9 +47,9 @@ class Holes:
 
     @staticmethod
     def of(pipeline: str, values: Mapping[str, Sequence[int]] | None) -> Holes:
-        """Holes that all have values, in the order of the text.
+        """The holes of a pipeline, all with values, in textual order.
 
-        Raises InvalidOption; and InvalidPassOption for what is no pipeline.
+        Raises InvalidOption; and InvalidPassOption for a malformed pipeline.
         """
         from gpucodegen.passes.framework.pipeline_text import parse_pipeline
 
@@ -78,25 +78,25 @@ class Holes:
         return prod(map(len, self.values.values()))
 
     def points(self) -> Iterator[Point]:
-        """All of them, the last hole fastest."""
+        """All points, the last hole fastest."""
         for sizes in product(*self.values.values()):
             yield dict(zip(self.values, sizes, strict=True))
 
     def filled(self, point: Point) -> str:
-        """The passes of a point; none of zeros."""
+        """The passes of a point; none for zeros."""
         if not any(point.values()):
             return ""
         return _HOLE.sub(lambda hole: str(point[hole[1]]), self.pipeline)
 
     def scheduled(self, module: Module, point: Point) -> Module:
-        """What the passes of a point make of a module.  Raises Error."""
+        """A module after the passes of a point.  Raises Error."""
         from gpucodegen.passes.framework.base import run_pipeline
         from gpucodegen.passes.framework.pipeline_text import parse_pipeline
 
         return run_pipeline(module, parse_pipeline(self.filled(point)))
 
     def schedules(self, module: Module) -> Schedules:
-        """The points of a search, what is refused among them noted in ``refused``."""
+        """The points of a search; refused ones are collected in ``refused``."""
         from gpucodegen.tiling.tuning.knobs import Knob
 
         values = {name: (0, *sizes) for name, sizes in self.values.items()}
@@ -105,7 +105,7 @@ class Holes:
     def contest(
         self, program: Program, name: str, arguments: Sequence[Any]
     ) -> PipelineContest:
-        """What times the passes of each point."""
+        """The benchmark of the passes of each point."""
         made = PipelineContest.of(program, name, arguments)
         made.holes = self
         return made
@@ -137,7 +137,7 @@ class Holes:
 
 @dataclass(slots=True)
 class PipelineContest(PairedBenchmark):
-    """Times what the passes of each point make of a program."""
+    """Times a program after the passes of each point."""
 
     holes: Holes | None = None
 

@@ -1,7 +1,7 @@
-"""What a terminal shows while schedules are timed, on standard error.
+"""Progress of a tuning on standard error.
 
-A bar with the best time so far, its speed over the default, and the time left, if rich
-is installed; a line for each trial otherwise, and where nobody watches.
+With rich on a terminal, a bar shows the best time so far, its speedup over the default,
+and the time left; otherwise each trial is a line.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ Observe = Callable[["Trial"], object]
 
 @contextmanager
 def progress(trials: int) -> Generator[Observe, None, None]:
-    """What is told each trial, of at most so many.
+    """An observer of at most ``trials`` trials.
 
-    After Ctrl-C too, the last line tells the best schedule so far.
+    The last line tells the best schedule so far, after Ctrl-C too.
     """
     watched = sys.stderr.isatty() and importlib.util.find_spec("rich") is not None
     best = _Best()
@@ -39,13 +39,13 @@ def progress(trials: int) -> Generator[Observe, None, None]:
 
 @dataclass(slots=True)
 class _Best:
-    """The fastest trial so far, next to the default, which is the first."""
+    """The fastest trial so far, and the default, which is the first."""
 
     fastest: Trial | None = None
     default: float = 0.0
 
     def update(self, trial: Trial) -> None:
-        """Take one more trial into account."""
+        """Updates the best with one more trial."""
         if trial.seconds is None:
             return
         self.default = self.default or trial.seconds

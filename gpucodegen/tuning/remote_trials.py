@@ -1,9 +1,8 @@
-"""Trials in a worker of an executor, whose schedules run in a process beside it.
+"""Trials on the workers of an executor, whose schedules run in a process beside them.
 
-Comes in: a subject and points.  Goes out: the trials.  A thread of a worker keeps its
-subject, and its process, until it is given another subject, or ends.  So the subject,
-which holds the arguments of a call, is sent to each of them once: a point is sent
-without it, and anew with it where it was missing.
+A thread of a worker keeps its subject, and its process, until it gets another subject,
+or ends.  So the subject, which holds the arguments of a call, is sent to each thread
+once: points are sent without it, and again with it where it was missing.
 """
 
 from __future__ import annotations
@@ -25,23 +24,23 @@ if TYPE_CHECKING:
 
 
 class Timer(Protocol):
-    """What times schedules, here or in another process."""
+    """Times schedules, here or in another process."""
 
     def trial(self, point: Point) -> Trial:
         """The trial of one point, alone."""
         ...
 
     def close(self) -> None:
-        """Give back what is held."""
+        """Releases its resources."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Sent:
-    """A subject on its way: its name, and itself where it is sent along.
+    """A subject's name, and the subject itself if it is sent along.
 
-    ``timeout``: seconds that a trial may take in a process of its own; 0: it runs in
-    the worker.
+    ``timeout``: seconds that a trial may take in a separate process; 0: it runs in the
+    worker.
     """
 
     name: str
@@ -49,11 +48,11 @@ class Sent:
     pickled: bytes | None = None
 
     def __dask_tokenize__(self) -> object:
-        """What Dask tells tasks apart by; else it reads all of the subject."""
+        """A cheap identity for Dask, which would otherwise hash the whole subject."""
         return self.name, self.timeout, self.pickled is None
 
     def begun(self) -> Timer:
-        """What times its schedules."""
+        """The started timer of its schedules."""
         assert self.pickled is not None
         if self.timeout:
             return IsolatedTrials.begun(self.pickled, self.timeout)
@@ -62,7 +61,7 @@ class Sent:
 
 
 class _Held(threading.local):
-    """What times the subject that this thread was given last."""
+    """The timer of the last subject of this thread."""
 
     given: tuple[str, float] | None = None
     timing: Timer | None = None
@@ -72,9 +71,9 @@ _HELD = _Held()
 
 
 def measured(sent: Sent, point: Point) -> Trial | None:
-    """The trial of a point, in whatever process this is; None without its subject.
+    """The trial of a point, in the present process; None without its subject.
 
-    Raises what keeps the subject from being made here.
+    Raises the error if the subject cannot be made here.
     """
     given = sent.name, sent.timeout
     if _HELD.timing is None or _HELD.given != given:
@@ -91,7 +90,7 @@ def measured(sent: Sent, point: Point) -> Trial | None:
 def by_executor(
     executor: Executor, pickled: Callable[[], bytes], timeout: float, workers: int
 ) -> MeasureAll:
-    """Trials as an executor has them done, so many at a time.
+    """A function that runs trials on an executor, ``workers`` at a time.
 
     ``pickled``: the subject, as it is sent to each worker.
     """

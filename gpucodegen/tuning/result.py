@@ -1,4 +1,4 @@
-"""What came of a tuning, as a value and as a table."""
+"""The result of a tuning, as a value and as a table."""
 
 from __future__ import annotations
 
@@ -20,16 +20,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class TuneResult:
-    """Every trial of a tuning, and what came of it.
+    """Every trial of a tuning, and its outcome.
 
-    ``default``: the point of the compiler's own choices.  ``finalists``: how the
-    fastest schedules did against it.  ``place``: the file that keeps all this.
-    ``note``: what a user should know besides, such as why schedules ran in this
-    process.  ``holes``: of the pipeline that was tuned, if one was.  ``about``: what
-    the store says of what was tuned.  ``agreement``: the rank correlation of what the
-    model of the machine expects with the times; None where it expects nothing.
-    ``corrected``: that of the order in which they were tried, if earlier trials on this
-    machine correct the model; None where they do not.
+    ``default``: the point of the compiler's own choices.  ``finalists``: the fastest
+    schedules with their speedups over it.  ``place``: the file of the store. ``note``:
+    remarks for the user, such as why schedules ran in this process.  ``holes``: of the
+    tuned pipeline, if there is one.  ``about``: the stored description.  ``agreement``:
+    the rank correlation of the model's estimates with the times; None without
+    estimates. ``corrected``: that of the order in which points were tried, if earlier
+    trials on this machine correct the model; else None.
     """
 
     function: str
@@ -45,24 +44,24 @@ class TuneResult:
 
     @property
     def predicted_for(self) -> str:
-        """The architecture for which a model estimated all this; "": it was timed."""
+        """The architecture whose model estimated all times; "": they were measured."""
         return str(self.about.get("predicted_for", ""))
 
     @property
     def winner(self) -> Point | None:
-        """The point that is faster than the default and now stored, if there is one."""
+        """The stored point that is faster than the default, if there is one."""
         found = winner(self.finalists)
         return None if found is None else found.point
 
     @property
     def gain(self) -> float:
-        """How many times as fast as the default the winner is; 1 where none is."""
+        """The speedup of the winner over the default; 1 without a winner."""
         found = winner(self.finalists)
         return 1.0 if found is None else found.gain.median
 
     @property
     def pipeline(self) -> str:
-        """The passes of the winner, where a pipeline was tuned; else ""."""
+        """The passes of the winner of a pipeline tuning; else ""."""
         point = self.winner
         return "" if point is None or not self.holes else self.holes.filled(point)
 
@@ -111,7 +110,7 @@ class TuneResult:
         )
 
     def plot(self, place: str | os.PathLike[str], kind: str = "trials") -> None:
-        """Draw the trials into a PNG or SVG file (`gpucodegen.report.plots`).
+        """Draws the trials into a PNG or SVG file (`gpucodegen.report.plots`).
 
         ``kind``: "trials" in their order with the best so far, "heatmap" of two knobs,
         "parallel" coordinates of all knobs, or "roofline" of default and winner, for

@@ -1,13 +1,8 @@
-"""The schedules a function can be tuned over.
+"""The tuning space of a function: knobs, legality of points, and their model ranking.
 
-Comes in: a program and the arguments of a call.  Goes out: what the passes that would
-compile it let tuning vary (`gpucodegen.tiling.tuning.knobs`), and their verdict on each
-point.
-
-What the passes that compile a function report of it, and refuse.
-
-Comes in: a target, argument types and options.  Goes out: knobs, and for each point of
-a search why the passes that carry it out cannot.
+From a program and the arguments of a call, `schedules` runs the passes that would
+compile it.  They report the sizes that tuning may vary
+(`gpucodegen.tiling.tuning.knobs`), and decide the legality of each point.
 """
 
 from __future__ import annotations
@@ -36,9 +31,9 @@ if TYPE_CHECKING:
 
 
 TILING = "tile"
-"""The pass that carries out tile sizes."""
+"""The pass that applies tile sizes."""
 PLANNED = "improve-locality", "wavefront"
-"""Those that carry out orders and fusions of loops, and time tiles, of a plan."""
+"""Passes that apply the loop orders, fusions and time tiles of a plan."""
 REFUSALS = (
     errors.IllegalTransformation,
     errors.InvalidOption,
@@ -64,13 +59,13 @@ class Passes:
         return run_pipeline(reachable(module, name), passes, verify=False)
 
     def mapping(self, options: Options) -> list[ModulePass]:
-        """Those that map the nests."""
+        """The passes that map the nests."""
         from gpucodegen.compiling.pipeline import mapping_passes
 
         return mapping_passes(self.key[0], replace(options, verify=False))
 
     def knobs(self, module: Module) -> list[Knob]:
-        """What the passes report of the nests that they map, tile sizes at the end."""
+        """The knobs of all nests that the passes map, tile sizes at the end."""
         from gpucodegen.passes.framework.base import run_pipeline
 
         found: list[Knob] = []
@@ -86,10 +81,10 @@ class Passes:
 
 @dataclass(frozen=True, slots=True)
 class Legality:
-    """Whether the passes that decide can do what a point asks for.
+    """Whether the passes can implement a point.
 
-    ``module``: the affine nests.  What they are before the first such pass, and what is
-    found out, is kept.
+    ``module``: the affine nests.  The module before the first deciding pass, and all
+    answers, are cached.
     """
 
     passes: Passes
@@ -116,7 +111,7 @@ class Legality:
         return None
 
     def _decide(self, passes: Sequence[ModulePass]) -> None:
-        """Run the passes from the first one that is asked for something to the last."""
+        """Runs the passes from the first to the last that a point configures."""
         from gpucodegen.passes.framework.base import run_pipeline
 
         deciding = _deciding(passes)
@@ -131,7 +126,7 @@ class Legality:
 
 
 def _deciding(passes: Sequence[ModulePass]) -> list[int]:
-    """The numbers of those that are asked for tile sizes, or for fields of a plan."""
+    """The indices of passes that are configured by tile sizes or plan fields."""
     return [
         n
         for n, one in enumerate(passes)
@@ -145,11 +140,11 @@ PRUNED = 2.0
 
 @dataclass(frozen=True, slots=True)
 class Schedules:
-    """What a function can be tuned over.
+    """The tuning space of a function.
 
     ``refusal``: why the compiler refuses a point, or None.  ``space``: points that are
     legal and worth a trial.  ``default``: the point of the compiler's own choices.
-    ``where``: which other points a caller wants.  ``correction``: of the model, by
+    ``where``: the caller's predicate on other points.  ``correction``: of the model, by
     earlier trials on this machine.
     """
 
@@ -169,22 +164,23 @@ class Schedules:
         return Space(self.knob.values, objection, self.knob.schedule)
 
     def objection(self, point: Point) -> str | None:
-        """Why a point is not tried: the caller does not want it, or it is illegal."""
+        """Why a point is not tried: the caller excludes it, or it is illegal."""
         if self.where is not None and any(point.values()) and not self.where(point):
             return "where= leaves it out"
         return self.refusal(point)
 
     @property
     def default(self) -> Point:
-        """Nothing asked for."""
+        """The empty point."""
         return dict.fromkeys(self.knob.values, 0)
 
     @property
     def ranked(self) -> tuple[tuple[Point, ...], int]:
-        """Where a search begins, and how many points are left out.
+        """The first points of a search, and how many points are left out.
 
-        The default, and what the model ranks behind it.  Left out is what it expects to
-        take more than `PRUNED` times as long as the default.
+        These are the default, and points in the order of the model.  Points that the
+        model expects to take more than `PRUNED` times as long as the default are left
+        out.
         """
         knob, most = self.knob, PRUNED * (self.clocks(self.default) or 0.0)
         found = [(self.clocks(point) or 0.0, point) for point in knob.ranked()]
@@ -194,14 +190,14 @@ class Schedules:
         return (self.default, *starts, *kept), len(points) - len(kept)
 
     def clocks(self, point: Point) -> float | None:
-        """What the corrected model expects of a point; None where there is no model."""
+        """The corrected model's clocks of a point; None where there is no model."""
         expected = self.knob.clocks(point)
         if expected is None or not self.correction.weights:
             return expected
         return expected * self.correction.factor(self.knob.features(point))
 
     def point_of(self, sizes: Sequence[int] | Mapping[str, int]) -> Point:
-        """Sizes by their names; those left out are the compiler's choice.
+        """Sizes by their names; missing ones are the compiler's choice.
 
         Raises InvalidOption for names and sizes that no knob has.
         """
@@ -223,12 +219,12 @@ class Schedules:
 
 
 def _is_of_a_plan(name: str) -> bool:
-    """Whether a value of the CPU stands beside tile sizes."""
+    """Whether a value of the CPU is a plan field beside tile sizes."""
     return is_asked(name) or is_of_time_tiles(name)
 
 
 def schedules(program: Program, name: str, arguments: Sequence[Any]) -> Schedules:
-    """What can be tuned in a function called with these arguments."""
+    """The tuning space of a function called with these arguments."""
     from gpucodegen.tiling.tuning.knobs import joined
 
     function = program[name]
@@ -247,7 +243,7 @@ def schedules(program: Program, name: str, arguments: Sequence[Any]) -> Schedule
 
 
 def affine_nests(program: Program, name: str, arguments: Sequence[Any]) -> Module:
-    """The function as its mapping begins, for the types of these arguments."""
+    """The affine nests from which the mapping starts, for these arguments."""
     function = program[name]
     target, known = function.key_for(tuple(arguments))
     types = specialized(function.view.type.inputs, known)

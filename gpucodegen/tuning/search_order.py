@@ -1,8 +1,4 @@
-"""The points of a search, in the order in which they are tried.
-
-Comes in: what may vary, and what the caller wants of it.  Goes out: a space and a
-strategy, which begins with the default schedule.
-"""
+"""Search order: the space of a tuning and the strategy that starts with the default."""
 
 from __future__ import annotations
 
@@ -24,9 +20,9 @@ Candidates = Sequence[Sequence[int] | Mapping[str, int]]
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """Which points are tried, and when.
+    """The points to try, and their order.
 
-    ``space``: what may be tried at all.  ``note``: what the model keeps from it.
+    ``space``: the allowed points.  ``note``: the points that the model excludes.
     """
 
     space: Space
@@ -43,14 +39,13 @@ class Order:
         width: int,
         listed: int,
     ) -> Order:
-        """The order of at most so many trials, ``width`` of them at a time.
+        """The order of at most ``trials`` trials, ``width`` of them at a time.
 
-        ``listed``: as many points of a list are asked for at a time, for what a trial
-        says does not change it.
-
-        ``candidates`` and the points of a pipeline, if they are few, are tried as they
-        come; so are the plans of a GPU's kernels, in the order of the model.  All else
-        is searched, by the ``sampler`` or from one point to better neighbours.
+        ``listed``: the points of a list that are yielded at a time, for its order does
+        not depend on trials. ``candidates`` and the points of a pipeline, if they are
+        few, are tried in the given order; so are the plans of a GPU's kernels, in the
+        order of the model.  Other spaces are searched, by the ``sampler`` or by local
+        search.
         """
         ranked, left_out = found.ranked
         points = _given(found, holes, candidates, trials)

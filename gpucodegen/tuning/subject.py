@@ -1,4 +1,4 @@
-"""What is tuned, as data that another process can take."""
+"""The subject of a tuning, as data for other processes."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from gpucodegen.debugging.version import __version__
 from gpucodegen.options import Options
 
 PACKAGES = "llvmlite", "numba", "numpy"
-"""Whose versions people are told, beside this one's."""
+"""Packages whose versions are reported, beside this one's."""
 
 if TYPE_CHECKING:
     from gpucodegen.program import Program
@@ -24,11 +24,11 @@ if TYPE_CHECKING:
 class Subject:
     """One function of a program, its options and the arguments of a call.
 
-    ``identity``: its key in the store, which says machine and versions too.  ``made``:
-    makes the contest of a program, a name and arguments.  ``pipeline``: the passes
-    whose holes are tuned, if that is what is tuned.  ``scope``: for what the result
-    holds.  ``base``: seconds of the default where they are known, of which those of
-    other schedules are multiples.
+    ``identity``: its key in the store, which includes machine and versions.  ``made``:
+    a function from a program, a name and arguments to the object that times schedules.
+    ``pipeline``: the tuned passes with holes, if any.  ``scope``: the shapes for which
+    the result holds.  ``base``: seconds of the default where known; times of other
+    schedules are multiples of it.
     """
 
     text: str
@@ -49,7 +49,7 @@ class Subject:
         holes: Holes | None,
         scope: Scope = MEASURED,
     ) -> Subject:
-        """The data of a call; of a pipeline with holes, if there is one."""
+        """The data of a call, or of a pipeline with holes."""
         from gpucodegen.tuning.arguments import plain
 
         target, _ = program[name].key_for(arguments)
@@ -67,9 +67,9 @@ class Subject:
         )
 
     def contest(self) -> Timing:
-        """What times or estimates it, in this process.
+        """The object that times or estimates it, in this process.
 
-        Raises RuntimeError on a machine whose times are those of another key.
+        Raises RuntimeError on a machine with another key.
         """
         from gpucodegen.api import parse
         from gpucodegen.program import Program
@@ -87,7 +87,7 @@ class Subject:
         return self.timing(program, given)
 
     def timing(self, program: Program, arguments: tuple[Any, ...]) -> Timing:
-        """What times or estimates calls of a program with these arguments."""
+        """The object that times or estimates calls with these arguments."""
         from gpucodegen.tuning.paired_benchmark import PairedBenchmark
 
         timing = self.made(program, self.name, arguments)
@@ -96,7 +96,7 @@ class Subject:
         return timing
 
     def about(self) -> Mapping[str, object]:
-        """What people read of it: function, target, arguments, machine, versions."""
+        """Its description: function, target, arguments, machine, versions."""
         import platform
         from importlib.metadata import version
 
@@ -124,7 +124,7 @@ class Subject:
 
 
 def _maker(holes: Holes | None, scope: Scope) -> Callable[..., Timing]:
-    """What makes estimates, or a contest."""
+    """The class that makes estimates or measurements."""
     from gpucodegen.tuning.forecast import Forecast
     from gpucodegen.tuning.paired_benchmark import PairedBenchmark
 
@@ -142,7 +142,7 @@ def identity_of(
 ) -> str:
     """The key in the store of a function called with these arguments.
 
-    That of a ``pipeline`` with holes is another one for each pipeline.
+    Each ``pipeline`` with holes has its own key.
     """
     from gpucodegen.compiling.tuned_schedules import tuning_identity
     from gpucodegen.tiling.tuning.lookup import tuning_key

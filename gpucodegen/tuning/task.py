@@ -1,4 +1,4 @@
-"""A call that is tuned: its program, what of it may vary, and where trials are kept."""
+"""A tuning task: a program's call, its tuning space, and the session of its trials."""
 
 from __future__ import annotations
 
@@ -41,13 +41,13 @@ if TYPE_CHECKING:
 MANY = 8
 """Trials for which it pays to begin more processes."""
 EMULATION = 10.0
-"""Times as long that a trial may take whose schedule is emulated."""
+"""Factor on the time limit of a trial on the emulated device."""
 Values = Mapping[str, Sequence[int]]
 
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What a caller wants besides the options of the compiler, as `tune` has it."""
+    """The caller's wishes besides the options of the compiler, as in `tune`."""
 
     shapes: str = SHAPES[0]
     arch: str = ""
@@ -57,7 +57,7 @@ class Asked:
 
     @property
     def holes(self) -> Holes | None:
-        """Those of the pipeline that is tuned, if one is.  Raises InvalidOption."""
+        """The holes of the tuned pipeline, if there is one.  Raises InvalidOption."""
         if self.pipeline:
             return Holes.of(self.pipeline, self.values)
         if self.values is not None:
@@ -66,7 +66,7 @@ class Asked:
         return None
 
     def scope(self, target: str, arguments: Sequence[Any]) -> Scope:
-        """For what the result holds.  Raises InvalidOption."""
+        """The shapes for which the result holds.  Raises InvalidOption."""
         if self.shapes not in SHAPES:
             hint = f"Pass {errors.one_of(SHAPES)}"
             raise errors.InvalidOption(name="shapes", value=self.shapes, hint=hint)
@@ -81,10 +81,11 @@ class Asked:
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """A function of a program called with ``arguments``, and all that tunes it.
+    """A function of a program called with ``arguments``, and the state of its tuning.
 
-    ``found``: what may vary.  ``session``: the memory of its trials.  ``about``: what
-    the store tells of it.  ``machine``: whose model its trials correct; "": none's.
+    ``found``: the tuning space.  ``session``: the memory of its trials.  ``about``: its
+    description in the store.  ``machine``: the machine whose model its trials correct;
+    "": none.
     """
 
     program: Program
@@ -104,7 +105,7 @@ class Task:
         asked: Asked,
         options: Mapping[str, Any],
     ) -> Task:
-        """The task of a call; the store is told of it.  Raises InvalidOption."""
+        """The task of a call, described in the store.  Raises InvalidOption."""
         _check_options(options)
         chosen: dict[str, Any] = {"target": "cpu", **options, "tuned": False}
         scope, holes = asked.scope(chosen["target"], arguments), asked.holes
@@ -139,13 +140,13 @@ class Task:
         return self.found.default
 
     def pickled(self) -> bytes:
-        """The subject for other processes, with what the default took in the first."""
+        """The subject for other processes, with the first time of the default."""
         known = self.session.recall(self.default)
         base = (known and known.seconds) or 0.0
         return pickle.dumps(replace(self.subject, base=base))
 
     def teach(self, trials: Iterable[Trial]) -> None:
-        """Keep what the model expected of trials, for later tunings on this machine."""
+        """Stores the model's expectations of trials, to calibrate later tunings."""
         knob = self.found.knob
         expected = [
             (trial.point, knob.features(trial.point), clocks)
@@ -156,11 +157,11 @@ class Task:
             keep(self.session, self.machine, expected)
 
     def patience(self, timeout: float) -> float:
-        """Seconds that a trial may take, where one that is timed may take so many."""
+        """The time limit of a trial in seconds, given that of a measured one."""
         return timeout * (EMULATION if self.about["predicted_for"] else 1.0)
 
     def crew(self, workers: int, trials: int) -> int:
-        """Processes that compile schedules, the one that measures among them.
+        """Processes that compile schedules, including the one that measures.
 
         They pay where several points are compiled for the host.
         """
@@ -168,7 +169,7 @@ class Task:
         return min(workers, processors()) if is_timed and trials >= MANY else 1
 
     def crewed(self, timing: Timing, crew: int) -> CompilePool | None:
-        """The process that measures and others that compile; None: it has to do."""
+        """The measuring process with its compile pool; None: it has to do alone."""
         if crew < 2 or not isinstance(timing, IsolatedTrials):
             return None
         try:
@@ -178,9 +179,9 @@ class Task:
             return None
 
     def timing(self, patience: float) -> tuple[Timing, str]:
-        """What times schedules, and why it does so in this process if it has to.
+        """The object that times schedules, and why it runs in this process if it must.
 
-        ``patience``: seconds for a trial in a process of its own; 0: in this one.
+        ``patience``: seconds for a trial in a separate process; 0: in this one.
         """
         if not patience:
             return self.subject.timing(self.program, self.arguments), ""
@@ -195,7 +196,7 @@ class Task:
 
 
 def _check_options(options: Mapping[str, object]) -> None:
-    """Raise InvalidOption for what tuning itself chooses."""
+    """Raises InvalidOption for options that tuning itself sets."""
     for name in TUNED_OPTIONS:
         if options.get(name):
             hint = "Tuning chooses it; pass candidates= to try some and no others"
@@ -205,7 +206,7 @@ def _check_options(options: Mapping[str, object]) -> None:
 def _about(
     program: Program, subject: Subject, arguments: tuple[Any, ...]
 ) -> dict[str, Any]:
-    """What the store tells of a call."""
+    """The store's description of a call."""
     call = program[subject.name].key_for(arguments)
     return {
         **subject.about(),

@@ -1,6 +1,6 @@
-"""``gpucodegen.tune``: time legal tile sizes, keep the best for `compile`.
+"""``gpucodegen.tune``: times legal schedules and stores the best for `compile`.
 
-The default schedule is timed first.  The fastest others are then timed beside it
+The default schedule is timed first.  The fastest others are then compared with it
 (`gpucodegen.tuning.final_comparison`); one is stored only if it is faster than the
 default by more than the noise.
 """
@@ -45,13 +45,13 @@ UNITS = {"s": 1.0, "m": 60.0, "h": 3600.0}
 
 @dataclass(frozen=True, slots=True)
 class Effort:
-    """At most so many trials, none of which begins after so many seconds."""
+    """Limits: the number of trials, and the seconds after which none begins."""
 
     trials: int
     seconds: float = math.inf
 
     def clock(self) -> Callable[[], bool]:
-        """Whether the time is over, counted from now on."""
+        """A function that tells whether the time is over, counted from now on."""
         end = time.monotonic() + self.seconds
         return lambda: time.monotonic() >= end
 
@@ -82,7 +82,7 @@ def effort_of(effort: str, trials: int | None, budget: float | str | None) -> Ef
 
 
 def seconds(budget: float | str) -> float:
-    """A time in seconds: a number, or a text with its unit.
+    """A time in seconds, from a number or a text with a unit.
 
     >>> seconds("90s"), seconds("1.5m"), seconds(7)
     (90.0, 90.0, 7.0)
@@ -99,7 +99,7 @@ def seconds(budget: float | str) -> float:
 
 
 HIRED = 2
-"""Trials of an executor at the same time, if nothing else is said."""
+"""Default number of concurrent trials of an executor."""
 
 
 def tune(
@@ -123,37 +123,41 @@ def tune(
     observe: Callable[[Trial], object] | None = None,
     **options: object,
 ) -> TuneResult:
-    """Search tile sizes for one function called with these arguments.
+    """Searches schedules for one function called with these arguments.
 
     ``effort``: "quick" times 24 schedules in at most a minute, "full" 400.  ``trials``
     and ``budget`` (seconds, or "5m") set other limits; the default schedule is always
-    timed, first.  Trials that an earlier tuning stored count, and are not made again.
+    timed, first.  Stored trials of an earlier tuning count, and are not repeated.
     ``candidates`` are tile sizes to try instead of searching, or fields of plans by
-    their names; a 0 is the compiler's own choice.  ``where``: which points may be tried
-    at all, such as ``lambda point: point["tile0"] <= 64``.  ``shapes``: "bucket" stores
-    the result for all shapes whose extents have the same powers of two above them.
-    ``arch``: predict for an architecture of GPU, such as "sm_90a", without one; so does
-    a target ``cuda`` where there is no GPU, and ``sim``.  Schedules are then estimated
-    and the winner is stored as a prediction, which counts until one is measured.
+    their names; 0 is the compiler's own choice.  ``where``: a predicate of the points
+    that may be tried, such as ``lambda point: point["tile0"] <= 64``.  ``shapes``:
+    "bucket" stores the result for all shapes whose extents have the same next powers of
+    two.
+
+    ``arch``: predict for an architecture of GPU, such as "sm_90a", without such a GPU;
+    a target ``cuda`` without a GPU, and ``sim``, predict as well.  Schedules are then
+    estimated and the winner is stored as a prediction, which counts until one is
+    measured.
+
     ``pipeline``: passes with holes, "tile{sizes=[$a,$b]}", that run before the
     compiler's; ``values``: integers for each hole, {"a": [8, 16], "b": [32]}.  They are
-    timed against the program without them.  ``sampler``: one of Optuna's, in the place
-    of the local search.  ``executor``: makes up to ``workers`` trials at the same time
-    (2 if not stated), on workers with the processor and packages of this one, such as a
-    Dask client's ``get_executor()``.  Without one, ``workers`` processes compile as
-    many schedules for the CPU at once, before one of them measures these, alone.
-    ``isolate``: schedules run in a process of their own, so that one that crashes, or
-    takes more than ``timeout`` seconds (ten times as many where it is emulated), is no
-    more than a trial with that reason.
-    ``observe`` is told each trial.
+    timed against the program without them.  ``sampler``: an Optuna sampler, in place of
+    the local search.  ``executor``: makes up to ``workers`` trials at the same time
+    (default 2), on workers with the processor and packages of this one, such as a Dask
+    client's ``get_executor()``.  Without one, ``workers`` processes compile as many
+    schedules for the CPU at once, before one of them measures these, alone.
 
-    What `compile` would refuse is reported as illegal, with the reason, and never run.
-    One that leaves other numbers than the default schedule is wrong, and never used.
-    The arguments are copied, so they keep their contents.  A schedule that is faster
-    than the default is stored for this function, these shapes, options and this
-    machine, and used by `compile` from then on, in other processes too; where none is,
-    none is stored.  The winner of a pipeline is `TuneResult.pipeline`; ``compile`` does
-    not run it by itself.  Ctrl-C keeps the trials that were made.
+    ``isolate``: schedules run in a separate process, so that a crash, or a run of more
+    than ``timeout`` seconds (ten times as many where it is emulated), only fails its
+    trial. ``observe`` is called with each trial.
+
+    Points that `compile` would refuse are reported as illegal, with the reason, and
+    never run. A schedule that leaves other numbers than the default is wrong, and never
+    used. The arguments are copied, so they keep their contents.  A schedule that is
+    faster than the default is stored for this function, these shapes, options and this
+    machine, and used by `compile` from then on, in other processes too; if none is
+    faster, none is stored.  The winner of a pipeline is `TuneResult.pipeline`;
+    ``compile`` does not run it by itself.  Ctrl-C keeps the trials that were made.
     """
     limits = effort_of(effort, trials, budget)
     workers = (1 if executor is None else HIRED) if workers is None else workers
@@ -196,7 +200,7 @@ def tune(
 
 
 def _check(**limits: float) -> None:
-    """Raise InvalidOption for limits that leave nothing."""
+    """Raises InvalidOption for limits that allow no trial."""
     for name, value in limits.items():
         if not value > 0:
             hint = "Pass a number above 0"
@@ -210,7 +214,7 @@ def _searched(
     limits: Effort,
     observe: Callable[[Trial], object] | None,
 ) -> Sequence[Trial]:
-    """The trials, and that of the default which another process made meanwhile."""
+    """The trials, and a trial of the default that another process made meanwhile."""
     session = task.session
     search = Search(
         order.space, measure, limits.trials, session, limits.clock(), observe
@@ -228,7 +232,7 @@ def _searched(
 def _decided(
     task: Task, made: Sequence[Trial], timing: Timing
 ) -> tuple[tuple[Finalist, ...], str]:
-    """The final, whose winner is stored; or none, and why there was none."""
+    """The final comparison, whose winner is stored; or none, with the reason."""
     session = task.session
     try:
         _require_default(made, task.default)
@@ -248,7 +252,7 @@ def _decided(
 
 
 def _require_default(made: Sequence[Trial], default: Point) -> None:
-    """Raise TrialError where nothing can be compared with the default."""
+    """Raises TrialError without a default to compare with."""
     trial = next((trial for trial in made if trial.point == default), None)
     if trial is None:
         raise TrialError("another process measures the default schedule")
@@ -257,7 +261,7 @@ def _require_default(made: Sequence[Trial], default: Point) -> None:
 
 
 def _with_refused(made: Sequence[Trial], holes: Holes | None) -> tuple[Trial, ...]:
-    """The trials, and the points of a pipeline that were found illegal besides."""
+    """The trials, plus the points of a pipeline that were found illegal."""
     listed = {identity(trial.point) for trial in made}
     illegal = holes.illegal if holes else []
     return (*made, *(one for one in illegal if identity(one.point) not in listed))

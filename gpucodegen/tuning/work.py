@@ -1,7 +1,7 @@
-"""What a call has to do at least: arithmetic of floats, and traffic with memory.
+"""The least work of a call: floating-point operations and memory traffic.
 
-Comes in: a program and the arguments of a call.  Goes out: plain numbers, from the
-affine nests that the compiler starts from.
+`work_of` takes a program and the arguments of a call, and counts on the affine nests
+that the compiler starts from.
 """
 
 from __future__ import annotations
@@ -25,7 +25,8 @@ FLOPS = {
     **dict.fromkeys(("arith.maximumf", "arith.minimumf", "arith.negf"), 1),
     **dict.fromkeys(("math.fma", "vector.fma"), 2),
 }
-"""Operations on floats; of others, such as exponentials, none is counted."""
+"""Floating-point operations per operation; others, such as exponentials, count as none.
+"""
 
 
 def work_of(program: Program, name: str, arguments: Sequence[Any]) -> dict[str, Any]:
@@ -74,7 +75,7 @@ def _flops(op: Operation) -> int:
 
 
 def _uses(module: Module, value: Value) -> set[str]:
-    """Whether an array is read, written or both; both where something else has it."""
+    """Whether an array is read, written or both; both if it escapes."""
     found: set[str] = set()
     for op in module.walk():
         if value in op.operands:

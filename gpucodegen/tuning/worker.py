@@ -1,7 +1,6 @@
-"""The process that measures: requests come on standard input, answers go out.
+"""The measuring process of `isolated_trials`: requests on stdin, answers on stdout.
 
-It serves `gpucodegen.tuning.isolated_trials`.  What the program prints is thrown
-away.
+The output of the program itself is discarded.
 """
 
 from __future__ import annotations
@@ -13,7 +12,7 @@ from typing import BinaryIO
 
 
 def main() -> None:
-    """Answer requests until there are no more: a method of the contest each."""
+    """Serves requests until there are no more; each calls a method of the benchmark."""
     requests = sys.stdin.buffer
     answers = os.fdopen(os.dup(1), "wb")
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
@@ -21,7 +20,7 @@ def main() -> None:
 
 
 def serve(requests: BinaryIO, answers: BinaryIO) -> None:
-    """Make the contest of the first request, then call its methods.
+    """Makes the benchmark of the first request, then calls its methods.
 
     An answer is a value, or the exception that a request raised.
     """
@@ -44,7 +43,7 @@ def serve(requests: BinaryIO, answers: BinaryIO) -> None:
 
 
 def _sendable(error: Exception) -> Exception:
-    """The exception, or one with its text where it cannot be sent."""
+    """The exception, or one with its text if it cannot be pickled."""
     try:
         pickle.loads(pickle.dumps(error))  # noqa: S301
     except Exception:  # noqa: BLE001

@@ -1,1 +1,1 @@
-"""What is fast: facts of processors and devices, plans and their costs."""
+"""Cost models of CPUs and GPUs, and the plans of kernels that they choose."""

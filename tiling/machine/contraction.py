@@ -1,7 +1,7 @@
-"""What a contraction is: loops in roles, by the accesses that they move.
+"""Recognition of contractions: the role of each loop by the accesses that it moves.
 
-A statement ``C[...] = C[...] + f(A[...], B[...])`` with linear indices is one if each
-of its loops has a role:
+A statement ``C[...] = C[...] + f(A[...], B[...])`` with linear indices is a contraction
+if each of its loops has a role:
 
 | role | moves | |
 |---|---|---|
@@ -10,13 +10,10 @@ of its loops has a role:
 | N | C and B | columns |
 | K | A or B, not C | reduces |
 
-Matrix products, batched ones, matrix-vector products, tensor contractions and
-convolutions (sliding indices such as ``2*h + kh``) are all of it.
-
-`roles_of` is the one definition.  Two readers ask it: `contractions` here, of the
-relations of a `Model`, for any bounds; and, of operations, `recognize` in
-``passes/contraction``, which also describes what a kernel needs.  Whether a
-kernel pays is asked once for each target, in ``passes/contraction``.
+This covers matrix products, batched ones, matrix-vector products, tensor contractions
+and convolutions (sliding indices such as ``2*h + kh``). `roles_of` is the only
+definition of the roles.  `contractions` applies it to the relations of a `Model`, for
+any bounds; ``passes/contraction/recognize.py`` applies it to operations.
 """
 
 from __future__ import annotations
@@ -34,7 +31,7 @@ from gpucodegen.tiling.proof.liveness import LoopKind, loop_verdicts
 
 LoopT = TypeVar("LoopT")
 Moves = tuple[bool, bool, bool]
-"""Whether a loop moves the output, the left and the right factor."""
+"""Whether a loop moves C, A and B."""
 
 _ROLES: dict[Moves, str] = {
     (True, True, True): "batch",
@@ -50,7 +47,7 @@ _ROLES: dict[Moves, str] = {
 class Roles(Generic[LoopT]):
     """The loops of a contraction by role, each role in nest order.
 
-    ``outer``: the outermost loops that move nothing: they repeat it all.
+    ``outer``: outermost loops that move no operand and repeat the whole contraction.
     """
 
     outer: tuple[LoopT, ...]
@@ -84,7 +81,7 @@ def roles_of(
 
 @dataclass(frozen=True, slots=True)
 class OperandAccess:
-    """One array of a contraction: per dimension, the factor of each loop used in it."""
+    """One array of a contraction: per dimension, the coefficients of its loops."""
 
     access: Access
     position: int
@@ -92,7 +89,6 @@ class OperandAccess:
 
     @property
     def array(self) -> str:
-        """The array's name."""
         return self.access.array
 
     @property
@@ -183,7 +179,7 @@ def _contraction(
 
 
 def _kinds_fit(roles: Roles[Loop], kinds: dict[str, LoopKind]) -> bool:
-    """Something reduces, K loops do, and all others are parallel."""
+    """Whether K loops are reductions and all other loops are parallel."""
     reduced, free = roles.k, (*roles.batch, *roles.m, *roles.n)
     return (
         bool(reduced)
@@ -205,7 +201,7 @@ def _operands(model: Model, instances: Instances) -> tuple[OperandAccess, ...] |
 def index_coefficients(
     model: Model, instances: Instances, access: Access
 ) -> tuple[dict[str, int], ...] | None:
-    """Per dimension, the factors of the loops; None if an index is not linear."""
+    """Per dimension, the coefficients of the loops; None if an index is not linear."""
     if None in access.indices or access.span or not access.must:
         return None
     names = [loop.name for loop in instances.loops]

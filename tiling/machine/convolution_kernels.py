@@ -1,20 +1,19 @@
-"""Tasks of a convolution that copy the lines of pixels which they see (im2row).
+"""Plans of CPU convolutions: im2row tasks, and depthwise windows in registers.
 
-Threads share rows and columns, r x s = threads.  A task of the result copies its lines,
-reads every pixel of a panel once more than its row tiles do, and fetches its rows of
-the left factor:
+`in_lines` plans tasks that copy the image lines they see (im2row).  Threads share rows
+and columns, r x s = threads.  A task copies its lines, packs each panel once beside the
+reads of its row tiles, and fetches its rows of A:
 
     steps tile_cycles(rows, columns) (1 + pack / rows)
       + copy (elements of the lines) + stream rows steps
 
 The split of the least cost wins, and with it the register tile: that of the whole
-result, or that of a task, if this saves a SAVED part: tasks are of whole tiles.
+result, or that of a task if this saves a SAVED part, since tasks have whole tiles only.
 
-Plan of a window that slides over one channel: how many pixels stay in registers.
-
-A tile of ``pixels`` sums, one vector of lanes each, takes every tap of the filter
-unrolled.  Neighbours share what they load: of T pixels and R taps along the tile, in
-steps of s, (T - 1) s + R elements are loaded instead of T R.
+`pixels_of_a_tile` plans a window that slides over one channel.  A tile of ``pixels``
+sums, one vector of lanes each, takes every tap of the filter unrolled.  Neighbours
+share loads: for T pixels and R taps along the tile, in steps of s, (T - 1) s + R
+elements are loaded instead of T R.
 """
 
 from __future__ import annotations
@@ -54,7 +53,7 @@ class Window:
 
 
 def unrolling_pays(window: Window) -> bool:
-    """Whether a tile of two pixels is short text, and lanes are worth a register.
+    """Whether two pixels unroll to few products, and lanes are worth a register.
 
     >>> unrolling_pays(Window(9, 56, 144, 32)), unrolling_pays(Window(9, 56, 2, 32))
     (True, False)
@@ -65,7 +64,7 @@ def unrolling_pays(window: Window) -> bool:
 def pixels_of_a_tile(window: Window, unit: VectorUnit) -> int:
     """Sums that stay in registers, in tiles of about equal height.
 
-    A quarter of the registers holds sums; the rest, what the taps load ahead.
+    A quarter of the registers holds sums; the rest holds the operands of the taps.
 
     >>> pixels_of_a_tile(Window(9, 56, 144, 32), VectorUnit(512, 32))
     8
@@ -93,7 +92,7 @@ class _Split:
 
 
 def in_lines(request: TileRequest) -> Im2Row | None:
-    """The kernel whose tasks copy lines, if the right factor is an image.
+    """The im2row kernel, if B is an image; else None.
 
     >>> from gpucodegen.tiling.machine.processor import Machine
     >>> from gpucodegen.tiling.machine.product_problem import TileSizes
@@ -125,14 +124,14 @@ def in_lines(request: TileRequest) -> Im2Row | None:
 
 @dataclass(frozen=True, slots=True)
 class _Lines:
-    """What the kernel depends on."""
+    """The request and the extents that decide about im2row tasks."""
 
     request: TileRequest
     pixels: Pixels
     tiling: Tiling
 
     def splits(self) -> Iterator[_Split]:
-        """Ways to share a result, whole where axes outside of it feed the threads."""
+        """Splits of a result, which stays whole where outer axes occupy the threads."""
         problem = self.request.problem
         threads = self.request.machine.threads if self.tiling.parallel else 1
         parts = 1 if problem.outer >= threads else threads
@@ -155,7 +154,7 @@ class _Lines:
         return cycles if split.tile == self.request.tile else cycles / (1 - SAVED)
 
     def in_cache(self, split: _Split) -> int:
-        """A multiple of its stripes whose lines stay in the second cache."""
+        """The least multiple of the stripes whose lines fit half the L2 cache."""
         problem, machine = self.request.problem, self.request.machine
         stripes, most = split.stripes, self._panels(split.tile)
         for count in range(stripes, most + 1, stripes):
@@ -167,7 +166,7 @@ class _Lines:
         return stripes
 
     def _tiles(self, rows: int, stripes: int) -> Iterator[RegisterTile]:
-        """The tile of the whole result, and that of a task."""
+        """The register tiles of the whole result and of a task."""
         yield self.request.tile
         problem, sizes = self.request.problem, self.request.sizes
         if not (sizes.rows or sizes.columns):

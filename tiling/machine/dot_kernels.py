@@ -1,8 +1,7 @@
-"""Packed dot products: narrow integers in words, whose products a processor adds.
+"""CPU contractions as inner products, and packed dot products of narrow integers.
 
-Contractions as inner products: lanes walk the reduction, tiles hold partial sums.
-
-Where both factors are contiguous along the reduction, or the small one is copied so, an
+`choose_dot_tile`: lanes walk the reduction, tiles hold partial sums. Where both
+operands are contiguous along the reduction, or the small one is copied so, an
 ``rows x columns`` tile of results keeps ``vectors`` registers of partial sums for each.
 One step takes
 
@@ -10,8 +9,10 @@ One step takes
         with products = rows*columns*vectors / products_per_cycle
 
 cycles and covers ``vectors`` registers of the reduction; the sums of a tile are added
-up across the lanes once.  This wins over lanes along the columns (`register_tile`)
-where these are too few to fill registers.  It reorders sums, which must be permitted.
+across the lanes once.  This beats lanes along the columns (`register_tiles`) where
+columns are too few to fill registers.  It reorders sums, which must be permitted.
+
+`plan_packed_dots` packs narrow integers in words, whose products the processor adds.
 """
 
 from __future__ import annotations
@@ -27,10 +28,10 @@ from gpucodegen.tiling.machine.register_tiles import PACKING_PAYS
 
 @dataclass(frozen=True, slots=True)
 class Products:
-    """``rows x columns`` inner products of ``steps`` terms; rows are read in place.
+    """``rows x columns`` inner products of ``steps`` terms; A is read in place.
 
-    ``copied``: the factor of the columns has to be made contiguous; ``transposed``: it
-    is along the columns, so that squares of it can be transposed in registers.
+    ``copied``: B has to be made contiguous; ``transposed``: B is contiguous along the
+    columns, so squares of it can be transposed in registers.
     """
 
     rows: int
@@ -42,9 +43,9 @@ class Products:
 
 
 def candidates(unit: VectorUnit, products: Products) -> Iterator[DotProducts]:
-    """Tiles whose partial sums and factors fit the registers.
+    """Tiles whose partial sums and operands fit the registers.
 
-    Rows that several columns meet are held; others are operands from memory.
+    Rows of A that several columns use are held; otherwise they are memory operands.
     """
     width = unit.lanes(products.element_bits)
     for rows in range(1, min(8, products.rows) + 1):
@@ -84,7 +85,7 @@ def choose_dot_tile(products: Products, unit: VectorUnit) -> DotProducts:
 
 
 def in_dots(products: Products, machine: Machine, work: int) -> DotProducts:
-    """The kernel of least modelled cycles, on threads if its ``work`` pays for them."""
+    """The kernel of least modelled cycles, threaded if its ``work`` pays for it."""
     tile = choose_dot_tile(products, machine.unit)
     return replace(tile, threads=machine.threads_for(work))
 
@@ -92,8 +93,8 @@ def in_dots(products: Products, machine: Machine, work: int) -> DotProducts:
 def dots_time(products: Products, machine: Machine, work: int) -> float:
     """Modelled cycles of each of the kernel's threads.
 
-    Every tile of the rows reads the factor of the columns again, which is not cut into
-    blocks: without end if it does not stay in the second cache.
+    Every tile of rows reads B again, which is not blocked: infinite if B does not stay
+    in the L2 cache.
     """
     low = products.columns * products.steps * products.element_bits // 8
     if not machine.fits(low, Level.SECOND, Share.QUARTER):
@@ -105,37 +106,37 @@ def dots_time(products: Products, machine: Machine, work: int) -> float:
 WORD = 32
 """Bits of a word, and of a sum."""
 BYTE = 8
-"""Bits of the narrowest integers that any processor multiplies several of."""
+"""Bits of the narrowest integers for which a processor has packed multiplications."""
 
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """Integers of so many bits."""
+    """Integers of ``bits`` bits, signed or not."""
 
     bits: int
     signed: bool = True
 
     @property
     def count(self) -> int:
-        """How many a word holds."""
+        """Parts per word."""
         return WORD // self.bits
 
     @property
     def other_sign(self) -> Part:
-        """With the sign changed: what an inverted top bit makes of them."""
+        """The part with the other sign, which inverting the top bit gives."""
         return replace(self, signed=not self.signed)
 
     def holds(self, other: Part) -> bool:
-        """Whether these are able to represent all of the others."""
+        """Whether these integers represent all of the others."""
         spare = self.bits - other.bits
         return spare >= 0 if self.signed == other.signed else self.signed and spare > 0
 
 
 @dataclass(frozen=True, slots=True)
 class PackedDots:
-    """What parts words of two factors have.
+    """The parts in the words of both operands.
 
-    ``shift``: how far elements of the right factor lie above what is multiplied.
+    ``shift``: the offset of the elements of B above the multiplied numbers.
     """
 
     left: Part
@@ -146,13 +147,13 @@ class PackedDots:
 def plan_packed_dots(
     left: Part, right: Part, narrowest: int, rows: int
 ) -> PackedDots | None:
-    """What parts words of two factors have; None where words do not pay.
+    """The parts in the words of both operands; None where packing does not pay.
 
     ``narrowest``: bits of the narrowest parts that the processor multiplies: 16, pairs
     of signed ones, on every x86 (PMADDWD); 8, unsigned times signed ones, with AVX-512
-    VNNI (VPDPBUSD).  ``rows``: of the result; the right factor is packed once for all.
-    The left one is summed up once for all columns if the right one is shifted; even for
-    8 columns of sums of 512 that takes 0.8 of the time of pairs on a Zen 4.
+    VNNI (VPDPBUSD).  ``rows``: of the result; B is packed once for all rows. If B is
+    shifted, A is summed once for all columns; even for 8 columns of sums of 512 that
+    takes 0.8 of the time of pairs on a Zen 4.
 
     >>> i8, u8 = Part(8), Part(8, signed=False)
     >>> plan_packed_dots(u8, i8, 8, 64) == PackedDots(u8, i8)

@@ -1,8 +1,7 @@
-"""Locality: how many cache lines a nest touches, by the loop that runs innermost.
+"""Locality: cache lines per iteration of a nest, by the choice of the innermost loop.
 
-Comes in: a `Model` and a nest of loops. Goes out: a cost per loop. It is the loop cost
-of McKinley, Carr and Tseng ("Improving data locality with loop transformations", 1996)
-for one iteration: which loop goes innermost counts, not how long the others are.
+The cost is the loop cost of McKinley, Carr and Tseng ("Improving data locality with
+loop transformations", 1996) for one iteration, independent of the other loops' extents.
 """
 
 from __future__ import annotations
@@ -43,9 +42,9 @@ def innermost_cost(model: Model, loop: Loop) -> float:
 
 
 def turned_against(model: Model, loops: Sequence[Loop], innermost: Loop) -> Loop | None:
-    """The loop that some array is consecutive along while ``innermost`` jumps in it.
+    """The loop along which some array is contiguous while ``innermost`` strides in it.
 
-    Both run through the same cache lines, each in another array: a transposition.
+    Both loops walk cache lines, each in another array: a transposition.
 
     >>> from gpucodegen.tiling.model.relations import model
     >>> from gpucodegen.tiling.model.scop import Array, Scop, Statement, nest, read
@@ -66,9 +65,9 @@ def turned_against(model: Model, loops: Sequence[Loop], innermost: Loop) -> Loop
 
 
 def continues(model: Model, loop: Loop, innermost: Loop) -> bool:
-    """Whether ``loop`` moves the dimension beside that of ``innermost`` everywhere.
+    """Whether ``loop`` indexes the dimension before that of ``innermost`` everywhere.
 
-    Then both may become one loop over whole rows.
+    Then both may be collapsed into one loop over whole rows.
     """
     return all(
         not any(factors) or _moved(factors) + 1 == _moved(others) > 0
@@ -77,7 +76,7 @@ def continues(model: Model, loop: Loop, innermost: Loop) -> bool:
 
 
 def _moved(factors: Sequence[int]) -> int:
-    """The only dimension that moves, by one; else one that no other is beside."""
+    """The only dimension that moves, by one; else one with no dimension before it."""
     moved = [at for at, factor in enumerate(factors) if factor]
     return moved[0] if [factors[at] for at in moved] == [1] else -2
 
@@ -85,7 +84,7 @@ def _moved(factors: Sequence[int]) -> int:
 def _pairs(
     model: Model, first: Loop, second: Loop
 ) -> Iterator[tuple[Sequence[int], Sequence[int]]]:
-    """The factors of two loops in each access inside of both, where they are known."""
+    """The factors of two loops in each access inside of both, where known."""
     for reference in model.references:
         depths = [reference.instances.depth(loop) for loop in (first, second)]
         if None in depths or model.array(reference.access.array).register:
@@ -104,7 +103,7 @@ def _lines(model: Model, reference: Reference, loop: Loop) -> float:
 
 
 def _factors(model: Model, reference: Reference, loop: Loop) -> Sequence[int] | None:
-    """The factor of the loop in each index; None where one is not linear."""
+    """The coefficient of the loop in each index; None where one is not linear."""
     names = [outer.name for outer in reference.instances.loops]
     indices = reference.access.indices
     if None in indices:
@@ -117,13 +116,13 @@ def _factors(model: Model, reference: Reference, loop: Loop) -> Sequence[int] | 
 
 
 TALL = 128
-"""Iterations after which a loop that jumps finds no line in the caches again."""
+"""Iterations after which a strided loop finds no cache line again."""
 
 
 def walks_columns(
     row: int, along: float, columns: Sequence[tuple[int | None, float]]
 ) -> bool:
-    """Whether loops inside of one over a ``row`` better ran along it.
+    """Whether loops inside of a loop over a ``row`` should run along the row.
 
     ``along``: cache lines per iteration of the row, ``columns``: trips of the inner
     loops, and their cache lines per iteration.  Sums of columns, 64 x 30000, take as
@@ -141,7 +140,8 @@ def walks_columns(
 def shares_data(model: Model, first: Loop, second: Loop) -> bool:
     """Whether both loops sweep over one array: each index set moves with its loop.
 
-    What two neighbouring loops use again in each iteration stays in the cache anyway.
+    Data that two neighbouring loops reuse within an iteration stays in the cache
+    anyway.
     """
     return not _swept(model, first).isdisjoint(_swept(model, second))
 

@@ -1,77 +1,43 @@
-"""Rows that meet all panels of a stripe in turn: sizes, and what tiles fetch.
+"""Plans of CPU contractions: packed panels, in-place streaming, task grids, split-K.
 
-Whether threads share the reduction of a contraction, where results are too few.
+`in_outer_panels`, `in_place`, `streaming` and `in_stripes` return the kernel of a
+`TileRequest`, or None where another kernel serves it; `choose_task_grid`,
+`reduction_parts` and `transposed_time` size and time them.  All costs are modelled
+cycles; the plan of least cost wins.
 
-A thread takes tasks of whole register tiles, with the edge beside them.  Cut into p
-parts, the reduction makes p times as many, each of 1/p of the steps; the partial
-results are added up at the end.  In steps of a tile, with n tasks on t threads, the
-contraction takes
+*Task grid.* A task copies its stripe of B, which stays in the L2 cache, and streams its
+rows past it, so tasks share no data and need no barrier. Packing costs as much as some
+more rows, streaming as much as some more columns: cost of a task = (rows + pack_stripe)
+(columns + fetch_rows).  The grid of the least sum of all costs / threads + wait cost of
+a task wins; the wait is longer where tasks do not divide evenly, and longest where they
+differ (a triangle).
 
-    ceil(p n / t) steps / p + (p > 1) add_part p n
+*Split-K.* The reduction is cut into p parts, whose partial results are added at the
+end.  With n register tiles on t threads, it takes ceil(p n / t) steps / p + (p > 1)
+add_part p n; the p of least time is taken if it saves a SAVED part. A row times a
+matrix from memory has one part per thread, so each thread reads whole contiguous rows.
+It reorders the sum, which must be permitted, but in the same way in every run.
 
-and the p of the least time wins if it saves a SAVED part.  A row times a matrix from
-memory has a part for each thread: each then reads whole rows, which lie in one piece.
-Adding in parts is another order of the sum, which must be permitted; it is the same in
-every run.
+*In place.* Several rows of B are read at once, panel by panel: each row is a stream for
+the hardware prefetcher.  Streams of a tile that reads B alone may be as many as a set
+of the L1 cache holds lines, since they may lie a power of two apart; half of them from
+a cache.  rows * columns >= latency * lanes hides the latency of additions.  The
+prefetcher stops at the end of a page, so tiles fetch the rows of the next block from
+memory into the L2 cache, unless rows are too long to stay there.  Where L1 sets hold
+more lines, a tile of one row prefetches the next panel instead.
 
-Tasks of a contraction on a CPU: blocks of rows times stripes of columns.
-
-A task copies its stripe of the right factor, which then stays in the second cache, and
-streams its rows past it, so tasks share nothing and need no barrier.  Copying costs as
-much as some more rows, streaming as much as some more columns:
-
-    cost of a task = (rows + pack_stripe) (columns + fetch_rows)
-
-Threads get the same number of tasks, up to one.  The grid of the least
-
-    sum of all costs / threads + wait cost of a task
-
-wins: at the end a thread waits for the last task of another one, longer where tasks do
-not divide evenly, and longest where they differ (a triangle).
-
-How register tiles read a right factor in place, rows of it several at once.
-
-    for rows of B by steps, panels of columns:
-      for each of the rows: acc += a * its columns in the panel
-
-Each row is a stream of its own, which the processor fetches ahead once it sees it go
-on.  Streams of the rows of a tile that reads B alone may be as many as a set of the
-first cache holds lines, since they may lie a power of two apart; from a cache half of
-them, since what is fetched ahead comes before it is used.  Narrow panels are read
-fastest then: each row goes on soon.  The sums of a tile must still be enough to hide
-the latency of their additions:
-
-    rows * columns >= latency * lanes
-
-The processor fetches ahead within a page, and each of these rows begins a page of its
-own: tiles fetch from memory what those of the next block will read, into the second
-cache, unless rows are so long that it does not stay there.
-
-Where sets hold more lines, those of the next panel are fetched by one row instead, and
-stay there beside those that are read.
-
-Panels of the right factor that meet the rows of all outer axes.
-
-Such a panel is copied once, by the first of its row tiles, not by all threads together,
-which would meet twice for every block of the reduction.  The rows that meet it then
-pass by once for each panel, so they have to stay in the second cache.  Threads share
-the longest outer axis (the lines of an image) and the panels, l x p = threads.  A task
-copies its panels, and its rows come from beyond the second cache:
+*Outer panels.* A panel of B is packed once, by its first row tile, and meets the rows
+of all outer axes, without a barrier per block of the reduction; those rows have to stay
+in the L2 cache.  Threads share the longest outer axis and the panels, l x p = threads;
+a task costs
 
     steps lines tile_cycles(rows, columns) (1 + pack / (lines rows))
       + stream share of different elements lines rows steps
 
-The split of the least cost wins.
-
-The transposed result of a contraction, and the time that it takes.
-
-Lanes walk the longer side then, and a left factor that lies along the rows, which has
-to be transposed or read element by element, becomes a right factor, read as it lies.
-In cycles, with the register tile's own model for a step:
-
-    steps tile_cycles(columns, rows) / threads + transpose (elements of the result)
-
-The transposed result waits in the second cache to be transposed, by one thread.
+*Transposed result.* Lanes walk the longer side, so a transposed A becomes a B that is
+read as it lies.  It takes steps tile_cycles(columns, rows) / threads + transpose
+(elements of the result); the result waits in the L2 cache and is transposed by one
+thread.
 """
 
 from __future__ import annotations
@@ -102,7 +68,7 @@ from gpucodegen.tiling.machine.register_tiles import (
 
 
 def transposed_time(problem: Problem, machine: Machine) -> float:
-    """Modelled cycles; without end if the result does not stay in the second cache."""
+    """Modelled cycles; infinite if the result does not stay in the L2 cache."""
     if not machine.fits(problem.result_bytes, Level.SECOND, Share.HALF):
         return inf
     shape = problem.columns, problem.rows, problem.element_bits
@@ -126,8 +92,9 @@ class _Split:
 def in_outer_panels(request: TileRequest) -> OuterPanels | None:
     """The kernel with loops over outer axes inside those over panels.
 
-    It is taken where one thread packs all panels anyway, threads would meet for several
-    blocks of the reduction, or the panels do not stay in the second cache.
+    It is taken where one thread packs all panels anyway, where threads would need a
+    barrier for each of several reduction blocks, or where the panels exceed the L2
+    cache.
 
     >>> from gpucodegen.tiling.machine.processor import Machine
     >>> from gpucodegen.tiling.machine.product_problem import TileSizes
@@ -160,42 +127,40 @@ def in_outer_panels(request: TileRequest) -> OuterPanels | None:
 
 @dataclass(frozen=True, slots=True)
 class _Tasks:
-    """What the kernel depends on."""
+    """The request and the extents that decide about outer panels."""
 
     request: TileRequest
     tiling: Tiling
 
     @property
     def threads(self) -> int:
-        """Threads that share the result."""
         return self.request.machine.threads if self.tiling.parallel else 1
 
     @property
     def steps(self) -> int:
-        """Steps of a block of the reduction."""
         inside = self.request.problem.reduction[self.tiling.k_position + 1 :]
         return self.tiling.k_chunk * prod(inside)
 
     @property
     def alone(self) -> bool:
-        """Whether one thread copies all panels anyway."""
+        """Whether one thread packs all panels in any case."""
         return not self.tiling.parallel
 
     @property
     def meet_often(self) -> bool:
-        """Whether threads would meet for several blocks of the reduction."""
+        """Whether threads would need a barrier for each of several reduction blocks."""
         return self.tiling.parallel and self.steps < prod(
             self.request.problem.reduction
         )
 
     @property
     def panels_leave(self) -> bool:
-        """Whether all panels do not stay in the second cache."""
+        """Whether the panels together exceed the L2 cache."""
         problem = self.request.problem
         return problem.columns * self.steps > self._room(Share.QUARTER)
 
     def splits(self) -> Iterator[_Split]:
-        """Ways to share that keep all threads busy, and rows in the second cache."""
+        """Splits that keep all threads busy, and rows in the L2 cache."""
         panels = max(1, self.request.problem.columns // self.tiling.columns)
         for stripes in range(1, min(self.threads, panels) + 1):
             split = _Split(self.threads // stripes, stripes)
@@ -208,7 +173,6 @@ class _Tasks:
                 yield split
 
     def rows(self, split: _Split) -> int:
-        """Rows of the largest task."""
         problem = self.request.problem
         lines = -(-problem.lines // split.parts) * (problem.outer // problem.lines)
         return lines * problem.rows
@@ -222,7 +186,7 @@ class _Tasks:
         return steps * each * (1 + COSTS.pack / rows) + streamed
 
     def _fits(self, split: _Split) -> bool:
-        """Whether the rows of a task stay, and threads have about as much to do."""
+        """Whether the rows of a task stay in the L2 cache and tasks are balanced."""
         problem, rows = self.request.problem, self.rows(split)
         all_rows = problem.outer * problem.rows
         average = all_rows * self._tile_cycles(problem.columns) / self.threads
@@ -244,17 +208,17 @@ class _Tasks:
         return whole if split.stripes == 1 else panels + whole % width
 
     def _room(self, share: Share) -> int:
-        """Elements that fill a share of the second cache."""
+        """The number of elements that fill a share of the L2 cache."""
         room = self.request.machine.room(Level.SECOND, share)
         return room * 8 // self.request.problem.element_bits
 
 
 @dataclass(frozen=True, slots=True)
 class Streaming:
-    """``steps`` rows at once, in panels of ``columns``.
+    """``steps`` rows of B at once, in panels of ``columns``.
 
-    ``next_panel``: those of the next panel are fetched; ``ahead``: those of so many
-    steps later, into the second cache.
+    ``next_panel``: the next panel is prefetched; ``ahead``: the distance in steps of
+    prefetches into the L2 cache.
     """
 
     columns: int
@@ -264,9 +228,9 @@ class Streaming:
 
 
 def in_place(request: TileRequest) -> InPlace | None:
-    """The kernel that reads the right factor in place, if so few row tiles do.
+    """The kernel that reads B in place, if few row tiles read it.
 
-    Rows of the factor that are long are streamed.
+    Long rows of B are streamed.
     """
     if not request.reads_in_place:
         return None
@@ -280,7 +244,7 @@ def in_place(request: TileRequest) -> InPlace | None:
 
 
 def streaming(request: TileRequest) -> Streaming:
-    """How a tile reads a right factor of long rows in place.
+    """The streaming of a B with long rows by a tile in place.
 
     >>> from gpucodegen.tiling.machine.processor import Machine
     >>> from gpucodegen.tiling.machine.product_problem import TileSizes
@@ -331,8 +295,8 @@ def choose_task_grid(
 ) -> TaskGrid:
     """The grid of least modelled time for an ``extents`` (rows, columns) result.
 
-    ``widest``: columns of the right factor that the second cache holds.  ``uneven``:
-    rows differ in how many of the columns they have.
+    ``widest``: columns of B that the L2 cache holds.  ``uneven``: rows differ in how
+    many of the columns they have.
 
     >>> choose_task_grid((2048, 2048), (8, 24), 208, threads=2)
     TaskGrid(row_block=1024, stripes=11)
@@ -370,7 +334,7 @@ SAVED = 0.3
 
 
 def reduction_parts(problem: Problem, machine: Machine) -> int:
-    """Parts of the reduction that run at once; 1: results are enough for all threads.
+    """The number of concurrent parts of the reduction (split-K); 1: no split.
 
     >>> from gpucodegen.tiling.machine.processor import VectorUnit
     >>> machine = Machine(8, VectorUnit(512, 32))
@@ -414,14 +378,15 @@ def reduction_parts(problem: Problem, machine: Machine) -> int:
 STORED_STEPS = 12
 """Steps: shorter reduction blocks take less time than storing a result from memory."""
 TRANSPOSED = 384
-"""Bytes of each step of a transposed left factor that are read at once."""
+"""Bytes of each step of a transposed A that are read at once."""
 
 
 def in_stripes(request: TileRequest) -> Stripes | None:
-    """The kernel whose tasks pack stripes of their own, where nothing else is shared.
+    """The kernel whose tasks pack stripes of their own, where no packed data is shared.
 
-    It is taken where a task has not all rows; or threads had no columns otherwise; or
-    storing takes longest, which goes along rows then, not down panels.
+    It is taken where a task does not have all rows; where threads would have no columns
+    otherwise; or where stores dominate, which then go along rows instead of down
+    panels.
     """
     problem, machine = request.problem, request.machine
     plain = request.tiling()
@@ -465,7 +430,7 @@ def in_stripes(request: TileRequest) -> Stripes | None:
 
 
 def _rows_together(request: TileRequest, granule: int) -> int:
-    """Rows to pack at once: squares, whole lines of a transposed left factor."""
+    """Rows to pack at once: squares, or whole lines of a transposed A."""
     problem = request.problem
     if not problem.left_is_transposed:
         return granule
@@ -473,9 +438,9 @@ def _rows_together(request: TileRequest, granule: int) -> int:
 
 
 def _fetching_in_parts(made: Stripes, request: TileRequest) -> Stripes:
-    """The kernel whose tiles fetch what comes next bit by bit.
+    """The kernel whose tiles spread the prefetches of the next block.
 
-    A burst of fetches would keep the lines of the panel waiting.
+    A burst of prefetches would delay the lines of the panel.
     """
     problem, tiling = request.problem, made.tiling
     size = problem.element_bits // 8

@@ -1,9 +1,10 @@
-"""The plans that a planner chooses among: the model's choice, or what is asked for.
+"""Plan spaces: the candidate plans of a kernel, and their names in tuning points.
 
-Comes in: plans of one kind of kernel and what each costs.  Goes out: one of them.  What
-was on offer is kept, as points of a search: so the planner's candidates are the tuner's
-space, and nothing else is.  A point names a field of a plan after its kind, as in
-``stream.width``; a field that it leaves out, or that is 0, is the model's choice.
+A planner passes its plans with their costs to a `Choose` function: the cheapest, or the
+one that a tuning point requests.  `Menus` keeps the offered plans, so the planner's
+candidates are exactly the tuner's space. A point names a field of a plan after its
+kind, as in ``stream.width``; a field that is absent or 0 leaves the choice to the
+model.
 """
 
 from __future__ import annotations
@@ -17,23 +18,23 @@ Point = Mapping[str, int]
 
 
 class Choose(Protocol):
-    """Takes one of some plans, of which there is at least one."""
+    """Selects one of at least one plans."""
 
     def __call__(self, plans: Iterable[P], cost: Callable[[P], Any], /) -> P:
-        """The plan; ``cost`` is a number, or a tuple that begins with one."""
+        """The plan; ``cost`` returns a number, or a tuple that begins with one."""
         ...
 
 
 def least(plans: Iterable[P], cost: Callable[[P], Any], /) -> P:
-    """The plan of least cost, the first of several."""
+    """The plan of least cost; ties go to the first."""
     return min(plans, key=cost)
 
 
 def point_of(kind: str, plan: object) -> Point:
-    """The numbers of a plan by their names.
+    """The numeric fields of a plan by name.
 
-    Flags are 1 and 2, and tuples of them 1 for none, 2 for the first alone, and so on,
-    as 0 asks for nothing.
+    Flags are 1 and 2, and tuples of flags 1 for none, 2 for the first alone, and so on,
+    since 0 leaves the choice to the model.
 
     >>> from gpucodegen.tiling.machine.gpu.streams import StreamPlan
     >>> point_of("stream", StreamPlan(4, 2, 128, 1))["stream.width"]
@@ -66,7 +67,7 @@ def _numbers(name: str, value: object) -> dict[str, int]:
 
 
 def fields_of(kind: str, plan: type) -> list[str]:
-    """The names that `point_of` has for plans of a type, a 0 for the place in a tuple.
+    """The names of `point_of` for a plan type, with 0 for the index in a tuple.
 
     >>> from gpucodegen.tiling.machine.temporal_tiling import TimeTiles
     >>> fields_of("time0", TimeTiles), fields_of("parts", int)
@@ -84,11 +85,11 @@ _END = {"int": "", "bool": "", "tuple[bool": "", "tuple[int": "0"}
 
 @dataclass(frozen=True, slots=True)
 class PlanSpace:
-    """The plans on offer for one kernel, with their estimated clocks.
+    """The candidate plans of one kernel, with their estimated clocks.
 
-    ``family``: what else kernels have in common whose plans compare, in words.
-    ``untiled``: of tiles of a time loop, the plan that has none; tile sizes are taken
-    to have it, too.
+    ``family``: the property that kernels with comparable plans share, in words.
+    ``untiled``: among tiles of a time loop, the plan without tiles; points with tile
+    sizes select it, too.
 
     >>> menu = PlanSpace(({"a": 1, "b": 1}, {"a": 2, "b": 2}), (9.0, 5.0))
     >>> menu.nearest({}), menu.nearest({"a": 1}), menu.nearest({"a": 1, "b": 2})
@@ -104,26 +105,26 @@ class PlanSpace:
 
     @property
     def names(self) -> frozenset[str]:
-        """What may be asked for."""
+        """The field names that a point may set."""
         return frozenset[str]().union(*self.points)
 
     def asked(self, point: Point) -> Point:
-        """The part of a point that is about these plans."""
+        """The part of a point that sets fields of these plans."""
         names = self.names
         return {name: n for name, n in point.items() if n and name in names}
 
     def nearest(self, point: Point) -> int:
-        """The number of the plan that differs least from a point; the cheapest one."""
+        """The index of the plan that differs least; ties go to the cheapest."""
         return _nearest(self.points, self.asked(point), self.clocks.__getitem__)
 
     def has(self, point: Point) -> bool:
-        """Whether a plan has all that a point asks for."""
+        """Whether a plan has all requested field values."""
         asked = self.asked(point)
         return any(not _apart(plan, asked) for plan in self.points)
 
 
 def _apart(plan: Point, asked: Point) -> int:
-    """How many of the numbers that are asked for a plan does not have."""
+    """The number of requested fields in which a plan differs."""
     return len(asked.items() - plan.items())
 
 
@@ -134,10 +135,10 @@ def _nearest(plans: Sequence[Point], asked: Point, cost: Callable[[int], Any]) -
 
 @dataclass(slots=True)
 class Menus:
-    """What a caller asks of the plans of a function, and what was on offer.
+    """The requested plan fields of a function, and the plan spaces it was given.
 
-    Kernels that have no such plan get the one that differs least.  ``keeps``: menus are
-    kept, which takes time where there are many plans.
+    Kernels without such a plan get the one that differs least.  ``keeps``: plan spaces
+    are kept, which takes time where there are many plans.
 
     >>> menus = Menus({"width": 2}, keeps=True)
     >>> menus.of("width")([1, 2, 4], lambda width: 1 / width)
@@ -153,11 +154,11 @@ class Menus:
 
     @property
     def unmet(self) -> Point:
-        """What was asked for, and no kernel has."""
+        """The requested fields that no kernel has."""
         return {name: n for name, n in self.wanted.items() if name not in self.met}
 
     def of(self, kind: str) -> Choose:
-        """The choice among plans of a kind."""
+        """The `Choose` function for plans of a kind."""
         asked = {
             name: n
             for name, n in self.wanted.items()

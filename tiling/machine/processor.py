@@ -1,15 +1,10 @@
-"""The machine that plans are made for: its threads, vector unit and caches.
+"""CPU model: threads, vector unit and caches of the processor that plans target.
 
-Each question that a plan asks about a processor is asked here: does something stay in a
-cache (`Machine.fits`), is it streamed from memory (`Machine.streams`), is work worth
-waking threads (`Machine.pays_threads`).
-
-Facts of processors: how their caches are built, and what parts of a kernel cost.
-
-Not limits: sizes and costs of plans are made of them.  Each record's docstring has the
-meaning, the unit and the source of its fields.
-
-The vector unit of a core: what its registers hold, and what it does in a cycle.
+`Machine` answers the questions of plans: whether data stays in a cache
+(`Machine.fits`), is streamed from memory (`Machine.streams`), and whether work pays for
+waking threads (`Machine.pays_threads`).  `Memory`, `Costs` and `SweepCosts` hold
+measured costs, not limits; the docstring of each record has the meaning, the unit and
+the source of its fields.
 """
 
 from __future__ import annotations
@@ -26,17 +21,17 @@ and 4x6 do if they prefetch); with AVX2 4x3 and 6x2 do not, 7x2 do; on ARM 6x4 d
 and 5x4 do not.
 """
 FEWEST_LANES = 4
-"""Elements side by side for which a vector pays, whatever a register holds."""
+"""The fewest contiguous elements for which a vector pays."""
 IN_FLIGHT = 1.5
-"""Most accumulators of a sum, in those that a latency needs: registers are few."""
+"""Most accumulators of a sum, in units of those that hide the latency."""
 
 
 @dataclass(frozen=True, slots=True)
 class VectorUnit:
     """The vector unit of a core: register width and count, issue rates per cycle.
 
-    ``narrowest``: bits of the narrowest integers that it multiplies several of in a
-    word of 32 bits.
+    ``narrowest``: bits of the narrowest integers of which it multiplies several per
+    32-bit word.
     """
 
     bits: int = 256
@@ -56,7 +51,7 @@ class VectorUnit:
 
     @property
     def products_per_cycle(self) -> int:
-        """Multiply-adds of a register: as many bytes as are loaded, at least.
+        """Multiply-adds of registers per cycle: at least as many bytes as are loaded.
 
         >>> VectorUnit(512, 32).products_per_cycle, VectorUnit().products_per_cycle
         (1, 2)
@@ -64,7 +59,7 @@ class VectorUnit:
         return min(self.fma_per_cycle, self.loads_per_cycle)
 
     def held(self, rows: int) -> int:
-        """Registers of scalars of A that are loaded ahead of their use.
+        """Registers of scalars of A that are loaded before their use.
 
         >>> [VectorUnit(*unit).held(6) for unit in ((512, 32), (256, 16), (128, 32))]
         [3, 0, 6]
@@ -74,8 +69,8 @@ class VectorUnit:
     def accumulators(self, rows: int, row_bits: int) -> int:
         """Registers that each sum of a tile is split between (accumulator splitting).
 
-        A power of two, so that about as many multiply-adds as are issued until one has
-        its sum are not of the same register.
+        A power of two, such that about all multiply-adds issued within one latency are
+        of different registers.
 
         >>> [VectorUnit(512, 32).accumulators(rows, 512) for rows in (1, 2, 4)]
         [4, 2, 1]
@@ -89,7 +84,7 @@ class VectorUnit:
 
     @property
     def halved(self) -> VectorUnit:
-        """The registers left for sums beside as many products.
+        """The unit with the registers that remain for sums beside as many products.
 
         >>> VectorUnit(512, 32).halved.registers
         16
@@ -97,7 +92,7 @@ class VectorUnit:
         return replace(self, registers=self.registers // 2)
 
     def holding(self, bits: int) -> VectorUnit:
-        """With registers as small as a power of two may be for so many bits.
+        """The unit with the smallest power-of-two registers that hold so many bits.
 
         >>> VectorUnit(512, 32).holding(96).bits, VectorUnit(512, 32).holding(5000).bits
         (128, 512)
@@ -115,19 +110,18 @@ class VectorUnit:
 
 @dataclass(frozen=True, slots=True)
 class Memory:
-    """Caches and memory, as all processors so far have them.
+    """Properties of caches and memory that are common to current processors.
 
-    ``line``: bytes of a cache line.  ``page``: bytes of a page: offsets in it choose
-    the set of a first cache.  ``ways``: lines that such a set holds, at least.
+    ``line``: bytes of a cache line.  ``page``: bytes of a page, whose offsets select
+    the set of an L1 cache.  ``ways``: lines that such a set holds, at least.
     ``fetches``: lines that a core fetches at once (10 to 16 fill buffers).
 
-    What a core finds again, later.  ``kept_second``: second caches of data after which
-    a loop nest finds nothing of it any more.  ``kept_shared``: the part of its share of
-    the common cache in which a kernel does, one divided by this; the rest holds what
-    came between.  ``slow_shared``: bytes of the first cache of a core whose shared
-    cache is no faster than memory: copies on an Ice Lake server with 48 MiB of it and
-    1.25 MiB for each core ran, of 1 MiB at 0.7, of 8 MiB at 0.5 of the rate of
-    streaming stores.
+    Data that a core finds again later.  ``kept_second``: L2 sizes of data after which a
+    loop nest finds none of it any more.  ``kept_shared``: the divisor of the core's
+    share of the L3 cache that a kernel can count on; the rest holds data of other code.
+    ``slow_shared``: bytes of the L1 cache of a core whose L3 cache is no faster than
+    memory: copies on an Ice Lake server with 48 MiB of it and 1.25 MiB for each core
+    ran, of 1 MiB at 0.7, of 8 MiB at 0.5 of the rate of streaming stores.
     """
 
     line: int = 64
@@ -148,28 +142,27 @@ class Costs:
 
     In cycles, measured on a Zen 4 and an Ice Lake server.
 
-    Register tiles.  ``panel_bytes``: bytes of a panel that the second cache gives in a
-    cycle.  ``broadcasts``: elements of the left factor in a cycle, as operands of
-    smaller registers.  ``exposed_loads``, ``exposed_stream``: shares of the cycles of
-    loads, and of the second cache, that multiply-adds do not hide.
+    Register tiles.  ``panel_bytes``: bytes of a panel per cycle from the L2 cache.
+    ``broadcasts``: elements of A per cycle, as operands of smaller registers.
+    ``exposed_loads``, ``exposed_stream``: shares of the cycles of loads, and of the L2
+    cache, that multiply-adds do not hide.
 
-    Copies, of an element.  ``copy``: of lines of an image.  ``stream``: of the left
-    factor, from memory.  ``transpose``: in registers.  ``gather``: one by one.
+    Copies, per element.  ``copy``: of lines of an image.  ``stream``: of A, from
+    memory.  ``transpose``: in registers.  ``gather``: one by one.
 
-    Tasks.  ``fetch``: multiply-adds of 32 bits that take as long as fetching an element
-    from the second cache.  ``pack``: rows of a tile that take as long as packing its
-    panel beside the first of them.  ``pack_stripe``: rows that take as long as packing
-    a stripe.  ``fetch_rows``: columns that take as long as fetching the rows of a task.
+    Tasks.  ``fetch``: 32-bit multiply-adds that take as long as fetching an element
+    from the L2 cache.  ``pack``: rows of a tile that take as long as packing its panel
+    beside the first of them.  ``pack_stripe``: rows that take as long as packing a
+    stripe.  ``fetch_rows``: columns that take as long as fetching the rows of a task.
     ``wait_even``, ``wait_uneven``, ``wait_different``: shares of a task that threads
-    wait at the end, by whether these have as many tasks each, or not, or differ in how
-    many cells they have.  ``add_part``: steps that take as long as adding a partial
+    wait at the end, where they have equally many tasks, where not, and where tasks
+    differ in their cells.  ``add_part``: steps that take as long as adding a partial
     tile of another core.
 
-    Inner products.  ``fold``: of a register of partial sums: two shuffles and an
-    addition.  ``dot_tile``: of a tile: filling the pipeline, reading and writing the
-    results.  ``dot_latency``: sums that wait for each other start that much later than
-    their latency says.  ``dot_loads``: share of the loads that multiply-adds do not
-    hide, since they lie across cache lines.
+    Inner products.  ``fold``: the horizontal sum of a register: two shuffles and an
+    addition.  ``dot_tile``: per tile: filling the pipeline, reading and writing the
+    results.  ``dot_latency``: factor on the latency of dependent sums.  ``dot_loads``:
+    share of the loads that multiply-adds do not hide, since they cross cache lines.
     """
 
     panel_bytes: int = 40
@@ -200,13 +193,12 @@ COSTS = Costs()
 
 @dataclass(frozen=True, slots=True)
 class SweepCosts:
-    """Costs of sweeps over a grid, measured; 1 is to move a byte from memory.
+    """Measured costs of sweeps over a grid; the unit is moving one byte from memory.
 
-    For each byte of the arrays of a point: ``compute``, in the second cache;
-    ``compute_cut``, where rows are cut: their ends are not known, so neighbours are
-    loaded; ``near``, to sweep over what only the shared cache holds.  ``barrier``:
-    between two waves, 3 us at 16 GB/s.  ``row``: to begin a row and to finish its last
-    vectors, 15 ns.
+    For each byte of the arrays of a point: ``compute``, in the L2 cache;
+    ``compute_cut``, where rows are cut, so that neighbours have to be loaded; ``near``,
+    sweeps over data in the L3 cache.  ``barrier``: between two waves, 3 us at 16 GB/s.
+    ``row``: to begin a row and to finish its last vectors, 15 ns.
     """
 
     compute: float = 0.4
@@ -220,14 +212,14 @@ SWEEP = SweepCosts()
 
 
 class Level(Enum):
-    """A cache of a core."""
+    """A cache level of a core."""
 
     FIRST = "first"
     SECOND = "second"
 
 
 class Share(Enum):
-    """The part of a cache that data may fill and be found there again."""
+    """The part of a cache that data may fill and still be found there."""
 
     WHOLE = 1.0
     """Nothing else passes through the cache in between."""
@@ -246,16 +238,16 @@ CACHE_LINE = 64
 PARALLEL_WORK = 2_000_000
 """Multiply-adds of 32 bits below which waking threads costs more than they save."""
 AWAKE = 4
-"""The part of it that pays where threads are awake already."""
+"""Divisor of `PARALLEL_WORK` for threads that are awake already."""
 
 
 @dataclass(frozen=True, slots=True)
 class Machine:
-    """A processor as far as plans depend on it.
+    """A processor, as far as plans depend on it.
 
-    ``first``, ``second``: bytes of the caches of a core, of data.  ``kept``: bytes that
-    a core finds again in any cache after it has touched so many (`kept_bytes`).
-    ``shared``: bytes of the cache that all cores share, 0 where none is known.
+    ``first``, ``second``: bytes of L1 data and L2 cache of a core.  ``kept``: bytes
+    after whose use a core still finds data in some cache (`kept_bytes`). ``shared``:
+    bytes of the L3 cache that all cores share, 0 where unknown.
     """
 
     threads: int = 2
@@ -275,7 +267,7 @@ class Machine:
         return int(size * share.value)
 
     def fits(self, size: int, level: Level, share: Share = Share.WHOLE) -> bool:
-        """Whether so many bytes stay in a share of a cache.
+        """Whether data of this size stays in a share of a cache.
 
         >>> machine = Machine(second=1 << 20)
         >>> [machine.fits(600_000, Level.SECOND, s) for s in (Share.MOST, Share.HALF)]
@@ -284,7 +276,7 @@ class Machine:
         return size <= self.room(level, share)
 
     def streams(self, size: int) -> bool:
-        """Whether so many bytes come from memory each time, and go there.
+        """Whether data of this size is read from memory each time, and written there.
 
         >>> [Machine(kept=4 << 20).streams(size << 20) for size in (1, 16)]
         [False, True]
@@ -293,7 +285,7 @@ class Machine:
 
     @property
     def ways(self) -> int:
-        """Lines that a set of the first cache holds, if a page's offset chooses it.
+        """Lines that a set of the L1 cache holds, if a page's offset selects the set.
 
         >>> Machine(first=48 << 10).ways
         12
@@ -301,9 +293,9 @@ class Machine:
         return self.first // MEMORY.page
 
     def pays_threads(self, work: float, *, awake: bool = False) -> bool:
-        """Whether so many multiply-adds of 32 bits are worth waking threads.
+        """Whether so many 32-bit multiply-adds pay for waking threads.
 
-        ``awake``: they are at work already.
+        ``awake``: the threads are running already.
 
         >>> [Machine().pays_threads(600_000, awake=awake) for awake in (False, True)]
         [False, True]
@@ -311,7 +303,7 @@ class Machine:
         return work >= PARALLEL_WORK // (AWAKE if awake else 1)
 
     def threads_for(self, work: float) -> int:
-        """Threads that pay for so many multiply-adds of 32 bits.
+        """The number of threads that so many 32-bit multiply-adds pay for.
 
         >>> Machine(4).threads_for(1_000), Machine(4).threads_for(1 << 30)
         (1, 4)
@@ -320,17 +312,17 @@ class Machine:
 
 
 def kept_bytes(second: int, shared: int = 0, first: int = MEMORY.slow_shared) -> int:
-    """Bytes that a core finds again after it has touched so many.
+    """Bytes that a core may touch and still find its data in a cache.
 
-    ``second``: bytes of the second level of a core.  ``shared``: bytes that the threads
-    of a kernel may count on of the cache of all cores, 0 where that is not known.
-    ``first``: bytes of the first level, that knows a core whose shared cache is slow.
+    ``second``: bytes of a core's L2 cache.  ``shared``: bytes of the L3 cache that the
+    threads of a kernel may use, 0 where unknown. ``first``: bytes of the L1 cache,
+    which identify a core whose L3 cache is slow.
 
-    On a Zen 4 whose two cores share 32 MiB, doubled copies of f32 in one thread run
-    at 1.5 of it at 4 MiB, 1.5 at 8, 1.2 at 11, 1.0 at 16, 0.9 at 22, and 0.7 at 50;
-    in two at 1.4 at 4 MiB and 8, 1.4 at 11, 1.25 at 16, 1.2 at 22, 0.9 at 32.
-    Transposed ones in one thread at 1.0 at 8 MiB, 0.8 at 11; in two at 1.4 at 11
-    and 1.0 at 16.  While others use the cache, all of this holds for half as much.
+    On a Zen 4 whose two cores share 32 MiB, doubled copies of f32 in one thread run at
+    1.5 of it at 4 MiB, 1.5 at 8, 1.2 at 11, 1.0 at 16, 0.9 at 22, and 0.7 at 50; in two
+    at 1.4 at 4 MiB and 8, 1.4 at 11, 1.25 at 16, 1.2 at 22, 0.9 at 32. Transposed ones
+    in one thread at 1.0 at 8 MiB, 0.8 at 11; in two at 1.4 at 11 and 1.0 at 16.  While
+    others use the cache, all of this holds for half as much.
 
     >>> kept_bytes(1 << 20, 32 << 20, 1 << 15) == 16 << 20
     True
@@ -343,7 +335,7 @@ def kept_bytes(second: int, shared: int = 0, first: int = MEMORY.slow_shared) ->
 
 
 def clashes(lines: int, stride: int) -> bool:
-    """Whether so many lines, ``stride`` bytes apart, crowd sets of the first cache.
+    """Whether lines ``stride`` bytes apart conflict in sets of the L1 cache.
 
     lines / (different sets that they fall into) > ways; they evict each other.
 
@@ -354,7 +346,7 @@ def clashes(lines: int, stride: int) -> bool:
 
 
 def product_work(extents: tuple[int, int, int], outer: int, element_bits: int) -> int:
-    """What threads share of products: multiply-adds of 32 bits, or fetches as long.
+    """The work of products that threads share, in 32-bit multiply-adds or fetches.
 
     ``extents``: rows, columns and steps of a product, of which there are ``outer``.
 

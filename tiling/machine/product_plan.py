@@ -1,10 +1,9 @@
-"""Which kernel a contraction becomes on a CPU.
+"""Selects the CPU kernel of a contraction: register tiles, dots, split-K, transposed.
 
 Register tiles, inner products and the transposed result have a modelled time, and the
-least is taken; within register tiles, a shared reduction is compared in the same way.
-No model compares the kinds of register tiles well enough, so the first that says of
-itself that it serves a problem is taken, in the order of `KINDS`; within a kind, the
-sizes of least modelled cycles are.
+least is taken; split-K is compared in the same way. No model compares the kinds of
+register tiles well enough, so the first kind in the order of `KINDS` that accepts a
+problem is taken, with the sizes of least modelled cycles.
 """
 
 from __future__ import annotations
@@ -44,7 +43,7 @@ Planner = Callable[[Problem, Machine], Candidate]
 
 
 def private_panels(request: TileRequest) -> PrivatePanels | None:
-    """Panels that one task alone uses: it has all rows, and they are not of a batch."""
+    """Panels that a single task uses: it has all rows, and there is no batch."""
     problem, tiling = request.problem, request.tiling()
     once = problem.outer == 1 or problem.panel_per_outer
     whole = tiling.row_block >= problem.rows and once
@@ -82,12 +81,11 @@ def plan_contraction(
 
 @dataclass(frozen=True, slots=True)
 class Forms:
-    """What a contraction may be computed as.
+    """The forms in which a contraction may be computed.
 
     ``tiles``: with lanes along the columns; ``products``: as inner products; ``work``
-    of these, in multiply-adds of 32 bits.  ``transposed``: the lanes along the rows
-    that a transposed result has, 0: it may not be computed so.  ``splits``: its
-    reduction may be shared.
+    of these, in multiply-adds.  ``transposed``: the lanes along the rows of a
+    transposed result, 0: not allowed.  ``splits``: split-K is allowed.
     """
 
     tiles: Problem | None
@@ -135,7 +133,7 @@ def plan_kernel(
 def _in_tiles(
     problem: Problem, machine: Machine, planner: Planner, *, splits: bool
 ) -> SplitK | Candidate:
-    """The kernel with register tiles, and with parts of the reduction if these pay."""
+    """The kernel with register tiles, with split-K if it pays."""
     parts = reduction_parts(problem, machine) if splits else 1
     return planner(problem, machine) if parts == 1 else SplitK(parts)
 
@@ -143,7 +141,7 @@ def _in_tiles(
 def tiles_time(problem: Problem, machine: Machine) -> float:
     """Modelled cycles of each thread of register tiles, without cache misses.
 
-    A right factor that lies against the lanes is transposed.
+    A B that is contiguous along the reduction is transposed.
     """
     shape = problem.rows, problem.columns, problem.element_bits
     computed = problem.steps * least_cycles(*shape, problem.summing(machine.unit))

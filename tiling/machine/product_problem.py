@@ -1,18 +1,17 @@
-"""What the plan of a contraction on a CPU depends on, besides the machine.
+"""The inputs and results of CPU contraction plans: problem, sizes, kernel kinds.
 
-The kinds of kernel that a contraction may become on a CPU, a class each.
+A kernel is one of these classes.  All but the last three keep a tile of the result in
+registers, with the sizes of a `Tiling`.
 
-    InPlace         tiles read both factors where they are
-    Im2Row          tasks copy the lines of an image that they see, and read those
-    OuterPanels     tasks copy panels that meet the rows of all outer axes
-    Stripes         tasks copy a stripe of the right factor, past which rows stream
-    PrivatePanels   tasks copy each panel just before its use
-    SharedPanels    threads copy all panels of a reduction block together, before
+    InPlace         tiles read A and B where they are
+    Im2Row          tasks copy the image lines that they see (im2row), and read those
+    OuterPanels     tasks pack panels that meet the rows of all outer axes
+    Stripes         tasks pack a stripe of B, past which rows stream
+    PrivatePanels   tasks pack each panel just before its use
+    SharedPanels    threads pack all panels of a reduction block together, before
     DotProducts     lanes walk the reduction, tiles hold partial sums
-    TransposedResult  lanes walk the rows; what this computes is planned again
+    TransposedResult  lanes walk the rows; the transposed product is planned again
     SplitK          threads share the reduction; each part is planned again
-
-All but the last three keep a tile of the result in registers; a `Tiling` has its sizes.
 """
 
 from __future__ import annotations
@@ -38,10 +37,10 @@ class Tiling:
     parts of the columns that different tasks take.  ``k_position``: reduction axes
     before it are looped outside the register tile; the axis there is cut into
     ``k_chunk``; later ones stay whole inside.  ``left_stride``: elements between the
-    rows of a packed copy of the left factor; 0: it is read in place.  ``outer_first``:
-    the outer axes are sequential loops around the parallel ones.  ``fetches``: the next
-    tile of the result is fetched while one is computed.  ``split_on``: the unit whose
-    latency sums of small tiles hide by accumulator splitting.
+    rows of a packed copy of A; 0: A is read in place.  ``outer_first``: the outer axes
+    are sequential loops around the parallel ones.  ``fetches``: the next tile of the
+    result is prefetched while one is computed.  ``split_on``: the unit whose latency
+    the sums of small tiles hide by accumulator splitting.
     """
 
     rows: int
@@ -68,10 +67,10 @@ class Tiling:
 
 @dataclass(frozen=True, slots=True)
 class InPlace:
-    """Both factors are read where they are.
+    """A and B are read where they are.
 
-    ``ahead``: steps by which lanes are fetched before their use, into the second cache;
-    0 leaves it to the processor.  ``next_panel``: those of the next panel are fetched.
+    ``ahead``: distance in steps of prefetches into the L2 cache; 0 leaves it to the
+    hardware prefetcher.  ``next_panel``: the next panel is prefetched.
     """
 
     tiling: Tiling
@@ -81,9 +80,9 @@ class InPlace:
 
 @dataclass(frozen=True, slots=True)
 class Im2Row:
-    """Tasks copy the lines of pixels that they see (im2row), and read those.
+    """Tasks copy the image lines that they see (im2row), and read the copies.
 
-    ``packs``: the first row tile of a panel also packs it, for those after it.
+    ``packs``: the first row tile of a panel also packs it for later tiles.
     """
 
     tiling: Tiling
@@ -95,7 +94,7 @@ class OuterPanels:
     """Panels meet the rows of all outer axes, whose loops are inside those of panels.
 
     ``parts``: of the longest outer axis, which different tasks take.  ``packs``: the
-    first row tile of a panel also packs it; else it is packed before its use.
+    first row tile of a panel also packs it; otherwise it is packed before its use.
     """
 
     tiling: Tiling
@@ -105,12 +104,12 @@ class OuterPanels:
 
 @dataclass(frozen=True, slots=True)
 class Stripes:
-    """Tasks pack a stripe of panels, then take rows past all of it in turn.
+    """Tasks pack a stripe of panels, then stream rows past all of it.
 
-    ``left_rows``: rows that are packed at once, where they are.  ``parts``: of a
-    reduction block, before each of which a tile fetches a part of what comes next;
-    0: all of it before the block.  ``left_lines``: cache lines of each of its rows
-    that every panel fetches.
+    ``left_rows``: rows that are packed at once, where they are packed.  ``parts``: of a
+    reduction block, before each of which a tile prefetches a part of the next block; 0:
+    all of it before the block.  ``left_lines``: cache lines of each of its rows that
+    every panel prefetches.
     """
 
     tiling: Tiling
@@ -158,14 +157,14 @@ class TransposedResult:
 
 @dataclass(frozen=True, slots=True)
 class SplitK:
-    """``parts`` of the reduction run at once, and are added up."""
+    """``parts`` of the reduction run at once, and are summed."""
 
     parts: int
 
 
 @dataclass(frozen=True, slots=True)
 class TileSizes:
-    """Sizes asked for; zero leaves the choice to the model."""
+    """Requested sizes; zero leaves the choice to the model."""
 
     rows: int = 0
     columns: int = 0
@@ -176,17 +175,18 @@ class TileSizes:
 SKINNY = 192
 """Rows of a result that is not cut into blocks of rows."""
 SHORT_ROW = 1024
-"""Bytes: longer rows of the right factor are streamed."""
+"""Bytes: longer rows of B are streamed."""
 LEAST_SPLIT = 32
-"""Terms of a sum that is worth several accumulators, which are added at last."""
+"""Least terms of a sum with several accumulators, which are added at the end."""
 
 
 @dataclass(frozen=True, slots=True)
 class Pixels:
-    """Columns that are the pixels of lines of ``width``, seen through a window.
+    """Columns that are the pixels of image lines of ``width``, seen through a window.
 
     Each task copies the lines that it sees: ``copies`` of them for ``period`` steps,
-    which stay together in a block, ``below`` more of them than it has lines of pixels.
+    which stay together in a block, and ``below`` more lines than it has lines of
+    pixels.
     """
 
     period: int
@@ -195,7 +195,7 @@ class Pixels:
     below: int
 
     def copied(self, steps: int, columns: int) -> int:
-        """Elements that are copied for a block of steps and neighbouring columns.
+        """Elements copied for a block of steps and neighbouring columns.
 
         >>> Pixels(9, 3, 56, 2).copied(288, 784)
         91392
@@ -208,17 +208,14 @@ class Pixels:
 class Problem:
     """Extents of a contraction: one row and one column axis, the rest flattened.
 
-    ``left_stride``: elements between the rows of the left factor, each contiguous along
-    the last reduction axis; None where they are not.
-    ``pixels``: what columns are if the right factor is an image that a window slides
-    over.
-    ``left_is_computed``: its values are not in memory.  ``left_is_transposed``: its
-    rows, not the reduction, are contiguous.
-    ``uneven``: rows differ in how many of the columns they have.
-    ``lines``: extent of the longest outer axis.
-    ``left_shares``: of the elements of the left factor that are read, how many are
-    different: for a step of all but the last reduction axis, and for all steps.
-    ``reassociable``: the terms of a sum may come in another order.
+    ``left_stride``: elements between the rows of A, each contiguous along the last
+    reduction axis; None where they are not. ``pixels``: the columns, if B is an image
+    that a window slides over. ``left_is_computed``: the values of A are not in memory.
+    ``left_is_transposed``: A is contiguous along its rows, not along the reduction.
+    ``uneven``: rows differ in their number of columns. ``lines``: extent of the longest
+    outer axis. ``left_shares``: the fraction of different elements among those read of
+    A: for a step of all but the last reduction axis, and for all steps.
+    ``reassociable``: the terms of a sum may be reordered.
     """
 
     rows: int
@@ -244,7 +241,7 @@ class Problem:
 
     @property
     def work(self) -> int:
-        """What threads share, in multiply-adds of 32 bits."""
+        """The work that threads share, in 32-bit multiply-adds."""
         extents = self.rows, self.columns, self.steps
         return product_work(extents, self.outer, self.element_bits)
 
@@ -255,11 +252,11 @@ class Problem:
 
     @property
     def skinny(self) -> bool:
-        """Whether one thread takes all rows, and threads share the columns."""
+        """Whether one thread takes all rows, so that threads share the columns."""
         return self.rows <= SKINNY and self.outer == 1
 
     def summing(self, unit: VectorUnit) -> VectorUnit:
-        """The unit as its sums see it: those of several accumulators do not wait.
+        """The unit without the latency that several accumulators hide.
 
         >>> free = Problem(1, 3, (1000,), 1, 64, True, False, reassociable=True)
         >>> free.summing(VectorUnit()).latency, VectorUnit().latency
@@ -277,11 +274,11 @@ class Problem:
 
     @property
     def right_is_wide(self) -> bool:
-        """Whether the rows of the right factor are long enough to be streamed."""
+        """Whether the rows of B are long enough to be streamed."""
         return self.columns * self.element_bits // 8 > SHORT_ROW
 
     def right_is_near(self, machine: Machine) -> bool:
-        """Whether the right factor is small enough to lie in the caches.
+        """Whether B is small enough to stay in the caches.
 
         >>> vector = Problem(1, 1024, (1024,), 1, 32, True, False)
         >>> vector.right_is_near(Machine())
@@ -290,21 +287,20 @@ class Problem:
         return not machine.streams(self.columns * self.steps * self.element_bits // 8)
 
     def granule(self, rows: int, lanes: int) -> int:
-        """What blocks of rows are multiples of: register tiles of so many rows.
+        """The divisor of row blocks: the ``rows`` of a register tile, or more.
 
-        A transposed left factor is copied by squares of ``lanes``, none of which may
-        reach beyond its block.
+        A transposed A is copied by squares of ``lanes``, which may not cross its block.
         """
         return lcm(rows, lanes) if self.left_is_transposed else rows
 
     def readers(self, rows: int) -> int:
-        """Row tiles that read each panel of the right factor."""
+        """Row tiles that read each panel of B."""
         tiles = -(-self.rows // rows)
         return tiles if self.panel_per_outer else tiles * self.outer
 
 
 def packed_stride(chunk: int, size: int) -> int:
-    """Row stride of a copy of the left block: an odd number of cache lines.
+    """Row stride of a packed block of A: an odd number of cache lines.
 
     ``chunk``: elements of a row, of ``size`` bytes.
 

@@ -1,6 +1,4 @@
-"""The sizes that all kernels with register tiles share: tile, blocks, threads.
-
-Register tile of a contraction: how many rows and columns of C stay in registers.
+"""Register tiles of CPU contractions, and the sizes of all kernels that use them.
 
 Model: one step of the reduction loop of an ``rows x lanes*vectors`` tile loads
 ``vectors`` vectors of B, broadcasts ``rows`` scalars of A and issues ``rows*vectors``
@@ -9,12 +7,11 @@ fused multiply-adds, so it takes
     max(rows*vectors / products_per_cycle, (rows + vectors) / loads_per_cycle,
         rows / broadcasts, bytes of the vectors / panel_bytes, latency)
 
-cycles, and needs fewer than all vector registers for its sums, its vectors of B and
-the broadcasts that the compiler's scheduler holds ahead of their use
-(`VectorUnit.held`).  Where terms may be added in another order,
-`VectorUnit.accumulators` hides the latency.
-A candidate's cost is the sum over full and edge tiles of a problem; the cheapest wins.
-An edge of few columns is in smaller registers, of which two are loaded at once: 196
+cycles, and needs fewer than all vector registers for its sums, its vectors of B and the
+broadcasts that the compiler's scheduler loads before their use (`VectorUnit.held`).
+Where terms may be reordered, `VectorUnit.accumulators` hides the latency.  A
+candidate's cost is the sum over full and edge tiles of a problem; the cheapest wins. An
+edge of few columns is in smaller registers, of which two are loaded at once: 196
 columns are 3 x 64 and 4 rather than 2 x 80 and 36, and 20 are 16 and 4, which take a
 quarter less than two full registers do.
 """
@@ -107,7 +104,7 @@ def tile_cycles(
 ) -> float:
     """Modelled cycles of one reduction step of the whole result.
 
-    A rest of columns is in smaller registers.
+    Remaining columns use smaller registers.
     """
     return sum(
         count_m
@@ -119,7 +116,7 @@ def tile_cycles(
 
 
 def _pieces(extent: int, size: int) -> Iterator[tuple[int, int]]:
-    """Tile sizes that cover ``extent`` and how often each occurs."""
+    """Tile sizes that cover ``extent``, with their counts."""
     full, rest = divmod(extent, size)
     if full:
         yield size, full
@@ -137,7 +134,7 @@ def _cycles(rows: int, row_bits: int, unit: VectorUnit) -> float:
 
 
 def split_evenly(extent: int, limit: int, multiple: int = 1) -> int:
-    """Block size, a multiple, such that equal blocks of about ``limit`` cover.
+    """The block size near ``limit``, a multiple, of nearly equal blocks.
 
     >>> split_evenly(777, 512)
     389
@@ -152,7 +149,7 @@ def split_evenly(extent: int, limit: int, multiple: int = 1) -> int:
 def split_reduction(
     extents: Sequence[int], limit: int, multiple: int = 1
 ) -> tuple[int, int]:
-    """Position and chunk of the reduction axis to cut so that a block has ``limit``.
+    """Position and chunk of the cut reduction axis, for blocks of ``limit`` steps.
 
     >>> split_reduction((3, 3, 64), 512), split_reduction((3, 3, 256), 512)
     ((0, 2), (1, 2))
@@ -181,7 +178,7 @@ FETCHED_STEPS = 320
 
 @dataclass(frozen=True, slots=True)
 class TileRequest:
-    """A problem, the machine that it is for, and the sizes that are asked for.
+    """A problem, its machine, and the requested sizes.
 
     ``tile``: the register tile of the whole result.
     """
@@ -193,7 +190,7 @@ class TileRequest:
 
     @staticmethod
     def of(problem: Problem, machine: Machine, sizes: TileSizes) -> TileRequest:
-        """With the register tile of least modelled cycles, unless one is asked for."""
+        """A request with the cheapest register tile, unless sizes are given."""
         extents = problem.rows, problem.columns
         unit = problem.summing(machine.unit)
         best = choose_register_tile(*extents, problem.element_bits, unit)
@@ -208,16 +205,16 @@ class TileRequest:
 
     @property
     def reads_in_place(self) -> bool:
-        """Whether so few row tiles read the right factor that copies do not pay."""
+        """Whether too few row tiles read B for packing to pay."""
         few = self.problem.readers(self.tile.rows) < PACKING_PAYS
         return self.problem.right_is_contiguous and few
 
     @property
     def packs_left(self) -> bool:
-        """Whether the rows of a left block are copied, apart from each other.
+        """Whether the rows of a block of A are copied, with padding.
 
-        They are if they have to be computed; also if they crowd the sets of the first
-        cache, or lie the other way, and several panels read them.
+        They are if they have to be computed; also if several panels read them and they
+        conflict in sets of the L1 cache, or are transposed.
         """
         problem, rows = self.problem, self.tile.rows
         if problem.pixels:
@@ -233,10 +230,10 @@ class TileRequest:
         return self.packs_left or not self.problem.right_is_contiguous
 
     def tiling(self, columns: int = 0, steps: int = 0) -> Tiling:
-        """The sizes of a kernel with panels of so many ``columns``.
+        """The sizes of a kernel with panels of ``columns`` columns.
 
-        Its reduction blocks have so many ``steps`` at most.  0: as the register tile
-        has, and as is asked for.
+        ``steps``: the most steps of a reduction block.  0: those of the register tile,
+        or the requested ones.
         """
         problem, machine, rows = self.problem, self.machine, self.tile.rows
         columns = columns or self.tile.columns
@@ -264,12 +261,12 @@ class TileRequest:
         )
 
     def rows_that_stay(self, chunk: int) -> int:
-        """Rows, or columns, of a reduction block that the second cache holds."""
+        """Rows, or columns, of a reduction block that fit the L2 cache."""
         room = self.machine.room(Level.SECOND, Share.MOST)
         return room // (chunk * self.problem.element_bits // 8)
 
     def _steps_together(self, columns: int) -> int:
-        """What blocks of the reduction are multiples of."""
+        """The divisor of the steps of a reduction block."""
         problem, unit = self.problem, self.machine.unit
         squared = self.lanes if self.packs_squares else 1
         together = problem.pixels.period if problem.pixels else squared
@@ -279,7 +276,7 @@ class TileRequest:
         return lcm(together, unit.accumulators(self.tile.rows, bits))
 
     def _row_block(self, chunk: int) -> int:
-        """Rows of a task: all where outer axes or columns feed the threads."""
+        """Rows of a task: all where outer axes or columns occupy the threads."""
         problem, threads = self.problem, self.machine.threads
         granule = problem.granule(self.tile.rows, self.lanes)
         fed = problem.outer >= 2 * threads or problem.panel_per_outer

@@ -1,17 +1,11 @@
-"""Which time loops to tile on a CPU, and into tiles of which sizes.
+"""Temporal tiling on CPUs: whether to tile a time loop, tile sizes, and their cost.
 
-Comes in: a `UnitNest`, its `SkewedBand` and the machine. Goes out: a plan for
-`wavefront`, or None where the loops had better stay as they are. What `time_cost` tells
-of the candidates decides, or whoever is given the choice among them.
-
-What time tiles of given sizes cost on a CPU.
-
-Comes in: a `Sweep`, sizes and the `Machine`. Goes out: a number that grows with the
-time of one point. Its unit is the time in which a thread moves one byte into its cache.
-
-A chain of tiles (`wavefront`) takes z_1 planes further with each tile; it loads and
-stores each cell once in z_0 steps of time, and those at the edges of the tiles, which
-move by f_k * z_0, once more for the neighbour.
+`plan_time_tiles` takes a `UnitNest`, its `SkewedBand` and the `Machine`, and returns a
+plan for `wavefront`, or None where the loops stay as they are.  `time_cost` compares
+the candidates, unless the caller chooses.  Its unit is the time in which a thread moves
+one byte into its cache.  A chain of tiles (`wavefront`) advances by z_1 planes with
+each tile; it loads and stores each cell once in z_0 time steps, and once more for the
+neighbour the cells at the edges of tiles, which move by f_k * z_0.
 """
 
 from __future__ import annotations
@@ -31,12 +25,12 @@ from gpucodegen.tiling.schedule.schedule import UnitNest
 from gpucodegen.tiling.schedule.skewing import SkewedBand, runs_diagonally
 
 USUAL_STEPS = (20, 50, 100, 200)
-"""Taken for time loops whose duration is unknown."""
+"""Assumed trip counts of time loops of unknown duration."""
 
 
 @dataclass(frozen=True, slots=True)
 class TimePlan:
-    """Sizes of the tiles, time tiles at once, and the least time steps that pay."""
+    """Tile sizes, concurrent chains, and the least number of time steps that pays."""
 
     sizes: tuple[int, ...]
     chains: int
@@ -45,7 +39,7 @@ class TimePlan:
 
 @dataclass(frozen=True, slots=True)
 class TimeTiles:
-    """What may be chosen for a time loop: tiles, or none.
+    """A choice for a time loop: tiles, or none.
 
     ``steps`` of time in a tile, and its ``width`` along each axis of space.
     """
@@ -56,7 +50,7 @@ class TimeTiles:
 
     @property
     def sizes(self) -> tuple[int, ...]:
-        """Those of every loop, the time loop's first."""
+        """The sizes of all loops, the time loop's first."""
         return (self.steps, *self.width)
 
 
@@ -77,7 +71,7 @@ class Sweep:
     steps: int | None = None
 
     def footprint(self, sizes: tuple[int, ...]) -> int:
-        """Bytes that a tile touches; sizes of the time loop and of every other.
+        """Bytes that a tile touches; ``sizes`` of the time loop and of all space loops.
 
         >>> Sweep((4094, 4094), (2, 2), 8).footprint((8, 4, 4094)) >> 10
         639
@@ -117,7 +111,7 @@ def time_cost(sweep: Sweep, sizes: tuple[int, ...], machine: Machine) -> float:
 
 
 def least_steps(time: int, chains: int) -> int:
-    """Steps that give every chain a time tile; fewer run without tiles.
+    """The fewest steps that give every chain a time tile; shorter runs are not tiled.
 
     >>> least_steps(12, 2)
     13
@@ -159,7 +153,7 @@ are to what was measured."""
 STEPS = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64)
 """Steps of time that tiles may have."""
 WIDTHS = tuple(1 << power for power in range(15))
-"""Points along an axis of space that they may have."""
+"""Candidate tile widths along an axis of space, in points."""
 ROW_WIDTHS = WIDTHS[6:]
 """Those along rows: the vectors of shorter ones do not pay for their bounds."""
 DIAGONAL_ROWS = (32,)
@@ -176,11 +170,11 @@ def plan_time_tiles(
 ) -> TimePlan | None:
     """Sizes for a nest; ``element_bytes`` per array.
 
-    A nest with parallel loops is tiled if its sweeps do not fit the caches and reach
-    their neighbours, so that waves of tiles reuse what they load; one without is tiled
-    for its parallelism alone.  ``choose`` may take other tiles, or none; it is not
-    asked where no tiles are possible, or where the steps of a nest with parallel loops
-    do not reach their neighbours.
+    A nest with parallel loops is tiled if its sweeps exceed the caches and reach their
+    neighbours, so that waves of tiles reuse loaded data; one without is tiled for
+    parallelism alone.  ``choose`` may take other tiles, or none; it is not called where
+    no tiles are possible, or where the steps of a nest with parallel loops do not reach
+    their neighbours.
     """
     sweep = _sweep(nest, band, element_bytes)
     inner = loop_verdicts(nest.model, nest.dependences)[1:]
@@ -213,9 +207,9 @@ def _costs(
 ) -> dict[TimeTiles, float]:
     """Cache lines that a thread moves in the time of each choice, the default's least.
 
-    Where plain loops stay although the model expects more of tiles, all tiles are taken
-    to be dearer than it says, by the same factor.  Plain loops of which none is
-    parallel run on one thread.
+    If plain loops are the default although the model prefers tiles, all tiles are
+    scaled by one factor until they cost more.  Plain loops without a parallel loop run
+    on one thread.
     """
     whole = prod(sweep.extents) * (sweep.steps or fmean(USUAL_STEPS)) / MEMORY.line
     tiled = {one: whole * time_cost(sweep, one.sizes, machine) for one in tiles}
@@ -234,7 +228,7 @@ def _costs(
 def _as_plan(
     chosen: TimeTiles, sweep: Sweep, machine: Machine, *, parallel: bool
 ) -> TimePlan | None:
-    """Sizes without those that cut nothing at the end."""
+    """The sizes, without trailing ones that cut nothing."""
     if not chosen.tiled:
         return None
     sizes, threads = chosen.sizes, machine.threads
@@ -245,7 +239,7 @@ def _as_plan(
 
 
 def _last_long_enough(tiles: TimeTiles, sweep: Sweep, machine: Machine) -> bool:
-    """Whether a time loop of known duration gives every chain a tile."""
+    """Whether a time loop of known trip count gives every chain a tile."""
     least = least_steps(tiles.steps, machine.threads)
     return sweep.steps is None or sweep.steps >= least
 
@@ -253,7 +247,7 @@ def _last_long_enough(tiles: TimeTiles, sweep: Sweep, machine: Machine) -> bool:
 def _candidates(
     sweep: Sweep, machine: Machine, rows: tuple[int, ...]
 ) -> Iterator[TimeTiles]:
-    """Tiles that fit the cache, of which there is one for each thread.
+    """Tiles that fit the cache of a core, with one tile per thread.
 
     At most three loops are cut: the proofs about more take too long.
     """
@@ -276,7 +270,7 @@ def _candidates(
 def _sweep(
     nest: UnitNest, band: SkewedBand, element_bytes: Mapping[str, int]
 ) -> Sweep | None:
-    """The time loop around its space; None where an extent of space is unknown."""
+    """The time loop with its space; None where an extent of space is unknown."""
     steps, *extents = _extents(nest)
     known = tuple(extent for extent in extents if extent is not None)
     if not extents or len(known) < len(extents):
@@ -287,13 +281,13 @@ def _sweep(
 
 
 def _outgrows(sweep: Sweep, machine: Machine) -> bool:
-    """Whether the sweep of a thread does not stay in its cache until the next one."""
+    """Whether the data of a thread's sweep leaves its cache before the next sweep."""
     own = prod(sweep.extents) * sweep.bytes_per_point // machine.threads
     return not machine.fits(own, Level.SECOND)
 
 
 def _extents(nest: UnitNest) -> list[int | None]:
-    """The most values that each loop takes; None where that is unknown."""
+    """The maximal trip count of each loop; None where it is unknown."""
     depth = max(len(nest.instances(unit).loops) for unit in nest.units)
     found: list[int | None] = [0] * depth
     for unit in nest.units:
@@ -310,7 +304,7 @@ def _extents(nest: UnitNest) -> list[int | None]:
 
 
 def _computes_long(nest: UnitNest) -> bool:
-    """Whether a unit makes so many accesses that they hide what tiles would spare.
+    """Whether a unit makes so many accesses that they hide the saved memory traffic.
 
     The 27 points of a cube take twice as long as their planes need to come from memory.
     """
@@ -324,7 +318,7 @@ def _computes_long(nest: UnitNest) -> bool:
 def _bytes_per_point(
     nest: UnitNest, element_bytes: Mapping[str, int], rank: int
 ) -> int:
-    """Bytes of the arrays that have one element per point."""
+    """Bytes per point of the arrays that have one element per point."""
     names = {reference.access.array for reference in nest.model.references}
     full = (n for n in names if len(nest.model.array(n).shape) >= rank)
     return sum(element_bytes.get(name, 8) for name in full) or 8

@@ -1,25 +1,15 @@
-"""Outer-loop vectorization: an iteration of the outer loop, a row, in each lane.
+"""CPU vectorization: lanes, rows per register, accumulators, non-temporal stores.
 
-The inner loops run in order, so each row keeps the order of its operations.
-
-Whether an innermost loop becomes vectors, and of how many lanes.
-
-A loop whose iterations do not depend on each other runs ``lanes`` of them at once:
-full vectors, then what is left in one shorter or masked vector.  Elements below 32 bits
-are left to LLVM, which packs more of them into a register, unless they
-are only moved, past the caches.
-
-Accumulator splitting: how many independent partial results a reduction keeps.
-
-A chain of combinations takes ``latency`` cycles a step.  As many chains as the unit
-starts operations in that time keep it busy; operations beside the combination fill
-part of the time themselves.
-
-When stores go past the caches: lines are neither fetched first nor kept.
-
-Such a store fills whole cache lines.  It pays where a nest touches far more than the
-caches keep, and where it writes long runs: the lines at both ends of a run are written
-in parts, under masks, as all others would be without.
+`plan_lanes` decides whether an innermost loop becomes vectors: iterations without
+mutual dependences run ``lanes`` at a time, the rest in one shorter or masked vector.
+Elements below 32 bits are left to LLVM, which packs more of them into a register,
+unless they are only moved with non-temporal stores. `outer_lanes` vectorizes an outer
+loop: each lane runs the inner loops of one row in order, so rows keep their order of
+operations.  `split_accumulators`: a chain of combinations takes ``latency`` cycles a
+step; as many chains as the unit starts operations in that time keep it busy, fewer if
+other operations fill part of the time. `goes_past_caches`: a non-temporal store neither
+fetches nor keeps lines.  It pays where a nest touches far more than the caches keep and
+writes long runs, since the partial lines at both ends of a run are written under masks.
 """
 
 from __future__ import annotations
@@ -40,7 +30,7 @@ from gpucodegen.tiling.machine.register_tiles import split_evenly
 FEWEST_LINES = 24
 """Lines of a run below which its ends cost what it gains."""
 FEWEST_TILED = 4
-"""The same of runs that begin all alike, so that tiles of registers write their lines.
+"""As `FEWEST_LINES`, for equally aligned runs, whose lines register tiles write.
 
 Tiles that are transposed gain more: their rows lie apart, and what is fetched for each
 crowds the caches (batches of 64x128 f64 on a Zen 4: 1.3 to 1.9 of other stores).
@@ -53,11 +43,10 @@ def goes_past_caches(
     run: int | None = None,
     fewest: int = FEWEST_LINES,
 ) -> bool:
-    """Whether what a nest writes, and does not read, is better not kept in caches.
+    """Whether written, unread data of a nest is better stored non-temporally.
 
-    ``footprint``: bytes of all arrays that the nest touches; ``run``: bytes that it
-    writes one after the other, None if there are many, which must fill ``fewest``
-    lines.
+    ``footprint``: bytes of all arrays that the nest touches; ``run``: contiguous bytes
+    that it writes, None if there are many, which must fill ``fewest`` lines.
 
     Rates of permutations of 25 to 50 MB on a Zen 4, of streaming over other stores:
     runs of 2 lines 0.68, of 4 0.54 to 0.6, of 8 1.04, of 19 0.75 to 0.92, of 38 1.0; of
@@ -74,9 +63,9 @@ def goes_past_caches(
 
 
 def split_accumulators(vectors: int | None, operations: int, unit: VectorUnit) -> int:
-    """Accumulators for a row of ``vectors``, None if their number is not known.
+    """Accumulators for a row of ``vectors``, None if their number is unknown.
 
-    ``operations``: vector operations for each vector, the combination among them.
+    ``operations``: vector operations for each vector, the combination included.
 
     >>> unit = VectorUnit(512, 32)
     >>> split_accumulators(None, 1, unit), split_accumulators(4, 2, unit)
@@ -97,8 +86,8 @@ NARROWEST = 32
 class InnerLoop:
     """An innermost loop as far as its plan depends on it.
 
-    ``trips``: its iterations, None if not known.  ``bits``: widths of the elements
-    that it loads, computes and stores.  ``moves``: it computes nothing.
+    ``trips``: its trip count, None if unknown.  ``bits``: widths of the elements that
+    it loads, computes and stores.  ``moves``: it computes nothing.
     """
 
     trips: int | None
@@ -118,7 +107,7 @@ class InnerLoop:
 
 
 def plan_lanes(loop: InnerLoop, unit: VectorUnit) -> int:
-    """Lanes of the loop's vectors; 0 leaves the loop as it is.
+    """Lanes of the loop's vectors; 0 leaves the loop scalar.
 
     The narrowest element fills a register, wider ones take several.
 
@@ -154,12 +143,12 @@ MOST_ACCESSES = 20
 def rows_in_registers(
     vectors: int | None, bits: int, accesses: int, unit: VectorUnit
 ) -> int:
-    """How many rows of neighbours a loop keeps in registers: three vectors of each.
+    """Rows of neighbours that a loop keeps in registers: three vectors of each.
 
-    ``vectors``: full ones of a row, None if not known; ``bits``: of one; ``accesses``:
-    loads and stores along rows.  A vector that fills a cache line touches two
-    where it begins beside one; loads of neighbours always do.  Narrower ones do so less
-    often, and their masks are dear.
+    ``vectors``: full ones of a row, None if unknown; ``bits``: of one; ``accesses``:
+    loads and stores along rows.  A vector as wide as a cache line touches two lines
+    where it is misaligned; loads of neighbours always are.  Narrower ones cross lines
+    less often, and their masks are costly.
 
     >>> unit = VectorUnit(512, 32)
     >>> rows_in_registers(15, 512, 8, unit), rows_in_registers(4, 512, 8, unit)
@@ -174,11 +163,11 @@ def rows_in_registers(
 
 
 BLOCK = 1 << 14
-"""Iterations that a thread takes at a time where their number is not known."""
+"""Iterations of a thread's block where the trip count is unknown."""
 
 
 def thread_block(loop: InnerLoop, threads: int) -> int:
-    """Iterations of a parallel loop for one thread: whole cache lines, all equal.
+    """Iterations of a parallel loop per thread: whole cache lines, all equal.
 
     >>> thread_block(InnerLoop(1000, frozenset({32})), 2)
     512
@@ -192,7 +181,7 @@ def thread_block(loop: InnerLoop, threads: int) -> int:
 def transposed_side(bits: int, lanes: int) -> int:
     """Rows and columns of a block of a transposition: four cache lines of elements.
 
-    Its rows are in as many pages: as the first translation buffer holds.
+    Its rows lie in as many pages, which the first-level TLB holds.
 
     >>> transposed_side(32, 16), transposed_side(64, 8)
     (64, 32)
@@ -208,8 +197,8 @@ FEW = 4
 class OuterLoopShape:
     """A loop over rows, as far as its plan depends on it; its inner loops run in order.
 
-    ``rows``, ``columns``: iterations, None if not known.  ``bits``: of the elements.
-    ``arrays``: how many arrays have such rows; so many ``passes`` go over them.
+    ``rows``, ``columns``: trip counts, None if unknown.  ``bits``: of the elements.
+    ``arrays``: the number of arrays with such rows; ``passes``: sweeps over them.
     ``operations``: of an iteration of the inner loops.
     """
 
@@ -222,13 +211,13 @@ class OuterLoopShape:
 
 
 def outer_lanes(loop: OuterLoopShape, machine: Machine) -> int:
-    """How many rows run at once, one in each lane; 0 leaves them one by one.
+    """Rows that run at once, one per lane; 0 leaves them one by one.
 
-    A register holds the most.  Fewer do where the rows of all arrays would not stay in
-    half of a second cache from one pass to the next, where some of the threads that
-    share the loop had no rows, or where lines of so many rows crowd a set of the first
-    cache and the loop does little else than to read them (sums of 1024 x 1024 f32 on a
-    Zen 4: 26 GB/s by sixteen rows, 36 by eight).
+    A full register has the most.  Fewer are used where the rows of all arrays would not
+    stay in half of an L2 cache from one pass to the next, where some of the threads
+    would have no rows, or where lines of so many rows conflict in a set of the L1 cache
+    and the loop does little else than to read them (sums of 1024 x 1024 f32 on a Zen 4:
+    26 GB/s by sixteen rows, 36 by eight).
 
     >>> from gpucodegen.tiling.machine.processor import VectorUnit
     >>> one, two = (Machine(threads, VectorUnit(512, 32)) for threads in (1, 2))
@@ -272,7 +261,7 @@ of 30 about 0.8; with 64 they take 1.6 times as long, for the order binds them.
 
 
 def is_short_inner_loop(rows: int | None, columns: int | None, lanes: int) -> bool:
-    """Whether lanes better take rows than the few elements of a row.
+    """Whether lanes are better used for rows than for the few elements of a row.
 
     >>> [is_short_inner_loop(rows, 32, 16) for rows in (1000, 8)]
     [True, False]

@@ -1,1 +1,1 @@
-"""The polyhedral model: a program part as integer relations, on isl."""
+"""The polyhedral model: statements, domains and access relations in isl."""

@@ -1,12 +1,11 @@
-"""The door to isl: contexts with an operation limit, exact intervals, sample points.
+"""The interface to isl: contexts with operation limits, intervals, sample points.
 
-Comes in: isl text of sets and relations. Goes out: islpy objects of one context and
-plain Python values, which `isl_forms` makes of them. Other modules take the types `Map`
-and `Set` from here.
-
-An isl query may blow up, so each has a limit of isl operations, and all of a problem
-share another one. No clock is read: answers are the same on every machine. The caller
-says what to assume when there is no answer: always the side on which nothing is proven.
+It turns isl text of sets and relations into islpy objects of one context and into plain
+Python values (with `isl_forms`). Other modules import the types `Map` and `Set` from
+here. An isl query may take exponential time, so each has a limit of isl operations, and
+all queries of a problem share another one. No clock is read: answers are the same on
+every machine. The caller passes the answer to assume at the limit, always the one that
+proves nothing.
 """
 
 from __future__ import annotations
@@ -67,7 +66,7 @@ _NAME = re.compile(r"[A-Za-z_]\w*")
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """How many isl operations a query may take, and all those of a problem.
+    """Limits of isl operations per query and per problem.
 
     0 for a query is no limit.
     """
@@ -87,7 +86,7 @@ class _OverLimit(Exception):
 class Solver:
     """One isl context and its limits.
 
-    A query over the limit of operations halves it, so that hopeless problems end soon.
+    A query that exceeds its limit halves the limit, so that hopeless problems end soon.
     ``spent``: operations so far, rounded up.
 
     >>> solver = Solver()
@@ -108,7 +107,7 @@ class Solver:
     """Queries so far: what the work of an analysis grows with."""
 
     def ask(self, query: Callable[[], Answer], otherwise: Answer) -> Answer:
-        """The answer of ``query``, or ``otherwise`` when isl gives none."""
+        """The answer of ``query``, or ``otherwise`` if isl exceeds the limit."""
         try:
             return self._limited(query)
         except (_OverLimit, islpy.Error):
@@ -116,7 +115,7 @@ class Solver:
 
     @contextmanager
     def more(self, factor: int) -> Generator[None, None, None]:
-        """Within this context, ``factor`` times as much may be spent."""
+        """Multiplies the limits by ``factor`` within this context."""
         before = self.limits
         self.limits = Limits(before.operations * factor, before.altogether * factor)
         try:
@@ -156,7 +155,10 @@ class Solver:
         return found
 
     def _exhausted(self) -> bool:
-        """Whether nothing can be asked any more; the error's text does not tell."""
+        """Whether the limit of the problem is reached.
+
+        The text of isl's error does not tell this case from others.
+        """
         try:
             islpy.Val.zero(self.context)
         except islpy.Error:
@@ -164,7 +166,7 @@ class Solver:
         return False
 
     def number(self, thing: object) -> int:
-        """A short name of a thing: equal things, and no others, have the same."""
+        """A short name of an object; equal objects, and no others, share it."""
         return self._numbers.setdefault(thing, len(self._numbers))
 
     def map(self, text: str) -> Map:
@@ -180,7 +182,7 @@ class Solver:
         return self._sets[text]
 
     def read(self, text: str) -> Map | None:
-        """As `map`, or None over the limit; bad text is an error."""
+        """As `map`, but None over the limit; malformed text is an error."""
         try:
             return self._limited(lambda: self.map(text))
         except _OverLimit:
@@ -234,7 +236,7 @@ class Solver:
         return Interval(lower, upper)
 
     def smallest(self, points: Set) -> Point | None:
-        """Parameters and coordinates of the first point in lexicographic order.
+        """Parameters and coordinates of the lexicographically first point.
 
         Any point where there is no first one; None where none is found.
         """

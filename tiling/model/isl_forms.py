@@ -1,7 +1,7 @@
-"""What objects of isl hold, as plain Python values and as text.
+"""Conversions of isl objects to plain Python values and isl text.
 
-islpy is imported here, in `isl` and in `isl_ast`; other modules of this package take
-the types `Map` and `Set` from `isl`.
+It imports islpy, as `isl`, `isl_ast` and `isl_scheduler` do; other modules of this
+package take the types `Map` and `Set` from `isl`.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ def members(points: Set) -> tuple[tuple[int, ...], ...]:
 
 
 def set_text(points: Set, name: str, dimensions: Sequence[str]) -> str:
-    """A set by the names of its dimensions, without what holds for its parameters.
+    """A set with named dimensions, without the constraints on its parameters.
 
     >>> from gpucodegen.tiling.model.isl import Solver
     >>> points = Solver().set("[N] -> { [x] : 0 <= x < N and N >= 4 }")
@@ -81,7 +81,7 @@ def set_text(points: Set, name: str, dimensions: Sequence[str]) -> str:
 
 
 def condition(parameters: Set) -> str | None:
-    """A set of parameters as one conjunction; None if it takes more to say it.
+    """A set of parameters as one conjunction; None if it is a disjunction.
 
     >>> from gpucodegen.tiling.model.isl import Solver
     >>> solver = Solver()

@@ -1,8 +1,8 @@
-"""Executions, dependences and cells at given sizes, one by one: what pictures show.
+"""Enumerates executions, dependences and cells at given sizes, for pictures.
 
-Comes in: a `Model` or a `Dependence`, sizes of the parameters, and a `Cut`: a window on
-a plane of the iteration space. Goes out: integer tuples in lexicographic order, or None
-where isl gave no answer.
+The functions take a `Model` or a `Dependence`, sizes of the parameters, and a `Cut`, a
+window on a plane of the iteration space. They return integer tuples in lexicographic
+order, or None where isl gave no answer.
 """
 
 from __future__ import annotations
@@ -32,10 +32,10 @@ Arrow: TypeAlias = tuple[Tuple, Tuple]
 
 @dataclass(frozen=True, slots=True)
 class Cut:
-    """The part of a nest that is looked at.
+    """A window on a plane of a nest's iteration space.
 
     ``sizes``: values of the parameters. ``fixed``: values of outermost loops.
-    ``shown``: depths, ascending, of the loops that remain; others are projected out.
+    ``shown``: depths, ascending, of the remaining loops; others are projected out.
     ``window``: per shown loop its first value and the value after its last.
     """
 
@@ -156,7 +156,7 @@ def touched(
     """The box of cells of an array that executions with these loop values touch.
 
     ``writes`` restricts to writes or to reads, ``sizes`` are those of parameters. None
-    where nothing touches it, or where it is not known what does.
+    where no execution touches it, or where the cells are unknown.
 
     >>> from gpucodegen.tiling.model.relations import model
     >>> from gpucodegen.tiling.model.scop import Array, Loop, Scop, Statement, nest
@@ -265,7 +265,7 @@ def _seen(values: Set, cut: Cut) -> Set:
 
 
 def _cut(values: Set, cut: Cut) -> Set:
-    """Projection of what is seen on the shown loops."""
+    """Projection of the visible values on the shown loops."""
     seen = _seen(values, cut)
     for depth in reversed(range(seen.dim(SET))):
         if depth not in cut.shown:

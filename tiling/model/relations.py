@@ -1,32 +1,23 @@
-"""The polyhedral model of a `Scop`: integer relations for iterations and accesses.
+"""The polyhedral model of a `Scop`: iteration domains and access relations in isl.
 
-Comes in: a `Scop`. Goes out: a `Model`, in which every statement has
+`model` turns a `Scop` into a `Model`, in which every statement has
 
-* its *instances*: one integer tuple per execution, one dimension per surrounding loop,
-  counting trips where the step is not 1, so that steps are always 1 here;
-* ``values``: instance -> values of the loop variables, and as one ``formula`` where
-  there is one;
-* ``relations``: instance -> cell, one per access, restricted to the domain; ``exact``
-  tells which of them hold nothing but what is certainly touched when executed;
-  ``forms``: the same up to a shift of the cells, and that shift (`translation`);
-* ``doubts``: why an instance may not be executed.
+* ``instances``: one integer tuple per execution with one dimension per surrounding
+loop, which counts trips where the step is not 1, so that steps are always 1 here; *
+``values``: instance -> values of the loop variables, and one ``formula`` for them where
+there is one; * ``relations``: instance -> cell, one per access, restricted to the
+domain.  ``exact`` marks relations that hold only cells that are certainly touched.
+``forms`` are the relations up to a shift of the cells, and that shift; * ``doubts``:
+conditions that may keep an instance from being executed.
 
 Tuples carry no names: relations of different statements are told apart by who holds
 them. Cells of arrays allocated in loops begin with the loops' values (`Array.scope`).
 
-Accesses up to a shift: what of an index depends on the iteration, and the constant.
-
-The conflicts of two accesses depend on their indices without constants, and on the
-difference of these constants:
+The conflicts of two accesses depend on their indices without constants and on the
+difference of the constants, so accesses that differ by the same shift share one isl
+query:
 
     { x -> y : L(x) + a = M(y) + b }  =  { x -> y : L(x) + (a - b) = M(y) }
-
-so accesses that differ by the same shift need the question only once.
-
-Where statements stand: the loops and conditions around them, as isl constraints.
-
-Comes in: the tree of a `Scop`. Goes out: one `Place` per statement, barrier and wait,
-in textual order.
 """
 
 from __future__ import annotations
@@ -62,12 +53,12 @@ CONDITION = "a condition is not proven to be the same for all"
 
 @dataclass(frozen=True, slots=True)
 class Doubt:
-    """Something around a statement that may keep it from being executed.
+    """A condition around a statement that may keep it from being executed.
 
     ``depth`` counts the surrounding loops that fix it: two executions in the same
     iteration of these, with the same ``cause`` around, happen both or not at all.
-    ``uniform``: so do two in threads of one block that differ in nothing else.
-    ``what``: in words what is not known; ``loc``: where it stands.
+    ``uniform``: threads of one block that differ in nothing else decide it alike.
+    ``what`` describes the unknown condition; ``loc`` is its location.
     """
 
     depth: int
@@ -79,7 +70,7 @@ class Doubt:
 
 @dataclass(frozen=True, slots=True)
 class EnclosingScope:
-    """The loops and conditions around a node, and why it may not run under them."""
+    """The loops and conditions around a node, and the doubts about its execution."""
 
     loops: tuple[Loop, ...] = ()
     conditions: tuple[str, ...] = ()
@@ -92,17 +83,16 @@ class EnclosingScope:
 
     @property
     def key(self) -> object:
-        """Equal where the same loops and conditions are around."""
+        """A key that is equal for nodes inside the same loops and conditions."""
         return tuple(loop.name for loop in self.loops), self.conditions
 
     @property
     def constraints(self) -> tuple[str, ...]:
-        """All that holds for the loop variables and the numbers of their trips."""
+        """All constraints on the loop variables and trip counters."""
         bounds = [bound for loop in self.loops for bound in iteration(loop)]
         return (*bounds, *self.conditions)
 
     def loop(self, loop: Loop) -> EnclosingScope:
-        """Inside one more loop."""
         known = bool(loop.lowers and loop.uppers) and not loop.opaque
         loops = (*self.loops, loop)
         if known:
@@ -111,7 +101,6 @@ class EnclosingScope:
         return replace(self, loops=loops, doubts=(*self.doubts, doubt))
 
     def branch(self, node: If, *, taken: bool) -> EnclosingScope:
-        """Inside one branch of a condition."""
         if node.constraints is None:
             cause = id(node), taken
             doubt = Doubt(len(self.loops), cause, node.uniform, CONDITION, node.loc)
@@ -123,7 +112,7 @@ class EnclosingScope:
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A statement, barrier or wait and what is around it."""
+    """A statement, barrier or wait with its enclosing scope."""
 
     node: Leaf
     around: EnclosingScope
@@ -153,7 +142,7 @@ def places(
 
 
 def iteration(loop: Loop) -> list[str]:
-    """What holds between a loop's variable and the number of its trip.
+    """The constraint that relates a loop's variable to its trip counter.
 
     step 1:  i = t and lower <= i < upper
     step s:  i = max(lower) + s*t and t >= 0 and i < upper
@@ -168,7 +157,7 @@ def iteration(loop: Loop) -> list[str]:
 
 
 def counting(loop: Loop) -> str:
-    """The loop's variable by the number of its trip."""
+    """The loop's variable as a formula of its trip counter."""
     if loop.opaque or loop.step == 1 or not loop.lowers:
         return f"{loop.name} = {trip(loop.name)}"
     start = loop.lowers[0]
@@ -178,12 +167,11 @@ def counting(loop: Loop) -> str:
 
 
 def trip(name: str) -> str:
-    """The number of a loop's trip."""
+    """The name of a loop's trip counter."""
     return f"__t_{name}"
 
 
 def conjunction(constraints: Sequence[str]) -> str:
-    """All of the constraints."""
     return " and ".join(f"({constraint})" for constraint in constraints) or "1 = 1"
 
 
@@ -192,7 +180,7 @@ _SHIFTED = re.compile(r"(?P<head>.*[\w)]) (?P<sign>[+-]) (?P<by>\d+)(?P<tail> \+
 
 
 def shift_of(index: str | None) -> tuple[str | None, int]:
-    """An index as something that is moved by a constant.
+    """Splits an index into a part without constant and its constant.
 
     >>> shift_of("2*i + n - 5"), shift_of("7"), shift_of("j + 4 + lane")
     (('2*i + n', -5), ('', 7), ('j + lane', 4))
@@ -214,7 +202,7 @@ def shift_of(index: str | None) -> tuple[str | None, int]:
 def shifts_of(
     indices: Sequence[str | None],
 ) -> tuple[tuple[str | None, ...], tuple[int, ...]]:
-    """The same of all indices of an access.
+    """Splits all indices of an access into parts without constants and the constants.
 
     >>> shifts_of(("i", "j + 1"))
     (('i', 'j'), (0, 1))
@@ -251,7 +239,7 @@ class Instances:
 
     @property
     def name(self) -> str:
-        """The statement's name, or what else it is."""
+        """The name of the statement, or a description of the barrier or wait."""
         match self.node:
             case Statement(name=name):
                 return name
@@ -266,22 +254,22 @@ class Instances:
 
     @property
     def grouped(self) -> bool:
-        """Whether it starts a copy that belongs to a group of its thread."""
+        """Whether it starts a copy in a commit group of its thread (``cp.async``)."""
         return isinstance(self.node, Statement) and self.node.grouped
 
     @property
     def bulk(self) -> bool:
-        """Whether an engine makes the copy that it starts."""
+        """Whether it starts a copy by the copy engine (``cp.async.bulk``)."""
         return isinstance(self.node, Statement) and self.node.bulk
 
     @property
     def phase(self) -> Phase | None:
-        """Its part in the phases of an mbarrier."""
+        """The role of the statement in the phases of an mbarrier."""
         return self.node.phase if isinstance(self.node, Statement) else None
 
     @property
     def arrives(self) -> bool:
-        """Whether it starts a copy whose bytes arrive at an mbarrier."""
+        """Whether it starts a copy that completes on an mbarrier."""
         return self.phase is not None and self.phase.turn is Turn.COPY
 
     @property
@@ -311,7 +299,6 @@ class Reference:
 
     @property
     def access(self) -> Access:
-        """The access itself."""
         return self.instances.accesses[self.position]
 
     @property
@@ -331,7 +318,6 @@ class Reference:
 
     @property
     def form(self) -> Form:
-        """The relation up to a shift, and that shift."""
         return self.instances.forms[self.position]
 
 
@@ -367,11 +353,9 @@ class Model:
         )
 
     def array(self, name: str) -> Array:
-        """The array of this name."""
         return next(array for array in self.scop.arrays if array.name == name)
 
     def statement(self, name: str) -> Instances:
-        """The statement of this name."""
         return next(i for i in self.statements if i.name == name)
 
     def where(self, names: Sequence[str], constraint: str) -> Set:
@@ -381,7 +365,7 @@ class Model:
         )
 
     def beyond_context(self, relation: Map) -> Map:
-        """``relation`` without the constraints that the context states already."""
+        """``relation`` without the constraints that the context implies."""
         if not self.scop.context:
             return relation
         known = self.where((), " and ".join(self.scop.context)).params()
@@ -415,7 +399,7 @@ def model(scop: Scop, limits: Limits | None = None) -> Model:
 
 
 def followed(built: Model, statement: Statement) -> Model:
-    """The model with one more statement at the end of the program."""
+    """The model with ``statement`` appended at the end of the program."""
     scop = replace(built.scop, body=(*built.scop.body, statement))
     arrays = {array.name: array for array in scop.arrays}
     builder = _Builder(scop, arrays, built.solver)
@@ -440,7 +424,7 @@ def common_loops(a: Instances, b: Instances) -> tuple[Loop, ...]:
 
 @dataclass(frozen=True, slots=True)
 class _Frame:
-    """What all statements at one place share; ``exact``: its text was read in full."""
+    """The isl objects of all statements at one place; ``exact``: nothing was lost."""
 
     exact: bool
     values: Map
@@ -450,7 +434,7 @@ class _Frame:
 
 @dataclass(frozen=True, slots=True)
 class _Cells:
-    """The cells of an access; ``exact``: its text was read in full.
+    """The cells of an access; ``exact``: no part of its text was dropped.
 
     ``cells``: by the values of the loops, executed or not.
     """
@@ -462,7 +446,7 @@ class _Cells:
 
 @dataclass(frozen=True, slots=True)
 class _Builder:
-    """Reads isl text; each text once, for statements side by side repeat it."""
+    """Reads isl text; equal texts of neighbouring statements are read once."""
 
     scop: Scop
     arrays: dict[str, Array]
@@ -519,7 +503,7 @@ class _Builder:
         return self.relations[key]
 
     def _form(self, around: EnclosingScope, access: Access, cells: _Cells) -> Form:
-        """What decides over the relation, shifts apart."""
+        """The relation without its shift; equal forms share isl queries."""
         array = self.arrays.get(access.array)
         scope = array.scope if array else ()
         moved, shifts = shifts_of(access.indices)

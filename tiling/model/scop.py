@@ -1,10 +1,8 @@
-"""The data model: a static control part as a tree of loops, conditions and statements.
+"""The data model of static control parts: loops, conditions, statements, accesses.
 
-Comes in: nothing; the lifting of a program builds a `Scop` from these dataclasses.
-Goes out: the tree that every other module of this package reads. No isl object is
-needed to build one.
-
-Grammar (a body is a tuple of nodes in textual order)::
+The lifting of a program builds a `Scop` from these dataclasses; every other module of
+this package reads it.  No isl object is needed to build one.  The grammar, where a body
+is a tuple of nodes in textual order, is::
 
     Scop      := parameters, context, arrays, body
     node      := Loop(body) | If(body, orelse) | Leaf
@@ -18,12 +16,6 @@ surrounding loops: ``"2*i + floor((j + 1)/4)"``, ``"(i mod 8) - j"``, ``"i - N >
 identifiers; statements and arrays may have any name.
 
 What has no affine form stays in the tree and is over-approximated, never left out:
-
-* an unknown index is ``None``: any cell along that dimension;
-* an unknown bound is the empty tuple: the loop is unbounded on that side;
-* a loop that is not affine (``scf.for`` with loaded bounds, ``while``) is `Loop` with
-  ``opaque=True``: it repeats its body an unknown number of times;
-* an unknown condition is ``constraints=None``: either branch may run.
 
 A buffer allocated inside loops is a fresh one in each iteration: `Array.scope` names
 these loops. An SSA value carried by a loop (``iter_args``) is a 0-d array with
@@ -73,7 +65,7 @@ class AccessKind(Enum):
 
 
 class Role(Enum):
-    """What a loop of a mapped kernel stands for; other nests are all sequential."""
+    """The GPU dimension that a loop of a mapped kernel stands for, or sequential."""
 
     SEQUENTIAL = "sequential"
     BLOCK = "block"
@@ -88,10 +80,10 @@ class Access:
     the indices may use: ``Access("A", WRITE, ("i", "j + v"), span=(("v", "32"),))`` is
     a store of 32 consecutive elements. An iterator without a bound is any integer for
     which the constraints in ``where`` hold. ``must=False``: the access may not happen.
-    ``assumed``: stands for an operation whose body is unknown. ``atomic``: how an
-    atomic update combines; those of one kind never race. ``listed=False``: takes no row
-    of `depcheck`.
-    ``trusted``: an index that is not known was taken to lie in its dimension.
+    ``assumed``: it stands for an operation whose body is unknown. ``atomic``: the kind
+    of an atomic update; updates of one kind never race. ``listed=False``: it has no row
+    in the output of `depcheck`. ``trusted``: an unknown index is assumed to be inside
+    its dimension.
     """
 
     array: str
@@ -113,7 +105,7 @@ class Access:
 
     @property
     def ranges(self) -> tuple[str, ...]:
-        """What holds for the local iterators."""
+        """The constraints on the local iterators."""
         bounded = ((name, upper) for name, upper in self.span if upper is not None)
         return (*(f"0 <= {name} < {upper}" for name, upper in bounded), *self.where)
 
@@ -129,7 +121,7 @@ class Reduction:
 
     ``read`` and ``write`` are the positions, in the statement's accesses, of the two
     accesses of the accumulated cell; the value does not depend on the cell.
-    ``reassociable`` tells whether the program allows another order of the terms.
+    ``reassociable``: the program allows another order of the terms.
     """
 
     operator: str
@@ -147,7 +139,7 @@ class Tag:
 
 
 class Turn(Enum):
-    """What a statement does to an mbarrier, which is the cell of its first access."""
+    """The operation of a statement on an mbarrier, the cell of its first access."""
 
     INIT = "init"
     ARRIVE = "arrive"
@@ -157,11 +149,11 @@ class Turn(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Phase:
-    """The part of a statement in the phases of an mbarrier.
+    """The role of a statement in the phases of an mbarrier.
 
-    ``number``: arrivals that end a phase (INIT), bytes that arrive (COPY) or that an
-    arrival expects (ARRIVE); None where it is not known.  ``odd``: where the phase that
-    a WAIT waits for has the parity 1; None where that is not known.
+    ``number``: arrivals that complete a phase (INIT), bytes that a copy brings (COPY)
+    or that an arrival expects (ARRIVE); None if unknown.  ``odd``: the condition under
+    which the phase of a WAIT has parity 1; None if unknown.
     """
 
     turn: Turn
@@ -173,13 +165,13 @@ class Phase:
 class Statement:
     """One or more operations executed together, with all their memory accesses.
 
-    A statement with a ``tag`` is the start of an asynchronous copy: its accesses may
-    happen at any moment until the `Wait` on the same tag.  One that is ``grouped``
-    starts a copy of its thread alone, which may last until a `GroupWait` ends it.  The
-    group of one that is ``joined`` is closed by the next start in the same loops.
-    ``bulk``: the copy is an engine's, with groups of their own; it sees what threads
-    have written behind a `ProxyFence` only.
-    ``phase``: it belongs to an mbarrier; a copy lasts until its phase is over.
+    A statement with a ``tag`` starts an asynchronous copy: its accesses may happen at
+    any moment until the `Wait` on the same tag.  A ``grouped`` statement starts a copy
+    of its own thread, which may last until a `GroupWait` completes it.  A ``joined``
+    statement belongs to the commit group of the next start in the same loops. ``bulk``:
+    the copy is made by the copy engine (``cp.async.bulk``), with commit groups of its
+    own; the engine sees writes of threads only behind a `ProxyFence`. ``phase``: the
+    statement belongs to an mbarrier; a copy lasts until its phase completes.
     """
 
     name: str
@@ -195,13 +187,12 @@ class Statement:
 
 @dataclass(frozen=True, slots=True)
 class Barrier:
-    """All threads of the block meet here, those of all blocks, or lanes of each warp.
+    """A barrier of the threads of a block, of a grid, or of lanes of each warp.
 
-    ``lanes`` has a bit for each lane of a warp that has to come; None stands for all
-    threads of the block, or of all blocks where these meet too: ``of_grid``.
-    ``alone``: no lane may come that it does not name.  ``orders`` are the memories
-    whose accesses before it are over: ``shared`` by a block, ``global``.  ``what`` is
-    what the program calls it.
+    ``lanes`` has a bit for each lane of a warp that must arrive; None stands for all
+    threads of the block, or of all blocks if ``of_grid``. ``alone``: no other lane may
+    arrive.  ``orders`` names the memories whose earlier accesses complete: ``shared``
+    by a block, ``global``.  ``what`` is the operation's name in the program.
     """
 
     loc: object = None
@@ -216,8 +207,8 @@ class Barrier:
 class Wait:
     """Completion of the copies started with this tag; implies a barrier.
 
-    It ends only copies after whose groups ``pending`` others were closed.  ``payload``
-    is the caller's own; nothing here reads it.
+    It leaves the ``pending`` newest groups in flight.  ``payload`` belongs to the
+    caller; nothing here reads it.
     """
 
     tag: Tag
@@ -228,9 +219,9 @@ class Wait:
 
 @dataclass(frozen=True, slots=True)
 class Commit:
-    """A thread closes the group of copies that it has started since the last one.
+    """A thread commits the copies that it has started since its last commit to a group.
 
-    ``bulk``: of those of engines.
+    ``bulk``: the copies of the copy engine.
     """
 
     loc: object = None
@@ -239,9 +230,10 @@ class Commit:
 
 @dataclass(frozen=True, slots=True)
 class GroupWait:
-    """A thread waits for its closed groups of copies but for the newest ``pending``.
+    """A thread waits for all but the ``pending`` newest of its commit groups.
 
-    ``bulk``: of those of engines; ``reads``: until these have read what they copy.
+    ``bulk``: the groups of the copy engine; ``reads``: it only waits until the engine
+    has read the source.
     """
 
     pending: int = 0
@@ -252,7 +244,7 @@ class GroupWait:
 
 @dataclass(frozen=True, slots=True)
 class ProxyFence:
-    """Engines that copy see what a thread wrote before, if they are started behind."""
+    """Makes earlier writes of a thread visible to later copies of the copy engine."""
 
     loc: object = None
 
@@ -262,7 +254,8 @@ class Loop:
     """``for name = max(lower) to min(upper) step step``, upper bounds exclusive.
 
     A single bound may be given as plain text. ``parallel`` records that the program
-    declares the loop parallel. ``payload`` is the caller's own; nothing here reads it.
+    declares the loop parallel. ``payload`` belongs to the caller; nothing here reads
+    it.
     """
 
     name: str
@@ -278,12 +271,12 @@ class Loop:
 
     @property
     def lowers(self) -> tuple[str, ...]:
-        """The lower bounds, of which the largest counts."""
+        """The lower bounds; the loop starts at the largest."""
         return (self.lower,) if isinstance(self.lower, str) else self.lower
 
     @property
     def uppers(self) -> tuple[str, ...]:
-        """The exclusive upper bounds, of which the smallest counts."""
+        """The exclusive upper bounds; the smallest ends the loop."""
         return (self.upper,) if isinstance(self.upper, str) else self.upper
 
 
@@ -291,7 +284,7 @@ class Loop:
 class If:
     """``body`` where all constraints hold, ``orelse`` elsewhere; None is unknown.
 
-    ``uniform``: an unknown condition that all threads of a block decide alike.
+    ``uniform``: an unknown condition with one value for all threads of a block.
     """
 
     constraints: tuple[str, ...] | None
@@ -309,11 +302,11 @@ Node: TypeAlias = Loop | If | Leaf
 class Array:
     """A buffer; extents are numbers, isl text over parameters, or None (unknown).
 
-    ``fresh``: allocated here, its cells hold nothing before they are written.
+    ``fresh``: allocated here, so its cells are undefined until they are written.
     ``forgotten``: its cells are not read after the program. ``ordered``: its one cell
-    stands for a world outside, so that every access has to keep its place.
-    ``scoped_extents``: by dimension, those that the loops of ``scope`` decide, as isl
-    text over their variables; their ``shape`` has a parameter that may be any number.
+    stands for side effects, so all accesses keep their order. ``scoped_extents``: by
+    dimension, the extents that depend on the loops of ``scope``, as isl text over their
+    variables; ``shape`` has a parameter of any value there.
     """
 
     name: str
@@ -329,10 +322,10 @@ class Array:
 
 @dataclass(frozen=True, slots=True)
 class Scop:
-    """A program part: symbolic parameters, what is known of them, arrays, body.
+    """A program part: symbolic parameters, constraints on them, arrays, body.
 
     Parameters are integers; ``context`` lists constraints on them (``"N >= 1"``).
-    ``words``: what a reader is told for parameters that the program does not name.
+    ``words``: descriptions of parameters that have no name in the program.
     """
 
     parameters: tuple[str, ...] = ()
@@ -343,7 +336,7 @@ class Scop:
     words: tuple[tuple[str, str], ...] = ()
 
     def told(self, text: str) -> str:
-        """A formula in the words of the program.
+        """Replaces parameters in a formula by the program's words for them.
 
         >>> Scop(("A_size0",), words=(("A_size0", "dim 0 of A"),)).told("A_size0 > 4")
         'dim 0 of A > 4'
@@ -352,7 +345,6 @@ class Scop:
         return _IDENTIFIER.sub(lambda found: words.get(found[0], found[0]), text)
 
     def __post_init__(self) -> None:
-        """Check that names are unique and that expressions can be read back."""
         names = [*self.parameters, *(loop.name for loop in loops(self.body))]
         _check_unique("loop or parameter", names)
         _check_unique("statement", [s.name for s in statements(self.body)])

@@ -1,22 +1,20 @@
-"""A program part as one statement: what it reads and writes, as relations to cells.
+"""Summaries: a program part as one statement; arrays that may overlap as one storage.
 
-Comes in: the tree of a called function, or whatever is executed as a whole. Goes out:
-its accesses, in which the loops of the part have become local iterators.
+`summary` takes the tree of a called function, or any part that is executed as a whole,
+and returns its accesses, in which the loops of the part have become local iterators:
 
     { parameters -> cell : exists iterations in bounds, conditions : index = cell }
 
-The relation is exact where the part is affine; an index, bound or condition that is not
-known stays unknown, so that the relation covers all that may be touched.
+The relation is exact where the part is affine; unknown indices, bounds and conditions
+stay unknown, so the relation covers all cells that may be touched.
 
-Arrays that may overlap, seen as one storage.
-
-Comes in: a `Scop` and the group of each array that is in one. Goes out: the `Scop` in
-which arrays of one group, where several of them are accessed, are one array. It has the
-dimensions of all of them, and an access knows its own:
+`merged` takes a `Scop` and alias groups of arrays.  Arrays of one group, where several
+of them are accessed, become one array with the dimensions of all of them:
 
     A[i] = storage[i, *],   B[j] = storage[*, j]
 
-So accesses of different arrays may be to one cell, those of one array where they were.
+So accesses of different arrays may conflict, and accesses of one array conflict as
+before.
 """
 
 from __future__ import annotations
@@ -92,14 +90,14 @@ def storages(scop: Scop, groups: Mapping[str, object]) -> dict[str, str]:
 
 @dataclass(frozen=True, slots=True)
 class _Place:
-    """Where the dimensions of an array are in its storage."""
+    """The dimensions that an array takes in its storage."""
 
     storage: str
     before: int
     after: int
 
     def seen(self, access: Access) -> Access:
-        """The access of the storage, which for others may not be to their cell."""
+        """The access of the storage; cells of the other arrays are unknown to it."""
         unknown = (None,)
         indices = (*unknown * self.before, *access.indices, *unknown * self.after)
         return replace(access, array=self.storage, indices=indices, must=False)
@@ -128,7 +126,7 @@ def _node(node: Node, places: Mapping[str, _Place]) -> Node:
 
 
 def _statement(node: Statement, places: Mapping[str, _Place]) -> Statement:
-    """What accumulates in a storage is not known."""
+    """Drops the reduction: the accumulated cell of a storage is unknown."""
     if not any(access.array in places for access in node.accesses):
         return node
     accesses = tuple(
@@ -159,7 +157,7 @@ def summary(
 
 
 def _accesses(place: Place) -> tuple[Access, ...]:
-    """Those of the node; starts of copies write their tag, waits read and write it."""
+    """The accesses of a node; starts of copies write their tag, waits update it."""
     node = place.node
     if isinstance(node, Statement):
         return (*node.accesses, *_flag(node.tag, AccessKind.WRITE, node.loc))
@@ -188,12 +186,13 @@ def _within(access: Access, around: EnclosingScope) -> Access:
 def excess(
     scop: Scop, actual: tuple[Access, ...], allowed: tuple[Access, ...]
 ) -> Iterator[tuple[Access, str]]:
-    """What ``actual`` accesses touch beyond the ``allowed`` ones, each with a cell.
+    """The cells that ``actual`` accesses touch beyond the ``allowed`` ones, one each.
 
-    For each access a, over the allowed ones b of its array and kind:
-    a - union of b = {}.
+    For each access a, over the allowed accesses b of its array and kind:
 
-    ``scop`` holds parameters, context and arrays; its body is not looked at.
+        a - union of b = {}.
+
+    ``scop`` holds parameters, context and arrays; its body is ignored.
 
     >>> from gpucodegen.tiling.model.scop import write
     >>> scop = Scop(("i",), ("i >= 0",), (Array("A", (9,)),))

@@ -1,1 +1,1 @@
-"""What is proven of a model: dependences, legality, loop kinds, with witnesses."""
+"""Proofs on the polyhedral model: dependences, legality, races, bounds, witnesses."""

@@ -1,15 +1,11 @@
-"""Accesses outside their array, proven or possible, each with a witness.
+"""Array bounds checks: accesses that leave their array, proven or possible.
 
-Comes in: a `Model`. Goes out: one `Suspect` per access and dimension that is not proven
-to stay inside the array, and of these the `Violation`s: accesses in opaque loops are
-none, for whether they run is not known. Extents that are not known are not checked from
-above.
-
-When a call leaves an array: conditions on the parameters, for a check at launch.
-
-Comes in: a `Model` and a `Suspect`. Goes out: pieces of a set of parameter values, each
-a list of constraints that all hold; in these calls, and in no others, the access leaves
-its array. None where parameters do not decide it, or isl gives no answer.
+`suspects` returns one `Suspect` per access and dimension of a `Model` that is not
+proven to stay inside the array; `violations` turns them into `Violation`s with a
+witness, without accesses in opaque loops, whose execution is unknown. Unknown extents
+are not checked from above.  `leaving` gives the parameter values for which an access
+certainly leaves its array, as pieces of conjunctions of constraints, for a check at
+launch; None where parameters do not decide it, or isl gives no answer.
 """
 
 from __future__ import annotations
@@ -30,11 +26,11 @@ from gpucodegen.tiling.schedule.schedule_ast import Inequality
 class Violation:
     """An access that leaves its array along one dimension.
 
-    ``proven``: it does so in every run that executes the access at all, in any of the
-    copies that passes made of it. Otherwise there are parameters for which it does, or
-    isl gave no answer (``event`` is None). ``runs``: every run executes it. ``needed``:
-    what the extents of the caller's arrays must fulfil for the access to stay inside;
-    None if more than they decide.
+    ``proven``: it does so in every run that executes the access, in each copy of it
+    that passes made. Otherwise there are parameters for which it does, or isl gave no
+    answer (``event`` is None). ``runs``: every run executes it. ``needed``: the
+    condition on the extents of the caller's arrays under which the access stays inside;
+    None if other values matter.
     """
 
     reference: Reference
@@ -64,8 +60,8 @@ class Violation:
 class Suspect:
     """An access that is not proven to stay inside its array along one dimension.
 
-    ``outside``: instance -> cell, where it leaves the array; None where nothing is
-    known of the index, or of how often the access runs.
+    ``outside``: instance -> cell, where it leaves the array; None where the index or
+    the execution count is unknown.
     """
 
     reference: Reference
@@ -84,7 +80,7 @@ def violations(
 ) -> tuple[Violation, ...]:
     """Every access that may leave its array, in textual order.
 
-    ``found``: the suspects of the model, where they are known already.
+    ``found``: the suspects of the model, if already computed.
 
     >>> from gpucodegen.tiling.model.relations import model
     >>> from gpucodegen.tiling.model.scop import Array, Loop, Scop, Statement, nest
@@ -103,9 +99,9 @@ def violations(
 
 
 def needs(model: Model, found: Iterable[Violation]) -> str:
-    """What the extents of arguments must fulfil for these accesses to stay inside.
+    """The condition on argument extents under which these accesses stay inside.
 
-    Those that more than extents decide do not count; "" if there are no others.
+    Accesses that depend on more than extents are left out; "" if none remain.
     """
     each = dict.fromkeys(violation.needed for violation in found if violation.needed)
     if not each:
@@ -116,9 +112,9 @@ def needs(model: Model, found: Iterable[Violation]) -> str:
 
 
 def by_array(found: Sequence[Violation]) -> Iterator[tuple[Violation, int]]:
-    """Proven violations; of the possible ones the first per array.
+    """All proven violations, and the first possible violation per array.
 
-    The number says how many more accesses of the array may leave it.
+    The number counts further accesses of the array that may leave it.
     """
     yield from ((violation, 0) for violation in found if violation.proven)
     possible: dict[str, list[Violation]] = {}
@@ -164,7 +160,7 @@ def _outside(
 def _violation(model: Model, suspect: Suspect, outside: Map) -> Violation:
     """Proven: every copy is certain, parameters(domains) is in parameters(outside).
 
-    Copies stand at one location; some may lie under conditions that no run fulfils.
+    Copies have one source location; some may lie under conditions that no run fulfils.
     """
     reference, dimension = suspect.reference, suspect.dimension
     extent = suspect.extent

@@ -1,36 +1,34 @@
-"""Transfers that the threads of a block start together, and which of them a wait ends.
+"""Asynchronous copies: which copies a wait completes, and waits without a copy.
 
-Each thread moves its part of a transfer, and each start closes a group of its thread,
-unless it is joined: then the next start in the same loops closes the group of both.
-A wait w on a tag that leaves P groups open ends the start x, whose group c0 closes, iff
+`Transfers` covers copies that the threads of a block start together.  Each start closes
+a commit group of its thread, unless it is joined: then the next start in the same loops
+closes the group of both. A wait w on a tag that leaves P groups open completes the
+start x, whose group c0 closes, iff
 
     tag(x) = tag(w), B(x) = B(w), S(x) <= S(c0) < S(w),
     and at least P starts c of the thread close groups with S(c0) < S(c) < S(w),
 
 a chain c0 < c1 < ... < cP < w of one thread.  Starts that may not be executed count for
-no chain.  All threads meet in the wait, so other threads may use the cells behind it.
+no chain.  The wait holds a barrier, so other threads may use the cells behind it.
 
-Waits for asynchronous copies that were not started, or that are complete already.
-
-Comes in: a `Model`. Goes out: an `Unmatched` for each wait that certainly has an
-execution without a copy to wait for, in every run that reaches it. With B the block of
-an execution and S its place in the program, those are the waits w in
-
-    { w : no start x with tag(x) = tag(w), B(x) = B(w), S(x) < S(w),
-          and no other wait y on that tag with S(x) < S(y) < S(w) }.
-
-What is not known, a condition, a bound or an index of a tag, counts for the program:
-such starts may match, such waits may not have run.
-
-Copies that a thread starts alone, and that end group by group.
-
-A thread closes a group by a commit; a wait that leaves N groups open ends all copies
-before the N newest commits.  So a copy x has arrived at a wait w of its own thread iff
+`CommitGroups` covers copies that one thread starts alone.  A wait that leaves N groups
+open completes all copies before the N newest commits, so a copy x has arrived at a wait
+w of its own thread iff
 
     more than N commits c of the thread have S(x) < S(c) < S(w),
 
 which is a chain x < c0 < ... < cN < w.  Other threads may use its cells behind a
-barrier after that wait.  Copies of engines have groups of their own.
+barrier after that wait.  Bulk copies have commit groups of their own.
+
+`unmatched_waits` returns an `Unmatched` for each wait that certainly has an execution
+without a copy to wait for.  With B the block of an execution and S its place in the
+program, these are the waits w in
+
+    { w : no start x with tag(x) = tag(w), B(x) = B(w), S(x) < S(w),
+          and no other wait y on that tag with S(x) < S(y) < S(w) }.
+
+Unknown conditions, bounds and tag indices count in favour of the program: such starts
+may match, such waits may not have run.
 """
 
 from __future__ import annotations
@@ -59,9 +57,10 @@ Key = tuple[int, int, tuple[int, ...]]
 
 @dataclass(slots=True)
 class CommitGroups:
-    """The copies of a kernel in groups; what arrives, and where, is found once.
+    """The copies of a kernel in commit groups; results are cached.
 
-    ``ended`` and ``seen``: by places in the program, those of the fences included.
+    ``ended`` and ``seen`` are keyed by places in the program, those of the fences
+    included.
     """
 
     model: Model
@@ -100,13 +99,13 @@ def abandoned(a: Instances, fences: Sequence[Instances]) -> Map:
 
 
 def _waits(a: Instances, fences: Sequence[Instances]) -> list[Instances]:
-    """Those for groups of the kind of a copy."""
+    """The waits for groups of the kind of a copy, bulk or not."""
     waits = (fence for fence in fences if isinstance(fence.node, GroupWait))
     return [wait for wait in waits if _is_bulk(wait) == a.bulk]
 
 
 def _commits(a: Instances, fences: Sequence[Instances]) -> list[Instances]:
-    """Those that close groups of the kind of a copy."""
+    """The commits of groups of the kind of a copy, bulk or not."""
     commits = (fence for fence in fences if isinstance(fence.node, Commit))
     return [commit for commit in commits if _is_bulk(commit) == a.bulk]
 
@@ -128,7 +127,7 @@ def _ended(a: Instances, wait: Instances, fences: Sequence[Instances]) -> Map:
 def _extended(
     a: Instances, chains: Sequence[Map], ends: Sequence[Instances], b: Instances
 ) -> Map:
-    """Chains that end at some instances, each with one more element."""
+    """Chains that end at some instances, each extended by one more element."""
     longer = (
         chain.apply_range(own(end, b)) for chain, end in zip(chains, ends, strict=True)
     )
@@ -141,7 +140,7 @@ MOST_OPEN = 16
 
 @dataclass(slots=True)
 class Transfers:
-    """The transfers of a kernel; what a wait ends is found once.
+    """The copies of a kernel with tags, and the waits that complete them; cached.
 
     >>> from gpucodegen.tiling.model.relations import model
     >>> from gpucodegen.tiling.model.scop import Array, Loop, Scop, Statement, Tag
@@ -166,17 +165,17 @@ class Transfers:
     )
 
     def completed(self, a: Instances, b: Instances, waits: Sequence[Instances]) -> Map:
-        """{ x -> y : some wait ends x that stands before y }."""
+        """{ x -> y : some wait before y completes x }."""
         passed = (through(a, w, b, self.ended(a, w)) for w in waits)
         return reduce(Map.union, passed, nothing(a, b))
 
     def unfinished(self, a: Instances, waits: Sequence[Instances]) -> Map:
-        """Copies x (trips -> values) that no wait of their block ends."""
+        """Copies x (trips -> values) that no wait of their block completes."""
         ended = (_before(a, w, self.ended(a, w), Role.BLOCK).domain() for w in waits)
         return reduce(Map.subtract_domain, ended, a.values)
 
     def ended(self, a: Instances, wait: Instances) -> Map:
-        """{ x -> w : w ends x }, of x before w in its block; others may be there."""
+        """{ x -> w : w completes x }, exact for x before w in its block."""
         found = matching(a, wait)
         pending = wait.node.pending if isinstance(wait.node, Wait) else 0
         if not (pending or is_joined(a)) or found.is_empty():
@@ -191,9 +190,9 @@ class Transfers:
         return self.ends[a.order, wait.order]
 
     def may_stay_open(self, wait: Instances) -> int:
-        """How many groups a wait may leave open, and still end all that it waits for.
+        """The number of groups that a wait may leave in flight without losing a copy.
 
-        0 where the tag of a start is not known, or the proof was not found.
+        0 where the tag of a start is unknown, or no proof was found.
         """
         if not all(map(is_known, (wait, *self.starts))):
             return 0
@@ -209,7 +208,7 @@ class Transfers:
     def _chains(self, wait: Instances) -> Iterator[dict[int, Map]]:
         """{ x -> w : at least P groups closed between }, for P = 0, 1, ...
 
-        One relation for each start, by its order.
+        Each list has one relation per start, in the order of starts.
         """
         starts = [start for start in self.starts if not is_joined(start)]
         sure = [start for start in starts if start.certain]
@@ -227,7 +226,7 @@ class Transfers:
             }
 
     def _with_joined(self, found: dict[int, Map], wait: Instances) -> dict[int, Map]:
-        """The relations of all starts: a joined one shares its closer's."""
+        """The relations of all starts; a joined start has that of its closer."""
         result = {x.order: nothing(x, wait) for x in self.starts} | found
         for x, c in reversed(list(pairwise(self.starts))):
             if is_joined(x) and _loops(x) == _loops(c):
@@ -303,7 +302,7 @@ class Unmatched:
 
 
 def unmatched_waits(model: Model) -> Iterator[Unmatched]:
-    """The waits of a program that certainly have nothing to wait for.
+    """The waits of a program that certainly have no copy to wait for.
 
     >>> from gpucodegen.tiling.model.relations import model
     >>> from gpucodegen.tiling.model.scop import Array, Loop, Scop, Statement, Tag, nest

@@ -1,8 +1,8 @@
-"""Pairs of executions that touch one cell, and what orders them in a kernel.
+"""Conflicting pairs of executions in a kernel, and the order between them.
 
-Comes in: the `Model` of a kernel.  Goes out: for two groups of statements the sets of
-`gpucodegen.tiling.proof.races` that have to be empty, and a witness where one
-is not.
+From the `Model` of a kernel, `groups_of` makes statement groups.  A `GroupPair` gives
+the sets of pairs that `gpucodegen.tiling.proof.races` requires to be empty, and a
+witness where one is not.
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ from gpucodegen.tiling.proof.witness import Witness, find_witness
 class StatementGroup:
     """Statements in the same loops with no barrier, wait or copy between them.
 
-    Or copies of the groups of a thread, one after the other with nothing between them.
-    What orders one of them orders all, so they are asked about together.
+    Or copies of one thread's commit groups with no other statement between them.
+    Whatever orders one member orders all, so one query serves the group.
     """
 
     head: Instances
@@ -45,16 +45,19 @@ class StatementGroup:
         default_factory=dict[tuple[str, "_Class", "Detail"], "Map | None"],
         compare=False,
     )
-    """What `touching` found."""
+    """Cached results of `touching`."""
 
     @property
     def copies(self) -> bool:
-        """Whether these start copies; one with a tag, or that arrives, is alone."""
+        """Whether it starts copies.
+
+        A copy with a tag, or one that arrives at an mbarrier, is a group of its own.
+        """
         return self.head.copies
 
     @property
     def classes(self) -> set[_Class]:
-        """What kinds of accesses there are."""
+        """The kinds of accesses in the group."""
         return {_class(reference.access) for reference in self.references}
 
     @property
@@ -108,7 +111,7 @@ class StatementGroup:
 
 
 class Detail(Enum):
-    """How much is asked of what is accessed: supersets first, they decide most."""
+    """The precision of access relations in a query; supersets come first."""
 
     ROUGH = "a simple hull, as if all conditions held"
     UNGUARDED = "as if all conditions held"
@@ -117,17 +120,17 @@ class Detail(Enum):
 
     @property
     def guarded(self) -> bool:
-        """Whether the conditions around an access count."""
+        """Whether the conditions around an access are included."""
         return self in (Detail.HULL, Detail.EXACT)
 
     @property
     def is_hull(self) -> bool:
-        """Whether many pieces become one that holds them all."""
+        """Whether many pieces are replaced by one convex piece around them."""
         return self in (Detail.ROUGH, Detail.HULL)
 
 
 def _sorted(group: StatementGroup) -> list[_Class]:
-    """Reads first, so that proofs take the same way every time."""
+    """Reads first; the order is fixed so that proofs are reproducible."""
     return sorted(group.classes, key=lambda kind: (kind[0].value, kind[1]))
 
 
@@ -147,7 +150,7 @@ def _compatible(one: _Class, other: _Class) -> bool:
 
 
 def groups_of(model: Model) -> list[StatementGroup]:
-    """The statements in text order, those that nothing tells apart together."""
+    """The statements in text order, indistinguishable neighbours in one group."""
     grouped: dict[object, list[Instances]] = {}
     segment, kind = 0, (False, False)
     for instances, following in zip_longest(model.everything, model.everything[1:]):
@@ -168,7 +171,7 @@ def groups_of(model: Model) -> list[StatementGroup]:
 
 
 def _is_alone(instances: Instances, following: Instances | None) -> bool:
-    """Whether it orders others, or something orders it and nothing beside it."""
+    """Whether it orders other statements, or has an order of its own."""
     if not isinstance(instances.node, Statement) or instances.phase is not None:
         return True
     if instances.copies and not instances.grouped:
@@ -178,10 +181,10 @@ def _is_alone(instances: Instances, following: Instances | None) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class GroupPair:
-    """Two groups about which the rules are asked, in this order.
+    """Two groups in program order, and the pairs of their executions.
 
-    A pair of less ``detail`` takes supersets of what is accessed: what holds for them
-    holds, and most proofs need no more.
+    A pair of less ``detail`` uses supersets of the accesses: emptiness of a superset is
+    a proof, and most proofs need no more.
     """
 
     model: Model
@@ -195,7 +198,7 @@ class GroupPair:
     phases: dict[tuple[int, ...], Map] = field(
         default_factory=dict[tuple[int, ...], Map]
     )
-    """What `_within_a_phase` found, by the fences that count."""
+    """Cached results of `_within_a_phase`, by the fences that count."""
 
     def conflict(self, array: str) -> Map:
         """{ x -> y : one cell, one writes, not both atomic of one kind }."""
@@ -210,7 +213,7 @@ class GroupPair:
         return found
 
     def nearest(self, fences: Sequence[Instances]) -> list[Instances]:
-        """The fences that suffice for most proofs: there are many between groups."""
+        """The fences closest to the groups, which suffice for most proofs."""
         return nearest(self.first.head, self.second.head, fences)
 
     def across_blocks(self, conflict: Map) -> Map:
@@ -232,7 +235,7 @@ class GroupPair:
     def unordered_threads(self, conflict: Map) -> Map:
         """{ x -> y in conflict : B =, T !=, S(x) <= S(y), no barrier between }.
 
-        Nothing but mbarriers orders what a copy does that arrives there.
+        Only mbarriers order the effects of copies that complete on them.
         """
         a, b = self.first.head, self.second.head
         by_mbarriers = self._by_mbarriers()
@@ -262,7 +265,7 @@ class GroupPair:
     def _within_a_phase(self) -> Map:
         """{ x -> y : B =, S(x) <= S(y), no barrier between }, of any threads.
 
-        Taken over all tuples: what is known of the cells would only slow it down.
+        Computed over all tuples: constraints on the cells would only slow it down.
         """
         counted = tuple(fence.order for fence in self.fences)
         if counted not in self.phases:
@@ -274,9 +277,9 @@ class GroupPair:
         return self.phases[counted]
 
     def _by_mbarriers(self) -> Map:
-        """{ x -> y : one of them is over when the other begins }, as far as it counts.
+        """{ x -> y : one of them is over when the other begins }, by mbarriers.
 
-        Where there are copies, rings are about what these write.
+        Where there are copies, mbarriers are only taken to guard what these write.
         """
         a, b = self.first.head, self.second.head
         written = self.mbarriers.copied

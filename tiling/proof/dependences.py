@@ -1,21 +1,17 @@
-"""Memory-based dependences: which executions must keep their order, and why.
+"""Memory-based dependences of a `Model`, and the rows of ``gpucodegen deps --json``.
 
-Comes in: a `Model`. Goes out: one `Dependence` per ordered pair of references and per
-loop that carries it. All of read-after-write, write-after-read and write-after-write
-count, so that keeping them keeps every value. What isl cannot decide is a dependence.
+`dependences` returns one `Dependence` per ordered pair of references and per loop that
+carries it.  Read-after-write, write-after-read and write-after-write all count, so an
+order that keeps them keeps every value. Where isl gives no answer, a dependence is
+assumed.
 
-The rows of ``gpucodegen deps --json``: for every pair of accesses, loop by loop.
-
-Comes in: a `Scop` with its listed accesses in pre-order. Goes out: for every ordered
-pair (src, dst) and every depth d = 1 .. n+1, with n common affine loops, one row
-
-    [src, dst, d, result]
-
-d <= n asks for a dependence carried by the d-th common loop; its result holds, per
-common loop, the exact interval of dst's loop variable minus src's. d = n+1 asks for a
-loop-independent one, src before dst in the text, and is answered ``"true"``. Where
-there is no dependence the result is ``"false"``. What an opaque loop carries is
-loop-independent here, for opaque loops are not counted.
+`rows` takes a `Scop` with its listed accesses in pre-order.  For every ordered pair
+(src, dst) and every depth d = 1 .. n+1, with n common affine loops, it gives the row
+``[src, dst, d, result]``.  For d <= n the row is about dependences carried by the d-th
+common loop; its result holds, per common loop, the exact interval of dst's loop
+variable minus src's. For d = n+1 it is about loop-independent ones, src before dst in
+the text, with the result ``"true"``. Without a dependence the result is ``"false"``.
+Opaque loops are not counted, so dependences that they carry are loop-independent here.
 """
 
 from __future__ import annotations
@@ -33,7 +29,7 @@ from gpucodegen.tiling.proof.witness import Witness, find_witness
 
 
 class Kind(Enum):
-    """What the two accesses do, in order of execution."""
+    """The kind of a dependence: what its two accesses do, in order of execution."""
 
     RAW = "read after write"
     WAR = "write after read"
@@ -47,7 +43,7 @@ class Dependence:
     ``level`` is the position, among the common loops, of the loop that carries the
     dependence: the outermost one in which the two iterations differ. None stands for
     the same iteration of all of them. ``pairs`` relates instances of the two
-    statements. ``assumed`` tells that isl gave no answer.
+    statements. ``assumed``: isl gave no answer.
     """
 
     model: Model
@@ -69,14 +65,13 @@ class Dependence:
 
     @property
     def kind(self) -> Kind:
-        """Read after write, write after read, or write after write."""
         if not self.source.access.writes:
             return Kind.WAR
         return Kind.WAW if self.sink.access.writes else Kind.RAW
 
     @property
     def atomic(self) -> bool:
-        """Whether both ends are atomic updates of one kind, whose order is open."""
+        """Whether both ends are atomic updates of one kind, which may be reordered."""
         kind = self.source.access.atomic
         return bool(kind) and kind == self.sink.access.atomic
 
@@ -157,7 +152,7 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class Answers:
-    """The dependences between references; what differs by a shift is asked once."""
+    """Dependences between references; pairs that differ by a shift share a query."""
 
     model: Model
     carriers: Collection[str] | None = None
@@ -168,7 +163,7 @@ class Answers:
     def between(self, source: Reference, sink: Reference) -> Iterator[Dependence]:
         """The dependences from one reference to another, outermost carrier first.
 
-        A statement is executed as a whole: within one instance there is none.
+        A statement is executed as a whole, so one instance has no dependence within it.
         """
         one_statement = source.instances is sink.instances
         is_ordered = not one_statement and before_in_text(source, sink)
@@ -257,7 +252,7 @@ def distance(
 def _projected(
     model: Model, source: Reference, sink: Reference, pairs: Map
 ) -> list[Interval]:
-    """The same by projection, for values that have no single formula."""
+    """As `distance`, but by projection, for values without a single formula."""
     count = len(common_loops(source.instances, sink.instances))
     deltas = model.solver.ask(
         lambda: (
@@ -273,7 +268,7 @@ def _projected(
 
 
 def _carried(d: int, level: int | None) -> Interval:
-    """What the level alone tells of a distance."""
+    """The bounds of a distance that the level implies."""
     return Interval(1, None) if d == level else Interval(None, None)
 
 
@@ -333,7 +328,7 @@ def rows(scop: Scop, limits: Limits | None = None) -> list[Row]:
 
 
 def _as_written(scop: Scop) -> Scop:
-    """The same program with one buffer per array, wherever it is allocated."""
+    """The program with one buffer per array, ignoring allocations inside loops."""
     return replace(scop, arrays=tuple(replace(a, scope=()) for a in scop.arrays))
 
 
@@ -356,7 +351,7 @@ def _results(built: Model, source: Reference, sink: Reference) -> list[tuple[int
 def _dependent(
     built: Model, source: Reference, sink: Reference
 ) -> Iterator[tuple[int | None, tuple[Interval, ...]]]:
-    """The levels with a dependence, or without an answer, and their distances."""
+    """The levels with a dependence or without an answer, and their distances."""
     for level, pairs in levels(built, source, sink):
         if not built.solver.is_empty(pairs):
             yield level, distance(built, source, sink, level, pairs)

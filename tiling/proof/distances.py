@@ -1,27 +1,21 @@
-"""How far values travel per step of a time loop: the halos of overlapped tiles.
+"""Halos per time step of a time loop, for overlapped (redundantly computed) tiles.
 
-Comes in: a `UnitNest` whose outermost loop is time, and per unit its *positions*: isl
-text of the time step and of the cell in space that it computes.  Goes out: `StepHalo`.
-
-A tile of space that is computed alone, without its neighbours, for some steps needs a
-halo: what it keeps at the end is right if every value that an instance reads was made
-by an instance of the tile too, or before the first step.  Let u be the steps that are
-left after an instance.  The tile computes the cells from ``first - a*u - c`` to
-``last + b*u + d`` along a dimension, with slopes a and b that all units share and
-margins c and d of each unit.  For each read y of what x has written, with dt and d the
-distances of time and space, that is so if
+`step_halo` takes a `UnitNest` whose outermost loop is time, and per unit its
+*positions*: isl text of the time step and of the cell in space that it computes.  It
+returns a `StepHalo`.  A tile that is computed for some steps without its neighbours is
+right at the end if every value that an instance reads was made by an instance of the
+tile too, or before the first step.  With u the remaining steps after an instance, the
+tile computes the cells from ``first - a*u - c`` to ``last + b*u + d`` along a
+dimension, with slopes a and b that all units share and margins c and d of each unit.
+The condition for each read y of a value of x, with dt and d the distances of time and
+space, is
 
     c(x) >= c(y) + d - a * dt   and   d(x) >= d(y) - d - b * dt.
 
 Distances come from isl and are exact; the slopes are the smallest for which margins
-exist, and the margins longest paths, as the shifts in `skew` are.  These are the
-overlapped tiles of Krishnamoorthy and others (PLDI 2007) and of PolyMage, and the ghost
-zones of Meng and Skadron (ICS 2009).
-
-How far dependences reach along loops that are aligned with each other.
-
-Comes in: a `UnitNest`, and which loop of each unit counts for each position. Goes out,
-per pair of units, the distances { l(y) - l(x) : x -> y in dependences }, their minima.
+exist, and the margins are longest paths. Sources: Krishnamoorthy et al. (PLDI 2007),
+PolyMage (ASPLOS 2015), Meng and Skadron, ghost zones (ICS 2009).  `Deltas` gives the
+distances { l(y) - l(x) : x -> y in dependences } per pair of units, for aligned loops.
 """
 
 from __future__ import annotations
@@ -65,7 +59,7 @@ Ends = tuple[Pair, tuple[str, ...], tuple[str, ...]]
 
 @dataclass(frozen=True, slots=True)
 class Deltas:
-    """Distances along aligned loops; alignments that agree on two units share theirs.
+    """Distances along aligned loops; alignments that agree on two units share results.
 
     ``known``: by the pair of units and their loops.
     """
@@ -76,7 +70,7 @@ class Deltas:
 
     @staticmethod
     def of(nest: UnitNest) -> Deltas:
-        """The dependences of a nest by the units that they connect."""
+        """Groups the dependences of a nest by pairs of units."""
         pairs: dict[Pair, list[Dependence]] = {}
         for dependence, source, sink in nest.ordered():
             pairs.setdefault((source.name, sink.name), []).append(dependence)
@@ -123,7 +117,7 @@ def _deltas(
 
 
 def _merged(nest: UnitNest, sets: Sequence[Set]) -> list[Set]:
-    """The union in fewer pieces, where isl finds them."""
+    """The union, coalesced into fewer pieces where isl can."""
     union = nest.model.solver.ask(lambda: reduce(Set.union, sets).coalesce(), None)
     return list(sets) if union is None else [union]
 
@@ -155,7 +149,7 @@ def step_halo(
 ) -> StepHalo | None:
     """The smallest slopes and margins; None if values travel without a limit.
 
-    ``least``: margins that units have at least.
+    ``least``: lower bounds of the margins per unit.
 
     >>> from gpucodegen.tiling.proof.dependences import dependences
     >>> from gpucodegen.tiling.model.relations import model
@@ -209,7 +203,7 @@ def _side(
 def _margins(
     distances: Distances, factors: tuple[int, ...], least: Mapping[str, int]
 ) -> Mapping[str, int] | None:
-    """Longest paths against the flow of values; None if they never end."""
+    """Longest paths against the flow of values; None if there is a positive cycle."""
     margins = dict(least)
     spare = {pair: steps.least_sum(factors) for pair, steps in distances.items()}
     for _ in range(len(margins) + 1):

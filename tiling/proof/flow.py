@@ -1,26 +1,17 @@
-"""Value-based flow: for each read, the writes whose values it may find.
+"""Value-based data flow: the writes whose values each read may find.
 
-Comes in: a `Model` and one reference that reads. Goes out: a `Flow`, exact where all
-accesses are. A write that is certain and exact hides all writes before it; one that may
-not happen hides nothing. A flow that isl does not find within the limits is None, which
-means that any write may reach the read: unknown, never none.
+`flow` takes a `Model` and a reading reference; the result is exact where all accesses
+are. A certain, exact write hides all earlier writes; a write that may not happen hides
+nothing. None, where isl reaches its limits, means that any write may reach the read.
+Instances are executed in program order; `races` covers concurrent threads and
+asynchronous copies. A `summary` statement, which holds loops, may read its own writes.
 
-Instances are executed one after the other in the order of the program; what threads
-and asynchronous copies do at once is the matter of `races`. A statement that sums up
-loops (`summary`) may read what it has written itself.
-
-What one iteration of outer loops takes from, and leaves in, the cells of an array.
-
-Comes in: a `Model` and the number of outer loops that stand still. Goes out: sets of
-cells over the values o of these loops, which become parameters named as the loops.
-
-Reads of cells that hold nothing: no write can have reached them before.
-
-Comes in: a `Model`. Goes out: one `UndefinedRead` per read of a fresh array that finds
-an unwritten cell. Writes that may happen count as if they did. A read of unknown cells
-counts only where none of them, and one that may not be executed only if none of its
-executions finds anything, so that what is reported happens if the read does.  A read
-that finds nothing only where an array of the caller has no element does not count.
+`TileBody` gives the cells that one iteration of outer loops takes from and leaves in an
+array, with the values o of these loops as parameters. `undefined_reads` reports each
+read of a fresh array that finds an unwritten cell.  There, writes that may happen count
+as if they did; reads of unknown cells, or of uncertain execution, are reported only if
+every cell or execution is undefined, so that a report holds whenever the read happens.
+Calls in which an array of the caller has no elements do not count.
 """
 
 from __future__ import annotations
@@ -38,9 +29,9 @@ from gpucodegen.tiling.proof.witness import Event, find_event
 
 @dataclass(frozen=True, slots=True)
 class ValueSource:
-    """Executions of ``write`` that are the last before the read of a cell.
+    """Executions of ``write`` that are the last ones before the read of a cell.
 
-    ``level``: as in `Dependence`, the common loop in which the two differ first.
+    ``level``: as in `Dependence`, the outermost common loop in which the two differ.
     ``pairs``: { y -> [x -> c] : y writes the value that x finds in cell c }.
     """
 
@@ -56,10 +47,10 @@ class ValueSource:
 
 @dataclass(frozen=True, slots=True)
 class Flow:
-    """Where the values of one reference come from.
+    """The sources of the values of one reading reference.
 
-    ``initial``: { x -> c : no write has certainly happened before }.
-    ``untouched``: { x -> c : no write can have happened before }.
+    ``initial``: { x -> c : no write has certainly happened before }. ``untouched``: { x
+    -> c : no write can have happened before }.
     """
 
     read: Reference
@@ -70,7 +61,7 @@ class Flow:
     def entering(self, depth: int) -> Map:
         """{ x -> c : the value may be from before the iteration of the outer loops }.
 
-        ``depth``: how many of the read's loops stand still.
+        ``depth``: the number of the read's loops that are fixed.
         """
         found = self.initial
         for source in self.sources:
@@ -104,13 +95,13 @@ def _flow(model: Model, read: Reference, *, finished: bool) -> Flow:
 
     For n = depth of the read, .., 0, with `rest` = all [x -> c] at first,
 
-    before = { y -> [x -> c] : y -> c in write, x -> c in rest, S(y) < S(x),
-               y and x agree in just n common loops }
-    last   = { [x -> c] -> lexmax S(y) : y -> [x -> c] in before, y certain given x }
-    flow   = { y -> [x -> c] in before : not S(y) < last([x -> c]) }
-    rest   = rest minus the domain of last
+      before = { y -> [x -> c] : y -> c in write, x -> c in rest, S(y) < S(x),
+                 y and x agree in just n common loops }
+      last   = { [x -> c] -> lexmax S(y) : y -> [x -> c] in before, y certain given x }
+      flow   = { y -> [x -> c] in before : not S(y) < last([x -> c]) }
+      rest   = rest minus the domain of last
 
-    The more loops two writes before x share with it in the same iteration, the later.
+    Of two writes before x, the one that shares more common iterations with it is later.
     """
     written = [_Write(w, _time(model, w)) for w in _writes(model, read.access.array)]
     is_certain = partial(_is_certain, read=read, finished=finished)
@@ -169,7 +160,7 @@ def _writes(model: Model, array: str) -> Iterator[Reference]:
 def _before(
     write: Reference, read: Reference, targets: Map, equal: int, rest: Set
 ) -> Iterator[tuple[int | None, Map]]:
-    """{ y -> [x -> c] } with the level, if there are executions that agree so far."""
+    """{ y -> [x -> c] } at this level, of executions that agree in ``equal`` loops."""
     a, b = write.instances, read.instances
     depth = len(common_loops(a, b))
     in_text = before_in_text(write, read) or (a is b and _is_summary(write))
@@ -189,7 +180,7 @@ def _is_certain(
 ) -> bool:
     """Whether y certainly writes exactly its cells if x is executed.
 
-    All that may keep y from being executed is around x too, in the same iteration.
+    Every doubt about y must be shared by x, in the same iteration.
     """
     a, b = write.instances, read.instances
     is_copy = not finished and a.copies
@@ -199,7 +190,7 @@ def _is_certain(
 
 
 def _is_summary(reference: Reference) -> bool:
-    """Whether the statement holds loops: its accesses are not in order of execution."""
+    """Whether the statement holds loops, so that its accesses are unordered."""
     return any(access.where for access in reference.instances.accesses)
 
 
@@ -215,7 +206,7 @@ def _last(found: Sequence[_Before]) -> Map | None:
 
 
 def _kept(found: _Before, last: Map | None) -> Map:
-    """The pairs with nothing certain in between."""
+    """The pairs without a certain write in between."""
     time = found.write.time
     if last is None:
         return found.pairs
@@ -229,8 +220,8 @@ def _kept(found: _Before, last: Map | None) -> Map:
 def _time(model: Model, write: Reference) -> Map:
     """{ y -> [o_0, y_0, o_1, y_1, .., o_n, 0, .., position] }.
 
-    o_d is the place in the text of what surrounds y at depth d, so that times compare
-    as executions do.
+    o_d is the textual position of the node around y at depth d, so lexicographic order
+    of these times is execution order.
     """
     depth = max(len(i.loops) for i in model.everything)
     own = write.instances
@@ -266,7 +257,7 @@ class TileBody:
         return self._outer(reference, by_value.project_out(OUT, 0, scope)).range()
 
     def iterations(self) -> Set:
-        """{ : o is an iteration of the outer loops }, whatever happens in it."""
+        """{ : o is an iteration of the outer loops }, even of an empty body."""
         reference = self.model.references[0]
         loops = reference.instances.loops[: self.depth]
         by_value = self.model.box(reference.instances, loops).reverse()
@@ -313,8 +304,7 @@ def certainly_writes(reference: Reference) -> bool:
 class UndefinedRead:
     """A read that finds no value.
 
-    ``proven``: it is certainly executed, and finds none in any iteration. Otherwise
-    other iterations do, or it may not be executed.
+    ``proven``: it is certainly executed, and finds no value in any iteration.
     """
 
     reference: Reference
@@ -335,7 +325,7 @@ class UndefinedRead:
 
 
 def undefined_reads(model: Model) -> tuple[UndefinedRead, ...]:
-    """Every read of a fresh array that may find nothing, in textual order.
+    """Every read of a fresh array that may be undefined, in textual order.
 
     >>> from gpucodegen.tiling.model.relations import model
     >>> from gpucodegen.tiling.model.scop import Array, Loop, Scop, Statement, nest
@@ -369,18 +359,19 @@ def _undefined_reads(model: Model) -> Iterator[UndefinedRead]:
 
 
 def _of_full_arrays(model: Model, cells: Map) -> Map:
-    """The part where no array of the caller is without elements."""
+    """The part where every array of the caller has elements."""
     limits = [f"{extent} >= 1" for extent in sorted(extents_of_arguments(model))]
     full = model.where((), " and ".join(limits) or "true").params()
     return model.solver.ask(lambda: cells.intersect_params(full), cells)
 
 
 def _nothing_written(model: Model, read: Reference) -> Map | None:
-    """{ x -> c in untouched : c inside }, or None where it is empty or not known.
+    """{ x -> c in untouched : c inside }, or None where it is empty or unknown.
 
-    Cells outside of the array are the matter of `gpucodegen.tiling.proof.array_bounds`.
-    Not exact:   without the x that read some c' with x -> c' not in untouched.
-    Not certain: only if there is no such x.
+    `gpucodegen.tiling.proof.array_bounds` covers cells outside of the array.
+
+        Not exact:   without the x that read some c' with x -> c' not in untouched.
+        Not certain: only if there is no such x.
     """
     found = flow(model, read)
     if found is None:

@@ -1,18 +1,17 @@
-"""How far values travel over the cells of a grid: what a block needs around it.
+"""Halos: how far values travel over the cells of a grid in one function.
 
-Comes in: a `Model` of a function whose arrays of one rank are grids, and the trip
-counts that are known.  Goes out: per dimension, between which distances the cells lie
-that a cell of a result depends on, and how wide the border is that is not computed.
-
-Cells of all grids are related to those of the arrays that come in:
+`reach_of` takes a `Model` of a function, in which all arrays of one rank are grids, and
+the known trip counts.  It returns a `Reach`: per dimension, the range of distances of
+the input cells that a cell of the result depends on (the dependence cone), and the
+width of the border that is not computed.  Cells of all grids are related to those of
+the input arrays:
 
     cone(a) = cone(a) + { W(x) -> c : x in domain(S), r in S, (R_r(x), c) in cone }
 
-for every statement S that writes a by W, in the order of the program.  Numbers that
-statements around S read in the same iteration count as read by S.  A loop whose
-iterations pass values on (a read-after-write dependence that it carries) repeats its
-body: until nothing changes, or as often as it runs.  A cone only grows, and is kept as
-a box, so what is found is an upper bound.
+for every statement S that writes a by W, in program order.  Scalars that statements
+around S read in the same iteration count as read by S.  A loop that carries a
+read-after-write dependence repeats its body until nothing changes, or as often as it
+runs.  A cone only grows and is kept as a box, so the result is an upper bound.
 """
 
 from __future__ import annotations
@@ -31,21 +30,23 @@ Box = tuple[Interval, ...]
 
 
 class Unbounded(ValueError):
-    """Values travel further than any block is wide; the text says how."""
+    """Values travel further than any block is wide; the message is the reason."""
 
 
 @dataclass(frozen=True, slots=True)
 class Reach:
-    """``cells``: per dimension, the distances of the cells that one depends on.
+    """The halo of a result and its uncomputed border.
 
-    ``border``: per dimension, how many cells at either end are not computed.
+    ``cells``: per dimension, the least and greatest distance of the cells that one
+    depends on. ``border``: per dimension, the cells at either end that are not
+    computed.
     """
 
     cells: tuple[tuple[int, int], ...]
     border: tuple[int, ...]
 
     def depth(self, steps: int) -> tuple[int, ...]:
-        """Cells around a block that so many steps need on each side.
+        """The halo of so many steps, per dimension and side.
 
         >>> Reach(((-1, 2), (0, 0)), (1, 0)).depth(3), Reach(((-1, 1),), (2,)).depth(3)
         ((6, 0), (4,))
@@ -61,10 +62,9 @@ class Reach:
 def reach_of(
     built: Model, grids: Sequence[str], result: str, values: Mapping[str, int]
 ) -> Reach:
-    """How far ``result`` reaches into the ``grids`` that come in.
+    """The reach of ``result`` into the input ``grids``.
 
-    ``values``: of parameters that are known, such as a number of steps.
-    Raises `Unbounded`.
+    ``values``: known parameters, such as a number of steps. Raises `Unbounded`.
 
     >>> from gpucodegen.tiling.model.relations import model
     >>> from gpucodegen.tiling.model.scop import Array, Scop, Statement, nest
@@ -84,7 +84,7 @@ def reach_of(
 
 @dataclass(slots=True)
 class _Walk:
-    """Follows values through the statements of a model."""
+    """Follows values through the statements of a model, in program order."""
 
     built: Model
     grids: tuple[str, ...]
@@ -93,7 +93,7 @@ class _Walk:
     carriers: frozenset[str] = frozenset()
 
     def __post_init__(self) -> None:
-        """Grids that come in depend on themselves."""
+        """Each cell of an input grid depends on itself."""
         zero = (Interval(0, 0),) * self.rank
         self.cones.update((name, self._of_box(zero)) for name in self.grids)
         carried = (
@@ -109,7 +109,7 @@ class _Walk:
         return len(self.built.array(self.grids[0]).shape)
 
     def nodes(self, nodes: Sequence[Node]) -> None:
-        """Statements, loops and conditions in their order."""
+        """Processes statements, loops and conditions in order."""
         for node in nodes:
             match node:
                 case Loop():
@@ -144,7 +144,7 @@ class _Walk:
         )
 
     def _trips(self, loop: Loop) -> int | None:
-        """How often a loop runs, if its bounds are known numbers."""
+        """The trip count of a loop with known bounds, else None."""
         if loop.opaque:
             return None
         bounds = [f"{name} = {value}" for name, value in self.values.items()]
@@ -160,7 +160,7 @@ class _Walk:
         return (ends.upper - ends.lower) // loop.step + 1
 
     def _statement(self, one: Instances) -> None:
-        """What is written depends on what is read and on where that came from."""
+        """Adds the cones of all reads to the cone of the written array."""
         read = [each for other in self._seen_by(one) for each in self._read(one, other)]
         for access, relation in zip(one.accesses, one.relations, strict=True):
             if not access.writes:
@@ -169,14 +169,14 @@ class _Walk:
                 self._add(access.array, relation.reverse().apply_range(each))
 
     def _seen_by(self, one: Instances) -> Iterator[Instances]:
-        """The statements whose numbers it may use: they stand in loops around it."""
+        """The statements in surrounding loops, whose scalars the statement may use."""
         for other in self.built.statements:
             count = len(other.loops)
             if other.order <= one.order and other.loops == one.loops[:count]:
                 yield other
 
     def _read(self, one: Instances, other: Instances) -> Iterator[Map]:
-        """Executions of one -> what another read in the same iteration came from."""
+        """Executions of one -> cells that reads of another in the iteration need."""
         trips = [f"t{n}" for n in range(len(one.loops))]
         relation = f"[{', '.join(trips)}] -> [{', '.join(trips[: len(other.loops)])}]"
         text = f"{header(self.built.scop)} {{ {relation} }}"
@@ -225,7 +225,7 @@ class _Walk:
 def _borders(built: Model, rank: int) -> Iterator[int]:
     """Per dimension, the widest border that a statement does not compute.
 
-    Raises `Unbounded` where a statement treats cells unlike, by their place.
+    Raises `Unbounded` where a statement treats cells differently by their position.
     """
     found = [0] * rank
     for one in built.statements:

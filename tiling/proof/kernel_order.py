@@ -1,13 +1,10 @@
-"""What orders two executions in a kernel: program order, barriers, waits.
+"""Order of two executions in a kernel: program order, barriers, waits, warps.
 
-Comes in: instances of a `Model` whose loops have roles. Goes out: relations between the
-instances of two statements. B is the block of an execution, T its thread, S its place
-in the program of its thread: the sequential loops and the text.
-
-Which threads are lanes of one warp: relations between the instances of statements.
-
-The threads of a block are counted along x, then y, then z; each 32 in that order are a
-warp. L is the number of a thread, W = floor(L / 32) its warp, L mod 32 its lane.
+The functions take instances of a `Model` whose loops have roles, and return relations
+between the instances of two statements. B is the block of an execution, T its thread, S
+its place in the program of its thread: the sequential loops and the text. The threads
+of a block are numbered along x, then y, then z; each 32 consecutive ones are a warp. L
+is the number of a thread, W = floor(L / 32) its warp, L mod 32 its lane.
 """
 
 from __future__ import annotations
@@ -29,7 +26,7 @@ def same_warp(
 ) -> Map | None:
     """{ x -> y : W(x) = W(y), the lanes of both among ``lanes`` }, of any blocks.
 
-    None where the extents of blocks that decide over it are not known.
+    None where it depends on unknown block extents.
     """
     first, second = (_names(i, mark) for i, mark in ((a, "x"), (b, "y")))
     one, other = _number(a.loops, first), _number(b.loops, second)
@@ -48,7 +45,7 @@ def _names(instances: Instances, mark: str) -> list[str]:
 
 
 def _number(loops: Sequence[Loop], names: Sequence[str]) -> str | None:
-    """L as isl text; dimensions of extent 1 count for nothing."""
+    """L as isl text; dimensions of extent 1 are left out."""
     terms: list[str] = []
     factor: int | None = 1
     for loop, name in zip(loops, names, strict=True):
@@ -63,7 +60,7 @@ def _number(loops: Sequence[Loop], names: Sequence[str]) -> str | None:
 
 
 def _among(number: str, lanes: int) -> str:
-    """Whether the lane of a thread is one of some, as ranges of lanes."""
+    """The constraint that the lane of a thread is in a set, as ranges of lanes."""
     bits = [bool(lanes >> lane & 1) for lane in range(WARP)] + [False]
     starts = [
         lane for lane in range(WARP) if bits[lane] and not (lane and bits[lane - 1])
@@ -113,7 +110,7 @@ def fenced(
 ) -> Map:
     """{ x -> y : some fence f of the same block has S(x) < S(f) < S(y) }.
 
-    A fence of a warp orders the executions by its own lanes, one of the grid those of
+    A fence of a warp orders executions by its own lanes, one of the grid executions of
     all blocks.
     """
     through = (_fenced(model, a, f, b) for f in fences if meets(f))
@@ -123,7 +120,7 @@ def fenced(
 def proxied(
     model: Model, a: Instances, b: Instances, fences: Sequence[Instances]
 ) -> Map:
-    """{ x -> y : a proxy fence is on the path from x to y, in the thread of one }."""
+    """{ x -> y : a proxy fence is between x and y, in the thread of one of them }."""
     found = nothing(a, b)
     for f in (f for f in fences if isinstance(f.node, ProxyFence)):
         before, after = own(a, f), own(f, b)
@@ -135,14 +132,15 @@ def proxied(
 
 
 def meets(instances: Instances) -> bool:
-    """Whether threads come together there."""
+    """Whether threads synchronise there."""
     return isinstance(instances.node, Barrier | Wait)
 
 
 def nearest(a: Instances, b: Instances, fences: Sequence[Instances]) -> list[Instances]:
-    """The fences without the meetings that others of their kind stand nearer to.
+    """The fences directly behind a or before b, without those further away.
 
-    That is behind a, and before b: what some meeting orders, one of these mostly does.
+    A fence between two executions mostly implies that one of these is between them,
+    too.
     """
     met: dict[object, list[Instances]] = {}
     for fence in filter(meets, fences):
@@ -159,7 +157,7 @@ def nearest(a: Instances, b: Instances, fences: Sequence[Instances]) -> list[Ins
 
 
 def waits_alone(instances: Instances) -> bool:
-    """Whether it ends what the statement before it does, and orders nothing else."""
+    """Whether it only completes copies of the statement directly before it."""
     return isinstance(instances.node, Barrier) and not instances.node.orders
 
 
@@ -176,9 +174,9 @@ def _fenced(model: Model, a: Instances, f: Instances, b: Instances) -> Map:
 
 
 def in_context(model: Model, fence: Instances) -> Instances:
-    """A fence without the constraints on its domain that the context states already.
+    """A fence without the constraints on its domain that the context implies.
 
-    Pairs of executions outside of the context are then no reason why it may be missing.
+    Pairs of executions outside of the context then do not make it look absent.
     """
     return replace(fence, domain=model.beyond_context(fence.values).domain())
 
@@ -189,7 +187,7 @@ def of_grid(instances: Instances) -> bool:
 
 
 def _across(a: Instances, f: Instances, b: Instances) -> Map:
-    """{ x -> f } o { f -> y }, each earlier, of any blocks: every thread comes to f."""
+    """{ x -> f } o { f -> y }, each earlier, of any blocks: every thread reaches f."""
     first = everything(a, f).intersect_range(f.domain)
     second = everything(f, b).intersect_domain(f.domain)
     return earlier(first, a, f).apply_range(earlier(second, f, b))
@@ -220,11 +218,11 @@ def own(a: Instances, b: Instances) -> Map:
 
 
 def left_out(model: Model, barrier: Instances) -> Map:
-    """Threads (trips -> values) that miss a barrier which others like them reach.
+    """Threads (trips -> values) that miss a barrier which other threads reach.
 
     { (B, T, s) : (B, T', s) in domain for some T', T in block } minus domain, with T'
-    of the warp of T where a warp meets, and T among the lanes that have to come; where
-    the grid meets, (B', T', s) of any block counts.
+    of the warp of T for a warp barrier, and T among the lanes that must arrive; for a
+    grid barrier, (B', T', s) of any block counts.
     """
     reached = barrier.values
     others = dimensions(barrier, Role.THREAD)
@@ -242,7 +240,7 @@ def left_out(model: Model, barrier: Instances) -> Map:
 
 
 def nonparticipants(model: Model, barrier: Instances) -> Map:
-    """Threads (trips -> values) that reach a barrier of lanes that names others alone.
+    """Threads (trips -> values) that reach a barrier whose lane mask excludes them.
 
     { (B, T, s) in domain : T not among the lanes }
     """

@@ -1,30 +1,17 @@
-"""Permutable bands: runs of nested loops that may be tiled and interchanged at will.
+"""Legality of loop transformations, and permutable bands, proven on dependences.
 
-Comes in: a `Model` and its dependences. Goes out: the bands in pre-order. Each loop is
-in exactly one; a band is as long as nesting and dependences allow, from outside in.
+From a `Model` and its dependences, each ``check_...`` function returns None where a
+transformation is legal, or a `Refusal` with the dependence that forbids it and a
+witness.  `bands` returns the maximal permutable bands, whose loops may be tiled and
+interchanged, in pre-order; each loop is in exactly one.  `stays_within` tells whether
+iterations distributed over threads keep every dependence inside one thread: { x -> y in
+dependence : position of x != position of y } = {}.  `leaving` tells whether consecutive
+nests may run place after place: no dependence connects different places.
 
-Legality of tiling, interchange, fusion, fission and of any new schedule.
-
-Comes in: a `Model`, its dependences and the wished transformation. Goes out: None where
-it is legal, or a `Refusal` with the dependence that forbids it and a witness.
-
-An ``x -> y`` in the dependences means: y must stay after x. Accumulations into one cell
-with one operator may run in any order where the program allows that, and with
-``relaxed=True`` everywhere: it is for callers that may reassociate. What a loop
-declared parallel carries has no order to keep.
-
-Whether iterations dealt out to members keep every dependence within one member.
-
-Comes in: dependences between two loops that give position p to the same member.  Goes
-out: whether only equal positions depend on each other:
-
-    { x -> y in dependence : position of x != position of y } = {}
-
-Nests that meet at single places only may run place after place.
-
-Comes in: the dependences of nests that run one after the other, and the place that each
-execution of their statements works on.  Goes out: a dependence that leaves its place.
-Without one, all that happens at a place may be done at once, in any order of places.
+A pair ``x -> y`` in the dependences means that y must stay after x. Accumulations into
+one cell with one operator may be reordered where the program allows it, and everywhere
+with ``relaxed=True``, for callers that may reassociate. Dependences carried by loops
+that are declared parallel impose no order.
 """
 
 from __future__ import annotations
@@ -48,7 +35,7 @@ def leaving(
     """The first dependence between different places; None if there is none.
 
     ``places``: for each statement by name, isl text over the variables of its loops.
-    With p the place of an execution,
+    With p the place of an execution, none exists iff
 
         { x -> y in dependences : p(x) != p(y) } = {}
 
@@ -81,7 +68,7 @@ def leaving(
 
 
 def stays_within(found: Dependence, before: object, after: object) -> bool:
-    """Whether positions of the loops made from two operations are certainly equal."""
+    """Whether the dependence connects only equal positions of two operations' loops."""
     source, sink = found.source.instances, found.sink.instances
     first, second = _position(source, before), _position(sink, after)
     if found.assumed or first is None or second is None:
@@ -97,16 +84,16 @@ def stays_within(found: Dependence, before: object, after: object) -> bool:
 
 
 def _position(instances: Instances, payload: object) -> int | None:
-    """Which of the loops around a statement was made from an operation."""
+    """The position, among the loops around a statement, of the loop of an operation."""
     made = [loop.payload is payload for loop in instances.loops]
     return made.index(True) if True in made else None
 
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """Why a transformation is illegal, or why it could not be shown to be legal.
+    """Why a transformation is illegal, or could not be shown to be legal.
 
-    ``undecided``: isl gave no answer, so nothing is known against it either.
+    ``undecided``: isl gave no answer, so no violation is known either.
     """
 
     reason: str
@@ -228,7 +215,7 @@ def check_schedule(
 
 
 def check_perfect(chain: Sequence[Loop]) -> Refusal | None:
-    """Whether each loop of ``chain`` is the only thing inside the one before it."""
+    """Whether each loop of ``chain`` is the only node in its predecessor's body."""
     for outer, inner in pairwise(chain):
         if [getattr(node, "name", None) for node in outer.body] != [inner.name]:
             return Refusal(f"loop {outer.name} holds more than loop {inner.name}")
@@ -261,20 +248,20 @@ def _inside(
 
 
 def _backward(dependence: Dependence, pairs: Map, at: int) -> Map:
-    """{ x -> y in pairs : y_at < x_at }, or more."""
+    """{ x -> y in pairs : y_at < x_at }, or a superset."""
     return dependence.model.solver.ask(lambda: pairs.order_gt(IN, at, OUT, at), pairs)
 
 
 def _level(dependence: Dependence, pairs: Map, at: int) -> Map:
-    """{ x -> y in pairs : y_at = x_at }, or more."""
+    """{ x -> y in pairs : y_at = x_at }, or a superset."""
     return dependence.model.solver.ask(lambda: pairs.equate(IN, at, OUT, at), pairs)
 
 
 def _by_value(dependence: Dependence) -> Map:
     """{ i -> j : x -> y in pairs, i and j the loops' values at x and y }.
 
-    Trips do not do: where a step is not 1 and a bound depends on another loop, a later
-    trip may have a smaller value.
+    Trip counters do not suffice: where a step is not 1 and a bound depends on another
+    loop, a later trip may have a smaller value.
     """
     source, sink = dependence.source.instances, dependence.sink.instances
     return dependence.model.solver.ask(
@@ -311,7 +298,7 @@ def _refuse(reason: str, dependence: Dependence, pairs: Map) -> Refusal:
 def _between(
     found: Sequence[Dependence], first: Loop, second: Loop
 ) -> Iterator[Dependence]:
-    """Dependences from one nest to the other in one iteration of the loops around."""
+    """Dependences between two nests in one iteration of the surrounding loops."""
     sources = {s.name for s in statements(first.body)}
     sinks = {s.name for s in statements(second.body)}
     for dependence in found:
@@ -321,7 +308,7 @@ def _between(
 
 
 def _unlike(first: Sequence[Loop], second: Sequence[Loop]) -> Refusal | None:
-    """Where the two chains do not count alike."""
+    """How the headers of the two chains differ."""
     renamed = {b.name: a.name for a, b in zip(first, second, strict=True)}
     for a, b in zip(first, second, strict=True):
         if not (a.lowers and a.uppers):
@@ -347,7 +334,7 @@ _WORD = re.compile(r"[A-Za-z_]\w*")
 
 @dataclass(frozen=True, slots=True)
 class Band:
-    """A permutable run of perfectly nested loops and what ended it."""
+    """A permutable run of perfectly nested loops, and the reason why it ends."""
 
     loops: tuple[Loop, ...]
     outer: tuple[Loop, ...]

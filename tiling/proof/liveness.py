@@ -1,19 +1,12 @@
-"""Loops that are parallel once each iteration has its own copy of some arrays.
+"""Loop parallelism by dependences, liveness of arrays, and array privatization.
 
-Comes in: the verdicts on the loops of a program and its `LiveValues`. Goes out: the
-same verdicts, those of sequential loops replaced where copies help. A dependence
-between iterations on an array that no value crosses is only the reuse of its memory.
-
-Which values enter and leave a part of the program: live-in and live-out.
-
-Comes in: a `Model`. Goes out: `LiveValues`, the flow of each array to all of its reads;
-the end of the program reads all that is not forgotten there. A part is one execution of
-a loop: all its iterations, while the loops around it stand still.
-
-Loop kinds: which loops may run in parallel, which reduce, which must stay in order.
-
-Comes in: a `Model` and its dependences. Goes out: one `LoopVerdict` per loop, in
-pre-order, with the dependences that decide it.
+`loop_verdicts` classifies each loop of a `Model` as parallel, reduction or sequential,
+with the dependences that decide.  `values` finds the value-based flow of each array,
+from which `liveness` tells the live-in and live-out arrays of a loop; at the end of the
+program all arrays are read unless they are forgotten there.  `with_privatisation`
+replaces the verdicts of sequential loops that become parallel if each iteration has its
+own copy of some arrays: a dependence on an array that carries no value between
+iterations is only reuse of memory.
 """
 
 from __future__ import annotations
@@ -38,7 +31,7 @@ from gpucodegen.tiling.proof.witness import Witness
 
 
 class LoopKind(Enum):
-    """What the order of a loop's iterations means."""
+    """Whether the iterations of a loop may be reordered."""
 
     PARALLEL = "parallel"
     PRIVATISABLE = "parallel after privatisation"
@@ -50,8 +43,8 @@ class LoopKind(Enum):
 class Private:
     """An array of which each iteration may have a copy of its own.
 
-    ``copied_in``: the copy begins with the contents of the array before the loop.
-    ``copied_out``: what the last iteration leaves in its copy is read after the loop.
+    ``copied_in``: the copy starts with the array's contents before the loop.
+    ``copied_out``: the copy of the last iteration is read after the loop.
     """
 
     array: str
@@ -70,10 +63,10 @@ class Private:
 class LoopVerdict:
     """The kind of one loop and the dependences it carries.
 
-    A reduction loop is parallel once each worker keeps a partial result of its own;
-    ``operators`` combine them. Whether the order of the terms may change is the
-    caller's to decide (``reassociable``: the program allows it). Both kinds of loops
-    may need ``private`` copies of arrays; `with_privatisation` finds them.
+    A reduction loop is parallel if each worker keeps a partial result; ``operators``
+    combine the partial results.  The caller decides whether terms may be reordered
+    (``reassociable``: the program allows it). Both kinds of loops may need ``private``
+    copies of arrays; `with_privatisation` finds them.
     """
 
     loop: Loop
@@ -94,7 +87,7 @@ class LoopVerdict:
 
     @property
     def decisive(self) -> Dependence | None:
-        """A dependence that keeps the loop from being parallel, the worst first."""
+        """A dependence that prevents parallelism; sequentialising ones come first."""
         return min(self.carried, key=lambda d: d.reduces is not None, default=None)
 
     @property
@@ -104,7 +97,7 @@ class LoopVerdict:
 
     @property
     def witness(self) -> Witness | None:
-        """Two iterations that show why the loop is not parallel."""
+        """Two iterations that depend on each other."""
         return self.decisive.witness if self.decisive else None
 
 
@@ -179,7 +172,7 @@ END = "__end"
 
 @dataclass(frozen=True, slots=True)
 class LiveValues:
-    """The flows of a program, found when asked for."""
+    """The value-based flows of a program, computed on demand."""
 
     model: Model
     known: dict[str, tuple[Flow, ...] | None] = field(
@@ -187,7 +180,7 @@ class LiveValues:
     )
 
     def flows(self, array: str) -> tuple[Flow, ...] | None:
-        """The flow to each read of an array, None where one is not known."""
+        """The flow to each read of an array; None for a read whose flow is unknown."""
         if array not in self.known:
             self.known[array] = self._flows(array)
         return self.known[array]
@@ -204,7 +197,7 @@ class LiveValues:
 
 
 def values(built: Model) -> LiveValues:
-    """The values of a whole program."""
+    """Builds `LiveValues` for a whole program."""
     kept = (array for array in built.scop.arrays if not array.forgotten)
     reads = tuple(
         Access(a.name, AccessKind.READ, (None,) * len(a.shape), listed=False)
@@ -215,10 +208,11 @@ def values(built: Model) -> LiveValues:
 
 @dataclass(frozen=True, slots=True)
 class Liveness:
-    """What one execution of a loop does to the values of an array.
+    """How one execution of a loop uses the values of an array.
 
-    ``entering``: it may read values from before. ``leaving``: values that it writes may
-    be read after it. ``crossing``: some go from one iteration to another.
+    ``entering``: it may read values from before (live-in). ``leaving``: values that it
+    writes may be read after it (live-out). ``crossing``: values pass between
+    iterations.
     """
 
     entering: bool
@@ -230,7 +224,7 @@ EVERYTHING = Liveness(entering=True, leaving=True, crossing=True)
 
 
 def liveness(found: LiveValues, array: str, loop: Loop) -> Liveness:
-    """How the values of ``array`` pass ``loop``; not known counts as every way.
+    """The liveness of ``array`` at ``loop``; an unknown flow sets all three flags.
 
     With d loops around l, for y -> [x -> c] in the flow of the array,
 
@@ -287,7 +281,7 @@ def _reads_first(initial: Map, cells: Set) -> bool:
 
 
 def extents(model: Model, array: str) -> Set | None:
-    """{ c in array } without its scope; None if an extent is not known."""
+    """The set of cells of ``array`` without its scope; None if an extent is unknown."""
     shape = model.array(array).shape
     cell = [f"__c{d}" for d in range(len(shape))]
     bounds = [f"0 <= {c} < {n}" for c, n in zip(cell, shape, strict=True)]
@@ -298,9 +292,9 @@ def extents(model: Model, array: str) -> Set | None:
 
 @dataclass(frozen=True, slots=True)
 class LoopValues:
-    """The arrays whose values an outermost loop reads, and those it leaves to others.
+    """The arrays that an outermost loop reads from before, and those read after it.
 
-    An array in neither is used, if at all, for values that only the loop itself sees.
+    An array in neither set only holds values that the loop itself reads.
     """
 
     loop: Loop
@@ -315,7 +309,7 @@ class LoopValues:
 
 
 def parts(found: LiveValues) -> tuple[LoopValues, ...]:
-    """What enters and leaves each outermost loop, in textual order.
+    """The live-in and live-out arrays of each outermost loop, in textual order.
 
     >>> from gpucodegen.tiling.model.relations import model
     >>> from gpucodegen.tiling.model.scop import Array, Scop, nest, read, write
@@ -345,7 +339,7 @@ def _part(found: LiveValues, loop: Loop) -> LoopValues:
 
 
 def _ways(found: Flow, source: ValueSource, loop: Loop) -> Iterator[str]:
-    """How a value passes one execution of the loop."""
+    """The ways in which a value passes one execution of the loop."""
     start = source.write.instances.depth(loop)
     end = found.read.instances.depth(loop)
     if start is not None and start == end and source.is_within(found.read, start):
@@ -434,7 +428,7 @@ def privatised(values: LiveValues, array: str, verdict: LoopVerdict) -> Private 
 
 
 def _is_copied(model: Model, array: str) -> bool:
-    """Whether asynchronous copies use the array: they outlive their statement."""
+    """Whether asynchronous copies, which outlive their statement, use the array."""
     return any(
         access.array == array
         for instances in model.statements
@@ -470,7 +464,7 @@ def _writes(inside: Iterable[Instances], array: str) -> Iterator[Reference]:
 
 
 def _is_certain(write: Reference, depth: int) -> bool:
-    """Whether it happens if the iteration of the outer ``depth`` loops does."""
+    """Whether the write happens if the iteration of the outer ``depth`` loops does."""
     doubts = write.instances.doubts
     return write.exact and all(doubt.depth < depth for doubt in doubts)
 

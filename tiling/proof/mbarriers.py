@@ -1,37 +1,35 @@
-"""What mbarriers order: an arrival is in front of the waits for its phase.
+"""Happens-before order of mbarriers: phases of arrivals, and waits for these phases.
 
-With the ranks r and the phases t of `turns`,
-
-    E = { x -> w : x arrives, w waits, one barrier, r(x) <= t(w) }
-
-are pairs in order, if every arrival counts for the phase of its rank:
-
-    overtaken  { x -> y : one barrier, r(y) = r(x) + 1 } is in order by E first, so that
-               phase r(x) is over when y arrives
-    stuck      no wait needs an arrival that needs the wait itself, or that never comes
-
-The first may use E: of all arrivals that come too early take the first in time; all
-that is in front of it was in order.  x is in order with y if x stands before an arrival
-of its thread, or of its warp or block across a barrier, E leads from there to a wait,
-perhaps through more such steps, and that wait stands before y.
-
-Who arrives at mbarriers and who waits for them, in turns of which phase.
-
-An mbarrier counts phases 0, 1, ...; one ends when its arrivals have come, and the bytes
-that these expect.  For an arrival, a copy or a wait x on barrier c let the rank r(x) be
-the number of those before it of its kind and thread on c.  The rank is guessed as
-``floor(k / S)``, k the trips before it, of all loops around, and S the number of
-barriers, and checked: with N = { x -> y : one thread, one barrier, S(x) < S(y) }
+An mbarrier counts phases 0, 1, ...; one completes when all its arrivals and the bytes
+that they expect have come.  `MbarrierPhases` assigns a phase to each mbarrier arrive,
+copy and wait, and `Mbarriers` derives the order.  For an arrival, a copy or a wait x on
+barrier c let the rank r(x) be the number of earlier ones of its kind and thread on c.
+The rank is guessed as ``floor(k / S)``, where k is the number of earlier trips of all
+surrounding loops and S the number of barriers, and verified: with N = { x -> y : one
+thread, one barrier, S(x) < S(y) }
 
     x -> y in N has r(x) < r(y),   and   y with r(y) > 0 has an x with r(x) = r(y) - 1.
 
-A wait whose parity is ``r mod 2`` waits for phase t = r: when it comes, the phase
-before is over, for the wait before it saw that.  One of parity ``(r + 1) mod 2`` waits
-for t = r - 1, the first time for nothing.  What may be wrong already:
+A wait of parity ``r mod 2`` waits for phase t = r: the wait before it has seen the end
+of the phase before.  A wait of parity ``(r + 1) mod 2`` waits for t = r - 1, the first
+time for nothing.  With these ranks and phases,
 
-    count    not as many threads arrive in each phase as the barrier was told to expect
-    bytes    copies behind an arrival do not bring what it expects, or have none
-    init     a barrier is used that was not initialised
+    E = { x -> w : x arrives, w waits, one barrier, r(x) <= t(w) }
+
+are ordered pairs, if every arrival counts for the phase of its rank.  Violated rules
+are reported by these names:
+
+    count      the threads that arrive in a phase differ from the expected count
+    bytes      copies behind an arrival do not bring the bytes that it expects
+    init       a barrier is used that was not initialised
+    overtaken  { x -> y : one barrier, r(y) = r(x) + 1 } is not ordered by E, so that
+               phase r(x) may still run when y arrives
+    stuck      a wait needs an arrival that needs the wait itself, or never comes
+
+The proof of ``overtaken`` may use E: take, of all arrivals that come too early, the
+first in time; everything before it was in order.  x is ordered before y if x precedes
+an arrival of its thread, or of its warp or block across a barrier, E leads from there
+to a wait, possibly through more such steps, and that wait precedes y.
 """
 
 from __future__ import annotations
@@ -52,12 +50,12 @@ from gpucodegen.tiling.proof.kernel_order import (
 
 
 class NotModelledError(Exception):
-    """What of a kernel's mbarriers these rules are not about."""
+    """A use of mbarriers that these rules do not cover."""
 
 
 @dataclass(frozen=True, slots=True)
 class Site:
-    """A statement on mbarriers, and its rank; of a wait, the phase that it waits for.
+    """A statement on mbarriers with its rank; for a wait, the phase that it waits for.
 
     ``phases``: instances -> number.
     """
@@ -67,13 +65,12 @@ class Site:
 
     @property
     def array(self) -> str:
-        """The barriers."""
         return self.instances.accesses[0].array
 
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """A rule that does not hold, with instances (trips -> values) that break it."""
+    """A violated rule, with instances (trips -> values) that violate it."""
 
     reason: str
     instances: Instances
@@ -82,9 +79,10 @@ class Fault:
 
 @dataclass(slots=True)
 class MbarrierPhases:
-    """The statements on the mbarriers of a kernel, and what is wrong with them.
+    """The statements on the mbarriers of a kernel, and the violated rules.
 
-    Raises `NotModelledError` where they do not take turns, or that is not known.
+    Raises `NotModelledError` where ranks do not follow the loops' trips, or are
+    unknown.
     """
 
     model: Model
@@ -95,7 +93,6 @@ class MbarrierPhases:
 
     @staticmethod
     def of(model: Model) -> MbarrierPhases:
-        """All of them."""
         made = MbarrierPhases(model)
         parts = [i for i in model.statements if i.phase is not None]
         for array in dict.fromkeys(i.accesses[0].array for i in parts):
@@ -103,7 +100,7 @@ class MbarrierPhases:
         return made
 
     def _read(self, parts: Sequence[Instances]) -> None:
-        """The statements on one array of barriers."""
+        """Assigns ranks and phases to the statements on one array of barriers."""
         inits, arrivals, waits, copies = (
             [i for i in parts if i.phase is not None and i.phase.turn is turn]
             for turn in (Turn.INIT, Turn.ARRIVE, Turn.WAIT, Turn.COPY)
@@ -149,7 +146,7 @@ class MbarrierPhases:
         return found
 
     def _wait(self, x: Instances) -> Site:
-        """A wait, whose parity tells the phase."""
+        """Assigns the phase to a wait by its parity."""
         rank, names = self._rank(x), [loop.name for loop in x.loops]
         assert x.phase is not None
         if x.phase.odd is None:
@@ -165,7 +162,7 @@ class MbarrierPhases:
         return Site(x, rank.intersect_range(self.numbers("n < 0")))
 
     def _count(self, init: Instances, arrival: Site) -> None:
-        """As many threads arrive in each phase as ``init`` says."""
+        """Checks that as many threads arrive in each phase as ``init`` says."""
         x, phase = arrival.instances, init.phase
         threads = dimensions(x, Role.THREAD)
         everyone = x.domain
@@ -193,7 +190,7 @@ class MbarrierPhases:
         return self.model.solver.map(text).intersect_range(everyone).domain()
 
     def _bytes(self, x: Instances, copies: Sequence[Instances]) -> None:
-        """Copies in the same iterations, behind the arrival, bring what it expects."""
+        """Checks that copies behind the arrival bring the bytes that it expects."""
         assert x.phase is not None
         sizes = [c.phase.number for c in copies if c.phase is not None]
         names = [loop.name for loop in x.loops]
@@ -226,7 +223,7 @@ class MbarrierPhases:
         return self.model.solver.map(f"{header(self.model.scop)} {{ {text} }}")
 
     def numbers(self, condition: str) -> Set:
-        """The phases n for which a condition holds."""
+        """The set of phase numbers n that fulfil a condition."""
         return self.model.where(["n"], condition)
 
     def _holds(self, query: Callable[[], bool]) -> bool:
@@ -249,7 +246,7 @@ class MbarrierPhases:
 def _trips_before(
     x: Instances, sequential: Sequence[int], names: Sequence[str]
 ) -> str | None:
-    """How many iterations there are before one; None unless inner loops are known."""
+    """The number of earlier iterations; None if extents of inner loops are unknown."""
     terms, each = list[str](), 1
     for d in reversed(sequential):
         if each == 0:
@@ -277,7 +274,7 @@ HOPS = 2
 
 @dataclass(slots=True)
 class Mbarriers:
-    """The order that the mbarriers of a kernel make, and what is wrong with it."""
+    """The order that the mbarriers of a kernel enforce, and the violated rules."""
 
     model: Model
     fences: Sequence[Instances]
@@ -289,7 +286,7 @@ class Mbarriers:
 
     @staticmethod
     def of(model: Model, fences: Sequence[Instances]) -> Mbarriers:
-        """Raises `NotModelledError` where the turns at an mbarrier are not known."""
+        """Raises `NotModelledError` where the phases of an mbarrier are unknown."""
         turns = MbarrierPhases.of(model)
         made = Mbarriers(model, fences, turns, [*turns.faults])
         for arrival in turns.arrivals:
@@ -300,7 +297,7 @@ class Mbarriers:
 
     @property
     def copied(self) -> set[str]:
-        """The arrays that copies write."""
+        """The arrays that copies with an mbarrier write."""
         sites = (copy.instances.accesses[1:] for copy in self.turns.copies)
         return {access.array for accesses in sites for access in accesses}
 
@@ -322,7 +319,7 @@ class Mbarriers:
             self.faults.append(Fault(reason, x, bad))
 
     def _check_wait(self, wait: Site) -> None:
-        """stuck: waits for themselves, or for phases that nothing ends."""
+        """stuck: waits that need themselves, or phases that nothing completes."""
         w = wait.instances
         ends = [s for s in self.turns.arrivals if s.array == wait.array]
         reached = w.domain.subtract(
@@ -379,7 +376,7 @@ class Mbarriers:
         return edges
 
     def _led(self, wait: Site, first: Map) -> Iterator[tuple[Site, Map]]:
-        """Where relations to a wait lead on to, hop by hop."""
+        """Composes relations to a wait with later waits, hop by hop."""
         reached = [(wait, first)]
         for _ in range(HOPS):
             yield from reached
@@ -391,7 +388,7 @@ class Mbarriers:
             ]
 
     def _hop(self, wait: Site, other: Site) -> Map:
-        """{ w -> v : an arrival behind w in its thread ends what v waits for }."""
+        """{ w -> v : an arrival behind w in its thread completes the phase of v }."""
         w, v = wait.instances, other.instances
         found = nothing(w, v)
         for arrival in self.turns.arrivals:
@@ -407,9 +404,10 @@ class Mbarriers:
         return self.turns.on_one_barrier(arrival, "m <= n", wait)
 
     def _before(self, a: Instances, s: Instances) -> Map:
-        """{ x -> s : x stands before s in its thread, or across a barrier }.
+        """{ x -> s : x precedes s in its thread, or across a barrier }.
 
-        What a product reads is read when the lanes of its warp go on.
+        The operands of a warpgroup multiplication are read when the lanes of its warp
+        go on.
         """
         fences = [
             f for f in self.fences if not waits_alone(f) or f.order == a.order + 1

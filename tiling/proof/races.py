@@ -1,11 +1,10 @@
-"""The race proof of a mapped kernel: blocks, threads, barriers, asynchronous copies.
+"""Race freedom of a mapped kernel: blocks, threads, barriers, asynchronous copies.
 
-Comes in: the `Model` of a kernel, whose block and thread indices are loops with a
-`Role`, with `Barrier` and `Wait` nodes where they stand. Goes out: the races found; an
-empty tuple is the proof that there are none.
-
-For an execution x let B(x) and T(x) be its block and thread, S(x) its place in its
-thread's program (loops that are neither blocks nor threads, then text), and let
+`races` takes the `Model` of a kernel, whose block and thread indices are loops with a
+`Role` and whose tree holds `Barrier` and `Wait` nodes.  It returns the races found; an
+empty tuple is the proof that there are none.  For an execution x let B(x) and T(x) be
+its block and thread, S(x) its place in its thread's program (loops that are neither
+blocks nor threads, then text), and let
 
     conflict = { x -> y : x and y access one cell, one writes,
                  not both atomic of one kind }.
@@ -33,12 +32,12 @@ Where a kernel has barriers of the grid, blocks may use one cell on both sides o
     blocks:     { x -> y in conflict : B(x) != B(y), S(x) <= S(y),
                   no barrier b of the grid with S(x) < S(b) < S(y) } = {}
 
-A barrier counts for the memories that it orders, and one of a warp for its lanes.
-A copy may touch its cells at any moment from its start to its wait; it is executed by
-the threads of a block together, and its wait contains a barrier.  One that belongs to a
-group of its thread is executed by that thread alone, as `commit_groups` says; the rule
-of threads holds for it, too.  So it is with one that arrives at an mbarrier; what these
-order, and the rules of their own, are in `mbarriers`.
+A barrier counts for the memories that it orders, and a warp barrier for its lanes. A
+copy may touch its cells at any moment from its start to its wait; the threads of a
+block execute it together, and its wait contains a barrier.  A copy in a commit group of
+its thread is executed by that thread alone (see `async_copies`), and the rule of
+threads holds for it too, as for a copy that arrives at an mbarrier; `mbarriers` has the
+order and the rules of mbarriers.
 """
 
 from __future__ import annotations
@@ -72,7 +71,7 @@ from gpucodegen.tiling.proof.witness import Event, Witness, find_instance
 
 @dataclass(frozen=True, slots=True)
 class Race:
-    """A rule that does not hold, with executions that show it where some were found."""
+    """A violated rule, with executions that show the violation if some were found."""
 
     rule: str
     reason: str
@@ -149,9 +148,9 @@ def _conflicting(model: Model) -> Iterator[Race]:
 def _is_sure(fence: Instances, first: StatementGroup, second: StatementGroup) -> bool:
     """Whether a fence between executions of two groups is certainly passed.
 
-    It is unless an unknown condition is around it and around neither group; one inside
-    of a sequential loop may differ from iteration to iteration.  What a thread does for
-    itself has to be around the first group.
+    It is unless an unknown condition is around it and around neither group; a condition
+    inside of a sequential loop may differ from iteration to iteration.  If the fence
+    only acts for its own thread, the condition has to be around the first group.
     """
     fixed = sum(loop.role is not Role.SEQUENTIAL for loop in fence.loops)
     is_common = meets(fence)
@@ -165,7 +164,7 @@ def _is_sure(fence: Instances, first: StatementGroup, second: StatementGroup) ->
 def _unproven(
     pair: GroupPair, rule: str, reason: str, query: Callable[[], Map]
 ) -> Iterator[Race]:
-    """What is wrong unless the set of ``query`` is certainly empty."""
+    """A race unless the set of ``query`` is certainly empty."""
     pairs = pair.model.solver.ask(query, None)
     if pairs is not None and pair.model.solver.is_empty(pairs):
         return
@@ -195,7 +194,7 @@ def _overlapping(pair: GroupPair) -> Iterator[Race]:
 
 
 def _private(model: Model, pair: GroupPair, array: str) -> bool:
-    """Whether every thread has its own copy of the array, and none is transferred."""
+    """Whether every thread has its own copy of the array, and nothing copies it."""
     owners = {loop.name for loop in pair.first.head.loops if loop.role is Role.THREAD}
     one_thread = owners <= set(model.array(array).scope)
     return one_thread and _per_block(pair, array) and not pair.first.copies
@@ -208,9 +207,9 @@ def _per_block(pair: GroupPair, array: str) -> bool:
 
 
 def _orders(fence: Instances, memory: str) -> bool:
-    """Whether a barrier or wait orders accesses to the memory of blocks, or global.
+    """Whether a barrier or wait orders accesses to shared or to global memory.
 
-    Engines write to global memory: to have read is not to have written.
+    Copy engines write to global memory; a wait for their reads does not order writes.
     """
     if isinstance(fence.node, GroupWait) and fence.node.reads:
         return memory == "shared"
@@ -241,7 +240,7 @@ _RULES = {
         _any,
     ),
 }
-"""What is said, the set that has to be empty, the fences that count."""
+"""The message, the set that has to be empty, the fences that count."""
 
 
 def _broken_rules(pair: GroupPair, array: str, *, symmetric: bool) -> Iterator[Race]:
@@ -272,7 +271,11 @@ def _broken_rules(pair: GroupPair, array: str, *, symmetric: bool) -> Iterator[R
 
 
 def _supersets(pair: GroupPair) -> tuple[Detail, ...]:
-    """What is asked first.  Conditions tell which thread starts copies that arrive."""
+    """Supersets to query first, cheap ones before exact ones.
+
+    Copies that arrive at an mbarrier take no rougher one than HULL: conditions tell
+    which thread starts them.
+    """
     if pair.first.head.arrives or pair.second.head.arrives:
         return (Detail.HULL,)
     return Detail.ROUGH, Detail.HULL, Detail.UNGUARDED
@@ -285,7 +288,7 @@ def _breaking(
 
 
 def _divergent_barriers(model: Model) -> Iterator[Race]:
-    """Barriers, and waits, that some threads of a block reach and others do not."""
+    """Barriers and waits that some threads of a block reach and others do not."""
     for barrier in model.everything:
         if not meets(barrier):
             continue
@@ -306,7 +309,7 @@ def _divergent_barriers(model: Model) -> Iterator[Race]:
 
 
 def _meeting(barrier: Instances) -> str:
-    """Who meets."""
+    """The threads that the barrier synchronises, in words."""
     if of_grid(barrier):
         return "threads of the grid"
     lanes = barrier.node.lanes if isinstance(barrier.node, Barrier) else None
@@ -316,7 +319,7 @@ def _meeting(barrier: Instances) -> str:
 
 
 def _doubted(barrier: Instances) -> Doubt | None:
-    """What those who meet there may decide differently around it, if anything."""
+    """A condition around the barrier that its threads may decide differently."""
     is_wide = of_grid(barrier)
     blocks = {l.name for l in barrier.loops if l.role is Role.BLOCK and not is_wide}
     apart = (d for d in barrier.doubts if not d.uniform and d.cause not in blocks)
@@ -345,7 +348,7 @@ def unfinished_copies(model: Model) -> Iterator[Race]:
 
 
 def _runs_in_order(model: Model) -> bool:
-    """Whether there is one thread and no copy, so that nothing can race."""
+    """Whether there is one thread and no copy, so that no race is possible."""
     return not _has_threads(model) and not any(
         i.copies or isinstance(i.node, Wait) for i in model.everything
     )
@@ -357,7 +360,7 @@ def _has_threads(model: Model) -> bool:
 
 
 def _outside_of_threads(model: Model) -> tuple[Race, ...]:
-    """Every statement must stand in all the block and thread loops."""
+    """Reports statements that are not inside all block and thread loops."""
     roles = {
         tuple(loop.name for loop in i.loops if loop.role is not Role.SEQUENTIAL): i
         for i in model.everything

@@ -1,7 +1,8 @@
-"""Witnesses: concrete iterations, by the names of the program, that show a problem.
+"""Witnesses: concrete iterations, by the names of the program, that show a violation.
 
-Comes in: a set of offending instances as an isl relation. Goes out: `Witness`, plain
-data with both statements, the iterations by loop name, the cell and the locations.
+From a set of offending instances as an isl relation, `find_witness` and its siblings
+make plain data with the statements, the iterations by loop name, the cell and the
+source locations.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from gpucodegen.tiling.model.relations import Instances, Model, Reference
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """One execution of one statement and what it does to the cell.
+    """One execution of one statement and its access to the cell.
 
     >>> print(Event("S0", {"i": 0, "k": 1}, "write"))
     (i=0, k=1)
@@ -61,17 +62,17 @@ class Witness:
 
     @property
     def locations(self) -> tuple[object, object]:
-        """Where in the program the two accesses stand."""
+        """The source locations of the two accesses."""
         return self.first.loc, self.second.loc
 
 
 def find_witness(
     model: Model, pairs: Map, first: Reference, second: Reference
 ) -> Witness | None:
-    """A member of ``pairs`` (instance -> instance) in words, None if none was found.
+    """A member of ``pairs`` (instance -> instance) by names, None if none was found.
 
-    Taken from, over the values of the loops in place of the instances,
-    { x -> [y -> cell] : x -> y in pairs, x -> cell in first, y -> cell in second }.
+    Taken from, over the values of the loops in place of the instances, { x -> [y ->
+    cell] : x -> y in pairs, x -> cell in first, y -> cell in second }.
     """
     conflicts = model.solver.ask(
         lambda: (
@@ -101,7 +102,7 @@ def find_witness(
 
 
 def _told(model: Model, relation: Map, values: dict[str, int]) -> dict[str, int]:
-    """The parameters that decide about the relation, as the program calls them."""
+    """The parameters that the relation depends on, in the program's words."""
     decisive = mentioned_parameters(model.beyond_context(relation))
     return {
         model.scop.told(name): value

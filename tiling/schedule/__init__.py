@@ -1,1 +1,1 @@
-"""New orders of a nest, and the loops that run them."""
+"""Loop schedules: skewing, isl's scheduler, loop generation and promotion."""

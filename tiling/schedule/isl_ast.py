@@ -1,10 +1,8 @@
-"""From schedules to loops: isl's AST generator, and its trees as plain dataclasses.
+"""Loop generation: schedules to loops by isl's AST generator.
 
-Comes in: a `UnitNest` and a `Schedule`. Goes out: the nodes of `schedule_ast` that run
-every instance once, in the order of the schedule; None where isl gives no answer within
-its limits or answers in a form that affine loops do not have.
-
-Beside `isl` the only module that imports islpy.
+`generate` takes a `UnitNest` and a `Schedule` and returns the nodes of `schedule_ast`
+that run every instance once, in the order of the schedule; None where isl reaches its
+limits or the AST is not affine.
 """
 
 from __future__ import annotations
@@ -91,7 +89,7 @@ def _tree(nest: UnitNest, schedule: Schedule) -> islpy.AstNode:
 
 
 def conjunctions(bad: Set, known: Set) -> tuple[tuple[Inequality, ...], ...] | None:
-    """A set of parameters as pieces, each a list of constraints that all hold.
+    """A set of parameters as pieces, each a conjunction of constraints.
 
     ``known`` holds anyway.  None where a piece has no such form.
 
@@ -115,7 +113,7 @@ def _piece(build: islpy.AstBuild, piece: islpy.BasicSet) -> tuple[Inequality, ..
 
 
 class _NotAffineError(Exception):
-    """A construct that affine loops do not have."""
+    """A construct that affine loops cannot express."""
 
 
 _BINARY = {
@@ -139,7 +137,7 @@ _LAST = {"le": 1, "lt": 0}
 
 @dataclass(frozen=True, slots=True)
 class _Reader:
-    """Turns isl's nodes into ours; loops of one iteration become their value."""
+    """Converts isl's AST to `schedule_ast`; loops of one iteration are substituted."""
 
     dimensions: Mapping[str, int]
     units: Mapping[str, str]
@@ -193,7 +191,7 @@ class _Reader:
 
 
 def _operator(expression: islpy.AstExpr) -> str:
-    """The name of the operator; nothing for numbers and names."""
+    """The name of the operator; an empty text for numbers and names."""
     if expression.get_type() != islpy.ast_expr_type.op:
         return ""
     return islpy.ast_expr_op_type(expression.get_op_type()).name

@@ -1,19 +1,17 @@
-"""Steps along loops as they are written: of each unit one loop is the outermost.
+"""Affine scheduling of a nest by isl, optionally with loops of the text as outer times.
 
-Comes in: a `UnitNest`. Goes out: a `Schedule` or `Refusal`. Outside are loops that no
-dependence crosses. Then comes the choice of one loop of each unit that carries the most
-dependences and reverses none. isl orders what is left open, parallel loops outside. So
-a triangular solve runs column by column of its matrix, all rows below at once, and a
-factorisation updates all that is left of its matrix in each step.
+`find_schedule` gives isl the dependences of a `UnitNest` as validity (keep their
+order), proximity (bring their ends together) and coincidence (keep outer loops
+parallel) constraints.  isl's answer is checked like any other schedule, and returned as
+a `Schedule` or a `Refusal`.
 
-With T the loops chosen, a dependence x -> y is crossed where T(x) and T(y) differ,
-reversed where T(y) < T(x), and carried where T(x) < T(y) for all of it.
-
-isl's scheduler: the affine schedule that it finds for a nest, checked.
-
-Comes in: a `UnitNest`. Goes out: a `Schedule` or `Refusal`. It gets the dependences as
-validity (keep their order), proximity (bring their ends together) and coincidence (let
-outer loops be parallel). What isl answers is checked like any other schedule.
+`schedule_steps` chooses the outer times among the loops of the text.  First come loops
+that no dependence crosses, then one loop of each unit that carries the most dependences
+and reverses none; isl orders the rest, parallel loops outside.  Thus a triangular solve
+runs column by column of its matrix, all rows below in parallel, and a factorisation
+updates the trailing matrix in each step. With T the chosen loops, a dependence x -> y
+is crossed where T(x) and T(y) differ, reversed where T(y) < T(x), and carried where
+T(x) < T(y) for all of it.
 """
 
 from __future__ import annotations
@@ -34,7 +32,7 @@ from gpucodegen.tiling.schedule.schedule import Schedule, UnitNest, compact, pad
 
 
 class Parallel(Enum):
-    """Where parallel loops are wanted, by the number of isl's algorithm.
+    """Where parallel loops are placed; the value is the number of isl's algorithm.
 
     ``OUTSIDE``: around sequential ones (Pluto's algorithm).  ``INSIDE``: outer loops
     carry as many dependences as they can, so that most is parallel within few steps
@@ -57,8 +55,7 @@ def find_schedule(
 ) -> Schedule | Refusal:
     """The schedule of isl's algorithm within the limits.
 
-    ``first``: outer times that are settled, of one length.  isl orders what they leave
-    open.
+    ``first``: fixed outer times, of one length; isl orders the rest.
 
     >>> from gpucodegen.tiling.proof.dependences import dependences
     >>> from gpucodegen.tiling.model.relations import model
@@ -86,7 +83,7 @@ def find_schedule(
 def _after(
     first: Mapping[str, tuple[str, ...]], inner: Mapping[str, tuple[str, ...]]
 ) -> dict[str, tuple[str, ...]]:
-    """The times, without the entries of the inner ones that the first ones repeat."""
+    """Appends the inner times, without entries that repeat the first ones."""
     settled = [*zip(*first.values(), strict=True)]
     entries = zip(*(inner[name] for name in first), strict=True)
     rows = [*settled, *(entry for entry in entries if entry not in settled)]
@@ -96,7 +93,7 @@ def _after(
 def _schedule(
     nest: UnitNest, parallel: Parallel, first: Mapping[str, tuple[str, ...]] | None
 ) -> islpy.UnionMap:
-    """The flat schedule, unit by unit, of what runs at one of the first times."""
+    """The flat schedule, unit by unit, of the instances with equal first times."""
     context = nest.model.solver.context
     context.set_schedule_algorithm(parallel.value)
     context.set_schedule_outer_coincidence(int(parallel is Parallel.OUTSIDE))
@@ -124,7 +121,7 @@ def _schedule(
 
 
 def _times(nest: UnitNest, found: islpy.UnionMap) -> dict[str, tuple[str, ...]] | None:
-    """The schedule as text; None if a part of it is not one formula."""
+    """The schedule as text; None if a part of it has no single formula."""
     parts: list[islpy.Map] = []
     found.foreach_map(parts.append)
     times: dict[str, tuple[str, ...]] = {}
@@ -164,7 +161,7 @@ def _text(row: islpy.Aff, names: Sequence[str]) -> str | None:
 
 
 COMBINATIONS = 256
-"""Choices of loops that are looked at."""
+"""The most combinations of loops that are examined."""
 Chosen = Mapping[str, str]
 """By unit, one of its loops."""
 
@@ -199,7 +196,7 @@ def schedule_steps(nest: UnitNest) -> Schedule | Refusal:
 
 @dataclass(frozen=True, slots=True)
 class _OwnLoops:
-    """What choices of loops do to the dependences of a nest; answers are kept."""
+    """The effect of chosen loops on the dependences of a nest; answers are cached."""
 
     nest: UnitNest
     known: dict[tuple[int, str, str], tuple[bool, bool, bool]] = field(
@@ -207,7 +204,7 @@ class _OwnLoops:
     )
 
     def uncrossed(self, taken: list[Chosen]) -> Chosen | None:
-        """Loops not taken yet that no dependence crosses."""
+        """Remaining loops that no dependence crosses."""
         for chosen in self._choices(taken):
             effects = self._effects(chosen)
             if not any(after or before for after, before, _ in effects):
@@ -215,7 +212,7 @@ class _OwnLoops:
         return None
 
     def carrying(self, taken: list[Chosen]) -> Chosen | None:
-        """Loops not taken yet that carry most and reverse nothing."""
+        """Remaining loops that carry most dependences and reverse none."""
         best, most = None, 0
         for chosen in self._choices(taken):
             effects = list(self._effects(chosen))
@@ -238,7 +235,7 @@ class _OwnLoops:
             yield dict(zip(names, loops, strict=True))
 
     def _effects(self, chosen: Chosen) -> Iterator[tuple[bool, bool, bool]]:
-        """Of each dependence: whether parts of it go forward, backward, or neither."""
+        """Per dependence: whether parts of it go forward, backward, or neither."""
         for number, (dependence, source, sink) in enumerate(self.nest.ordered()):
             ends = chosen[source.name], chosen[sink.name]
             key = (number, *ends)
@@ -249,7 +246,7 @@ class _OwnLoops:
     def _effect(
         self, dependence: Dependence, source: str, sink: str
     ) -> tuple[bool, bool, bool]:
-        """What is not known to be empty is taken to be there."""
+        """Parts that are not known to be empty count as present."""
         begin, end = self.nest.times_of(dependence, (source,), (sink,))
         solver = self.nest.model.solver
 

@@ -1,7 +1,9 @@
-"""Tiles of arrays in fast memory: what to hold, where it lies, what to copy.
+"""Scratchpad promotion: copies of array tiles in fast memory, with their copy loops.
 
-Comes in: a `Model`, an array and the number of outer loops whose one iteration works on
-a tile. Goes out: a `LocalTile` per group of references, or the `Refusal` of one.
+`local_tiles` takes a `Model`, an array and the number of outer loops whose one
+iteration works on a tile.  It returns a `LocalTile` per group of references, or the
+`Refusal` of a group.  `footprints` gives the box of cells that each group touches in
+one full tile, and `scan` the loop bounds that visit a set of cells.
 
 For an iteration o of the outer loops let R(o), W(o) be the cells that the group reads
 and writes, E(o) in R(o) those it reads before it has certainly written them, M(o) in
@@ -14,25 +16,11 @@ the array inside o, with copies from I(o) before and of O(o) after all accesses,
     apart:    no other access within o conflicts with a cell of the group, and
               none writes a cell of O(o).
 
-I and O are scanned polyhedra; where they are more than needed they stay in the array.
-
-Footprints: the box of an array that one tile of a nest touches.
-
-Comes in: a `Model`, references of one array, tile sizes by loop name. Goes out: one
-`Footprint` per reference group, with the position of its corner and its extent.
-
-The tile of loop l with size z and step s is origin_l <= l < origin_l + z*s. Loops
-outside the tiled ones stand still, loops inside run over their whole range. Boxes are
-those of full tiles; at the border of the domain a tile may touch less.
-
-Cells of a set, dimension by dimension: the bounds of a loop nest that visits them.
-
-Comes in: a `Set` over parameters. Goes out: a `ScannedRange` per dimension, with bounds
-that are plain `Linear` functions of parameters and of the dimensions before it.
-
-A set that is no single polyhedron is visited as the smallest one that the constraints
-of its parts describe; a caller that needs to know whether that is more compares with
-`scanned`.
+I and O are scanned polyhedra.  A set that is no single polyhedron is scanned as the
+smallest polyhedron described by the constraints of its parts (`hull`); extra cells of I
+and O still lie in the array.  In `footprints`, the tile of loop l with size z and step
+s is origin_l <= l < origin_l + z*s; loops outside of the tiled ones are fixed, loops
+inside run over their whole range.
 """
 
 from __future__ import annotations
@@ -94,9 +82,10 @@ class ScannedRange:
 
 
 def scan(solver: Solver, cells: Set, context: Set) -> tuple[ScannedRange, ...] | None:
-    """The bounds of each dimension, named ``c0``, ``c1``, ...; None where open.
+    """Bounds of loops that visit ``cells``, one range per dimension ``c0``, ``c1``, ...
 
-    ``context``: the parameters for which they have to hold.
+    None if a dimension is unbounded.  ``context``: constraints on the parameters under
+    which the bounds have to hold.
 
     >>> solver = Solver()
     >>> text = "[t, N] -> { [i, j] : t <= i < t + 4 and i < N and 0 <= j <= i }"
@@ -112,7 +101,7 @@ def scan(solver: Solver, cells: Set, context: Set) -> tuple[ScannedRange, ...] |
 def scanned(
     solver: Solver, ranges: Sequence[ScannedRange], parameters: Sequence[str]
 ) -> Set:
-    """The cells that loops with these bounds visit."""
+    """The set of cells that loops with these bounds visit."""
     names = [f"c{d}" for d in range(len(ranges))]
     held = [
         f"{name} {relation} {bound}"
@@ -126,14 +115,14 @@ def scanned(
 
 
 def hull(cells: Set) -> BasicSet:
-    """One polyhedron around a set, made of the constraints of its parts."""
+    """A polyhedron around ``cells``, described by the constraints of its parts."""
     return cells.remove_divs().coalesce().simple_hull()
 
 
 def lower_bounds(
     solver: Solver, cells: Set, context: Set, d: int
 ) -> tuple[Linear, ...]:
-    """Functions of parameters alone that no cell is below along dimension ``d``."""
+    """Lower bounds of ``cells`` along dimension ``d``, as functions of parameters."""
 
     def query() -> tuple[Linear, ...]:
         rank = cells.dim(SET)
@@ -208,10 +197,10 @@ ORIGIN = "__o_"
 
 @dataclass(frozen=True, slots=True)
 class Footprint:
-    """A box of an array, as seen from the tile at ``__o_<loop>`` (origins by loop).
+    """The box of an array that the tile with origins ``__o_<loop>`` touches.
 
-    ``lower`` is isl text over parameters and origins, None where it is not affine;
-    an extent is None where it is not bounded.
+    ``lower`` is isl text over parameters and origins, None where it is not affine; an
+    extent is None where it is not bounded.
     """
 
     array: str
@@ -221,7 +210,6 @@ class Footprint:
 
     @property
     def cells(self) -> int | None:
-        """The number of cells in the box."""
         total = 1
         for extent in self.extent:
             if extent is None:
@@ -254,7 +242,7 @@ def footprints(
 
 
 def _shape(model: Model, reference: Reference) -> object:
-    """What the references of one group have in common."""
+    """A key that is equal for the references of one group."""
     rows = index_coefficients(model, reference.instances, reference.access)
     if rows is None:
         return id(reference)
@@ -326,8 +314,8 @@ class LocalTile:
 
     ``corner``: the cell at the buffer's first element; ``copy_in`` and ``copy_out``:
     bounds of the array's dimensions ``c0``, ``c1``, ..., None where nothing is copied.
-    ``reused``: some cell is accessed by several instances.  ``contiguous``: the
-    innermost loop that moves a reference moves it by one cell.
+    ``reused``: several instances access one cell.  ``contiguous``: the innermost loop
+    in the indices moves the reference by one cell.
     """
 
     array: str
@@ -342,12 +330,11 @@ class LocalTile:
 
     @property
     def elements(self) -> int:
-        """The size of the buffer."""
         return prod(self.extents)
 
     @property
     def pays(self) -> bool:
-        """PPCG's rule: worth a copy where cells are used again or lie apart."""
+        """Whether a copy pays by PPCG's rule: reuse, or non-contiguous accesses."""
         return self.reused or not self.contiguous
 
 
@@ -381,7 +368,7 @@ Group = tuple[Reference, ...]
 
 
 def _merged(body: TileBody, groups: list[Group]) -> list[Group]:
-    """Groups united while two of them conflict, or are smaller together."""
+    """Unites groups of references while two conflict or one box is smaller than two."""
     for one, other in combinations(groups, 2):
         if _belong_together(body, one, other):
             rest = [g for g in groups if g is not one and g is not other]
@@ -391,7 +378,7 @@ def _merged(body: TileBody, groups: list[Group]) -> list[Group]:
 
 
 def _belong_together(body: TileBody, one: Group, other: Group) -> bool:
-    """Whether one writes, or writes back, what the other touches; or one box is less.
+    """Whether two groups must share a buffer, or one box of both is smaller.
 
     cells(one) * cells(other) is not empty and W(one) + W(other) is not,
     or O(one) * W(other) + O(other) * W(one) is not empty
@@ -503,7 +490,7 @@ def _copied(body: TileBody, group: Group, cells: Set, context: Set) -> _Copied |
 
 
 def _visited(body: TileBody, ranges: Sequence[ScannedRange], context: Set) -> Set:
-    """The cells of the ranges, in the iterations that there are."""
+    """The cells of the ranges in the iterations of the outer loops."""
     names = [*body.model.scop.parameters, *_outer_names(body)]
     cells = scanned(body.model.solver, ranges, names)
     return cells.intersect_params(context)

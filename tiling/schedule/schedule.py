@@ -1,10 +1,9 @@
-"""New schedules of a nest: what is moved, and when each execution happens.
+"""Affine schedules of a nest: units, their times, and legality.
 
-Comes in: a `Model` and its dependences. Goes out: a `Schedule`, per unit the time of an
-instance as isl text over the names of its loops, checked or refused with a witness.
-
-A *unit* is a run of statements in one body that stay together, as operations that share
-values have to. Within one instance a unit keeps its own order.
+From a `Model` and its dependences, `UnitNest.schedule` makes a `Schedule`: per unit the
+time of an instance as isl text over the names of its loops, checked or refused with a
+witness. A *unit* is a run of statements in one body that stay together, because their
+operations share values. Within one instance a unit keeps its own order.
 """
 
 from __future__ import annotations
@@ -29,13 +28,12 @@ class Unit:
 
     @property
     def name(self) -> str:
-        """The name of the first statement."""
         return self.statements[0]
 
 
 @dataclass(frozen=True, slots=True)
 class UnitNest:
-    """A program part whose order is to change.
+    """A program part that is to be rescheduled.
 
     >>> from gpucodegen.tiling.proof.dependences import dependences
     >>> from gpucodegen.tiling.model.relations import model
@@ -81,7 +79,7 @@ class UnitNest:
 
     @property
     def original(self) -> dict[str, tuple[str, ...]]:
-        """The order of the text: positions and loops in turn, outermost first."""
+        """The textual order: alternating positions and loops, outermost first."""
         found: dict[str, tuple[str, ...]] = {}
         names = {unit.name for unit in self.units}
 
@@ -106,10 +104,10 @@ class UnitNest:
         return found
 
     def check(self, times: Mapping[str, Sequence[str]]) -> Refusal | None:
-        """Whether a schedule, unit -> isl text over loop names, keeps all order.
+        """Whether a schedule, unit -> isl text over loop names, keeps all dependences.
 
-        With T the schedule: { x -> y in dependences : T(x) lex after or equal T(y) }
-        is empty, where x and y are not parts of one instance of a unit.
+        With T the schedule: { x -> y in dependences : T(x) lex after or equal T(y) } is
+        empty, where x and y are not parts of one instance of a unit.
         """
         kept = [dependence for dependence, _, _ in self.ordered()]
         every = {
@@ -128,7 +126,7 @@ class UnitNest:
         first: Sequence[str] = (),
         parallel: frozenset[int] = frozenset(),
     ) -> Schedule:
-        """A schedule whose ``first`` variables are named so, later ones after loops."""
+        """A schedule; ``first`` names its first variables, loops name later ones."""
         taken = {*self.model.scop.parameters, *RESERVED}
         names: list[str] = []
         for at, texts in enumerate(zip(*times.values(), strict=True)):
@@ -141,11 +139,11 @@ class UnitNest:
 
 @dataclass(frozen=True, slots=True)
 class Schedule:
-    """When each instance runs: per unit one isl text for each of ``names``.
+    """The time of each instance: per unit one isl text for each of ``names``.
 
     ``names`` are hints for the variables of the loops; ``parallel`` are the positions
-    whose iterations may run at once, ``strided`` those of innermost loops that walk
-    across rows, where vectors would have to be gathered.
+    of parallel loops, ``strided`` those of innermost loops with a stride across rows,
+    whose vectors would have to be gathered.
     """
 
     times: Mapping[str, tuple[str, ...]]
@@ -165,7 +163,7 @@ def _fresh(hint: str, taken: set[str]) -> str:
 
 
 def compact(times: Mapping[str, tuple[str, ...]]) -> dict[str, tuple[str, ...]]:
-    """Times without the entries that are one number in all units.
+    """Times without entries that are the same number in all units.
 
     >>> compact({"S": ("0", "t", "0"), "R": ("0", "t", "1")})
     {'S': ('t', '0'), 'R': ('t', '1')}
@@ -183,7 +181,7 @@ _WORD = re.compile(r"[A-Za-z_]\w*")
 
 
 def padded(times: Mapping[str, Sequence[str]]) -> dict[str, tuple[str, ...]]:
-    """Times of one length, shorter ones filled up with zeros.
+    """Times of one length; shorter ones are padded with zeros.
 
     >>> padded({"S": ("t", "0"), "R": ("t", "1", "i")})
     {'S': ('t', '0', '0'), 'R': ('t', '1', 'i')}

@@ -1,6 +1,6 @@
-"""Loops that run a schedule: a small tree without isl and without a language.
+"""The loop AST of a schedule: a small tree without isl and without a target language.
 
-Grammar (a body is a tuple of nodes in order of execution)::
+The grammar, where a body is a tuple of nodes in order of execution, is::
 
     Node       := For(body) | Guard(body, orelse) | Run
     For        := name, max of lowers, min of uppers (exclusive), step
@@ -89,7 +89,7 @@ class Guard:
 
 @dataclass(frozen=True, slots=True)
 class StatementNode:
-    """One execution: its original loops have these values, outermost first."""
+    """One execution: values of its original loops, outermost first."""
 
     name: str
     values: tuple[Expression, ...]

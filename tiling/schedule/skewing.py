@@ -1,39 +1,33 @@
-"""Wavefronts of tiles: the schedule that tiles a time loop together with its space.
+"""Time skewing: permutable bands by skews and shifts, wavefronts of tiles, fronts.
 
-Comes in: a `UnitNest`, its `SkewedBand` and tile sizes. Goes out: a `Schedule`. With P
-the positions of the band, z the sizes, t_k = floor(P_k / z_k) and c the chains, an
+`find_band` takes a `UnitNest` whose units share their outermost loops and returns a
+`SkewedBand`: for each unit a vector P of affine positions that no dependence lets
+decrease,
+
+    { x -> y in dependences : P(y)_k < P(x)_k } = {}   for each position k.
+
+so the positions may be cut into rectangular tiles, and tiles may run in any order that
+respects all of them. Position k of a unit is
+
+    l_k + sum over m < k of f_km * l_m + c_k
+
+with l the unit's loops, factors f common to all units and a shift c per unit. The
+smallest factors are searched; the shifts are longest paths in the graph of units, whose
+edges hold how far a dependence reaches back.
+
+`wavefront` tiles a band. With the sizes z, t_k = floor(P_k / z_k) and c chains, an
 instance runs at
 
     (floor(P_0 / (c * z_0)), t_2, .., t_n, t_0 + t_1, t_0, its place inside the tile).
 
-No dependence lets a position of the band decrease, so none lets a t_k decrease: tiles
-with equal t_0 + t_1 and different t_0 are not dependent, and run in parallel. The tiles
-with one t_0 are a chain: t_1 is a step, which leaves most of the cells of the tile
-before in the cache of the thread. Without a number of chains, all of them are begun
-together, and the first position is left out.
+No dependence lets a t_k decrease, so tiles with equal t_0 + t_1 and different t_0 are
+independent and run in parallel. The tiles with one t_0 are a chain: consecutive tiles
+reuse most cells in the cache of the thread. Without a number of chains, all are started
+together and the first position is left out.
 
-Skews and shifts that make loops permutable: the band of every time tiling.
-
-Comes in: a `UnitNest` whose units share their outermost loops. Goes out: a
-`SkewedBand`; it gives each unit a vector of affine positions that no dependence lets
-decrease:
-
-    { x -> y in dependences : P(y)_k < P(x)_k } = {}   for each position k.
-
-So the positions may be cut into rectangular tiles and tiles may run in any order that
-respects all of them (wavefronts). Position k of a unit is
-
-    l_k + sum over m < k of f_km * l_m + c_k
-
-with l the unit's loops, factors f common to all units and a shift c of its own. The
-smallest factors are searched; the shifts are longest paths in the graph of units whose
-edges say how far a dependence reaches back.
-
-Fronts: executions of two nested loops that may all run at once.
-
-Comes in: dependences, the depths of loops p and q. Goes out: factors (a, b) such that
-every dependence that p or q carries goes from a smaller a*p + b*q to a larger one. All
-executions with one value of a*p + b*q then form a front.
+`front` takes dependences and the depths of loops p and q, and finds factors (a, b) such
+that every dependence carried by p or q goes from a smaller a*p + b*q to a larger one;
+all executions with equal a*p + b*q are independent.
 """
 
 from __future__ import annotations
@@ -58,10 +52,10 @@ def front(
 ) -> tuple[int, int] | None:
     """The flattest front of the loops at two depths; None where there is none.
 
-    A factor of 0 stands for a loop that carries nothing.
+    A factor of 0 marks a loop that carries no dependence. With o the loops around the
+    outer one and d = values of y minus values of x:
 
-    With o the loops around the outer one and d = values of y minus values of x:
-    { d : x -> y carried from p to q, d_o = 0, a*d_p + b*d_q <= 0 } = {}.
+        { d : x -> y carried from p to q, d_o = 0, a*d_p + b*d_q <= 0 } = {}.
 
     >>> from gpucodegen.tiling.proof.dependences import dependences
     >>> from gpucodegen.tiling.model.relations import model
@@ -158,10 +152,10 @@ _UNKNOWN = Refusal(
 
 
 def skewed(nest: UnitNest, factors: Sequence[int] = ()) -> Schedule | Refusal:
-    """The band as a schedule: all units in common loops, in the order of the text.
+    """The skewed band as a schedule: all units in common loops, in textual order.
 
-    ``factors`` are those of the second loop, of the third and so on, each with one for
-    every loop further out; without any the smallest are taken.
+    ``factors``: those of the second loop, of the third and so on, each with one factor
+    for every loop further out; by default the smallest legal ones.
     """
     depth = max(len(nest.instances(unit).loops) for unit in nest.units)
     wanted = depth * (depth - 1) // 2
@@ -177,7 +171,7 @@ def skewed(nest: UnitNest, factors: Sequence[int] = ()) -> Schedule | Refusal:
 
 
 def split_rows(factors: Sequence[int]) -> tuple[Factors, ...]:
-    """The rows of a triangle that is given as one sequence.
+    """Splits a flat sequence into the rows of a lower triangle.
 
     >>> split_rows((1, 2, 1))
     ((), (1,), (2, 1))
@@ -191,7 +185,7 @@ def split_rows(factors: Sequence[int]) -> tuple[Factors, ...]:
 
 
 def _alignments(nest: UnitNest, depth: int) -> Iterator[dict[str, tuple[str, ...]]]:
-    """Which loop of each unit counts for each position; "0" where there is none.
+    """The loop of each unit at each position; "0" where the unit has none.
 
     The outermost loop is common; shorter units may leave out any of the others.
     """
@@ -215,7 +209,7 @@ def _placed(names: Sequence[str], places: Sequence[int], depth: int) -> tuple[st
 
 @dataclass(frozen=True, slots=True)
 class _Search:
-    """The smallest factors per position, and the shifts that go with them."""
+    """The smallest factors per position, and their shifts."""
 
     nest: UnitNest
     loops: Mapping[str, tuple[str, ...]]
@@ -233,7 +227,7 @@ class _Search:
         return self.fixed(tuple(rows), depth)
 
     def fixed(self, rows: tuple[Factors, ...], depth: int) -> SkewedBand | Refusal:
-        """The band of these factors, with the smallest shifts."""
+        """The band with these factors and the smallest shifts."""
         shifts: list[dict[str, int]] = []
         for position in range(depth):
             found = self._shifts(rows[position])
@@ -283,7 +277,7 @@ class _Search:
         return None
 
     def _refused(self, reason: str, row: Factors) -> Refusal:
-        """The reason with a dependence of one unit that the row reverses."""
+        """A refusal with a dependence of one unit that the row reverses."""
         position = len(row)
         for dependence, source, sink in self.nest.ordered():
             times = [
@@ -382,16 +376,16 @@ def _tiles(
 
 
 def runs_diagonally(nest: UnitNest) -> bool:
-    """Whether the points of a tile run along diagonals, not along rows."""
+    """Whether the points of a tile run along diagonals instead of rows."""
     return _diagonal(nest) is not None
 
 
 def _diagonal(nest: UnitNest) -> dict[str, tuple[str, ...]] | None:
-    """An order inside the tile whose innermost loop is parallel, in place of a chain.
+    """An order inside the tile whose innermost loop is parallel instead of a chain.
 
     A single unit of three or more loops, whose innermost one, j, carries a dependence,
     runs along (.., f*i + j, i) in place of (.., i, j), if some f makes i parallel
-    there: its instances then need not wait for each other.
+    there: its instances are then independent.
     """
     unit, *others = nest.units
     loops = [loop.name for loop in nest.instances(unit).loops]

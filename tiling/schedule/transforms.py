@@ -1,15 +1,11 @@
-"""Unroll and jam: ``factor`` iterations of a loop run side by side inside its loops.
+"""Legality of unroll-and-jam, and loop distribution.
 
-Comes in: a `Model`, its dependences, the loop.  Goes out: None where that is legal, or
-a `Refusal` with a witness.  It is strip-mining followed by an interchange of the
-strip's point loop with everything below: less than permutability of the whole nest.
-
-Loop distribution: which parts of a loop's body must share a loop, and in what order.
-
-Comes in: the dependences of a nest and the body of one of its loops, cut into pieces.
-Goes out: groups of pieces, each a loop of its own, in an order that keeps every
-dependence.  They are the strongly connected components of the dependence graph
-(Kennedy and Allen): as many loops as are possible.
+`check_jam` tells whether ``factor`` iterations of a loop may run side by side inside
+its inner loops, or returns a `Refusal` with a witness.  It is strip-mining followed by
+an interchange of the strip's point loop with all loops below, which requires less than
+permutability of the whole nest.  `distribution` cuts the body of a loop into the
+strongly connected components of the dependence graph (Kennedy and Allen): as many loops
+as are possible, in an order that keeps every dependence.
 """
 
 from __future__ import annotations
@@ -40,11 +36,11 @@ def distribution(
 ) -> tuple[tuple[int, ...], ...]:
     """Groups of positions in ``pieces``, in the order in which their loops may run.
 
-    Piece p must not come after q, where with o the loops around ``loop``
+    Piece p must precede q if, with o the loops around ``loop``,
 
         { x -> y in dependences : x in p, y in q, x_o = y_o } != {}
 
-    Pieces that must not come after each other stay in one loop, all others are parted.
+    Pieces that must precede each other share a loop; all others are separated.
     """
     home = {access: number for number, piece in enumerate(pieces) for access in piece}
     before: dict[int, set[int]] = {number: set() for number in range(len(pieces))}
@@ -67,7 +63,7 @@ def _is_inside(dependence: Dependence, loop: Loop) -> bool:
 
 
 def _ordered(before: Mapping[int, set[int]]) -> Iterator[tuple[int, ...]]:
-    """Components, each as soon as those that must come before it are out.
+    """Strongly connected components in topological order.
 
     >>> list(_ordered({0: {1}, 1: {0, 3}, 2: {3}, 3: set()}))
     [(0, 1), (2,), (3,)]
@@ -87,19 +83,19 @@ def _ordered(before: Mapping[int, set[int]]) -> Iterator[tuple[int, ...]]:
 def _component(
     reached: Mapping[int, set[int]], start: int, waiting: Sequence[int]
 ) -> tuple[int, ...]:
-    """What follows ``start`` and is followed by it."""
+    """The nodes that ``start`` reaches and that reach it."""
     return tuple(n for n in waiting if n in reached[start] and start in reached[n])
 
 
 def _is_ready(
     reached: Mapping[int, set[int]], group: Sequence[int], waiting: Sequence[int]
 ) -> bool:
-    """Whether nothing else that waits must come before the group."""
+    """Whether no other waiting node must precede the group."""
     return all(n in group or group[0] not in reached[n] for n in waiting)
 
 
 def _reached(before: Mapping[int, set[int]], start: int) -> set[int]:
-    """What follows ``start``, itself included."""
+    """All nodes reachable from ``start``, itself included."""
     seen, work = {start}, [start]
     while work:
         for number in before[work.pop()] - seen:

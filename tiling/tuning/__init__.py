@@ -1,1 +1,1 @@
-"""Tuning: knobs, the space of their values, search, verdict, store."""
+"""Autotuning: knobs, search, statistics of comparisons, and the store of winners."""

@@ -1,29 +1,17 @@
-"""What trials teach the model of a machine, kept beside them.
+"""Model calibration and statistics of tuning: corrections, ranks, proven gains.
 
-Comes in: what the model expected of the points of a tuning.  Goes out: that and what
-was measured of them, for `gpucodegen.tiling.tuning.calibration`.
-
-What trials teach the model of a machine: factors for what it is wrong about.
-
-Comes in: trials of earlier tunings, each with what the model expected of it.  Goes out:
-a factor for the clocks of any point.
-
-A point chooses features, such as six rows of a register tile, and each has a weight:
+`Correction.of` learns from the trials of earlier tunings a factor for the estimated
+clocks of any point.  A point chooses features, such as six rows of a register tile, and
+each has a weight w:
 
     log(seconds / clocks) = a constant of the tuning + w . f
 
-with ``f`` the features of the point.  The weights are those of least squares with a
-penalty on their own squares (ridge regression; Hastie, Tibshirani and Friedman, The
-Elements of Statistical Learning, 3.4.1), so a feature that was seen seldom has a weight
-near 0, and a factor near 1.
-
-How well one order agrees with another: what a model expects, and what was timed.
-
-How much faster one schedule is than another, told from rounds of both in turn.
-
-Comes in: seconds of each in the same rounds, so that what slows the machine down for a
-while slows down both.  Goes out: a gain with the interval that holds it, and a verdict
-that noise does not give.
+with ``f`` the features of the point, fitted by ridge regression (Hastie, Tibshirani and
+Friedman, The Elements of Statistical Learning, 3.4.1), so a rarely seen feature has a
+weight near 0 and a factor near 1. `keep` and `recorded_tunings` store the expectations
+beside the trials.  `rank_correlation` compares two orders.  `gain` compares two
+schedules timed alternately in the same rounds, so that disturbances slow both, and
+gives a confidence interval.
 """
 
 from __future__ import annotations
@@ -50,12 +38,12 @@ if TYPE_CHECKING:
 LEAST_GAIN = 0.03
 """Share of the time that a faster schedule saves, at least."""
 CONFIDENCE = 0.95
-"""Chance that the intervals of a final hold all of its gains together."""
+"""Probability that all intervals of a final comparison hold together."""
 
 
 @dataclass(frozen=True, slots=True)
 class Gain:
-    """How many times as fast: the median over the rounds, and the ends of its interval.
+    """A speedup: the median over the rounds, and the ends of its confidence interval.
 
     >>> print(Gain(1.2345, 1.19, 1.271))
     1.23 times (95 %: 1.19 to 1.27)
@@ -67,7 +55,7 @@ class Gain:
 
     @property
     def is_proven(self) -> bool:
-        """Whether noise does not explain it, and it saves time that is worth having."""
+        """Whether the speedup exceeds noise, and the least gain worth having."""
         return self.low > 1 and 1 / self.median <= 1 - LEAST_GAIN
 
     @property
@@ -81,20 +69,20 @@ class Gain:
 
 
 def gain(one: Sequence[float], other: Sequence[float], comparisons: int = 1) -> Gain:
-    """How many times as fast as ``other`` ``one`` is, from their seconds by rounds.
+    """The speedup of ``one`` over ``other``, from their seconds in the same rounds.
 
     The interval of the median is that of the sign test: with n ratios in order, it goes
     from the k-th least to the k-th greatest, k the largest with 2 P(B < k) <= 1 - c for
-    B binomial of n and 1/2 (Conover, Practical Nonparametric Statistics, 3.2).  No
-    assumption is made about how times are distributed.  Of several ``comparisons`` c is
-    what makes all of them hold together (Bonferroni).  Too few rounds tell nothing: the
-    interval is then all numbers.
+    B binomial of n and 1/2 (Conover, Practical Nonparametric Statistics, 3.2).  It
+    assumes nothing about the distribution of times.  With several ``comparisons``, c is
+    raised such that all intervals hold together (Bonferroni).  With too few rounds the
+    interval is unbounded.
 
     >>> noise = [1.0, 1.3, 1.1, 1.0, 1.2, 2.0, 1.0, 1.1, 1.0]
     >>> gain([0.9 * t for t in noise], noise).is_proven, gain(noise, noise).is_proven
     (True, False)
 
-    What is faster on average only because of a few slow rounds of the other is not:
+    A mean that is lower only because of a few slow rounds of the other proves nothing:
 
     >>> print(gain([1.0] * 9, [1.0] * 7 + [5.0] * 2))
     1.00 times (95 %: 1.00 to 5.00)
@@ -122,14 +110,14 @@ def _rank(rounds: int, doubt: float) -> int:
 
 
 FEWEST_RANKED = 3
-"""Fewer values have hardly an order."""
+"""The fewest values whose order is meaningful."""
 
 
 def rank_correlation(one: Sequence[float], other: Sequence[float]) -> float | None:
     """Spearman's coefficient: 1 for the same order, -1 for the opposite, 0 for none.
 
-    It is Pearson's of the ranks, where equal values share the mean of theirs.  None for
-    fewer than `FEWEST_RANKED` values, or where all of one side are equal.
+    It is Pearson's coefficient of the ranks, where equal values share their mean rank.
+    None for fewer than `FEWEST_RANKED` values, or where all of one side are equal.
 
     >>> [rank_correlation([1, 2, 3], other) for other in ([10, 20, 90], [3, 2, 1])]
     [1.0, -1.0]
@@ -144,7 +132,7 @@ def rank_correlation(one: Sequence[float], other: Sequence[float]) -> float | No
 
 
 def _ranks(values: Sequence[float]) -> list[float]:
-    """The place of each among all, in order of size."""
+    """The rank of each value among all, by size."""
     places: dict[float, list[int]] = {}
     for place, value in enumerate(sorted(values)):
         places.setdefault(value, []).append(place)
@@ -152,18 +140,19 @@ def _ranks(values: Sequence[float]) -> list[float]:
 
 
 PENALTIES = (30.0, 10.0, 3.0, 1.0)
-"""Those that are tried: so many trials of a feature move its weight half the way."""
+"""Candidate penalties: after so many trials a feature's weight is half of its estimate.
+"""
 FEWEST = 3
-"""Tunings from which anything is learnt."""
+"""The fewest tunings to learn from."""
 MOST = 1.0
-"""Logarithm of the largest error that one trial tells of, as times have outliers."""
+"""The largest logarithmic error that a trial contributes, since times have outliers."""
 GAIN = 0.05
-"""How much better a correction has to rank than none, in rank correlation."""
+"""The least improvement of rank correlation by a correction."""
 
 
 @dataclass(frozen=True, slots=True)
 class Tried:
-    """A trial: what it chose, what the model expected, and what it took."""
+    """A trial: the features of its point, the expected clocks, the measured seconds."""
 
     features: Mapping[str, float]
     clocks: float
@@ -177,7 +166,7 @@ Tuning: TypeAlias = Sequence[Tried]
 
 @dataclass(frozen=True, slots=True)
 class Correction:
-    """A factor for the clocks of each point, from the features that it chooses.
+    """A factor for the clocks of each point, a function of its features.
 
     >>> Correction().factor({"rows=4": 1.0})
     1.0
@@ -187,10 +176,10 @@ class Correction:
 
     @staticmethod
     def of(tunings: Sequence[Tuning]) -> Correction:
-        """What some tunings teach; nothing, where that would not have helped them.
+        """The correction learned from tunings; empty where it would not have helped.
 
-        Each tuning is ranked by what all the others teach.  The penalty that ranks them
-        best is taken, if on average it does so better than the model alone.
+        Cross-validation: each tuning is ranked by the weights of all others.  The
+        penalty with the best mean rank is taken, if it beats the model alone.
 
         >>> four = [Tried({"rows=4": 1.0}, 8.0 - n, 16.0 - n) for n in (1, 2)]
         >>> six = [Tried({"rows=6": 1.0}, 9.0 + n, 9.0 + n) for n in (1, 2)]
@@ -219,7 +208,7 @@ class Correction:
         return every.correction(names, penalty)
 
     def factor(self, features: Mapping[str, float]) -> float:
-        """What the clocks of a point are multiplied by."""
+        """The factor for the clocks of a point."""
         known = self.weights
         return exp(
             sum(n * known[name] for name, n in features.items() if name in known)
@@ -240,9 +229,9 @@ def _agreement(corrected: Iterable[tuple[Tuning, Correction]]) -> float:
 
 @dataclass(frozen=True, slots=True)
 class _Sums:
-    """What least squares needs of some tunings: A' A and A' errors.
+    """The normal equations of some tunings: A' A and A' errors.
 
-    A has a row for each trial; those of several tunings add up.
+    A has a row for each trial; sums of several tunings add up.
     """
 
     square: Matrix
@@ -250,14 +239,13 @@ class _Sums:
 
     @staticmethod
     def none(names: int) -> _Sums:
-        """Those of no tuning."""
         return _Sums(np.zeros((names, names)), np.zeros(names))
 
     @staticmethod
     def of(tuning: Tuning, names: Sequence[str]) -> _Sums:
-        """Those of one tuning, whose constant is the mean of features and of errors.
+        """The sums of one tuning, whose constant is the mean of features and of errors.
 
-        An error is what the model left out of a trial, next to the median, in bounds.
+        An error is log(seconds / clocks) of a trial relative to the median, clipped.
         """
         rows = np.array([[one.features.get(n, 0.0) for n in names] for one in tuning])
         ratios = np.array([log(one.seconds / one.clocks) for one in tuning])
@@ -274,7 +262,7 @@ class _Sums:
     def correction(self, names: Sequence[str], penalty: float) -> Correction:
         """The weights w of least |A w - errors|^2 + penalty |w|^2.
 
-        That is where (A' A + penalty) w = A' errors.
+        They solve (A' A + penalty) w = A' errors.
         """
         square = self.square + penalty * np.eye(len(names))
         weights = np.linalg.solve(square, self.right)
@@ -284,7 +272,7 @@ class _Sums:
 Expected: TypeAlias = "tuple[Point, Mapping[str, float], float]"
 """A point, its features and its clocks by the model."""
 MOST_TUNINGS = 64
-"""Tunings that teach, the latest ones."""
+"""The most tunings to learn from, the latest ones."""
 _KEEP = "insert or replace into expectation values (?, ?, ?, ?, ?)"
 _TAUGHT = """
 select key, features, clocks, seconds from expectation join trial using (key, point)
@@ -295,7 +283,7 @@ order by key, point
 
 
 def keep(session: Session, machine: str, expected: Iterable[Expected]) -> None:
-    """Keep what the model of a machine expects of points of a key."""
+    """Stores the model's expectations for the points of a key."""
     rows = [
         (session.key, point_text(point), machine, clocks, json.dumps(dict(features)))
         for point, features, clocks in expected
@@ -309,9 +297,9 @@ def keep(session: Session, machine: str, expected: Iterable[Expected]) -> None:
 def recorded_tunings(
     store: TuningStore, machine: str, besides: str
 ) -> list[list[Tried]]:
-    """The trials of each of the latest tunings of a machine that were timed.
+    """The timed trials of each of the latest tunings of a machine.
 
-    ``besides``: the key of one that is left out, so that it goes on as it began.
+    ``besides``: the key of a tuning to leave out, so that it continues as it began.
     """
     latest = machine, Status.OK.value, besides, MOST_TUNINGS
     with store.connection() as database:
@@ -322,7 +310,7 @@ def recorded_tunings(
 
 
 def _tried(features: str, clocks: float, seconds: float) -> Tried | None:
-    """A row as a trial; None if it is not one that `keep` wrote."""
+    """A row as a trial; None if `keep` did not write it."""
     try:
         shares = {str(name): float(n) for name, n in json.loads(features).items()}
     except (ValueError, TypeError, AttributeError):

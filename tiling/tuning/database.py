@@ -1,8 +1,8 @@
-"""The SQLite file under the store of tuned schedules: opened, checked, begun anew.
+"""The SQLite file of the tuning store: opening, verification, row formats.
 
-A file that is damaged or of another version is set aside and begun anew, not trusted.
-
-Points, trials and winners as the store writes them; all else reads as None.
+A file that is damaged or of another version is moved aside and replaced by a new one.
+Points, trials and winners are read as the store writes them; anything else reads as
+None.
 """
 
 from __future__ import annotations
@@ -25,10 +25,11 @@ LARGEST = 2**63 - 1
 
 @dataclass(frozen=True, slots=True)
 class Winner:
-    """The point that was faster than the default.
+    """The point that beats the default.
 
-    ``gain``: how many times as fast it was.  ``since``: when, in seconds of the epoch.
-    ``predicted_for``: the architecture for which a model says so; "": it was measured.
+    ``gain``: its speedup.  ``since``: the time of the decision, in seconds of the
+    epoch. ``predicted_for``: the architecture whose model predicts it; "": it was
+    measured.
     """
 
     point: Point
@@ -47,7 +48,7 @@ def point_text(point: Mapping[str, int]) -> str:
 
 
 def read_point(text: str) -> Point | None:
-    """A point as `point_text` writes it; None for anything else.
+    """The point of a line by `point_text`; None for anything else.
 
     >>> read_point('{"i":4}'), read_point('{"i":"; drop"}'), read_point("4")
     ({'i': 4}, None, None)
@@ -81,7 +82,7 @@ def read_winner(text: str, gain: float, since: float) -> Winner | None:
 
 
 VERSION = 4
-"""Form of the file, and what is meant by its rows."""
+"""The version of the file format and of the meaning of its rows."""
 _DAMAGED = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
 _SCHEMA = f"""
 create table if not exists subject (
@@ -108,7 +109,7 @@ pragma user_version = {VERSION};
 
 @contextmanager
 def connection(path: Path) -> Generator[sqlite3.Connection, None, None]:
-    """An open, sound database in autocommit mode; all of it is looked at."""
+    """An open database in autocommit mode, after a full integrity check."""
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     if not _is_sound(path):
         _set_aside(path)
@@ -118,9 +119,9 @@ def connection(path: Path) -> Generator[sqlite3.Connection, None, None]:
 
 @contextmanager
 def reading(path: Path) -> Generator[sqlite3.Connection, None, None]:
-    """An open database of which only what is read is looked at.
+    """An open database, without a full integrity check.
 
-    Raises DatabaseError where that is damaged, or of another version.
+    Raises DatabaseError where the data read is damaged, or of another version.
     """
     with closing(_connect(path)) as database:
         (version,) = database.execute("pragma user_version").fetchone()
@@ -158,7 +159,7 @@ def _connect(path: Path) -> sqlite3.Connection:
 
 
 def _set_aside(path: Path) -> None:
-    """Move a file that cannot be used out of the way, with its journals."""
+    """Moves an unusable file out of the way, with its journals."""
     for suffix in ("-wal", "-shm"):
         path.with_name(path.name + suffix).unlink(missing_ok=True)
     with suppress(FileNotFoundError):  # another process was faster

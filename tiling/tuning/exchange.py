@@ -1,8 +1,7 @@
-"""Tuned schedules as JSON, which travel from one store to another.
+"""Import and export of tuned schedules as JSON.
 
-A text has all that is known of each key: what it stands for, its finished trials and
-its winner.  Keys name machine, versions and options, so a text from elsewhere has no
-effect but where it holds.
+The text has, for each key, its description, finished trials and winner.  Keys include
+machine, versions and options, so entries of another machine have no effect.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ if TYPE_CHECKING:
 
 FORM = "gpucodegen tuned schedules, form 1"
 RUN = {Status.OK.value, Status.PREDICTED.value}
-"""Of trials with a time."""
+"""Statuses of trials with a time."""
 KINDS: Mapping[str, type | tuple[type, ...]] = {
     "function": str,
     "target": str,
@@ -38,11 +37,11 @@ KINDS: Mapping[str, type | tuple[type, ...]] = {
     "work": dict,
     "versions": dict,
 }
-"""What is known of a key, where a text tells it."""
+"""Types of the fields of a key's description."""
 
 
 def exported(store: TuningStore, keys: Iterable[str] | None = None) -> str:
-    """All of a store, or some keys of it, as JSON."""
+    """All keys of a store, or some of them, as JSON."""
     subjects = store.subjects()
     chosen = subjects if keys is None else {key: subjects[key] for key in keys}
     entries = [_entry(store, key, about) for key, about in chosen.items()]
@@ -69,10 +68,10 @@ def _entry(store: TuningStore, key: str, about: dict[str, Any]) -> dict[str, Any
 
 
 def merged(store: TuningStore, text: str) -> int:
-    """Add what a text has to a store; the number of keys.
+    """Adds the entries of a JSON text to a store; returns the number of keys.
 
-    Trials that the store has already stay, and of two decisions the later one.  Raises
-    ValueError for a text that `exported` did not write; then nothing is changed.
+    Existing trials stay, and the later of two winners is kept.  Raises ValueError, and
+    changes nothing, for a text that `exported` did not write.
     """
     entries = [_read(entry) for entry in _entries(text)]
     for key, about, winner, trials in entries:
@@ -91,7 +90,7 @@ def merged(store: TuningStore, text: str) -> int:
 
 
 def winner_in(text: str, key: str) -> Winner | None:
-    """The winner that a text has for a key.  Raises ValueError as `merged` does."""
+    """The winner of a key in a text.  Raises ValueError as `merged` does."""
     found = (entry for entry in _entries(text) if entry.get("key") == key)
     return next((_read(entry)[2] for entry in found), None)
 
@@ -131,7 +130,7 @@ def _about(entry: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _is_seconds(value: object) -> bool:
-    """Whether it is a time, or a ratio of two."""
+    """Whether it is a valid time, or a ratio of two."""
     return (
         isinstance(value, (int, float))
         and not isinstance(value, bool)

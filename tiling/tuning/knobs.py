@@ -1,8 +1,8 @@
-"""What tuning may vary: the sizes that a nest takes from an option of the compiler.
+"""Tuning knobs: the sizes of a nest that an option of the compiler sets.
 
-Comes in: what a pass found while it mapped a program.  Goes out: the values of each
-size, and the order in which the model of the machine would try them.  A size of 0 is
-the compiler's own choice, so all zeros are the default schedule.
+A pass describes the plans that it found while mapping a program; the knob gives the
+values of each size and the order in which the cost model would try them.  A size of 0
+is the compiler's own choice, so all zeros are the default schedule.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ K_BLOCKS = (64, 128, 256, 512, 1024)
 TILE_SIZES = (8, 16, 32, 64, 128, 256)
 """Iterations of a loop in a tile."""
 LOOPS = "loops"
-"""What is said of orders and fusions of loops, which stand beside tile sizes."""
+"""The option of loop orders and fusions, beside tile sizes."""
 MOST_RANKED = 512
-"""Points that are put in order."""
+"""The most points that are ranked."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,11 +40,10 @@ class Knob:
     """The sizes of one nest that an option sets.
 
     ``option``: the field of the options, or `LOOPS` for those fields of a plan; empty
-    where none reaches the nest, whose plan is then the compiler's alone.  ``values`` of
-    each size, in an order in which the compiler's choice, 0, stands next to those most
-    like it.  ``start``: sizes that are worth a trial early.  ``menus``: the plans that
-    the compiler chooses among; a point that names a field of them is legal where one of
-    them is like it.
+    where no option reaches the nest.  ``values`` of each size are ordered such that the
+    compiler's choice, 0, is next to the values most like it.  ``start``: sizes to try
+    early.  ``menus``: the plan spaces of the compiler; a point that names a field of a
+    plan is legal if a plan has these values.
     """
 
     option: str
@@ -53,7 +52,7 @@ class Knob:
     menus: tuple[PlanSpace, ...] = ()
 
     def objection(self, point: Point) -> Objection | None:
-        """Why a point is not worth a trial, though it may be legal.
+        """Why a legal point is not worth a trial.
 
         >>> tile = {"rows": (0, 4), "columns": (0, 8), "k_block": (0,)}
         >>> menu = PlanSpace(({"rows": 4, "columns": 16},), (1.0,))
@@ -76,7 +75,7 @@ class Knob:
         return self._chosen_anyway(asked)
 
     def _chosen_anyway(self, asked: Point) -> Objection | None:
-        """Why a point that asks only for time tiles is the default, or None."""
+        """Why a point that sets only time tiles equals the default, or None."""
         menus = [menu for menu in self.menus if menu.untiled]
         names = {name for menu in menus for name in menu.names}
         if not asked or not asked.keys() <= names:
@@ -86,7 +85,7 @@ class Knob:
         return "the compiler chooses it by itself"
 
     def schedule(self, point: Point) -> Identity:
-        """What a point is compiled to: its tiles of time loops, all else as it asks.
+        """The schedule that a point compiles to: its time tiles, and its other fields.
 
         >>> plans = {"tiled": 1}, {"tiled": 2, "steps": 4}, {"tiled": 2, "steps": 6}
         >>> knob = loop_knob(PlanSpace(plans, (7.0, 9.0, 8.0)))
@@ -101,7 +100,7 @@ class Knob:
         return identity(found)
 
     def clocks(self, point: Point) -> float | None:
-        """What the model expects of a point, to be compared with that of others.
+        """The estimated clocks of a point, for comparison with other points.
 
         None where there is no model.
         """
@@ -110,7 +109,7 @@ class Knob:
         return sum(menu.clocks[_nearest(menu, point)] for menu in self.menus)
 
     def features(self, point: Point) -> dict[str, float]:
-        """What a point chooses, by name: its plans, each by its share of the clocks.
+        """The choices of a point by name; each plan has its share of the clocks.
 
         >>> menu = PlanSpace(({"rows": 4}, {"rows": 6}), (9.0, 5.0), "f32: ")
         >>> knob = Knob("register_tile", {}, {}, (menu,))
@@ -130,7 +129,7 @@ class Knob:
         return dict(found)
 
     def ranked(self) -> tuple[Point, ...]:
-        """Plans other than the model's choice, those of which it expects most first.
+        """Plans other than the model's choice, the cheapest first.
 
         Each differs from the default in one kind of kernel.
 
@@ -151,19 +150,19 @@ class Knob:
         return tuple(sorted(points, key=lambda point: self.clocks(point) or 0.0))
 
     def _point(self, plan: Point) -> Point:
-        """A plan's values; what no value stands for is the compiler's choice anyway."""
+        """A plan's values; fields without knob values keep the compiler's choice."""
         every = self.values.items()
         return {name: n if (n := plan.get(name, 0)) in v else 0 for name, v in every}
 
 
 def _nearest(menu: PlanSpace, point: Point) -> int:
-    """The number of the plan that a point has, which may ask for tile sizes instead."""
+    """The index of the plan that a point selects, by plan fields or tile sizes."""
     is_tiled = menu.untiled and any(n and is_tile(name) for name, n in point.items())
     return menu.nearest(menu.untiled if is_tiled else point)
 
 
 def _by_one_field(menu: PlanSpace) -> dict[int, Point]:
-    """The plans that one field tells apart, by their numbers.
+    """Plans that differ from others in one field, by their indices.
 
     >>> plans = {"a": 1, "b": 2}, {"a": 2, "b": 2}, {"a": 2, "b": 4}
     >>> _by_one_field(PlanSpace(plans, (7.0, 8.0, 9.0)))
@@ -183,7 +182,7 @@ NOTHING = Knob("", {}, {})
 def register_knob(problem: Problem, machine: Machine, tiling: Tiling) -> Knob:
     """The register tile and the reduction block of a contraction on the CPU.
 
-    ``tiling``: what is chosen where nothing is asked for.
+    ``tiling``: the compiler's choice.
     """
     unit = problem.summing(machine.unit)
     fitting = [
@@ -214,7 +213,7 @@ def register_knob(problem: Problem, machine: Machine, tiling: Tiling) -> Knob:
 
 
 def menu_knob(menu: PlanSpace) -> Knob:
-    """The fields of the plans of a kernel of the GPU.
+    """The plan fields of a GPU kernel.
 
     >>> menu_knob(PlanSpace(({"a": 1, "b": 8}, {"a": 2, "b": 8}), (9.0, 5.0))).values
     {'a': (0, 1, 2), 'b': (0, 8)}
@@ -229,9 +228,9 @@ def menu_knob(menu: PlanSpace) -> Knob:
 def loop_knob(menu: PlanSpace) -> Knob:
     """The tiles of a time loop on the CPU, or none.
 
-    The compiler's choice, 0, stands next to what is most like it, so that a search
-    begins there; its own values come last.  Where it makes no tiles, the cheapest ones
-    are meant.
+    The compiler's choice, 0, is next to the values most like it, so that a search
+    begins there; explicit copies of its values come last.  Where the compiler makes no
+    tiles, 0 stands next to the cheapest ones.
 
     >>> points = {"tiled": 1}, {"tiled": 2, "steps": 4}, {"tiled": 2, "steps": 6}
     >>> points = (*points, {"tiled": 2, "steps": 8})
@@ -250,7 +249,7 @@ def loop_knob(menu: PlanSpace) -> Knob:
 
 
 def _around(chosen: int, sizes: set[int]) -> tuple[int, ...]:
-    """Sizes in order, with 0 in the place of the one that is chosen anyway.
+    """Sizes in order, with 0 in the place of the compiler's choice.
 
     >>> _around(6, {2, 4, 6, 8})
     (2, 4, 0, 8)
@@ -277,8 +276,8 @@ def tile_knob(extents: Sequence[int | None]) -> Knob:
 def joined(knobs: Sequence[Knob]) -> Knob:
     """One knob for all nests of a function, which take their sizes from one option.
 
-    Nests that no option reaches, and those of a register tile, keep others from being
-    tiled: tile sizes would take their contractions apart.
+    Nests that no option reaches, and those of a register tile, keep the other nests
+    from being tiled: tile sizes would split their contractions.
 
     >>> joined([tile_knob([64]), tile_knob([64, 64])]).values
     {'tile0': (0, 8, 16, 32), 'tile1': (0, 8, 16, 32)}

@@ -1,4 +1,4 @@
-"""Who measures a point: this process by name, and whether another one still lives."""
+"""Leases on points: the process that measures a point, and whether it still lives."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def _host() -> str:
 
 
 def owner() -> str:
-    """This process among those that share a store: its machine, number and start.
+    """The identity of this process in a shared store: machine, pid and start time.
 
     >>> is_dead(owner())
     False
@@ -27,7 +27,7 @@ def owner() -> str:
 
 
 def may_take(name: str, since: float, now: float) -> bool:
-    """Whether a claim is free: its process has ended, or cannot be asked for long.
+    """Whether a claim is free: its process has died, or has been out of reach for long.
 
     >>> may_take(owner(), 0.0, 1e9), may_take("another machine/1/0", 0.0, 1e9)
     (False, True)
@@ -36,12 +36,12 @@ def may_take(name: str, since: float, now: float) -> bool:
 
 
 def _may_ask(name: str) -> bool:
-    """Whether this process can tell that another one lives."""
+    """Whether this process can find out if the other one lives."""
     return name.rsplit("/", 2)[0] == _host() and os.name != "nt"
 
 
 def is_dead(name: str) -> bool:
-    """Whether a process of this machine has ended; False where that is not known.
+    """Whether a process of this machine has ended; False where unknown.
 
     >>> is_dead("another machine/1/0"), is_dead(f"{_host()}/{2**22 + 1}/0")
     (False, True)
@@ -59,9 +59,9 @@ def is_dead(name: str) -> bool:
 
 
 def _start(number: int) -> str:
-    """When a process began, in ticks since the machine did; "" where nothing tells.
+    """The start time of a process, in ticks since boot; "" where unknown.
 
-    Numbers of processes are used again, and this tells two of the same number apart.
+    Process ids are reused; the start time distinguishes two processes with one id.
     """
     try:
         text = Path(f"/proc/{number}/stat").read_text(

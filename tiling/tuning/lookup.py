@@ -1,7 +1,7 @@
-"""The winner under a key, found while a first call waits for it.
+"""Looks up the winner of a key during a first call, with minimal imports.
 
-It imports next to nothing, reads a row or two however many trials are stored, and does
-not check the rest of the file.
+It reads a row or two, however many trials are stored, and does not verify the rest of
+the file.
 """
 
 from __future__ import annotations
@@ -34,10 +34,10 @@ def tuning_key(**parts: object) -> str:
 
 
 def first_known(path: Path, keys: Sequence[str]) -> tuple[str, Winner | None] | None:
-    """The first of some keys of which anything is known, and its winner.
+    """The first key that the store knows, and its winner.
 
-    A file that is damaged where it is read is set aside, as every other use of it does;
-    one that is damaged elsewhere stays as it is.
+    A file that is damaged where it is read is moved aside, as by every other use of it;
+    one that is damaged elsewhere stays.
     """
     import sqlite3
 

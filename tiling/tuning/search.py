@@ -1,21 +1,11 @@
-"""A search for the fastest legal point of a space, within a budget of measurements.
+"""Search for the fastest legal point of a tuning space within a trial budget.
 
-Comes in: a `Space`, a strategy (`gpucodegen.tiling.tuning.search`), a ``measure``
-callable and, if wished, a memory of earlier trials.  Goes out: every trial made, and
-the best.  Nothing illegal is ever measured.
-
-Orders in which points are tried: generators that ask for trials and are told them.
-
-A strategy yields points that may be measured at the same time and is sent their trials,
-one for each; None for a point that nobody may measure now.  It ends when it has no
-further idea.
-
-One point of a space and what became of it, and where such trials are kept.
-
-The search space of a tuner: named dimensions, a few values each, forbidden points.
-
-Comes in: values per dimension and a predicate. Goes out: points, their neighbours and
-random members. A point is a plain mapping from dimension to value.
+`Search.run` follows a strategy: a generator that yields points which may be measured
+together and is sent one `Trial` for each, or None for a point that may not be measured
+now.  `Space` holds named dimensions with a few values each and an ``objection`` to
+illegal points, which are never measured. A point is a mapping from dimension to value.
+A `TrialMemory` recalls the trials of earlier searches; the result is an `Outcome` with
+every trial.
 """
 
 from __future__ import annotations
@@ -45,7 +35,7 @@ REGISTER_TILE = ("rows", "columns", "k_block")
 
 
 def no_objection(point: Point) -> Objection | None:
-    """Every point is legal.
+    """The objection of a space in which every point is legal.
 
     >>> no_objection({"i": 8}) is None
     True
@@ -54,7 +44,7 @@ def no_objection(point: Point) -> Objection | None:
 
 
 def identity(point: Mapping[str, int]) -> Identity:
-    """A point as a key.
+    """A hashable key of a point.
 
     >>> identity({"j": 8, "i": 4})
     (('i', 4), ('j', 8))
@@ -63,7 +53,7 @@ def identity(point: Mapping[str, int]) -> Identity:
 
 
 def is_tile(name: str) -> bool:
-    """Whether a size is one of the tile of a nest.
+    """Whether the name of a size denotes a tile size of a nest.
 
     >>> is_tile("tile12"), is_tile("product.tile_rows")
     (True, False)
@@ -72,7 +62,7 @@ def is_tile(name: str) -> bool:
 
 
 def shown(point: Point) -> str:
-    """A point as a line shows it.
+    """A point as one line of text.
 
     >>> shown({"rows": 4, "columns": 0})
     'rows=4, columns=0'
@@ -84,8 +74,9 @@ def shown(point: Point) -> str:
 class Space:
     """All combinations of the dimensions' values to which ``objection`` gives None.
 
-    ``objection`` tells why a point is illegal: a text, a `Refusal`, anything printable.
-    ``schedule``: a key of what a point compiles to, where several may be the same.
+    ``objection`` returns why a point is illegal: a text, a `Refusal`, anything
+    printable. ``schedule``: a key of the compiled schedule of a point, which several
+    points may share.
 
     >>> space = Space({"i": (8, 16, 32), "j": (16, 32)})
     >>> space.size
@@ -132,10 +123,7 @@ class Space:
 
 
 class Status(Enum):
-    """How a trial ended.
-
-    What is ``OK`` has a time, what is ``PREDICTED`` an estimate of it by a model.
-    """
+    """How a trial ended: ``OK`` has a time, ``PREDICTED`` the estimate of a model."""
 
     OK = "ok"
     PREDICTED = "predicted"
@@ -148,7 +136,7 @@ class Status(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """One point and what became of it; ``reason`` for those without a time."""
+    """One point with its status, and its time or the reason why it has none."""
 
     point: Point
     status: Status
@@ -157,25 +145,25 @@ class Trial:
 
 
 class TrialError(Exception):
-    """A measurement that ended badly, and how; the reason is its text."""
+    """A failed measurement; the message is the reason."""
 
     status = Status.FAILED
 
 
 class Crashed(TrialError):
-    """The process that measured came to its end."""
+    """The measuring process died."""
 
     status = Status.CRASHED
 
 
 class TimedOut(TrialError):
-    """The measurement took too long."""
+    """The measurement exceeded its time limit."""
 
     status = Status.TIMEOUT
 
 
 class WrongResult(TrialError):
-    """The schedule leaves other numbers than the default one."""
+    """The schedule computes other numbers than the default schedule."""
 
     status = Status.WRONG
 
@@ -194,7 +182,7 @@ def failed(point: Point, error: Exception) -> Trial:
 
 
 class TrialMemory(Protocol):
-    """Where trials are kept between searches; `store.Session` is one in a file."""
+    """Trials kept between searches; `store.Session` implements it in a file."""
 
     def recall(self, point: Point) -> Trial | None:
         """The finished trial of this point."""
@@ -205,7 +193,7 @@ class TrialMemory(Protocol):
         ...
 
     def release(self, point: Point) -> None:
-        """Give back a claim whose measurement was given up."""
+        """Releases a claim without a trial."""
         ...
 
     def remember(self, trial: Trial) -> None:
@@ -219,7 +207,7 @@ class TrialMemory(Protocol):
 
 @dataclass(slots=True)
 class Notebook:
-    """A memory that lasts as long as the search.
+    """A trial memory that lasts as long as the search.
 
     >>> notebook = Notebook()
     >>> notebook.remember(Trial({"i": 8}, Status.OK, 1.0))
@@ -230,38 +218,33 @@ class Notebook:
     trials: dict[Identity, Trial] = field(default_factory=dict[Identity, Trial])
 
     def recall(self, point: Point) -> Trial | None:
-        """The finished trial of this point."""
         return self.trials.get(identity(point))
 
     def claim(self, point: Point) -> bool:
-        """No other search is running."""
         del point
         return True
 
     def release(self, point: Point) -> None:
-        """Nothing was claimed."""
         del point
 
     def remember(self, trial: Trial) -> None:
-        """Keep a trial."""
         self.trials[identity(trial.point)] = trial
 
     def forgive(self, point: Point) -> None:
-        """Forget that a point failed."""
         trial = self.recall(point)
         if trial is not None and trial.seconds is None:
             del self.trials[identity(point)]
 
 
 Model: TypeAlias = "Callable[[Point], float | None]"
-"""What is expected of a point, to be compared with that of others; None: nothing."""
+"""The expected cost of a point, for comparison with other points; None: unknown."""
 Strategy: TypeAlias = Generator[Sequence["Point"], Sequence[Trial | None], None]
 RESTARTS_WITHOUT_NEWS = 50
 """Known random or suggested points in a row that end a search."""
 
 
 def after(point: Point, rest: Strategy) -> Strategy:
-    """A point alone, then the rest, unless the point cannot run.
+    """Yields one point first, then the strategy ``rest`` unless the point fails.
 
     >>> from gpucodegen.tiling.tuning.search import Status
     >>> order = after({"i": 0}, given([{"i": 8}]))
@@ -278,7 +261,7 @@ def after(point: Point, rest: Strategy) -> Strategy:
 
 
 def given(points: Sequence[Point], *, width: int = 1) -> Strategy:
-    """These points and no others."""
+    """A strategy that tries exactly these points."""
     rest = iter(points)
     while group := list(islice(rest, width)):
         yield group
@@ -292,12 +275,12 @@ def local_search(
     width: int = 1,
     model: Model | None = None,
 ) -> Strategy:
-    """From each start to better neighbours, until there is none.
+    """Hill climbing: from each start to better neighbours, until none is better.
 
     The starts are the seeds, then random legal points.  Neighbours are tried in the
-    order of what a ``model`` expects of them, those of which it expects the same in
-    random order; ``width`` at the same time, and the best that improves is moved to.
-    Of points that are one schedule, the first is tried.
+    order of the ``model``'s expectations, ties in random order, ``width`` at a time;
+    the search moves to the best one that improves.  Of points with the same schedule
+    only the first is tried.
     """
     random = Random(seed)  # noqa: S311  (repeatable, not secret)
     seen = _Seen(space)
@@ -313,13 +296,13 @@ def local_search(
 
 @dataclass(frozen=True, slots=True)
 class _Seen:
-    """The first point of each schedule that was asked for."""
+    """The first point of each schedule that the search has met."""
 
     space: Space
     points: dict[object, Point] = field(default_factory=dict[object, "Point"])
 
     def first_of(self, points: Sequence[Point]) -> list[Point]:
-        """These points, or earlier ones that are the same schedules."""
+        """Maps points to the first points with the same schedules."""
         found = self.points
         return [found.setdefault(self.space.schedule(p), p) for p in points]
 
@@ -358,10 +341,10 @@ def _noted(points: list[Point], known: set[Identity]) -> list[Point]:
 def sampled(
     space: Space, seeds: Sequence[Point], sampler: Any, *, width: int = 1
 ) -> Strategy:
-    """The seeds, then what a sampler of Optuna suggests, until it repeats itself.
+    """The seeds, then suggestions of an Optuna sampler, until it repeats itself.
 
     ``sampler``: an ``optuna.samplers.BaseSampler``.  Optuna is not a dependency of this
-    package: whoever has a sampler has it installed.
+    package: a caller with a sampler has it installed.
     """
     import optuna
 
@@ -398,7 +381,7 @@ A point is taken when its trial is about to begin, and may be taken no more afte
 
 
 def one_by_one(measure: Measure) -> MeasureAll:
-    """Measurements that follow one another.
+    """Measures points sequentially.
 
     >>> [trial.seconds for trial in one_by_one(lambda p: p["i"] / 8)([{"i": 4}])]
     [0.5]
@@ -432,12 +415,12 @@ class Outcome:
 
 @dataclass(slots=True)
 class Search:
-    """A search that may be interrupted: its trials are there at any moment.
+    """An interruptible search, whose trials can be read at any moment.
 
-    ``budget``: trials with a measurement, those that the memory recalls included, so
-    that a search that was interrupted and begun again makes the trials of one that was
-    not.  ``is_late``: whether no further measurement may begin.  ``observe``: told each
-    trial that is new to this search.
+    ``budget``: the number of measured trials.  Recalled trials count too, so that a
+    search that was interrupted and repeated makes the same trials as an uninterrupted
+    one.  ``is_late``: whether no further measurement may begin. ``observe`` is called
+    with each trial that is new to this search.
 
     >>> from gpucodegen.tiling.tuning.search import local_search
     >>> space = Space({"i": (8, 16, 32, 64), "j": (8, 16, 32, 64)})
@@ -471,7 +454,7 @@ class Search:
         return Outcome(tuple(self.trials.values()))
 
     def _try(self, points: Sequence[Point]) -> None:
-        """Find out about points; the claims of those left undone are given back."""
+        """Obtains the trials of points, and releases the claims of unfinished ones."""
         left: dict[Identity, Point] = {}
         try:
             for trial in self.measure(self._claimed(points, left)):
@@ -485,7 +468,7 @@ class Search:
     def _claimed(
         self, points: Sequence[Point], left: dict[Identity, Point]
     ) -> Iterator[Point]:
-        """Those to be measured now, added to ``left``; others are known or refused."""
+        """Points to measure now, added to ``left``; the rest is recalled or refused."""
         for point in points:
             name = identity(point)
             if name in self.trials or name in left:

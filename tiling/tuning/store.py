@@ -1,10 +1,9 @@
-"""The store of tuned schedules: every trial ever made, in one SQLite file.
+"""The store of tuning trials and winners: one SQLite file, shared by processes.
 
-Comes in: a key (what was tuned, on what), points and their trials, and the winner of
-each key, if one was proven faster than the default. Goes out: that winner. Seconds of
-trials do not decide over it: they were taken at different times. Several processes may
-work on one key: a point is claimed before it is measured, and claims of processes that
-died are taken over.
+A key names what was tuned and on which machine.  The store keeps every trial of its
+points, and the winner if one was proven faster than the default. Seconds of stored
+trials do not decide over winners: they were taken at different times. A process claims
+a point before it measures it; claims of dead processes are taken over.
 """
 
 from __future__ import annotations
@@ -61,7 +60,7 @@ class TuningStore:
         return Session(self, key)
 
     def trials(self, key: str, *, in_order: bool = False) -> tuple[Trial, ...]:
-        """All finished trials of a key, the fastest first, or as they were made."""
+        """All finished trials of a key, sorted by time or in order of insertion."""
         order = "since, point" if in_order else "seconds is null, seconds, point"
         query = (
             "select point, status, seconds, reason from trial"  # noqa: S608
@@ -73,27 +72,27 @@ class TuningStore:
         return tuple(trial for trial in trials if trial is not None)
 
     def winner(self, key: str) -> Winner | None:
-        """The point of a key that is faster than the default; None: none is known."""
+        """The point of a key that beats the default; None if none is known."""
         query = "select point, gain, since from winner where key = ?"
         with self.connection() as database:
             row = database.execute(query, (key,)).fetchone()
         return None if row is None else read_winner(*row)
 
     def subjects(self) -> dict[str, dict[str, Any]]:
-        """What was tuned: of each key what it stands for, the latest last."""
+        """The descriptions of all keys, the latest last."""
         query = "select key, about from subject order by since"
         with self.connection() as database:
             rows = database.execute(query).fetchall()
         return {key: json.loads(about) for key, about in rows}
 
     def forget(self, key: str) -> None:
-        """Remove all that is known of a key."""
+        """Deletes everything stored for a key."""
         with self.connection() as database:
             for table in _TABLES:
                 database.execute(f"delete from {table} where key = ?", (key,))  # noqa: S608
 
     def connection(self) -> AbstractContextManager[sqlite3.Connection]:
-        """An open, sound database in autocommit mode."""
+        """An open, verified database in autocommit mode."""
         return connection(self.path)
 
 
@@ -105,7 +104,7 @@ class Session:
     key: str
 
     def describe(self, about: Mapping[str, object]) -> None:
-        """Keep what the key stands for, as people read it; what else is known stays."""
+        """Stores a readable description of the key; other stored data stays."""
         with self.store.connection() as database:
             find = "select about from subject where key = ?"
             row = database.execute(find, (self.key,)).fetchone()
@@ -117,7 +116,6 @@ class Session:
             )
 
     def recall(self, point: Point) -> Trial | None:
-        """The finished trial of this point."""
         query = (
             "select point, status, seconds, reason from trial"
             " where key = ? and point = ? and status != ?"
@@ -127,7 +125,7 @@ class Session:
         return None if row is None else read_trial(*row)
 
     def claim(self, point: Point) -> bool:
-        """Reserve a point for this process, unless another one is measuring it."""
+        """Reserves a point for this process, unless another one is measuring it."""
         now = time.time()
         new = "insert or ignore into trial values (?, ?, ?, null, '', ?, ?)"
         find = (
@@ -147,7 +145,6 @@ class Session:
             return database.execute(take, (owner(), now, *place, *found)).rowcount == 1
 
     def release(self, point: Point) -> None:
-        """Give back a claim of this process."""
         query = (
             "delete from trial where key = ? and point = ? and status = ? and owner = ?"
         )
@@ -155,7 +152,6 @@ class Session:
             database.execute(query, (*self._place(point), _RUNNING, owner()))
 
     def remember(self, trial: Trial) -> None:
-        """Write a finished trial."""
         row = (
             *self._place(trial.point),
             trial.status.value,
@@ -170,7 +166,6 @@ class Session:
             )
 
     def forgive(self, point: Point) -> None:
-        """Forget that a point failed, so that it may be tried again."""
         query = (
             "delete from trial where key = ? and point = ? and status != ?"
             " and seconds is null"
@@ -181,9 +176,9 @@ class Session:
     def crown(
         self, point: Point | None, gain: float = 1.0, since: float | None = None
     ) -> None:
-        """Make a point the winner of the key; None: nothing beats the default.
+        """Makes a point the winner of the key; None: nothing beats the default.
 
-        ``since``: when it won, in seconds of the epoch; None: now.
+        ``since``: the time of the decision, in seconds of the epoch; None: now.
         """
         with self.store.connection() as database:
             if point is None:

@@ -1,13 +1,4 @@
-"""The CPU face: tiles in vector registers, memory from the stack and the heap.
-
-- `target`: the compiler's target: pointers, tiles, no arrays
-- `face`: models of pointers and tiles
-- `library`: functions of C's library
-- `loops`: what loops tell the optimiser
-- `memory`: the stack for small arrays, the heap for panels
-- `parallel`: a loop on the threads of the pool
-- `transfers`: asynchronous copies, performed at their wait
-"""
+"""The CPU backend: tiles in vector registers, memory from the stack and the heap."""
 
 from __future__ import annotations
 
@@ -57,7 +48,7 @@ PLAIN = backends.plain(BACKEND) | {
     "int64": int64,
 }
 HINTS = {"one_at_a_time": one_at_a_time, "prefetch": prefetch}
-"""For LLVM only: without a meaning, so in no other face."""
+"""Hints for LLVM without semantics, which the CUDA backend does not have."""
 globals().update(FACTORIES | PLAIN | HINTS)
 
 __all__ = ["FACTORIES", "HINTS", "PLAIN", "prange"]

@@ -1,16 +1,10 @@
-"""Memory of CPU kernels: the stack for small arrays, the heap for packed panels.
+"""CPU backend of intrinsics: pointer and tile models, memory, hints, C library, DMA.
 
-Hints for the optimiser about loops of CPU kernels.
-
-Asynchronous copies on the CPU: recorded by the start, performed by the wait.
-
-A tag is a descriptor of eight words: element size in bytes (0: no transfer in flight),
-source and target address, count, and (stride, run) of both sides.  Element ``e`` of a
-side lies at ``e // run * stride + e % run``.
-
-Numba for the CPU as a `Backend`: the models of pointers and tiles.
-
-Functions of C's library on the CPU: Numba's own, and what follows from them.
+Small arrays are on the stack, packed panels on the heap.  Library functions are Numba's
+own and some derived from them. Asynchronous copies are recorded by the start and
+performed by the wait: a tag is a descriptor of eight words, element size in bytes (0:
+no transfer in flight), source and target address, count, and (stride, run) of both
+sides.  Element ``e`` of a side lies at ``e // run * stride + e % run``.
 """
 
 from __future__ import annotations
@@ -117,7 +111,7 @@ BACKEND = Backend(intrinsic(prefer_literal=True), register_bytes(), function)
 
 
 class Address(types.CPointer):
-    """A pointer parameter: Python passes an integer, the text says ``A[i]``."""
+    """A pointer parameter: Python passes an integer, the text indexes it (``A[i]``)."""
 
 
 @register_model(Address)
@@ -156,7 +150,7 @@ BYTES = ir.IntType(8).as_pointer()
 
 
 def _one_at_a_time(low: Lowering) -> None:
-    """An effect without an instruction, which no vectoriser may repeat."""
+    """An empty side effect, which keeps vectorisers from duplicating the code."""
     function = ir.FunctionType(ir.VoidType(), [])
     low.builder.call(ir.InlineAsm(function, "", "", side_effect=True), [])
 
@@ -169,10 +163,10 @@ one_at_a_time = BACKEND.define(
 
 @cache
 def prefetch(write: bool, locality: int) -> Any:
-    """``prefetch(p, i, distances)``: elements that will be used.
+    """``prefetch(p, i, distances)``: fetches elements for later use.
 
-    They are at constant ``distances`` from the one at ``i``; locality 3 stands for
-    those that are used again and again.
+    They are at constant ``distances`` from the one at ``i``; locality 3 stands for data
+    that is reused often.
     """
 
     def lower(low: Lowering, p: Any, i: Any, distances: Any) -> None:
@@ -199,7 +193,7 @@ def _words(name: str) -> int:
 def local(n: int, name: str) -> Any:
     """``local()``: ``n`` elements on the stack; tags are cleared.
 
-    Numba's own way to allocate fills the array, by one instruction an element.
+    Numba's own allocation fills the array, by one instruction per element.
     """
 
     def lower(low: Lowering) -> Any:
@@ -226,7 +220,7 @@ shared = local
 def heap(name: str) -> Any:
     """``heap(n)``: ``n`` elements, aligned to a cache line.
 
-    The address given by malloc stands in the word before it.
+    The word before them holds the address from malloc.
     """
 
     def lower(low: Lowering, n: Any) -> Any:
@@ -250,7 +244,7 @@ def heap(name: str) -> Any:
 
 @cache
 def heap_free(name: str) -> Any:
-    """``heap_free(p)``: give back what ``heap`` gave."""
+    """``heap_free(p)``: frees memory of ``heap``."""
 
     def lower(low: Lowering, p: Any) -> None:
         builder = low.builder
@@ -299,7 +293,7 @@ def address_of(name: str) -> Any:
 
 @register_jitable
 def _finish(tag: Any, tag_index: int) -> None:
-    """Copy what the tag's transfer covers, run by run, and clear the tag."""
+    """Performs the tag's transfer, run by run, and clears the tag."""
     first = tag_index * TAG_WORDS
     size = tag[first]
     if size == 0:
@@ -325,10 +319,11 @@ def dma_start(
     target_space: str = "shared",
     width: int = 0,
 ) -> Any:
-    """Note a transfer in its tag.
+    """Records a transfer in its tag.
 
     ``dma_start(src, src_off, dst, dst_off, tag, tag_idx, count, src_stride, src_run,
-    dst_stride, dst_run)``.  A transfer still in flight on the tag is finished first.
+    dst_stride, dst_run)``.
+    A transfer still in flight on the tag is performed first.
     """
     del source_space, target_space, width
     size = element(name).size
@@ -362,7 +357,7 @@ def dma_start(
 
 @cache
 def dma_wait(name: str, pending: int = 0) -> Any:
-    """``dma_wait(tag, tag_idx, count)``: perform the tag's transfer, if any."""
+    """``dma_wait(tag, tag_idx, count)``: performs the tag's transfer, if any."""
     del name, pending
 
     @register_jitable

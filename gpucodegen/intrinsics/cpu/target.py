@@ -1,19 +1,11 @@
-"""A target of Numba's for kernels: scalars, pointers, tiles, ranges and no arrays.
+"""Numba target for CPU kernels: scalars, pointers, tiles and ranges, no arrays.
 
-Numba's own target for the CPU loads everything that a Python program may call, from
-strings to `scipy.linalg`, and looks through all of it again whenever an intrinsic is
-typed.  Kernels call intrinsics and the functions of `math`.
-
-``min`` and ``max`` of integers as instructions.
-
-Numba's own are Python functions: each kernel that has one compiles it first, through
-all passes of Numba and of LLVM.
-
-A loop on the threads of the pool, without Numba's analysis of parallel loops.
-
-That analysis looks for array expressions to fuse and for reductions.  Generated code
-has neither: its parallel loops are proven, and outlined
-(`gpucodegen.runtime.cpu.kernels`).
+Numba's own CPU target loads everything that a Python program may call, from strings to
+`scipy.linalg`, and searches it whenever an intrinsic is typed.  Kernels call intrinsics
+and the functions of `math`. ``min`` and ``max`` of integers are instructions here;
+Numba's own are Python functions, compiled for each kernel. `parallel_for` is a loop on
+the thread pool without Numba's analysis of parallel loops: those of generated code are
+proven parallel and outlined (`gpucodegen.runtime.cpu.kernels`).
 """
 
 from __future__ import annotations
@@ -48,7 +40,7 @@ from gpucodegen.intrinsics.framework.pipeline import (
 from gpucodegen.intrinsics.pool.layout import ENTRY
 
 WORK = ir.FunctionType(ir.VoidType(), [I64] * 3)
-"""What the pool calls: first iteration, end, address of the values."""
+"""The type of a loop body for the pool: first iteration, end, address of the values."""
 TRAP = ir.FunctionType(ir.VoidType(), [])
 POOL = ir.FunctionType(I64, [I64] * 4)
 """The pool: address of a `WORK`, address of the values, iterations, threads."""
@@ -58,7 +50,7 @@ POOL = ir.FunctionType(I64, [I64] * 4)
 def parallel_for(threads: int) -> Any:
     """``parallel_for(body, n, values)``: ``body(begin, end, *values)`` for parts of n.
 
-    Not 0 if not all of them ran, and the kernel shall return.  ``body`` is a jitted
+    Nonzero if not all parts ran; then the kernel must return.  ``body`` is a jitted
     function; at most ``threads`` parts run at a time.
     """
 
@@ -85,7 +77,7 @@ def parallel_for(threads: int) -> Any:
 
 
 def _compiled(target: Any, function: Any, taken: Sequence[Any]) -> Any:
-    """The function as code of the caller's own module, optimised once together."""
+    """The function as code of the caller's own module, optimised together with it."""
     flags = ConfigStack().top().copy()
     flags.no_compile = flags.no_cpython_wrapper = flags.no_cfunc_wrapper = True
     return compiler.compile_extra(
@@ -102,7 +94,7 @@ def _compiled(target: Any, function: Any, taken: Sequence[Any]) -> Any:
 
 
 def _work(target: Any, module: Any, compiled: Any, data: Any) -> ir.Function:
-    """The function that runs some iterations; generated code raises nothing."""
+    """The function that runs some iterations; generated code raises no exceptions."""
     work = ir.Function(module, WORK, module.get_unique_name("part"))
     work.linkage = "internal"
     builder = ir.IRBuilder(work.append_basic_block())
@@ -125,7 +117,7 @@ TYPES: Any = templates.Registry()
 
 
 def provide(target: str) -> None:
-    """Let a target of Numba's prefer these."""
+    """Lets a Numba target prefer these implementations."""
     for function, relation in ((min, "<"), (max, ">")):
         _type(function, target)
         _build(function, relation)
@@ -158,7 +150,7 @@ NAME = "gpucodegen"
 
 
 class Kernels(CPU):
-    """What runs on the CPU also runs here."""
+    """The target name: implementations for the CPU also apply here."""
 
 
 target_registry[NAME] = Kernels
@@ -169,7 +161,6 @@ class TypingContext(KnownTypes):
     """Types of operators, of ``range`` and of the functions of `math`."""
 
     def load_additional_registries(self) -> None:
-        """What is not among Numba's built-in functions."""
         from numba.core.typing import mathdecl
 
         self.install_registry(TYPES)
@@ -177,10 +168,9 @@ class TypingContext(KnownTypes):
 
 
 class Context(KnownCode, CPUContext):
-    """Code of the same."""
+    """The code generation context of the target."""
 
     def load_additional_registries(self) -> None:
-        """What is not among Numba's built-in functions, which these modules fill."""
         from numba.core import optional
         from numba.cpython import builtins, mathimpl, numbers, rangeobj, tupleobj
 
@@ -189,7 +179,10 @@ class Context(KnownCode, CPUContext):
         self.install_registry(mathimpl.registry)
 
     def post_lowering(self, mod: Any, library: Any) -> None:
-        """Spread the flags; no library to link, since nothing counts references."""
+        """Applies fast-math flags.
+
+        No library is linked, since nothing counts references.
+        """
         del library
         if self.fastmath:
             rewrite_module(mod, self.fastmath)

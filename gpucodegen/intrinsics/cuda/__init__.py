@@ -1,18 +1,4 @@
-"""The CUDA face: tiles in registers, shared memory, asynchronous copies.
-
-- `target`: the compiler's target: global pointers, launches, no arrays
-- `arithmetic`: of 32 bits, and of complex numbers
-- `functions`: formulas in place of C's library
-- `threads`: what a thread knows of itself
-- `warps`: what the lanes of a warp tell one another
-- `grids`: all blocks of a launch meet
-- `lines`: lines of MLIR in PTX
-- `unrolling`: how often loops are repeated
-- `assembly`: PTX of a kernel
-- `face`: models of parameters and tiles
-- `memory`: shared, private, asynchronous copies
-- `matrices`: fragments in the lanes of a warp
-"""
+"""The CUDA backend: tiles in registers, shared memory, asynchronous copies."""
 
 from __future__ import annotations
 
@@ -64,7 +50,7 @@ OWN = (
     | bulk_copies.tensor_copy_factories(BACKEND)
     | wgmma.factories(BACKEND)
 )
-"""Factories that CUDA alone has."""
+"""Factories that only CUDA has."""
 globals().update(FACTORIES | PLAIN | OWN)
 
 __all__ = ["FACTORIES", "OWN", "PLAIN", "cuda"]

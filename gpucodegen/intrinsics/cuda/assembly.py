@@ -1,4 +1,4 @@
-"""PTX of a kernel, by the backend of LLVM that comes with llvmlite."""
+"""PTX of a kernel, by the NVPTX backend of llvmlite's LLVM."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def llvm_text(
     kernel: Kernel,
     fastmath: Collection[str] = (),
 ) -> str:
-    """A kernel as LLVM reads it, before any optimisation."""
+    """The LLVM text of a kernel, before any optimisation."""
     flags = Flags()
     flags.no_compile = flags.no_cpython_wrapper = flags.no_cfunc_wrapper = True
     flags.error_model, flags.nrt = "numpy", False
@@ -76,7 +76,7 @@ def llvm_text(
 
 @global_compiler_lock
 def ptx(text: str, architecture: str) -> str:
-    """The PTX of a module of LLVM's; refused where a function is missing in it."""
+    """The PTX of an LLVM module; refused if it calls an undefined function."""
     module = llvm.parse_assembly(text)
     module.verify()
     machine = _machine(architecture)
@@ -91,7 +91,7 @@ def ptx(text: str, architecture: str) -> str:
 
 
 def _sufficient(stated: re.Match[str], text: str) -> str:
-    """The version of PTX that is stated, or a later one that a text needs.
+    """The stated PTX version, or a later one that a text needs.
 
     >>> need = partial(_sufficient, text="fence.proxy.tensormap::generic")
     >>> _VERSION.sub(need, ".version 8.0"), _VERSION.sub(need, ".version 8.6")
@@ -103,9 +103,9 @@ def _sufficient(stated: re.Match[str], text: str) -> str:
 
 
 def known(architecture: str) -> str:
-    """The architecture itself, or of those that are known the newest before it.
+    """The architecture itself, or the newest known one before it.
 
-    PTX of an older one runs on every later one, but for features of its own.
+    PTX of an older one runs on every later one, except architecture-specific features.
 
     >>> known("sm_90a"), known("sm_103")
     ('sm_90a', 'sm_100')

@@ -1,15 +1,11 @@
-"""Our target for CUDA as a `Backend`: tiles are scalars, an index has 32 bits.
+"""CUDA backend of intrinsics: tiles of scalars, 32-bit indices, device functions.
 
-Arithmetic of 32-bit integers that stays 32 bits wide, and of complex numbers.
-
-Numba computes with 64 bits, and generated text cuts the result back.  LLVM does not
-always see that the upper half is lost: addresses and trip counts then take 64 bits, and
-loops are not unrolled.  Literals that fit count as 32 bits here.
-
-Minima and maxima are instructions at 64 bits too: Numba's own are Python functions, as
-its products of complex numbers are.
-
-Functions of C's library in CUDA kernels: formulas, each a function of the module.
+Numba computes integers with 64 bits, and generated text truncates the result.  LLVM
+does not always see that the upper half is unused: addresses and trip counts then take
+64 bits, and loops are not unrolled.  So operators of 32-bit integers stay 32 bits wide
+here, with fitting literals. Minima, maxima and products of complex numbers are
+instructions too; Numba's own are Python functions. Functions of C's library are
+formulas, each a function of the module.
 """
 
 from __future__ import annotations
@@ -83,7 +79,7 @@ Build = Callable[..., Any]
 
 
 def provide() -> None:
-    """Let the target prefer these."""
+    """Lets the target prefer these implementations."""
     for ty in (types.complex64, types.complex128):
         CODE.lower(operator.mul, ty, ty)(_complex_product)
     for function, method in COMBINED.items():

@@ -1,13 +1,11 @@
-"""Bulk copies of a block: an engine moves rows, and few threads ask for them.
+"""Bulk and TMA copies: ``cp.async.bulk`` of rows, ``cp.async.bulk.tensor`` of boxes.
 
-Rows to shared memory count their bytes at an mbarrier, whose phase is over when all of
-them have come and one thread has arrived: that happens at the wait, so a phase takes
-any number of copies.  Rows to global memory are groups of the thread that starts them.
-PTX ISA, "cp.async.bulk" and "mbarrier".
-
-Copies of boxes of tensors, which a tensor map in global memory describes.
-
-PTX ISA, "cp.async.bulk.tensor".  Coordinates are of the innermost dimension first.
+Copies to shared memory count their bytes at an mbarrier, whose phase completes when all
+bytes have come and one thread has arrived: that happens at the wait, so a phase takes
+any number of copies.  Copies to global memory are in bulk groups of the thread that
+starts them.  Boxes are described by a tensor map in global memory, their coordinates
+start with the innermost dimension. PTX ISA, "cp.async.bulk", "cp.async.bulk.tensor" and
+"mbarrier".
 """
 
 from __future__ import annotations
@@ -51,12 +49,12 @@ _ON_MAP = {
 
 
 def tensor_copy_factories(face: Backend) -> dict[str, Any]:
-    """By name; the same request gives the same intrinsic."""
+    """Intrinsics by name; equal requests give the same intrinsic."""
     return {name: cache(partial(make, face)) for name, make in TENSOR_COPIES.items()}
 
 
 def on_map(face: Backend, kind: str) -> Any:
-    """``tensor_map(map)``: fetch a map ahead, or see what others wrote into it."""
+    """``tensor_map(map)``: prefetches a map, or acquires writes to it."""
 
     def lower(low: Lowering, tensor_map: Any) -> None:
         instruction(low, _ON_MAP[kind], (_map(low, tensor_map),))
@@ -68,7 +66,7 @@ def on_map(face: Backend, kind: str) -> Any:
 
 
 def tensor_load(face: Backend, rank: int, multicast: bool = False) -> Any:
-    """``tensor_load(p, offset, map, barriers, i, x, ..[, mask])``: a box on its way.
+    """``tensor_load(p, offset, map, barriers, i, x, ..[, mask])``: starts a box copy.
 
     ``multicast``: each block of the cluster with a bit in the mask gets it.
     """
@@ -148,14 +146,14 @@ _STORE = "cp.async.bulk.global.shared::cta.bulk_group [$0], [$1], $2;"
 
 
 def factories(face: Backend) -> dict[str, Any]:
-    """By name; the same request gives the same intrinsic."""
+    """Intrinsics by name; equal requests give the same intrinsic."""
     return {name: cache(partial(make, face)) for name, make in MADE.items()}
 
 
 def barriers(face: Backend, count: int) -> Any:
-    """``bulk_barriers(p)``: that many mbarriers, each for one thread's arrivals.
+    """``bulk_barriers(p)``: ``count`` mbarriers, each for one thread's arrivals.
 
-    The threads of the block must meet before they use them.
+    The threads of the block must synchronise before they use them.
     """
 
     def lower(low: Lowering, pointer: Any) -> None:
@@ -175,8 +173,8 @@ def load(face: Backend, name: str) -> Any:
 
     ``count`` elements in rows of ``row`` go from global to shared memory, and the ith
     mbarrier counts their bytes.  Stride and run of both sides are as for
-    `gpucodegen.intrinsics.cuda.memory.dma_start`.  Rows are dealt to the lanes of the
-    first warp; the first one expects the bytes of all.
+    `gpucodegen.intrinsics.cuda.memory.dma_start`.  Rows are distributed over the lanes
+    of the first warp; the first lane expects the bytes of all rows.
     """
 
     def lower(
@@ -209,8 +207,8 @@ def load(face: Backend, name: str) -> Any:
 def store(face: Backend, name: str) -> Any:
     """``bulk_store(src, src_off, dst, dst_off, count, row, src_stride, ..)``.
 
-    As `load`, from shared to global memory; what this started since the last time is a
-    group of each thread.
+    As `load`, from shared to global memory; the copies that a thread started since its
+    last call are a group.
     """
 
     def lower(
@@ -229,9 +227,9 @@ def store(face: Backend, name: str) -> Any:
 
 
 def wait(face: Backend) -> Any:
-    """``bulk_wait(p, i, phases)``: the copies so far of the ith mbarrier have come.
+    """``bulk_wait(p, i, phases)``: waits for the copies so far of the ith mbarrier.
 
-    Bit i of ``phases`` is the parity of its phase; what comes back has it flipped.
+    Bit i of ``phases`` is the parity of its phase; the result has it flipped.
     """
 
     def lower(low: Lowering, pointer: Any, which: Any, phases: Any) -> Any:
@@ -268,7 +266,7 @@ def _each_row(
     sizes: tuple[Any, ...],
     move: Callable[[Any, Any, Any], None],
 ) -> None:
-    """Let the lanes of the first warp move rows in turn; the last may be shorter.
+    """Distributes rows over the lanes of the first warp; the last may be shorter.
 
     ``move(source, target, nbytes)`` gets the offsets of a row's first element.
     """

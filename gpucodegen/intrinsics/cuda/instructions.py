@@ -1,11 +1,7 @@
-"""Instructions of PTX that LLVM does not know, and addresses as they take them.
+"""PTX instructions by inline assembly, architecture branches, and thread distribution.
 
-Code that depends on the device that it is compiled for.
-
-One text of LLVM's serves all devices.  Its backend knows what ``__nvvm_reflect`` gives
-before anything else, so that of two ways one is left.
-
-Work that is dealt to the threads of a block, and runs of elements that it covers.
+Code may depend on the device: one LLVM text serves all devices, and its backend folds
+``__nvvm_reflect`` first, so that one of two branches is left.
 """
 
 from __future__ import annotations
@@ -18,7 +14,7 @@ from llvmlite import ir
 from gpucodegen.intrinsics.framework.lowering import I8, I32, I64, Lowering
 
 NAME = b"__CUDA_ARCH\0"
-"""What the backend is asked for: 10 times the number of an architecture."""
+"""The query of ``__nvvm_reflect``: 10 times the number of an architecture."""
 
 
 def since(
@@ -27,7 +23,7 @@ def since(
     then: Callable[[], Sequence[Any]],
     before: Callable[[], Sequence[Any]],
 ) -> list[Any]:
-    """Values made in one way from an architecture on, as 90, in another before it."""
+    """Values of ``then`` from an architecture on (as 90), of ``before`` below it."""
     builder = low.builder
     found = low.call("__nvvm_reflect", I32, [_name(low)])
     limit = ir.Constant(I32, 10 * architecture)
@@ -70,7 +66,7 @@ def instruction(
     results: Sequence[ir.Type] = (),
     tied: int = 0,
 ) -> list[Any]:
-    """One instruction, which no lane may come to by another way than written.
+    """One convergent instruction, which LLVM may not move.
 
     ``$0`` and on are the results, then the arguments.  The last ``tied`` arguments are
     in the registers of the last results.
@@ -93,7 +89,7 @@ def instruction(
 
 
 def in_space(low: Lowering, pointer: Any, offset: Any, space: int) -> Any:
-    """The address of an element in a space, as its instructions take it."""
+    """The address of an element in an address space."""
     place = low.builder.gep(pointer, [offset])
     typed = ir.PointerType(place.type.pointee, addrspace=space)
     narrow = low.builder.addrspacecast(place, typed)
@@ -101,7 +97,7 @@ def in_space(low: Lowering, pointer: Any, offset: Any, space: int) -> Any:
 
 
 def register(low: Lowering, special: str) -> Any:
-    """What a special register holds: ``tid.x``."""
+    """The value of a special register: ``tid.x``."""
     return low.call(f"llvm.nvvm.read.ptx.sreg.{special}", I32, ())
 
 
@@ -125,9 +121,9 @@ def thread_and_count(low: Lowering) -> tuple[Any, Any]:
 def cooperatively(
     low: Lowering, count: Any, step: Any, body: Callable[[Any], None], most: int = 0
 ) -> None:
-    """Run ``body(e)`` for every ``step``-th ``e`` below ``count``, over threads.
+    """Runs ``body(e)`` for every ``step``-th ``e`` below ``count``, over threads.
 
-    ``most``: only so many of them take part, the first ones; 0 is all.
+    ``most``: the number of first threads that take part; 0 is all.
     """
     builder = low.builder
     thread, threads = thread_and_count(low)

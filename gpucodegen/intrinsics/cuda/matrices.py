@@ -1,16 +1,14 @@
-"""Fragments of matrices in the lanes of a warp: one instruction loads or multiplies.
+"""Warp-level matrix instructions: ``ldmatrix`` and ``mma.sync`` on fragments.
 
 A register of 32 bits holds as many elements of a row of a fragment as fit.  Narrow
-floats are float32 in a kernel; that each of them is exact makes packing them free: the
-compiler takes back what unpacking has done.
+floats are float32 in a kernel; packing them is free, since each is exact: the compiler
+cancels it against unpacking.
 
-Products of floats of 8 bits by a warp, as each architecture computes them.
-
-Instructions that add such products to a sum keep fewer bits of it than an f32 has:
-NVIDIA does not say how many.  So each instruction starts from zero here, and its 32
-products of a sum are added to it in f32.  sm_90 and sm_100 have no such instruction for
-one warp: their factors become f16, which holds all of their numbers, and two products
-of 16 terms are added to the sum in f32.
+`octets_multiplied` multiplies 8-bit floats. The instructions that add such products to
+a sum keep fewer bits of it than f32 has: NVIDIA does not say how many.  So each
+instruction starts from zero here, and its 32 products of a sum are added to it in f32.
+sm_90 and sm_100 have no such instruction for one warp: operands are converted to f16,
+which holds all their numbers, and two products of 16 terms are added to the sum in f32.
 """
 
 from __future__ import annotations
@@ -36,13 +34,13 @@ from gpucodegen.intrinsics.narrow_floats import bits_type, narrow, widen
 from gpucodegen.ir.number_formats import NARROW
 
 OCTET_TYPES = {"f8E4M3FN": "e4m3", "f8E5M2": "e5m2"}
-"""What PTX calls them."""
+"""PTX names of 8-bit floats."""
 FIRST, WITHOUT, AGAIN = 89, 90, 120
-"""Architectures from which on there are such products, are none, and are again."""
+"""Architectures at which ``mma`` of 8-bit floats appears, disappears, and reappears."""
 F32 = ir.FloatType()
 Fragments = tuple[list[Any], list[Any], list[Any]]
 Instruction = Callable[..., list[Any]]
-"""Of a text, types of its results and its values: the results."""
+"""A function of an assembly text, result types and values that returns the results."""
 
 
 def octets_multiplied(
@@ -76,7 +74,7 @@ def octets_multiplied(
 
 
 def _halves(instruction: Instruction, word: Any, kind: str) -> tuple[Any, Any]:
-    """Four codes of a word as f16, two of them in each of two words."""
+    """Four 8-bit codes of a word as f16, two in each of two words."""
     text = (
         "{ .reg .b16 low, high; mov.b32 {low, high}, $2;"
         f" cvt.rn.f16x2.{kind}x2 $0, low; cvt.rn.f16x2.{kind}x2 $1, high; }}"
@@ -108,23 +106,23 @@ PTX_TYPES = {
     "f64": "f64",
     "i8": "s8",
 }
-"""What PTX calls elements of the factors.  Of an f32 it reads the bits of a tf32.
+"""PTX names of the operands' element types.  Of an f32 it reads the bits of a tf32.
 
 Fragments of floats of 8 bits hold codes: `octets`.
 """
 SUMS = {"f16": "f16", "f32": "f32", "f64": "f64", "i32": "s32"}
-"""What PTX calls elements of the sums."""
+"""PTX names of the sums' element types."""
 
 
 def factories(face: Backend) -> dict[str, Any]:
-    """By name; the same request gives the same intrinsic."""
+    """Intrinsics by name; equal requests give the same intrinsic."""
     return {name: cache(partial(make, face)) for name, make in MADE.items()}
 
 
 def ldmatrix(face: Backend, tiles: int, name: str, transpose: bool = False) -> Any:
-    """``ldmatrix(p, i)``: 8 rows of 16 bytes a tile, whose places lanes bring.
+    """``ldmatrix(p, i)``: 8 rows of 16 bytes per tile, whose offsets lanes provide.
 
-    Lane ``8 t + r`` brings that of row r of tile t.  The result has a row for each
+    Lane ``8 t + r`` provides that of row r of tile t.  The result has a row for each
     tile: the elements of one register.
     """
     ty = tile_or_scalar((tiles, REGISTER // _bits(name)), name)
@@ -233,7 +231,7 @@ def _bits(name: str) -> int:
 
 
 def _registers(low: Lowering, ty: Any, value: Any, name: str) -> list[Any]:
-    """A tile as the registers that an instruction takes."""
+    """A tile as the registers of an instruction."""
     scalars = low.elements(ty, value)
     if name in ("f32", "f64", "i32"):
         is_sum = name in SUMS and ty.shape[-1] == 2
@@ -248,7 +246,7 @@ def _word(low: Lowering, value: Any) -> Any:
 
 
 def _packed(low: Lowering, scalars: Sequence[Any], name: str) -> Any:
-    """Scalars in one word, the first one lowest."""
+    """Scalars packed into one word, the first one lowest."""
     builder, word = low.builder, ir.Constant(I32, 0)
     for n, scalar in enumerate(scalars):
         wide = builder.zext(_code(low, scalar, name), I32)
@@ -258,7 +256,7 @@ def _packed(low: Lowering, scalars: Sequence[Any], name: str) -> Any:
 
 
 def _code(low: Lowering, scalar: Any, name: str) -> Any:
-    """The bits of an element; a bf16 is the upper half of the float32 that it is."""
+    """The bits of an element; a bf16 is the upper half of its float32."""
     if name == "bf16":
         upper = low.builder.lshr(_word(low, scalar), ir.Constant(I32, 16))
         return low.builder.trunc(upper, bits_type(name))
@@ -294,9 +292,9 @@ def _instruction(
     *,
     reads: bool = False,
 ) -> list[Any]:
-    """What an instruction of a whole warp gives.
+    """The result of an instruction of a whole warp.
 
-    ``reads``: it stays where it is among accesses of memory.
+    ``reads``: it is ordered with accesses of memory.
     """
     ty = ir.LiteralStructType(results) if len(results) > 1 else results[0]
     function = ir.FunctionType(ty, [value.type for value in values])

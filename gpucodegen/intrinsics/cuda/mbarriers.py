@@ -1,6 +1,6 @@
 """``mbarrier``: barriers in shared memory that count arrivals and the bytes of copies.
 
-``p`` is the array of barriers, ``i`` the number of one.  PTX ISA, "mbarrier".
+``p`` is the array of barriers, ``i`` the index of one.  PTX ISA, "mbarrier".
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ PLAIN = {
 
 
 def factories(face: Backend) -> dict[str, Any]:
-    """By name; the same request gives the same intrinsic."""
+    """Intrinsics by name; equal requests give the same intrinsic."""
     return {name: cache(partial(make, face)) for name, make in MADE.items()}
 
 
@@ -50,7 +50,7 @@ def engine(face: Backend, name: str, number: int = 0) -> Any:
 
 
 def address(face: Backend) -> Any:
-    """``mbarrier_address(p, i)``: where a barrier lies in shared memory."""
+    """``mbarrier_address(p, i)``: the address of a barrier in shared memory."""
 
     def lower(low: Lowering, pointer: Any, number: Any) -> Any:
         place = in_space(low, pointer, number, SHARED)
@@ -63,7 +63,7 @@ def address(face: Backend) -> Any:
 
 
 def init(face: Backend) -> Any:
-    """``mbarrier_init(p, i, count)``; copies see it, too."""
+    """``mbarrier_init(p, i, count)``, made visible to the async proxy."""
     text = (
         "mbarrier.init.shared::cta.b64 [$0], $1; fence.mbarrier_init.release.cluster;"
     )
@@ -71,7 +71,7 @@ def init(face: Backend) -> Any:
 
 
 def arrive(face: Backend) -> Any:
-    """``mbarrier_arrive(p, i)``: one arrival; the state before it."""
+    """``mbarrier_arrive(p, i)``: one arrival; returns the state before it."""
     text = "mbarrier.arrive.shared::cta.b64 $0, [$1];"
 
     def lower(low: Lowering, pointer: Any, number: Any) -> Any:
@@ -91,7 +91,7 @@ def arrive_more(face: Backend) -> Any:
 
 
 def expect(face: Backend) -> Any:
-    """``mbarrier_expect(p, i, n)``: an arrival, and so many bytes to come."""
+    """``mbarrier_expect(p, i, n)``: an arrival that expects ``n`` more bytes."""
     text = "mbarrier.arrive.expect_tx.shared::cta.b64 _, [$0], $1;"
     return _counted(face, "mbarrier_expect", text)
 
@@ -113,7 +113,7 @@ def _counted(face: Backend, name: str, text: str, made: Any = None) -> Any:
 
 
 def test(face: Backend) -> Any:
-    """``mbarrier_test(p, i, state)``: whether the phase of an arrival is over."""
+    """``mbarrier_test(p, i, state)``: whether the phase of an arrival is complete."""
     text = _ASKED.format("test_wait", "[$1], $2")
 
     def lower(low: Lowering, pointer: Any, number: Any, state: Any) -> Any:
@@ -128,9 +128,9 @@ def test(face: Backend) -> Any:
 
 
 def wait(face: Backend) -> Any:
-    """``mbarrier_wait(p, i, parity, ticks)``: until a phase of the parity is over.
+    """``mbarrier_wait(p, i, parity, ticks)``: until a phase of the parity completes.
 
-    ``ticks``: nanoseconds that one try may sleep.
+    ``ticks``: nanoseconds that one try may suspend the thread.
     """
 
     def lower(
@@ -146,7 +146,7 @@ def wait(face: Backend) -> Any:
 
 
 def until_over(low: Lowering, place: Any, parity: Any, *ticks: Any) -> None:
-    """Ask until a phase of a parity of the barrier at a place is over."""
+    """Polls until a phase of this parity completes."""
     builder = low.builder
     operands = "".join(f", ${2 + n}" for n in range(1 + len(ticks)))
     text = _ASKED.format("try_wait.parity", f"[$1]{operands}")

@@ -1,4 +1,4 @@
-"""Memory of CUDA kernels: shared by a block, private to a thread, asynchronous.
+"""Memory of CUDA kernels: shared and local arrays, and ``cp.async`` copies.
 
 cp.async moves 4, 8 or 16 bytes from global to shared memory without a register; its
 groups complete in order, so a wait names how many may still be in flight.
@@ -33,16 +33,16 @@ ALIGNMENT = 16
 WORD = 4
 """Bytes of the words of wide accesses."""
 DYNAMIC = "dynamic_shared"
-"""The memory of a block whose size a launch gives."""
+"""The name of dynamic shared memory, whose size a launch gives."""
 
 
 def factories(face: Backend) -> dict[str, Any]:
-    """By name; the same request gives the same intrinsic."""
+    """Intrinsics by name; equal requests give the same intrinsic."""
     return {name: cache(partial(make, face)) for name, make in MADE.items()}
 
 
 def own_factories(face: Backend) -> dict[str, Any]:
-    """Those that the CPU has no counterpart of."""
+    """Intrinsics without a CPU counterpart."""
     return {name: cache(partial(make, face)) for name, make in OWN.items()}
 
 
@@ -71,7 +71,7 @@ def shared(face: Backend, n: int, name: str, alignment: int = ALIGNMENT) -> Any:
 def dynamic_shared(
     face: Backend, offset: int, name: str, alignment: int = ALIGNMENT
 ) -> Any:
-    """``dynamic_shared()``: elements from a byte of what each launch gives a block."""
+    """``dynamic_shared()``: elements at a byte offset of dynamic shared memory."""
 
     def lower(low: Lowering) -> Any:
         module = low.builder.module
@@ -104,7 +104,7 @@ def local(face: Backend, n: int, name: str) -> Any:
 
 
 def heap(face: Backend, name: str) -> Any:
-    """A GPU kernel allocates no memory while it runs."""
+    """Raises an error: a GPU kernel allocates no memory while it runs."""
     del face, name
     raise errors.UnsupportedOperation(operation="memref.alloc", target="cuda")
 
@@ -126,16 +126,15 @@ def dma_start(
     width: int = 0,
     closes: bool = True,
 ) -> Any:
-    """Let the threads of a block start one transfer together.
+    """The threads of a block start one transfer together.
 
     ``dma_start(src, src_off, dst, dst_off, tag, tag_idx, count, src_stride, src_run,
     dst_stride, dst_run)``.
-
-    ``width``: bytes of each access, of which both addresses and all lengths are
-    multiples; 0 is one element.  4, 8 or 16 go by one cp.async from global to shared
-    memory.  Otherwise the threads copy at once, which is a legal moment.  A start that
-    ``closes`` ends one group of each thread, an empty one for such a copy, so that
-    waits can count them.
+    ``width``: bytes of each access, which divide both addresses and all lengths; 0 is
+    one element.  4, 8 or 16 use one cp.async from global to shared memory. Otherwise
+    the threads copy at once, which the semantics allow.  A start that ``closes``
+    commits one group of each thread, an empty one for such a copy, so that waits can
+    count groups.
     """
     is_free = bool(width) and (source_space, target_space) == ("global", "shared")
     step = max(1, width // element(name).size)
@@ -188,7 +187,7 @@ def _copy_now(low: Lowering, width: int, target: Any, source: Any) -> None:
 def _start_copy(
     low: Lowering, width: int, target: Any, source: Any, *real: Any
 ) -> None:
-    """One cp.async of 4, 8 or 16 bytes; only 16 bytes may bypass the first cache."""
+    """One cp.async of 4, 8 or 16 bytes; only 16 bytes may bypass the L1 cache."""
     caching = "cg" if width == 16 else "ca"
     less = ", $2" if real else ""
     text = f"cp.async.{caching}.shared.global [$0], [$1], {width}{less};"
@@ -218,10 +217,11 @@ def dma_wait(face: Backend, name: str, pending: int = 0) -> Any:
 
 
 def async_copy(face: Backend, width: int, padded: bool = False) -> Any:
-    """``async_copy(src, a, b, c, dst, dst_off[, real])``: one cp.async of some bytes.
+    """``async_copy(src, a, b, c, dst, dst_off[, real])``: one cp.async.
 
-    It begins ``a + b + c`` elements behind ``src``, each of which fits 32 bits.
-    ``padded``: only ``real`` bytes come from the source, and zeros behind them.
+    It begins ``a + b + c`` elements behind ``src``, each of which fits 32 bits, and
+    copies ``width`` bytes. ``padded``: only ``real`` bytes come from the source,
+    followed by zeros.
     """
 
     def typing_rule(*arguments: Any) -> Any:
@@ -237,12 +237,12 @@ def async_copy(face: Backend, width: int, padded: bool = False) -> Any:
 
 
 def close_group(face: Backend) -> Any:
-    """``close_group()``: what the thread has copied since the last time is a group."""
+    """``close_group()``: commits the thread's copies since its last commit."""
     return face.define("close_group", 0, lambda: signature(types.void), _close_group)
 
 
 def wait_groups(face: Backend, pending: int) -> Any:
-    """``wait_groups()``: all groups of the thread but ``pending`` have arrived."""
+    """``wait_groups()``: leaves the thread's ``pending`` newest groups in flight."""
 
     def lower(low: Lowering) -> None:
         _wait_groups(low, pending)

@@ -1,19 +1,16 @@
-"""Matrices that the lanes of a warp hold together: moved, multiplied, changed.
+"""Subgroup matrices (``gpu.subgroup_mma_*``): load, store, multiply, map, in fragments.
 
-``gpu.subgroup_mma_*`` of MLIR, which does not say what a lane holds: `fragments` does.
-f32 factors are rounded to tf32, which is what the matrix units take.
-
-How the lanes of a warp hold matrices for ``mma.sync``.
-
-PTX ISA, "Matrix multiply-accumulate operation using mma": with g = lane // 4,
-t = lane % 4 and e elements in a register of 32 bits (f64: in one of 64),
+MLIR does not define which elements a lane holds; here they are the registers of
+``mma.sync``.  f32 operands are rounded to tf32, the type of the matrix units. PTX ISA,
+"Matrix multiply-accumulate operation using mma": with g = lane // 4, t = lane % 4 and e
+elements in a register of 32 bits (f64: in one of 64),
 
 - A: register (i, j) holds row ``8 i + g`` and columns ``4 e j + e t`` on
 - B: register (i, j) holds rows ``4 e i + e t`` on of column ``8 j + g``
 - C: element (i, j, n) is at row ``8 i + g`` and column ``8 j + 2 t + n``, n = 0, 1
 
-A matrix of any extents is a grid of such registers, row by row, of which products take
-those that they need.  Narrow elements are bits, packed; others are numbers.
+A matrix of any extents is a grid of such registers, row by row.  Narrow elements are
+packed bits; others are numbers.
 """
 
 from __future__ import annotations
@@ -55,7 +52,7 @@ class Place(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Fragment:
-    """What a lane holds of a matrix.
+    """The registers of a matrix in a lane.
 
     >>> Fragment(16, 16, "f16", "AOp").count, Fragment(16, 8, "f32", "COp").count
     (4, 4)
@@ -121,11 +118,11 @@ class Fragment:
         }[self.role]
 
     def register(self, i: int, j: int, n: int = 0) -> int:
-        """The number of a register of the grid."""
+        """The index of a register of the grid."""
         return (i * self.grid[1] + j) * self.each + n
 
     def unpacked(self, low: Lowering, register: Any) -> list[Any]:
-        """The elements of a register as numbers that one computes with."""
+        """The elements of a register as numbers for arithmetic."""
         name, builder = self.element, low.builder
         if BITS[name] > 16:
             return [register]
@@ -156,7 +153,7 @@ class Fragment:
 
 
 def joined(low: Lowering, parts: Sequence[Any]) -> Any:
-    """Integers side by side in one of 32 bits, the first lowest."""
+    """Integers packed into one of 32 bits, the first lowest."""
     builder, word = low.builder, ir.Constant(I32, 0)
     for n, part in enumerate(parts):
         wide = builder.zext(part, I32)
@@ -166,11 +163,11 @@ def joined(low: Lowering, parts: Sequence[Any]) -> Any:
 
 
 KINDS = {"f32": "tf32", "si8": "s8", "ui8": "u8", "i32": "s32"}
-"""What PTX calls element types, where it has other names."""
+"""PTX names of element types, where they differ."""
 
 
 def factories(face: Backend) -> dict[str, Any]:
-    """By name; the same request gives the same intrinsic."""
+    """Intrinsics by name; equal requests give the same intrinsic."""
     return {name: cache(partial(make, face)) for name, make in MADE.items()}
 
 
@@ -180,10 +177,10 @@ def factories(face: Backend) -> dict[str, Any]:
 def matrix_load(
     face: Backend, form: Form, leading: int, transposed: bool, packed: bool
 ) -> Any:
-    """``matrix_load(p, offset)``: a matrix whose rows are ``leading`` elements apart.
+    """``matrix_load(p, offset)``: a matrix with a row stride of ``leading`` elements.
 
-    ``transposed``: its columns are.  ``packed``: registers of adjacent elements are
-    aligned in memory.
+    ``transposed``: the stride of its columns.  ``packed``: registers of adjacent
+    elements are aligned in memory.
     """
     fragment = Fragment(*form)
 
@@ -204,7 +201,7 @@ def matrix_load(
 def matrix_store(
     face: Backend, form: Form, leading: int, transposed: bool, packed: bool
 ) -> Any:
-    """``matrix_store(m, p, offset)``: the same way back."""
+    """``matrix_store(m, p, offset)``: the inverse of ``matrix_load``."""
     fragment = Fragment(*form)
 
     def lower(low: Lowering, value: Any, pointer: Any, offset: Any) -> None:
@@ -220,7 +217,7 @@ def matrix_store(
 
 
 class _Memory:
-    """A matrix in memory as the lane that executes this sees it."""
+    """A matrix in memory, addressed by the executing lane."""
 
     def __init__(
         self,
@@ -260,7 +257,7 @@ class _Memory:
         return self.low.builder.bitcast(self._address(place), ir.PointerType(whole))
 
     def parts(self, places: list[Place]) -> Any:
-        """A register of elements that lie anywhere."""
+        """A register of elements at any addresses."""
         parts = [
             self.low.builder.load(self._address(place), align=self._size)
             for place in places
@@ -326,7 +323,7 @@ def matrix_multiply(face: Backend, a: Form, b: Form, c: Form) -> Any:
 
 
 def _factors(low: Lowering, fragment: Fragment, registers: list[Any]) -> list[Any]:
-    """Registers of a factor as ``mma`` takes them."""
+    """Registers of an operand in the order of ``mma``."""
     if fragment.element != "f32":
         return registers
     text = "cvt.rna.tf32.f32 $0, $1;"
@@ -340,7 +337,7 @@ def _step(
     place: tuple[list[Any], int, int],
     steps: int,
 ) -> None:
-    """One ``mma``, which adds to the sums of its rows in place."""
+    """One ``mma``, which accumulates in place."""
     (left, right, total), (sums, i, j) = forms, place
     height = 1 if left.element == "f64" else 2
     numbers = [
@@ -394,7 +391,7 @@ def matrix_constant(face: Backend, form: Form) -> Any:
 
 
 def matrix_map(face: Backend, kind: str, form: Form, made: Form) -> Any:
-    """``matrix_map(m, ..)``: one of the operations of MLIR on each element."""
+    """``matrix_map(m, ..)``: an elementwise operation of MLIR."""
     source, target = Fragment(*form), Fragment(*made)
     arity = 1 if kind in _UNARY else 2
 

@@ -1,22 +1,18 @@
-"""A target of Numba's for CUDA kernels: code for the NVPTX backend of LLVM.
+"""Numba target for CUDA kernels, by the NVPTX backend of LLVM.
 
-LLVM comes with llvmlite, so nothing of CUDA is needed here.  A kernel's arguments lie
-in its own parameters; its pointers are those of global memory.
+LLVM comes with llvmlite, so no part of CUDA is needed.  A kernel's arguments are its
+own parameters; its pointers point to global memory.
 
-How often LLVM repeats the body of innermost loops that multiply.
-
-Left alone, it stops at a size that suits processors with few registers.  A body is
-repeated until it has `PRODUCTS` of floats, so that few of its instructions count and
-compare.  Loops around such a loop stay loops.
-
-Innermost loops that multiply fragments of matrices become straight code.  Those around
-them that wait for other threads stay loops: repeated, they load fragments ahead of
-their turn, for which there are no registers.
-
-Loops of single sums, and others that call functions, wait for other threads or hold
+`unroll` marks innermost loops: LLVM alone stops at a size that suits processors with
+few registers, so a body is repeated until it has `PRODUCTS` float multiplications, and
+few instructions count and compare.  Outer loops stay loops.  Innermost loops that
+multiply matrix fragments are fully unrolled; loops around them that wait for other
+threads are not, since unrolled they load fragments early, for which there are no
+registers.  Loops of single sums, and loops that call functions, synchronise or hold
 assembly, are left to LLVM.
 
-Lines of MLIR in PTX: comments of generated text name them, ``.loc`` repeats them.
+`Lines` writes debug information: comments in generated text name MLIR lines, and
+``.loc`` directives of the PTX repeat them.
 """
 
 from __future__ import annotations
@@ -61,7 +57,7 @@ _COMMENT = re.compile(r"  # (.+):(\d+)$")
 
 
 def places(source: str) -> dict[int, Place]:
-    r"""The places that lines of a generated text were made from, by their numbers.
+    r"""The MLIR locations of the lines of a generated text, by line number.
 
     >>> places("def k(A):\n    x = A[0]  # mm.mlir:7")
     {2: ('mm.mlir', 7)}
@@ -75,7 +71,7 @@ def places(source: str) -> dict[int, Place]:
 
 
 class Lines(AbstractDIBuilder):
-    """Writes the debug information of one kernel: lines, and nothing of variables."""
+    """Writes the debug information of one kernel: lines only, no variables."""
 
     def __init__(
         self, module: Any, filepath: str, cgctx: Any, directives_only: bool
@@ -90,7 +86,7 @@ class Lines(AbstractDIBuilder):
     def mark_subprogram(
         self, function: Any, qualname: str, argnames: Any, argtypes: Any, line: int
     ) -> None:
-        """The kernel, which begins where its first line does."""
+        """The kernel, which begins at its first line."""
         del argnames, argtypes, line
         file, first = next(iter(self.places.values()))
         unit = self._debug_info(
@@ -121,7 +117,7 @@ class Lines(AbstractDIBuilder):
         cgutils.get_or_insert_named_metadata(self.module, "llvm.dbg.cu").add(unit)
 
     def mark_location(self, builder: Any, line: int) -> None:
-        """Instructions from here on are of a line of the text."""
+        """Sets the line of the following instructions."""
         if line not in self.places:
             return
         file, number = self.places[line]
@@ -130,15 +126,15 @@ class Lines(AbstractDIBuilder):
         )
 
     def mark_variable(self, *args: Any, **others: Any) -> None:
-        """Variables are in registers, and nothing asks for them."""
+        """Does nothing: variables have no debug information."""
 
     def finalize(self) -> None:
-        """State the version of the format."""
+        """States the version of the format."""
         version = [I32(2), "Debug Info Version", I32(3)]
         self.module.add_named_metadata("llvm.module.flags", version)
 
     def _scope(self, file: str) -> Any:
-        """The kernel, or what other files have of it."""
+        """The scope of the kernel in a file."""
         if file not in self._scopes:
             kernel = next(iter(self._scopes.values()))
             self._scopes[file] = self._debug_info(
@@ -157,18 +153,19 @@ class Lines(AbstractDIBuilder):
 
 
 FEWEST = 4
-"""Products of a body that is repeated: of tiles, not of one sum."""
+"""Multiplications of a body to unroll, at least: tiles have them, single sums do not.
+"""
 PRODUCTS = 1024
-"""Of a repeated body, at most."""
+"""Multiplications of an unrolled body, at most."""
 MOST = 16
-"""Repetitions."""
+"""The largest unroll factor."""
 _FUSED = ("llvm.fma.", "llvm.fmuladd.")
 _MMA, _BARRIER = "mma.sync", "llvm.nvvm.barrier"
 _PLAIN = (*_FUSED, "llvm.assume", "llvm.nvvm.read.ptx.sreg.")
 
 
 class _Identity(ir.MDValue):
-    """Metadata that names itself first: so LLVM tells loops apart."""
+    """Metadata that refers to itself first, by which LLVM distinguishes loops."""
 
     def descr(self, buf: list[str]) -> None:
         """Append the definition."""
@@ -206,13 +203,13 @@ def _ask(module: Any, tail: Any, *wish: Any) -> None:
 
 
 def _following(block: Any) -> list[Any]:
-    """Where a block may go on."""
+    """The successors of a block."""
     operands: Sequence[Any] = block.terminator.operands if block.terminator else ()
     return [each for each in operands if isinstance(each, ir.Block)]
 
 
 def _back_edges(entry: Any) -> Iterator[tuple[Any, Any]]:
-    """Jumps to a block that the way from the entry has passed."""
+    """Jumps to a block on the path from the entry."""
     way, seen = [(entry, iter(_following(entry)))], {entry}
     open_ = {entry}
     while way:
@@ -230,7 +227,7 @@ def _back_edges(entry: Any) -> Iterator[tuple[Any, Any]]:
 
 
 def _body(function: Any, tail: Any, head: Any) -> set[Any]:
-    """The blocks of a loop: all that reach the jump back without its head."""
+    """The blocks of a loop: all that reach the back edge without passing the head."""
     before: dict[Any, list[Any]] = {}
     for block in function.blocks:
         for target in _following(block):
@@ -247,7 +244,7 @@ def _body(function: Any, tail: Any, head: Any) -> set[Any]:
 
 
 def _called(body: set[Any]) -> Iterator[str]:
-    """Names of the functions, and texts of the assembly, that a loop calls."""
+    """Names of functions, and texts of assembly, that a loop calls."""
     for block in body:
         for x in block.instructions:
             if x.opname == "call":
@@ -255,7 +252,7 @@ def _called(body: set[Any]) -> Iterator[str]:
 
 
 def _products(body: set[Any]) -> int:
-    """Multiplications of floats in a loop; 0 where it has to stay as it is."""
+    """Float multiplications in a loop; 0 where it must not be unrolled."""
     count = 0
     for block in body:
         for instruction in block.instructions:
@@ -276,23 +273,22 @@ GLOBAL = 1
 
 
 class Kernels(GPU):
-    """What runs on every GPU also runs here."""
+    """The target name: implementations for any GPU also apply here."""
 
 
 target_registry[NAME] = Kernels
 TYPES: Any = templates.Registry()
 CODE: Any = Registry(NAME)
 MODELS = DataModelManager()
-"""How values of this target lie in registers, where the CPU's differ."""
+"""Data models of this target, where they differ from those of the CPU."""
 
 
 @dataclass(frozen=True, slots=True)
 class Kernel:
-    """What is known of the kernel that is compiled.
+    """Facts about the kernel that is compiled.
 
-    ``block`` are the extents of its blocks, if all launches have the same;
-    ``resident`` is how many of them a multiprocessor shall hold.  ``places`` are the
-    lines of MLIR by those of text.
+    ``block``: the extents of its blocks, if all launches have the same; ``resident``:
+    the intended blocks per multiprocessor.  ``places``: MLIR lines by lines of text.
     """
 
     block: tuple[int, int, int] | None = None
@@ -305,10 +301,9 @@ class GlobalPointer(types.CPointer):
 
 
 class _GlobalPointerModel(models.PointerModel):
-    """It comes as an address of global memory, so that no access is generic."""
+    """An address of global memory, so that no access is generic."""
 
     def get_argument_type(self) -> ir.Type:
-        """The LLVM type of the parameter."""
         return ir.PointerType(self._pointee_be_type, addrspace=GLOBAL)
 
     def from_argument(self, builder: Any, value: Any) -> Any:
@@ -320,10 +315,9 @@ MODELS.register(GlobalPointer, _GlobalPointerModel)
 
 
 class KernelConvention(MinimalCallConv):
-    """Functions without a result that only a launch calls."""
+    """The calling convention of kernels: no result, called by launches only."""
 
     def get_function_type(self, restype: Any, argtypes: Any) -> ir.FunctionType:
-        """The parameters as they are."""
         del restype
         packer = self._get_arg_packer(argtypes)
         return ir.FunctionType(ir.VoidType(), list(packer.argument_types))
@@ -331,17 +325,14 @@ class KernelConvention(MinimalCallConv):
     def decorate_function(
         self, fn: Any, args: Any, fe_argtypes: Any, noalias: bool = False
     ) -> None:
-        """Mark the kernel, and name its parameters."""
         del noalias
         fn.calling_convention = "ptx_kernel"
         self._get_arg_packer(fe_argtypes).assign_names(fn.args, list(args))
 
     def get_arguments(self, func: Any) -> Sequence[Any]:
-        """All of them."""
         return func.args
 
     def return_value(self, builder: Any, retval: Any) -> None:
-        """The end of a thread."""
         del retval
         builder.ret_void()
 
@@ -354,7 +345,6 @@ class Library(CodeLibrary):
         self.text = ""
 
     def add_ir_module(self, ir_module: Any) -> None:
-        """Keep the module's text."""
         self.text = str(ir_module)
 
     def add_linking_library(self, library: Any) -> None:
@@ -362,19 +352,17 @@ class Library(CodeLibrary):
         raise NotImplementedError(library.name)
 
     def finalize(self) -> None:
-        """Nothing is left to do."""
+        """Does nothing: modules are kept as text."""
         self._finalized = True
 
     def get_function(self, name: str) -> Any:
-        """None that this process could call."""
         raise NotImplementedError(name)
 
     def get_llvm_str(self) -> Any:
-        """The module as Numba made it."""
         return self.text
 
     def get_asm_str(self) -> Any:
-        """None: PTX is made for an architecture, which nothing here names."""
+        """Not available: PTX needs an architecture, which is unknown here."""
         raise NotImplementedError(self.name)
 
 
@@ -393,53 +381,47 @@ class Generator(Codegen):
 
 
 class TypingContext(KnownTypes):
-    """Types of operators and of what a thread knows of itself."""
+    """Types of operators and of thread intrinsics."""
 
     def load_additional_registries(self) -> None:
-        """What is not among Numba's built-in functions."""
         self.install_registry(TYPES)
 
 
 class Context(KnownCode):
-    """Code of the same."""
+    """The code generation context of the target."""
 
     strict_alignment = True
     kernel = Kernel()
     DIBuilder = Lines
 
     def init(self) -> None:
-        """What Numba asks every target for."""
         self._generator = Generator()
         self._target_data = llvm.create_target_data(LAYOUT)
         self.data_model_manager = MODELS.chain(default_manager)
 
     @property
     def enable_debuginfo(self) -> bool:
-        """Whether instructions name lines of MLIR."""
+        """Whether instructions name MLIR lines."""
         return bool(self.kernel.places)
 
     @property
     def target_data(self) -> Any:
-        """Sizes and alignments."""
         return self._target_data
 
     @cached_property
     def call_conv(self) -> Any:
-        """How a launch passes arguments."""
         return KernelConvention(self)
 
     def codegen(self) -> Any:
-        """What makes modules."""
         return self._generator
 
     def create_module(self, name: str) -> Any:
-        """An empty module."""
         return self._generator._create_empty_module(name)  # noqa: SLF001 - our own
 
     def mangler(
         self, name: str, types: Any, *, abi_tags: Any = (), uid: Any = None
     ) -> str:
-        """Kernels keep their names: a launch asks for them."""
+        """Kernels keep their names: a launch looks them up."""
         del types, abi_tags, uid
         return name.rpartition(".")[2]
 
@@ -447,16 +429,15 @@ class Context(KnownCode):
         """None: kernels use no Python object."""
 
     def load_additional_registries(self) -> None:
-        """What is not among Numba's built-in functions, which these modules fill."""
         from numba.cpython import builtins, numbers, tupleobj
 
         del builtins, numbers, tupleobj
         self.install_registry(CODE)
 
     def post_lowering(self, mod: Any, library: Any) -> None:
-        """State the size of blocks, and spread the flags, but not over formulas.
+        """Sets the block size and applies fast-math flags, except to formulas.
 
-        Formulas say themselves where they fuse a product and a sum.
+        Formulas state themselves where a multiply-add is fused.
         """
         del library
         spread = FastFloatBinOpVisitor(self.fastmath.flags if self.fastmath else ())
@@ -474,13 +455,13 @@ class Context(KnownCode):
 
 
 class KernelDispatcher(Dispatcher):
-    """A function of a kernel; Numba asks for it by target."""
+    """The dispatcher of a kernel, which Numba looks up by target."""
 
     targetdescr = Target(NAME, TypingContext(), Context)
 
 
 def jit(function: Any = None, **options: Any) -> Any:
-    """What Numba's overloads are compiled with."""
+    """The decorator that compiles Numba's overloads for this target."""
     if function is None:
         return partial(jit, **options)
     return KernelDispatcher(

@@ -1,20 +1,15 @@
-"""What a thread knows of itself, under the names that Numba's CUDA gives it.
+"""CUDA thread intrinsics: indices, barriers, grid barriers, warp shuffles and votes.
 
-``cuda.threadIdx.x`` and its like, ``cuda.syncthreads()`` and ``cuda.syncwarp(mask)``:
-all of that module that generated text uses.
+`face` provides ``cuda.threadIdx.x`` and its like, ``cuda.syncthreads()`` and
+``cuda.syncwarp(mask)`` under the names of Numba's CUDA. Warp operations are one PTX
+instruction each, which waits for all running lanes of its mask.
 
-All blocks of a launch meet: a word of global memory counts who has come.
-
-The first block adds 2**31 - (blocks - 1), every other one 1.  So the word's highest bit
-changes when all have come, and the bits below are 0 again, as the next meeting needs
-them.  One thread of each block adds with release semantics and reads with acquire
-semantics at the scope of the device; the barriers of its block before and after it make
-that an order of all threads (PTX ISA, memory consistency model: causality order).  This
-is how the grid group of CUDA's cooperative groups meets.
-
-What the lanes of a warp tell one another: shuffles, votes, reductions.
-
-Each is one instruction of PTX, which waits for all lanes of its mask that run at all.
+`meet_grid` is a grid barrier, as in CUDA's cooperative groups: a word of global memory
+counts arrivals.  The first block adds 2**31 - (blocks - 1), every other one 1.  So the
+word's highest bit changes when all have come, and the bits below are 0 again for the
+next barrier. One thread of each block adds with release semantics and reads with
+acquire semantics at device scope; the barriers of its block before and after it extend
+that order to all threads (PTX ISA, memory consistency model: causality order).
 """
 
 from __future__ import annotations
@@ -101,7 +96,7 @@ def _reader(face: Backend, special: str) -> Any:
 
 
 def _end(special: str, block: tuple[int, int, int] | None) -> int | None:
-    """Above what a register holds where the size of blocks is known, if that tells."""
+    """An exclusive bound of a special register, where the block size gives one."""
     if block is None:
         return None
     name, _, dimension = special.partition(".")
@@ -131,7 +126,7 @@ HIGHEST = 1 << 31
 
 
 def grid_factories(face: Backend) -> dict[str, Any]:
-    """By name; the same request gives the same intrinsic."""
+    """Intrinsics by name; equal requests give the same intrinsic."""
     return {name: cache(partial(make, face)) for name, make in GRID_FACTORIES.items()}
 
 
@@ -153,7 +148,7 @@ def meet_grid(face: Backend) -> Any:
 
 
 def _wait(low: Lowering, address: Any) -> None:
-    """Come, and wait until the highest bit has changed."""
+    """Arrives, and waits until the highest bit has changed."""
     builder = low.builder
     blocks = reduce(builder.mul, _each(low, "nctaid"))
     others = builder.sub(blocks, I32(1))
@@ -181,7 +176,7 @@ def _sum(low: Lowering, special: str) -> Any:
 
 
 def _grid_instruction(low: Lowering, text: str, arguments: Sequence[Any]) -> Any:
-    """One instruction of PTX on a word, an order for all memory."""
+    """One PTX instruction on a word, which orders all memory."""
     kinds = [argument.type for argument in arguments]
     inputs = ",".join("l" if kind == I64 else "r" for kind in kinds)
     return low.builder.asm(
@@ -198,7 +193,7 @@ GRID_FACTORIES = {"meet_grid": meet_grid}
 
 WARP = 32
 SHUFFLES = {"xor": "bfly", "up": "up", "down": "down", "idx": "idx"}
-"""Modes of gpu, and what PTX calls them."""
+"""Modes of ``gpu.shuffle``, and their PTX names."""
 REDUCTIONS = {
     "add": "add.s32",
     "and": "and.b32",
@@ -213,14 +208,14 @@ _PREDICATE = "{{ .reg .pred p, q; setp.ne.b32 p, $2, 0; {}; }}"
 
 
 def warp_factories(face: Backend) -> dict[str, Any]:
-    """By name; the same request gives the same intrinsic."""
+    """Intrinsics by name; equal requests give the same intrinsic."""
     return {name: cache(partial(make, face)) for name, make in WARP_FACTORIES.items()}
 
 
 def shuffle_lanes(face: Backend, mode: str, shape: tuple[int, ...], dtype: str) -> Any:
     """``shuffle_lanes(x, offset, width)``: ``x`` of another lane below ``width``.
 
-    Lanes from there on keep theirs, as do those whose other lane would lie there.
+    Other lanes, and those whose source lane is not below ``width``, keep their value.
     """
     ty = tile_or_scalar(shape, dtype)
 
@@ -288,7 +283,7 @@ def shfl_sync(face: Backend, mode: str, dtype: str) -> Any:
 
 
 def vote_sync(face: Backend, kind: str) -> Any:
-    """``vote_sync(mask, p)``: a bit for each lane, or a truth value of all lanes."""
+    """``vote_sync(mask, p)``: a bit for each lane, or one truth value."""
     is_ballot = kind == "ballot"
     result = types.int32 if is_ballot else types.boolean
     target = "b32 $0" if is_ballot else "pred q"
@@ -307,7 +302,7 @@ def vote_sync(face: Backend, kind: str) -> Any:
 
 
 def redux_sync(face: Backend, kind: str) -> Any:
-    """``redux_sync(x, mask)``: an integer of all lanes of the mask combined."""
+    """``redux_sync(x, mask)``: a reduction of integers over the lanes of the mask."""
     text = f"redux.sync.{REDUCTIONS[kind]} $0, $1, $2;"
 
     def lower(low: Lowering, value: Any, mask: Any) -> Any:
@@ -356,7 +351,7 @@ def _scalar(low: Lowering, value: Any, how: tuple[Any, ...]) -> Any:
 
 
 def _integer(ty: Any) -> Any:
-    """The integer of as many bits."""
+    """The integer type of the same width."""
     return {"float": I32, "double": I64}.get(str(ty), ty)
 
 
@@ -368,7 +363,7 @@ def _word(low: Lowering, word: Any, how: tuple[Any, ...]) -> Any:
 
 
 def _warp_instruction(low: Lowering, text: str, args: Sequence[Any]) -> Any:
-    """One result of 32 bits; no lane may come to it by another way than written."""
+    """One 32-bit result of a convergent instruction, which LLVM may not move."""
     function = ir.FunctionType(I32, [arg.type for arg in args])
     constraints = ",".join(["=r", *["r"] * len(args)])
     code = ir.InlineAsm(function, text, constraints, side_effect=True)

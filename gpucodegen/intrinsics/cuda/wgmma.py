@@ -1,6 +1,6 @@
-"""``wgmma``: products by four warps, of factors that lie in shared memory.
+"""Warpgroup matrix multiplication (``wgmma``), with operands in shared memory.
 
-PTX ISA, "Asynchronous warpgroup level matrix instructions".  A factor lies as tensor
+PTX ISA, "Asynchronous warpgroup level matrix instructions".  An operand lies as TMA
 copies bring it: boxes as wide as the swizzle's span, one behind the other.  A lane
 holds of each 64 rows of the sum
 
@@ -33,7 +33,7 @@ from gpucodegen.intrinsics.framework.lowering import (
 ROWS, STEP, ATOM = 64, 32, 8
 """Rows of one product; bytes along K; lines that a swizzle permutes."""
 MODES = {128: 1, 64: 2, 32: 3}
-"""What a descriptor calls the span of a swizzle in bytes."""
+"""Encodings of swizzle spans (bytes) in a matrix descriptor."""
 KINDS = {
     "f16": "f16",
     "bf16": "bf16",
@@ -52,13 +52,13 @@ Sum = tuple[int, int, str]
 
 
 def factories(face: Backend) -> dict[str, Any]:
-    """By name; the same request gives the same intrinsic."""
+    """Intrinsics by name; equal requests give the same intrinsic."""
     return {name: cache(partial(make, face)) for name, make in MADE.items()}
 
 
 @dataclass(frozen=True, slots=True)
 class Accumulator:
-    """What a lane holds of a sum: for each 64 rows, registers in their order.
+    """The accumulator registers of a lane, in order, for each 64 rows.
 
     >>> Accumulator(128, 128, "f32").count, Accumulator(64, 8, "f16").count
     (128, 2)
@@ -101,7 +101,7 @@ class Accumulator:
 
 
 def descriptor(face: Backend, span: int, lines: int) -> Any:
-    """``matrix_descriptor(p, offset)``: a factor of so many lines in shared memory."""
+    """``matrix_descriptor(p, offset)``: an operand of ``lines`` lines."""
     fixed = (lines * span >> 4) << 16 | (ATOM * span >> 4) << 32 | MODES[span] << 62
     fixed -= (fixed >> 63) << 64
 
@@ -129,7 +129,7 @@ def zero_sum(face: Backend, form: Sum) -> Any:
 
 @dataclass(frozen=True, slots=True)
 class Factor:
-    """Where steps of a factor begin: bytes from its start.
+    """The start offsets in bytes of the steps of an operand.
 
     ``lines``: of a box, whose rows have ``span`` bytes.  ``flipped``: its lines are K.
 
@@ -142,7 +142,7 @@ class Factor:
     flipped: bool
 
     def start(self, row: int, byte: int) -> int:
-        """The byte at a row, and so many bytes along K."""
+        """The offset of a row, and of a byte along K."""
         line, along = row, byte
         if self.flipped:  # 16 bits: 16 lines of K are 32 bytes, rows lie along lines
             line, along = byte // 2, row * 2
@@ -158,9 +158,9 @@ def multiply(
     left: tuple[int, int, bool],
     right: tuple[int, int, bool],
 ) -> Any:
-    """``warpgroup_multiply(a, b, sum)``: ``sum + A B``, and waiting for it.
+    """``warpgroup_multiply(a, b, sum)``: ``sum + A B``, waiting for its completion.
 
-    ``depth``: bytes along K.  All steps are one piece of text: between them the
+    ``depth``: bytes along K.  All steps are one assembly text: between them the
     registers of the sum belong to the hardware, and no compiler may move them.
     """
     total = Accumulator(*form)
@@ -257,7 +257,7 @@ def store_sum(face: Backend, form: Sum, row_step: int) -> Any:
 
 
 def _first(low: Lowering, offset: Any, row_step: int) -> Any:
-    """Where the first element of this thread lies."""
+    """The offset of this thread's first element."""
     builder = low.builder
     thread = _thread(low)
 

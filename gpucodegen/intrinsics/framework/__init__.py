@@ -1,1 +1,1 @@
-"""How an intrinsic is made for each compiler."""
+"""How intrinsics are defined for each compiler backend."""

@@ -1,4 +1,4 @@
-"""The names that every face has; a test checks that both have them."""
+"""The intrinsics that both backends have, by name; a test checks that both do."""
 
 from __future__ import annotations
 
@@ -65,14 +65,14 @@ SHAPED: dict[str, Callable[..., Any]] = {
     "vstore_selected": masked_tiles.vstore_selected,
     "vstore_streaming": tile_memory.vstore_streaming,
 }
-"""Factories that are the same on both compilers."""
+"""Factories that both backends share."""
 
 MEMORY = ("dma_start", "dma_wait", "heap", "heap_free", "local", "shared")
-"""Factories that each face has in its own way."""
+"""Factories that each backend implements itself."""
 
 
 def shaped(face: Backend) -> dict[str, Any]:
-    """Factories of one compiler; the same request gives the same intrinsic."""
+    """Factories of one backend; equal requests give the same intrinsic."""
     made = {name: cache(partial(make, face)) for name, make in SHAPED.items()}
     return made | {
         "constant": _by_text(partial(aggregates.constant, face)),
@@ -82,7 +82,7 @@ def shaped(face: Backend) -> dict[str, Any]:
 
 
 def _by_text(make: Callable[..., Any]) -> Callable[..., Any]:
-    """A factory whose requests are the same if their text is: -0.0 equals 0.0."""
+    """A factory that compares requests as text, since -0.0 equals 0.0 as a number."""
     made: dict[str, Any] = {}
 
     def factory(*arguments: Any) -> Any:

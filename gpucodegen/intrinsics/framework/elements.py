@@ -1,7 +1,4 @@
-"""Element types: how each MLIR element is stored in memory and carried in a kernel.
-
-How the elements of an array lie in memory.
-"""
+"""Element types: how each MLIR element is stored in memory and carried in a kernel."""
 
 from __future__ import annotations
 
@@ -41,7 +38,7 @@ class Element:
 
     @property
     def pointee(self) -> str:
-        """Numba's name of the element that a kernel's pointer points to."""
+        """Numba's name of the elements that a kernel's pointer points to."""
         return f"uint{8 * self.size}" if self.name in NARROW else self.carrier
 
 

@@ -1,4 +1,4 @@
-"""What the host's processor offers to generated code."""
+"""Instruction set features of the host processor for generated code."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def cpu_features() -> frozenset[str]:
 
 @cache
 def host_features() -> frozenset[str]:
-    """Features that the host has, whatever Numba compiles for."""
+    """Features of the host, even if Numba compiles for fewer."""
     import llvmlite.binding as llvm
 
     found = llvm.get_host_cpu_features()
@@ -70,9 +70,9 @@ def has_fused_operations() -> bool:
 
 
 def converts_halves() -> bool:
-    """Whether floats of 16 bits become wider ones, and back, by an instruction.
+    """Whether an instruction converts 16-bit floats to wider ones, and back.
 
-    Where they do not, LLVM calls functions that no library of the process has.
+    Where there is none, LLVM calls functions that no library of the process has.
     """
     import llvmlite.binding as llvm
 

@@ -1,12 +1,10 @@
-"""How an intrinsic is made: typing and code for both targets, the CPU and CUDA.
+"""Definition of intrinsics for the CPU and CUDA backends: typing, tiles, code.
 
-A `Backend` is one target of Numba's.  `define` makes an intrinsic from a rule for
-its types and a function that builds its code through a `Lowering`.
-
-The Numba type of register tiles: ``n`` or ``m x n`` elements in one variable.
-
-In LLVM a tile is an array of pieces, row after row.  A piece is a vector as wide as the
-machine's registers (CPU) or one element (CUDA); the last piece of a row may be padded.
+A `Backend` is one Numba target.  `Backend.define` makes an intrinsic from a typing rule
+and a function that builds its code through a `Lowering`. `Tile` is the Numba type of
+register tiles: ``n`` or ``m x n`` elements in one variable. In LLVM a tile is an array
+of pieces, row after row.  A piece is a vector as wide as the machine's registers (CPU)
+or one element (CUDA); the last piece of a row may be padded.
 """
 
 from __future__ import annotations
@@ -56,8 +54,8 @@ def llvm_scalar(dtype: Any) -> ir.Type:
 def lanes_per_piece(columns: int, dtype: Any, register_bytes: int) -> int:
     """Elements of one piece: a full register, or the power of two that holds a row.
 
-    Elements of less than four bytes take as many lanes as float32, so that narrow
-    types and masks line up with the values they come from.
+    Elements of less than four bytes take as many lanes as float32, so that narrow types
+    and masks line up with the values they come from.
     """
     is_wide = llvm_scalar(dtype) in {ir.IntType(64), ir.DoubleType()}
     full = max(1, register_bytes // (8 if is_wide else 4))
@@ -87,19 +85,19 @@ I1, I8, I32, I64 = (ir.IntType(bits) for bits in (1, 8, 32, 64))
 Signature = Any
 """A Numba signature; None where the argument types do not fit."""
 FORMULA = "formula."
-"""How the names of functions begin whose operations keep the flags that they have."""
+"""Name prefix of functions whose operations keep their own fast-math flags."""
 
 
 @dataclass(frozen=True)
 class Backend:
-    """One target of Numba's that intrinsics are made for.
+    """A Numba target for intrinsics.
 
     ``intrinsic`` is its decorator, set to keep literal types.  ``register_bytes`` is
     the width of a vector register, 0 for scalar code.
     ``function(low, name, type, arguments)`` computes a function of C's library.
-    ``index_bits`` are those of an index, ``global_space`` is the address space of
-    constants, and no atomic is narrower than ``atomic_bits``.  ``is_gpu``: instructions
-    convert halves and add floats atomically.
+    ``index_bits`` is the width of an index, ``global_space`` the address space of
+    constants, ``atomic_bits`` the width of the narrowest atomic.  ``is_gpu``:
+    instructions convert halves and add floats atomically.
     """
 
     intrinsic: Callable[..., Any]
@@ -120,7 +118,7 @@ class Backend:
         """An intrinsic of ``arity`` arguments.
 
         ``typing_rule`` maps argument types to a signature; ``build`` takes a Lowering
-        and the LLVM arguments; None as its result stands for no value.
+        and the LLVM arguments; a result of None stands for no value.
         """
 
         def type_call(*arguments: Any) -> Any:
@@ -148,7 +146,7 @@ def _with_arity(function: Callable[..., Any], arity: int) -> Any:
 
 @dataclass(frozen=True, slots=True)
 class Lowering:
-    """One call of an intrinsic while its code is built."""
+    """A call of an intrinsic during code generation."""
 
     context: Any
     builder: Any
@@ -275,7 +273,7 @@ def shaped_like(scalar: ir.Type, shape: ir.Type) -> ir.Type:
 
 
 def carrier(name: str) -> Any:
-    """The Numba type of a value of an MLIR element type."""
+    """The Numba type that represents an MLIR element type in a kernel."""
     return getattr(types, element(name).carrier)
 
 

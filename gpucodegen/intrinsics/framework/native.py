@@ -1,10 +1,9 @@
-"""Functions of words, written in Python, as machine code.
+"""A small compiler from Python functions on 64-bit words to machine code, by LLVM.
 
-The pool is small and every process needs it, so it is compiled without Numba, which
-takes a hundred times as long.  Such a function knows words of 64 bits only.  It calls
-others of its kind, `Instruction`s and ``min``; it has ``if``, ``while``, ``for`` over a
-``range``, ``and`` and ``or``, and names for numbers.  Divisions truncate: operands are
-not negative.
+The thread pool is small and every process needs it, so it is compiled without Numba,
+which takes a hundred times as long.  Functions call others of their kind,
+`Instruction`s and ``min``; they have ``if``, ``while``, ``for`` over a ``range``,
+``and`` and ``or``, and named constants.  Divisions truncate: operands are not negative.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ VOID = ir.VoidType()
 
 @dataclass(frozen=True, slots=True)
 class Code:
-    """Where an instruction is built."""
+    """The insertion point of an instruction."""
 
     builder: Any
 
@@ -40,14 +39,14 @@ class Code:
         return self.builder.call(function, arguments)
 
     def slot(self, kind: ir.Type) -> Any:
-        """Room on the stack, once for a call of the function."""
+        """A stack slot, allocated once per call of the function."""
         with self.builder.goto_entry_block():
             return self.builder.alloca(kind)
 
 
 @dataclass(frozen=True, slots=True)
 class Instruction:
-    """Something that functions of words call and Python cannot."""
+    """An operation that functions of words call and Python cannot."""
 
     build: Callable[..., Any]
 
@@ -57,7 +56,7 @@ class Instruction:
 
 
 def native(functions: Mapping[str, FunctionType]) -> ir.Module:
-    """A module with these functions, by their symbols, and all that they call.
+    """An LLVM module with these functions, by their symbols, and all that they call.
 
     >>> from gpucodegen.intrinsics.pool.shares import packed
     >>> print(native({"share": packed}).globals["share"].function_type)
@@ -77,13 +76,13 @@ def word(value: int) -> Any:
 
 @dataclass
 class _Module:
-    """Functions that were asked for, each translated once."""
+    """The requested functions, each translated once."""
 
     module: ir.Module
     known: dict[FunctionType, Any] = field(default_factory=dict[FunctionType, Any])
 
     def function(self, function: FunctionType, symbol: str = "") -> Any:
-        """The function of the module for one of Python."""
+        """The LLVM function of a Python function."""
         if function not in self.known:
             tree = ast.parse(textwrap.dedent(inspect.getsource(function)))
             (definition,) = tree.body
@@ -102,7 +101,7 @@ class _Module:
 
 
 class _Body:
-    """One function while it is translated, statement by statement."""
+    """Translates one function, statement by statement."""
 
     def __init__(self, module: _Module, outside: dict[str, Any], made: Any) -> None:
         self.module = module
@@ -114,7 +113,7 @@ class _Body:
         self.builder.position_at_end(first)
 
     def set(self, name: str, value: Any) -> None:
-        """Give a variable a value."""
+        """Assigns a variable."""
         if name not in self.places:
             self.places[name] = Code(self.builder).slot(WORD)
         self.builder.store(value, self.places[name])
@@ -127,7 +126,7 @@ class _Body:
     # Statements.
 
     def run(self, statements: Sequence[ast.stmt]) -> None:
-        """Some statements in order; none after a return."""
+        """Translates statements in order; none after a return."""
         for statement in statements:
             if not self.builder.block.is_terminated:
                 self._statement(statement)
@@ -196,7 +195,7 @@ class _Body:
     # Expressions.
 
     def value(self, node: ast.expr) -> Any:
-        """The word that an expression gives."""
+        """The word of an expression."""
         match node:
             case ast.Constant(int(number)):
                 return word(int(number))
@@ -220,7 +219,7 @@ class _Body:
                 raise NotImplementedError(ast.unparse(node))
 
     def _chain(self, stops_at_zero: bool, values: Sequence[ast.expr]) -> Any:
-        """``and`` and ``or``: what decides comes last."""
+        """``and`` and ``or`` with short-circuit evaluation, giving the last value."""
         place = Code(self.builder).slot(WORD)
         self.builder.store(self.value(values[0]), place)
         for value in values[1:]:

@@ -1,30 +1,18 @@
-"""Numba's passes that kernels need, for compilers of generated text.
+"""Compiler pipeline for generated kernels: the passes of Numba that they need.
 
-Numba also looks for what Python programs have and generated text never does: closures
-to inline, array expressions to fuse, ``with`` blocks, lists of literals to unroll,
-branches on None.  Each of these passes walks the whole kernel and renews its liveness,
-which is there to count references.
-
-A pass for Numba: values that never meet get different names, each with its type.
-
-Generated text uses few names again and again.  Definitions that reach a common use are
-one value and keep a common name; this is the partition into webs of register
-allocators, by reaching definitions:
+Numba also looks for constructs that generated text never has: closures, array
+expressions, ``with`` blocks, lists of literals, branches on None; each of these passes
+walks the whole kernel.  `KernelCompiler` omits them. `ValueNames` renames variables web
+by web, so that each web has its own type.  Definitions that reach a common use are one
+web, as in register allocators, found by reaching definitions:
 
     x = a; f(x); x = b; g(x)           =>    x = a; f(x); x.1 = b; g(x.1)
-    x = a; while ...: x = h(x)         =>    as it was
+    x = a; while ...: x = h(x)         =>    unchanged
 
-Numba's SSA splits webs as well, walks the whole kernel twice for each variable, and
-joins the parts again by copies; types need webs only.
-
-What the compilers of kernels have in common: types told once, code looked up once.
-
-Each of them is a target of Numba's with scalars, pointers and tiles, and no arrays.
-
-Functions whose answers for some types of arguments are remembered.
-
-Numba rates all candidates of a function at each of its calls, in the inference of types
-and again when it builds code.  A kernel adds two integers hundreds of times.
+Numba's SSA splits webs as well, walks the kernel twice for each variable, and joins the
+parts again by copies; types need webs only. `KnownCalls`, `KnownTypes` and `KnownCode`
+cache overload resolution: Numba rates all candidates of a function at each call, and a
+kernel adds two integers hundreds of times.
 """
 
 from __future__ import annotations
@@ -58,7 +46,7 @@ class KnownCalls(types.Function):
         self._known: dict[tuple[Any, ...], Any] = {}
 
     def augment(self, other: Any) -> KnownCalls | None:
-        """Both functions in one, where they have the same key."""
+        """Merges two functions with the same key."""
         if not isinstance(other, types.Function):
             return None
         if other.typing_key != self.typing_key:
@@ -66,7 +54,7 @@ class KnownCalls(types.Function):
         return KnownCalls(self.templates + other.templates)
 
     def get_call_type(self, context: Any, args: Any, kws: Any) -> Any:
-        """The signature for arguments; calls with keywords are always asked."""
+        """The signature for arguments; calls with keywords are not cached."""
         if kws:
             return super().get_call_type(context, args, kws)
         if args not in self._known:
@@ -79,20 +67,19 @@ registry.register_default(KnownCalls)(models.OpaqueModel)
 
 
 def known(value: Any) -> Any:
-    """What a context keeps of a function; anything else stays as it is."""
+    """The cached wrapper of a function; anything else is returned as it is."""
     return KnownCalls(value.templates) if type(value) is types.Function else value
 
 
 class KnownTypes(typing.BaseContext):
-    """Types of calls; those of one function are told once."""
+    """Types of calls; each function is resolved once per argument types."""
 
     def insert_global(self, gv: Any, gty: Any) -> None:
-        """Let calls of a function be typed once."""
         super().insert_global(gv, known(gty))
 
 
 class KnownCode(BaseContext):
-    """What builds the code of calls, looked up once for each set of flags."""
+    """Implementations of calls, looked up once for each set of flags."""
 
     def __init__(self, typing_context: Any, target: str) -> None:
         self._made: dict[tuple[Any, Any], Any] = {}
@@ -100,14 +87,14 @@ class KnownCode(BaseContext):
         super().__init__(typing_context, target)
 
     def subtarget(self, **options: Any) -> Any:
-        """A context with other flags: what builds code may ask for those."""
+        """A context with other flags, which implementations may request."""
         made = super().subtarget(**options)
         flags = frozenset(made.fastmath.flags if made.fastmath else ())
         made._made = self._made_with.setdefault(flags, {})  # noqa: SLF001 - our own
         return made
 
     def get_function(self, fn: Any, sig: Any, _firstcall: bool = True) -> Any:
-        """What builds the code of a call, looked up once for built-in functions."""
+        """The implementation of a call, looked up once for built-in functions."""
         if not isinstance(fn, KnownCalls):
             return super().get_function(fn, sig, _firstcall)
         if (fn, sig) not in self._made:
@@ -115,14 +102,14 @@ class KnownCode(BaseContext):
         return self._made[fn, sig]
 
     def cast(self, builder: Any, val: Any, fromty: Any, toty: Any) -> Any:
-        """A conversion; a literal is a value of the type that it is a literal of."""
+        """A conversion; a literal is converted from its type."""
         is_number = isinstance(fromty, types.IntegerLiteral)
         given = fromty.literal_type if is_number else fromty
         return super().cast(builder, val, given, toty)
 
 
 class Target(TargetDescriptor):
-    """The one context of each kind; they live as long as the process."""
+    """One context of each kind; both live as long as the process."""
 
     options = CPUTargetOptions
 
@@ -133,12 +120,10 @@ class Target(TargetDescriptor):
 
     @property
     def typing_context(self) -> Any:
-        """What tells types."""
         return self._typing_context
 
     @property
     def target_context(self) -> Any:
-        """What makes code."""
         return self._target_context
 
 
@@ -152,11 +137,10 @@ class ValueNames(FunctionPass):
     _name = "value_names"
 
     def __init__(self) -> None:
-        """Numba makes passes without arguments."""
         super().__init__()
 
     def run_pass(self, state: Any) -> Any:
-        """Rewrite the blocks in place; whether a name changed."""
+        """Rewrites the blocks in place; returns whether a name changed."""
         code = state.func_ir
         code.blocks = canonicalize_cfg(code.blocks)
         reused = _assigned_again(code.blocks)
@@ -168,7 +152,7 @@ class ValueNames(FunctionPass):
 
 @dataclass(slots=True)
 class _Block:
-    """What a block does to reused names; sets of definitions are bits of numbers."""
+    """The reused names in a block; sets of definitions are bit sets."""
 
     exposed: set[str] = field(default_factory=set[str])
     """Names that it reads before it assigns them."""
@@ -180,7 +164,7 @@ class _Block:
 
 @dataclass(frozen=True, slots=True)
 class _Webs:
-    """The definitions of reused names, numbered in the order of the text."""
+    """The definitions of reused names, numbered in textual order."""
 
     parent: list[int]
     blocks: dict[int, _Block]
@@ -194,7 +178,7 @@ class _Webs:
         return definition
 
     def join(self, definitions: int) -> None:
-        """Make one web of a set of definitions."""
+        """Merges a set of definitions into one web."""
         first, *others = sorted({self.root(each) for each in _members(definitions)})
         for each in others:
             self.parent[each] = first
@@ -206,7 +190,7 @@ class _Webs:
         return block.reaching & ~killed | sum(1 << each for each in block.last.values())
 
     def at_entry(self, label: int) -> Iterator[tuple[str, int]]:
-        """The names that a block takes from others, and the definitions of each."""
+        """The names that a block reads from others, and the definitions of each."""
         block = self.blocks[label]
         for name in block.exposed:
             reaching = block.reaching & self.of_name[name]
@@ -235,7 +219,7 @@ def _assigned(statement: Any) -> str:
 
 
 def _webs(blocks: Blocks, reused: set[str]) -> _Webs:
-    """The definitions of ``reused``, joined where they reach a common use."""
+    """The definitions of ``reused``, merged where they reach a common use."""
     webs = _Webs([], {}, defaultdict(int))
     for label, block in sorted(blocks.items()):
         webs.blocks[label] = _summary(block, reused, webs)
@@ -247,7 +231,7 @@ def _webs(blocks: Blocks, reused: set[str]) -> _Webs:
 
 
 def _summary(block: Any, reused: set[str], webs: _Webs) -> _Block:
-    """Number the definitions of a block; what it takes and leaves."""
+    """Numbers the definitions of a block, and finds its live-in names."""
     made = _Block()
     for statement in block.body:
         taken = reused.intersection(_read(statement))
@@ -261,7 +245,7 @@ def _summary(block: Any, reused: set[str], webs: _Webs) -> _Block:
 
 
 def _propagate(blocks: Blocks, webs: _Webs) -> None:
-    """Reaching definitions: in(b) = union of out(p) over the blocks before b.
+    """Reaching definitions: in(b) = union of out(p) over the predecessors p of b.
 
     out(b) is in(b) without the definitions of names that b assigns, and b's last ones.
     """
@@ -287,7 +271,7 @@ def _read(statement: Any) -> Iterator[str]:
 
 
 def _rename(blocks: Blocks, webs: _Webs) -> None:
-    """Give each web of a name but the first a new one."""
+    """Gives each web of a name but the first a new name."""
     new: dict[int, Any] = {}
     number = 0
     for label, block in sorted(blocks.items()):
@@ -305,7 +289,7 @@ def _rename(blocks: Blocks, webs: _Webs) -> None:
 
 @dataclass(frozen=True, slots=True)
 class _Renamed:
-    """What reused names stand for at a place of a block."""
+    """The current names of reused variables at a place of a block."""
 
     block: Any
     webs: _Webs
@@ -314,7 +298,7 @@ class _Renamed:
     names: dict[str, Any] = field(default_factory=dict[str, Any])
 
     def use(self, name: str, definition: int) -> None:
-        """From here on, a name stands for the web of a definition."""
+        """Binds a name to the web of a definition, for the following statements."""
         root = self.webs.root(definition)
         if root == next(_members(self.webs.of_name[name])):
             self.names.pop(name, None)
@@ -334,7 +318,7 @@ class _Renamed:
 
 
 class _Lower(Lower):
-    """Numba's own, which would read a function's source to tell where it begins."""
+    """Numba's lowering, without reading a function's source for its first line."""
 
     def _compute_def_location(self) -> Any:
         return self.func_ir.loc
@@ -342,13 +326,12 @@ class _Lower(Lower):
 
 @register_pass(mutates_CFG=True, analysis_only=False)
 class KernelLowering(typed_passes.BaseNativeLowering):
-    """Numba's passes end here: typed code becomes LLVM's."""
+    """The last pass: typed code becomes LLVM IR."""
 
     _name = "kernel_lowering"
 
     @property
     def lowering_class(self) -> Any:
-        """What walks the typed code."""
         return _Lower
 
 
@@ -366,7 +349,6 @@ class KernelCompiler(CompilerBase):
     """Numba's compiler without the passes that only hand-written programs need."""
 
     def define_pipelines(self) -> list[Any]:
-        """The one pipeline."""
         manager = PassManager("kernel")
         for each in PASSES:
             manager.add_pass(each, each.name())

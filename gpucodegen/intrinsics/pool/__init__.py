@@ -1,1 +1,1 @@
-"""Threads that share the iterations of parallel loops, as machine code."""
+"""The thread pool of parallel loops, compiled to machine code."""

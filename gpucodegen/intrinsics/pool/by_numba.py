@@ -1,4 +1,4 @@
-"""The same function on Numba's pool, for systems without POSIX threads.
+"""``parallel_for`` on Numba's pool, for systems without POSIX threads.
 
 Numba's pool divides evenly and takes one call at a time; a second caller runs alone.
 """
@@ -27,7 +27,7 @@ WORK, DATA, COUNT, UNITS = layout.WORK, layout.DATA, layout.COUNT, layout.UNITS
 
 
 def _share_out(code: Code, parts: Any, threads: Any) -> None:
-    """Numba calls the worker as a ufunc of numbers that begin with 0, one apart."""
+    """Numba calls the worker as a ufunc of the numbers 0, 1, ..."""
     builder = code.builder
     first, size, step = (code.slot(WORD) for _ in range(3))
     values = (word(0), parts, word(1))
@@ -51,14 +51,14 @@ at = Instruction(_at)
 
 
 def worker(firsts: int, sizes: int, _steps: int, _data: int) -> None:
-    """Some parts of the job: the number of the first, and how many, lie in memory."""
+    """Runs some parts of the job: the first number and the count lie in memory."""
     first, count, parts = at(firsts), load(COUNT), load(UNITS)
     begin = start_of(first, parts, count)
     call(load(WORK), begin, start_of(first + at(sizes), parts, count), load(DATA))
 
 
 def parallel_for(work: int, data: int, count: int, threads: int) -> None:
-    """Call ``work(begin, end, data)`` for parts of ``range(count)`` on some threads."""
+    """Calls ``work(begin, end, data)`` for parts of ``range(count)`` on threads."""
     parts = min(count, threads)
     if parts > 1 and replace(OWNER, 0, 1):
         store(WORK, work)

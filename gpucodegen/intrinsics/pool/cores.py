@@ -1,13 +1,10 @@
-"""Workers stay off the core of the caller, and on those that the caller may use.
+"""Thread placement: workers stay off the caller's core, within its allowed cores.
 
-A system that wakes a thread likes to put it beside the one that woke it.  The caller is
-always there, so a worker on its core only takes turns with it.
-
-Which those are may change at any time (``taskset -p``), so the caller looks again every
-`SELDOM` jobs, and when it finds itself on another core.
-
-While the caller sleeps its core is free.  A worker whose own core others have taken can
-go on there.
+A system that wakes a thread tends to put it beside the thread that woke it.  The caller
+is always running there, so a worker on its core only takes turns with it. The allowed
+cores may change at any time (``taskset -p``), so the caller looks again every `SELDOM`
+jobs, and when it finds itself on another core. While the caller sleeps its core is
+free, and a worker whose core is taken can go on there.
 """
 
 from __future__ import annotations
@@ -21,11 +18,11 @@ MOST_THREADS = layout.MOST_THREADS
 CORES, LOOKS, CROWDED = layout.CORES, layout.LOOKS, layout.CROWDED
 WORD_BITS = 64
 SELDOM = 64
-"""Jobs after which the caller looks again which cores it may use."""
+"""Jobs after which the caller reads its allowed cores again."""
 
 
 def usable(workers: int) -> int:
-    """How many threads may share a job; workers stay where the caller lets them be."""
+    """The number of threads that may share a job; moves workers to allowed cores."""
     here, turn = core(), load(LOOKS)
     has_moved = here != load(CORE)
     is_time = here >= 0 and (has_moved or turn & (SELDOM - 1) == 0)
@@ -38,7 +35,7 @@ def usable(workers: int) -> int:
 
 
 def looked() -> int:
-    """Look which cores this thread may use; 1 if they are not the same as before."""
+    """Reads the allowed cores of this thread; 1 if they have changed."""
     if look():
         return 0
     count, changed = 0, 0
@@ -52,7 +49,7 @@ def looked() -> int:
 
 
 def keep_off(workers: int) -> None:
-    """Move workers off this thread's core."""
+    """Moves workers off this thread's core."""
     here = core()
     store(CORE, here)
     if here >= 0 and all_but(here):
@@ -61,7 +58,7 @@ def keep_off(workers: int) -> None:
 
 
 def lend_core(workers: int) -> None:
-    """Let a worker that is still busy use this thread's core until the next job."""
+    """Lets a busy worker use this thread's core until the next job."""
     here, thread = core(), 1
     while thread <= workers and load(SHARES + LINE * thread + BUSY) == 0:
         thread += 1
@@ -73,7 +70,7 @@ def lend_core(workers: int) -> None:
 
 
 def all_but(here: int) -> bool:
-    """Whether there are allowed cores but one; they are in ``MASK``."""
+    """Puts the allowed cores except one in ``MASK``; whether there are any."""
     found = 0
     for word in range(LINE):
         cores = load(ALLOWED + word) & ~bit_of(here, word)
@@ -83,13 +80,13 @@ def all_but(here: int) -> bool:
 
 
 def only(here: int) -> None:
-    """One core is in ``MASK``."""
+    """Puts one core in ``MASK``."""
     for word in range(LINE):
         store(MASK + word, bit_of(here, word))
 
 
 def bit_of(here: int, word: int) -> int:
-    """What a word of a set says of a core."""
+    """The bits of a core in a word of a set."""
     if word == here // WORD_BITS:
         return 1 << here % WORD_BITS
     return 0

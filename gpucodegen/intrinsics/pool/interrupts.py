@@ -1,15 +1,12 @@
-"""Signals during a loop: Python handles them between units, and may end the loop.
+"""Signals during a parallel loop: Python handles them between units, and may end it.
 
-Python runs the handlers of signals in its main thread, between two of its instructions,
-so not while a kernel runs.  That thread therefore asks Python between units of its
-loops, ten times a second.  If a handler raises (Ctrl-C: `KeyboardInterrupt`), the units
-that no thread has begun are left undone, the kernel returns, and Python raises the same
-exception once it goes on: what it raised is kept, and given back by a *pending call*.
-
-Shorter kernels never ask, and a loop whose first piece is short does so once.  A loop
+Python runs signal handlers in its main thread, between two of its instructions, so not
+while a kernel runs.  That thread therefore polls Python between units of its loops, ten
+times a second.  If a handler raises (Ctrl-C: `KeyboardInterrupt`), the units that no
+thread has begun are left undone, the kernel returns, and Python raises the same
+exception once it goes on: the exception is kept, and restored by a *pending call*.
+Shorter kernels never poll, and a loop whose first piece is short does so once.  A loop
 that runs as one piece is not interrupted.
-
-What a loop needs of the interpreter, to ask for signals, and of C, for the time.
 """
 
 from __future__ import annotations
@@ -33,7 +30,7 @@ from gpucodegen.intrinsics.pool.primitives import load, place, store
 
 ADDRESS = I8.as_pointer()
 CLOCK = {"linux": 6, "darwin": 5}.get(sys.platform, 0)
-"""A clock that is read at once and moves every few milliseconds."""
+"""A coarse clock: fast to read, it advances every few milliseconds."""
 SECOND = 1_000_000_000
 
 
@@ -80,16 +77,16 @@ clock = Instruction(_clock)
 this_thread = Instruction(lambda code: code.call("pthread_self", WORD, []))
 """``this_thread()``, as `threading.get_ident` has it."""
 enter = _number("PyGILState_Ensure")
-"""``enter()`` the interpreter; what `leave` takes."""
+"""``enter()`` acquires the interpreter lock; its result is the operand of `leave`."""
 leave = Instruction(_leave)
 check_signals = _number("PyErr_CheckSignals")
 """``check_signals()``: run handlers; -1 if one raised."""
 interrupt = Instruction(lambda code: code.call("PyErr_SetInterrupt", VOID, []))
-"""``interrupt()``: as if the signal of Ctrl-C had come."""
+"""``interrupt()`` simulates SIGINT."""
 fetch = Instruction(_fetch)
-"""``fetch()`` what is raised into `layout.RAISED`; then nothing is."""
+"""``fetch()`` moves the current exception into `layout.RAISED`."""
 restore = Instruction(_restore)
-"""``restore()``: raise what is there."""
+"""``restore()`` raises the exception in `layout.RAISED`."""
 pend = Instruction(_pend)
 """``pend()``: have Python call `layout.RAISE` in its main thread; 0 if it will."""
 
@@ -97,7 +94,7 @@ pend = Instruction(_pend)
 MAIN, STOPPED = layout.MAIN, layout.STOPPED
 SEEN, ASKED = layout.SEEN, layout.ASKED
 OFTEN = 100_000_000
-"""Nanoseconds between two questions, which may have to wait for other threads."""
+"""Nanoseconds between two polls of Python, which may wait for the interpreter lock."""
 APART = 50_000_000
 """Nanoseconds without a loop after which the next one belongs to another kernel."""
 SHORT = 2_000_000
@@ -105,7 +102,7 @@ SHORT = 2_000_000
 
 
 def watched_from() -> int:
-    """The time, for a loop that begins here and now and may end early; 0 for others."""
+    """The time, for an interruptible loop that begins here and now; else 0."""
     if this_thread() != load(MAIN):
         return 0
     now = clock()
@@ -135,16 +132,16 @@ def is_stopped_here() -> int:
 
 
 def ask_at(now: int) -> None:
-    """Ask if it is time to."""
+    """Polls if it is time to."""
     if now - load(ASKED) > OFTEN:
         ask()
         store(ASKED, clock())
 
 
 def ask() -> None:
-    """Run the handlers of signals that came; keep what one of them raises.
+    """Runs the handlers of pending signals; keeps an exception that one raises.
 
-    If Python cannot be told now, the signal of Ctrl-C is taken to have come again.
+    If the pending call cannot be queued, SIGINT is raised again.
     """
     before = enter()
     if check_signals():
@@ -158,7 +155,7 @@ def ask() -> None:
 
 
 def raise_kept(_argument: int) -> int:
-    """The pending call: raise what was kept."""
+    """The pending call: raises the kept exception."""
     store(STOPPED, 0)
     restore()
     return -1

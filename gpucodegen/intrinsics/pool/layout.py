@@ -1,4 +1,4 @@
-"""The memory of the pool: words of 64 bits, in lines by who writes them when.
+"""The memory of the pool: 64-bit words, grouped in lines by writer and time.
 
 Lines are pairs of cache lines, since processors fetch them in pairs.
 """
@@ -10,7 +10,7 @@ ENTRY = "gpucodegen_parallel_for"
 FUNCTIONS = {"worker": "worker", ENTRY: "parallel_for"}
 """Functions of a pool's module, by their symbols."""
 RAISE = "gpucodegen_raise_kept"
-"""The symbol of the function that raises what ended a loop."""
+"""The symbol of the function that raises the exception that ended a loop."""
 MEMORY = "gpucodegen_pool"
 """The symbol of the first word."""
 LINE = 16
@@ -31,18 +31,20 @@ WAITS = SLEEPERS + 1
 STARTED, CORE = 4 * LINE, 4 * LINE + 1
 """Workers; the core of the caller, which is not theirs."""
 CORES, LOOKS, CROWDED = range(4 * LINE + 2, 4 * LINE + 5)
-"""How many cores the caller may use, and how often it has asked itself that; 1 where
-there may be more threads than cores."""
+"""The number of allowed cores, and how often the caller has read it; 1 where there may
+be more threads than cores.
+"""
 MAIN, STOPPED, SEEN, ASKED = range(4 * LINE + 5, 4 * LINE + 9)
 """The thread of Python that handles signals; 1 from when a handler raised there until
 Python has it; when that thread was last in a loop, and when Python was last asked."""
 RAISED = 4 * LINE + 9
-"""What it raised: three words."""
+"""The kept exception: three words."""
 NO_CORE = 64 * LINE
-"""What stands there while a worker has the core of the caller."""
+"""The value of CORE while a worker has the core of the caller."""
 MUTEX, SIGNAL, FINISHED, ATTRIBUTES = (place * LINE for place in (5, 6, 7, 8))
-"""What the system keeps here: a mutex, a condition of workers and one of the caller,
-attributes of threads."""
+"""POSIX objects: a mutex, a condition of workers and one of the caller, thread
+attributes.
+"""
 ALLOWED, MASK, KEPT = (place * LINE for place in (9, 10, 11))
 """Cores that the caller may use, and so workers; a set of cores or signals, and another
 one."""

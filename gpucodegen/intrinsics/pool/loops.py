@@ -1,8 +1,8 @@
-"""What callers and workers do with a job.
+"""The main loops of the thread pool: the caller of a job, and the workers.
 
-The caller opens a job, takes part, and waits for units that others have taken; so it
-never waits for a thread that has not begun.  A caller that finds the pool busy runs its
-loop alone.
+The caller opens a job, takes part, and waits for units that other threads have taken;
+so it never waits for a thread that has not begun.  A caller that finds the pool busy
+runs its loop alone.
 """
 
 from __future__ import annotations
@@ -64,10 +64,10 @@ PATIENCE = 8 * LOOKS
 
 
 def parallel_for(work: int, data: int, count: int, threads: int) -> int:
-    """Call ``work(begin, end, data)`` for parts of ``range(count)`` on some threads.
+    """Calls ``work(begin, end, data)`` for parts of ``range(count)`` on threads.
 
-    1 if Python shall raise what a signal's handler raised meanwhile: then not all parts
-    are done, and the kernel that called ends.
+    Returns 1 if Python must raise an exception of a signal handler: then some parts are
+    left undone, and the calling kernel ends.
     """
     if is_stopped_here():
         return 1
@@ -86,7 +86,7 @@ def parallel_for(work: int, data: int, count: int, threads: int) -> int:
 
 
 def share(work: int, data: int, count: int, units: int, width: int) -> None:
-    """Run a job on so many threads, this one among them."""
+    """Runs a job on ``width`` threads, including this one."""
     hire(width - 1)
     job = open_job(work, data, count, units, width)
     since = watched_from()
@@ -97,7 +97,7 @@ def share(work: int, data: int, count: int, units: int, width: int) -> None:
 
 
 def hire(workers: int) -> None:
-    """Start what is missing of these workers; fewer do as well."""
+    """Starts the missing workers; fewer suffice."""
     before = load(STARTED)
     while load(STARTED) < workers and start(load(STARTED) + 1) == 0:
         add(STARTED, 1)
@@ -106,7 +106,7 @@ def hire(workers: int) -> None:
 
 
 def open_job(work: int, data: int, count: int, units: int, width: int) -> int:
-    """Describe a job, share it out, and call the workers; its number."""
+    """Describes a job, distributes its units, wakes the workers; returns its number."""
     job = ((load(EPOCH) >> WIDTH_BITS) + 1) & JOBS
     store(WORK, work)
     store(DATA, data)
@@ -124,10 +124,10 @@ def open_job(work: int, data: int, count: int, units: int, width: int) -> int:
 
 
 def wait_for(units: int, workers: int) -> None:
-    """Wait until all units are done; none is left to take.
+    """Waits until all units are done; none is left to take.
 
-    A worker may have lost its core to another program, or to threads of another pool
-    that look for work: it goes on where the caller was.
+    A worker may have lost its core to another program, or to spinning threads of
+    another pool: it goes on on the caller's core.
     """
     looks = 0
     while load(DONE) != units and looks < PATIENCE:
@@ -144,7 +144,7 @@ def wait_for(units: int, workers: int) -> None:
 
 
 def worker(me: int) -> int:
-    """The life of worker ``me``; the caller of a job is its thread 0."""
+    """The main loop of worker ``me``; the caller of a job is its thread 0."""
     epoch = 0
     while epoch >= 0:
         epoch = next_epoch(epoch)
@@ -155,7 +155,7 @@ def worker(me: int) -> int:
 
 
 def next_epoch(last: int) -> int:
-    """Wait for another job than the last one."""
+    """Waits for another job than the last one."""
     for _ in range(LOOKS):
         if load(EPOCH) != last:
             return load(EPOCH)

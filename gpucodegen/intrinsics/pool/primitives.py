@@ -1,9 +1,7 @@
-"""Words that threads share, and what a processor offers to those that wait for them.
+"""Atomic words, processor hints and POSIX thread calls of the thread pool.
 
-All but `store` is ordered as if the threads took turns (sequentially consistent); what
-was stored before a `store` is seen by any thread that loads its word.
-
-POSIX threads, as the pool's code calls them: starting, sleeping, waking.
+All operations but `store` are sequentially consistent; a `store` is a release: a thread
+that loads its word sees all earlier stores.
 """
 
 from __future__ import annotations
@@ -82,7 +80,7 @@ replace = Instruction(_replace)
 
 
 def _pause(code: Code) -> None:
-    """Takes some ten cycles or more and leaves the core's units to others."""
+    """Takes some ten cycles or more and leaves the core's units to other threads."""
     if PROCESSOR == "x86_64":
         code.call("llvm.x86.sse2.pause", VOID, [])
     elif PROCESSOR == "aarch64":
@@ -90,7 +88,7 @@ def _pause(code: Code) -> None:
 
 
 pause = Instruction(_pause)
-"""``pause()`` between two looks at a word."""
+"""``pause()`` between two polls of a word."""
 
 
 def _call(code: Code, *arguments: Any) -> None:
@@ -104,7 +102,7 @@ call = Instruction(_call)
 """``call(work, begin, end, data)``: the function at an address."""
 
 X86_FLAGS = 0x3F
-"""Bits that tell what happened, not what shall happen."""
+"""MXCSR status bits, which report exceptions and control nothing."""
 
 
 def _mode(code: Code) -> Any:
@@ -130,9 +128,11 @@ def _set_mode(code: Code, mode: Any) -> None:
 
 
 mode = Instruction(_mode)
-"""``mode()``: how this thread rounds, and whether it flushes denormal numbers."""
+"""``mode()``: the floating-point mode of this thread: rounding, and flushing of
+denormals.
+"""
 set_mode = Instruction(_set_mode)
-"""``set_mode(m)``: as another thread does."""
+"""``set_mode(m)`` sets the floating-point mode."""
 
 
 ADDRESS = I8.as_pointer()
@@ -144,7 +144,7 @@ def _address(code: Code, index: int) -> Any:
 
 
 def _calls(name: str, *indices: int) -> Any:
-    """``name()``: a function of C on the things that lie at these words."""
+    """``name()``: a C function of the objects at these words."""
 
     def lower(code: Code) -> None:
         code.call(name, I32, [_address(code, index) for index in indices])
@@ -153,18 +153,18 @@ def _calls(name: str, *indices: int) -> Any:
 
 
 lock = _calls("pthread_mutex_lock", layout.MUTEX)
-"""``lock()``: only those who sleep and those who wake them do."""
+"""``lock()``: taken only to sleep and to wake."""
 unlock = _calls("pthread_mutex_unlock", layout.MUTEX)
 sleep = _calls("pthread_cond_wait", layout.SIGNAL, layout.MUTEX)
 """``sleep()``, locked, until another thread wakes it."""
 wake_all = _calls("pthread_cond_broadcast", layout.SIGNAL)
 sleep_until_done = _calls("pthread_cond_wait", layout.FINISHED, layout.MUTEX)
-"""The same of the caller."""
+"""As `sleep`, for the caller of a job."""
 wake_caller = _calls("pthread_cond_signal", layout.FINISHED)
 
 
 def _start(code: Code, thread: Any) -> Any:
-    """Signals are for the caller's thread: the new one has them blocked."""
+    """The new thread blocks signals, which are for the caller's thread."""
     builder = code.builder
     none, every = ir.Constant(ADDRESS, None), _address(code, layout.MASK)
     before = _address(code, layout.KEPT)
@@ -194,7 +194,7 @@ start = Instruction(_start)
 
 
 def _core(code: Code) -> Any:
-    """Only Linux lets a thread have another moved."""
+    """Only Linux allows moving another thread."""
     if sys.platform != "linux":
         return word(-1)
     return code.builder.sext(code.call("sched_getcpu", I32, []), WORD)

@@ -1,12 +1,13 @@
-"""The units of a job, each done by one thread exactly once.
+"""Work stealing of the thread pool: each unit of a job is done exactly once.
 
 A job of n iterations has u <= n units; unit k begins with iteration
 
     k (n // u) + min(k, n mod u)
 
 Each thread has a share, a word (job, first unit, end) that is only ever replaced whole.
-Its own thread takes units from the front, others take them from the back once their own
-are done.  A thread that looks at the share of a later job finds another number there.
+Its own thread takes units from the front, other threads steal from the back once their
+own are done.  A thread that looks at the share of a later job finds another number
+there.
 """
 
 from __future__ import annotations
@@ -47,12 +48,12 @@ def packed(job: int, first: int, end: int) -> int:
 
 
 def start_of(part: int, parts: int, total: int) -> int:
-    """Where a part begins if ``total`` is divided evenly, larger parts first."""
+    """The start of a part if ``total`` is divided evenly, larger parts first."""
     return part * (total // parts) + min(part, total % parts)
 
 
 def share_out(job: int, units: int, width: int) -> None:
-    """Give the units to the threads."""
+    """Distributes the units over the threads."""
     for thread in range(width):
         first = start_of(thread, width, units)
         end = start_of(thread + 1, width, units)
@@ -60,7 +61,7 @@ def share_out(job: int, units: int, width: int) -> None:
 
 
 def taken(job: int, thread: int, is_own: bool) -> int:
-    """Some units of a thread's share, as a share; 0 if there is none left."""
+    """Takes units of a thread's share, as a share; 0 if there is none left."""
     index = SHARES + LINE * thread
     while True:
         share = load(index)
@@ -78,7 +79,7 @@ def taken(job: int, thread: int, is_own: bool) -> int:
 
 
 def do(units: int, me: int) -> None:
-    """Run the iterations of some units of the present job."""
+    """Runs the iterations of some units of the current job."""
     first, end = units >> UNIT_BITS, units & UNIT_MASK
     count, parts = load(COUNT), load(UNITS)
     if mode() != load(MODE):
@@ -91,7 +92,7 @@ def do(units: int, me: int) -> None:
 
 
 def finish(done: int) -> None:
-    """Count units of the present job as done; a caller that sleeps may go on."""
+    """Counts units of the current job as done; may wake a sleeping caller."""
     parts = load(UNITS)
     if add(DONE, done) + done == parts and load(WAITS):
         lock()
@@ -100,10 +101,9 @@ def finish(done: int) -> None:
 
 
 def take_part(job: int, width: int, me: int, start: int) -> None:
-    """Do units of a job, one's own first, until all are taken.
+    """Runs units of a job, the thread's own first, until all are taken.
 
-    Who is watched from a ``start`` on takes the rest, and leaves it undone, once the
-    handler of a signal raised.
+    With a ``start``, if a signal handler raised, the rest is taken and left undone.
     """
     stopped = start and load(STOPPED)
     for step in range(width):

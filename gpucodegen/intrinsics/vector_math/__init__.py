@@ -1,19 +1,7 @@
-"""Functions of the math dialect on vector registers, without calls of a library.
+"""Functions of the math dialect on vector registers, without library calls.
 
-One file for each family of formulas; `FORMULAS` names them as the dialect does.  The
+Each module has a family of formulas; `FORMULAS` names them as the dialect does.  The
 errors, in units of the last place, are stated in docs/vector-math.md and tested there.
-
-- `coefficients`: polynomials
-- `lanes`: formulas with the operators of Python
-- `scaling`: products with powers of 2
-- `exponential`: exp, exp2, expm1, tanh
-- `logarithm`: log, log2, log10, log1p
-- `power`: pow
-- `trigonometric`: sin, cos
-- `error_function`: erf
-- `rare`: what a formula leaves out
-- `large_angles`: the reduction of any angle
-- `without_library`: functions that only CUDA needs
 """
 
 from __future__ import annotations
@@ -43,7 +31,7 @@ FORMULAS: dict[str, Callable[..., Lanes]] = {
 
 
 def formulas(face: Backend) -> dict[str, Callable[..., Any]]:
-    """By name the code for pieces of tiles, where there are vector registers."""
+    """The code of functions for pieces of tiles, by name, for vector backends."""
     return dict.fromkeys(FORMULAS, formula) if face.register_bytes else {}
 
 

@@ -1,23 +1,20 @@
-"""exp, exp2, expm1 and tanh of the lanes of a register.
+"""exp, exp2, expm1, tanh, log, log2, log10, log1p, pow and erf on vector registers.
 
-``x = k log(2) + r`` with a whole ``k`` and ``|r| <= log(2)/2``, where log(2) is a sum
-of two floats (W. J. Cody and W. Waite, Software Manual for the Elementary Functions,
-1980); ``exp(r) = 1 + r + r^2 P(r)``; the result is scaled by ``2^k``.
+*Exponentials*: ``x = k log(2) + r`` with an integer ``k`` and ``|r| <= log(2)/2``,
+where log(2) is a sum of two floats (W. J. Cody and W. Waite, Software Manual for the
+Elementary Functions, 1980); ``exp(r) = 1 + r + r^2 P(r)``; the result is scaled by
+``2^k``.
 
-log, log2, log10 and log1p of the lanes of a register.
+*Logarithms*: ``x = 2^k (1 + f)`` with ``sqrt(1/2) <= 1 + f < sqrt(2)`` and, for
+``s = f/(2+f)``, ``log(1+f) = f - f^2/2 + s (f^2/2 + s^2 P(s^2))`` (K. C. Ng, FDLIBM,
+1993).
 
-``x = 2^k (1 + f)`` with ``sqrt(1/2) <= 1 + f < sqrt(2)`` and, for ``s = f/(2+f)``,
-``log(1+f) = f - f^2/2 + s (f^2/2 + s^2 P(s^2))`` (K. C. Ng, FDLIBM, 1993).
+*pow*: ``2^(y log2(x))`` with a logarithm of two floats; float32 computes in float64.
+Bases that are not positive normal numbers and infinite exponents go to the C library,
+or to the table of special cases.
 
-pow of the lanes of a register: ``2^(y log2(x))`` with a logarithm of two floats.
-
-float32 computes in float64.  Bases that are not positive normal numbers and exponents
-without a size go to the C library, which knows all special cases, or to their table.
-
-erf of the lanes of a register.
-
-``x + x P(x^2)`` near zero; further out ``1 - exp(-Q(u))`` with ``Q = -log(erfc)`` as a
-polynomial in the distance ``u`` from where the parts meet.
+*erf*: ``x + x P(x^2)`` near zero; further out ``1 - exp(-Q(u))`` with
+``Q = -log(erfc)`` as a polynomial in the distance ``u`` from the boundary of the parts.
 """
 
 from __future__ import annotations
@@ -124,7 +121,7 @@ def tanh(x: Lanes) -> Lanes:
 
 
 def clamped(x: Lanes, low: float, high: float) -> Lanes:
-    """``x`` between two numbers; a NaN stays."""
+    """``x`` clamped between two numbers; a NaN stays."""
     above = x.of(low).if_(x.compared("<", low), x)
     return x.of(high).if_(above.compared(">", high), above)
 
@@ -180,7 +177,7 @@ def log(x: Lanes) -> Lanes:
 
 
 def log1p(x: Lanes) -> Lanes:
-    """``log(1 + x)``; what ``1 + x`` loses comes back as ``c / (1 + x)``."""
+    """``log(1 + x)``; the rounding error c of ``1 + x`` is added as ``c / (1 + x)``."""
     above, below = x.compared(">", -0.29), x.compared("<", 0.41)
     is_near = x.low.builder.and_(above, below)
     whole = (x + 1.0).fenced()
@@ -254,7 +251,7 @@ def split(x: Lanes) -> tuple[Lanes, Lanes]:
 
 
 def _ends(x: Lanes, inside: Lanes) -> Lanes:
-    """The logarithm at zero, at infinity and where there is none."""
+    """The logarithm at zero, at infinity and for negative numbers."""
     finite = x.if_(x.compared("==", inf), inside)
     positive = finite.if_(x.compared(">", 0.0), nan)
     return x.of(-inf).if_(x.compared("==", 0.0), positive)
@@ -270,12 +267,12 @@ def power(x: Lanes, y: Lanes) -> Lanes:
 
 
 def _regular(x: Lanes, y: Lanes) -> Lanes:
-    """Of a positive finite base and a finite exponent."""
+    """The power of a positive finite base and a finite exponent."""
     return _single(x, y) if x.scalar == F32 else _double(x, y)
 
 
 def _special(x: Lanes, y: Lanes) -> Lanes:
-    """The power of the base's size, and then the cases of C99, annex F.9.4.4."""
+    """The power of the base's magnitude, and the cases of C99, annex F.9.4.4."""
     builder, size = x.low.builder, abs(x)
     one, endless, zero = x.of(1.0), x.of(inf), x.of(0.0)
     is_whole = y.llvm("trunc").compared("==", y)

@@ -1,15 +1,10 @@
-"""Numbers of a vector register in formulas: LLVM values with the operators of Python.
+"""Lanes of vector registers with Python's operators, for formulas in generated code.
 
 A formula is written once for float32 and float64; plain numbers in it become constants
-in every lane.
-
-Products with powers of 2: one instruction where the processor has it.
-
-Arguments that a formula leaves out.
-
-On the CPU they are the C library's, lane by lane; what has none has a second formula.
-The branch is taken where some lane needs it; the other lanes keep their result, so no
-lane depends on its neighbours.
+in every lane. `scaled` multiplies by powers of 2, with one instruction where the
+processor has it. `otherwise` handles arguments that a formula excludes: on the CPU by
+the C library, lane by lane, else by a second formula. The branch is taken if some lane
+needs it; the other lanes keep their result, so no lane depends on its neighbours.
 """
 
 from __future__ import annotations
@@ -37,7 +32,7 @@ F32, F64 = ir.FloatType(), ir.DoubleType()
 
 @dataclass(frozen=True, slots=True)
 class Format:
-    """A binary format: bits, of these the fraction, and the bias of the exponent."""
+    """A binary format: bits, fraction bits, and the bias of the exponent."""
 
     name: str
     bits: int
@@ -50,7 +45,7 @@ FORMATS = {F32: Format("f32", 32, 23, 127), F64: Format("f64", 64, 52, 1023)}
 
 @dataclass(frozen=True, slots=True)
 class Lanes:
-    """Floats or integers in the lanes of a register while code is built."""
+    """Floats or integers in the lanes of a register, during code generation."""
 
     low: Lowering
     value: Any
@@ -114,7 +109,7 @@ class Lanes:
         return total
 
     def fenced(self) -> Lanes:
-        """This rounded value: no later operation is fused with the one that made it."""
+        """This rounded value: later operations are not fused with its last one."""
         return self.llvm("arithmetic.fence")
 
     # Comparison and choice.
@@ -145,12 +140,12 @@ class Lanes:
         return self.of(self.low.builder.bitcast(self.value, kind))
 
     def as_float(self) -> Lanes:
-        """Integers taken for the bits of floats."""
+        """Integers reinterpreted as floats."""
         kind = shaped_like(F32 if self.scalar == I32 else F64, self.value.type)
         return self.of(self.low.builder.bitcast(self.value, kind))
 
     def whole(self) -> Lanes:
-        """Floats that are whole numbers as integers of their width."""
+        """Integral floats as integers of their width."""
         kind = shaped_like(I32 if self.scalar == F32 else I64, self.value.type)
         return self.of(self.low.builder.fptosi(self.value, kind))
 
@@ -190,7 +185,7 @@ def sum_of(a: Lanes, b: Lanes) -> Pair:
 
 
 def any_sum(a: Lanes, b: Lanes | float) -> Pair:
-    """``a + b`` exactly, whichever is larger (D. E. Knuth, 1969)."""
+    """``a + b`` exactly, for any order of magnitudes (D. E. Knuth, 1969)."""
     other = b if isinstance(b, Lanes) else a.of(b)
     total = (a + other).fenced()
     part = (total - a).fenced()
@@ -263,7 +258,7 @@ def power_of_two(exponent: Lanes) -> Lanes:
 def otherwise(
     result: Lanes, is_rare: Any, name: str, formula: Callable[..., Lanes], *args: Lanes
 ) -> Lanes:
-    """``result``, and where the bit is set the library's function or the formula."""
+    """``result``, or the library's function or the formula where the bit is set."""
     low, builder = result.low, result.low.builder
     is_vector = isinstance(is_rare.type, ir.VectorType)
     some = is_rare
@@ -284,7 +279,7 @@ def otherwise(
 
 
 def _one_by_one(result: Lanes, name: str, args: Sequence[Lanes]) -> Any:
-    """The library's function of every lane, in a loop: its code stands there once."""
+    """The library's function of every lane, in a loop, which keeps the code small."""
     low, builder = result.low, result.low.builder
     dtype = types.float32 if result.scalar == F32 else types.float64
     target = cgutils.alloca_once_value(builder, result.value)

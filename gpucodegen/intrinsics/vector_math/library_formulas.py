@@ -1,20 +1,11 @@
-"""sinh, cosh and their inverses, in float64.
+"""Formulas of C library functions in float64: angles, hyperbolic, erfc, roots, fmod.
 
-The inverses are logarithms of sums of two floats, which are exact where 1 is near.
-
-erfc in float64: ``1 - erf`` near zero, ``e^(-x^2) Q / (1 + 2x)`` further out.
-
-``Q`` is a polynomial in ``(x - 4) / (x + 4)``, which brings all of ``x`` into an
-interval (M. M. Shepherd and J. G. Laframboise, Chebyshev approximation of
-(1 + 2x) exp(x^2) erfc x, 1981).
-
-Cube roots, and lengths of two sides, in float64.
-
-fmod in float64: a division of whole numbers, 11 bits at a time.
-
-tan, and the angles of sines, cosines and tangents, in float64.
-
-Sums of two floats hold what a quotient or a root loses.
+Inverse hyperbolic functions are logarithms of sums of two floats, which are exact near
+1; tan and the inverse trigonometric functions also use sums of two floats for the
+errors of quotients and roots.  erfc is ``1 - erf`` near zero, ``e^(-x^2) Q / (1 + 2x)``
+further out, with ``Q`` a polynomial in ``(x - 4) / (x + 4)``, which maps all of ``x``
+into an interval (M. M. Shepherd and J. G. Laframboise, Chebyshev approximation of (1 +
+2x) exp(x^2) erfc x, 1981).  fmod is an integer division, 11 bits at a time.
 """
 
 from __future__ import annotations
@@ -66,7 +57,7 @@ def _large_tangent(x: Lanes) -> Lanes:
 
 
 def _tangent(quarter: Lanes, r: Pair) -> Lanes:
-    """Sine by cosine, or minus cosine by sine."""
+    """Sine over cosine, or minus cosine over sine."""
     sine, cosine = trigonometric.sine_parts(r), trigonometric.cosine_parts(r)
     is_odd = quarter.integer("and_", 1).compared("!=", 0)
     minus = Pair(-cosine.high, -cosine.low)
@@ -80,7 +71,7 @@ def _chosen(condition: Any, yes: Pair, no: Pair) -> Pair:
 
 
 def asin(x: Lanes) -> Lanes:
-    """Up to 1/2 a polynomial; beyond, ``pi/2`` without twice that of a root."""
+    """Up to 1/2 a polynomial; beyond, ``pi/2`` minus twice the arc sine of a root."""
     s, tail, is_near = _inner_angle(x)
     first, second = HALF_PI
     far = sum_of(x.of(first), s.high * -2.0)
@@ -113,14 +104,15 @@ def _inner_angle(x: Lanes) -> tuple[Pair, Lanes, Any]:
 
 
 def atan(x: Lanes) -> Lanes:
-    """The angle of a slope."""
+    """The arc tangent."""
     return atan2(x, x.of(1.0))
 
 
 def atan2(y: Lanes, x: Lanes) -> Lanes:
-    """The angle of a point: of the smaller side by the larger one, then turned.
+    """The angle of the point (x, y).
 
-    Slopes above the tangent of pi/8 are those of ``(n-d) / (n+d)`` and pi/4.
+    The smaller side is divided by the larger one, and the angle reflected. Slopes above
+    the tangent of pi/8 are reduced to ``(n-d) / (n+d)`` plus pi/4.
     """
     builder, tall = x.low.builder, abs(y).compared(">", abs(x))
     n, d = _scaled(abs(x).if_(tall, abs(y)), abs(y).if_(tall, abs(x)))
@@ -145,7 +137,7 @@ def atan2(y: Lanes, x: Lanes) -> Lanes:
 
 
 def _scaled(n: Lanes, d: Lanes) -> tuple[Lanes, Lanes]:
-    """A slope's sides, without an infinity and away from the ends of the format."""
+    """A slope's sides, without infinities and away from the ends of the format."""
     is_endless = d.compared("==", inf)
     both = n.of(1.0).if_(n.compared("==", inf), 0.0)
     n, d = both.if_(is_endless, n), d.of(1.0).if_(is_endless, d)
@@ -156,11 +148,11 @@ def _scaled(n: Lanes, d: Lanes) -> tuple[Lanes, Lanes]:
 
 
 STEP = 11
-"""Bits that a mantissa of 53 leaves free in a word."""
+"""Free bits of a word beside a mantissa of 53."""
 
 
 def fmod(x: Lanes, y: Lanes) -> Lanes:
-    """What is left of ``x`` after whole multiples of ``y``, with the sign of ``x``."""
+    """Remainder of ``x`` by ``y`` with the sign of ``x``, by truncated division."""
     builder, size, divisor = x.low.builder, abs(x), abs(y)
     top, top_exponent = _parts(size)
     bottom, exponent = _parts(divisor)
@@ -180,7 +172,7 @@ def _is_nan(x: Lanes) -> Any:
 
 
 def _parts(size: Lanes) -> tuple[Lanes, Lanes]:
-    """``(m, e)``: the number is the whole ``m`` times ``2^(e - 1075)``."""
+    """``(m, e)``: the number is the integer ``m`` times ``2^(e - 1075)``."""
     bits = size.bits()
     exponent = bits.integer("lshr", 52)
     is_normal = exponent.compared(">", 0)
@@ -212,11 +204,11 @@ def _divided(first: Lanes, divisor: Lanes, bits: Lanes) -> Lanes:
 
 
 THIRD_OF_BIAS = 0x2A9F7893782DA1CE
-"""What added to a third of the bits gives a root with 5 bits."""
+"""Added to a third of the bits of a float, it gives a root with 5 correct bits."""
 
 
 def cbrt(x: Lanes) -> Lanes:
-    """Two steps of Halley's for a root of some bits, one of Newton's for the rest."""
+    """Two Halley steps from an estimate of a few bits, then one Newton step."""
     a, back = _within(abs(x))
     guess = a.low.builder.udiv(a.bits().value, a.bits().of(3).value)
     y = (a.bits().of(guess) + THIRD_OF_BIAS).as_float()
@@ -232,7 +224,7 @@ def cbrt(x: Lanes) -> Lanes:
 
 
 def _within(size: Lanes) -> tuple[Lanes, Lanes]:
-    """The size away from the ends of the format, and what its root then misses."""
+    """The size scaled away from the ends of the format, and the factor of its root."""
     is_large, is_small = size.compared(">", 2.0**700), size.compared("<", 2.0**-700)
     factor = size.of(2.0**-600).if_(is_large, size.of(2.0**600).if_(is_small, 1.0))
     back = size.of(2.0**200).if_(is_large, size.of(2.0**-200).if_(is_small, 1.0))
@@ -240,7 +232,7 @@ def _within(size: Lanes) -> tuple[Lanes, Lanes]:
 
 
 def hypot(x: Lanes, y: Lanes) -> Lanes:
-    """``sqrt(x^2 + y^2)`` without overflow on the way; infinite beside a NaN too."""
+    """``sqrt(x^2 + y^2)`` without overflow; infinite beside a NaN too."""
     a, b = abs(x), abs(y)
     is_wide = a.compared(">", b)
     large, small = a.if_(is_wide, b), b.if_(is_wide, a)
@@ -282,7 +274,7 @@ def erfc(x: Lanes) -> Lanes:
 TINY = 2.0**-26
 """Below it two terms of a series are enough."""
 HUGE = 2.0**300
-"""Above it 1 beside the square is nothing."""
+"""Above it 1 is negligible beside the square."""
 
 
 def sinh(x: Lanes) -> Lanes:
@@ -301,7 +293,7 @@ def cosh(x: Lanes) -> Lanes:
 
 
 def _half_power(size: Lanes) -> Lanes:
-    """``e^x / 2``, which is finite a little longer than ``e^x``."""
+    """``e^x / 2``, which overflows later than ``e^x``."""
     k, r = reduced(clamped(size, 0.0, 712.0))
     return scaled(around_one(r), k - 1.0)
 
@@ -327,7 +319,7 @@ def acosh(x: Lanes) -> Lanes:
 
 
 def _of_sum(x: Lanes, root: Pair) -> Lanes:
-    """``log(x + root)``, of which a large ``x`` is the half."""
+    """``log(x + root)``; for large ``x`` the root equals ``x``."""
     total = any_sum(x, root.high)
     is_large = x.compared(">", HUGE)
     high = x.if_(is_large, total.high)

@@ -1,17 +1,15 @@
-"""sin and cos of the lanes of a register.
+"""sin and cos on vector registers, with reduction of arguments of any size.
 
-``x = k pi/2 + r`` with ``|r| <= pi/4``; ``k`` picks polynomial and sign (W. J. Cody and
-W. Waite, 1980).  float32 reduces in float64; float64 with ``pi/2`` as a sum of three
-floats and ``r`` as a sum of two.  Beyond ``LIMIT`` the C library reduces, or more
-digits of ``2/pi``.
+``x = k pi/2 + r`` with ``|r| <= pi/4``; ``k`` selects polynomial and sign (W. J. Cody
+and W. Waite, 1980).  float32 reduces in float64; float64 with ``pi/2`` as a sum of
+three floats and ``r`` as a sum of two.  Beyond ``LIMIT`` the C library is used, or
+`reduced_large`.
 
-Any angle as right angles and a rest, by as many digits of 2/pi as that takes.
-
-``x = M 2^(E-63)`` with a whole ``M`` of 64 bits.  Digits of 2/pi that make multiples of
-four right angles of it are left out; of the product with the next 192 bits, the upper
-two are the quarter and 126 the fraction of a right angle (M. H. Payne and R. N. Hanek,
-Radian reduction for trigonometric functions, 1983).  No float is closer to a multiple
-of pi/2 than 2^-62, so that 64 bits of the fraction count.
+There ``x = M 2^(E-63)`` with an integer ``M`` of 64 bits.  Digits of 2/pi that only
+contribute multiples of four right angles are skipped; of the product with the next 192
+bits, the upper two are the quadrant and 126 the fraction of a right angle (M. H. Payne
+and R. N. Hanek, Radian reduction for trigonometric functions, 1983).  No float is
+closer to a multiple of pi/2 than 2^-62, so 64 bits of the fraction suffice.
 """
 
 from __future__ import annotations
@@ -47,7 +45,7 @@ HALF_PI_PARTS = (1.5707963267948966, 6.123233995736766e-17)
 
 
 def reduced_large(x: Lanes) -> tuple[Lanes, Pair]:
-    """``(k, r)``: right angles modulo 4, and the rest; NaN if ``x`` is endless."""
+    """``(k, r)``: right angles modulo 4, and the rest; NaN if ``x`` is infinite."""
     if x.scalar == F32:
         quarter, r = reduced_large(x.wide())
         near = r.high.single()
@@ -73,7 +71,7 @@ def reduced_large(x: Lanes) -> tuple[Lanes, Pair]:
 
 
 def _product(x: Lanes) -> tuple[Lanes, Lanes]:
-    """The upper 128 of 192 bits of ``M`` times the digits that count."""
+    """The upper 128 of 192 bits of ``M`` times the relevant digits."""
     bits = abs(x).bits()
     position = bits.integer("lshr", 52) - (x.format.bias + 1)
     factor = bits.integer("shl", 11).integer("or_", -(1 << 63))
@@ -121,7 +119,7 @@ def _times_half_pi(a: Pair) -> Pair:
 
 
 def _word(low: Lowering, index: Lanes) -> Lanes:
-    """One word of the table, which lies in constant memory once a module."""
+    """One word of the table, which is a constant of the module."""
     builder, module = low.builder, low.builder.module
     ty, name = ir.ArrayType(I64, WORDS), "digits_of_two_over_pi"
     table = module.globals.get(name)
@@ -164,7 +162,7 @@ def _large_cosine(x: Lanes) -> Lanes:
 
 
 def is_large(x: Lanes) -> Any:
-    """Where ``x`` is too large for the reduction, infinite or no number."""
+    """Where ``x`` is too large for the reduction, infinite or NaN."""
     limit = x.of(LIMIT)
     return x.low.builder.fcmp_unordered(">=", abs(x).value, limit.value)
 
@@ -179,13 +177,13 @@ def _wave(quarter: Lanes, r: Pair) -> Lanes:
 
 
 def sine(r: Pair) -> Lanes:
-    """The sine of a rest."""
+    """The sine of a reduced angle."""
     value = sine_parts(r)
     return value.high + value.low
 
 
 def cosine(r: Pair) -> Lanes:
-    """The cosine of a rest."""
+    """The cosine of a reduced angle."""
     value = cosine_parts(r)
     return value.high + value.low
 
@@ -199,7 +197,7 @@ def sine_parts(r: Pair) -> Pair:
 
 
 def cosine_parts(r: Pair) -> Pair:
-    """``1 - r^2/2 + r^4 C(r^2)``; what ``1 - r^2/2`` loses is added last."""
+    """``1 - r^2/2 + r^4 C(r^2)``; the rounding error of ``1 - r^2/2`` is added last."""
     x = r.high
     z = (x * x).fenced()
     half = z * 0.5
@@ -210,7 +208,7 @@ def cosine_parts(r: Pair) -> Pair:
 
 
 def reduced(x: Lanes) -> tuple[Lanes, Pair]:
-    """``(k, r)``: whole right angles as integers, and the rest."""
+    """``(k, r)``: the number of right angles as integers, and the remainder."""
     return _reduced_single(x) if x.scalar == F32 else _reduced_double(x)
 
 
@@ -238,6 +236,6 @@ def _reduced_double(x: Lanes) -> tuple[Lanes, Pair]:
 
 
 def _angles(x: Lanes) -> Lanes:
-    """The nearest whole number of right angles, and 0 beyond the limit."""
+    """The nearest integer number of right angles, and 0 beyond the limit."""
     k = (x * TWO_OVER_PI).llvm("rint")
     return k.if_(abs(x).compared("<", LIMIT), 0.0)

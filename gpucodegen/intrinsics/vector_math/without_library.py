@@ -1,12 +1,6 @@
-"""What machines without a C library need beside the formulas of vectors.
+"""Functions that CUDA needs beside the vector formulas, since it has no C library.
 
-float32 computes in float64 and is rounded once.
-
-- `angles`: tan, asin, acos, atan, atan2
-- `hyperbolic`: sinh, cosh, asinh, acosh, atanh
-- `complementary`: erfc
-- `lengths`: cbrt, hypot
-- `remainder`: fmod
+float32 is computed in float64 and rounded once; `library_formulas` has the formulas.
 """
 
 from __future__ import annotations

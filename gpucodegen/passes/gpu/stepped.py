@@ -8,9 +8,9 @@ blocks are independent:
 grid: iterations / lanes;  x = lane, (z, y) = member
 iteration = block * lanes + lane:  its members walk the program (`barrier_phases`)
 
-`map_stepped_loop` maps sequential loops around parallel ones to one kernel with barriers
-between steps: one block where that is enough for the parallel loops, else blocks that are all
-resident and synchronise by grid barriers.
+`map_stepped_loop` maps sequential loops around parallel ones to one kernel with
+barriers between steps: one block where that is enough for the parallel loops, else
+blocks that are all resident and synchronise by grid barriers.
 """
 
 from __future__ import annotations

@@ -1,1 +1,1 @@
-"""Lanes at work: control, memory, checks, counters."""
+"""Execution of translated kernels: lanes, memory, checks, counters."""

@@ -1,14 +1,11 @@
-"""Loads and stores of a launch with one thread, without arrays over lanes.
+"""Memory accesses of emulated kernels: loads, stores and atomics, each one checked.
 
-Registers are NumPy scalars while all lanes agree, so a lone lane computes with scalars
-as soon as its loads give scalars.  A place that the lane reached before is looked up in
-the allocation it lay in then; whatever is unusual goes the way of many lanes.
-
-Loads, stores and atomics of many lanes at once, each access checked.
-
-Comes in: a site, addresses, values and a mask.  Goes out: what was loaded.  Addresses
-become byte offsets into one array for each space: the arena of global memory, the
-shared memory of all blocks of the batch, the local memory of all its lanes.
+`Accesses` serves many lanes at once: it takes a site, addresses, values and a mask, and
+returns the loaded values.  Addresses become byte offsets into one array per space: the
+arena of global memory, the shared memory of all blocks of the batch, the local memory
+of all its lanes. `SerialAccesses` serves a launch with one thread: registers are NumPy
+scalars while all lanes agree, so a lone lane computes with scalars.  It looks up an
+address in the allocation of an earlier access, and leaves unusual cases to `Accesses`.
 """
 
 from __future__ import annotations
@@ -50,7 +47,7 @@ Resolved = tuple[str, Array | None, Array]
 
 
 class Accesses:
-    """The memory of one batch as its lanes see it."""
+    """The memory of one batch, as its lanes address it."""
 
     def __init__(
         self, warps: Warps, counters: Counters | None, global_marks: ShadowMemory | None
@@ -92,7 +89,7 @@ class Accesses:
         """Strong reads since memory last changed."""
 
     def resolve(self, site: Site, address: Value, mask: Mask) -> Resolved:
-        """Where an access goes; faults if it is misaligned or out of bounds."""
+        """The offset of an access; faults if it is misaligned or out of bounds."""
         lanes = None if mask is None else np.flatnonzero(mask)
         count = self.batch.lanes if lanes is None else len(lanes)
         if address.ndim == 0:
@@ -126,7 +123,7 @@ class Accesses:
     def _specific(
         self, site: Site, lanes: Array | None, address: Array
     ) -> tuple[str, Array]:
-        """The space in which generic addresses lie: one for all lanes."""
+        """The space that generic addresses refer to: one for all lanes."""
         low, high = int(address.min()), int(address.max())
         if low >= BASE:
             return "global", address
@@ -160,7 +157,7 @@ class Accesses:
         return address + (start if lanes is None else start[lanes])
 
     def end_of(self, place: int) -> int:
-        """Where the shared memory of the block ends in which a place lies."""
+        """The end of the shared memory of the block that a place belongs to."""
         first = place // self.block_bytes * self.block_bytes
         return first + self.shared_end - SHARED_START
 
@@ -200,12 +197,12 @@ class Accesses:
         self.batch.fault(kind, text, site.index, lane)
 
     def checked(self, clash: Clash | None, site: Site, lanes: Array | None) -> None:
-        """Fault if the marks found something wrong."""
+        """Raises a fault if the shadow memory found a clash."""
         if clash is not None:
             self._fault(clash.kind, clash.message, site, lanes, clash.at)
 
     def touch(self, space: str, width: int, lanes: Array | None, at: Array) -> Touch:
-        """An access as the marks of its space see it."""
+        """An access in the terms of the shadow memory of its space."""
         return self.marks[space].touch(self.clocks, at, width, lanes)
 
     def check(
@@ -217,7 +214,7 @@ class Accesses:
         offsets: Array,
         width: int = 0,
     ) -> None:
-        """Fault if an access races, or reads what nobody wrote.
+        """Raises a fault if an access races, or reads unwritten memory.
 
         ``width`` is that of the site, in bytes, unless it is given.
         """
@@ -243,7 +240,7 @@ class Accesses:
             self.releases.operate(space, site.order, reads, writes, who, places)
 
     def _poll(self, site: Site, lanes: Array | None) -> None:
-        """Fault if threads read on and on what nobody changes."""
+        """Raises a fault if threads keep reading memory that no thread changes."""
         self.polls += 1
         if self.polls > PATIENCE:
             lane = 0 if lanes is None else int(lanes[0])
@@ -294,7 +291,7 @@ class Accesses:
         wanted: bool,
         mask: Mask,
     ) -> Sequence[Array]:
-        """Change each element lane by lane; what was there before, if it is wanted."""
+        """Updates each element lane by lane; returns the old values if wanted."""
         space, lanes, offsets = self.resolve(site, address, mask)
         self.noted(space, site, lanes, offsets)
         self.check("atomic", space, site, lanes, offsets)
@@ -324,7 +321,7 @@ class Accesses:
     def noted(
         self, space: str, site: Site, lanes: Array | None, offsets: Array
     ) -> None:
-        """Count an access, if this launch is counted."""
+        """Counts an access, if this launch is measured."""
         counters = self.counters
         if counters is not None and space not in ("local", "param"):
             counters.access(self.warps, space, site.index, site.width, lanes, offsets)
@@ -332,7 +329,7 @@ class Accesses:
     def stretched(
         self, space: str, site: Site, lane: int, start: int, size: int
     ) -> None:
-        """Count a stretch that an engine copies, if this launch is counted."""
+        """Counts bytes that the copy engine moves, if this launch is measured."""
         if self.counters is not None and size:
             stretch = space, site.index, lane, start, size
             self.counters.stretch(self.warps, *stretch)
@@ -341,7 +338,7 @@ class Accesses:
 def _shared_marks(
     program: EntryProgram, nbytes: int, clocks: VectorClocks
 ) -> ShadowMemory:
-    """Marks for the shared memory of a batch, none of which is touched yet."""
+    """Empty shadow memory for the shared memory of a batch."""
     shift = program.granule("shared")
     cells, fine = nbytes >> shift, program.is_fine
     writers, *others = (np.zeros(cells, np.int64) for _ in range(3))
@@ -376,7 +373,7 @@ def _taken(value: Value, count: int, lanes: Array | None) -> Array:
 
 
 def changed(what: str, view: Array, places: Array, operands: list[Array]) -> Array:
-    """Change elements in the order of lanes; what each lane found.
+    """Updates elements in the order of lanes; returns the old value of each lane.
 
     >>> cells = np.zeros(2, "i4")
     >>> changed("add", cells, np.array([1, 1]), [np.int32([5, 6])]), cells
@@ -418,7 +415,7 @@ _EXTREMES = {"min": minimum, "max": maximum}
 
 
 def _alike(a: Array, b: Array) -> Array:
-    """Whether words have the same bits; NumPy has no plain words of 128."""
+    """Whether words have the same bits; NumPy has no plain 128-bit words."""
     if a.dtype.itemsize <= 8:
         return a == b
     x, y = (np.ascontiguousarray(v).view("u8").reshape(-1, 2) for v in (a, b))
@@ -426,10 +423,10 @@ def _alike(a: Array, b: Array) -> Array:
 
 
 class Stretch(NamedTuple):
-    """Where accesses of a site are known to be allowed.
+    """A range of addresses in which accesses of a site are known to be valid.
 
-    ``low`` and ``high`` bound their addresses, ``start`` is the address of the first
-    element of ``view``.  ``writers`` tell which cells were written; there is a cell for
+    ``low`` and ``high`` bound the addresses, ``start`` is the address of the first
+    element of ``view``.  ``writers`` is the shadow memory of writes, with a cell for
     each ``1 << shift`` bytes.
     """
 
@@ -489,7 +486,7 @@ class SerialAccesses(Accesses):
         wanted: bool,
         mask: Mask,
     ) -> Sequence[Value]:
-        """Change memory; what was there before, if it is wanted."""
+        """Updates memory; returns the old value, if wanted."""
         before = super().atomic(site, address, what, operands, wanted, mask)
         return [old[0] for old in before]
 
@@ -507,7 +504,7 @@ class SerialAccesses(Accesses):
         )
 
     def _remember(self, site: Site, at: int) -> None:
-        """Know the stretch in which an access went well."""
+        """Stores the valid range around a successful access."""
         if self.counters is not None:
             return
         if site.space == "shared":

@@ -1,13 +1,9 @@
-"""``cp.async``: copies from global to shared memory that land when waited for.
+"""Emulation of ``cp.async``, and of bulk stores from shared to global memory.
 
-They land as late as they may, at the wait of the thread that started them, so that a
-missing wait shows: until then their destination is poisoned, and what touches it is
-told.
-
-Bulk copies from shared to global memory, which land when they are waited for.
-
-Until then the engine may read their sources at any time: they must not change.  Nor may
-anyone touch their destinations: a wait for their reads alone frees the sources only.
+Both land as late as possible, at the wait of the thread that started them, so that a
+missing wait is found: until then the destination is poisoned, and any access to it is a
+fault.  The engine may read the sources of a bulk store at any time before its wait, so
+they must not change; a wait for reads only frees the sources.
 """
 
 from __future__ import annotations
@@ -26,7 +22,7 @@ from gpucodegen.ptx.types import Array, Mask, Value
 
 @dataclass(frozen=True, slots=True)
 class BulkStore:
-    """A store on its way: what each byte was, whence and whither it goes.
+    """A store in flight: the bytes, their sources and targets.
 
     Targets count from the start of the arena.  ``read``: the engine has read the
     sources, which may change.
@@ -42,7 +38,7 @@ class BulkStore:
 
 
 class BulkStores:
-    """The stores of one batch without a wait so far."""
+    """The pending stores of one batch."""
 
     def __init__(self, mbarriers: MBarriers) -> None:
         self.mbarriers, self.accesses = mbarriers, mbarriers.accesses
@@ -59,7 +55,7 @@ class BulkStores:
         size: Value,
         mask: Mask,
     ) -> None:
-        """Start a store of so many bytes of each lane."""
+        """Starts a store of ``size`` bytes of each lane."""
         _, lanes, origins = self.accesses.resolve(source, of, mask)
         _, _, places = self.accesses.resolve(target, to, mask)
         every = self.batch.lanes
@@ -84,7 +80,7 @@ class BulkStores:
         corner: tuple[Value, ...],
         mask: Mask,
     ) -> None:
-        """Start a store of a tensor's box of each lane; bytes outside go nowhere."""
+        """Starts a store of a tensor's box of each lane; bytes outside are dropped."""
         _, lanes, origins = self.accesses.resolve(source, of, mask)
         every = self.batch.lanes
         mine = np.arange(every) if lanes is None else lanes
@@ -115,11 +111,11 @@ class BulkStores:
         self.pending.append(BulkStore(lane, group, sources, aims, before, site))
 
     def commit(self, mask: Mask) -> None:
-        """Close the group of stores that these lanes have started."""
+        """Closes the group of stores that these lanes have started."""
         self.group[... if mask is None else mask] += 1
 
     def wait(self, newest: int, reads: bool, mask: Mask) -> None:
-        """Land the groups of these lanes but for the newest; or only read them."""
+        """Lands all but the newest groups of these lanes, or only reads sources."""
         kept: list[BulkStore] = []
         for store in self.pending:
             waits = mask is None or mask[store.lane]
@@ -132,7 +128,7 @@ class BulkStores:
         self.pending = kept
 
     def _read(self, store: BulkStore) -> BulkStore:
-        """The store behind its reads, all of which are as they were at the start."""
+        """The store after its reads; its sources must be unchanged."""
         if store.read:
             return store
         data = self.accesses.shared[store.sources]
@@ -148,7 +144,7 @@ class BulkStores:
             marks.land_store(store.targets, int(self.batch.clocks.marks[store.lane]))
 
     def check_end(self) -> None:
-        """Land what was read; fault if threads end whose stores were not waited for."""
+        """Lands stores that were read; faults if threads end without a wait."""
         for store in self.pending:
             if not store.read:
                 text = "the kernel ends with a bulk store that was not waited for"
@@ -161,7 +157,7 @@ _UNREADY = 0xFF
 
 @dataclass(frozen=True, slots=True)
 class Pending:
-    """Copies on their way: by which lanes, whither, whence, how many bytes each."""
+    """Copies in flight: lanes, targets, sources, bytes."""
 
     lanes: Array
     targets: Array
@@ -169,13 +165,12 @@ class Pending:
     sizes: Array
     groups: Array
     before: Array
-    """What the sources held at the start."""
+    """The contents of the sources at the start."""
     width: int
     site: int
     """Number of the instruction."""
 
     def where(self, chosen: Array) -> Pending:
-        """Some of them."""
         return replace(
             self,
             lanes=self.lanes[chosen],
@@ -188,7 +183,7 @@ class Pending:
 
 
 class Copies:
-    """The copies of one batch without a wait so far."""
+    """The pending copies of one batch."""
 
     def __init__(self, accesses: Accesses) -> None:
         self.accesses, self.batch = accesses, accesses.batch
@@ -204,7 +199,7 @@ class Copies:
         real: Value | None,
         mask: Mask,
     ) -> None:
-        """Start a copy; ``real`` bytes come from the source, zeros fill the rest."""
+        """Starts a copy; ``real`` bytes come from the source, zeros fill the rest."""
         accesses, batch = self.accesses, self.batch
         _, lanes, targets = accesses.resolve(target, to, mask)
         mine = np.arange(batch.lanes) if lanes is None else lanes
@@ -235,7 +230,7 @@ class Copies:
         )
 
     def _data(self, sources: Array, sizes: Array, width: int) -> Array:
-        """What the sources hold now, zeros behind it."""
+        """The present bytes of the sources, padded with zeros."""
         data, columns = np.zeros((len(sources), width), np.uint8), np.arange(width)
         real = columns < sizes[:, None]
         memory = self.batch.launch.memory.data
@@ -262,11 +257,11 @@ class Copies:
                 self.batch.fault(faults.OUT_OF_BOUNDS, text, site.index, lane)
 
     def commit(self, mask: Mask) -> None:
-        """Close the group of copies that these lanes have started."""
+        """Closes the group of copies that these lanes have started."""
         self.group[... if mask is None else mask] += 1
 
     def wait(self, newest: int, mask: Mask) -> None:
-        """Land the groups of these lanes but for the newest; -1: open ones as well."""
+        """Lands all but the newest groups of these lanes; -1: open ones as well."""
         kept: list[Pending] = []
         for copy in self.pending:
             done = copy.groups < self.group[copy.lanes] - newest
@@ -293,7 +288,7 @@ class Copies:
         marks.land(accesses.touch("shared", copy.width, copy.lanes, copy.targets))
 
     def check_end(self) -> None:
-        """Fault if threads end whose copies nobody has waited for."""
+        """Raises a fault if threads end without a wait for their copies."""
         if self.pending and self.accesses.marks:
             copy = self.pending[0]
             text = "the kernel ends with a copy that was not waited for"

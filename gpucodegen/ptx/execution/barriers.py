@@ -1,9 +1,7 @@
-"""The barriers of a block: of all threads, or numbered with a count of threads.
+"""Barriers of a block, numbered barriers with thread counts, and cluster barriers.
 
-Clusters: blocks that see each other's shared memory, and their barrier.
-
-Blocks of a cluster run side by side.  The shared memory of another block has addresses
-of its own, with the block's rank above bit 24.
+Blocks of a cluster run side by side.  The shared memory of another block of the cluster
+has addresses of its own, with the block's rank above bit 24.
 """
 
 from __future__ import annotations
@@ -33,7 +31,7 @@ class Clusters:
         """The instruction at which a lane waits."""
 
     def mapped(self, index: int, address: Value, rank: Value, mask: Mask) -> Value:
-        """Addresses of the same places in the shared memory of blocks with a rank."""
+        """``mapa``: the same addresses in the shared memory of blocks with a rank."""
         beyond = rank >= self.size
         beyond = beyond if mask is None else beyond & mask
         if beyond.any():
@@ -46,13 +44,13 @@ class Clusters:
         return window | address & low | (rank.astype(kind) + kind(1)) << kind(RANK)
 
     def ranks(self, address: Value) -> Value:
-        """The rank of the block in whose shared memory each address lies."""
+        """The rank of the block whose shared memory an address is in."""
         high = address >> address.dtype.type(RANK) & address.dtype.type(0xFF)
         found: Array = np.where(high == 0, self.rank, high - 1)
         return found.astype("i4")
 
     def rows(self, site: Site, lanes: Array | None, address: Array) -> Array:
-        """The block of the batch in whose shared memory each lane's address lies."""
+        """The block of the batch whose shared memory an address is in."""
         high = address >> RANK
         own = self.batch.row if lanes is None else self.batch.row[lanes]
         rank = self.rank if lanes is None else self.rank[lanes]
@@ -71,7 +69,7 @@ class Clusters:
         return row
 
     def _ended(self) -> Array:
-        """Blocks of which all threads have ended."""
+        """Blocks whose threads have all ended."""
         ended: Array = np.all(self.batch.exited.reshape(self.batch.blocks, -1), 1)
         return ended
 
@@ -96,7 +94,7 @@ class Clusters:
         self.waiting[live] = index
 
     def opened(self) -> list[tuple[int, Mask]]:
-        """Which lanes may go on now, and from which instruction."""
+        """The lanes that may go on, and their instruction."""
         if not (self.waiting >= 0).any():
             return []
         batch = self.batch
@@ -117,7 +115,7 @@ class Clusters:
         return found
 
     def check_end(self) -> None:
-        """Fault if lanes still wait when nothing runs any more."""
+        """Raises a fault if lanes still wait when no lane can run."""
         waiting = self.waiting >= 0
         if not waiting.any():
             return
@@ -138,7 +136,7 @@ class Clusters:
 
 
 def cluster_order(grid: tuple[int, int, int], cluster: tuple[int, int, int]) -> Array:
-    """The numbers of a grid's blocks, those of one cluster behind each other.
+    """The numbers of a grid's blocks, cluster by cluster.
 
     >>> cluster_order((4, 2, 1), (2, 2, 1)).tolist()
     [0, 1, 4, 5, 2, 3, 6, 7]
@@ -154,16 +152,16 @@ _NUMBERS = 16
 
 @dataclass(slots=True)
 class Gathering:
-    """One barrier of one block at which some have arrived, but not all."""
+    """A barrier of one block at which some threads have arrived, but not all."""
 
     expected: int
     arrived: int
     known: Array | None
-    """What those who have arrived know, for those who wait."""
+    """Clocks released by the arrived lanes, for those who wait."""
 
 
 class Barriers:
-    """Lanes wait and go on when as many threads have come as a barrier counts."""
+    """Lanes wait until the expected number of threads has arrived."""
 
     def __init__(self, batch: BatchLanes) -> None:
         self.batch, self.clocks = batch, batch.clocks
@@ -182,11 +180,11 @@ class Barriers:
     def name(
         self, number: Value, count: Value | None = None, vote: Value | None = None
     ) -> None:
-        """Tell at which barrier lanes arrive next, and how many threads it counts."""
+        """Sets the barrier at which lanes arrive next, and its thread count."""
         self._named, self._vote = (number, count), vote
 
     def arrive(self, index: int, mask: Mask) -> list[tuple[int, Mask]]:
-        """Let lanes arrive at an instruction; which lanes go on from which one."""
+        """Lanes arrive at an instruction; returns the released lanes by instruction."""
         instruction = self.batch.launch.entry.instructions[index]
         waits = "arrive" not in instruction.modifiers
         (number, count), self._named = self._named, (np.uint32(0), None)
@@ -226,7 +224,7 @@ class Barriers:
         counts: Array | None,
         free: Array,
     ) -> None:
-        """Count arrivals of a block's lanes; ``free`` gets the lanes that may go on."""
+        """Counts arrivals of a block's lanes; adds the released lanes to ``free``."""
         expected = self.threads if counts is None else int(counts[0])
         if number >= _NUMBERS or (expected % 32 and counts is not None):
             text = f"barrier {number} of {expected} threads: at most 16, whole warps"
@@ -259,7 +257,7 @@ class Barriers:
             self.clocks.acquire(lanes, held.known)
 
     def _same_place(self, lanes: Array, whole: bool) -> None:
-        """Lanes of a warp wait at one instruction, at a whole barrier all lanes do."""
+        """Checks that a warp, or a block at a whole barrier, waits at one place."""
         places = self.waiting[lanes]
         home = np.zeros_like(lanes) if whole else self.batch.warp[lanes]
         _, first, group = np.unique(home, return_index=True, return_inverse=True)
@@ -276,7 +274,7 @@ class Barriers:
         self.batch.fault(faults.DIVERGENT_BARRIER, text, index, lane)
 
     def check_end(self) -> None:
-        """Fault if lanes still wait when nothing runs any more."""
+        """Raises a fault if lanes still wait when no lane can run."""
         waiting = self.waiting >= 0
         if not waiting.any():
             return
@@ -291,7 +289,7 @@ class Barriers:
         self._fault(text, int(self.waiting[lane]), lane)
 
     def places(self, row: int) -> list[str]:
-        """Where the threads of a block wait, in words."""
+        """The places where threads of a block wait, in words."""
         found: list[str] = []
         own = self.batch.row == row
         for index in np.unique(self.waiting[own]):

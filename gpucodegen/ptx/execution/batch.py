@@ -1,9 +1,8 @@
-"""Blocks of one launch that run side by side, all their lanes at once.
+"""A batch: blocks of one launch that run side by side, all their lanes at once.
 
-Comes in: a launch and the numbers of some blocks.  Goes out: changed memory, counters,
-or a `Fault`.  Functions of basic blocks call what is here under the name ``S``.
-
-What kernels say: ``vprintf`` and failed assertions.
+A `Batch` of some blocks changes memory and counters, or raises a `Fault`.  The
+functions of basic blocks call its methods under the name ``S``. `Printing` emulates
+``vprintf`` and failed assertions.
 """
 
 from __future__ import annotations
@@ -45,7 +44,7 @@ class Printing:
         self.accesses, self.batch = accesses, accesses.batch
 
     def vprintf(self, index: int, form: Value, values: Value, mask: Mask) -> Value:
-        """Print a line of each lane; how many fields it has."""
+        """Prints a line of each lane; returns the number of fields."""
         lanes = self.batch.lanes
         forms, places = (np.broadcast_to(v, lanes) for v in (form, values))
         counts = np.zeros(lanes, "i4")
@@ -57,7 +56,7 @@ class Printing:
         return counts
 
     def assertfail(self, index: int, parts: tuple[Value, ...], mask: Mask) -> None:
-        """End the kernel with what an assertion says: text, file, line, function."""
+        """Ends the kernel with an assertion's text, file, line and function."""
         lane = 0 if mask is None else int(np.argmax(mask))
         every = [int(np.broadcast_to(p, self.batch.lanes)[lane]) for p in parts]
         text, file, function = (self._string(index, lane, every[i]) for i in (0, 1, 3))
@@ -71,7 +70,7 @@ class Printing:
         return found if found.ndim == 0 else found[lane]
 
     def _string(self, index: int, lane: int, address: int) -> str:
-        """The text at an address, up to its final zero."""
+        """The zero-terminated text at an address."""
         octets = bytearray()
         if address >= BASE:
             self._read(index, lane, address, "u1")
@@ -85,7 +84,7 @@ class Printing:
     def _formatted(
         self, index: int, lane: int, form: str, address: int
     ) -> tuple[str, int]:
-        """A text with its fields filled in from packed values, and their number."""
+        """A text with its fields filled from packed values, and their number."""
         parts: list[str] = []
         at, last, count = address, 0, 0
         for field in _FIELD.finditer(form):
@@ -123,7 +122,7 @@ class Printing:
 
 
 IMPATIENT = 16
-"""Reads of what nobody changes, after which lanes take turns."""
+"""Reads without a change, after which groups of lanes take turns."""
 
 
 class Batch(BatchLanes):
@@ -167,12 +166,12 @@ class Batch(BatchLanes):
             self.clocks.fence(mask)
 
     def fence(self, wide: bool, mask: Mask) -> None:
-        """A fence of some lanes: of other blocks, too, if it is ``wide``."""
+        """A fence of some lanes; ``wide`` fences include other blocks."""
         if self.accesses.releases is not None:
             self.accesses.releases.fence(wide, mask)
 
     def special(self, name: str) -> Value:
-        """A special register, made once; clocks count instructions that have run."""
+        """A special register, computed once; clocks count executed instructions."""
         if name in CLOCKS:
             self.ticks += 1
             return SPECIAL[name].value(self)
@@ -182,7 +181,6 @@ class Batch(BatchLanes):
         return self._special[name]
 
     def parameter(self, offset: int, kind: str) -> Value:
-        """A kernel parameter."""
         return np.frombuffer(self.launch.parameters, kind, 1, offset)[0]
 
     def run(self) -> None:
@@ -236,7 +234,7 @@ class Batch(BatchLanes):
             self._leave(end, taken)
 
     def _leave(self, end: Instruction, mask: Mask) -> None:
-        """Let lanes go where the last instruction of a block sends them."""
+        """Moves lanes to the targets of a block's last instruction."""
         program, groups = self.launch.program, self.groups
         match end.opcode:
             case "bra":
@@ -258,7 +256,7 @@ class Batch(BatchLanes):
                 self.mbarriers.progress += 1
 
     def _meet_cluster(self, end: Instruction, mask: Mask) -> None:
-        """Let lanes arrive at the barrier of their cluster, or wait for it."""
+        """Lanes arrive at the barrier of their cluster, or wait for it."""
         clusters = self.accesses.clusters
         if "arrive" in end.modifiers:
             clusters.arrive(end.index, mask)
@@ -268,13 +266,13 @@ class Batch(BatchLanes):
         self._open_clusters()
 
     def _open_clusters(self) -> None:
-        """Let lanes go on for which all threads of the cluster have come, or ended."""
+        """Releases lanes whose cluster has fully arrived or ended."""
         for index, lanes in self.accesses.clusters.opened():
             self.groups.join(self.launch.program.block_at[index + 1], lanes)
             self.mbarriers.progress += 1
 
     def _count_votes(self, index: int, mask: Mask) -> None:
-        """Give lanes that leave a barrier its result, if it has one."""
+        """Gives lanes that leave a barrier the result of its reduction."""
         x = self.launch.entry.instructions[index]
         if "red" not in x.modifiers:
             return
@@ -286,7 +284,7 @@ class Batch(BatchLanes):
         self.registers[number] = merge(mask, value, self.registers[number])
 
     def _choose(self, end: Instruction, mask: Mask) -> None:
-        """Let each lane go to the label whose number it has computed."""
+        """Moves each lane to the label of its computed index."""
         labels = self.launch.entry.targets[end.operands[1]]
         chosen = np.broadcast_to(self.end_value, self.lanes)
         live = np.ones(self.lanes, bool) if mask is None else mask

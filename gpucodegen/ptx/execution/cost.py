@@ -1,6 +1,8 @@
-"""What one access of a warp costs: sectors of global, wavefronts of shared memory.
+"""Cost of warp accesses: sectors of global memory, wavefronts of shared memory.
 
-Comes in: byte offsets, a row of 32 for each warp, -1 for lanes that take no part.
+The functions take byte offsets, a row of 32 for each warp, -1 for inactive lanes.
+`Footprint` counts the sectors that each block touches once: the cost of a block's
+accesses beyond a cache that keeps all of them.
 
 >>> alone = np.arange(32)[None] * 4
 >>> int(sectors(alone)), int(wavefronts(alone, 4)), int(wavefronts(alone * 32, 4))
@@ -43,7 +45,7 @@ def sectors(rows: Array) -> int:
 
 
 def least_sectors(rows: Array, width: int) -> int:
-    """Sectors if the bytes that each warp asks for lay in a row.
+    """Sectors if the requested bytes of each warp were contiguous.
 
     >>> same = np.zeros((8, 32), np.int64)
     >>> least_sectors(same, 4), least_sectors(same + 4 * np.arange(32), 4)
@@ -53,16 +55,16 @@ def least_sectors(rows: Array, width: int) -> int:
 
 
 def distinct_bytes(rows: Array, width: int) -> int:
-    """Bytes that the warps ask for, those of several lanes counted once."""
+    """Requested bytes of the warps, each counted once."""
     return int(_distinct(rows).sum()) * width
 
 
 def wavefronts(rows: Array, width: int) -> int:
-    """Turns that the banks need: the most different words that one bank must give.
+    """Wavefronts: the most different words that one bank must serve.
 
-    Accesses of 8 and 16 bytes go in 2 and 4 phases; two phases become one if lanes
-    ``t`` and ``t ^ 1``, or ``t`` and ``t ^ 2``, share their addresses.  That rule is no
-    vendor's: the community has measured it, and ``unmerged_wavefronts`` is without it.
+    Accesses of 8 and 16 bytes go in 2 and 4 phases; two phases merge if lanes ``t`` and
+    ``t ^ 1``, or ``t`` and ``t ^ 2``, share their addresses.  That rule is
+    undocumented: the community has measured it, and ``unmerged_wavefronts`` omits it.
     """
     phases, words = _PHASES.get(width, 1), max(1, width // 4)
     if phases == 1:
@@ -77,7 +79,7 @@ def wavefronts(rows: Array, width: int) -> int:
 
 
 def unmerged_wavefronts(rows: Array, width: int) -> int:
-    """Turns if no phases become one.
+    """Wavefronts if no phases merge.
 
     >>> pairs = np.arange(32)[None] // 2 * 16
     >>> int(wavefronts(pairs, 16)), int(unmerged_wavefronts(pairs, 16))
@@ -101,7 +103,7 @@ def _turns(rows: Array, phases: int, words: int) -> int:
 
 
 def least_wavefronts(rows: Array, width: int) -> int:
-    """Turns if the bytes asked for lay evenly over all banks."""
+    """Wavefronts if the requested bytes were spread evenly over all banks."""
     return int(np.maximum(1, -(-_distinct(rows) * width // (4 * _BANKS))).sum())
 
 
@@ -117,7 +119,7 @@ class Footprint:
         self._flags: dict[str, np.ndarray[Any, np.dtype[np.uint8]]] = {}
 
     def touch(self, direction: str, rows: Array, offsets: Array, width: int) -> None:
-        """Note accesses: blocks of the batch, offsets of their first bytes, bytes."""
+        """Records accesses: blocks of the batch, byte offsets, sizes in bytes."""
         if direction not in self._flags:
             pages = reserved(self.blocks * self._columns)
             self._flags[direction] = np.frombuffer(pages, np.uint8)

@@ -1,4 +1,4 @@
-"""What a launch executed and moved: instructions, sectors, wavefronts, operations."""
+"""Execution counters of a launch: instructions, sectors, wavefronts, operations."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ _MMA = re.compile(r"(wg)?mma\..*\bm(\d+)n(\d+)k(\d+)\b")
 
 @dataclass(slots=True)
 class Traffic:
-    """What one instruction moved, summed over its executions.
+    """The traffic of one instruction, summed over its executions.
 
     ``cost`` counts sectors of 32 bytes in global memory and wavefronts in shared
-    memory, ``ideal`` what the bytes of each request would cost at best; ``bytes`` are
-    those that the warps asked for, each once.  ``unmerged``: the cost if wide accesses
-    to shared memory never merge phases.
+    memory, ``ideal`` the least cost of the bytes of each request; ``bytes`` counts the
+    requested bytes of warps, each once.  ``unmerged``: the cost if wide accesses to
+    shared memory never merge phases.
     """
 
     requests: int = 0
@@ -39,7 +39,6 @@ class Traffic:
     unmerged: int = 0
 
     def add(self, other: Traffic) -> None:
-        """Sum up."""
         self.requests += other.requests
         self.cost += other.cost
         self.ideal += other.ideal
@@ -69,14 +68,14 @@ class Counters:
         self._touched: Footprint | None = None
 
     def end_of_batch(self, blocks: int) -> None:
-        """Count what some blocks touched."""
+        """Adds the footprint of some blocks."""
         self.blocks += blocks
         if self._touched is not None:
             self.footprint += self._touched.count()
             self._touched = None
 
     def include(self, other: Counters) -> None:
-        """Sum up with the counters of other blocks of the same kernel."""
+        """Adds the counters of other blocks of the same kernel."""
         self.lanes += other.lanes
         self.warps += other.warps
         self.footprint += other.footprint
@@ -103,7 +102,7 @@ class Counters:
         lanes: Array | None,
         offsets: Array,
     ) -> None:
-        """Count an access; equal patterns of addresses are counted up only once."""
+        """Counts an access; the cost of equal address patterns is computed once."""
         if space != "shared":
             self._touch(warps, index, width, lanes, offsets)
         self.places.setdefault((space, index), int(offsets[0]))
@@ -120,7 +119,7 @@ class Counters:
     def stretch(
         self, warps: Warps, space: str, index: int, lane: int, start: int, size: int
     ) -> None:
-        """Count a stretch of memory that an engine reads or writes for a lane."""
+        """Counts a range of memory that an engine reads or writes for a lane."""
         self.places.setdefault((space, index), start)
         self.widths[space, index] = size
         last = start + size - 1
@@ -154,7 +153,7 @@ class Counters:
     def instructions(self, of: str = "warps") -> Counter[str]:
         """Executed instructions by name, counted by ``warps`` or by ``lanes``.
 
-        One under a predicate counts for all lanes that come to it, as it is issued.
+        A predicated one counts for all lanes that reach it, since it is issued.
         """
         visits = self.warps if of == "warps" else self.lanes
         counts: Counter[str] = Counter()
@@ -230,7 +229,7 @@ def _wasted(traffic: Traffic) -> int:
 def _cost(
     warps: Warps, space: str, width: int, lanes: Array | None, offsets: Array
 ) -> Traffic:
-    """What one access of many lanes costs."""
+    """The traffic of one access of many lanes."""
     rows = np.full((warps.count, WARP), -1, np.int64)
     chosen = slice(None) if lanes is None else lanes
     rows[warps.row[chosen], warps.lane[chosen]] = offsets

@@ -1,14 +1,9 @@
-"""Lanes that speak to other lanes of their warp: shuffles, votes, reductions.
+"""Lanes of a batch: warp-level operations, launch data, and divergent control flow.
 
-The lanes of a batch: where each stands, and whose fault it is.
-
-One launch of a kernel: its sizes, its arguments and the memory it works on.
-
-Which lanes run next: groups of lanes by the basic block they have come to.
-
-The group whose block comes first in an order of loops within loops runs, so that lanes
-which took the shorter way, or fewer trips, wait where the ways meet, and run on
-together.
+`Warps` emulates shuffles, votes, matches and reductions; `Launch` and `BatchLanes` hold
+sizes, arguments and memory.  `LaneGroups` groups lanes by their basic block: the group
+whose block comes first in the order of nested loops runs, so that lanes with a shorter
+path or fewer trips wait at the reconvergence point and run on together.
 """
 
 from __future__ import annotations
@@ -34,10 +29,10 @@ _FAIR = 4096
 
 
 class LaneGroups:
-    """Lanes on their way through a kernel whose basic blocks have these ``ranks``.
+    """Groups of lanes in a kernel whose basic blocks have these ``ranks``.
 
     At blocks whose rank is beyond their number, lanes of a warp wait for each other;
-    ``exited`` notes the lanes that have reached the end.
+    ``exited`` marks the lanes that have ended.
     """
 
     def __init__(self, ranks: Sequence[int], exited: Array) -> None:
@@ -47,7 +42,7 @@ class LaneGroups:
         self._turns: Counter[int] = Counter()
 
     def join(self, block: int, mask: Mask) -> None:
-        """Let lanes go to a block, beside those that are there already."""
+        """Adds lanes to the group of a block."""
         if block == self.end:
             self.exited[... if mask is None else mask] = True
             return
@@ -63,10 +58,10 @@ class LaneGroups:
         return self.at.pop(block)
 
     def next(self, fair: bool) -> int:
-        """The first block of the order at which no lane waits for others of its warp.
+        """The first block in order at which no lane waits for others of its warp.
 
-        ``fair``, and now and then: the one that had the fewest turns, as some may wait
-        for what others write.
+        ``fair``, and from time to time in any case: the block with the fewest turns
+        instead, for lanes may wait for writes of other lanes.
         """
         self._count += 1
         if fair or self._count % _FAIR == 0:
@@ -108,7 +103,7 @@ STEPS = 10**7
 
 @dataclass(frozen=True, slots=True)
 class Launch:
-    """What all batches of a launch have in common; sizes are in bytes."""
+    """The data that all batches of a launch share; sizes are in bytes."""
 
     entry: Entry
     program: EntryProgram
@@ -121,7 +116,7 @@ class Launch:
     check: bool
     measure: bool
     output: Callable[[str], object]
-    """What takes the text that kernels print."""
+    """Receives the text that kernels print."""
     cluster: Extents = (1, 1, 1)
     patience: int = -1
     """Visits to basic blocks after which measured thread blocks end; -1: none."""
@@ -132,17 +127,14 @@ class Launch:
 
     @property
     def threads(self) -> int:
-        """Threads of a block."""
         return self.block[0] * self.block[1] * self.block[2]
 
     @property
     def cluster_blocks(self) -> int:
-        """Blocks of a cluster."""
         return self.cluster[0] * self.cluster[1] * self.cluster[2]
 
     @property
     def blocks(self) -> int:
-        """Blocks of the grid."""
         return self.grid[0] * self.grid[1] * self.grid[2]
 
     @property
@@ -152,9 +144,10 @@ class Launch:
 
 
 class BatchLanes:
-    """Threads of some blocks of a launch; ``lanes`` is how many.
+    """Threads of some blocks of a launch; ``lanes`` is their number.
 
-    ``clocks`` tell who touches memory now, and what orders it; ``exited`` who has left.
+    ``clocks`` hold the current marks and the order of accesses; ``exited`` the ended
+    lanes.
     """
 
     def __init__(self, launch: Launch, numbers: Array) -> None:
@@ -173,7 +166,7 @@ class BatchLanes:
         self.exited = np.zeros(self.lanes, bool)
 
     def whereabouts(self, index: int, lanes: Array) -> str:
-        """Which threads wait at an instruction, in words."""
+        """The threads that wait at an instruction, in words."""
         x = self.launch.entry.instructions[index]
         threads = self.thread[lanes]
         source = f", {x.location}" if x.location else ""
@@ -183,7 +176,7 @@ class BatchLanes:
         )
 
     def fault(self, kind: str, message: str, index: int, lane: int) -> NoReturn:
-        """Tell where and in whose hands a kernel failed."""
+        """A fault with its instruction and thread."""
         x = self.launch.entry.instructions[index]
         raise faults.Fault(
             kind,
@@ -237,7 +230,7 @@ class Warps:
         self.count = batch.blocks * self.rows
 
     def spread(self, value: Value, mask: Mask, empty: Value) -> Array:
-        """A row of 32 for each warp; lanes that take no part hold ``empty``."""
+        """A row of 32 for each warp; inactive lanes hold ``empty``."""
         full = np.full((self.count, WARP), empty)
         wide = np.broadcast_to(value, self.batch.lanes)
         chosen = slice(None) if mask is None else mask
@@ -245,7 +238,7 @@ class Warps:
         return full
 
     def whole(self, index: int, what: str, mask: Mask) -> None:
-        """Fault unless every warp takes part with all its lanes, or with none."""
+        """Raises a fault unless each warp is active with all its lanes or none."""
         if self.batch.threads % WARP:
             text = f"{what} in blocks of {self.batch.threads} threads"
             self.batch.fault(faults.INCOMPLETE_WARP, text, index, 0)
@@ -258,9 +251,9 @@ class Warps:
                 self.batch.fault(faults.INCOMPLETE_WARP, text, index, lane)
 
     def _named(self, index: int, member: Value, mask: Mask) -> Array:
-        """Check that lanes name themselves and wait only for lanes that come.
+        """Checks that the member masks name their own lanes and only active ones.
 
-        Those that have left the kernel are not waited for.
+        Lanes that have left the kernel are not waited for.
         """
         live = np.ones(self.batch.lanes, bool) if mask is None else mask
         words = np.broadcast_to(member, self.batch.lanes).view("u4")
@@ -274,7 +267,7 @@ class Warps:
         return live
 
     def _all_come(self, index: int, words: Array, live: Array) -> None:
-        """Check that all lanes that are named take part and name the same ones."""
+        """Checks that all named lanes are active and name the same mask."""
         bits = np.uint32(1) << self.lane.astype("u4")
         here = np.zeros(self.count, "u4")
         gone = np.full(self.count, 0xFFFFFFFF, "u4")
@@ -299,7 +292,7 @@ class Warps:
             self.batch.fault(faults.INCOMPLETE_WARP, text, index, lane)
 
     def sync(self, index: int, member: Value, mask: Mask) -> None:
-        """``bar.warp.sync``: lanes that meet know of all that each did before."""
+        """``bar.warp.sync``: the lanes know of each other's earlier accesses."""
         live = self._named(index, member, mask)
         clocks = self.batch.clocks
         if not clocks.fine:
@@ -361,7 +354,7 @@ class Warps:
     def vote(
         self, index: int, mode: str, predicate: Value, member: Value, mask: Mask
     ) -> Array:
-        """Whether a predicate holds for all, for any, alike, or for whom."""
+        """``vote``: all, any, uni, or ballot of a predicate."""
         self._named(index, member, mask)
         return self._among(
             member, mask, lambda lanes: self._voted(mode, predicate, lanes)
@@ -380,14 +373,14 @@ class Warps:
         return votes[mode][self.row]
 
     def _groups(self, member: Value, mask: Mask) -> list[Mask]:
-        """The lanes that ask together: those of a warp with one member mask."""
+        """The lanes of a warp with one member mask, per group."""
         if member.ndim == 0:
             return [mask]
         live = np.ones(self.batch.lanes, bool) if mask is None else mask
         return [live & (member == word) for word in np.unique(member[live])]
 
     def _among(self, member: Value, mask: Mask, ask: Callable[[Mask], Array]) -> Array:
-        """The answer to each lane of a question to the lanes of its member mask."""
+        """Calls ``ask`` for the lanes of each member mask."""
         groups = self._groups(member, mask)
         answer = ask(groups[0])
         for lanes in groups[1:]:
@@ -397,7 +390,7 @@ class Warps:
     def reduce(
         self, index: int, mode: str, value: Value, member: Value, mask: Mask
     ) -> Array:
-        """A reduction over the lanes that take part; a NaN gives way to numbers."""
+        """A reduction over the member lanes; NaN is ignored if there are numbers."""
         self._named(index, member, mask)
         if value.dtype.kind == "f":
             empty = value.dtype.type(np.inf if mode.startswith("min") else -np.inf)
@@ -434,7 +427,7 @@ class Warps:
         return words.astype("u4").view("i4")[place], same[place]
 
     def elect(self, index: int, member: Value, mask: Mask) -> tuple[Array, Array]:
-        """The lane that leads those of a member mask, and whether a lane is it."""
+        """The leader of a member mask, and whether a lane is it."""
         self._named(index, member, mask)
         self._named(index, member, mask)
         words = np.broadcast_to(member, self.batch.lanes).view("u4")

@@ -1,14 +1,11 @@
-"""``wgmma``: products of matrices that four warps take from shared memory.
+"""Emulation of matrix instructions: ``ldmatrix``, ``stmatrix``, ``mma``, ``wgmma``.
 
-The sum is there at once, in f64 and rounded once; what a missing wait would spoil, its
-registers and the operands, are locked until the group of products has been waited for.
-What a missing fence would spoil is told by the registers of a sum: they hold what they
-held at the last ``wgmma.fence``, or what products have put there since.
-
-Matrices held by the lanes of a warp: moved, transposed, multiplied.
-
-Products are exact and summed in f64, then rounded once; the hardware aligns the terms
-of a sum and truncates them, so the last bits of a result may differ.
+Products are exact, summed in f64 and rounded once; the hardware aligns the terms of a
+sum and truncates them, so the last bits of a result may differ. A ``wgmma`` sum is
+available at once, but its registers and operands are locked until its group has been
+waited for, so that a missing wait is found. A missing ``wgmma.fence`` is found by the
+registers of a sum: they must hold their contents of the last fence, or those that
+products have written since.
 """
 
 from __future__ import annotations
@@ -31,7 +28,7 @@ from gpucodegen.ptx.types import WARP, Array, Mask, Value
 
 @cache
 def places(rows: int, depth: int, per: int) -> tuple[Array, ...]:
-    """Where a warp holds A and B, and where each lane finds its results in D.
+    """The fragment layout: positions of A and B in a warp's words, and of D per lane.
 
     A and B are given as places among the elements of the warp's words, ``per`` of them
     in each; D as places in a matrix of 8 columns.
@@ -56,7 +53,7 @@ def places(rows: int, depth: int, per: int) -> tuple[Array, ...]:
 
 
 def elements(words: Array, kind: str) -> Array:
-    """The numbers that words hold, as f64."""
+    """The numbers in words, as f64."""
     match kind:
         case "f64":
             return words
@@ -81,7 +78,7 @@ def elements(words: Array, kind: str) -> Array:
 
 
 class SummedProduct(Protocol):
-    """What a sum of products needs to know."""
+    """The types of a product's sum."""
 
     @property
     def sum(self) -> str:
@@ -95,7 +92,7 @@ class SummedProduct(Protocol):
 
 
 class Matrices:
-    """The warps of a batch as holders of matrices."""
+    """The matrices held by the warps of a batch."""
 
     def __init__(self, accesses: Accesses) -> None:
         self.accesses, self.warps = accesses, accesses.warps
@@ -123,7 +120,7 @@ class Matrices:
         transposed: bool,
         mask: Mask,
     ) -> None:
-        """``stmatrix``: eight lanes say where a matrix's eight rows go."""
+        """``stmatrix``: eight lanes give the addresses of a matrix's eight rows."""
         lanes, count = self.batch.lanes, len(words)
         live = self._givers(site, count, mask)
         held = np.stack([np.broadcast_to(word, lanes) for word in words])
@@ -137,14 +134,14 @@ class Matrices:
         self.accesses.store(site, address, list(given), live)
 
     def transposed(self, index: int, words: Value, mask: Mask) -> Array:
-        """``movmatrix``: the matrix that each warp holds, transposed."""
+        """``movmatrix``: the transposed matrix of each warp."""
         self.warps.whole(index, "movmatrix", mask)
         held = np.broadcast_to(words, self.batch.lanes).reshape(-1, WARP)
         matrices = np.ascontiguousarray(held).view("u2").reshape(-1, 8, 8)
         return np.ascontiguousarray(matrices.swapaxes(1, 2)).view("i4").reshape(-1)
 
     def _givers(self, site: Site, count: int, mask: Mask) -> Array:
-        """The lanes that give addresses of rows; their warps must be whole."""
+        """The lanes that give row addresses; their warps must be fully active."""
         x = self.batch.launch.entry.instructions[site.index]
         self.warps.whole(site.index, x.opcode, mask)
         rows = self.warps.lane < 8 * count
@@ -161,7 +158,7 @@ class Matrices:
         c: Sequence[Value],
         mask: Mask,
     ) -> Sequence[Array]:
-        """``mma``: the words of D that each lane holds."""
+        """``mma``: the words of D of each lane."""
         self.warps.whole(form.index, "mma", mask)
         lanes = self.batch.lanes
         warps, word = lanes // WARP, 64 if form.sum == "f64" else 32
@@ -179,7 +176,7 @@ class Matrices:
         return list(np.ascontiguousarray(summed(found, addend, form)).T)
 
     def _held(self, words: Sequence[Value], kind: str) -> Array:
-        """What the words of each warp hold, a row for each warp."""
+        """The numbers in the words of each warp, a row per warp."""
         lanes = self.batch.lanes
         held = np.stack([np.broadcast_to(word, lanes) for word in words], -1)
         return elements(held.reshape(lanes // WARP, -1), kind)
@@ -205,7 +202,7 @@ _SPANS = {1: 128, 2: 64, 3: 32}
 
 
 class Lock(NamedTuple):
-    """A stretch of shared memory that a product reads until its group is over."""
+    """A range of shared memory that a product reads until its group is complete."""
 
     start: int
     stop: int
@@ -219,10 +216,10 @@ class Lock(NamedTuple):
 def operand_addresses(
     descriptor: int, rows: int, depth: int, size: int, transposed: bool = False
 ) -> Array:
-    """Shared addresses of a matrix of so many rows, as its descriptor lays it out.
+    """Shared addresses of an operand, in the layout of its matrix descriptor.
 
-    The descriptor places pieces of eight lines of 16 bytes, or of the swizzle's span.
-    A line has 16 bytes of a row, or of a column if the matrix is transposed.
+    The descriptor places pieces of eight lines of 16 bytes, or of the swizzle's span. A
+    line has 16 bytes of a row, or of a column if the matrix is transposed.
     """
     start = (descriptor & 0x3FFF) << 4
     leading = (descriptor >> 16 & 0x3FFF) << 4
@@ -241,7 +238,7 @@ def operand_addresses(
 
 
 def _shares(product: Array) -> Array:
-    """What each of 128 lanes holds of a product of 64 rows, in its order."""
+    """The places of a 64-row product in each of 128 lanes, in register order."""
     lane: Array = np.arange(LANES)[:, None]
     number: Array = np.arange(int(product.shape[1]) // 2)
     row = 16 * (lane // 32) + lane % 32 // 4 + 8 * (number // 2 % 2)
@@ -250,7 +247,7 @@ def _shares(product: Array) -> Array:
 
 
 class Warpgroups:
-    """The groups of four warps of one batch."""
+    """The warpgroups of one batch."""
 
     def __init__(self, accesses: Accesses) -> None:
         self.accesses, self.batch = accesses, accesses.batch
@@ -262,7 +259,7 @@ class Warpgroups:
         """What the registers held at each warpgroup's last fence, products included."""
 
     def fence(self, registers: list[Any], mask: Mask) -> None:
-        """Products of these warps may use what their registers hold now."""
+        """``wgmma.fence``: products may use the present contents of registers."""
         live = np.ones(self.batch.lanes, bool) if mask is None else mask
         for warpgroup in np.flatnonzero(live.reshape(-1, LANES).all(1)):
             self.fenced[int(warpgroup)] = [*registers]
@@ -270,7 +267,7 @@ class Warpgroups:
     def _check_fence(
         self, form: GroupProduct, registers: list[Any], warpgroup: int
     ) -> None:
-        """Fault if a register of the sum was written behind the last fence."""
+        """Raises a fault if a register of the sum was written after the last fence."""
         first = warpgroup * LANES
         known = self.fenced.get(warpgroup)
         if known is not None and all(
@@ -281,7 +278,7 @@ class Warpgroups:
         self.batch.fault(faults.IN_FLIGHT, text, form.index, first)
 
     def _is_same(self, one: Any, other: Any, lane: int) -> bool:
-        """Whether two contents of a register are the same bits in a warpgroup."""
+        """Whether two contents of a register have the same bits in a warpgroup."""
         if one is other:
             return True
         every, own = self.batch.lanes, slice(lane, lane + LANES)
@@ -297,7 +294,7 @@ class Warpgroups:
         scale: Value,
         mask: Mask,
     ) -> None:
-        """Add a product to the registers that hold D, or put it there."""
+        """Adds a product to the registers of D, or replaces them."""
         lanes, word = self.batch.lanes, "f4" if form.sum == "f32" else "i4"
         active = self._active(form.index, mask)
         for warpgroup in active:
@@ -320,7 +317,7 @@ class Warpgroups:
                 self.fenced[int(warpgroup)][number] = registers[number]
 
     def _left(self, form: GroupProduct, lane: int, a: Value) -> Array:
-        """A from shared memory, or from the registers of four warps, as f64."""
+        """A as f64, from shared memory or from the registers of four warps."""
         if not form.held:
             return self._operand(form, lane, a, 0)
         every, own = self.batch.lanes, slice(lane, lane + LANES)
@@ -331,7 +328,7 @@ class Warpgroups:
         return held[:, where].reshape(64, form.depth)
 
     def _active(self, index: int, mask: Mask) -> Array:
-        """The warpgroups that take part, each with all its lanes."""
+        """The active warpgroups, each with all its lanes."""
         if self.batch.threads % LANES:
             text = f"wgmma in blocks of {self.batch.threads} threads"
             self.batch.fault(faults.INCOMPLETE_WARP, text, index, 0)
@@ -348,7 +345,7 @@ class Warpgroups:
     def _operand(
         self, form: GroupProduct, lane: int, descriptor: Value, which: int
     ) -> Array:
-        """A or B from shared memory as f64; it is locked from now on."""
+        """A or B from shared memory as f64; locks it."""
         batch, accesses = self.batch, self.accesses
         word = int(np.broadcast_to(descriptor, batch.lanes)[lane])
         rows, flip = (64, form.columns)[which], form.transposed[which]
@@ -372,14 +369,14 @@ class Warpgroups:
         return elements(raw.view(f"i{form.size}"), form.factors[which])
 
     def locked(self, start: int, stop: int) -> Lock | None:
-        """A product that still reads from a stretch of shared memory."""
+        """A pending product that reads from a range of shared memory."""
         for lock in self.locks:
             if lock.start < stop and start < lock.stop:
                 return lock
         return None
 
     def check_sums(self, mentioned: dict[int, int], mask: Mask) -> None:
-        """Fault if lanes name a register whose sum is still under way."""
+        """Raises a fault if lanes name a register whose sum is pending."""
         for (warpgroup, register), (_, index) in self.sums.items():
             first = warpgroup * LANES
             if register in mentioned and (mask is None or mask[first]):
@@ -389,11 +386,11 @@ class Warpgroups:
                 self.batch.fault(faults.IN_FLIGHT, text, where, first)
 
     def commit(self, mask: Mask) -> None:
-        """Close the group of products that these warps have started."""
+        """Closes the group of products that these warps have started."""
         self.group[... if mask is None else mask] += 1
 
     def wait(self, newest: int, mask: Mask) -> None:
-        """End the groups of these warps but for the newest."""
+        """Completes the groups of these warps except for the newest."""
         live = np.ones(self.batch.lanes, bool) if mask is None else mask
         kept: list[Lock] = []
         over: list[Lock] = []
@@ -411,7 +408,7 @@ class Warpgroups:
             self._tell_end(over)
 
     def _tell_end(self, over: list[Lock]) -> None:
-        """Warpgroups that have waited know that their operands have been read."""
+        """Records for waiting warpgroups that their operands have been read."""
         clocks, marks = self.batch.clocks, self.accesses.marks["shared"]
         for lock in over:
             first = lock.warpgroup * LANES

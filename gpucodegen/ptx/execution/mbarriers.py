@@ -1,9 +1,9 @@
-"""``mbarrier``: barriers in shared memory, and the bulk copies that they count.
+"""Emulation of ``mbarrier`` and of the bulk copies that complete on one.
 
-Lanes that poll a barrier go last.  When no others are left and nothing moves, the bulk
-copies of one phase land; when there are none, the kernel hangs, which is a `Fault`.
-Copies land as late as that, so that a missing wait shows.  An arrival releases what a
-thread has done, and the wait that sees its phase end acquires it.
+Lanes that poll a barrier run last.  When no other lanes are left, the bulk copies of
+one phase land; when there are none, the kernel hangs, which is a `Fault`. Copies land
+that late so that a missing wait is found.  An arrival releases what its thread has
+done, and the wait that sees its phase complete acquires it.
 """
 
 from __future__ import annotations
@@ -34,27 +34,27 @@ _COUNT = 24
 
 @dataclass(slots=True)
 class Phase:
-    """One barrier: arrivals it expects, arrivals and bytes it misses, its phase."""
+    """The state of one barrier: expected and pending arrivals, pending bytes, phase."""
 
     expected: int
     missing: int
     bytes: int = 0
     number: int = 0
     made: int = 0
-    """The mark of the thread that has made it."""
+    """The mark of the thread that initialised it."""
     coming: Array | None = None
-    """What those who have arrived in this phase know; ``known``: in earlier ones."""
+    """Clocks released by arrivals in this phase; ``known``: in earlier phases."""
     known: Array | None = None
     foreign: tuple[int, int] = (0, 0)
     """The stamp of the last arrival from another block: in this phase, and before."""
 
     def learn(self, known: Array) -> None:
-        """Keep what an arrival releases."""
+        """Adds the clocks that an arrival releases."""
         before = known if self.coming is None else self.coming
         self.coming = np.maximum(before, known)
 
     def settle(self) -> None:
-        """Enter the next phase if nothing is missing."""
+        """Enters the next phase if no arrival or byte is pending."""
         if self.missing == 0 and self.bytes == 0:
             self.missing, self.number = self.expected, self.number + 1
             self.known = self.coming
@@ -69,7 +69,7 @@ class Phase:
 
 @dataclass(frozen=True, slots=True)
 class BulkCopy:
-    """A copy on its way: whither and whence each byte goes, and its barrier.
+    """A copy in flight: source and target of each byte, and its barrier.
 
     Sources count from the start of the arena; -1 stands for a zero.
     """
@@ -79,7 +79,7 @@ class BulkCopy:
     places: Array
     sources: Array
     before: Array
-    """What the sources held at the start."""
+    """The contents of the sources at the start."""
     barrier: int
     lane: int
     site: int
@@ -109,12 +109,12 @@ class MBarriers:
         self._turns: Counter[int] = Counter()
 
     def _lanes(self, site: Site, address: Value, mask: Mask) -> tuple[Array, Array]:
-        """The lanes that take part and the place of the barrier that each names."""
+        """The active lanes and the place of the barrier that each names."""
         _, lanes, offsets = self.accesses.resolve(site, address, mask)
         return (np.arange(self.batch.lanes) if lanes is None else lanes), offsets
 
     def _phase(self, site: Site, lanes: Array, place: int) -> Phase:
-        """The barrier at a place, as far as lanes know that there is one."""
+        """The barrier at a place, as far as these lanes know of its initialisation."""
         phase, clocks = self.phases.get(place), self.clocks
         if phase is None:
             text = "an mbarrier that was not initialised"
@@ -130,7 +130,7 @@ class MBarriers:
         return phase
 
     def init(self, site: Site, address: Value, count: Value, mask: Mask) -> None:
-        """Make barriers that expect so many arrivals."""
+        """Initialises barriers with an expected arrival count."""
         lanes, places = self._lanes(site, address, mask)
         counts = np.broadcast_to(count, self.batch.lanes)[lanes]
         rows = zip(lanes.tolist(), places.tolist(), counts.tolist(), strict=True)
@@ -149,10 +149,10 @@ class MBarriers:
         mask: Mask,
         drops: bool = False,
     ) -> Array:
-        """So many arrivals of each lane, and bytes that are still to come.
+        """Arrives ``count`` times per lane, and expects ``size`` more bytes.
 
-        What comes back has the number of the phase and the arrivals that it missed.
-        ``drops``: later phases expect no arrivals of these lanes.
+        The result encodes the phase number and its pending arrivals. ``drops``: later
+        phases expect no arrivals of these lanes.
         """
         lanes, places = self._lanes(site, address, mask)
         counts, sizes = (
@@ -186,7 +186,7 @@ class MBarriers:
         return states
 
     def _release(self, phase: Phase, lanes: Array, place: int) -> None:
-        """Tell a phase what lanes know; of other blocks' lanes only when they came."""
+        """Publishes the clocks of lanes; for lanes of other blocks, only the stamp."""
         near = lanes[self.batch.row[lanes] == place // self.accesses.block_bytes]
         if len(near):
             phase.learn(self.clocks.released(near))
@@ -204,9 +204,9 @@ class MBarriers:
         mask: Mask,
         by_state: bool = False,
     ) -> Array:
-        """Whether the phase of a parity is over; lanes for which it is not poll.
+        """Whether the phase with this parity is complete; other lanes poll.
 
-        ``by_state``: in place of the parity stands what an arrival has returned.
+        ``by_state``: the operand is the state returned by an arrival, not a parity.
         """
         lanes, places = self._lanes(site, address, mask)
         given = np.broadcast_to(parity, self.batch.lanes)[lanes].astype("i8")
@@ -239,7 +239,7 @@ class MBarriers:
         ranks: Value | None,
         mask: Mask,
     ) -> None:
-        """Start a bulk copy of each lane, whose bytes a barrier counts.
+        """Starts a bulk copy of each lane that completes on a barrier.
 
         ``ranks`` has a bit for each block of the cluster that gets the copy.
         """
@@ -272,7 +272,7 @@ class MBarriers:
     def _aims(
         self, lane: int, target: int, barrier: int, ranks: Value | None
     ) -> list[tuple[int, int]]:
-        """Where a copy and its barrier lie in each block that gets it."""
+        """The places of a copy and its barrier in each block that gets it."""
         if ranks is None:
             return [(target, barrier)]
         size, clusters = self.accesses.block_bytes, self.accesses.clusters
@@ -284,9 +284,9 @@ class MBarriers:
     def check_shared_source(
         self, site: Site, lane: int, start: int, size: int, used: Array | None = None
     ) -> None:
-        """Fault if the async proxy must not read a stretch of shared memory.
+        """Raises a fault if the async proxy must not read these bytes of shared memory.
 
-        ``used``: the bytes of it that go anywhere, if not all do.
+        ``used``: the bytes that are copied, if not all are.
         """
         accesses = self.accesses
         if size & 15 or start + size > accesses.end_of(start):
@@ -310,7 +310,7 @@ class MBarriers:
         ranks: Value | None,
         mask: Mask,
     ) -> None:
-        """Start copies of boxes of tensors, whose bytes a barrier counts."""
+        """Starts copies of tensor boxes that complete on a barrier."""
         lanes, targets = self._lanes(target, to, mask)
         _, places = self._lanes(barrier, at, mask)
         every = self.batch.lanes
@@ -330,7 +330,7 @@ class MBarriers:
     def tensor(
         self, site: Site, lane: int, address: int, rank: int, place: int
     ) -> tuple[TensorMap, int]:
-        """The map at an address, and the address of its box in shared memory."""
+        """The tensor map at an address, and the shared address of its box."""
         tensor = self.batch.launch.memory.descriptors.get(address)
         if not isinstance(tensor, TensorMap) or len(tensor.box) != rank:
             text = f"no tensor map of {rank} dimensions at {address:#x}"
@@ -361,7 +361,7 @@ class MBarriers:
         barrier: int,
         of_shared: bool = False,
     ) -> None:
-        """Put a copy on its way; its destination is poisoned until it lands."""
+        """Queues a copy; its destination is poisoned until it lands."""
         size = len(sources)
         accesses, stop = self.accesses, target + size
         self._phase(site, np.array([lane]), barrier)
@@ -384,17 +384,17 @@ class MBarriers:
         self.copies.append(BulkCopy(*way, of_shared))
 
     def _data(self, sources: Array, of_shared: bool) -> Array:
-        """What the sources of a copy hold now."""
+        """The present bytes of the sources of a copy."""
         if of_shared:
             return self.accesses.shared[sources]
         memory = self.batch.launch.memory.data
         return np.where(sources < 0, np.uint8(0), memory[sources])
 
     def _land(self) -> None:
-        """Let the copies arrive that end one phase in each block, the oldest first.
+        """Lands the copies that complete one phase in each block, the oldest first.
 
-        They are those that somebody waits for, if there are any: so a copy that nobody
-        waits for is still on its way when others have come.
+        Copies that some lane waits for land first, so a copy without a wait is still in
+        flight when others have landed.
         """
         asked = set(self.place[self.stalled].tolist())
         awaited = [c for c in self.copies if c.barrier in asked] or self.copies[:1]
@@ -411,7 +411,7 @@ class MBarriers:
         self.copies = kept
 
     def _arrive(self, copy: BulkCopy, phase: Phase) -> None:
-        """Let a bulk copy arrive."""
+        """Lands one bulk copy."""
         data = self._data(copy.sources, copy.of_shared)
         self.accesses.shared[copy.target + copy.places] = data
         marks = self.accesses.marks.get("shared")
@@ -425,7 +425,7 @@ class MBarriers:
         self.progress += 1
 
     def _tell_arrival(self, marks: ShadowMemory, copy: BulkCopy, phase: Phase) -> None:
-        """Those who wait for the barrier will know of the bytes that have come."""
+        """Lets later waits for the barrier acquire the landed bytes."""
         clocks = self.clocks
         clocks.tick()
         row = copy.target // self.accesses.block_bytes
@@ -437,7 +437,7 @@ class MBarriers:
         clocks.tick()
 
     def check_end(self) -> None:
-        """Fault if the kernel ends before its copies have come."""
+        """Raises a fault if the kernel ends before its copies have landed."""
         if self.copies and self.accesses.marks:
             copy = self.copies[0]
             text = "the kernel ends with a copy that nobody has waited for"
@@ -464,7 +464,7 @@ class MBarriers:
         return number
 
     def _hang(self) -> None:
-        """Nothing is left that could go on: tell where all threads of a block wait."""
+        """Raises the fault of a deadlock, with the place where each thread waits."""
         batch, lane = self.batch, int(np.argmax(self.stalled))
         row, index = int(batch.row[lane]), int(self.polled[lane])
         own = self.stalled & (batch.row == row)

@@ -1,14 +1,12 @@
-"""Who touched each cell of memory last: races, unwritten cells, copies in flight.
+"""Shadow memory: data races, reads of unwritten cells, and copies in flight.
 
 A mark is one word: the block, a stamp that counts the synchronising instructions, and
 the thread, each counted from one.  Two accesses by different threads race if one of
-them writes and nothing orders them; atomics do not race with each other.
-
-What threads publish through atomics and flags, within a block and between blocks.
-
-A releasing operation, or an atomic behind a fence, leaves at its place in memory what
-its thread knows; whoever reads there and acquires, or reads and fences later, knows it
-too.  What a thread has acquired from other blocks its block knows after a barrier.
+them writes and nothing orders them; atomics do not race with each other. `Releases`
+follows release/acquire chains through atomics and flags: a releasing operation, or an
+atomic behind a fence, leaves at its place in memory the clock of its thread; a thread
+that reads there and acquires, or fences later, gets that clock. Clocks acquired from
+other blocks reach the whole block after a barrier.
 """
 
 from __future__ import annotations
@@ -38,16 +36,16 @@ from gpucodegen.ptx.execution.vector_clocks import (
 from gpucodegen.ptx.types import Array, Mask
 
 Known = dict[int, Array]
-"""For some blocks, as marks name them, the last stamp known of each thread.
+"""For some blocks, by their number in marks, the last known stamp of each thread.
 
 What is meant for threads of the same block only stands under the negative number.
 """
 Published = dict[tuple[str, int], Known]
-"""What was left at places of memory, by space and offset."""
+"""Clocks released at places of memory, by space and offset."""
 
 
 def learn(known: Known, more: Known) -> None:
-    """Add to what is known."""
+    """Merges clocks."""
     for block, stamps in more.items():
         before = known.get(block)
         if before is not stamps:
@@ -55,7 +53,7 @@ def learn(known: Known, more: Known) -> None:
 
 
 class Releases:
-    """What the lanes of a batch have published, and acquired from other blocks."""
+    """Clocks that lanes of a batch have released, and acquired from other blocks."""
 
     def __init__(self, clocks: VectorClocks, published: Published) -> None:
         self.clocks, self.published = clocks, published
@@ -69,7 +67,7 @@ class Releases:
         """What a lane has acquired from other blocks; lanes that met share it."""
 
     def _all_known(self, lane: int) -> Known:
-        """What a lane knows now, its own past included."""
+        """The clock of a lane, its own past included."""
         clocks = self.clocks
         stamps = np.maximum(clocks.seen[0, lane], clocks.floor[clocks.row[lane]])
         stamps[clocks.thread[lane]] = clocks.now
@@ -86,7 +84,7 @@ class Releases:
         self.foreign[lane] = foreign
 
     def fence(self, wide: bool, mask: Mask) -> None:
-        """A fence of some lanes; ``wide`` ones concern other blocks as well."""
+        """A fence of some lanes; ``wide`` fences include other blocks."""
         lanes = range(len(self.clocks.row)) if mask is None else np.flatnonzero(mask)
         for lane in map(int, lanes):
             self._acquire(lane, self.pending.pop(lane, {}))
@@ -102,7 +100,7 @@ class Releases:
         lanes: Iterable[int],
         offsets: Iterable[int],
     ) -> None:
-        """A strong access of lanes, one after the other, at places of memory."""
+        """Strong accesses of lanes, one after the other, at places of memory."""
         for lane, offset in zip(lanes, offsets, strict=True):
             place = space, offset
             there = self.published.get(place)
@@ -130,7 +128,7 @@ class Releases:
         self.clocks.tick()
 
     def share(self, lanes: Array) -> None:
-        """Lanes that meet know what each has acquired from other blocks."""
+        """Lanes that synchronise share the clocks acquired from other blocks."""
         if not self.foreign:
             return
         everyone = [int(lane) for lane in lanes]
@@ -168,7 +166,7 @@ IN_FLIGHT = -1
 
 
 class Clash(NamedTuple):
-    """What is wrong with an access, and by which of its lanes."""
+    """The error of an access, and the lanes with it."""
 
     kind: str
     message: str
@@ -178,7 +176,7 @@ class Clash(NamedTuple):
 class ShadowMemory:
     """The marks of one space; ``shared`` cells belong to one block each.
 
-    ``atomics`` is there if the kernel has any, a word for each cell.
+    ``atomics`` has a word for each cell if the kernel has atomics.
     """
 
     def __init__(
@@ -196,7 +194,7 @@ class ShadowMemory:
         """Bytes of bulk stores to here that have not landed."""
 
     def touched(self, first: int, end: int) -> tuple[Array, Array]:
-        """Which of some cells were read, and which were written or changed."""
+        """Which of some cells were read, and which were written or updated."""
         rows = self.readers.words.reshape(-1, len(self.writers))[:, first:end] != 0
         read, written = np.logical_or.reduce(rows), self.writers[first:end] != 0
         if self.atomics is not None:
@@ -206,7 +204,7 @@ class ShadowMemory:
     def touch(
         self, clocks: VectorClocks, offsets: Array, width: int, lanes: Array | None
     ) -> Touch:
-        """The cells of an access, a row for each lane, and the marks beside them."""
+        """The cells of an access, a row for each lane, and their marks."""
         first, count = offsets >> self.shift, width >> self.shift
         mine, low = clocks.marks, clocks.low
         if lanes is not None:
@@ -219,9 +217,9 @@ class ShadowMemory:
     def read(
         self, clocks: VectorClocks, touch: Touch, strong: bool = False
     ) -> Clash | None:
-        """Note a read by lanes, or tell what is wrong with it.
+        """Records a read by lanes, or returns its error.
 
-        ``strong`` reads and writes are atomic: they do not race with atomics.
+        ``strong`` reads and writes do not race with atomics.
         """
         writers = self.writers[touch.cells]
         if self.shared and writers.min() <= 0:
@@ -238,7 +236,7 @@ class ShadowMemory:
     def write(
         self, clocks: VectorClocks, touch: Touch, strong: bool = False
     ) -> Clash | None:
-        """Note a write by lanes, or tell what is wrong with it."""
+        """Records a write by lanes, or returns its error."""
         writers = self.writers[touch.cells]
         if (self.shared or self.stores) and writers.min() < 0:
             return _under_way(writers, "write")
@@ -266,31 +264,31 @@ class ShadowMemory:
         return None
 
     def atomic(self, clocks: VectorClocks, touch: Touch) -> Clash | None:
-        """Note that lanes change cells atomically, or tell what is wrong with it."""
+        """Records an atomic update by lanes, or returns its error."""
         writers = self.writers[touch.cells]
         if self.shared and writers.min() <= 0:
             return _unready(writers, "atomic update")
         return self.write(clocks, touch, strong=True)
 
     def _initialise(self, touch: Touch) -> None:
-        """A strong write to a cell that nobody wrote before counts as its first."""
+        """Counts a strong write to an unwritten cell as its first write."""
         writers = self.writers[touch.cells]
         if self.shared and not writers.all():
             past = np.broadcast_to(touch.mine >> BLOCK << BLOCK, touch.cells.shape)
             self.writers[touch.cells[writers == 0]] = past[writers == 0]
 
     def start_copy(self, touch: Touch) -> None:
-        """Cells whose contents are on their way."""
+        """Marks cells whose contents are in flight."""
         self.writers[touch.cells] = IN_FLIGHT
 
     def land(self, touch: Touch) -> None:
-        """Cells that a copy has reached; they count as written by its thread."""
+        """Marks cells of a landed copy as written by its thread."""
         self.writers[touch.cells] = np.broadcast_to(touch.mine, touch.cells.shape)
 
     def read_by_engine(
         self, clocks: VectorClocks, offsets: Array, lane: int
     ) -> Clash | None:
-        """What is wrong with the async proxy's reading bytes in behalf of a lane."""
+        """The error of a read by the async proxy on behalf of a lane."""
         cells = np.unique(offsets >> self.shift)
         writers = self.writers[cells]
         if writers.min(initial=1) <= 0:
@@ -299,7 +297,7 @@ class ShadowMemory:
         return self._against_writers(clocks, touch, writers, "read of", proxy=True)
 
     def note_engine(self, offsets: Array, row: int, column: int, stamp: int) -> None:
-        """Bytes that an engine of a block has read by now."""
+        """Records bytes that the engine of a block has read."""
         cells = np.unique(offsets >> self.shift)
         if isinstance(self.readers, WarpReaders):
             first = self.readers.column(np.full(len(cells), row))
@@ -308,7 +306,7 @@ class ShadowMemory:
     def start_bulk(
         self, clocks: VectorClocks, start: int, size: int, lane: int
     ) -> Clash | None:
-        """A stretch of memory into which a lane has the async proxy copy."""
+        """Checks and marks the target of a bulk copy that a lane starts."""
         cells = np.arange(start >> self.shift, (start + size) >> self.shift)
         writers = self.writers[cells]
         if writers.min() < 0:
@@ -323,16 +321,16 @@ class ShadowMemory:
         return clash
 
     def land_bulk(self, start: int, size: int, mark: int) -> None:
-        """A stretch that has arrived, with the mark of the engine that brought it."""
+        """Marks a landed range with the mark of its engine."""
         self.writers[start >> self.shift : (start + size) >> self.shift] = mark
 
     def start_store(self, places: Array) -> None:
-        """Bytes to which a bulk store is on its way."""
+        """Marks bytes to which a bulk store is in flight."""
         self.stores += len(places)
         self.writers[places >> self.shift] = IN_FLIGHT
 
     def land_store(self, places: Array, mark: int) -> None:
-        """Bytes that a bulk store has reached, with the mark of who waited for it."""
+        """Marks bytes of a landed bulk store with the mark of the waiting thread."""
         self.stores -= len(places)
         self.writers[places >> self.shift] = mark
 
@@ -397,12 +395,12 @@ class ShadowMemory:
 
 
 def _under_way(writers: Array, what: str) -> Clash:
-    """The first cell that a copy has not reached; others may be as they are."""
+    """The first cell with a copy in flight; other cells are not checked."""
     return _unready(np.minimum(writers, 0) * 2 + 1, what)
 
 
 def _unready(writers: Array, what: str) -> Clash:
-    """The first cell never written (0), or that a copy has not reached (-1)."""
+    """The first cell that is unwritten (0), or has a copy in flight (-1)."""
     at = np.unravel_index(int(np.argmax(writers <= 0)), writers.shape)
     if writers[at] < 0:
         text = f"{what} of the destination of a copy that was not waited for"

@@ -1,25 +1,19 @@
-"""Reads of shared memory where lanes order each other: one word for each warp and cell.
+"""Vector clocks and read shadow memory: the happens-before order of emulated threads.
 
-A word holds a stamp and the lanes that read then.  A lane that reads knows of earlier
-reads that are ordered before its own, and a write that knows of the lane knows of
-these: so they need not stay known.  Reads that no lane which comes later knows of are
-rare, and stand beside the words.
+`VectorClocks`: all accesses between two synchronising instructions of a batch carry one
+stamp.  A thread knows another's access if a chain of releases and acquires leads from
+there to it.  A barrier of a whole block makes all its threads know every earlier
+access; for kernels without any other order, one number per block suffices. For the
+*async proxy* (bulk copies and wgmma) a chain must lead through a proxy fence as well;
+the second plane of the clocks has only such chains.  A copy engine, and each
+warpgroup's products, count as threads with columns of their own.
 
-Accesses to a cell that a later access must know of: one word for each cell.
-
-A word holds the last of them, or says that several threads were there.  Kernels whose
-order is finer than the block's barrier have `lane_readers` in shared memory.
-
-What each thread knows of the others' past: vector clocks, made only where needed.
-
-All accesses between two synchronising instructions of a batch carry one stamp.  A
-thread knows another's access if a chain of releases and acquires leads from there to
-it.  A barrier of a whole block makes all its threads know all that was before: for
-kernels without any other order, one number for each block says it all.
-
-Where the *async proxy* works, bulk copies and wgmma, a chain must lead through a proxy
-fence as well; the second plane of the clocks has only such chains.  An engine that
-copies, and each warpgroup's products, count as threads with columns of their own.
+`LastReaders` keeps one word per cell: the last access, or a mark that several threads
+were there. `WarpReaders`, for shared memory in kernels with finer order than the
+block's barrier, keeps one word per warp and cell: a stamp and the lanes that read then.
+A reading lane knows of earlier reads that are ordered before its own, and a write that
+knows of the lane knows of these, so they are dropped. Reads that no later lane knows of
+are rare, and are kept beside the words.
 """
 
 from __future__ import annotations
@@ -47,10 +41,10 @@ _ALWAYS = np.iinfo(np.int32).max
 
 
 class FromElsewhere(Protocol):
-    """What lanes have acquired from other blocks."""
+    """Clocks that lanes have acquired from other blocks."""
 
     def share(self, lanes: Array) -> None:
-        """Lanes meet."""
+        """Lanes synchronise: each knows what any of them has acquired."""
         ...
 
     def know(self, lanes: Array, marks: Array) -> Array:
@@ -93,18 +87,18 @@ class VectorClocks:
         self.low = self._base + ((self.floor[self.row] + 1) << STAMP)
 
     def block_of(self, lane: int) -> int:
-        """The block of a lane as marks name it."""
+        """The block number of a lane in marks."""
         return int(self._base[lane] >> BLOCK)
 
     def tick(self) -> None:
-        """From now on accesses carry the next stamp."""
+        """Advances the stamp of accesses."""
         self.now += 1
         if self.now >= STAMPS:
             raise OverflowError("more synchronising instructions than stamps")
         self._restamp()
 
     def prefix(self, rows: Array) -> Array:
-        """The block's part of the marks of blocks, by their rows in the batch."""
+        """The block bits of marks, by rows of the batch."""
         return self._base[rows * self.threads]
 
     def of(self, row: int, column: int) -> int:
@@ -112,7 +106,7 @@ class VectorClocks:
         return int(self._base[row * self.threads]) + (self.now << STAMP) + column + 1
 
     def meet(self, rows: Array) -> None:
-        """All threads of some blocks meet."""
+        """All threads of some blocks synchronise."""
         if self.fine:
             for row in np.flatnonzero(rows):
                 own = slice(row * self.threads, (row + 1) * self.threads)
@@ -123,22 +117,25 @@ class VectorClocks:
         self.tick()
 
     def meet_cluster(self, lanes: Array, rows: Array) -> None:
-        """Lanes of clusters meet, all those of some blocks."""
+        """Lanes of clusters synchronise, all lanes of these blocks."""
         self.foreign[lanes] = self.now
         self.meet(np.isin(np.arange(len(self.floor)), rows))
 
     def released(self, lanes: Array) -> Array:
-        """What lanes know together, their own past included: a row for each plane."""
+        """The clocks that lanes release together, their own past included.
+
+        The result has a row for each plane.
+        """
         known = self.seen[:, lanes].max(1)
         known[0, self.thread[lanes]] = self.now
         return known
 
     def acquire(self, lanes: Array, known: Array) -> None:
-        """Let lanes know what others have released."""
+        """Merges released clocks into those of lanes."""
         self.seen[:, lanes] = np.maximum(self.seen[:, lanes], known[:, None])
 
     def fence(self, mask: Mask) -> None:
-        """A proxy fence: what these lanes know is ordered for the async proxy."""
+        """A proxy fence: the past of these lanes is ordered for the async proxy."""
         lanes = np.arange(len(self.row)) if mask is None else np.flatnonzero(mask)
         known = np.maximum(self.seen[0, lanes], self.floor[self.row[lanes], None])
         known[np.arange(len(lanes)), self.thread[lanes]] = self.now
@@ -148,7 +145,7 @@ class VectorClocks:
     def unordered(
         self, candidates: Array, others: Array, lanes: Array | None, proxy: bool = False
     ) -> Array:
-        """Of accesses that may race those that no chain orders.
+        """The candidates for a race that no chain orders.
 
         ``candidates`` has a row for each lane, and so may ``others``, the marks of
         earlier accesses.
@@ -194,7 +191,7 @@ class VectorClocks:
         return known
 
     def _in_cluster(self, lane: Array, blocks: Array) -> Array:
-        """Whether blocks of marks are others of the lanes' clusters."""
+        """Whether the blocks of marks are other blocks of the lanes' clusters."""
         rows = np.arange(len(self.floor))
         names = self.prefix(rows) >> BLOCK
         order = np.argsort(names)
@@ -209,7 +206,7 @@ SEVERAL_BLOCKS = (BLOCKS << BLOCK) | SEVERAL
 
 
 class Touch(NamedTuple):
-    """An access under way: cells, a row for each lane, and the lanes (None: all)."""
+    """An access: its cells, a row for each lane, and the lanes (None: all)."""
 
     cells: Array
     lanes: Array | None
@@ -230,9 +227,9 @@ class Touch(NamedTuple):
 
 
 class LastReaders:
-    """The last access to each cell, or the word that several threads were there.
+    """The last access to each cell, or a mark that several threads were there.
 
-    ``fine`` ones tell threads of one warp from those of several.
+    ``fine`` instances distinguish threads of one warp from those of several.
     """
 
     def __init__(
@@ -242,13 +239,13 @@ class LastReaders:
         self.clustered = clustered
 
     def races(self, touch: Touch, clocks: VectorClocks) -> tuple[Array, Array]:
-        """Where an access of the past is not ordered before this one, and its mark."""
+        """Where an earlier access is not ordered before this one, and its mark."""
         others = self.words[touch.cells]
         near = touch.candidates(others, self.shared and clocks.together == 1)
         return clocks.unordered(near, others, touch.lanes), others
 
     def note(self, touch: Touch, clocks: VectorClocks) -> None:
-        """Note accesses of lanes; what is ordered before them need not stay known."""
+        """Records accesses of lanes, in place of those ordered before them."""
         cells, mine = touch.cells, touch.mine
         others = self.words[cells]
         crowd = touch.candidates(others, self.shared and not self.clustered)
@@ -264,7 +261,7 @@ class LastReaders:
             self._put(cells[lost], self._several(after[lost], new))
 
     def _put(self, cells: Array, words: Array) -> None:
-        """Of several words for a cell the one that stands for most threads stays."""
+        """Of several words for a cell, keeps the one that stands for most threads."""
         self.words[cells] = words
         if self.fine:
             most = words & CODE == SEVERAL
@@ -274,7 +271,7 @@ class LastReaders:
             self.words[cells[blocks]] = SEVERAL_BLOCKS
 
     def _several(self, others: Array, mine: Array) -> Array:
-        """The words of several threads: of one warp, of one block, or of several."""
+        """The words for several threads: of one warp, of one block, or of several."""
         new = mine | SEVERAL
         if self.fine:
             warps = [_warp(words & CODE) for words in (others, mine)]
@@ -289,14 +286,14 @@ class LastReaders:
         return np.where(foreign, (NEIGHBOURS << BLOCK) | when | SEVERAL, new)
 
     def forget(self, cells: Array) -> None:
-        """A write that is ordered behind all of them makes them past."""
+        """Clears cells after a write that is ordered behind all their accesses."""
         self.words[cells] = 0
 
 
 class BlockReaders:
     """The last access to each cell by each block, for blocks that order each other.
 
-    ``parts`` has the words of each block of the launch; all of them run in one batch.
+    ``parts`` has the words of each block of the launch; all run in one batch.
     """
 
     def __init__(self, parts: Sequence[LastReaders]) -> None:
@@ -308,7 +305,7 @@ class BlockReaders:
         return np.bitwise_or.reduce([part.words for part in self.parts])
 
     def races(self, touch: Touch, clocks: VectorClocks) -> tuple[Array, Array]:
-        """Where an access of the past is not ordered before this one, and its mark."""
+        """Where an earlier access is not ordered before this one, and its mark."""
         shape = touch.cells.shape
         found, marks = np.zeros(shape, bool), np.zeros(shape, np.int64)
         for part in self.parts:
@@ -318,7 +315,7 @@ class BlockReaders:
         return found, marks
 
     def note(self, touch: Touch, clocks: VectorClocks) -> None:
-        """Note accesses of lanes."""
+        """Records accesses of lanes."""
         rows = clocks.row if touch.lanes is None else clocks.row[touch.lanes]
         lanes = np.arange(len(rows)) if touch.lanes is None else touch.lanes
         order = np.argsort(rows, kind="stable")
@@ -330,13 +327,13 @@ class BlockReaders:
                 part.note(Touch(touch.cells[own], lanes[own], mine, low), clocks)
 
     def forget(self, cells: Array) -> None:
-        """A write that is ordered behind all of them makes them past."""
+        """Clears cells after a write that is ordered behind all their accesses."""
         for part in self.parts:
             part.forget(cells)
 
 
 def _warp(code: Array) -> Array:
-    """The warp of a thread's code, or of several threads' that are of one warp."""
+    """The warp of a thread's code, or of a code for several threads of one warp."""
     return np.where(code >= WARP_CODE, code - WARP_CODE, (code - 1) // WARP)
 
 
@@ -348,7 +345,7 @@ class WarpReaders:
     """For each warp and cell: the last stamp of a read, and the lanes that read then.
 
     ``unknown``: words of earlier stamps, by row and cell.  Blocks of a cluster have
-    warps of their own here; each has one row more, which stands for engines.
+    warps of their own here; each has one more row, which stands for engines.
     """
 
     def __init__(self, cells: int, clocks: VectorClocks) -> None:
@@ -362,7 +359,7 @@ class WarpReaders:
         return row.reshape(-1, *[1] * (touch.mine.ndim - 1))
 
     def races(self, touch: Touch, clocks: VectorClocks) -> tuple[Array, Array]:
-        """Where a read of the past is not ordered before this access, and its mark."""
+        """Where an earlier read is not ordered before this access, and its mark."""
         del clocks
         shape = touch.cells.shape
         found, marks = np.zeros(shape, bool), np.zeros(shape, np.int64)
@@ -373,7 +370,7 @@ class WarpReaders:
         return found, marks
 
     def _words(self, cells: Array) -> Iterator[tuple[int, Array]]:
-        """Words of some cells, with the rows where they stand."""
+        """The words of some cells, with their rows."""
         for row, words in enumerate(self.words):
             there = words[cells]
             if there.any():
@@ -386,7 +383,7 @@ class WarpReaders:
     def _unordered(
         self, row: int, there: Array, touch: Touch
     ) -> Iterator[tuple[Array, Array]]:
-        """For lanes that words name: where a read is not ordered, and its mark."""
+        """For lanes named by words: where a read is not ordered, and its mark."""
         clocks, home = self.clocks, self._homes(touch)
         ranks = home % clocks.together
         rank, warp = divmod(row, self.rows)
@@ -404,7 +401,7 @@ class WarpReaders:
                 yield clocks.unordered(near, others, touch.lanes), others
 
     def note(self, touch: Touch, clocks: VectorClocks) -> None:
-        """Note reads of lanes."""
+        """Records reads of lanes."""
         del clocks
         column = (touch.mine & CODE) - 1 + self.column(self._homes(touch))
         code = np.broadcast_to(column, touch.cells.shape)
@@ -413,9 +410,9 @@ class WarpReaders:
         self.add(touch.cells, code, now)
 
     def _set_aside(self, touch: Touch, columns: Array, now: int) -> None:
-        """Take reads of other stamps out of the words of cells that lanes read now.
+        """Moves reads of other stamps out of the words of cells that lanes read now.
 
-        What any of these lanes knows of goes; the rest stays beside.
+        Reads that any of these lanes knows of are dropped; the rest is kept beside.
         """
         cells = touch.cells
         at = columns // WARP, cells
@@ -444,7 +441,7 @@ class WarpReaders:
         return home % self.clocks.together * self.rows * WARP
 
     def add(self, cells: Array, columns: Array, stamp: int) -> None:
-        """Note reads at a stamp by threads, or engines, with these columns."""
+        """Records reads at a stamp by threads or engines with these columns."""
         self._renew(cells, columns)
         flat, width = self.words.reshape(-1), self.words.shape[1]
         at = (columns // WARP * width + cells).reshape(-1)
@@ -452,7 +449,7 @@ class WarpReaders:
         np.bitwise_or.at(flat, at, np.int64(1) << (columns % WARP).reshape(-1))
 
     def _renew(self, cells: Array, columns: Array) -> None:
-        """Drop earlier reads beside the words by those who read again."""
+        """Drops earlier reads, kept beside the words, of lanes that read again."""
         for (row, cell), words in [*self.unknown.items()]:
             again = (cells == cell) & (columns // WARP == row)
             bits = sum({1 << int(column) % WARP for column in columns[again]})
@@ -464,7 +461,7 @@ class WarpReaders:
             del self.unknown[key]
 
     def forget(self, cells: Array) -> None:
-        """A write that is ordered behind all of them makes them past."""
+        """Clears cells after a write that is ordered behind all their reads."""
         self.words[:, cells] = 0
         for key in [key for key in self.unknown if (cells == key[1]).any()]:
             del self.unknown[key]

@@ -1,1 +1,1 @@
-"""Instructions as Python text: one table or file per kind of instruction."""
+"""Translation of PTX instructions to Python text, one module per kind."""

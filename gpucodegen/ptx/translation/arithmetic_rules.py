@@ -1,8 +1,6 @@
-"""Integer and bit instructions, as formulas over their sources.
+"""Translation of arithmetic: integer, bit, comparison, selection, float instructions.
 
-Comparisons and selections.
-
-Floating-point instructions, as formulas over their sources.
+Tables map opcodes to `Formula` entries over the sources; functions handle the rest.
 """
 
 from __future__ import annotations
@@ -35,7 +33,7 @@ FLOAT_FORMULAS = {
     "max": "maximum({0}, {1})",
     "copysign": "np.copysign({1}, {0})",
 }
-"""What NumPy computes in the type itself, rounded to nearest."""
+"""Operations that NumPy computes in the type itself, rounded to nearest."""
 
 _ODD = {
     "add": "odd_sum({0}, {1})",
@@ -58,7 +56,9 @@ WIDE = {
     "cos": "np.cos({0})",
     "tanh": "np.tanh({0})",
 }
-"""What is computed in f64 and rounded once; the hardware's approximations are worse."""
+"""Operations in f64 that are rounded once; approximations of the hardware are less
+accurate.
+"""
 
 FUSED = {
     "f16": "fma16({0}, {1}, {2})",
@@ -79,7 +79,7 @@ CARRIERS = {
     "bf16x2": ("bf16_halves({})", "from_bf16_halves({})"),
     "f32x2": ("singles({})", "from_singles({})"),
 }
-"""How each type becomes a type that NumPy computes with, and back."""
+"""Conversions of each type to a type that NumPy computes with, and back."""
 
 
 DIRECTED = {
@@ -95,7 +95,7 @@ DIRECTED = {
 
 
 def floating(x: Instruction, o: OperandText) -> list[Line]:
-    """An instruction of the tables."""
+    """A floating-point instruction of the tables."""
     given = mods(x, (*ROUNDINGS, *_FLOAT_MODIFIERS))
     kind = given[-1]
     rounding = chosen(given, ROUNDINGS, "rn")
@@ -120,7 +120,7 @@ def floating(x: Instruction, o: OperandText) -> list[Line]:
 
 
 def _extreme(opcode: str, given: list[str], sources: list[str]) -> str:
-    """The least or greatest of two or three numbers, or of their magnitudes."""
+    """The minimum or maximum of two or three numbers, or of their magnitudes."""
     form = (WITH_NAN if "NaN" in given else FLOAT_FORMULAS)[opcode]
     used = [f"np.abs({s})" for s in sources] if "abs" in given else sources
     value = used[0]
@@ -195,7 +195,7 @@ TESTS = {
 
 
 def _compared(x: Instruction, o: OperandText) -> tuple[list[Line], str]:
-    """A comparison left in ``c_``, and what combines it with another predicate."""
+    """A comparison, left in ``c_``, and its combination with another predicate."""
     given = mods(x, (*FLOAT_COMPARISONS, *COMBINATIONS, "ftz"))
     kind = given[-1]
     unwrap = CARRIERS[kind][0] if kind in CARRIERS else "{}"
@@ -207,9 +207,9 @@ def _compared(x: Instruction, o: OperandText) -> tuple[list[Line], str]:
 
 
 def setp(x: Instruction, o: OperandText) -> list[Line]:
-    """A comparison into a predicate, and its opposite into a second one.
+    """``setp``: a comparison into a predicate, and its negation into a second one.
 
-    Comparisons of packed halves leave one predicate for each half.
+    Comparisons of packed halves set one predicate for each half.
     """
     lines, other = _compared(x, o)
     halves = x.modifiers[-1].endswith("x2")
@@ -220,7 +220,7 @@ def setp(x: Instruction, o: OperandText) -> list[Line]:
 
 
 def set_word(x: Instruction, o: OperandText) -> list[Line]:
-    """A comparison into a word: all ones, or 1.0, where it holds."""
+    """``set``: a comparison into a word: all ones, or 1.0, where it holds."""
     to = x.modifiers[-2]
     plain = replace(x, modifiers=(*x.modifiers[:-2], x.modifiers[-1]))
     lines, other = _compared(plain, o)
@@ -231,14 +231,14 @@ def set_word(x: Instruction, o: OperandText) -> list[Line]:
 
 
 def testp(x: Instruction, o: OperandText) -> list[Line]:
-    """Which kind of number a float is."""
+    """``testp``: the class of a float."""
     what, kind = mods(x, TESTS)
     value = TESTS[what].format(o.read(x.operands[1], kind))
     return [o.write(x.operands[0], value, "pred")]
 
 
 def slct(x: Instruction, o: OperandText) -> list[Line]:
-    """One of two values, by the sign of a third."""
+    """``slct``: one of two values, by the sign of a third."""
     kind, sign = mods(x, ("ftz",))[-2:]
     yes, no = (o.read(a, kind) for a in x.operands[1:3])
     value = f"select({o.read(x.operands[3], sign)} >= 0, {yes}, {no})"
@@ -246,7 +246,7 @@ def slct(x: Instruction, o: OperandText) -> list[Line]:
 
 
 def selp(x: Instruction, o: OperandText) -> list[Line]:
-    """One of two values."""
+    """``selp``: one of two values, by a predicate."""
     kind = mods(x)[-1]
     yes, no = (o.read(a, kind) for a in x.operands[1:3])
     value = f"select({o.predicate(x.operands[3])}, {yes}, {no})"
@@ -263,7 +263,7 @@ COMPARISON_RULES: dict[str, Rule] = {
 
 
 class Formula(NamedTuple):
-    """A result of its sources, with the types of both.
+    """An expression of the sources, with the types of result and sources.
 
     Types are ``t`` (the instruction's), ``u`` (unsigned of its width), ``w`` (twice its
     width) or PTX types.
@@ -344,11 +344,11 @@ _INTEGER_MODIFIERS = tuple(
 )
 
 PACKED = {"add": "np.add", "min": "np.minimum", "max": "np.maximum"}
-"""What is done to two halves of 16 bits at once."""
+"""Operations on two halves of 16 bits at once."""
 
 
 def resolved(letter: str, kind: str) -> str:
-    """The PTX type that a letter of a formula stands for."""
+    """The PTX type that a type letter of a formula stands for."""
     bits = kind.lstrip("bsu")
     match letter:
         case "t":
@@ -362,7 +362,7 @@ def resolved(letter: str, kind: str) -> str:
 
 
 def integer(x: Instruction, o: OperandText) -> list[Line]:
-    """An instruction of the table."""
+    """An integer or bit instruction of the table."""
     given = mods(x, _INTEGER_MODIFIERS)
     kind = next((m for m in given[::-1] if m in DTYPES), "b32")
     if kind.endswith("x2"):
@@ -399,7 +399,7 @@ def _quoted(kind: str) -> str:
 
 
 def lop3(x: Instruction, o: OperandText) -> list[Line]:
-    """Any function of three words, bit by bit; with ``.or``, whether a bit is set."""
+    """``lop3``: any bitwise function of three words; ``.or``: whether a bit is set."""
     a, b, c = (o.read(operand, "b32") for operand in x.operands[1:4])
     target, _, flag = x.operands[0].partition("|")
     value = f"lookup({a}, {b}, {c}, {int(x.operands[4], 0)})"
@@ -412,7 +412,10 @@ def lop3(x: Instruction, o: OperandText) -> list[Line]:
 
 
 def dot(x: Instruction, o: OperandText) -> list[Line]:
-    """A sum of products of bytes, or of halves and bytes; unsigned if both are."""
+    """``dp4a``, ``dp2a``: sums of products of bytes, or of halves and bytes.
+
+    Unsigned if both operands are.
+    """
     left, right = (m for m in x.modifiers if m not in ("lo", "hi"))
     kind = "u32" if left == right == "u32" else "s32"
     kinds = left, right, kind
@@ -427,7 +430,7 @@ def dot(x: Instruction, o: OperandText) -> list[Line]:
 
 
 def carried(x: Instruction, o: OperandText) -> list[Line]:
-    """Sums that take and leave a carry: words of longer numbers."""
+    """Additions with carry in and out: words of longer numbers."""
     given = mods(x, ("cc", "lo", "hi"))
     kind = resolved("u", given[-1])
     o.entry.registers.single.setdefault("%carry", "pred")

@@ -1,7 +1,4 @@
-"""What control needs to know: barriers, indirect branches, and calls that stay.
-
-Instructions by which the lanes of a warp speak to each other.
-"""
+"""Translation of warp-level, barrier, branch, call and cluster instructions."""
 
 from __future__ import annotations
 
@@ -27,7 +24,7 @@ REDUCTIONS = ("add", "min", "max", "and", "or", "xor")
 
 
 def shfl(x: Instruction, o: OperandText) -> list[Line]:
-    """A register of another lane, and whether there is one."""
+    """``shfl``: a register of another lane, and whether there is one."""
     given = mods(x, ("sync", *SHUFFLES))
     if "sync" not in given:
         raise Untranslatable("a shuffle without .sync")
@@ -38,7 +35,7 @@ def shfl(x: Instruction, o: OperandText) -> list[Line]:
 
 
 def vote(x: Instruction, o: OperandText) -> list[Line]:
-    """A question to all lanes of a warp that take part."""
+    """``vote``: a reduction of a predicate over the member lanes."""
     given = [m for m in x.modifiers if m in VOTES]
     if "sync" not in x.modifiers or not given:
         raise Untranslatable("a vote without .sync")
@@ -49,12 +46,12 @@ def vote(x: Instruction, o: OperandText) -> list[Line]:
 
 
 def activemask(x: Instruction, o: OperandText) -> list[Line]:
-    """The lanes of the warp that run."""
+    """``activemask``: the running lanes of the warp."""
     return [o.write(x.operands[0], "S.warps.ballot(np.True_, q)", "b32")]
 
 
 def redux(x: Instruction, o: OperandText) -> list[Line]:
-    """A reduction over the lanes of a warp."""
+    """``redux``: a reduction over the lanes of a warp."""
     given = mods(x, ("sync", *REDUCTIONS, "abs", "NaN"))
     kind, mode = given[-1], chosen(given, REDUCTIONS)
     value, member = o.read(x.operands[1], kind), o.read(x.operands[2], "b32")
@@ -68,14 +65,14 @@ def redux(x: Instruction, o: OperandText) -> list[Line]:
 
 
 def _two_results(x: Instruction, o: OperandText, call: str) -> list[Line]:
-    """A word and a predicate behind a bar; each may be missing."""
+    """A word and a predicate, separated by a bar; each may be missing."""
     target, _, flag = x.operands[0].partition("|")
     lines: list[Line] = [f"t_ = {call}", o.write(target.strip(), "t_[0]", "b32")]
     return [*lines, o.write(flag.strip(), "t_[1]", "pred")] if flag else lines
 
 
 def match(x: Instruction, o: OperandText) -> list[Line]:
-    """Which lanes of a warp have the same value."""
+    """``match``: the lanes of a warp with the same value."""
     given = mods(x, ("sync", "any", "all"))
     mode, kind = chosen(given, ("any", "all")), given[-1]
     value, member = o.read(x.operands[1], kind), o.read(x.operands[2], "b32")
@@ -84,7 +81,7 @@ def match(x: Instruction, o: OperandText) -> list[Line]:
 
 
 def elect(x: Instruction, o: OperandText) -> list[Line]:
-    """One lane of those that take part."""
+    """``elect``: one of the member lanes."""
     if x.name != "elect.sync":
         raise Untranslatable("no such form")
     member = o.read(x.operands[1], "b32")
@@ -92,7 +89,7 @@ def elect(x: Instruction, o: OperandText) -> list[Line]:
 
 
 def warp_barrier(x: Instruction, o: OperandText) -> list[Line]:
-    """``bar.warp.sync``: the lanes that it names meet, and know of each other."""
+    """``bar.warp.sync``: the named lanes synchronise, and see each other's accesses."""
     if x.modifiers[:2] != ("warp", "sync"):
         raise Untranslatable("a barrier in the middle of a block")
     return [f"S.warps.sync({x.index}, {o.read(x.operands[0], 'b32')}, q)"]
@@ -111,11 +108,11 @@ WARP_RULES: dict[str, Rule] = {
 
 
 LEAVING = frozenset(("bra", "brx", "ret", "exit", "trap", "brkpt"))
-"""What ends a basic block and is no barrier."""
+"""Opcodes, other than barriers, that end a basic block."""
 
 
 def _passed(o: OperandText, slot: str, size: int) -> str:
-    """A parameter of a call that stays, from the register that stands for it."""
+    """A parameter of a remaining call, from the register that holds it."""
     return o.read(slot_register(slot, 0, size), f"b{8 * size}")
 
 
@@ -138,7 +135,7 @@ SYSTEM_CALLS: dict[str, Callable[[Instruction, OperandText, list[str]], str]] = 
 
 
 def call(x: Instruction, o: OperandText) -> list[Line]:
-    """A call of a function that the driver has; others have been put in place."""
+    """A call of a function of the driver; other calls have been inlined."""
     lists = [operand for operand in x.operands if operand.startswith("(")]
     returns = x.operands[0].startswith("(")
     name = x.operands[1 if returns else 0]
@@ -153,7 +150,7 @@ def call(x: Instruction, o: OperandText) -> list[Line]:
 
 
 def barrier_name(x: Instruction, o: OperandText) -> str:
-    """Tells which barrier lanes come to, how many it waits for, and what they vote."""
+    """Sets the barrier that lanes arrive at, its thread count and its reduction."""
     if "cluster" in x.modifiers:
         kind = {*x.modifiers} - {"cluster", "aligned", "release", "acquire", "relaxed"}
         if kind not in ({"arrive"}, {"wait"}) or x.operands:
@@ -174,7 +171,7 @@ def barrier_name(x: Instruction, o: OperandText) -> str:
 
 
 def branch_index(x: Instruction, o: OperandText) -> str:
-    """Tells which of its labels an indirect branch takes."""
+    """Sets the label index of an indirect branch."""
     number, name = x.operands
     labels = o.entry.targets.get(name, ())
     if not labels or not set(labels) <= o.entry.labels.keys():
@@ -183,7 +180,7 @@ def branch_index(x: Instruction, o: OperandText) -> str:
 
 
 def mapa(x: Instruction, o: OperandText) -> list[Line]:
-    """The address of the same place in the shared memory of another block."""
+    """``mapa``: the same address in the shared memory of another block."""
     kind = mods(x, SPACES)[-1]
     word = f"s{kind[1:]}"
     sources = f"{o.read(x.operands[1], word)}, {o.read(x.operands[2], 'u32')}"
@@ -192,7 +189,7 @@ def mapa(x: Instruction, o: OperandText) -> list[Line]:
 
 
 def getctarank(x: Instruction, o: OperandText) -> list[Line]:
-    """The rank of the block in whose shared memory an address lies."""
+    """``getctarank``: the rank of the block whose shared memory an address is in."""
     address = o.read(x.operands[1], f"s{mods(x, SPACES)[-1][1:]}")
     return [o.write(x.operands[0], f"S.accesses.clusters.ranks({address})", "s32")]
 

@@ -1,4 +1,4 @@
-"""Moves, packed words, conversions between types and between address spaces."""
+"""Translation of moves, packed words, and conversions of types and address spaces."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ INTEGRAL = ("rni", "rzi", "rmi", "rpi")
 
 
 def mov(x: Instruction, o: OperandText) -> list[Line]:
-    """A copy, or a word taken apart or put together."""
+    """``mov``: a copy, or a word unpacked or packed."""
     kind = mods(x)[-1]
     target, source = x.operands
     if target.startswith("{"):
@@ -44,7 +44,7 @@ def mov(x: Instruction, o: OperandText) -> list[Line]:
 
 
 def cvta(x: Instruction, o: OperandText) -> list[Line]:
-    """An address of a space as a generic one, or back."""
+    """``cvta``: an address of a space as a generic one, or back."""
     given = mods(x, ("to", *SPACES))
     kind = given[-1]
     window = WINDOWS.get(chosen(given, SPACES).partition(":")[0])
@@ -56,7 +56,7 @@ def cvta(x: Instruction, o: OperandText) -> list[Line]:
 
 
 def isspacep(x: Instruction, o: OperandText) -> list[Line]:
-    """Whether a generic address lies in a space."""
+    """``isspacep``: whether a generic address lies in a space."""
     low, high = RANGES[x.modifiers[0].partition(":")[0]]
     address = o.read(x.operands[1], "s64")
     value = f"({address} >= {low}) & ({address} < {high})"
@@ -64,7 +64,7 @@ def isspacep(x: Instruction, o: OperandText) -> list[Line]:
 
 
 def cvt(x: Instruction, o: OperandText) -> list[Line]:
-    """A value in another type, or two values in a packed word."""
+    """``cvt``: a value in another type, or two values in a packed word."""
     given = mods(x, (*ROUNDINGS, *INTEGRAL, "rna", "sat", "ftz", "satfinite", "relu"))
     to, of = given[-2:]
     if to in PAIRS:
@@ -81,7 +81,7 @@ def cvt(x: Instruction, o: OperandText) -> list[Line]:
 
 
 def _limited(source: str, to: str, given: list[str]) -> str:
-    """A float without its negative values, or without those that a type cannot have."""
+    """A float after ``.relu`` or ``.satfinite``."""
     if "relu" in given:
         source = f"positive({source})"
     if "satfinite" in given and to in LARGEST:

@@ -1,7 +1,4 @@
-"""Products of matrices by four warps at once: ``wgmma`` of sm_90a.
-
-Matrices in the registers of a warp.
-"""
+"""Translation of matrix instructions: ``ldmatrix``, ``stmatrix``, ``mma``, wgmma."""
 
 from __future__ import annotations
 
@@ -91,7 +88,7 @@ def matrix_rows(x: Instruction, o: OperandText) -> list[Line]:
 
 
 def movmatrix(x: Instruction, o: OperandText) -> list[Line]:
-    """A matrix of 8 by 8 halves transposed among the lanes."""
+    """``movmatrix``: an 8 by 8 matrix of halves, transposed among the lanes."""
     if x.name != "movmatrix.sync.aligned.m8n8.trans.b16":
         raise Untranslatable("no such form")
     source = o.read(x.operands[1], "b32")
@@ -116,7 +113,7 @@ def product_form(x: Instruction) -> MatrixProduct:
 
 
 def mma(x: Instruction, o: OperandText) -> list[Line]:
-    """A product of matrices held by a warp, added to a third."""
+    """``mma``: a product of matrices held by a warp, added to a third."""
     form = product_form(x)
     targets, *sources = (members(operand) for operand in x.operands)
     word = "f64" if form.sum == "f64" else "b32"
@@ -195,7 +192,7 @@ class GroupProduct:
 
 
 def wgmma(x: Instruction, o: OperandText) -> list[Line]:
-    """A step of a product whose operands lie in shared memory, and waiting for it."""
+    """``wgmma``: products with operands in shared memory, fences, commits and waits."""
     if x.name == "wgmma.fence.sync.aligned":
         return ["S.warpgroups.fence(R, q)"]
     if x.name == "wgmma.commit_group.sync.aligned":
@@ -215,7 +212,7 @@ def wgmma(x: Instruction, o: OperandText) -> list[Line]:
 
 
 def _product(x: Instruction, o: OperandText) -> GroupProduct:
-    """The shape and the types of a product, and what is done to its factors."""
+    """The shape and types of a product, and the signs and layout of its operands."""
     form = _MULTIPLY.fullmatch(x.name)
     if form is None:
         raise Untranslatable("no such form")

@@ -1,7 +1,4 @@
-"""Loads, stores, atomics and copies that do not wait.
-
-Barriers in shared memory, and the bulk copies that they count.
-"""
+"""Translation of loads, stores, atomics, fences, asynchronous copies and mbarriers."""
 
 from __future__ import annotations
 
@@ -52,7 +49,7 @@ _STORE = re.compile(
 
 
 def _plain(x: Instruction) -> str:
-    """The name without scopes, orders and the space, which is always shared."""
+    """The name without scope, order and space, which is always shared."""
     return _PLAIN.sub("", x.name)
 
 
@@ -89,7 +86,7 @@ def mbarrier(x: Instruction, o: OperandText) -> list[Line]:
 
 
 def _wait(x: Instruction, o: OperandText, by_state: bool) -> list[Line]:
-    """A question whether a phase is over, named by its parity or an arrival's state."""
+    """``test_wait``, ``try_wait``: whether a phase is complete, by parity or state."""
     target, place, phase = x.operands[:3]
     wanted = o.read(phase, "s64" if by_state else "u32")
     acquires = "relaxed" not in x.modifiers
@@ -98,13 +95,13 @@ def _wait(x: Instruction, o: OperandText, by_state: bool) -> list[Line]:
 
 
 def _sides(x: Instruction) -> str:
-    """The name of a copy without hints, its target always of the cluster."""
+    """The name of a copy without hints, with a cluster target."""
     name = re.sub(r"\.L2:\w+|\.tile(?!\w)", "", x.name)
     return re.sub(r"(tensor\.\dd|bulk)\.shared:cta\b", r"\1.shared:cluster", name)
 
 
 def bulk_copy(x: Instruction, o: OperandText) -> list[Line]:
-    """A bulk copy to shared memory, of bytes or of a tensor's box, or from there."""
+    """``cp.async.bulk`` to or from shared memory, of bytes or of a tensor's box."""
     if "prefetch" in x.modifiers:
         return []
     if x.modifiers[2:3] in (("commit_group",), ("wait_group",)):
@@ -135,7 +132,7 @@ def _ranks(o: OperandText, multicast: str | None, operands: list[str]) -> str:
 
 
 def tensor_copy(x: Instruction, o: OperandText) -> list[Line]:
-    """A copy of a tensor's box, swizzled as its map says; no im2col."""
+    """``cp.async.bulk.tensor``: a box, swizzled by its map; no im2col."""
     form = _TENSOR.fullmatch(_sides(x))
     if form is None:
         raise Untranslatable("no such copy")
@@ -147,14 +144,14 @@ def tensor_copy(x: Instruction, o: OperandText) -> list[Line]:
 
 
 def _box(o: OperandText, operand: str) -> str:
-    """A tensor map and a place in its tensor, as arguments."""
+    """A tensor map and coordinates, as arguments."""
     tensor, corner = split(operand[1:-1])
     numbers = "".join(f"{o.read(c, 's32')}, " for c in members(corner))
     return f"{o.read(tensor, 'b64')}, ({numbers})"
 
 
 def _group(x: Instruction) -> list[Line]:
-    """The end of a group of stores, or waiting for groups."""
+    """``cp.async.bulk.commit_group`` and ``wait_group``."""
     if x.modifiers[2] == "commit_group":
         return ["S.bulk_stores.commit(q)"]
     reads = "read" in x.modifiers
@@ -179,7 +176,7 @@ def bulk_store(x: Instruction, o: OperandText) -> list[Line]:
 
 
 def async_store(x: Instruction, o: OperandText) -> list[Line]:
-    """``st.async``: a store to shared memory whose bytes a barrier counts."""
+    """``st.async``: a store to shared memory that completes bytes on an mbarrier."""
     kind = x.modifiers[-1]
     names = {"async", "weak", "shared:cluster", "mbarrier:complete_tx:bytes"}
     if {*x.modifiers[:-1]} - names - {"v2", "v4"}:
@@ -276,9 +273,9 @@ def store(x: Instruction, o: OperandText) -> list[Line]:
 
 
 def atomic(x: Instruction, o: OperandText) -> list[Line]:
-    """``atom``, and ``red``, which leaves nothing in a register.
+    """``atom``, and ``red``, which has no result.
 
-    Vectors and packed words change element by element.
+    Vectors and packed words are updated element by element.
     """
     given = mods(x, (*SPACES, *VECTORS, *ATOMICS, "noftz"))
     kind = next(m for m in given[::-1] if m in DTYPES)
@@ -317,7 +314,7 @@ def _elements(o: OperandText, operand: str, kind: str) -> list[str]:
 
 
 def cp_async(x: Instruction, o: OperandText) -> list[Line]:
-    """Copies to shared memory that land when they are waited for."""
+    """``cp.async``: copies to shared memory that land at their wait."""
     name = x.name
     if x.modifiers[:2] == ("async", "bulk"):
         return bulk_copy(x, o)
@@ -348,7 +345,7 @@ def cp_async(x: Instruction, o: OperandText) -> list[Line]:
 
 
 def createpolicy(x: Instruction, o: OperandText) -> list[Line]:
-    """A hint about caches: any word does."""
+    """A cache hint: any word does."""
     return [o.write(x.operands[0], o.number(0, np.dtype("i8")), "b64")]
 
 
@@ -359,7 +356,7 @@ def nothing(x: Instruction, o: OperandText) -> list[Line]:
 
 
 def fence(x: Instruction, o: OperandText) -> list[Line]:
-    """A fence: of the async proxy, or of what a thread publishes and reads later."""
+    """A fence of the async proxy, or of release/acquire order."""
     del o
     if x.modifiers[0] == "mbarrier_init":
         return []

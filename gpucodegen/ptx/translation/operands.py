@@ -1,16 +1,11 @@
-"""What all tables of instructions share: how a rule looks, and what it may ignore.
+"""Operands, modifiers, access sites and special registers, for all instruction rules.
 
-Operands of instructions as Python expressions, and results as assignments.
-
-Comes in: one kernel and the variables of its module.  Goes out: text of expressions
-over the names that generated functions know: ``R`` (registers), ``S`` (the batch that
-runs), ``q`` (the mask of the instruction) and constants made here.
-
-Which instructions order threads, and which lanes must meet at one.
-
-An access to memory as its instruction states it.
-
-Special registers: what a thread can ask about itself and its launch.
+`OperandText` takes one kernel and the variables of its module, and renders operands as
+Python expressions and results as assignments.  The names in them are those of generated
+functions: ``R`` (registers), ``S`` (the running batch), ``q`` (the mask of the
+instruction) and constants made here. `mods` rejects unknown modifiers; `Site` describes
+a memory access; the ``is_...`` predicates classify instructions that synchronise
+threads; `Special` gives the values of special registers.
 """
 
 from __future__ import annotations
@@ -30,7 +25,7 @@ Extents = tuple[int, int, int]
 
 
 class Asked(Protocol):
-    """What the registers are made of: the numbers of the lanes, the launch's sizes."""
+    """The inputs of special registers: lane numbers and launch sizes."""
 
     thread: Array
     """Number of each lane in its block."""
@@ -44,19 +39,19 @@ class Asked(Protocol):
     cluster: Extents
     """Blocks of a cluster."""
     ticks: int
-    """What clocks count."""
+    """The value of clocks."""
 
 
 @dataclass(frozen=True, slots=True)
 class Special:
-    """The type of a register and its value for the lanes of a batch."""
+    """The type of a special register and its value for the lanes of a batch."""
 
     dtype: str
     value: Callable[[Asked], Value]
 
 
 def place(number: Value, extents: Extents, axis: int) -> Value:
-    """A coordinate of the thread or block with a number; x runs fastest."""
+    """A coordinate of the thread or block with this number; x varies fastest."""
     for extent in extents[:axis]:
         number = number // extent
     return number % extents[axis]
@@ -92,7 +87,7 @@ COORDINATES: dict[str, Callable[[Asked, int], Value]] = {
 
 
 def _lanes(form: Callable[[Array], Value]) -> Special:
-    """A mask of lanes around one's own bit."""
+    """The mask of lanes relative to one's own (``%lanemask_lt`` and the like)."""
     return Special(
         "i4",
         lambda s: (
@@ -152,7 +147,7 @@ PROCESSORS = 132
 SHARED_START = 1024
 """The first address of shared memory that a block may use, as on sm_90."""
 SHARED_WINDOW, LOCAL_WINDOW, PARAMETER_WINDOW = 1 << 40, 2 << 40, 3 << 40
-"""Where shared and local memory and parameters lie among the generic addresses."""
+"""Generic addresses of shared and local memory and of parameters."""
 RANK = 24
 """The bit from which on a shared address holds a block's rank in its cluster, plus one;
 zero stands for the block itself."""
@@ -160,10 +155,10 @@ zero stands for the block itself."""
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Site:
-    """One instruction that reads or writes ``count`` elements at once.
+    """An instruction that reads or writes ``count`` elements per lane.
 
-    ``index`` is that of the instruction, ``offset`` what is added to the address, in
-    bytes; ``dtype`` is NumPy's name of an element.
+    ``index`` is that of the instruction, ``offset`` is added to the address, in bytes;
+    ``dtype`` is NumPy's name of an element.
     """
 
     index: int
@@ -180,7 +175,6 @@ class Site:
 
     @property
     def size(self) -> int:
-        """Bytes of an element."""
         return self.width // self.count
 
     @staticmethod
@@ -210,7 +204,7 @@ _PLAIN = frozenset(("cta", "aligned"))
 
 
 def is_block_barrier(x: Instruction) -> bool:
-    """Whether threads of several warps meet at an instruction."""
+    """Whether threads of several warps synchronise at an instruction."""
     return x.opcode in ("bar", "barrier") and x.modifiers[:1] != ("warp",)
 
 
@@ -220,7 +214,7 @@ def is_whole_barrier(x: Instruction) -> bool:
 
 
 def is_named_barrier(x: Instruction) -> bool:
-    """Whether a barrier has a number, or a number of threads.
+    """Whether a barrier has a number, or a thread count.
 
     >>> is_named_barrier(Instruction.of("bar.arrive 1, 64", 0, 1, None))
     True
@@ -231,7 +225,7 @@ def is_named_barrier(x: Instruction) -> bool:
 
 
 def is_voting_barrier(x: Instruction) -> bool:
-    """Whether a barrier counts for how many threads a predicate holds.
+    """Whether a barrier also reduces a predicate (``barrier.red``).
 
     >>> is_voting_barrier(Instruction.of("bar.red.popc.u32 %r1, 0, %p1", 0, 1, None))
     True
@@ -242,7 +236,7 @@ def is_voting_barrier(x: Instruction) -> bool:
 
 
 def is_fine(x: Instruction) -> bool:
-    """Whether an instruction may order threads otherwise than the block's barrier."""
+    """Whether an instruction may order threads apart from the block's barrier."""
     if x.opcode in ("bar", "barrier"):
         return not is_whole_barrier(x)
     bulk = x.opcode == "cp" and "bulk" in x.modifiers
@@ -250,7 +244,7 @@ def is_fine(x: Instruction) -> bool:
 
 
 def order_of(x: Instruction) -> str:
-    """How strong a load, store or atomic is: relaxed at least if atomic in itself.
+    """The memory order of a load, store or atomic; at least relaxed for atomics.
 
     >>> order_of(Instruction.of("ld.volatile.global.u32 %r1, [%d1]", 0, 1, None))
     'relaxed'
@@ -263,18 +257,18 @@ def order_of(x: Instruction) -> str:
 
 
 def is_atomic(x: Instruction) -> bool:
-    """Whether an instruction is known not to race with atomics."""
+    """Whether an instruction cannot race with atomics."""
     return x.opcode in ("atom", "red", "ld", "st") and bool(order_of(x))
 
 
 def is_collective(x: Instruction) -> bool:
-    """Whether the lanes of a warp meet at an instruction."""
+    """Whether the lanes of a warp synchronise at an instruction."""
     warp = x.opcode in ("bar", "barrier") and x.modifiers[:1] == ("warp",)
     return warp or x.opcode in _COLLECTIVE or x.name.startswith("mma.sync")
 
 
 class Untranslatable(Exception):
-    """An instruction cannot be translated; the text says why."""
+    """An instruction cannot be translated; the message has the reason."""
 
 
 class Write(NamedTuple):
@@ -309,7 +303,7 @@ def short(kind: np.dtype[Any]) -> str:
 
 
 def recast(value: str, have: np.dtype[Any], want: np.dtype[Any]) -> str:
-    """The same bits, or as many of them as the narrower type has."""
+    """Reinterprets bits; a narrower type takes the lowest ones."""
     if have == want:
         return value
     if have.itemsize == want.itemsize and "b" not in have.kind + want.kind:
@@ -323,7 +317,7 @@ def recast(value: str, have: np.dtype[Any], want: np.dtype[Any]) -> str:
 
 @dataclass(slots=True)
 class OperandText:
-    """Reads and writes operands of one kernel's instructions."""
+    """Renders operands of one kernel's instructions."""
 
     entry: Entry
     variables: Collection[str]
@@ -339,7 +333,7 @@ class OperandText:
         return name
 
     def number(self, value: float, kind: np.dtype[Any]) -> str:
-        """The name of a NumPy scalar; integers are taken modulo their width."""
+        """The name of a NumPy scalar; integers are reduced modulo their width."""
         key = short(kind), repr(value)
         if key not in self.known:
             whole = kind.kind in "iu"
@@ -393,7 +387,7 @@ class OperandText:
         raise Untranslatable(f"unknown name {name}")
 
     def predicate(self, operand: str) -> str:
-        """A predicate, which may stand negated or as a number."""
+        """A predicate, possibly negated or a number."""
         if operand.isdigit():
             return "np.True_" if int(operand) else "np.False_"
         return self.read(operand, "pred")
@@ -409,7 +403,7 @@ class OperandText:
         return f"R[{register}].view('u4').astype('i8')", offset
 
     def write(self, register: str, value: str, kind: str) -> Line:
-        """A result of a PTX type into a register; ``_`` takes it nowhere."""
+        """Assigns a result of a PTX type to a register; ``_`` discards it."""
         if register == "_":
             return value
         number = self.entry.registers.number(register)
@@ -424,7 +418,7 @@ WINDOWS = {
     "local": LOCAL_WINDOW,
     "param": PARAMETER_WINDOW,
 }
-"""What is added to an address of a space to make it generic."""
+"""Offsets that turn an address of a space into a generic one."""
 RANGES = {
     "shared": (SHARED_WINDOW, LOCAL_WINDOW),
     "local": (LOCAL_WINDOW, PARAMETER_WINDOW),
@@ -436,7 +430,7 @@ RANGES = {
 
 
 Rule = Callable[[Instruction, OperandText], list[Line]]
-"""The lines that do what an instruction does; raises `Untranslatable`."""
+"""The lines that execute an instruction; raises `Untranslatable`."""
 
 IGNORED = frozenset(
     "aligned uni relaxed acquire release acq_rel weak volatile mmio nc gpu cta sys "
@@ -453,9 +447,9 @@ ROUNDINGS = ("rn", "rz", "rm", "rp")
 
 
 def mods(x: Instruction, known: Iterable[str] = ()) -> list[str]:
-    """The modifiers that matter; a `Untranslatable` if one is neither known nor a type.
+    """The modifiers that matter; `Untranslatable` if one is neither known nor a type.
 
-    Hints about caches, ``L1:...`` and ``L2:...``, are left out.
+    Cache hints, ``L1:...`` and ``L2:...``, are left out.
     """
     left = [
         m for m in x.modifiers if m not in IGNORED and not m.startswith(("L1:", "L2:"))
@@ -468,6 +462,6 @@ def mods(x: Instruction, known: Iterable[str] = ()) -> list[str]:
 
 
 def chosen(given: Iterable[str], among: Iterable[str], default: str = "") -> str:
-    """The first modifier that is one of some."""
+    """The first modifier that is among ``among``."""
     some = set(among)
     return next((m for m in given if m in some), default)

@@ -1,13 +1,10 @@
-"""A kernel as Python functions, one for each basic block, made when first needed.
+"""Translates a kernel to Python: one function per basic block, made on first use.
 
-Comes in: an entry.  Goes out: a `EntryProgram`, whose functions take the registers, the
-batch that runs and the mask of the lanes (None: all), and return the predicate of the
-instruction that ends the block, if it has one.
-
-Runs of independent fused multiply-adds: one array operation for many registers.
-
-Register tiles are updated by dozens of ``fma.rn.f32`` in a row.  While a batch has few
-lanes, a call of NumPy costs more than its arithmetic, so a run is stacked.
+An `EntryProgram` is made from an entry.  Its functions take the registers, the running
+batch and the mask of the lanes (None: all), and return the predicate of the instruction
+that ends the block, if it has one. Runs of independent ``fma.rn.f32``, as register
+tiles have, become one array operation on stacked registers (`MultiplyAdds`): with few
+lanes, a NumPy call costs more than its arithmetic.
 """
 
 from __future__ import annotations
@@ -65,7 +62,7 @@ _STACKED = 8192
 
 @dataclass(frozen=True, slots=True)
 class InstructionRun:
-    """Some instructions: one call that does them all, and lines that do each."""
+    """Several instructions as one call, and as single lines."""
 
     instructions: tuple[Instruction, ...]
     call: str
@@ -82,10 +79,10 @@ class MultiplyAdds:
     right: Array
     addends: list[int]
     kinds: list[str]
-    """How the targets are kept: as floats, or as words that hold floats."""
+    """The storage of the targets: floats, or words that hold floats."""
 
     def update(self, registers: list[Any], lanes: int) -> None:
-        """Carry out the run for all lanes."""
+        """Executes the run for all lanes."""
         wide = [_over(registers[r], lanes).astype("f8") for r in self.factors]
         step = max(1, _STACKED // lanes)
         if step < _LEAST:
@@ -107,7 +104,7 @@ class MultiplyAdds:
 
 
 def _over(value: Any, lanes: int) -> Array:
-    """A register as f32, one for each lane."""
+    """A register as f32, one value per lane."""
     single = value if value.dtype.kind == "f" else value.view("f4")
     return np.full(lanes, single) if single.ndim == 0 else single
 
@@ -115,7 +112,7 @@ def _over(value: Any, lanes: int) -> Array:
 def fused_run(
     body: list[Instruction], start: int, o: OperandText
 ) -> InstructionRun | None:
-    """The run of independent ``fma.rn.f32`` on registers from a place of a list on."""
+    """The longest run of independent ``fma.rn.f32`` that starts at ``start``."""
     written: set[str] = set()
     rows: list[list[int]] = []
     for at in range(start, len(body)):
@@ -173,12 +170,12 @@ NAMES: dict[str, Any] = {
 
 
 def ends_block(x: Instruction) -> bool:
-    """Whether control may go elsewhere after an instruction."""
+    """Whether an instruction may transfer control."""
     return x.opcode in LEAVING or is_block_barrier(x)
 
 
 def merge(mask: Mask, new: Value, old: Value) -> Value:
-    """A register of which only some lanes change."""
+    """Writes a register for the active lanes only."""
     if mask is None:
         return new
     return select(mask, new, old)
@@ -229,7 +226,7 @@ class EntryProgram:
         self._made: dict[tuple[int, bool], BlockFunction] = {}
 
     def function(self, number: int, masked: bool) -> BlockFunction:
-        """The function of a block, for all lanes or for some of them."""
+        """The function of a block, for all lanes or for a mask."""
         made = self._made.get((number, masked))
         if made is None:
             made = self._made[number, masked] = self._compiled(number, masked)
@@ -237,19 +234,18 @@ class EntryProgram:
 
     @cached_property
     def successors(self) -> list[tuple[int, ...]]:
-        """Where each block may go; the number after the last block is the exit."""
+        """The successors of each block; the number after the last block is the exit."""
         return list(map(self._after, range(len(self.ranges))))
 
     @cached_property
     def nesting(self) -> Nesting:
-        """The loops."""
         return nesting(self.successors)
 
     @cached_property
     def ranks(self) -> list[int]:
-        """By block, how early its lanes run if others are elsewhere.
+        """Per block, the priority of its lanes over lanes in other blocks.
 
-        Those of `nesting`'s order; blocks at which lanes meet come after all others.
+        It is the order of `nesting`; blocks at which lanes synchronise come last.
         """
         order = self.nesting.order
         ranks = dict(zip(order, itertools.count(), strict=False))
@@ -266,7 +262,7 @@ class EntryProgram:
         return tuple(dict.fromkeys(min(block, end) for block in after))
 
     def _labels(self, last: Instruction | None) -> tuple[str, ...]:
-        """Where an instruction branches to."""
+        """The targets of a branch."""
         match last.opcode if last else "":
             case "bra" if last:
                 return (last.operands[0],)
@@ -276,7 +272,7 @@ class EntryProgram:
                 return ()
 
     def mentions(self, number: int) -> dict[int, int]:
-        """Registers that a block's instructions name, wgmma apart, and the first one.
+        """Registers that a block's instructions name, except wgmma, with the first one.
 
         The values are numbers of instructions.
         """
@@ -292,7 +288,7 @@ class EntryProgram:
         return self._mentions[number]
 
     def granule(self, space: str) -> int:
-        """Cells of the race check: the narrowest access to a space, a power of two."""
+        """Cell size of the race check: the narrowest access, a power of two."""
         sites = [s for s in self.operands.constants.values() if isinstance(s, Site)]
         spaces = (space, "generic", "cluster" if space == "shared" else space)
         shifts = [s.shift for s in sites if s.space in spaces]
@@ -330,7 +326,7 @@ class EntryProgram:
         return rule(x, self.operands)
 
     def _end_value(self, end: Instruction | None, problems: list[Problem]) -> None:
-        """Note what an end depends on, or what is wrong with it."""
+        """The condition of a block's end; errors are added to ``problems``."""
         reason = ""
         try:
             match end.opcode if end else "":
@@ -384,7 +380,7 @@ class EntryProgram:
 
 
 def _meetings(instructions: list[Instruction], leaders: set[int]) -> set[int]:
-    """Places of the first instruction between two leaders at which lanes meet."""
+    """The first instruction between two leaders at which lanes synchronise."""
     found: set[int] = set()
     met = False
     for x in instructions:

@@ -1,1 +1,1 @@
-"""What limits the kernels of a function on a GPU, found without one."""
+"""Limits of a function's kernels on a GPU, estimated without one."""

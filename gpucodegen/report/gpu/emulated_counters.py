@@ -1,8 +1,8 @@
-"""An emulated device that executes a sample of each launch, and counts.
+"""Sampled emulation: executes a part of each launch on the emulated device, and counts.
 
-A launch of many blocks is measured on a few of them, chosen evenly over the grid, and a
+A launch of many blocks is measured on a few of them, spread evenly over the grid, and a
 kernel that is launched many times on its first, second, fourth, eighth ... launch.
-What they did is scaled; the results in memory are not those of the function.
+Counts are scaled; the results in memory are not those of the function.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ Triple = tuple[int, int, int]
 BUDGET = 1 << 28
 """Instructions of threads that a launch may execute, where one block takes less."""
 BLOCKS = 32
-"""Blocks of a launch that are executed, where nothing else is asked for."""
+"""Executed blocks of a launch by default."""
 PATIENCE = 40_000
 """Visits to basic blocks after which a block is given up; fewer where more than
 `BLOCKS` have to run together."""
@@ -29,7 +29,7 @@ _GOLDEN = 0.6180339887498949
 
 
 def sample(blocks: int, count: int) -> list[int]:
-    """Some of the numbers below ``blocks``, evenly spread: all if there are no more.
+    """``count`` numbers below ``blocks``, evenly spread: all if there are no more.
 
     >>> sample(1000, 3), sample(3, 8)
     ([500, 118, 736], [0, 1, 2])
@@ -41,16 +41,15 @@ def sample(blocks: int, count: int) -> list[int]:
 
 
 class Enough(Exception):
-    """A function launched so often that no more of it is needed."""
+    """The function has been launched often enough."""
 
 
 @dataclass(slots=True)
 class MeasuredLaunch:
-    """Launches of one kernel with one grid: what some of their blocks did.
+    """Launches of one kernel with one grid, and the counters of some of their blocks.
 
-    ``count``: how many launches there are, ``measured``: how many of them were.
-    ``parameters``: those of the first one, packed.  ``dynamic``: bytes of dynamic
-    shared memory.
+    ``count``: the number of launches, ``measured``: of measured ones. ``parameters``:
+    those of the first one, packed.  ``dynamic``: bytes of dynamic shared memory.
     """
 
     name: str
@@ -65,17 +64,15 @@ class MeasuredLaunch:
 
     @property
     def blocks(self) -> int:
-        """Blocks of one launch."""
         return self.grid[0] * self.grid[1] * self.grid[2]
 
     @property
     def threads(self) -> int:
-        """Threads of a block."""
         return self.block[0] * self.block[1] * self.block[2]
 
     @property
     def scale(self) -> float:
-        """What an executed count is multiplied with, to be that of one launch."""
+        """The factor from executed counts to those of one launch."""
         return self.blocks / self.counters.blocks
 
     @property
@@ -86,7 +83,7 @@ class MeasuredLaunch:
 
 @dataclass(slots=True)
 class MeasuredModule:
-    """A module of PTX whose launches are measured; it has a module's face."""
+    """A PTX module whose launches are measured, with the interface of a module."""
 
     module: ptx.Module
     device: MeasuringDevice
@@ -108,7 +105,7 @@ class MeasuredModule:
         cooperative: bool = False,
         **_: Any,
     ) -> None:
-        """Execute some blocks of a launch, or only count it."""
+        """Executes some blocks of a launch, or only counts it."""
         blocks, threads = _triple(grid), _triple(block)
         key = name, blocks, threads
         known = self.device.launched.get(key)
@@ -148,7 +145,7 @@ class MeasuredModule:
         dynamic: int,
         cooperative: bool,
     ) -> Iterator[Counters]:
-        """Counters of one block, then those of as many more as the budget pays.
+        """Counters of one block, then of as many more as the budget allows.
 
         Blocks that wait for each other run together.
         """
@@ -186,7 +183,7 @@ class MeasuredModule:
 
 @dataclass(eq=False)
 class MeasuringDevice(EmulatedDevice):
-    """An emulated device that keeps what was launched on it, in order."""
+    """An emulated device that records its launches, in order."""
 
     launched: dict[tuple[str, Triple, Triple], MeasuredLaunch] = field(
         default_factory=dict[tuple[str, Triple, Triple], MeasuredLaunch]

@@ -1,11 +1,8 @@
-"""Arguments of a function for a report: those of a call, or made up.
+"""Example arguments of a function for a report, and lengths of its open axes.
 
-Made-up ones have the sizes that a reader asks for.
-
-Extents that a program leaves open: their names, which are one number, how large.
-
-Comes in: a function and the sizes that a reader gives.  Goes out: a length for every
-open axis of its arguments, such that the program stays inside its arrays.
+`made_up` allocates arguments of the requested sizes; `copied` copies those of a call.
+`OpenExtents.lengths` chooses a length for every open axis, such that the program stays
+inside its arrays; axes with a common name have one length.
 """
 
 from __future__ import annotations
@@ -33,15 +30,16 @@ from gpucodegen.tiling.model.points import touched
 Place = tuple[str, int]
 """An argument and one of its axes."""
 WINDOW = 3
-"""Extent of a window, such as that of a filter's taps, where none is asked for."""
+"""Default extent of a window, such as the taps of a filter."""
 
 
 @dataclass(frozen=True, slots=True)
 class OpenExtents:
     """The open axes of a function's arguments.
 
-    ``names``: those of each, the one to show last.  ``found``: the function's nests,
-    None where the analysis takes no part of it; ``called``: what it calls the extents.
+    ``names``: those of each axis, the one to show last.  ``found``: the function's
+    nests, None where the analysis refuses it; ``called``: the analysis's names of
+    extents.
     """
 
     names: Mapping[Place, tuple[str, ...]]
@@ -50,7 +48,7 @@ class OpenExtents:
 
     @staticmethod
     def of(module: Module, name: str, parameters: Sequence[Parameter]) -> OpenExtents:
-        """Those of a function; without nests each axis has a name of its own."""
+        """The axes of a function; without nests each axis has a name of its own."""
         names = {
             (p.name, axis): {f"{p.name}_size{axis}"}
             for p in parameters
@@ -80,7 +78,7 @@ class OpenExtents:
         return [name for names in self.names.values() for name in names]
 
     def lengths(self, sizes: Sizes, default: int) -> dict[Place, int]:
-        """As given, else the default, or more where the program reaches further."""
+        """The given lengths, else the default, or more where accesses reach further."""
         windows = _Windows() if self.found is None else _Windows.of(self.found)
         small = {place for place, extent in self.called if extent in windows.extents}
         lengths = {
@@ -95,9 +93,9 @@ class OpenExtents:
         return lengths
 
     def _reached(self, place: Place, lengths: Mapping[Place, int]) -> int:
-        """The least extent that holds what is touched if others have these lengths.
+        """The least extent that holds all accesses if other axes have these lengths.
 
-        0 where they leave it open, or where an extent depends on this one.
+        0 where it is not determined, or where an extent depends on this one.
         """
         group = self.names[place]
         if self.found is None or list(self.names.values()).count(group) > 1:
@@ -117,7 +115,7 @@ class OpenExtents:
 def _called(
     found: Subject, parameters: Sequence[Parameter]
 ) -> Iterator[tuple[Place, str]]:
-    """Axes of arguments with what the analysis calls their extents.
+    """Axes of arguments, with the analysis's names of their extents.
 
     A loop from 0 along an axis ends at its extent.
     """
@@ -139,9 +137,9 @@ def _called(
 
 @dataclass(frozen=True, slots=True)
 class _Windows:
-    """Axes that several loops move along together.
+    """Axes that several loops index together.
 
-    ``under``: those axes; ``extents``: of those loops that move along no result.
+    ``under``: those axes; ``extents``: of those loops that index no result.
     """
 
     under: frozenset[Place] = frozenset()
@@ -149,7 +147,7 @@ class _Windows:
 
     @staticmethod
     def of(found: Subject) -> _Windows:
-        """Those of a function."""
+        """The windows of a function."""
         under, sums, results = set[Place](), set[str](), set[str]()
         for reference in (r for nest in found.nests for r in nest.model.references):
             loops = {loop.name: loop.uppers for loop in reference.instances.loops}
@@ -164,7 +162,7 @@ class _Windows:
 
 
 def _alike(names: set[str], others: Sequence[set[str]]) -> set[str]:
-    """All names of an extent, those of extents that share one of them included."""
+    """All names of an extent, including those of extents that share one of them."""
     group = set(names)
     while True:
         more = group.union(*(other for other in others if other & group))
@@ -174,13 +172,14 @@ def _alike(names: set[str], others: Sequence[set[str]]) -> set[str]:
 
 
 DEFAULTS = {0: 1024, 1: 1024, 2: 1024, 3: 128}
-"""Extent of an open dimension where none is asked for, by the most dimensions that an
-argument has; of more dimensions `SMALL`."""
+"""Default extent of an open dimension, by the largest rank of the arguments; `SMALL`
+for larger ranks.
+"""
 SMALL = 32
 
 
 class Memory(Protocol):
-    """Where arrays are made: a device (`gpucodegen.runtime.devices`), or the host."""
+    """The memory of arrays: a device (`gpucodegen.runtime.devices`), or the host."""
 
     def empty(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Any:
         """An array of its own, uninitialised."""
@@ -209,7 +208,7 @@ class HostMemory:
 
 @dataclass(frozen=True, slots=True)
 class MadeUp:
-    """Arguments, and what was chosen for open extents and numbers."""
+    """Arguments, and the chosen open extents and numbers."""
 
     values: tuple[Any, ...]
     names: tuple[str, ...]

@@ -1,9 +1,8 @@
-"""Executed counters as work for the units of a device.
+"""Executed counters as device work, and the figures of merit of a kernel.
 
-The numbers by which a kernel is judged, in one place.
-
-Comes in: a `KernelReport`.  Goes out: `Figures`; some are better the lower they are.
-What needs the assembler or the disassembler is None without it; shares of the vendor's
+`Counted.work` turns the counters of a launch into a `Work` for `estimate`; `figures_of`
+turns a `KernelReport` into `Figures`, for some of which lower is better. Figures that
+need the assembler or the disassembler are None without it; shares of the vendor's
 library and of a copy are estimates.
 """
 
@@ -32,7 +31,7 @@ _MOVES = frozenset(("mov", "bra", "ret", "exit", "trap", "cvta", "bar", "barrier
 _MEMORY = frozenset(("ld", "st", "atom", "red", "cp", "ldmatrix", "stmatrix", "ldu"))
 _FUSED = frozenset(("fma", "mad", "add", "sub", "mul"))
 _ORDERING = frozenset(("acquire", "release"))
-"""How accesses are marked through which blocks wait for each other."""
+"""Modifiers of accesses through which blocks wait for each other."""
 _WARPGROUP = 4
 """Warps that issue one ``wgmma`` together."""
 _MATRIX_WORK = {"wgmma": "warpgroup", ".f64.": "double_tensor", "": "tensor"}
@@ -41,7 +40,7 @@ _ARITHMETIC = ("fma", "double", "tensor")
 
 
 def kind(x: Instruction) -> str:
-    """What an instruction of PTX keeps busy: a unit, a space, or "other".
+    """The unit or space that a PTX instruction uses, or "other".
 
     >>> kind(Instruction.of("fma.rn.f32 %f1, %f2, %f3, %f1", 0, 1, None))
     'fma'
@@ -71,7 +70,7 @@ def _waits(x: Instruction) -> bool:
 
 
 def _meets(x: Instruction) -> bool:
-    """Whether a block tells the others with it that it has come (`meet_grid`)."""
+    """Whether it is the arrival at a grid barrier (`meet_grid`)."""
     return x.opcode == "atom" and "release" in x.modifiers
 
 
@@ -83,16 +82,16 @@ class Counted:
 
     @property
     def counters(self) -> Counters:
-        """Those of the blocks that were executed."""
+        """The counters of the executed blocks."""
         return self.launch.counters
 
     @property
     def warps(self) -> int:
-        """Warps that were executed."""
+        """The number of executed warps."""
         return self.counters.blocks * ceil(self.launch.threads / WARP)
 
     def executed(self, blocks: frozenset[int] | None = None) -> Counter[str]:
-        """Instructions of warps by kind; those of some basic blocks, or all."""
+        """Executed warp instructions by kind, of some basic blocks or all."""
         counts: Counter[str] = Counter()
         program = self.counters.program
         for number, (first, stop) in enumerate(program.ranges):
@@ -103,9 +102,9 @@ class Counted:
 
     @property
     def main(self) -> Loop | None:
-        """The loop that does most arithmetic, else most; the smallest such loop.
+        """The loop with most arithmetic, else most instructions; the smallest such.
 
-        `sass.listing.main_loop` is the same of the machine code.
+        `sass.listing.main_loop` is its counterpart for machine code.
         """
 
         def weight(loop: Loop) -> tuple[int, int]:
@@ -117,7 +116,7 @@ class Counted:
 
     @property
     def outermost(self) -> Loop | None:
-        """The largest loop that holds the main one."""
+        """The largest loop that contains the main one."""
         main = self.main
         if main is None:
             return None
@@ -147,7 +146,7 @@ class Counted:
         )
 
     def _trips(self, loop: Loop) -> int:
-        """How often warps made a loop's trip: the most visits to a block of its own."""
+        """The trips of warps through a loop: the most visits to a block of its own."""
         found = self.counters.program.nesting.loops
         inner = [other.blocks for other in found if other.blocks < loop.blocks]
         own = loop.blocks.difference(*inner)
@@ -161,7 +160,7 @@ class Counted:
         )
 
     def memory(self, sizes: Mapping[int, int]) -> float:
-        """Bytes that the device's memory moves at least in one launch.
+        """The least bytes that the device memory moves in one launch.
 
         Every array is read once and written once, as far as blocks touch it; ``sizes``
         are those of the allocations by their first offset.
@@ -176,10 +175,10 @@ class Counted:
         return {start for way, start in self.counters.footprint if way == WRITES}
 
     def work(self, sizes: Mapping[int, int], machine: LoopFacts | None) -> Work:
-        """What one launch asks of a device's units.
+        """The work of one launch for a device's units.
 
-        ``machine``: the main loop of the machine code, which takes the place of that of
-        the PTX where it is known.
+        ``machine``: the main loop of the machine code, which replaces that of the PTX
+        where it is known.
         """
         scale, counters = self.launch.scale, self.counters
         totals, kinds = counters.totals(), self.executed()
@@ -215,7 +214,7 @@ class Counted:
         return replace(work, **products)
 
     def _visits(self, asked: Callable[[Instruction], bool]) -> int:
-        """How often warps come to a basic block with such an instruction."""
+        """Visits of warps to basic blocks with such an instruction."""
         program = self.counters.program
         found = (
             number
@@ -245,11 +244,11 @@ LESS_IS_BETTER = frozenset(
 FROM_TOOLS = frozenset(
     ("arithmetic", "narrowest", "registers", "spills", "resident", "in_flight")
 )
-"""Figures that the assembler and the disassembler tell, or tell better."""
+"""Figures that need the assembler and the disassembler, or are better with them."""
 
 
 def figures_of(kernel: KernelReport, device: GpuDevice) -> Figures:
-    """Those of a kernel on a device."""
+    """The figures of a kernel on a device."""
     launch, machine, limits = kernel.launch, kernel.machine_accesses, kernel.limits
     blocks = prod(launch.grid)
     waves = ceil(blocks / device.processors)
@@ -276,7 +275,10 @@ def figures_of(kernel: KernelReport, device: GpuDevice) -> Figures:
 
 
 def function_figures(function: FunctionReport) -> dict[str, Any]:
-    """Those of the kernel of most instructions, and ``kernels`` and ``launches``."""
+    """The figures of the largest kernel, plus numbers of kernels and of launches.
+
+    The largest kernel executes the most instructions.
+    """
     kernels = function.kernels
     main = max(kernels, key=lambda k: k.execution.instructions * k.launch.launches)
     return {
@@ -314,7 +316,7 @@ def _multiplies(name: str) -> bool:
 
 
 def _in_flight(kernel: KernelReport, device: GpuDevice) -> float | None:
-    """Bytes that the blocks of one multiprocessor wait for at a time."""
+    """Bytes in flight of the blocks of one multiprocessor."""
     if kernel.machine_accesses is None:
         return None
     each = prod(kernel.launch.grid) / device.processors
@@ -323,7 +325,7 @@ def _in_flight(kernel: KernelReport, device: GpuDevice) -> float | None:
 
 
 def _used(kernel: KernelReport, directions: tuple[str, ...]) -> float | None:
-    """Share of the bytes of sectors that threads asked for."""
+    """The share of the sectors' bytes that threads requested."""
     rows = [
         row
         for row in kernel.accesses

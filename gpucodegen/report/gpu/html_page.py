@@ -1,4 +1,4 @@
-"""A report as one page of HTML, with the pictures of ``explain`` beside it."""
+"""A GPU report as an HTML page, with the pictures of ``explain``."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def _pictures(
     options: Options,
     call: Call | None,
 ) -> Sequence[Element]:
-    """Who writes what in each kernel; none where nests are not affine."""
+    """The written cells of each kernel; none where nests are not affine."""
     sizes = Sizes(dict(function.sizes))
     try:
         shown = function.name, sizes, ["cuda"], options, call
@@ -91,7 +91,7 @@ def _kernel(kernel: KernelReport) -> Iterator[Element]:
 
 
 def _paragraphs(lines: Sequence[str]) -> Element:
-    """Lines as paragraphs, the first one of several stressed."""
+    """Lines as paragraphs; the first of several is emphasised."""
     block = Element("div")
     for number, line in enumerate(lines):
         paragraph = ET.SubElement(block, "p")

@@ -1,6 +1,7 @@
-"""The report of one kernel: static facts, counters, estimates.
+"""Builds the report of one kernel: static facts, counters, estimates, access tables.
 
-Accesses by line and array: what the text says they cost, and what they did cost.
+`site_costs` compares, per access, the cost stated by the text with the executed one;
+`access_rows` groups them by line and array.
 """
 
 from __future__ import annotations
@@ -26,13 +27,13 @@ from gpucodegen.tiling.machine.gpu.estimate import estimate
 from gpucodegen.tiling.machine.gpu.product_plan import busy
 
 SECTOR, WAVEFRONT = 32, 128
-"""Bytes that one of them moves."""
+"""Bytes per sector and per wavefront."""
 _DIRECTIONS = {"ld": "load", "st": "store", "cp": "copy", "ldmatrix": "load"}
 
 
 @dataclass(frozen=True, slots=True)
 class SiteCost:
-    """One access of one instruction: as stated, None if it is not, and as executed."""
+    """One access of an instruction: stated cost, None if unknown, and executed one."""
 
     space: str
     instruction: Instruction
@@ -45,7 +46,7 @@ class SiteCost:
 
 @dataclass(frozen=True, slots=True)
 class Naming:
-    """How arrays and lines are called: allocations by first offset, lines by number."""
+    """The names of arrays and lines: allocations by first offset, lines by number."""
 
     allocations: Mapping[int, str]
     lines: Sequence[str]
@@ -69,7 +70,7 @@ class Naming:
 def site_costs(
     counters: Counters, stated: Sequence[Request], naming: Naming, dynamic: int
 ) -> Iterator[SiteCost]:
-    """Every access that was executed, in the order of the text."""
+    """Every executed access, in textual order."""
     entry = counters.program.entry
     lines = _lines(entry)
     tiles = _tiles(counters, naming, dynamic)
@@ -87,7 +88,7 @@ def site_costs(
 
 
 def _lines(entry: Entry) -> list[int]:
-    """The line of each instruction, of one without a line that of those before it."""
+    """The line of each instruction; one without a line has that of its predecessor."""
     found: list[int] = []
     for x in entry.instructions:
         line = x.location.line if x.location else 0
@@ -96,7 +97,7 @@ def _lines(entry: Entry) -> list[int]:
 
 
 def _tiles(counters: Counters, naming: Naming, dynamic: int) -> dict[str, str]:
-    """By array in shared memory, the arrays in global memory that go there.
+    """By array in shared memory, the global arrays that are copied to it.
 
     Values are followed from a load through moves and conversions to a store.
     """
@@ -160,7 +161,7 @@ def access_rows(
 
 
 def _stated(members: Sequence[SiteCost]) -> tuple[float, float] | None:
-    """Of an average request, by the text; None where it leaves one of them open."""
+    """The stated cost of an average request; None where one is unknown."""
     requests = sum(site.executed.requests for site in members)
 
     def mean(of: Callable[[Request], float | None]) -> float | None:
@@ -178,7 +179,7 @@ def _stated(members: Sequence[SiteCost]) -> tuple[float, float] | None:
 
 @dataclass(frozen=True, slots=True)
 class KernelContext:
-    """What all kernels of a function share: the device, arrays, the program's lines.
+    """The context of all kernels of a function: the device, arrays, source lines.
 
     ``sizes``: bytes of the allocations by first offset, ``arrays``: their names.
     """
@@ -192,7 +193,7 @@ class KernelContext:
 def kernel_report(
     launch: MeasuredLaunch, code: MachineCode | None, around: KernelContext
 ) -> KernelReport:
-    """All that is known of a kernel."""
+    """The complete report of a kernel."""
     counted = Counted(launch)
     facts = launch_facts(launch, code, around.device)
     loop, outer = counted.trip(counted.main), counted.trip(counted.outermost)
@@ -244,7 +245,7 @@ def accesses_of(launch: MeasuredLaunch, around: KernelContext) -> tuple[AccessRo
 
 
 def setting(launch: MeasuredLaunch) -> Setting:
-    """The kernel as it was launched, for the analysis of its text."""
+    """The launch of a kernel, for the static analysis of its text."""
     program = launch.counters.program
     known = {
         p.offset: int.from_bytes(
@@ -259,7 +260,7 @@ def setting(launch: MeasuredLaunch) -> Setting:
 def launch_facts(
     launch: MeasuredLaunch, code: MachineCode | None, device: GpuDevice
 ) -> LaunchFacts:
-    """Registers, shared memory, and how many blocks a multiprocessor holds."""
+    """Registers, shared memory, and occupancy."""
     shared = launch.counters.program.entry.shared_bytes + launch.dynamic
     registers = code.cubin.registers if code is not None else None
     held = occupancy(device.multiprocessor, launch.threads, registers, shared)

@@ -1,7 +1,7 @@
-"""What limits a kernel, and by how much, for readers who never saw machine code.
+"""The limiting unit of a kernel and its margin, in words, from estimates.
 
-Everything here is an estimate: lower bounds of clocks, and shares that kernels were
-measured to reach of such bounds.
+Everything here is an estimate: lower bounds of clocks, and the shares of such bounds
+that kernels were measured to reach.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ HELP: dict[Unit, str] = {
     Unit.LATENCY: "more warps at once: more or smaller blocks, fewer registers, or "
     "loads that are issued long before their use",
 }
-"""What usually helps against each limit."""
+"""The usual remedy for each limit."""
 _SHARED_UNITS = (Unit.SHARED,)
 _GLOBAL_UNITS = (Unit.L1, Unit.L2, Unit.LATENCY, Unit.MEMORY)
 
@@ -66,7 +66,7 @@ class Situation:
 
     @property
     def rate(self) -> tuple[Unit, float]:
-        """The unit of most of the arithmetic, and its flops per clock of the device."""
+        """The unit of most arithmetic, and its flops per clock of the device."""
         processor, work = self.device.multiprocessor, self.work
         used = [rate for _, rate in tensor_rates(processor, work)]
         if used:
@@ -77,18 +77,18 @@ class Situation:
 
     @property
     def ridge(self) -> float:
-        """Flops for each byte from where on arithmetic binds, not memory."""
+        """Flops per byte from which arithmetic binds instead of memory."""
         bytes_per_clock = self.device.copy_bandwidth / self.device.clock
         return self.rate[1] / bytes_per_clock
 
     @property
     def intensity(self) -> float | None:
-        """Flops for each byte that the device's memory moves at least."""
+        """Flops per byte that the device memory moves at least."""
         return self.flops / self.work.memory if self.work.memory else None
 
     @property
     def in_flight(self) -> float:
-        """Bytes that the loads of a multiprocessor's warps wait for at once."""
+        """Bytes in flight of the loads of a multiprocessor's warps."""
         work = self.work
         loads = [
             r for r in self.accesses if (r.space, r.direction) == ("global", "load")
@@ -101,7 +101,7 @@ class Situation:
 
     @property
     def is_under_memory(self) -> bool:
-        """Whether the device's memory is the roof that the kernel works under."""
+        """Whether the device memory is the roof of the kernel."""
         return self.intensity is not None and self.intensity < self.ridge
 
 
@@ -151,7 +151,7 @@ def _words(s: Situation) -> Iterator[str]:
 
 
 def _by_how_much(s: Situation, binding: Unit) -> str:
-    """The limit beside the clocks of what the kernel is for."""
+    """The limit beside the clocks of the kernel's main arithmetic or traffic."""
     goal = Unit.MEMORY if s.is_under_memory else s.rate[0]
     needed, useful = s.estimate.clocks[binding], s.estimate.clocks.get(goal, 0.0)
     if binding is goal:
@@ -184,7 +184,7 @@ def _trip(s: Situation, binding: Unit, goal: Unit) -> str:
 
 
 def _worst(s: Situation, binding: Unit) -> Iterator[str]:
-    """The access that costs most more than it needs to."""
+    """The access with the most excess cost."""
     space = "shared" if binding in _SHARED_UNITS else "global"
     if binding not in (*_SHARED_UNITS, *_GLOBAL_UNITS):
         return

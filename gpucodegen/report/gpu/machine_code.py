@@ -1,4 +1,4 @@
-"""What the assembler says of a kernel, and the main loop that it made."""
+"""Machine code facts of a kernel: assembler statistics and the main loop."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ NAMES = _UNITS | _MORE | {"LDG": "global", "STG": "global", "LDGSTS": "global"}
 
 @dataclass(frozen=True, slots=True)
 class MachineCode:
-    """A kernel's machine code; ``mix`` is that of its main loop, by SASS's kinds.
+    """A kernel's machine code; ``mix`` is that of its main loop, by SASS kinds.
 
-    ``accesses``: what the kernel's accesses move; None where it was not disassembled.
+    ``accesses``: facts about all its accesses; None where it was not disassembled.
     """
 
     cubin: Cubin
@@ -38,7 +38,7 @@ class MachineCode:
 
     @staticmethod
     def of(cubin: Cubin, *, disassembled: bool) -> MachineCode:
-        """The machine code; without a disassembler the loop is not known."""
+        """The machine code; without a disassembler the loop is unknown."""
         if not disassembled:
             return MachineCode(cubin, {})
         listing = listings(disassemble(cubin.code))[cubin.name]
@@ -50,10 +50,10 @@ class MachineCode:
         return MachineCode(cubin, dict(mix(loop).most_common()), accesses)
 
     def loop(self, ptx: LoopFacts) -> LoopFacts | None:
-        """A trip of the main loop, which is made as often as that of the PTX.
+        """A trip of the main loop, with the trip count of the PTX loop.
 
-        Where the assembler unrolled it, a trip is one of several of the PTX: the trips
-        are counted by arithmetic if there is some, or by accesses.
+        Where the assembler unrolled it, one trip covers several of the PTX: the factor
+        follows from arithmetic instructions if there are some, else from accesses.
         """
         if not self.mix:
             return None
@@ -72,7 +72,7 @@ class MachineCode:
         )
 
     def units(self) -> dict[str, int]:
-        """The mix by units, as that of the PTX is."""
+        """The mix by units, like that of the PTX."""
         found: dict[str, int] = {"integer": 0, "special": 0}
         for name, count in self.mix.items():
             unit = NAMES.get(name, name)

@@ -1,7 +1,7 @@
-"""What is reported of a kernel; `as_json` is documented in docs/reading-the-report.md.
+"""Records of GPU reports; docs/reading-the-report.md documents `as_json`.
 
-Numbers that are not known are None.  Counts are those of one launch; what was executed
-of it is `Execution`.
+Unknown numbers are None.  Counts are those of one launch; `Execution` has the executed
+part of it.
 """
 
 from __future__ import annotations
@@ -16,12 +16,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class LaunchFacts:
-    """A launch and what the device makes of it; ``registers`` are those of a thread.
+    """A launch and its occupancy; ``registers`` are those of a thread.
 
     ``shared_bytes`` of a block, ``spill_stores`` and ``spill_loads`` in bytes of a
     thread.  ``resident_blocks`` and ``resident_warps`` share a multiprocessor;
-    ``held_back_by`` says why there are no more.  ``waves``: how often all of them are
-    filled.
+    ``held_back_by`` names the limit.  ``waves``: the number of waves of blocks.
     """
 
     grid: tuple[int, int, int]
@@ -42,12 +41,12 @@ class LaunchFacts:
 class AccessRow:
     """Accesses of one line of MLIR to one array, all of one width.
 
-    ``unit`` is "sectors" or "wavefronts".  ``instructions``: of the text of the kernel.
-    ``stated``: (least, most) of a request by the text alone, None if it does not tell;
+    ``unit`` is "sectors" or "wavefronts".  ``instructions``: in the text of the kernel.
+    ``stated``: (least, most) of a request by the text alone, None if unknown;
     ``executed`` and ``ideal``: of a request, as executed and at best.  ``requests``,
     ``bytes`` and ``moved`` are those of the launch.  ``unmerged``: wavefronts of a
     request without the rule, measured by the community, that two phases of a wide
-    access are one where neighbouring lanes share their addresses.
+    access merge where neighbouring lanes share their addresses.
     """
 
     space: str
@@ -68,7 +67,7 @@ class AccessRow:
 
     @property
     def used(self) -> float:
-        """Share of the bytes moved that the threads asked for."""
+        """Share of the moved bytes that the threads requested."""
         return min(self.bytes / self.moved, 1.0) if self.moved else 1.0
 
     @property
@@ -78,7 +77,7 @@ class AccessRow:
 
     @property
     def wasted(self) -> float:
-        """How many of them are more than the bytes need."""
+        """Sectors or wavefronts in excess of those that the bytes need."""
         return self.cost - self.requests * self.ideal
 
 
@@ -86,8 +85,8 @@ class AccessRow:
 class LoopFacts:
     """One trip of a loop, for one warp: instructions by kind.
 
-    ``trips``: how often a warp makes it; ``stated`` instructions stand in the text of
-    the loop, ``executed`` are those of an average trip.
+    ``trips``: those of a warp; ``stated``: instructions in the text of the loop,
+    ``executed``: those of an average trip.
     """
 
     trips: float
@@ -102,8 +101,8 @@ class LoopFacts:
 class MachineAccesses:
     """Accesses of the machine code.
 
-    ``widths``: by opcode, how many instructions move so many bits a thread.
-    ``in_flight``: most bytes of global memory that a thread waits for at a time.
+    ``widths``: by opcode, the number of instructions by bits per thread. ``in_flight``:
+    the most bytes of global memory in flight of a thread.
     """
 
     widths: Mapping[str, Mapping[int, int]]
@@ -112,7 +111,7 @@ class MachineAccesses:
 
 @dataclass(frozen=True, slots=True)
 class Execution:
-    """What was executed of a launch, and the counts of the whole of it."""
+    """The executed part of a launch, and the counts of the whole launch."""
 
     blocks: int
     of_blocks: int
@@ -130,14 +129,14 @@ class Execution:
 
 @dataclass(frozen=True, slots=True)
 class LimitFacts:
-    """Estimates: clocks of each unit, the one that binds, shares of peaks.
+    """Estimates: clocks of each unit, the binding unit, shares of peaks.
 
-    ``peak`` names the roof under which the kernel works, and ``share_of_peak`` what it
-    may reach of it at most; ``expected`` allows for what kernels were measured to lose.
-    ``library``: expected share of the vendor's library, None where none is known.
-    ``intensity``: flops for each byte of device memory, ``ridge``: from where on the
-    arithmetic binds.  ``in_flight``: bytes of global memory that the warps of a
-    multiprocessor wait for at once, ``needed_in_flight``: to keep the memory busy.
+    ``peak`` names the roof of the kernel, and ``share_of_peak`` the most that it may
+    reach of it; ``expected`` includes measured losses of kernels. ``library``: expected
+    share of the vendor's library, None where unknown. ``intensity``: flops per byte of
+    device memory, ``ridge``: the intensity from which arithmetic binds.  ``in_flight``:
+    bytes of global memory in flight of a multiprocessor, ``needed_in_flight``: to keep
+    the memory busy.
     """
 
     clocks: Mapping[str, float]
@@ -156,18 +155,18 @@ class LimitFacts:
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """The figures of a kernel.
+    """The figures of merit of a kernel.
 
     ``arithmetic``: share of the machine code's main loop.  ``narrowest``: bytes of the
     narrowest access of the machine code by opcode.  ``wavefronts``: those of loads from
     shared memory for 64 multiply-adds of a warp, which is one k of a tile of 8 x 8
     elements a thread, by the merged rule; ``unmerged``: without it.  ``spills``: bytes.
     ``resident``: blocks that share a multiprocessor.  ``barriers`` of a trip of the
-    outermost loop.  ``blocks`` of the launch, ``filled``: share of the
-    multiprocessors' time that they use.  ``in_flight``: bytes on their way to a
-    multiprocessor.  ``loads`` and ``stores``: shares of the sectors' bytes that threads
-    asked for.  ``library`` and ``copy``: estimated shares of the vendor's library, at
-    the low end, and of a copy of memory.
+    outermost loop.  ``blocks`` of the launch, ``filled``: share of the multiprocessors'
+    time that they use.  ``in_flight``: bytes in flight of a multiprocessor.  ``loads``
+    and ``stores``: shares of the sectors' bytes that threads requested.  ``library``
+    and ``copy``: estimated shares of the vendor's library, at the low end, and of a
+    copy of memory.
     """
 
     arithmetic: float | None
@@ -189,11 +188,11 @@ class Figures:
 
 @dataclass(frozen=True, slots=True)
 class KernelReport:
-    """All that is reported of a kernel.
+    """The report of a kernel.
 
     ``loop``: the innermost loop of most executed instructions, ``outer_loop``: the
     outermost one around it; the whole kernel if it has none.  ``machine_loop``: the
-    main loop of the disassembly, ``machine_accesses``: all accesses of that.
+    main loop of the disassembly, ``machine_accesses``: all its accesses.
     """
 
     name: str
@@ -210,7 +209,7 @@ class KernelReport:
 
 @dataclass(frozen=True, slots=True)
 class TransferRow:
-    """How a transfer, a wait for some, or a product of tiles is carried out.
+    """How a transfer, a wait, or a product of tiles is implemented.
 
     The fields are those of `gpucodegen.program.Program.transfers`; ``line``: in the
     program; ``how``: all of it in words.
@@ -230,8 +229,8 @@ class TransferRow:
 class FunctionReport:
     """A function, the sizes it was reported for, its kernels in order of launches.
 
-    ``stopped``: it was left after `measuring.LAUNCHES` launches, and would make more.
-    ``tuned``: the schedules that `compile` uses in the place of its own.
+    ``stopped``: it was left after `emulated_counters.LAUNCHES` launches.
+    ``tuned``: the tuned schedules that `compile` uses.
     """
 
     name: str
@@ -243,13 +242,13 @@ class FunctionReport:
 
 
 VERSION = 1
-"""Of the form of the records."""
+"""The version of the record format."""
 
 
 def as_json(
     architecture: str, device: str, functions: tuple[FunctionReport, ...]
 ) -> dict[str, Any]:
-    """The records as JSON has them."""
+    """The records as JSON."""
     return {
         "version": VERSION,
         "architecture": architecture,

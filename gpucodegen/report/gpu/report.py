@@ -1,4 +1,4 @@
-"""``gpucodegen.report``'s face: what limits the kernels of a program on a GPU."""
+"""``gpucodegen.report``: what limits the kernels of a program on a GPU."""
 
 from __future__ import annotations
 
@@ -40,15 +40,15 @@ from gpucodegen.tiling.machine.gpu.devices import (
 )
 
 ARCHITECTURE = "sm_90a"
-"""Where none is asked for."""
+"""The default architecture."""
 
 
 @dataclass(frozen=True, slots=True)
 class GpuReport:
-    """What is reported of a module: ``text()``, ``json()`` and ``html()`` show it.
+    """The report of a module: ``text()``, ``json()`` and ``html()`` show it.
 
     ``tools``: whether registers and the disassembly are known.  ``refused``: per
-    function without a report, why.
+    function without a report, the reason.
     """
 
     architecture: str
@@ -91,15 +91,14 @@ def report(
     sizes: Sizes | Mapping[str, int] | int | str | None = None,
     options: Mapping[str, Any] = NOTHING,
 ) -> GpuReport:
-    """What limits the kernels of every public function, or of the one named ``entry``.
+    """Reports the limits of the kernels of every public function, or of ``entry``.
 
     ``source`` is MLIR text, a path or a module.  ``arch``: the architecture that
-    kernels are compiled for.  ``device``: the model of GPU that estimates are for,
-    else the first one of the architecture.  ``sizes``: ``"N=8,M=6"``, a dictionary, or
-    one number for all open extents.  ``options``: those of `gpucodegen.compile`.
-
-    Raises ParseError, VerifyError, UnknownFunction, InvalidOption; and what refuses all
-    of the functions.
+    kernels are compiled for.  ``device``: the model of GPU for the estimates, default
+    the first one of the architecture.  ``sizes``: ``"N=8,M=6"``, a dictionary, or one
+    number for all open extents.  ``options``: those of `gpucodegen.compile`. Raises
+    ParseError, VerifyError, UnknownFunction, InvalidOption; and the error of a function
+    if all functions are refused.
 
     >>> made = report('''func.func @twice(%a: memref<4096xf32>) {
     ...   affine.for %i = 0 to 4096 {
@@ -130,9 +129,9 @@ def report_module(
     options: Mapping[str, Any] = NOTHING,
     call: Call | None = None,
 ) -> GpuReport:
-    """The same for a parsed module; ``source`` is its text, where it is known.
+    """As `report` for a parsed module; ``source`` is its text, where it is known.
 
-    ``call``: the call of ``entry`` that is reported; options and target are its own.
+    ``call``: the call of ``entry`` that is reported, with its own options and target.
     """
     chosen = device_of(arch, device)
     asked: dict[str, Any] = {"arch": arch, **options, "target": "sim"}
@@ -161,7 +160,7 @@ def report_module(
 
 
 def device_of(arch: str, name: str = "") -> GpuDevice:
-    """The model of GPU of a name, else the first of an architecture.
+    """The model of GPU with this name, else the first of an architecture.
 
     Raises InvalidOption.
     """
@@ -185,7 +184,7 @@ def device_of(arch: str, name: str = "") -> GpuDevice:
 
 
 def transfer_row(planned: PlannedTransfer) -> TransferRow:
-    """A planned transfer as reports and records have it."""
+    """A planned transfer in the form of reports and records."""
     place = file_location(planned.location) if planned.location else None
     return TransferRow(
         planned.operation,
@@ -201,7 +200,7 @@ def transfer_row(planned: PlannedTransfer) -> TransferRow:
 
 @dataclass(frozen=True, slots=True)
 class _Reporting:
-    """A function on the way to its report."""
+    """The state of a report in progress."""
 
     module: Module
     program: Program
@@ -247,7 +246,7 @@ class _Reporting:
         return FunctionReport(name, arguments.sizes, kernels, stopped, transfers, tuned)
 
     def _is_stopped(self, function: Function, arguments: MadeUp) -> bool:
-        """Call a function; True if it was stopped at a launch of many."""
+        """Calls a function; True if it was stopped at the limit of launches."""
         try:
             function(*arguments.values)
         except Enough:
@@ -268,7 +267,7 @@ class _Reporting:
         return KernelContext(self.device, {}, named, tuple(self.source.split("\n")))
 
     def _sized(self, around: KernelContext, emulated: MeasuringDevice) -> KernelContext:
-        """Allocations of the function's own are numbered."""
+        """The context with sizes of all allocations; the function's have numbers."""
         own = sorted(emulated.sizes.keys() - around.arrays.keys())
         names = {start: f"buffer {n}" for n, start in enumerate(own)}
         arrays = {**names, **around.arrays}

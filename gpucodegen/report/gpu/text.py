@@ -1,4 +1,4 @@
-"""A report as lines of text."""
+"""Text of GPU reports: limits, launches, accesses, loops, figures, counters."""
 
 from __future__ import annotations
 
@@ -54,13 +54,13 @@ def lines(
 
 
 def transfer_lines(transfers: Sequence[TransferRow]) -> Lines:
-    """Each transfer of a function: which kind of copy, in which pieces, and why."""
+    """Each transfer of a function: its kind of copy, its pieces, and the reason."""
     for row in transfers:
         yield f"{row.line or '?'}: {row.operation} {row.what}: {row.how}"
 
 
 def heading(architecture: str, device: GpuDevice) -> str:
-    """What the estimates are for."""
+    """The architecture and device of the estimates."""
     return (
         f"Kernels for {architecture}; estimates for {device.name}: {device.processors}"
         f" multiprocessors, {device.clock} GHz, {device.bandwidth:.0f} GB/s, and no"
@@ -69,7 +69,7 @@ def heading(architecture: str, device: GpuDevice) -> str:
 
 
 def kernel_lines(kernel: KernelReport) -> Lines:
-    """One kernel: limits first, then what they follow from."""
+    """One kernel: limits first, then the facts that explain them."""
     yield from section("limits (estimated)", limit_lines(kernel.limits))
     yield from section("launch", launch_lines(kernel.launch))
     yield from section("accesses", table(access_cells(kernel.accesses[:ROWS])))
@@ -152,7 +152,7 @@ def access_cells(rows: Sequence[AccessRow]) -> Iterator[Sequence[str]]:
 
 
 def stated(row: AccessRow) -> str:
-    """What the text of the kernel says of a request."""
+    """The cost of a request as the kernel's text states it."""
     if row.stated is None:
         return "open"
     least, most = row.stated
@@ -193,7 +193,7 @@ def mixture(kinds: Mapping[str, int], total: int) -> str:
 
 
 def figure_lines(figures: Figures) -> Lines:
-    """What kernels are judged by; what is not known is left out."""
+    """The figures of merit; unknown ones are left out."""
     if figures.arithmetic is not None:
         yield f"arithmetic: {figures.arithmetic:.1%} of the machine code's main loop"
     if figures.narrowest is not None:
@@ -230,7 +230,7 @@ def execution_lines(execution: Execution) -> Lines:
 
 
 def coverage(execution: Execution) -> str:
-    """What of a launch was executed."""
+    """The executed part of a launch."""
     if execution.complete:
         return f"all of {counted(execution.of_blocks, 'block')}"
     words = f"{execution.blocks} of {execution.of_blocks} blocks"
@@ -252,7 +252,7 @@ def number(count: float, unit: str = "") -> str:
 
 
 def table(rows: Iterator[Sequence[str]]) -> Lines:
-    """Rows in columns; the last one is as wide as it is.
+    """Rows in aligned columns; the last column is not padded.
 
     >>> list(table(iter([("a", "b"), ("long", "c")])))
     ['a     b', 'long  c']

@@ -1,4 +1,4 @@
-"""Which pictures there are of a nest and of a mapping."""
+"""Selects the pictures of a nest and of a mapping."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ LARGEST_TREE = 60
 
 @dataclass(frozen=True, slots=True)
 class Drawing:
-    """What to draw of a nest.
+    """The requested picture of a nest.
 
     ``picture``: "space", the iterations of two ``loops``; "tree", the schedule tree;
-    "kernel", who writes what in the first kernel made from the nest.
-    ``tiles``: iterations of a tile along both loops; (0, 0) for none.
+    "kernel", the cells that blocks and threads of the first kernel write. ``tiles``:
+    iterations of a tile along both loops; (0, 0) for none.
     """
 
     sizes: Sizes
@@ -42,7 +42,7 @@ class Drawing:
     tiles: tuple[int, ...] = (4, 4)
 
     def __post_init__(self) -> None:
-        """Refuse unusable values with InvalidOption."""
+        """Raises InvalidOption for unusable values."""
         for name, valid, hint in self._rules():
             if not valid:
                 value = getattr(self, name)
@@ -88,7 +88,7 @@ class Drawing:
         )
 
     def _tiles(self, nest: Nest, outer: Loop, inner: Loop) -> Tiles | None:
-        """Legal tiles, or refused ones where the two loops follow one another."""
+        """Legal tiles, or refused ones if the two loops are adjacent."""
         rows, columns = self.tiles
         if not rows or not columns:
             return None
@@ -103,7 +103,7 @@ class Drawing:
 
 
 def _first_share(nest: Nest, mappings: Sequence[Mapped], title: str) -> Element:
-    """Who writes the first array of the first kernel made from a nest."""
+    """The share of the first written array in the first kernel of a nest."""
     places = {file_location(location_of(s.node)) for s in nest.statements}
     for mapping in mappings:
         for kernel in mapping.kernels:
@@ -138,7 +138,7 @@ def nest_pictures(
 
 
 def kernel_pictures(mapping: Mapped) -> Sequence[Element]:
-    """Per kernel, who writes what, and the schedule tree as mapped."""
+    """Per kernel, the cells that it writes, and the schedule tree as mapped."""
     found: list[Element] = []
     for kernel in mapping.kernels:
         found += _shares(kernel)

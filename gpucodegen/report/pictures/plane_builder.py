@@ -1,8 +1,7 @@
-"""From a nest to the `Plane` of two of its loops: isl answers become points and arrows.
+"""Builds the `Plane` of two loops of a nest: isl answers become points and arrows.
 
-Comes in: a `Nest`, two loops, sizes of the parameters. Goes out: a `Plane`.
-
-From values of loops to the rows and columns of a picture.
+`plane` takes a `Nest`, two loops and sizes of the parameters; `Grid` maps values of
+loops to the rows and columns of a picture.
 """
 
 from __future__ import annotations
@@ -46,7 +45,7 @@ class GridLayout:
         return tuple(sorted({*self.depths, *self.tiles}))
 
     def shown(self, statement: Instances) -> Tuple:
-        """The depths that matter for a statement, as far as loops surround it."""
+        """The depths that surround a statement."""
         return tuple(depth for depth in self.all if depth < len(statement.loops))
 
     def is_inside(self, statement: Instances) -> bool:
@@ -95,13 +94,13 @@ class Grid:
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """What stands over the columns."""
+        """The column labels."""
         first = ("before",) if self.before else ()
         last = ("after",) if self.after else ()
         return (*first, *map(str, self.columns), *last)
 
     def point(self, statement: Instances, values: Tuple) -> Point:
-        """The point of an execution; outside of what is shown at -1."""
+        """The point of an execution; outside of the shown part at -1."""
         shown = self.layout.shown(statement)
         by_depth = dict(zip(shown, values, strict=True))
         outer, inner = self.layout.depths
@@ -128,7 +127,7 @@ def _index(values: Sequence[int], value: int) -> int:
 
 
 def _slot(number: int, count: int) -> float:
-    """From -1 to 1, evenly.
+    """Evenly spaced positions from -1 to 1.
 
     >>> _slot(0, 1), _slot(0, 2), _slot(1, 3)
     (0.0, -1.0, 0.0)
@@ -204,7 +203,7 @@ def _used(subject: Subject, nest: Nest, sizes: Mapping[str, int]) -> dict[str, i
 
 @dataclass(frozen=True, slots=True)
 class _View:
-    """The statements below the outer loop, and where the loops around it stand."""
+    """The statements below the outer loop, and the values of the loops around it."""
 
     nest: Nest
     pair: tuple[Loop, Loop]
@@ -242,14 +241,14 @@ class _View:
         return max(choices, key=lambda c: len(replace(self, fixed=c).values(full)))
 
     def ends(self, full: Instances, around: Tuple, depth: int) -> tuple[int, int]:
-        """The first value of a loop, and its last one or one not far off."""
+        """The first value of a loop, and its last one or one close to it."""
         found = value_range(self.nest.model, full, self.sizes, around)[depth]
         low = found.lower or 0
         far = low + full.loops[depth].step * (LIMITS[0] - 1)
         return low, far if found.upper is None else min(found.upper, far)
 
     def cut(self, statement: Instances) -> Cut:
-        """Both loops and the tile loops, as far as they surround a statement."""
+        """The window on both loops and the tile loops that surround a statement."""
         shown = self.layout.shown(statement)
         limits = LIMITS if len(self.shown) == 1 else CROWDED
         window: list[tuple[int, int]] = []
@@ -265,7 +264,7 @@ class _View:
         return Cut(self.sizes, self.fixed, shown, tuple(window))
 
     def is_cut(self, statement: Instances) -> bool:
-        """Whether a statement has executions outside of what is shown."""
+        """Whether a statement has executions outside of the shown part."""
         cut = self.cut(statement)
         found = value_range(self.nest.model, statement, self.sizes, self.fixed)
         uppers = [found[depth].upper for depth in cut.shown]
@@ -283,7 +282,7 @@ class _View:
         return Grid.of(self.layout, [(s, self.values(s)) for s in self.shown])
 
     def arrows(self, grid: Grid) -> tuple[tuple[Arrow, ...], bool]:
-        """One arrow per pair of points, and whether isl answered everything."""
+        """One arrow per pair of points, and whether isl answered every query."""
         found = {arrow.places: arrow for arrow in self.witnesses(grid)}
         complete = True
         for group in self.groups():
@@ -311,7 +310,7 @@ class _View:
         yield from groups.values()
 
     def witnesses(self, grid: Grid) -> Iterator[Arrow]:
-        """The witness of each of the two loops, where both its ends are shown."""
+        """The witnesses of both loops whose ends are shown."""
         for loop in self.pair:
             witness = self.nest.verdict(loop).witness
             if witness is None:
@@ -323,7 +322,7 @@ class _View:
                     yield new
 
     def point(self, grid: Grid, event: Event) -> Point | None:
-        """Where an event stands, if it is shown."""
+        """The point of an event, if it is shown."""
         statement = next((s for s in self.shown if s.name == event.statement), None)
         values = tuple(event.iteration.values())
         if statement is None or values[: len(self.fixed)] != self.fixed:
@@ -333,9 +332,10 @@ class _View:
         return None if -1 in {found.row, found.column} else found
 
     def workers(self) -> int | None:
-        """The parallel loop whose iterations never wait for each other.
+        """The parallel loop whose iterations are independent of each other.
 
-        With d the distances of what the two loops carry: d != {} and all d_l = 0.
+        With d the distances of the dependences that the two loops carry: d != {} and
+        all d_l = 0.
         """
         carried = [d for d in self.nest.dependences if d.level in self.layout.all]
         if self.layout.tiles:

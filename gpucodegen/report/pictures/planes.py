@@ -1,6 +1,6 @@
-"""Two loops of a nest at small sizes: their executions and what waits for what.
+"""The `Plane` of two loops: executions at small sizes, dependences, colours.
 
-A `Plane` is what one picture shows, in grid coordinates. Loops around the two stand at
+A `Plane` is the content of one picture, in grid coordinates. Loops around the two have
 one value; loops inside and between them are projected out; tile loops are colours.
 """
 
@@ -19,7 +19,7 @@ from gpucodegen.tiling.proof.liveness import nested_loops
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """An execution: of which statement, where; ``tile``: values of its tile loops.
+    """An execution: its statement and place; ``tile``: values of its tile loops.
 
     ``slot``: its place among the statements of one iteration, from -1 to 1.
     """
@@ -37,13 +37,13 @@ class Point:
 
     @property
     def place(self) -> tuple[int, int, int]:
-        """What distinguishes it from others."""
+        """A key that distinguishes it from other points."""
         return self.statement, self.row, self.column
 
 
 @dataclass(frozen=True, slots=True)
 class Arrow:
-    """The sink waits for the source; ``carrier``: the loop that carries it, if any."""
+    """A dependence from source to sink; ``carrier``: the carrying loop, if any."""
 
     source: Point
     sink: Point
@@ -52,7 +52,7 @@ class Arrow:
 
     @property
     def places(self) -> tuple[object, object]:
-        """What distinguishes it from others."""
+        """A key that distinguishes it from other arrows."""
         return self.source.place, self.sink.place
 
     @property
@@ -63,14 +63,14 @@ class Arrow:
 
 @dataclass(frozen=True, slots=True)
 class Plane:
-    """What one picture shows.
+    """The content of one picture.
 
     ``rows`` and ``columns``: the values of the outer and the inner loop. ``given``: the
-    loops around them and the parameters of the bounds. ``effects``: what each statement
-    does. ``front``: factors of `gpucodegen.tiling.schedule.skewing`, if there are some.
-    ``workers``: 0 or 1, the parallel loop along which nothing waits for anything, so
-    that each of its iterations may have its own thread. ``is_cut``: there are more
-    iterations. ``complete``: isl answered everything. ``focus``: the row and column of
+    loops around them and the parameters of the bounds. ``effects``: the effect of each
+    statement. ``front``: factors of `gpucodegen.tiling.schedule.skewing`, if there are
+    some. ``workers``: 0 or 1, the parallel loop without dependences along it, so that
+    each of its iterations may have its own thread. ``is_cut``: there are more
+    iterations. ``complete``: isl answered every query. ``focus``: the row and column of
     the only iteration whose arrows are kept, where there were too many.
     """
 
@@ -90,7 +90,7 @@ class Plane:
     focus: tuple[int, int] | None = None
 
     def thinned(self, most: int) -> Plane:
-        """The plane itself, or only the arrows of its middle if it has too many."""
+        """The plane itself, or with arrows of its middle only if it has too many."""
         if len(self.arrows) <= most:
             return self
         focus = len(self.rows) // 2, len(self.columns) // 2
@@ -103,7 +103,7 @@ class Plane:
 
 
 def planes(nest: Nest) -> tuple[tuple[Loop, Loop], ...]:
-    """The pairs of nested loops that can be shown, the most telling first."""
+    """The pairs of nested loops that can be shown, the most informative first."""
     busy = {loop.name for statement in nest.statements for loop in statement.loops}
     around = {
         loop.name: (*outer, loop)
@@ -126,7 +126,7 @@ def _drawable(loop: Loop) -> bool:
 
 
 def tile_loops(nest: Nest, chain: Sequence[Loop]) -> set[str]:
-    """Loops that say where inner ones begin and that no subscript mentions."""
+    """Loops that bound inner loops and occur in no subscript."""
     starts = _words(low for loop in chain for low in loop.lowers)
     subscripts = _words(
         str(index)
@@ -144,7 +144,7 @@ def _words(texts: Iterable[str]) -> set[str]:
 def _interest(
     nest: Nest, outer: Loop, inner: Loop, around: Mapping[str, Sequence[Loop]]
 ) -> tuple[int, int, int, int]:
-    """Smaller is better: more carried, in one band or coupled, adjacent, outermost."""
+    """A sort key: more carried, in one band or coupled, adjacent, outermost first."""
     carried = sum(bool(nest.verdict(loop).carried) for loop in (outer, inner))
     together = nest.band_of(outer) is nest.band_of(inner) or outer.name in "".join(
         (*inner.lowers, *inner.uppers)

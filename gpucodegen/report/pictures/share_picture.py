@@ -1,4 +1,4 @@
-"""Which part of an array the first blocks write, and the first block's first threads.
+"""Picture of the cells that the first blocks, and the first block's threads, write.
 
 The last two dimensions are shown, to scale; the boxes and cells are isl answers on the
 mapped kernel.
@@ -33,7 +33,7 @@ class _Rectangle:
 
     @staticmethod
     def of(box: Box) -> _Rectangle | None:
-        """The box, unless it has no bounds."""
+        """The box, unless it is unbounded."""
         sides = box[-2:]
         lengths = [length(side) for side in sides]
         lowers = [side.lower for side in sides]
@@ -47,7 +47,7 @@ class _Rectangle:
 
 
 def share_picture(kernel: MappedKernel, share: WorkShare, title: str) -> Element | None:
-    """The picture of one written array; None where boxes have no bounds."""
+    """The picture of one written array; None where boxes are unbounded."""
     boxes = [found for box in share.blocks if (found := _Rectangle.of(box))]
     if len(boxes) != len(share.blocks):
         return None
@@ -100,7 +100,7 @@ def _boxes(boxes: list[_Rectangle], scale: _Scale) -> Iterator[Element]:
 
 
 def _threads(share: WorkShare, scale: _Scale) -> Iterator[Element]:
-    """The cells of the first threads, those of the first one last."""
+    """The cells of the first threads; those of the first one are drawn last."""
     for number, cells in reversed(list(enumerate(share.threads))):
         for cell in cells:
             row, column = (0, *cell)[-2:]

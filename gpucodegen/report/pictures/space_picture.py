@@ -1,7 +1,4 @@
-"""The iteration space of two loops: points, arrows, tiles, fronts, and a legend.
-
-Arrows from rim to rim of two points, and what their colours mean.
-"""
+"""Picture of the iteration space of two loops: points, arrows, tiles, fronts."""
 
 from __future__ import annotations
 
@@ -21,7 +18,7 @@ LONG = 60.0
 
 
 def arrow(start: Place, end: Place, cls: str, *, bold: bool = False) -> Element:
-    """A line with a head; ``bold`` for what must be seen first."""
+    """A line with a head; ``bold`` for emphasis."""
     ux, uy, length = _direction(start, end)
     bend = 0.16 * length if length > LONG else 0.0
     middle = (
@@ -59,7 +56,7 @@ NARROWEST = 420.0
 
 @dataclass(frozen=True, slots=True)
 class Tiles:
-    """Tiles of ``rows`` by ``columns`` iterations; ``refusal``: why there are none."""
+    """Tiles of ``rows`` by ``columns`` iterations; ``refusal``: why none are legal."""
 
     rows: int
     columns: int
@@ -72,7 +69,7 @@ class Tiles:
 
 @dataclass(frozen=True, slots=True)
 class _Canvas:
-    """Where things of a plane stand on the paper."""
+    """The positions of a plane's points on the paper."""
 
     plane: Plane
     tiles: Tiles | None
@@ -152,7 +149,7 @@ def _axes(canvas: _Canvas) -> Iterator[Element]:
 
 
 def _dot(at: Place, statement: int, cls: str) -> Element:
-    """Statements have shapes."""
+    """The point of an execution; each statement has a shape."""
     x, y = at
     match statement % 6:
         case 0:
@@ -193,7 +190,7 @@ def _carrier(plane: Plane, name: str) -> str:
 
 
 def _fronts(canvas: _Canvas) -> Iterator[Element]:
-    """Bands drawn below the points that may run at once."""
+    """Bands behind points that are independent of each other."""
     plane = canvas.plane
     if not shows_front(plane):
         return
@@ -213,7 +210,7 @@ FRONT = 0.7
 
 
 def shows_front(plane: Plane) -> bool:
-    """Whether fronts say more than the colours of threads or tiles."""
+    """Whether fronts add information to the colours of threads or tiles."""
     has_hues = plane.workers is not None or any(point.tile for point in plane.points)
     return plane.front is not None and not has_hues
 
@@ -257,7 +254,7 @@ def _frame(corner: Place, size: Place, tiles: Tiles | None) -> Element:
 
 
 def _order(canvas: _Canvas) -> Iterator[Element]:
-    """A tiled program's way through its points, where no arrows show it."""
+    """The order of points of a tiled program, where no arrows show it."""
     points = [] if canvas.plane.arrows else [p for p in canvas.plane.points if p.tile]
     ordered = sorted(points, key=lambda p: (p.tile, p.row, p.column))
     if len(ordered) > 1:
@@ -265,7 +262,7 @@ def _order(canvas: _Canvas) -> Iterator[Element]:
 
 
 def _legend(canvas: _Canvas) -> Iterator[LegendEntry]:
-    """What the signs mean, as far as they occur."""
+    """The meanings of the signs that occur."""
     plane = canvas.plane
     for number, name in enumerate(plane.statements):
         text = f"an execution of {name}: {plane.effects[name]}"

@@ -1,10 +1,8 @@
-"""Small builders of SVG elements, and the colours of all pictures.
+"""SVG elements, legends, and the style sheet of all pictures.
 
-Colours are classes with one meaning each, light and dark, and every picture holds their
-style sheet, so that it is readable on its own and inside the page. Text is escaped by
-the standard library; what XML cannot hold is replaced.
-
-Legends: samples of the signs in a picture and what they mean.
+Colours are classes with one meaning each, light and dark. Every picture holds the style
+sheet, so that it is readable on its own and inside the page. The standard library
+escapes text; characters that XML cannot hold are replaced.
 """
 
 from __future__ import annotations
@@ -90,7 +88,7 @@ def element(tag: str, cls: str = "", **attributes: float | str) -> Element:
 
 
 def group(cls: str, elements: Iterable[Element]) -> Element:
-    """Elements that belong together."""
+    """Elements in one group."""
     made = element("g", cls)
     made.extend(elements)
     return made
@@ -137,7 +135,7 @@ def polygon(corners: Sequence[Place], cls: str) -> Element:
 
 
 def document(size: Place, title: str, body: Sequence[Element]) -> Element:
-    """A whole picture on its own paper; ``title`` is read out by screen readers."""
+    """A whole picture; screen readers read ``title``."""
     width, height = size
     root = element(
         "svg",
@@ -165,7 +163,7 @@ _UNPRINTABLE = re.compile("[^\t\n\r -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 def printable(content: str) -> str:
-    r"""Text without what XML cannot hold.
+    r"""Text without characters that XML cannot hold.
 
     >>> printable("a\x01b")
     'a�b'
@@ -190,7 +188,7 @@ class LegendEntry:
 def legend(
     entries: Sequence[LegendEntry], top: float, width: float
 ) -> tuple[list[Element], float]:
-    """The drawn entries and the height they take; long meanings are wrapped."""
+    """The drawn entries and their height; long meanings are wrapped."""
     drawn: list[Element] = []
     y = top
     for entry in entries:

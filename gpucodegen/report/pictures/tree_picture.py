@@ -1,4 +1,4 @@
-"""A schedule tree as boxes, the root above, one line down per node."""
+"""Picture of a schedule tree as boxes, the root at the top."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ RIMS = {
 
 @dataclass(frozen=True, slots=True)
 class _Box:
-    """A node with its lines of text and the room that all below it takes."""
+    """A node with its lines of text, and the size of its subtree."""
 
     tree: Tree
     lines: tuple[str, ...]
@@ -41,13 +41,13 @@ class _Box:
 
     @property
     def width(self) -> float:
-        """Width of the box and of all below it."""
+        """Width of the subtree."""
         below = sum(child.width for child in self.children)
         return max(self.own[0], below + GAP * max(0, len(self.children) - 1))
 
     @property
     def height(self) -> float:
-        """Height of the box and of all below it."""
+        """Height of the subtree."""
         deepest = max((child.height + DROP for child in self.children), default=0.0)
         return self.own[1] + deepest
 

@@ -1,4 +1,4 @@
-"""Times over the two knobs that took the most values."""
+"""Heatmap of times over the two knobs with the most values."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def draw(axis: Any, trials: Sequence[Trial]) -> None:
-    """The least time of each pair of values; pairs that were not tried stay white.
+    """The least time of each pair of values; untried pairs stay white.
 
     Raises ValueError where there are no two knobs.
     """

@@ -1,4 +1,4 @@
-"""Parallel coordinates: an axis for each knob and one for the time, a line a trial.
+"""Parallel coordinates plot: an axis per knob and one for the time, a line per trial.
 
 After Inselberg, The plane with parallel coordinates (1985).
 """
@@ -19,7 +19,7 @@ PAPER = {"facecolor": "white", "edgecolor": "none", "pad": 0.8, "alpha": 0.8}
 
 
 def draw(axis: Any, trials: Sequence[Trial]) -> None:
-    """Fast trials are dark and lie above slow ones; the default is dashed.
+    """Fast trials are dark and above slow ones; the default is dashed.
 
     Raises ValueError where no knob took two values.
     """
@@ -45,7 +45,7 @@ def draw(axis: Any, trials: Sequence[Trial]) -> None:
 
 
 def _share(value: float, least: float, most: float) -> float:
-    """Where a value lies between two others.
+    """The position of a value between two others.
 
     >>> _share(3, 1, 5), _share(1, 1, 1)
     (0.5, 0.5)
@@ -54,7 +54,7 @@ def _share(value: float, least: float, most: float) -> float:
 
 
 def _axes(axis: Any, values: dict[str, list[int]], least: float, most: float) -> None:
-    """An upright line for each knob, with its values."""
+    """A vertical axis for each knob, with its values."""
     for x, sizes in enumerate(values.values()):
         axis.axvline(x, color="0.6", linewidth=0.8)
         for n, size in enumerate(sizes):

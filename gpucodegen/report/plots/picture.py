@@ -1,7 +1,4 @@
-"""A picture of some tunings, in a file.
-
-Pictures of what is stored of a tuning, inside a page of HTML.
-"""
+"""Plots of tunings: into files, or as parts of an HTML page."""
 
 from __future__ import annotations
 
@@ -26,7 +23,7 @@ if TYPE_CHECKING:
 
 
 def tuning_pictures(stored: Sequence[Stored]) -> list[Element]:
-    """The pictures that there are of some tunings; none without matplotlib."""
+    """All plots of some tunings; none without matplotlib."""
     if find_spec("matplotlib") is None:
         return []
     return [picture for one in stored for picture in _pictures(one)]
@@ -55,9 +52,9 @@ INCHES = (7.0, 3.2)
 
 @dataclass(frozen=True, slots=True)
 class Tuned:
-    """What is drawn of a tuning: its trials in order, and of a roofline the rest.
+    """The plotted data of a tuning: its trials in order, and facts for a roofline.
 
-    ``about``: what the store says of it.  ``gain``: of the winner; 1 where none is.
+    ``about``: the stored description.  ``gain``: of the winner; 1 without one.
     """
 
     trials: Sequence[Trial]
@@ -66,14 +63,14 @@ class Tuned:
 
     @staticmethod
     def of(stored: Stored) -> Tuned:
-        """What the store has of a tuning."""
+        """The stored data of a tuning."""
         winner = stored.winner
         gain = 1.0 if winner is None else winner.gain
         return Tuned(stored.trials, stored.about, gain)
 
 
 def plotted(titled: Mapping[str, Tuned], place: Path, kind: str) -> None:
-    """Draw tunings by their titles into an SVG or PNG file.
+    """Draws tunings by their titles into an SVG or PNG file.
 
     Raises InvalidOption for another kind or file; ImportError without matplotlib.
     """
@@ -95,7 +92,7 @@ def plotted(titled: Mapping[str, Tuned], place: Path, kind: str) -> None:
 
 
 def draw(axis: Any, tuned: Tuned, kind: str) -> None:
-    """One tuning.  Raises ValueError: there is no such picture of it."""
+    """One tuning.  Raises ValueError if it has no such plot."""
     drawn = import_module(f"{plots.__name__}.{kind}").draw
     timed = [trial for trial in tuned.trials if trial.seconds]
     if not timed:
@@ -109,7 +106,7 @@ def draw(axis: Any, tuned: Tuned, kind: str) -> None:
 
 
 def figure_of(parts: int) -> tuple[Any, list[Any]]:
-    """A figure of so many parts under one another, and their axes."""
+    """A figure with ``parts`` axes, one under the other."""
     rows = max(1, parts)
     size = INCHES[0], INCHES[1] * rows
     figure = import_module("matplotlib.figure").Figure(size, layout="constrained")

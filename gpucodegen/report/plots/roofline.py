@@ -1,12 +1,9 @@
-"""The default and the winner under the roof of this machine.
+"""Roofline plot of the default and the winner, under the measured roof of this machine.
 
 After Williams, Waterman, Patterson: Roofline, an insightful visual performance model
-(2009).  The roof is measured when the picture is drawn.
-
-What the machine can do at best, measured: the roof over a program.
-
-Comes in: an element type and a number of threads.  Goes out: multiply-adds per second
-of a kernel without memory, and bytes per second of a copy that no cache holds.
+(2009).  The roof is measured when the picture is drawn, for an element type and a
+number of threads: multiply-adds per second of a kernel without memory accesses, and
+bytes per second of a copy that exceeds the caches.
 """
 
 from __future__ import annotations
@@ -51,7 +48,7 @@ def lanes(dtype: str) -> int:
 
 
 def chains(dtype: str, threads: int) -> str:
-    """The kernel whose time is that of its multiply-adds.
+    """A kernel whose time is that of its multiply-adds.
 
     >>> print(chains("f64", 2).splitlines()[0].lstrip())
     func.func @chains(%in: memref<128xf64>, %out: memref<2x128xf64>) {
@@ -80,7 +77,7 @@ def chains(dtype: str, threads: int) -> str:
 
 
 def chained_work(dtype: str, threads: int) -> int:
-    """Operations on floats of a call of `chains`."""
+    """Floating-point operations of a call of `chains`."""
     return 2 * lanes(dtype) * CHAINS * STEPS * threads
 
 
@@ -95,7 +92,7 @@ def peak(dtype: str, threads: int) -> float:
 
 @cache
 def bandwidth(threads: int) -> float:
-    """GB/s of the faster copy of long arrays, ours or NumPy's; read and written."""
+    """GB/s of the faster copy of long arrays, ours or NumPy's; read plus written."""
     source = np.ones(COPIED // 4, np.float32)
     target = np.zeros_like(source)
     program = compile_text(COPY, target="cpu", threads=threads)
@@ -115,7 +112,7 @@ def _best(call: Callable[[], object]) -> float:
 
 @dataclass(frozen=True, slots=True)
 class Placed:
-    """A program: its work, and seconds of its default schedule and of the one used."""
+    """A program: its work, and seconds of its default and its present schedule."""
 
     work: Mapping[str, Any]
     default: float
@@ -124,9 +121,9 @@ class Placed:
 
     @staticmethod
     def of(about: Mapping[str, Any], trials: Sequence[Trial], gain: float) -> Placed:
-        """From what the store has of a tuning.
+        """The stored data of a tuning.
 
-        Raises ValueError for what has no place: no work on floats, or no default.
+        Raises ValueError where it has no floating-point work, or no default.
         """
         from gpucodegen.compiling.targets import find, names
         from gpucodegen.runtime.processor import thread_count
@@ -149,12 +146,12 @@ class Placed:
 
     @property
     def intensity(self) -> float:
-        """Operations for each byte that has to be moved."""
+        """Operations per byte that has to be moved."""
         return self.work["flops"] / max(1, self.work["bytes"])
 
 
 def draw(axis: Any, placed: Placed) -> None:
-    """Both dots, and the roof above them, on logarithmic axes."""
+    """Both points, and the roof above them, on logarithmic axes."""
     top = peak(placed.work["dtype"], placed.threads)
     slope = bandwidth(placed.threads)
     ridge, here = top / slope, placed.intensity

@@ -1,4 +1,4 @@
-"""What pictures of trials ask of one."""
+"""Helpers of the plots of trials."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
 
 def is_default(trial: Trial) -> bool:
-    """Whether a trial is of the compiler's own choices."""
+    """Whether a trial is the default schedule."""
     return not any(trial.point.values())
 
 

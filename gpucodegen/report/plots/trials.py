@@ -1,4 +1,4 @@
-"""The trials in the order in which they were made, and the best so far."""
+"""Plot of the trials in order, with the best so far."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Kernels on the CPU."""
+"""CPU kernels: compilation, engine and thread pools."""

@@ -1,9 +1,9 @@
-"""Arithmetic of host programs: NumPy's numbers, and the CPU's code for what they lack.
+"""Arithmetic of host programs: NumPy numbers, and CPU intrinsics as functions.
 
 Host programs compute sizes and a few numbers between launches.  They write sums and
 comparisons as Python does; constructors keep each number in its type.  Every other
-operation is the intrinsic of the CPU, compiled when it is first used, kept on disk, and
-called with one number each.
+operation is the intrinsic of the CPU, compiled on first use, cached on disk, and called
+with one number per operand.
 
 >>> int8(200), operation("divsi")(int32(-7), int32(2)), cmpi("ult")(int8(1), int8(-1))
 (np.int8(-56), np.int32(-3), True)
@@ -25,7 +25,7 @@ Operation = Callable[..., Any]
 
 
 def _integer(name: str) -> Operation:
-    """The constructor of an integer type: anything beyond its width is cut off."""
+    """The constructor of an integer type, modulo its width."""
     kind = np.dtype(name).type
     half = 1 << (8 * np.dtype(name).itemsize - 1)
 
@@ -53,11 +53,11 @@ _WRAPPED: dict[type, Operation] = {
     np.int32: int32,
     np.int64: int64,
 }
-"""What makes a number of a type of any integer."""
+"""Constructors that convert any integer to a type."""
 
 
 def ceildivsi(a: Any, b: Any) -> Any:
-    """``arith.ceildivsi``, of which sizes of grids are made."""
+    """``arith.ceildivsi``, used for grid sizes."""
     if type(a) is bool:
         return a and b
     make = _WRAPPED.get(type(a), int)
@@ -95,12 +95,12 @@ def round_to(kind: str) -> Operation:
 
 
 def fused(kind: str) -> Operation:
-    """A product and a sum of narrow floats, rounded once."""
+    """Multiply-add of narrow floats, rounded once."""
     return _made(f"fused({kind!r})", "f32")
 
 
 def operation(name: str) -> Operation:
-    """Any other intrinsic."""
+    """The intrinsic of any other operation, as a function."""
     return _made(name)
 
 
@@ -123,7 +123,7 @@ _KINDS = {
 
 
 def carried(value: Any, kind: str) -> Any:
-    """A stored element as host programs carry it.
+    """A stored element as host programs represent it.
 
     >>> carried(np.uint16(0x3FC0), "bf16")
     np.float32(1.5)
@@ -135,7 +135,7 @@ def carried(value: Any, kind: str) -> Any:
 
 
 def stored(value: Any, kind: str) -> Any:
-    """A number as an element is stored.
+    """A number in the storage format of an element type.
 
     >>> stored(np.float32(1.5), "bf16") == 0x3FC0
     np.True_
@@ -156,7 +156,7 @@ def _carried(kind: str) -> str:
 def _made(call: str, result: str = "") -> Operation:
     """An intrinsic of the CPU as a function of numbers.
 
-    ``result``: the element type of what it returns, if the operands do not say it.
+    ``result``: the element type of the result, if the operands do not determine it.
     """
 
     def made(*numbers: Any) -> Any:

@@ -1,7 +1,7 @@
-"""Functions of Python that launch a kernel and check their arrays in machine code.
+"""Python functions in machine code that check their arrays and launch a kernel.
 
-Comes in: a kernel and the arrays of a call that passed all checks.  Goes out: a
-function for other arrays like those, which takes a tenth of the time of such checks.
+From a kernel and the arrays of a checked call, `direct_call` makes a function for other
+arrays like those, which takes a tenth of the time of such checks.
 """
 
 from __future__ import annotations
@@ -44,15 +44,14 @@ def direct_call(
     apart: Sequence[tuple[int, int, int, int]],
     unset: ctypes.Array[ctypes.c_char],
 ) -> Callable[..., Any] | None:
-    """Returns None if it ran the kernel, and `NotImplemented` if arrays differ.
+    """A function that runs the kernel and returns None, or returns `NotImplemented`.
 
-    ``kernel``: the address of a C function of as many addresses as ``order`` has
-    positions.  ``arrays`` tell which dtype, extents, strides and access others must
-    have, ``apart`` which must not overlap: two positions, and the distances of their
-    addresses between which they do.  ``unset``: a variable of the environment that must
-    not exist.
-
-    None where objects do not lie in memory as this assumes.
+    It returns `NotImplemented` for arrays unlike ``arrays``. ``kernel``: the address of
+    a C function of as many addresses as ``order`` has positions.  ``arrays`` determine
+    the required dtype, extents, strides and access, ``apart`` the pairs that must not
+    overlap: two positions, and the distances of their addresses between which they do.
+    ``unset``: an environment variable that must not exist. The result is None where
+    Python objects do not have the assumed layout.
 
     >>> from gpucodegen.runtime.cpu.direct_call import direct_call
     >>> add = ctypes.CFUNCTYPE(None, *[ctypes.POINTER(ctypes.c_double)] * 2)
@@ -98,7 +97,7 @@ def _facts(one: np.ndarray[Any, Any]) -> Iterator[int]:
 
 @cache
 def _method() -> _Method:
-    """The description of the function, which all share."""
+    """The description of the function, which all functions share."""
     names = {direct_layout.ENTRY: "launch"}
     code = address(MODULE, names, direct_layout.ENTRY, direct_layout.OBJECTS)
     return _Method(NAME, code, FAST_CALL, None)
@@ -106,7 +105,7 @@ def _method() -> _Method:
 
 @cache
 def _new_function() -> Callable[..., Any]:
-    """``PyCFunction_NewEx``: a function with an object that it gets."""
+    """``PyCFunction_NewEx``: a function bound to an object."""
     new = ctypes.pythonapi.PyCFunction_NewEx
     new.restype = ctypes.py_object
     new.argtypes = (ctypes.c_void_p, ctypes.py_object, ctypes.c_void_p)
@@ -115,7 +114,7 @@ def _new_function() -> Callable[..., Any]:
 
 @cache
 def _is_known() -> bool:
-    """Whether objects lie where `id` says, and are made as `layout` says."""
+    """Whether objects lie at their `id`, with the layout of `layout`."""
     is_usual = sys.implementation.name == "cpython" and os.name == "posix"
     has_lock = getattr(sys, "_is_gil_enabled", lambda: True)()
     if not is_usual or not has_lock or not sys.maxsize >> 62:
@@ -132,7 +131,7 @@ def _is_known() -> bool:
 
 
 def _has_fields(one: np.ndarray[Any, Any]) -> bool:
-    """Whether what belongs to an array is where it should be."""
+    """Whether the fields of an array object have the assumed offsets."""
     place = id(one)
     numbers = {
         direct_layout.TYPE: id(np.ndarray),

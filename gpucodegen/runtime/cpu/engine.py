@@ -1,10 +1,8 @@
-"""Main memory, and kernels that run on the CPU.
+"""The engine of CPU targets: pooled main memory, and kernels in machine code.
 
-Workspaces of host programs: memory that a function allocates, uses and gives back.
-
-Freed buffers are kept for the next call, and so are results that callers have dropped:
-a call neither maps pages nor touches them for the first time, and describes each buffer
-once.
+`Pool` is the workspace of host programs.  Freed buffers, and results that callers have
+dropped, are kept for the next call, so a call neither maps pages nor touches them for
+the first time, and describes each buffer once.
 """
 
 from __future__ import annotations
@@ -95,14 +93,14 @@ class Pool:
         return _buffer(shape, dtype)
 
     def give(self, buffer: Buffer) -> None:
-        """Keep a buffer for the next call."""
+        """Keeps a buffer for the next call."""
         with self.lock:
             if self.kept + buffer.array.nbytes <= KEPT_BYTES:
                 self.kept += buffer.array.nbytes
                 self.free[buffer.shape, buffer.dtype].append(buffer)
 
     def lend(self, buffer: Buffer) -> np.ndarray:
-        """The buffer as a result: an array of the caller's."""
+        """Passes a buffer to the caller as an array."""
         array = buffer.array
         with self.lock:
             if self.remembered + array.nbytes > LENT_BYTES:
@@ -117,7 +115,7 @@ class Pool:
         return array.view()
 
     def maker(self, shape: Shape, dtype: str) -> Maker:
-        """What gives uninitialised memory as a result, and its address.
+        """A function that returns uninitialised memory as a result, and its address.
 
         >>> make = Pool().maker((2, 3), "f32")
         >>> address, array = make()
@@ -170,8 +168,8 @@ NOBODY = _holders(_buffer((1,), "i8"))
 class ReadyKernel:
     """A kernel that can be started.
 
-    ``launch`` takes grid, block, and buffers and numbers.  ``entry``, where there is
-    one, takes addresses and numbers, and C finds it at ``address`` unless that is 0.
+    ``launch`` takes grid, block, and buffers and numbers.  ``entry``, if present, takes
+    addresses and numbers; ``address`` is its address for calls from C, or 0.
     """
 
     launch: Launcher
@@ -180,7 +178,7 @@ class ReadyKernel:
 
 
 def compiled(spec: KernelSpec) -> ReadyKernel:
-    """A kernel as machine code of this processor."""
+    """The kernel as machine code of this processor."""
     from gpucodegen.runtime.cpu.kernels import compile_cpu
 
     kernel = compile_cpu(spec)
@@ -194,7 +192,7 @@ def compiled(spec: KernelSpec) -> ReadyKernel:
 
 @dataclass(slots=True)
 class NumpyEngine:
-    """Memory is NumPy's; ``ready`` makes a kernel ready to start, once for each.
+    """Memory is NumPy's; ``ready`` makes a kernel ready to start, once per kernel.
 
     >>> engine = NumpyEngine(compiled)
     >>> engine.alloc((2, 3), "f32").shape
@@ -209,7 +207,6 @@ class NumpyEngine:
 
     @property
     def memory(self) -> object:
-        """Main memory."""
         return CPU
 
     @property
@@ -218,7 +215,6 @@ class NumpyEngine:
         return
 
     def for_call(self, values: Sequence[Any]) -> NumpyEngine:
-        """The same for all calls."""
         del values
         return self
 
@@ -227,24 +223,19 @@ class NumpyEngine:
         return self.pool.take(shape, dtype)
 
     def dealloc(self, buffer: Buffer) -> None:
-        """Back to the pool."""
         if buffer.pooled:
             self.pool.give(buffer)
 
     def read(self, buffer: Buffer, index: Shape) -> Any:
-        """One element."""
         return buffer.array[index]
 
     def write(self, buffer: Buffer, index: Shape, value: Any) -> None:
-        """One element changed."""
         buffer.array[index] = value
 
     def fill(self, buffer: Buffer, value: Any) -> None:
-        """Every element changed."""
         buffer.array[...] = value
 
     def copy(self, source: Buffer, target: Buffer) -> None:
-        """One buffer's contents to another."""
         target.array[...] = source.array
 
     def contents(self, buffer: Buffer) -> np.ndarray[Any, Any]:
@@ -252,7 +243,7 @@ class NumpyEngine:
         return buffer.array
 
     def assign(self, buffer: Buffer, contents: Any) -> None:
-        """The contents of an array, which may be the buffer's own."""
+        """Copies from an array, which may overlap the buffer."""
         if contents is not buffer.array:
             buffer.array[...] = contents
 
@@ -265,13 +256,12 @@ class NumpyEngine:
         )
 
     def byte_view(self, buffer: Buffer, shift: int, dtype: str, shape: Shape) -> Buffer:
-        """Row-major elements of another type, which stay inside the allocation."""
+        """Row-major elements of another type; must stay inside the allocation."""
         address, strides = buffer.pointer + shift, row_major(shape)
         array = _shown(buffer, address, storage(dtype), shape, strides)
         return Buffer(array, dtype, shape, strides, address, CPU, buffer.writable)
 
     def constant(self, value: Any) -> Buffer:
-        """A copy."""
         contents, dtype = contents_of(value)
         buffer = self.alloc(contents.shape, dtype)
         buffer.array[...] = contents
@@ -280,23 +270,21 @@ class NumpyEngine:
     def map_of(
         self, buffer: Buffer, box: Shape, swizzle: int, promotion: int
     ) -> NoReturn:
-        """None.  Raises WrongTensorMap."""
+        """Raises WrongTensorMap: the CPU has no tensor maps."""
         self.tensor_map(buffer, box, swizzle, promotion)
 
     def tensor_map(self, buffer: Buffer, box: Shape, *_: object) -> NoReturn:
-        """None.  Raises WrongTensorMap."""
+        """Raises WrongTensorMap: the CPU has no tensor maps."""
         raise errors.WrongTensorMap(
             shape=list(buffer.shape), box=list(box), problem="only GPUs copy by maps"
         )
 
     def launcher(self, spec: KernelSpec) -> Launcher:
-        """A kernel that takes buffers and numbers."""
         return self._ready(spec).launch
 
     def kernel(
         self, spec: KernelSpec, grid: Shape, block: Shape, values: Sequence[Any]
     ) -> Callable[..., None]:
-        """A compiled entry."""
         del grid, block, values
         entry = self._ready(spec).entry
         assert entry is not None
@@ -310,16 +298,14 @@ class NumpyEngine:
         words: Sequence[Any],
         values: Sequence[Any],
     ) -> Callable[..., None]:
-        """The same with its arguments."""
         del values
         return partial(self.kernel(spec, grid, block, ()), *words)
 
     def recording(self) -> NoReturn:
-        """Nothing is started here that could be noted."""
+        """Not available: CPU kernels are not recorded."""
         raise NotImplementedError
 
     def address(self, spec: KernelSpec) -> int:
-        """Where the machine code lies."""
         return self._ready(spec).address
 
     def _ready(self, spec: KernelSpec) -> ReadyKernel:
@@ -335,7 +321,6 @@ class NumpyEngine:
         written: Sequence[bool],
         overwritten: Sequence[bool] = (),
     ) -> Ways:
-        """Arguments are where they have to be."""
         del written, overwritten
         for number, value in enumerate(values):
             if isinstance(value, Buffer) and value.device != CPU:
@@ -348,19 +333,18 @@ class NumpyEngine:
         return lambda: values, lambda: None
 
     def array(self, buffer: Buffer) -> Any:
-        """The array itself; a pooled one is the caller's while it is in use."""
+        """The array itself; a pooled one belongs to the caller while it is in use."""
         return self.pool.lend(buffer) if buffer.pooled else buffer.array
 
     def maker(self, shape: Shape, dtype: str) -> Maker:
-        """Pooled memory that is the caller's while it is in use."""
+        """Pooled memory that belongs to the caller while it is in use."""
         return self.pool.maker(shape, dtype)
 
     def shown(self, buffer: Buffer) -> Any:
-        """The array itself."""
         return buffer.array
 
     def taken_back(self, buffer: Buffer, shown: Any) -> None:
-        """It was the array itself."""
+        """Nothing: functions of the caller get the array itself."""
 
 
 def root_of(array: np.ndarray) -> np.ndarray:
@@ -373,7 +357,7 @@ def root_of(array: np.ndarray) -> np.ndarray:
 def _shown(
     buffer: Buffer, address: int, kind: np.dtype, shape: Shape, strides: Shape
 ) -> np.ndarray:
-    """Other elements of the memory that a buffer lies in."""
+    """A view of other elements in the memory of a buffer."""
     start, memory = _memory_of(buffer.array)
     at, in_bytes = address - start, tuple(stride * kind.itemsize for stride in strides)
     try:
@@ -390,7 +374,7 @@ def _shown(
 def _memory_of(array: np.ndarray) -> tuple[int, Any]:
     """Address and bytes of the array that owns the memory.
 
-    It may have gaps, and elements that no buffer protocol knows; then this is slower.
+    Slower, but handles gaps and element types that the buffer protocol lacks.
     """
     owner = root_of(array)
     if owner.flags.forc and owner.dtype.isbuiltin == 1:

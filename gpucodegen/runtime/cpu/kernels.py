@@ -1,19 +1,14 @@
-"""CPU kernels: compiled by Numba, kept on disk, called with addresses and numbers.
+"""CPU kernels: compiled by Numba, cached as object files, called with raw addresses.
 
-Parallel loops of a kernel as functions of their own, which threads share.
-
-Comes in: the text of a kernel with ``prange`` loops.  Goes out: its syntax tree, each
-of these loops a function of a range and of the variables that it takes from outside:
+`compile_cpu` returns a function of addresses and numbers.  `outlined` extracts the
+parallel loops of a kernel into functions of a range and of the variables used, which
+the thread pool calls:
 
     for i in prange(n): ...    =>    if parallel_for(kernel_0, n, (a, b)): return
 
-A kernel whose loop was interrupted goes no further: what follows may need all of it.
-
-Compiled kernels as object files: a later process runs them without Numba.
-
-Comes in: what Numba made of a kernel.  Goes out, now or in another process: a function
-of addresses and numbers.  Importing Numba takes longer than loading a hundred kernels,
-so a process that finds all of its kernels here never does.
+A kernel with an interrupted loop returns, for later code may need the whole loop.
+`keep` and `load` store object files, so a later process runs kernels without Numba,
+whose import takes longer than loading a hundred kernels.
 """
 
 from __future__ import annotations
@@ -35,12 +30,12 @@ from gpucodegen.runtime.host.spec import KernelSpec
 from gpucodegen.runtime.storage import cache, machine_code
 
 FORMAT = 2
-"""Changes with what `keep` writes."""
+"""The version of the format that `keep` writes."""
 Entry = Callable[..., None]
 
 
 def keep(spec: KernelSpec, compiled: Any) -> None:
-    """Store what Numba compiled, if it can be loaded without it."""
+    """Stores a compiled kernel, if it can be loaded without Numba."""
     library, description = compiled.library, compiled.fndesc
     if library.has_dynamic_globals:
         return
@@ -55,7 +50,7 @@ def keep(spec: KernelSpec, compiled: Any) -> None:
 
 
 def load(spec: KernelSpec) -> tuple[Entry, int] | None:
-    """The kernel as it was kept, and where its code lies; None if it was not."""
+    """The stored kernel, and its code address; None if there is none."""
     stored = machine_code.OBJECTS.get(_key(spec))
     if stored is None or (spec.parallel and not pool.provided()):
         return None
@@ -65,9 +60,9 @@ def load(spec: KernelSpec) -> tuple[Entry, int] | None:
 
 
 def _function(name: str, found: machine_code.Linked) -> Entry | None:
-    """A kernel as a function of Python, which takes addresses and numbers.
+    """A kernel as a Python function of addresses and numbers.
 
-    Numba's own: its code looks for an environment before it looks at its arguments.
+    Numba's own wrapper looks up an environment before its arguments.
     """
     maker = machine_code.extension("numba._dynfunc")
     if maker is None:
@@ -166,7 +161,7 @@ def _names(tree: ast.AST) -> set[str]:
 
 @dataclass
 class _Outliner(ast.NodeTransformer):
-    """Takes parallel loops out of a function; their variables are found afterwards."""
+    """Extracts parallel loops of a function; variables are found afterwards."""
 
     name: str
     used: set[str]
@@ -209,7 +204,7 @@ def _is_parallel(node: ast.For) -> bool:
 
 @dataclass
 class _Uses(ast.NodeVisitor):
-    """Variables in the order of evaluation: ``needed`` are read before any write."""
+    """Variables in order of evaluation: ``needed`` are read before any write."""
 
     stored: dict[str, None] = field(default_factory=dict[str, None])
     needed: dict[str, None] = field(default_factory=dict[str, None])
@@ -223,7 +218,6 @@ class _Uses(ast.NodeVisitor):
         return uses
 
     def visit_Name(self, node: ast.Name) -> None:
-        """A use."""
         if isinstance(node.ctx, ast.Store):
             self.stored.setdefault(node.id)
         elif node.id not in self.stored:
@@ -257,7 +251,7 @@ def _parts(node: ast.AST) -> Iterator[tuple[str, ast.AST]]:
 class CpuKernel:
     """A compiled kernel; ``entry`` takes addresses and numbers in parameter order.
 
-    ``address``: where C finds the same function.
+    ``address``: of the same function, for calls from C.
     """
 
     spec: KernelSpec
@@ -267,7 +261,7 @@ class CpuKernel:
 
 @deferred_garbage_collection()
 def compile_cpu(spec: KernelSpec) -> CpuKernel:
-    """Compile a kernel, or take it from the disk cache."""
+    """Compiles a kernel, or takes it from the disk cache."""
     loaded = load(spec)
     tell(1, f"kernel {spec.name}: {'from disk' if loaded else 'compiled by Numba'}")
     if loaded is not None:
@@ -284,14 +278,14 @@ def compile_cpu(spec: KernelSpec) -> CpuKernel:
 
 
 def assembly(spec: KernelSpec) -> str:
-    """The machine code of a kernel as text; always compiles, as caches have none."""
+    """The machine code of a kernel as text; always compiles."""
     dispatcher, types = dispatcher_of(spec)
     dispatcher.compile(types)
     return str(dispatcher.inspect_asm(types))
 
 
 def dispatcher_of(spec: KernelSpec) -> tuple[Any, tuple[Any, ...]]:
-    """What Numba compiles the kernel with, and the types of its parameters."""
+    """Numba's dispatcher of the kernel, and the types of its parameters."""
     import numba
 
     from gpucodegen.intrinsics.cpu.backend import parameter
@@ -310,7 +304,7 @@ def dispatcher_of(spec: KernelSpec) -> tuple[Any, tuple[Any, ...]]:
 
 
 def _on_threads(module: ModuleType, spec: KernelSpec) -> Any:
-    """The kernel with its parallel loops as functions that the pool calls."""
+    """The kernel with parallel loops as functions that the pool calls."""
     from gpucodegen.intrinsics.cpu.target import jit, parallel_for
 
     pool.provided()  # compiled code refers to the pool by name

@@ -1,4 +1,4 @@
-"""Numba's pool with the interface of ours, for systems without POSIX threads."""
+"""Numba's thread pool with our interface, for systems without POSIX threads."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ MEMORY = (ctypes.c_int64 * layout.SHARES)()
 
 
 def entry() -> int:
-    """The address of ``parallel_for``; Numba's threads are started."""
+    """The address of ``parallel_for``; starts Numba's threads."""
     import llvmlite.binding as llvm
     import numba
 

@@ -1,8 +1,7 @@
-"""A kernel as an object file that programs in C link, without Python.
+"""Exports a CPU kernel as an object file that C programs link, without Python.
 
-Comes in: a kernel.  Goes out: position-independent code for this kind of processor with
-one function of the kernel's name, and its declaration in C.  The kernel runs on the
-thread that calls it.
+The result is position-independent code for this kind of processor with one function of
+the kernel's name, and its C declaration.  The kernel runs on the calling thread.
 """
 
 from __future__ import annotations
@@ -30,19 +29,19 @@ NAMES = {
     "complex128": "double",
     "index": "int64_t",
 }
-"""What C calls elements; of a complex number it has two parts."""
+"""C types of elements; a complex number has two parts."""
 
 
 @dataclass(frozen=True, slots=True)
 class ObjectFile:
-    """Machine code, and the line of C that declares its function."""
+    """Machine code, and the C declaration of its function."""
 
     code: bytes
     declaration: str
 
 
 def compiled(spec: KernelSpec) -> ObjectFile:
-    """A kernel as an object file.  Raises NotExportable with what it needs of Numba."""
+    """The object file of a kernel.  Raises NotExportable if it needs parts of Numba."""
     import llvmlite.binding as llvm
 
     alone = replace(spec, parallel=False, threads=1)
@@ -70,7 +69,7 @@ def compiled(spec: KernelSpec) -> ObjectFile:
 
 
 def _machine() -> Any:
-    """The host, with code that may lie anywhere."""
+    """The LLVM target machine of the host, for position-independent code."""
     import llvmlite.binding as llvm
 
     machine_code.machine()  # LLVM knows the host from now on
@@ -86,7 +85,7 @@ def _machine() -> Any:
 def _entry(name: str, inner: str, arguments: list[str]) -> str:
     """A function of the kernel's arguments alone, which returns Numba's status.
 
-    Numba's own takes two more: where its result goes, and where an exception does.
+    Numba's own takes two more: pointers to its result and to an exception.
     """
     taken = ", ".join(f"{kind} %a{n}" for n, kind in enumerate(arguments))
     return f"""
@@ -104,7 +103,7 @@ define i32 @"{name}"({taken}) {{
 
 
 def _unknown(module: Any) -> list[str]:
-    """Symbols that neither the module nor the libraries of C have."""
+    """Symbols that neither the module nor the C libraries define."""
     libraries = [ctypes.CDLL(C_LIBRARY)]
     mathematics = ctypes.util.find_library("m")
     if mathematics:

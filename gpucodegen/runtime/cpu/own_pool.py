@@ -1,9 +1,8 @@
-"""The pool of `gpucodegen.intrinsics.pool` in this process: its memory and its code.
+"""The thread pool of `gpucodegen.intrinsics.pool` in this process: memory and code.
 
-Workers start when a job first wants them.  They know nothing of Python, never end, and
-use nothing that the end of the interpreter takes away.
-
-Functions of words in this process: compiled once for a machine, then kept.
+Workers start with the first job.  They do not use Python, never end, and use nothing
+that the shutdown of the interpreter frees. `address` compiles functions of words once
+per machine, and caches them.
 """
 
 from __future__ import annotations
@@ -23,10 +22,10 @@ from gpucodegen.runtime.storage import cache, machine_code
 def address(
     module: str, functions: Mapping[str, str], entry: str, *assumed: object
 ) -> int:
-    """Where the function of a symbol lies, one of these that a module has.
+    """The address of the function of a symbol, one of ``functions`` of a module.
 
-    ``functions``: their names by their symbols.  ``assumed``: what the code takes for
-    granted of this process.  0 if linkers do not know what else the code refers to.
+    ``functions``: their names by their symbols.  ``assumed``: facts about this process
+    that the code depends on.  0 if a symbol that the code refers to is unknown.
     """
     objects = machine_code.OBJECTS
     situation = machine_code.host(), cache.package_digest(), assumed
@@ -67,7 +66,7 @@ FUNCTIONS = {layout.RAISE: "raise_kept", **layout.FUNCTIONS}
 
 
 def entry() -> int:
-    """The address of ``parallel_for``; the pool is ready."""
+    """The address of ``parallel_for``; initialises the pool."""
     import llvmlite.binding as llvm
 
     libc = ctypes.CDLL(None)

@@ -1,4 +1,4 @@
-"""Threads of parallel kernels: our own pool, or Numba's where there are no pthreads.
+"""Thread pools of parallel CPU kernels: our own, or Numba's without pthreads.
 
 Kernels call one function, whichever pool it is:
 
@@ -25,9 +25,9 @@ _PROVIDED: list[bool] = []
 
 
 def count(wanted: int) -> int:
-    """Threads of a kernel that shall run on so many, 0 for as many as variables say.
+    """The thread count of a kernel that requests ``wanted``, 0: the default.
 
-    Not more than may run at a time: others would only take turns with those.
+    At most the number of threads that can run at a time.
 
     >>> count(10**6) == count(10**7)
     True
@@ -37,7 +37,7 @@ def count(wanted: int) -> int:
 
 
 def provided() -> bool:
-    """Make ``ENTRY`` known to linkers; False if that takes Numba, which is not here."""
+    """Defines ``ENTRY`` for linkers; False if that needs Numba, which is absent."""
     import sys
 
     with _TURN:

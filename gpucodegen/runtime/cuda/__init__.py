@@ -1,1 +1,1 @@
-"""Kernels of CUDA."""
+"""CUDA kernels: compilation, engine and launches."""

@@ -1,12 +1,9 @@
-"""CUDA kernels compiled without a GPU: PTX and machine code, kept on disk by content.
+"""CUDA compilation without a GPU: kernel source to PTX and cubins, cached on disk.
 
-Comes in: a kernel as source text.  Goes out: PTX, which the emulated device executes,
-or a cubin for one architecture, with what the assembler said of it.
-
-The assembler and the disassembler of CUDA's wheels, or of an installed toolkit.
-
-The extra ``report`` brings both: ``nvidia-cuda-nvcc`` has ``ptxas`` and
-``nvidia-cuda-nvdisasm`` has ``nvdisasm``.
+PTX runs on the emulated device, a cubin is machine code of one architecture with the
+log of the assembler.  ``ptxas`` and ``nvdisasm`` come from CUDA's wheels,
+``nvidia-cuda-nvcc`` and ``nvidia-cuda-nvdisasm`` (the extra ``report``), or from an
+installed toolkit.
 """
 
 from __future__ import annotations
@@ -40,7 +37,7 @@ EXTRA = "pip install 'gpucodegen[report]'"
 
 
 def tool(name: str) -> str:
-    """The path of a program: of the newest wheel, else of ``PATH``; or nothing.
+    """The path of a program, from the newest wheel or from ``PATH``; "" if absent.
 
     >>> tool("no-such-program")
     ''
@@ -62,7 +59,7 @@ def _version(path: Path) -> int:
 
 
 def assemble(ptx: str, architecture: str) -> tuple[bytes, str]:
-    """Machine code of a PTX text, and what ``ptxas -v`` said of it."""
+    """Machine code of a PTX text, and the log of ``ptxas -v``."""
     with tempfile.TemporaryDirectory() as folder:
         source, made = Path(folder, "kernel.ptx"), Path(folder, "kernel.cubin")
         source.write_text(ptx, encoding="utf-8")
@@ -99,12 +96,12 @@ DEFAULT: Capability = (9, 0)
 
 
 def stated_capability(spec: KernelSpec) -> Capability:
-    """That of the architecture which the program was compiled for, or the default."""
+    """The capability of the program's architecture, or the default."""
     return capability(spec.arch) if spec.arch else DEFAULT
 
 
 def capability(arch: str) -> Any:
-    """An architecture as compilers take it.
+    """An architecture in the form that compilers take.
 
     >>> capability("sm_90a"), capability("sm_120")
     ((9, 0, 'a'), (12, 0))
@@ -114,9 +111,9 @@ def capability(arch: str) -> Any:
 
 
 def compile_ptx(spec: KernelSpec, cc: Capability | None = None) -> str:
-    """The PTX of a kernel with its own name as entry, or what the disk has of it.
+    """The PTX of a kernel with its own name as entry, from the disk cache if possible.
 
-    ``cc`` is (major, minor) or (9, 0, "a") for an architecture's own features; default:
+    ``cc`` is (major, minor) or (9, 0, "a") for architecture-specific features; default:
     that of `stated_capability`.
     """
     cc = stated_capability(spec) if cc is None else cc
@@ -140,7 +137,7 @@ def compile_ptx(spec: KernelSpec, cc: Capability | None = None) -> str:
 
 
 def _own(spec: KernelSpec, cc: Capability) -> Capability:
-    """The architecture, with its own features for a kernel that uses them."""
+    """The architecture, with its specific features for a kernel that uses them."""
     return (cc[0], cc[1], "a") if spec.specific else cc
 
 
@@ -158,7 +155,7 @@ def _compiled(spec: KernelSpec, cc: Capability) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Cubin:
-    """Machine code for one architecture, with what the assembler said of it."""
+    """Machine code for one architecture, with the assembler's log."""
 
     name: str
     code: bytes
@@ -176,12 +173,12 @@ class Cubin:
 
     @property
     def spill_stores(self) -> int:
-        """Bytes of a thread's registers that go to local memory."""
+        """Bytes of a thread that are spilled to local memory."""
         return self._count(r"(\d+) bytes spill stores")
 
     @property
     def spill_loads(self) -> int:
-        """Bytes of a thread's registers that come back from it."""
+        """Bytes of a thread that are reloaded from local memory."""
         return self._count(r"(\d+) bytes spill loads")
 
     @property
@@ -204,7 +201,6 @@ class Cubin:
 
     @classmethod
     def read(cls, name: str, record: bytes) -> Cubin:
-        """The cubin of a record."""
         (length,) = _LENGTH.unpack_from(record)
         start = _LENGTH.size
         log = record[start : start + length]
@@ -217,7 +213,7 @@ RECORDS = 2
 
 
 def compile_cubin(spec: KernelSpec, cc: Capability | None = None) -> Cubin:
-    """The machine code of a kernel, or what the disk cache has of it; needs no GPU."""
+    """The machine code of a kernel, from the disk cache if possible; needs no GPU."""
     cc = _own(spec, stated_capability(spec) if cc is None else cc)
     key = _key(spec, cc)
     stored = CUBINS.get(key)
@@ -239,12 +235,12 @@ def architecture(cc: Capability) -> str:
 
 
 def architecture_of(spec: KernelSpec) -> str:
-    """The architecture that a kernel's PTX names where no device is known."""
+    """The architecture in a kernel's PTX if no device is known."""
     return architecture(_own(spec, stated_capability(spec)))
 
 
 def has_assembler() -> bool:
-    """Whether PTX can become machine code here, without a driver."""
+    """Whether PTX can be assembled here, without a driver."""
     return bool(tool("ptxas"))
 
 
@@ -265,5 +261,5 @@ def _key(spec: KernelSpec, cc: Capability) -> str:
 
 @cache
 def _compilers() -> tuple[str, str]:
-    """The versions of what makes the PTX, without importing it."""
+    """The versions of the PTX compilers, without importing them."""
     return version("numba"), version("llvmlite")

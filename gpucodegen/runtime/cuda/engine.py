@@ -1,13 +1,10 @@
-"""The engine of the target ``cuda``: memory and kernels of the device of a call.
+"""The engine of the target ``cuda``: memory, kernels and tensor maps of a device.
 
-NumPy arguments travel there and back.  Their copies keep extents and strides, since a
-kernel may be made for these, and bring along what overlaps within them.
-
-Tensor maps: what the copy engine of sm_90 knows of a tensor in global memory.
-
-Comes in: a buffer, and the box of it that one copy moves.  Goes out: a `TensorForm`,
-checked as the driver checks it, and its 128 bytes, which the driver alone can write.
-CUDA Driver API, "cuTensorMapEncodeTiled".
+NumPy arguments are copied to the device and back.  Their copies keep extents and
+strides, since a kernel may be specialised for these, and preserve overlaps. `form_of`
+makes from a buffer and a copy's box the `TensorForm` of a tensor map, with the checks
+of the driver; `encoded` has the driver write its 128 bytes (CUDA Driver API,
+"cuTensorMapEncodeTiled").
 """
 
 from __future__ import annotations
@@ -62,7 +59,7 @@ _MOST_BOX, _MOST_RANK, _PIECE = 256, 5, 16
 def form_of(
     buffer: Buffer, box: Sequence[int], swizzle: int, promotion: int
 ) -> TensorForm:
-    """A buffer and a box of it, the last dimension first; refused as by a driver."""
+    """The form of a box of a buffer, last dimension first; refused as by a driver."""
     size = buffer.array.itemsize
     extents = tuple(buffer.shape[::-1])
     strides = tuple(step * size for step in buffer.strides[-2::-1])
@@ -86,7 +83,7 @@ def form_of(
 
 
 def at(form: TensorForm, address: int) -> TensorForm:
-    """The form of a tensor elsewhere, refused where copies cannot reach it."""
+    """The form of a tensor at another address; refused where copies cannot reach it."""
     if address % _PIECE:
         raise errors.WrongTensorMap(
             shape=list(form.extents[::-1]),
@@ -97,7 +94,7 @@ def at(form: TensorForm, address: int) -> TensorForm:
 
 
 def _problem(form: TensorForm, inner: int) -> str:
-    """What a driver would say, or nothing."""
+    """The driver's objection to a form, or an empty text."""
     row = form.box[0] * form.size if form.box else 0
     rules = {
         f"{form.element} is no element that copies know": form.element not in _CODES,
@@ -164,10 +161,10 @@ Contents = np.ndarray[Any, Any]
 class CudaEngine:
     """Memory and kernels of one device.
 
-    ``required``: its kind, where the target says that.  ``chosen``: that device, or
-    None for the current one.  ``wants_numpy``: the caller passed NumPy arrays, and gets
-    results as such.  ``recorder``: what notes the operations in place of the device.
-    ``kernels``: those that are loaded.
+    ``required``: its kind, if the target fixes that.  ``chosen``: that device, or None
+    for the current one.  ``wants_numpy``: the caller passed NumPy arrays, and gets
+    NumPy results.  ``recorder``: records the operations in place of the device.
+    ``kernels``: the loaded ones.
     """
 
     required: str = ""
@@ -185,7 +182,6 @@ class CudaEngine:
 
     @property
     def memory(self) -> object:
-        """That of the device."""
         return self.chosen, self.recorder
 
     def for_call(self, values: Sequence[Any]) -> CudaEngine:
@@ -197,13 +193,13 @@ class CudaEngine:
         return replace(self, chosen=device, wants_numpy=wants_numpy)
 
     def recording(self) -> tuple[CudaEngine, Callable[[], Callable[[], None]]]:
-        """An engine of the same device, and what makes a graph of what it notes."""
+        """A recording engine of this device, and a function that makes the graph."""
         recorder = Recording(self.device)
         made = replace(self, recorder=recorder, kernels={}, wants_numpy=False)
         return made, recorder.recorded
 
     def alloc(self, shape: Shape, dtype: str) -> Buffer:
-        """Memory that is given back when its last array dies."""
+        """Memory that is freed when its last array dies."""
         return Buffer.of(self.device.empty(shape, storage(dtype)), dtype)
 
     def dealloc(self, buffer: Buffer) -> None:
@@ -214,16 +210,13 @@ class CudaEngine:
         return self.device.fetch(self._element(buffer, index).array)()[()]
 
     def write(self, buffer: Buffer, index: Shape, value: Any) -> None:
-        """One element changed."""
         number = np.asarray(value)[()]
         self.device.fill(self._element(buffer, index).array, number)
 
     def fill(self, buffer: Buffer, value: Any) -> None:
-        """Every element changed."""
         self.device.fill(buffer.array, value)
 
     def copy(self, source: Buffer, target: Buffer) -> None:
-        """One buffer's contents to another."""
         self.device.copy(target.array, source.array)
 
     def contents(self, buffer: Buffer) -> Contents:
@@ -231,7 +224,7 @@ class CudaEngine:
         return self.device.fetch(buffer.array)()
 
     def assign(self, buffer: Buffer, contents: Any) -> None:
-        """Contents from here or from there, whatever the strides of both sides."""
+        """Copies from main memory or the device, with any strides on both sides."""
         device, there = self.device, buffer.array
         if choice.is_device_array(contents):
             device.copy(there, contents)
@@ -254,12 +247,11 @@ class CudaEngine:
         return self.view(buffer, sum(i * step for i, step in steps), (), ())
 
     def view(self, buffer: Buffer, offset: int, shape: Shape, strides: Shape) -> Buffer:
-        """A strided view; it must stay inside the allocation."""
         kind = buffer.array.dtype, buffer.dtype
         return self._shown(buffer, offset * kind[0].itemsize, kind, shape, strides)
 
     def byte_view(self, buffer: Buffer, shift: int, dtype: str, shape: Shape) -> Buffer:
-        """Row-major elements of another type, which stay inside the allocation."""
+        """Row-major elements of another type; must stay inside the allocation."""
         kind = storage(dtype), dtype
         return self._shown(buffer, shift, kind, shape, row_major(shape))
 
@@ -271,7 +263,7 @@ class CudaEngine:
         shape: Shape,
         strides: Shape,
     ) -> Buffer:
-        """Other elements of the memory that a buffer lies in, from a byte on."""
+        """Elements of another type in a buffer's memory, at a byte offset."""
         array, device = buffer.array, self.device
         size = kind[0].itemsize
         in_bytes = tuple(stride * size for stride in strides)
@@ -289,19 +281,19 @@ class CudaEngine:
     def tensor_map(
         self, buffer: Buffer, box: Shape, swizzle: int, promotion: int
     ) -> Buffer:
-        """What copies of boxes of a buffer know of it, in memory of the device."""
+        """The tensor map of a box of a buffer, in device memory."""
         form = form_of(buffer, box, swizzle, promotion)
         return Buffer.of(self.device.tensor_map(form, encoded), "i64")
 
     def map_of(
         self, buffer: Buffer, box: Shape, swizzle: int, promotion: int
     ) -> Callable[[int], Any]:
-        """The array of such a map, by the address of a buffer of the same form."""
+        """The function from the address of such a buffer to the array of its map."""
         form, device = form_of(buffer, box, swizzle, promotion), self.device
         return lambda address: device.tensor_map(at(form, address), encoded)
 
     def constant(self, value: Any) -> Buffer:
-        """A copy on the device, which is made now also where operations are noted."""
+        """A copy on the device, made now even while recording."""
         contents, dtype = contents_of(value)
         at_work = replace(self, recorder=None)
         buffer = at_work.alloc(contents.shape, dtype)
@@ -309,7 +301,7 @@ class CudaEngine:
         return buffer
 
     def launcher(self, spec: KernelSpec) -> Launcher:
-        """A kernel that is loaded on the device."""
+        """A kernel, loaded on the device."""
         launch = self._loaded(spec).launch
         if not spec.wide:
             return launch
@@ -325,7 +317,7 @@ class CudaEngine:
     def kernel(
         self, spec: KernelSpec, grid: Shape, block: Shape, values: Sequence[Any]
     ) -> Callable[..., None]:
-        """A kernel as a function of its words, and of extents that are checked now."""
+        """A kernel as a function of its words; extents are checked now."""
 
         def in_words(*words: Any) -> None:
             self._wide(spec).prepared(grid, block, words, values)()
@@ -343,7 +335,7 @@ class CudaEngine:
         words: Sequence[Any],
         values: Sequence[Any],
     ) -> Callable[..., None]:
-        """A launch whose words are packed now."""
+        """A launch with words packed now."""
         return self._reaching(
             spec, lambda kernel: kernel.prepared(grid, block, words, values)
         )
@@ -351,14 +343,14 @@ class CudaEngine:
     def _reaching(
         self, spec: KernelSpec, use: Callable[[CudaKernel], Callable[..., None]]
     ) -> Callable[..., None]:
-        """What a kernel is used for, with indices of 64 bits where 32 are too few."""
+        """Applies ``use`` to the kernel, with 64-bit indices where needed."""
         try:
             return use(self._loaded(spec))
         except errors.IndexTooLarge:
             return use(self._wide(spec))
 
     def _wide(self, spec: KernelSpec) -> CudaKernel:
-        """A kernel with indices of 64 bits, which is compiled when a call needs it."""
+        """The kernel with 64-bit indices, compiled when a call needs it."""
         return self._loaded(spec.with_wide_indices() or spec)
 
     def _loaded(self, spec: KernelSpec) -> CudaKernel:
@@ -369,7 +361,7 @@ class CudaEngine:
         return self.kernels[key]
 
     def address(self, spec: KernelSpec) -> int:
-        """None: the driver launches kernels."""
+        """0, which stands for none: the driver launches kernels."""
         del spec
         return 0
 
@@ -379,10 +371,10 @@ class CudaEngine:
         written: Sequence[bool],
         overwritten: Sequence[bool] = (),
     ) -> Ways:
-        """NumPy arguments get device memory now, and their contents at each call.
+        """Allocates device memory for NumPy arguments; each call copies their contents.
 
-        What is overwritten does not travel there, what is not written does not travel
-        back.
+        Overwritten arguments are not copied in, arguments that are not written are not
+        copied back.
         """
         resident = list(values)
         inbound: list[tuple[Buffer, Buffer]] = []
@@ -414,8 +406,8 @@ class CudaEngine:
     def copies(self, buffers: Mapping[int, Buffer]) -> dict[int, Buffer]:
         """Memory for copies with the extents and strides of buffers.
 
-        Buffers that share bytes get copies that share theirs, and what divides the
-        address of a buffer divides that of its copy, up to the widest access.
+        Buffers that share bytes get copies that share theirs.  A divisor of a buffer's
+        address, up to the widest access, divides that of its copy, too.
         """
         device = self.device
         ranges = (buffer.byte_range for buffer in buffers.values())
@@ -436,16 +428,15 @@ class CudaEngine:
         return self.contents(buffer) if self.wants_numpy else buffer.array
 
     def shown(self, buffer: Buffer) -> Any:
-        """The same for functions of the caller."""
+        """The array for functions of the caller."""
         return self.array(buffer)
 
     def taken_back(self, buffer: Buffer, shown: Any) -> None:
-        """What a function of the caller wrote into a copy."""
+        """Takes back what a function of the caller wrote into a NumPy copy."""
         if self.wants_numpy:
             self.assign(buffer, shown)
 
     def maker(self, shape: Shape, dtype: str) -> Maker:
-        """Memory that is given back when the array dies."""
         device, kind = self.device, storage(dtype)
 
         def make() -> tuple[int, Any]:
@@ -456,7 +447,7 @@ class CudaEngine:
 
 
 def joined(ranges: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
-    """The ranges in order, those that share a byte as one.
+    """Sorted ranges; overlapping ones are merged.
 
     >>> joined([(8, 12), (0, 4), (2, 6), (6, 8)])
     [(0, 6), (6, 8), (8, 12)]
@@ -471,7 +462,7 @@ def joined(ranges: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
 
 
 def contiguous(array: Contents) -> Contents:
-    """The contents of an array in a row, with its shape.
+    """A contiguous copy of an array's contents, with its shape.
 
     >>> contiguous(np.zeros((3, 4))[:, ::2]).strides, contiguous(np.zeros(())).shape
     ((16, 8), ())

@@ -1,15 +1,10 @@
-"""A kernel that is loaded where it is launched, and its launches.
+"""CUDA kernel launches: argument packing, loading, and recording into CUDA graphs.
 
-Kernel arguments in memory: each at its natural alignment, as CUDA lays them out.
-
-Comes in: the parameters of a kernel and the words of a launch: addresses and numbers.
-Goes out: packed bytes, and the address of each part in them.  A complex number is two
-parts.
-
-Operations of a device that are noted, to be done again and again as one graph.
-
-Comes in: what a host program asks of its device.  Goes out: what does it all.
-A program whose next step depends on what the device computed cannot be noted.
+`ArgumentLayout` packs the words of a launch, addresses and numbers, at their natural
+alignment, with a row of the addresses of the parts; a complex number is two parts.
+`CudaKernel` is a kernel loaded on one device.  `Recording` stands for a device and
+records launches, copies and fills, to be replayed as one graph; a program whose next
+step depends on a device result cannot be recorded.
 """
 
 from __future__ import annotations
@@ -50,7 +45,7 @@ from gpucodegen.tiling.machine.gpu.devices import BULK_COPIES, has_warpgroups
 
 
 class Recording:
-    """A device that notes launches, copies and fills, and does what is no operation.
+    """A device that records launches, copies and fills, and delegates all other calls.
 
     It keeps the arrays that it makes as long as its graph.
     """
@@ -61,64 +56,55 @@ class Recording:
         self._arrays: list[Any] = []
 
     def recorded(self) -> Callable[[], None]:
-        """All that was noted, as one operation of the device."""
+        """All recorded operations as one operation of the device."""
         return partial(_replayed, self.device.graph(self._operations), self._arrays)
 
     @property
     def limits(self) -> LaunchLimits:
-        """Those of the device."""
         return self.device.limits
 
     @property
     def compute_capability(self) -> tuple[int, int]:
-        """That of the device."""
         return self.device.compute_capability
 
     @property
     def architecture(self) -> str:
-        """That of the device."""
         return self.device.architecture
 
     def empty(self, shape: Shape, dtype: np.dtype[Any]) -> Any:
-        """An array on the device."""
         self._arrays.append(self.device.empty(shape, dtype))
         return self._arrays[-1]
 
     def view(
         self, array: Any, address: int, shape: Shape, strides: Shape, dtype: Any
     ) -> Any:
-        """Another array over the memory of one."""
         return self.device.view(array, address, shape, strides, dtype)
 
     def allocation(self, array: Any) -> tuple[int, int]:
-        """Where the allocation of an array lies."""
         return self.device.allocation(array)
 
     def upload(self, array: Any, contents: np.ndarray[Any, Any]) -> NoReturn:
-        """Contents of main memory are not those of a later run."""
+        """Refuses: contents of main memory differ in a later run."""
         del array, contents
         raise errors.NotRecordable(operation="a copy from main memory")
 
     def fetch(self, array: Any) -> NoReturn:
-        """The program would wait for what is only noted."""
+        """Refuses: the program would wait for a recorded operation."""
         del array
         raise errors.NotRecordable(operation="a copy to main memory")
 
     def copy(self, target: Any, source: Any) -> None:
-        """Note a copy."""
         self._operations.append(partial(self.device.copy, target, source))
 
     def fill(self, array: Any, value: Any) -> None:
-        """Note a fill."""
         self._operations.append(partial(self.device.fill, array, value))
 
     def tensor_map(self, form: TensorForm, encoded: Callable[..., Any]) -> Any:
-        """A map that is made now: a graph is of arrays that stay where they are."""
+        """A map made now: the arrays of a graph keep their addresses."""
         self._arrays.append(self.device.tensor_map(form, encoded))
         return self._arrays[-1]
 
     def load(self, name: str, code: bytes, *, cooperative: bool = False) -> Any:
-        """A kernel on the device."""
         return self.device.load(name, code, cooperative=cooperative)
 
     def launch(
@@ -130,35 +116,33 @@ class Recording:
         shared: int = 0,
         stream: Stream | None = None,
     ) -> None:
-        """Note a launch, in whichever stream the graph runs."""
+        """Records a launch, for the stream in which the graph runs."""
         del stream
         given = kernel, grid, block, arguments, shared
         self._operations.append(partial(self.device.launch, *given))
 
     def stream(self, given: object) -> Stream:
-        """A stream of the device."""
         return self.device.stream(given)
 
     def new_stream(self) -> Stream:
-        """A stream of the device."""
         return self.device.new_stream()
 
     def on(self, stream: Stream) -> AbstractContextManager[object]:
-        """Of no effect on what is noted: a graph runs in one stream."""
+        """No effect on the recording: a graph runs in one stream."""
         return self.device.on(stream)
 
     def graph(self, operations: Sequence[Callable[[], None]]) -> NoReturn:
-        """A graph within one is not noted."""
+        """Refuses a graph within a graph."""
         del operations
         raise errors.NotRecordable(operation="a graph")
 
     def synchronize(self) -> NoReturn:
-        """The program would wait for what is only noted."""
+        """Refuses: the program would wait for a recorded operation."""
         raise errors.NotRecordable(operation="a synchronisation")
 
 
 def _replayed(graph: Callable[[], None], arrays: Sequence[Any]) -> None:
-    """Run a graph whose arrays live as long as this is bound to them."""
+    """Runs a graph, whose arrays live as long as this function is bound to them."""
     del arrays
     graph()
 
@@ -180,7 +164,7 @@ _POINTER = struct.calcsize("@P")
 
 @dataclass(frozen=True, slots=True)
 class Packed:
-    """Parts of one launch's arguments, and before them a row of their addresses."""
+    """The packed arguments of one launch, after a row of their addresses."""
 
     memory: ctypes.Array[ctypes.c_char]
     pointers: int
@@ -197,8 +181,8 @@ class ArgumentLayout:
     """How the arguments of one kernel are packed.
 
     ``form``: the row of addresses, then the arguments at their ``offsets``.
-    ``index_bits``: how far the kernel counts.
-    ``converted``: where words are not what `struct` takes, how they become that.
+    ``index_bits``: the width of the kernel's indices. ``converted``: conversions of
+    words to the types that `struct` takes.
     """
 
     kernel: str
@@ -234,7 +218,7 @@ class ArgumentLayout:
         )
 
     def pack(self, values: Sequence[Any]) -> Packed:
-        """Buffers and numbers in memory.
+        """Packs buffers and numbers.
 
         Raises MisalignedAccess, and IndexTooLarge for extents and numbers that do not
         fit the indices of the kernel.
@@ -247,7 +231,7 @@ class ArgumentLayout:
         )
 
     def pack_words(self, words: Sequence[Any]) -> Packed:
-        """The same of addresses and numbers; only the numbers are checked.
+        """Packs addresses and numbers; only the numbers are checked.
 
         >>> params = Param("a", "pointer", "f32"), Param("n", "scalar", "i8")
         >>> packed = ArgumentLayout.of(KernelSpec("k", "", params)).pack_words((64, -1))
@@ -286,7 +270,7 @@ class ArgumentLayout:
         return value.pointer
 
     def check_extent(self, buffer: Buffer, name: str = "an argument") -> None:
-        """Raise IndexTooLarge for a buffer that indices of 32 bits do not reach."""
+        """Raises IndexTooLarge for a buffer that 32-bit indices do not reach."""
         if self.index_bits > 32:
             return
         start, end = buffer.byte_range
@@ -312,7 +296,7 @@ def _format(param: Param) -> str:
 
 
 def _conversion(param: Param) -> Callable[[Any], Any] | None:
-    """How a number becomes one of a parameter's type; None where `struct` does it."""
+    """The conversion of a number to a parameter's type; None where `struct` does it."""
     if param.kind == "pointer" or param.dtype in ("index", "f64"):
         return None
     carrier = element(param.dtype).carrier
@@ -347,8 +331,8 @@ def _real_parts(part: Any) -> tuple[float, ...]:
 class CudaKernel:
     """A kernel on one device.
 
-    ``static``: bytes of shared memory that it declares; ``dynamic``: those that each of
-    its launches has to give.
+    ``static``: bytes of shared memory that it declares; ``dynamic``: bytes that each of
+    its launches has to provide.
     """
 
     device: Device
@@ -360,7 +344,7 @@ class CudaKernel:
 
     @classmethod
     def on(cls, device: Device, spec: KernelSpec) -> CudaKernel:
-        """Compile a kernel for a device, or take it from the disk, and load it."""
+        """Loads a kernel on a device; it is compiled, or taken from the disk cache."""
         cc: Capability = device.compute_capability
         if (
             spec.specific
@@ -396,7 +380,7 @@ class CudaKernel:
         args: Sequence[Any],
         shared: int = 0,
     ) -> None:
-        """Start it; an empty grid, or blocks without threads, launch nothing."""
+        """Starts the kernel; an empty grid or block launches nothing."""
         if not all((*grid, *block)):
             return
         blocks, threads = self._extents(grid, block, shared)
@@ -413,7 +397,7 @@ class CudaKernel:
         """Such launches as a function of addresses and numbers.
 
         ``values``: buffers of one such call, whose extents are checked now.
-        ``otherwise`` gets the words in which a number does not fit the indices.
+        ``otherwise`` is called with the words if a number does not fit the indices.
         """
         if not all((*grid, *block)):
             return _nothing
@@ -438,7 +422,7 @@ class CudaKernel:
         words: Sequence[Any],
         values: Sequence[Any],
     ) -> Callable[..., None]:
-        """One launch whose arguments are packed now; it takes a stream by its name."""
+        """One launch with arguments packed now; it takes a keyword ``stream``."""
         if not all((*grid, *block)):
             return _nothing
         blocks, threads = self._checked(grid, block, values)
@@ -449,7 +433,7 @@ class CudaKernel:
     def _checked(
         self, grid: Sequence[int], block: Sequence[int], values: Sequence[Any]
     ) -> tuple[Triple, Triple]:
-        """Blocks and threads, if the indices reach all elements of the buffers."""
+        """Grid and block, after a check that the indices reach all elements."""
         for value in values:
             if isinstance(value, Buffer):
                 self.layout.check_extent(value)
@@ -458,7 +442,7 @@ class CudaKernel:
     def _extents(
         self, grid: Sequence[int], block: Sequence[int], shared: int
     ) -> tuple[Triple, Triple]:
-        """Blocks and threads, if the device can launch so many."""
+        """Grid and block, after a check against the device's limits."""
         blocks, threads = _triple(grid), _triple(block)
         problem = self.device.limits.problem(
             blocks, threads, self.static + self.dynamic + shared
@@ -477,7 +461,7 @@ class CudaKernel:
 
 
 def _nothing(*_: object, **__: object) -> None:
-    """A launch of no block."""
+    """An empty launch."""
 
 
 def _triple(extents: Sequence[int]) -> Triple:

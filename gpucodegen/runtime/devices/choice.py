@@ -1,8 +1,8 @@
-"""Which device serves a call: its arguments', else the current one.
+"""Selects the device of a call: that of its arguments, else the current one.
 
-NumPy arguments of the target ``sim`` travel to the emulated device.  Those of ``cuda``
-do so with ``GPUCODEGEN_DEVICE=emulated``; without it they travel to a GPU.  Arrays of
-either stay where they are.
+NumPy arguments of the target ``sim`` go to the emulated device.  Those of ``cuda`` do
+so with ``GPUCODEGEN_DEVICE=emulated``, else to a GPU.  Device arrays stay on their
+device.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ GPU, EMULATED = KINDS = ("gpu", "emulated")
 
 
 def kind() -> str:
-    """The kind of device that the environment asks for."""
+    """The kind of device that the environment requests."""
     chosen = os.environ.get(VARIABLE) or GPU
     if chosen not in KINDS:
         raise errors.UnknownDevice(name=chosen, known=errors.one_of(KINDS))
@@ -28,9 +28,9 @@ def kind() -> str:
 
 
 def current(required: str = "") -> Device:
-    """The device that NumPy arguments travel to.
+    """The device for NumPy arguments.
 
-    ``required``: of which kind; else the environment says it.
+    ``required``: its kind; else the environment decides.
     """
     if (required or kind()) == EMULATED:
         from gpucodegen.runtime.devices import emulated_device
@@ -42,9 +42,9 @@ def current(required: str = "") -> Device:
 
 
 def serving(arrays: Mapping[int, Any], required: str = "") -> Device:
-    """The device of a call: that of its device arrays, by their places among arguments.
+    """The device of a call: that of its device arrays, by their argument positions.
 
-    Raises WrongDevice for one on another device, or not of the ``required`` kind.
+    Raises WrongDevice for an array on another device, or not of the ``required`` kind.
     """
     places = {number: device_of(array) for number, array in arrays.items()}
     first = next(iter(places.values()), None)
@@ -60,7 +60,7 @@ def serving(arrays: Mapping[int, Any], required: str = "") -> Device:
 
 
 def device_of(array: Any) -> Device:
-    """The device that an array lies on."""
+    """The device of an array."""
     if isinstance(array, EmulatedArray):
         return array.device
     from gpucodegen.runtime.devices import cupy_device
@@ -77,7 +77,7 @@ def is_device_array(value: object) -> bool:
 def taken_in(value: Any) -> Any:
     """The device array of another library's array, over the same memory.
 
-    Raises `ValueError` where it describes no memory of a device.
+    Raises `ValueError` if it describes no device memory.
     """
     described = value.__cuda_array_interface__
     if kind() == GPU:

@@ -1,7 +1,7 @@
-"""A GPU through CuPy: its pools of memory, its streams, its driver calls.
+"""A GPU through CuPy: its memory pools, its streams and its driver calls.
 
-Contents travel through pinned memory, so that a copy is under way while the next one is
-prepared.
+Contents are copied through pinned memory, so that a copy is in flight while the next
+one is prepared.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from gpucodegen.runtime.devices.protocol import (
 from gpucodegen.tiling.machine.gpu.devices import own_architecture
 
 REMEMBERED = 8
-"""Kernels that a fault may come from: the last ones since the device was waited for."""
+"""The latest kernels since the last synchronisation, to which a fault may belong."""
 
 _HINT = (
     "Its memory is lost: start a new process, and run the call with"
@@ -44,7 +44,7 @@ _HINT = (
 
 @dataclass(slots=True)
 class GpuKernel:
-    """A loaded kernel; ``allowed``: dynamic shared memory that it may get, in bytes.
+    """A loaded kernel; ``allowed``: the dynamic shared memory it may have, in bytes.
 
     ``cooperative``: all its blocks run at once.
     """
@@ -57,7 +57,7 @@ class GpuKernel:
 
 @dataclass(eq=False)
 class CupyDevice:
-    """One GPU; `device` gives it by its number."""
+    """One GPU; `device` returns it by number."""
 
     number: int
     launched: deque[str] = field(default_factory=lambda: deque[str](maxlen=REMEMBERED))
@@ -75,21 +75,17 @@ class CupyDevice:
 
     @property
     def limits(self) -> LaunchLimits:
-        """Those of its architecture."""
         return _limits(self.compute_capability)
 
     @property
     def compute_capability(self) -> tuple[int, int]:
-        """(major, minor)."""
         return _capability(self.number)
 
     @property
     def architecture(self) -> str:
-        """Its own."""
         return own_architecture(self.compute_capability)
 
     def empty(self, shape: Shape, dtype: np.dtype[Any]) -> Any:
-        """An array from CuPy's pool."""
         cupy = _cupy()
         try:
             with self._calls():
@@ -100,18 +96,16 @@ class CupyDevice:
     def view(
         self, array: Any, address: int, shape: Shape, strides: Shape, dtype: Any
     ) -> Any:
-        """Another array over the memory of one."""
         memory = array.data + (address - array.data.ptr)
         with self._calls():
             return _cupy().ndarray(shape, dtype, memory, strides)
 
     def allocation(self, array: Any) -> tuple[int, int]:
-        """First address and end of the allocation that an array lies in."""
         memory = array.data.mem
         return int(memory.ptr), int(memory.ptr) + int(memory.size)
 
     def upload(self, array: Any, contents: np.ndarray[Any, Any]) -> None:
-        """Contents from main memory, through pinned memory in the current stream."""
+        """Copies from main memory, through pinned memory in the current stream."""
         if not contents.nbytes:
             return
         cuda = _cupy().cuda
@@ -134,7 +128,7 @@ class CupyDevice:
     ) -> Any:
         """A tensor map as the driver writes it, kept for later calls.
 
-        It is there before any stream goes on.
+        It is complete before any stream goes on.
         """
         with self._mapping:
             if form not in self._maps:
@@ -152,17 +146,18 @@ class CupyDevice:
         return made
 
     def _drop_maps(self) -> None:
-        """Drop those dropped before, of which no call is under way any more.
+        """Frees the maps dropped in the previous round, which no running call uses.
 
-        What calls of other threads have just looked up lives until the next time.
+        Maps that calls of other threads have just looked up live until the next round.
         """
         self.synchronize()
         self._dropped, self._maps = self._maps, {}
 
     def fetch(self, array: Any) -> Callable[[], np.ndarray[Any, Any]]:
-        """The contents on their way to pinned memory, and from there.
+        """Starts a copy to pinned memory; the result waits for it.
 
-        CuPy gives memory of a row that is dropped to later operations of the stream.
+        CuPy reuses the memory of a dropped array only for later operations of the
+        stream.
         """
         if not array.size:
             return lambda: np.empty(array.shape, array.dtype)
@@ -183,17 +178,15 @@ class CupyDevice:
         return arrived
 
     def copy(self, target: Any, source: Any) -> None:
-        """One array's contents to another."""
         with self._calls():
             target[...] = source
 
     def fill(self, array: Any, value: Any) -> None:
-        """One number to every element."""
         with self._calls():
             array[...] = value
 
     def load(self, name: str, code: bytes, *, cooperative: bool = False) -> GpuKernel:
-        """A kernel of PTX, of which the driver makes machine code."""
+        """A kernel of PTX, compiled to machine code by the driver."""
         cuda = _cupy().cuda
         with self._calls(name):
             self._enter()
@@ -215,7 +208,7 @@ class CupyDevice:
         shared: int = 0,
         stream: Stream | None = None,
     ) -> None:
-        """Start a kernel, on CuPy's current stream if none is named."""
+        """Starts a kernel, on CuPy's current stream if none is given."""
         cuda = _cupy().cuda
         try:
             if cuda.runtime.getDevice() != self.number:
@@ -236,21 +229,21 @@ class CupyDevice:
         self.launched.append(kernel.name)
 
     def _enter(self) -> None:
-        """Make this device's context the one of a thread that is new to it."""
+        """Makes this device's context current in a thread that is new to it."""
         if not hasattr(self._threads, "entered"):
             _cupy().cuda.runtime.free(0)
             self._threads.entered = True
 
     @staticmethod
     def _allow(kernel: GpuKernel, shared: int) -> None:
-        """More dynamic shared memory than kernels get without asking."""
+        """Raises a kernel's limit of dynamic shared memory beyond the default."""
         driver = _cupy().cuda.driver
         attribute = driver.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
         driver.funcSetAttribute(kernel.function.ptr, attribute, shared)
         kernel.allowed = shared
 
     def stream(self, given: object) -> Any:
-        """A stream of CuPy's as it is, another library's as one of CuPy's."""
+        """A CuPy stream as it is, another library's wrapped as one."""
         cuda = _cupy().cuda
         is_own = isinstance(given, cuda.Stream)
         if is_own and given.device_id in (-1, self.number):
@@ -266,18 +259,16 @@ class CupyDevice:
         return made
 
     def new_stream(self) -> Any:
-        """Another stream."""
         with self._calls():
             return _cupy().cuda.Stream()
 
     @contextmanager
     def on(self, stream: Any) -> Generator[Any]:
-        """Make a stream the thread's current one."""
         with _cupy().cuda.Device(self.number), stream:
             yield stream
 
     def graph(self, operations: Sequence[Callable[[], None]]) -> Callable[[], None]:
-        """Operations as a CUDA graph; one alone is done as it is, which costs less."""
+        """Operations as a CUDA graph; a single one is not wrapped, which costs less."""
         if len(operations) < 2:
             return operations[0] if operations else lambda: None
         cuda = _cupy().cuda
@@ -298,7 +289,6 @@ class CupyDevice:
         return replay
 
     def synchronize(self) -> None:
-        """Wait for all kernels."""
         with self._calls():
             _cupy().cuda.Device(self.number).synchronize()
         self.launched.clear()
@@ -306,7 +296,7 @@ class CupyDevice:
 
     @contextmanager
     def _calls(self, *kernels: str) -> Generator[None]:
-        """This device as the current one; its failures as errors of the catalogue."""
+        """Makes this device current; driver failures become errors of the catalogue."""
         cuda = _cupy().cuda
         try:
             with cuda.Device(self.number):
@@ -315,7 +305,7 @@ class CupyDevice:
             raise self._failed(problem, *kernels) from problem
 
     def _failed(self, problem: Exception, *kernels: str) -> errors.LaunchFailed:
-        """The error for what the driver says."""
+        """The error of the catalogue for a driver error."""
         kind = str(problem).partition(":")[0]
         hints = (hint for word, hint in _REFUSALS.items() if word in kind)
         refused = next(hints, "") if kernels else ""
@@ -337,7 +327,9 @@ _REFUSALS = {
     ),
     **dict.fromkeys(("INVALID_PTX", "UNSUPPORTED_PTX_VERSION"), _OLD),
 }
-"""Of a launch or a module itself, and the remedy; all else is of a kernel before."""
+"""Errors of a launch or a module itself, with the remedy; all others belong to earlier
+kernels.
+"""
 
 
 @cache

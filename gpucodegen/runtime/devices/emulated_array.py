@@ -1,7 +1,7 @@
-"""Arrays in the memory of an emulated device, as CuPy's are in that of a GPU.
+"""Arrays in the memory of an emulated device, with the interface of `cupy.ndarray`.
 
-Nothing reads them by accident: `get` brings the contents to main memory, and NumPy
-refuses them.  They have the names of `cupy.ndarray` that programs and tests use.
+As with CuPy, nothing reads them by accident: `get` copies the contents to main memory,
+and NumPy refuses them.
 """
 
 from __future__ import annotations
@@ -21,9 +21,10 @@ from gpucodegen.runtime.devices.protocol import Device, Shape
 
 @dataclass(eq=False)
 class Allocation:
-    """Bytes of a device's memory, given back when the last array on them dies.
+    """Bytes of a device's memory, freed when the last array on them dies.
 
-    ``memory`` is a `gpucodegen.ptx.Memory`; ``owner``: who gives them back instead.
+    ``memory`` is a `gpucodegen.ptx.Memory`; ``owner``: an object that frees them
+    instead.
     """
 
     device: Device
@@ -45,7 +46,7 @@ class DevicePointer(NamedTuple):
 
 
 class Flags(NamedTuple):
-    """How the elements of an array lie."""
+    """Whether an array is contiguous in C or Fortran order."""
 
     c_contiguous: bool
     f_contiguous: bool
@@ -63,37 +64,30 @@ class EmulatedArray:
 
     @property
     def device(self) -> Device:
-        """Where it lies."""
         return self.allocation.device
 
     @property
     def ndim(self) -> int:
-        """Number of dimensions."""
         return len(self.shape)
 
     @property
     def itemsize(self) -> int:
-        """Bytes of an element."""
         return self.dtype.itemsize
 
     @property
     def size(self) -> int:
-        """Number of elements."""
         return prod(self.shape)
 
     @property
     def flags(self) -> Flags:
-        """Whether the elements lie in a row, in either order."""
         return Flags(self._is_row(), self._is_row(-1))
 
     @property
     def nbytes(self) -> int:
-        """Bytes of all elements."""
         return self.size * self.itemsize
 
     @property
     def T(self) -> EmulatedArray:  # noqa: N802 - its name everywhere
-        """The transpose."""
         return self._with(self.data.ptr, self.shape[::-1], self.strides[::-1])
 
     @property
@@ -136,11 +130,11 @@ class EmulatedArray:
         return f"EmulatedArray(shape={self.shape}, dtype={self.dtype})"
 
     def get(self) -> npt.NDArray[Any]:
-        """The contents in main memory, after all kernels before in the stream."""
+        """Copies the contents to main memory, after earlier kernels in the stream."""
         return self.device.fetch(self)()
 
     def set(self, contents: npt.NDArray[Any]) -> None:
-        """Contents from main memory; both sides are contiguous, as CuPy wants it."""
+        """Copies from main memory; both sides are contiguous, as CuPy requires."""
         either = self.flags.c_contiguous and contents.flags.c_contiguous
         both = self.flags.f_contiguous and contents.flags.f_contiguous
         if contents.dtype != self.dtype or contents.shape != self.shape:
@@ -172,7 +166,7 @@ class EmulatedArray:
     def _arranged(
         self, arrange: Callable[[npt.NDArray[Any]], npt.NDArray[Any]]
     ) -> EmulatedArray:
-        """The elements as NumPy arranges them: a view where that is possible."""
+        """The elements rearranged by NumPy: a view where that is possible."""
         cells = self.cells()
         found = self._viewed(cells, arrange(cells))
         if found is not None:
@@ -183,7 +177,7 @@ class EmulatedArray:
         return made
 
     def __setitem__(self, index: Any, value: EmulatedArray | complex) -> None:
-        """Numbers and arrays of this device only, as CuPy does."""
+        """Accepts numbers and arrays of this device only, as CuPy does."""
         if isinstance(value, np.ndarray):
             raise TypeError("arrays in main memory come here by .set()")
         is_array = isinstance(value, EmulatedArray)
@@ -193,15 +187,14 @@ class EmulatedArray:
         self.cells()[index] = here
 
     def fill(self, value: complex) -> None:
-        """Store a number in every element."""
         self[...] = value
 
     def reshape(self, *shape: Any, order: Any = "C") -> EmulatedArray:
-        """The elements under other extents, one of which may be -1."""
+        """A new shape, in which one extent may be -1."""
         return self._arranged(lambda cells: cells.reshape(*shape, order=order))
 
     def ravel(self, order: Any = "C") -> EmulatedArray:
-        """The elements in one dimension: a view where they lie in a row."""
+        """The elements in one dimension: a view if they are contiguous."""
         return self.reshape(-1, order=order)
 
     def flatten(self, order: Any = "C") -> EmulatedArray:
@@ -221,7 +214,7 @@ class EmulatedArray:
         return self._arranged(lambda cells: cells.squeeze(axis))
 
     def astype(self, dtype: Any, *, copy: bool = True) -> EmulatedArray:
-        """The elements in another type; without ``copy``, itself if it has that."""
+        """The elements in another type; without ``copy``, itself if it has the type."""
         kind = np.dtype(dtype)
         if kind == self.dtype:
             return self.copy() if copy else self
@@ -239,7 +232,7 @@ class EmulatedArray:
         return self.get().tolist()
 
     def copy(self, order: str = "C") -> EmulatedArray:
-        """The elements in memory of their own: row by row, or as here for ``"K"``."""
+        """A copy in C order, or in the present order for ``"K"``."""
         if order == "K" and self.flags.f_contiguous:
             return self.T.copy().T
         made = self.device.empty(self.shape, self.dtype)
@@ -272,7 +265,7 @@ class EmulatedArray:
         return self.data.ptr + low, held
 
     def reach(self) -> tuple[int, int]:
-        """From the first element: where the lowest byte lies, and the end."""
+        """Offsets of the lowest byte and of the end, from the first element."""
         ends = [(n - 1) * s for n, s in zip(self.shape, self.strides, strict=True)]
         low = sum(end for end in ends if end < 0)
         return low, sum(end for end in ends if end > 0) + self.itemsize
@@ -282,7 +275,7 @@ class EmulatedArray:
         return EmulatedArray(self.allocation, place, shape, strides, self.dtype)
 
     def _is_row(self, step: int = 1) -> bool:
-        """Whether the elements lie in a row, the last or first dimension fastest."""
+        """Whether it is contiguous, with the last or first dimension fastest."""
         shape, strides = self.shape[::step], self.strides[::step]
         rows = zip(shape, strides, row_major(shape), strict=True)
         is_row = all(n == 1 or s == m * self.itemsize for n, s, m in rows)

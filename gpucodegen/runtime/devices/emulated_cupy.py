@@ -1,4 +1,4 @@
-"""The functions of CuPy that programs and tests use, on the current emulated device.
+"""A subset of CuPy's functions, on the current emulated device.
 
 >>> a = asarray(np.arange(6, dtype=np.float32).reshape(2, 3))
 >>> a[:, 1].get().tolist(), a.T.strides
@@ -53,7 +53,7 @@ def asnumpy(array: EmulatedArray) -> npt.NDArray[Any]:
 
 
 def ascontiguousarray(array: EmulatedArray) -> EmulatedArray:
-    """The array itself if its elements lie in a row, else a copy."""
+    """The array itself if it is contiguous, else a copy."""
     if array.flags.c_contiguous:
         return array
     made = array.device.empty(array.shape, array.dtype)
@@ -62,7 +62,7 @@ def ascontiguousarray(array: EmulatedArray) -> EmulatedArray:
 
 
 def _stream(*, null: bool = False, non_blocking: bool = False) -> EmulatedStream:
-    """A stream of the current emulated device."""
+    """A new stream of the current emulated device."""
     device = emulated_device.current()
     return (
         device.streams.default if null else device.new_stream(non_blocking=non_blocking)

@@ -1,9 +1,8 @@
-"""The emulated device: executes PTX in NumPy, and refuses what a GPU would.
+"""The emulated device: executes PTX in NumPy with the checks and errors of a GPU.
 
-Its memory has addresses of its own, guarded on both sides.  A kernel runs when it is
-launched, with every check of `gpucodegen.ptx`; what goes wrong in it comes up later, as
-on a GPU: at the next launch, copy or synchronisation.  So does what is wrong with the
-order of two streams.
+Its memory has guarded addresses of its own.  A kernel runs when it is launched, with
+every check of `gpucodegen.ptx`; a fault is raised at the next launch, copy or
+synchronisation, as on a GPU. So are operations of two streams whose order is open.
 """
 
 from __future__ import annotations
@@ -66,7 +65,7 @@ class LoadedKernel:
 
 @dataclass(eq=False)
 class EmulatedDevice:
-    """An emulated device, for one thread at a time; `device` gives it by its number."""
+    """An emulated device, for one thread at a time; `device` returns it by number."""
 
     number: int
     limits: LaunchLimits = field(default_factory=lambda: LaunchLimits.of((9, 0)))
@@ -82,7 +81,7 @@ class EmulatedDevice:
 
     @property
     def architecture(self) -> str:
-        """None: kernels use what all devices have, unless a caller asks for more."""
+        """Empty: kernels use only common features, unless a caller asks for more."""
         return ""
 
     def __post_init__(self) -> None:
@@ -92,7 +91,6 @@ class EmulatedDevice:
         return f"emulated device {self.number}"
 
     def empty(self, shape: Shape, dtype: np.dtype[Any]) -> EmulatedArray:
-        """An array of its own, uninitialised."""
         kind = np.dtype(dtype)
         size = prod(shape) * kind.itemsize
         try:
@@ -105,7 +103,7 @@ class EmulatedDevice:
         return EmulatedArray(memory, place, shape, strides, kind)
 
     def adopted(self, interface: Mapping[str, Any], owner: object) -> EmulatedArray:
-        """An array that another object describes; `ValueError` if it is not here."""
+        """The array that another object describes; `ValueError` if it is elsewhere."""
         shape, kind = tuple(interface["shape"]), np.dtype(interface["typestr"])
         strides = interface.get("strides") or tuple(
             step * kind.itemsize for step in row_major(shape)
@@ -131,21 +129,18 @@ class EmulatedDevice:
         strides: Shape,
         dtype: Any,
     ) -> EmulatedArray:
-        """Another array over the memory of one."""
         place = DevicePointer(address, self.number)
         return EmulatedArray(array.allocation, place, shape, strides, np.dtype(dtype))
 
     def allocation(self, array: EmulatedArray) -> tuple[int, int]:
-        """First address and end of the allocation that an array lies in."""
         start = array.allocation.address
         return start, start + array.allocation.size
 
     def upload(self, array: EmulatedArray, contents: np.ndarray[Any, Any]) -> None:
-        """Contents from main memory."""
         array.set(contents)
 
     def fetch(self, array: EmulatedArray) -> Callable[[], np.ndarray[Any, Any]]:
-        """A copy to main memory, which the current stream orders."""
+        """A copy to main memory, ordered by the current stream."""
         self.touch("a copy to main memory", reads=[array])
         contents, stream = array.cells().copy(), self.streams.current
 
@@ -161,20 +156,18 @@ class EmulatedDevice:
         reads: Sequence[EmulatedArray] = (),
         writes: Sequence[EmulatedArray] = (),
     ) -> None:
-        """An operation on arrays in the current stream; raises the last fault."""
+        """Records an operation on arrays in the current stream; raises a kept fault."""
         self._raise_fault()
         self._fault = self.streams.note(name, _bytes_of(reads), _bytes_of(writes))
 
     def copy(self, target: EmulatedArray, source: EmulatedArray) -> None:
-        """One array's contents to another."""
         target[...] = source
 
     def fill(self, array: EmulatedArray, value: Any) -> None:
-        """One number to every element."""
         array[...] = value
 
     def tensor_map(self, form: TensorForm, encoded: Callable[..., Any]) -> Any:
-        """A record of its own, kept for later calls: no driver is here."""
+        """A tensor map in the emulator's format, kept for later calls."""
         del encoded
         if form not in self.maps:
             if len(self.maps) >= MOST_MAPS:
@@ -188,7 +181,6 @@ class EmulatedDevice:
     def load(
         self, name: str, code: bytes, *, cooperative: bool = False
     ) -> LoadedKernel:
-        """A kernel of a PTX module."""
         module = _module(code.decode())
         try:
             module.program(name)
@@ -205,7 +197,7 @@ class EmulatedDevice:
         shared: int = 0,
         stream: Any = None,
     ) -> None:
-        """Run a kernel; its fault, if it has one, is kept for later."""
+        """Runs a kernel; its fault, if any, is kept for later."""
         self._raise_fault()
         packed = arguments.contents
         self._accept(kernel, grid, block, packed, arguments.offsets, shared)
@@ -250,7 +242,7 @@ class EmulatedDevice:
         offsets: Sequence[int],
         shared: int,
     ) -> None:
-        """Refuse what a driver refuses."""
+        """Refuses launches that a driver refuses."""
         entry = kernel.module.entries[kernel.name]
         problem = self.limits.problem(grid, block, entry.shared_bytes + shared)
         placed = [(p.offset, p.size) for p in entry.parameters]
@@ -267,9 +259,9 @@ class EmulatedDevice:
             raise failure([kernel.name], problem, "Use smaller blocks or tiles")
 
     def _crowd(self, shared: int, grid: Triple, block: Triple) -> str:
-        """What is wrong with blocks that all have to run at once.
+        """The error if the blocks of a cooperative launch do not fit together.
 
-        It holds as many as the first device of its architecture does.
+        The device holds as many as the first device of its architecture.
         """
         major, minor = self.compute_capability[:2]
         device = devices_of(f"sm_{major}{minor}")[0]
@@ -280,19 +272,16 @@ class EmulatedDevice:
         return f"its {prod(grid)} blocks wait for each other, and {most} run at once"
 
     def stream(self, given: object) -> EmulatedStream:
-        """The stream that a caller means."""
         return self.streams.meant(given)
 
     def new_stream(self, *, non_blocking: bool = False) -> EmulatedStream:
-        """Another stream."""
         return self.streams.new(non_blocking=non_blocking)
 
     def on(self, stream: Any) -> AbstractContextManager[object]:
-        """Make a stream the thread's current one."""
         return stream
 
     def graph(self, operations: Sequence[Callable[[], None]]) -> Callable[[], None]:
-        """Operations as one: they run in their order."""
+        """Operations as one: they run in order."""
         kept = tuple(operations)
 
         def replay() -> None:
@@ -302,7 +291,7 @@ class EmulatedDevice:
         return replay
 
     def synchronize(self) -> None:
-        """Wait for all streams; raise the fault of the last operation, once."""
+        """Waits for all streams; raises the fault of the last operation, once."""
         self.streams.wait()
 
     def _raise_fault(self) -> None:
@@ -312,7 +301,7 @@ class EmulatedDevice:
 
 
 def step_limit() -> int:
-    """Steps that a kernel may take: ``GPUCODEGEN_EMULATED_STEPS``, 0 for any number.
+    """The limit of steps of a kernel: ``GPUCODEGEN_EMULATED_STEPS``, 0: unlimited.
 
     A step is a visit of threads to a basic block.  Raises InvalidOption.
     """
@@ -365,13 +354,13 @@ _CURRENT = _Current()
 
 
 def current() -> EmulatedDevice:
-    """The device that new arrays lie on."""
+    """The device for new arrays."""
     return device(_CURRENT.number)
 
 
 @contextmanager
 def using(number: int) -> Generator[EmulatedDevice]:
-    """Make a device the current one of this thread."""
+    """Makes a device the current one of this thread."""
     before, _CURRENT.number = _CURRENT.number, number
     try:
         yield current()

@@ -1,9 +1,9 @@
-"""Streams and events of an emulated device, and what their order leaves open.
+"""Streams and events of an emulated device, and races between streams.
 
-Every operation runs when it is asked for: that is one of the orders that streams allow.
-So that others give the same result, two operations must not touch the same bytes, one
-of them writing, where neither a stream nor an event orders them.  Each stream has a
-vector clock: how many operations of every stream come before its next one.
+Every operation runs at once: one of the orders that streams allow. The other orders
+give the same result unless two operations touch the same bytes, one of them writes, and
+neither a stream nor an event orders them; such pairs are errors.  Each stream has a
+vector clock: how many operations of every stream precede its next one.
 """
 
 from __future__ import annotations
@@ -21,15 +21,15 @@ from gpucodegen import errors
 from gpucodegen.runtime.devices.protocol import stream_pointer
 
 Clock = dict[int, int]
-"""How many operations of each stream come before something."""
+"""The number of operations of each stream that precede an operation."""
 Runs = npt.NDArray[np.int64]
-"""Stretches of memory: a row holds the first address and the end of one, in order."""
+"""Ranges of memory in order: each row holds the first address and the end."""
 REMEMBERED = 512
-"""Operations that later ones are compared with: the last that nobody waited for."""
+"""The latest unsynchronised operations, with which later ones are compared."""
 
 
 class Operation(NamedTuple):
-    """What an operation reads and writes, and its place in its stream."""
+    """The bytes that an operation reads and writes, and its place in its stream."""
 
     name: str
     stream: int
@@ -55,11 +55,11 @@ class EmulatedEvent:
 
     @property
     def done(self) -> bool:
-        """Operations are done when they are asked for."""
+        """True: operations are done when they are issued."""
         return True
 
     def synchronize(self) -> None:
-        """What is asked for from now on comes after it."""
+        """Orders all later operations after it."""
         self.stream.streams.wait(self.clock)
 
 
@@ -75,15 +75,15 @@ class EmulatedStream:
     non_blocking: bool = False
 
     def record(self) -> EmulatedEvent:
-        """An event after the operations so far."""
+        """An event behind the operations so far."""
         return EmulatedEvent(self, dict(self.streams.before(self)))
 
     def wait_event(self, event: EmulatedEvent) -> None:
-        """Later operations come after an event."""
+        """Orders later operations after an event."""
         _join(self.streams.before(self), event.clock)
 
     def synchronize(self) -> None:
-        """What is asked for from now on comes after the operations so far."""
+        """Orders later operations of all streams after those so far."""
         self.streams.wait(self.streams.before(self))
 
     def __enter__(self) -> Self:
@@ -98,14 +98,14 @@ class EmulatedStream:
 
 
 class Entered(local):
-    """The streams that a thread has made current, the current one last."""
+    """The stack of streams that a thread has made current."""
 
     def __init__(self) -> None:
         self.stack: list[EmulatedStream] = []
 
 
 class Streams:
-    """The streams of one device; ``raise_fault`` raises what went wrong on it."""
+    """The streams of one device; ``raise_fault`` raises its kept fault."""
 
     def __init__(self, name: str, raise_fault: Callable[[], None]) -> None:
         self.name, self._raise_fault = name, raise_fault
@@ -120,12 +120,11 @@ class Streams:
 
     @property
     def current(self) -> EmulatedStream:
-        """That of the thread."""
+        """The current stream of the thread."""
         stack = self.entered.stack
         return stack[-1] if stack else self.default
 
     def new(self, *, non_blocking: bool = False) -> EmulatedStream:
-        """Another stream."""
         self._last += 1
         return self._added(self._last, non_blocking)
 
@@ -135,7 +134,7 @@ class Streams:
         return made
 
     def meant(self, given: object) -> EmulatedStream:
-        """The stream that a caller means.  Raises UnknownStream."""
+        """The stream that a caller names.  Raises UnknownStream."""
         pointer = stream_pointer(given)
         found = None if pointer is None else self._known.get(pointer)
         if found is None or (isinstance(given, EmulatedStream) and given is not found):
@@ -143,16 +142,16 @@ class Streams:
         return found
 
     def forget(self, stream: EmulatedStream) -> None:
-        """A stream is gone; what is under way in it goes on."""
+        """Removes a dead stream; its operations stay pending."""
         _join(self._gone[stream.non_blocking], self._clocks.pop(stream.ptr, {}))
 
     @property
     def is_one(self) -> bool:
-        """Whether only the default stream is at work, in which all is ordered."""
+        """Whether only the default stream is used, which orders everything."""
         return len(self._clocks) == 1 and all(p.stream == 0 for p in self._past)
 
     def before(self, stream: EmulatedStream) -> Clock:
-        """What comes before the next operation of a stream."""
+        """The clock of the operations before the next one of a stream."""
         clock = self._clocks[stream.ptr]
         _join(clock, self._waited)
         if stream.ptr == 0:
@@ -164,7 +163,7 @@ class Streams:
         return clock
 
     def wait(self, clock: Clock | None = None) -> None:
-        """All that is asked for later comes after this, or after everything so far."""
+        """Orders all later operations after this clock, or after everything so far."""
         every = [*self._clocks.values(), *self._gone.values()]
         for each in every if clock is None else [clock]:
             _join(self._waited, each)
@@ -177,7 +176,7 @@ class Streams:
     def note(
         self, name: str, reads: Runs, writes: Runs, stream: EmulatedStream | None = None
     ) -> errors.UnorderedStreams | None:
-        """An operation of a stream; what is wrong if its order is open."""
+        """Records an operation of a stream; returns an error if its order is open."""
         stream = stream or self.current
         clock = self.before(stream)
         clock[stream.ptr] = time = clock.get(stream.ptr, 0) + 1
@@ -206,7 +205,7 @@ NOTHING: Runs = np.zeros((0, 2), np.int64)
 
 
 def runs(touched: npt.NDArray[Any], start: int, size: int = 1) -> Runs:
-    """Where cells of some bytes are touched, from an address on.
+    """Runs of touched cells of ``size`` bytes, as address ranges.
 
     >>> runs(np.array([0, 1, 1, 0, 1], bool), 100, 4).tolist()
     [[104, 112], [116, 120]]
@@ -223,7 +222,7 @@ def runs(touched: npt.NDArray[Any], start: int, size: int = 1) -> Runs:
 
 
 def _meet(one: Runs, other: Runs) -> bool:
-    """Whether two lists of stretches have a byte in common."""
+    """Whether two lists of ranges have a byte in common."""
     if not len(one) or not len(other):
         return False
     after = np.searchsorted(one[:, 1], other[:, 0], "right")

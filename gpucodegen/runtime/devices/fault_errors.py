@@ -1,8 +1,4 @@
-"""Faults of kernels on the emulated device, as errors of the catalogue.
-
-Comes in: a `gpucodegen.ptx.Fault`.  Goes out: the error that the next synchronisation
-raises, at the line of MLIR if that is known.
-"""
+"""Converts emulator faults to errors of the catalogue, at their MLIR line if known."""
 
 from __future__ import annotations
 
@@ -25,7 +21,7 @@ _HINT = "Correct the kernel, or report it: a kernel of the compiler should not f
 
 
 def error_of(fault: faults.Fault, device: object) -> errors.LaunchFailed:
-    """The error for what a kernel did.
+    """The error of the catalogue for a kernel's fault.
 
     >>> error = error_of(faults.Fault(faults.RACE, "race", "k"), "emulated device 0")
     >>> error.code, str(error).partition(". ")[0]

@@ -1,4 +1,4 @@
-"""Which GPUs this machine has, and what it lacks.  Nothing heavy at import."""
+"""Inventory of GPUs and missing components, without heavy imports."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Gpu:
 
     @property
     def architecture(self) -> str:
-        """As assemblers name it."""
+        """Its architecture, as assemblers name it."""
         major, minor = self.compute_capability
         return f"sm_{major}{minor}"
 
@@ -53,7 +53,7 @@ def gpus() -> tuple[Gpu, ...]:
 
 
 def current_gpu() -> Gpu | None:
-    """The GPU that work goes to now; None where kernels run on the emulated device."""
+    """The current GPU; None where kernels run on the emulated device."""
     if choice.kind() == choice.EMULATED or not gpus():
         return None
     import cupy
@@ -92,7 +92,7 @@ WITHOUT_A_GPU = (
 
 
 def require_cuda() -> None:
-    """Refuse a CUDA request that this machine cannot serve."""
+    """Raises an error if this machine cannot run CUDA kernels."""
     missing = missing_for_cuda()
     if missing is not None:
         reason, hint = missing
@@ -100,9 +100,9 @@ def require_cuda() -> None:
 
 
 def record() -> dict[str, Any]:
-    """What there is to run on.
+    """The available devices.
 
-    ``missing``: what CUDA kernels lack, and the remedy; else None.  ``emulated``: the
+    ``missing``: the missing component and the remedy, else None.  ``emulated``: the
     device of the target sim; ``cuda``: that of cuda, where it is an emulated one.
 
     >>> sorted(record())
@@ -122,7 +122,7 @@ def record() -> dict[str, Any]:
 
 
 def lines(found: dict[str, Any]) -> Iterator[str]:
-    """A record in words, for ``gpucodegen doctor``."""
+    """A record as lines of text, for ``gpucodegen doctor``."""
     yield f"CPU         {found['cpu']}"
     yield f"threads     {_threads(found)}"
     for gpu in found["gpus"]:

@@ -1,9 +1,9 @@
-"""What the runtime asks of a device, and what hardware allows.
+"""The device protocol: memory, streams, kernels and limits that the runtime relies on.
 
-A device has memory, and streams: it performs the operations of one stream in their
-order, and those of several in any order that their events leave.  Whatever names no
-stream goes to the thread's current one.  A fault of a kernel comes up at a later call
-of a method of its device, at the latest when it is waited for.
+A device performs the operations of one stream in order, and those of several streams in
+any order that their events allow.  An operation without a stream goes to the thread's
+current one.  A fault of a kernel is raised by a later call of a method of its device,
+at the latest by a synchronisation.
 """
 
 from __future__ import annotations
@@ -24,15 +24,15 @@ Triple = tuple[int, int, int]
 MAP_WORDS = 16
 """A tensor map has 128 bytes, which lie at a multiple of 64."""
 MOST_MAPS = 1024
-"""Tensor maps that a device keeps for later calls before it begins anew."""
+"""Tensor maps that a device caches before it clears the cache."""
 
 
 @dataclass(frozen=True, slots=True)
 class LaunchLimits:
     """Largest launches: blocks and threads by dimension, threads and bytes of a block.
 
-    ``shared`` is what every kernel may declare, in bytes, and ``most_shared`` what it
-    may have with the dynamic shared memory of a launch.
+    ``shared``: the static shared memory that every kernel may declare, in bytes,
+    ``most_shared`` the maximum including the dynamic shared memory of a launch.
     """
 
     grid: Triple = GRID
@@ -43,7 +43,7 @@ class LaunchLimits:
 
     @classmethod
     def of(cls, compute_capability: tuple[int, int]) -> LaunchLimits:
-        """Those of an architecture.
+        """The limits of an architecture.
 
         >>> LaunchLimits.of((9, 0)).most_shared
         232448
@@ -53,7 +53,7 @@ class LaunchLimits:
     def problem(
         self, grid: Sequence[int], block: Sequence[int], shared: int = 0
     ) -> str:
-        """What a launch has too much of, or nothing; ``shared``: bytes of a block.
+        """The limit that a launch exceeds, or an empty text; ``shared`` in bytes.
 
         >>> LaunchLimits().problem((1, 70000, 1), (32, 8, 1))
         'its grid of 1 x 70000 x 1 blocks exceeds 2147483647 x 65535 x 65535'
@@ -78,7 +78,7 @@ def _by(extents: Sequence[int]) -> str:
 
 
 class TensorForm(NamedTuple):
-    """A tensor in global memory and the box of it that one copy moves.
+    """A tensor in global memory, and the box of it that one copy moves.
 
     ``extents`` and ``box`` count elements of ``size`` bytes, the last dimension first;
     ``strides`` are bytes, of all dimensions but that one.  ``swizzle`` is 0 or the span
@@ -96,7 +96,7 @@ class TensorForm(NamedTuple):
 
 
 class DeviceArray(Protocol):
-    """An array in a device's memory: what CuPy's arrays and ours have in common."""
+    """An array in a device's memory: the common interface of CuPy's arrays and ours."""
 
     @property
     def shape(self) -> Shape:
@@ -115,7 +115,7 @@ class DeviceArray(Protocol):
 
     @property
     def data(self) -> Any:
-        """Where it lies: ``data.ptr`` is the address of its first element."""
+        """The pointer: ``data.ptr`` is the address of its first element."""
         ...
 
 
@@ -123,12 +123,12 @@ class Event(Protocol):
     """A point in the order of a stream."""
 
     def synchronize(self) -> None:
-        """Wait for what comes before it in its stream."""
+        """Waits for the operations before it in its stream."""
         ...
 
 
 class Stream(Protocol):
-    """What CuPy's streams and ours have in common: operations in order."""
+    """The common interface of CuPy's streams and ours: operations in order."""
 
     @property
     def ptr(self) -> int:
@@ -140,25 +140,25 @@ class Stream(Protocol):
         ...
 
     def wait_event(self, event: Any) -> None:
-        """Later operations come after an event, of whichever stream."""
+        """Orders later operations after an event of any stream."""
         ...
 
     def synchronize(self) -> None:
-        """Wait for the operations so far."""
+        """Waits for the operations so far."""
         ...
 
 
 class PackedArguments(Protocol):
-    """Parts of a kernel's arguments in memory, as a driver takes them."""
+    """Packed arguments of a kernel, as a driver takes them."""
 
     @property
     def pointers(self) -> int:
-        """Where the addresses of the parts lie in a row."""
+        """The address of the row of addresses of the parts."""
         ...
 
     @property
     def offsets(self) -> Sequence[int]:
-        """Where in ``contents`` each part begins, in bytes."""
+        """The byte offset of each part in ``contents``."""
         ...
 
     @property
@@ -170,12 +170,12 @@ class PackedArguments(Protocol):
 class Device(Protocol):
     """One device: memory, kernels, streams, faults.
 
-    Devices are equal when they are the same one.
+    Equal objects are the same device.
     """
 
     @property
     def limits(self) -> LaunchLimits:
-        """What its launches may be."""
+        """Its launch limits."""
         ...
 
     @property
@@ -185,11 +185,11 @@ class Device(Protocol):
 
     @property
     def architecture(self) -> str:
-        """The one whose own features its kernels use; "": those that all have."""
+        """The architecture whose specific features kernels may use; "": none."""
         ...
 
     def empty(self, shape: Shape, dtype: np.dtype[Any]) -> Any:
-        """An array of its own, uninitialised; `OutOfMemory`."""
+        """A new uninitialised array; raises `OutOfMemory`."""
         ...
 
     def view(
@@ -203,22 +203,22 @@ class Device(Protocol):
         ...
 
     def upload(self, array: Any, contents: np.ndarray[Any, Any]) -> None:
-        """Contents from main memory, which may change after this returns.
+        """Copies from main memory, which may change after this returns.
 
-        Both sides are contiguous.  The device may still be at the copy.
+        Both sides are contiguous.  The device may still be busy with the copy.
         """
         ...
 
     def fetch(self, array: Any) -> Callable[[], np.ndarray[Any, Any]]:
-        """Start to copy the contents to main memory; the function waits for them."""
+        """Starts a copy to main memory; the returned function waits for it."""
         ...
 
     def copy(self, target: Any, source: Any) -> None:
-        """One array's contents to another of its shape, whatever their strides."""
+        """Copies an array to another of its shape, with any strides."""
         ...
 
     def fill(self, array: Any, value: Any) -> None:
-        """One number to every element."""
+        """Stores one number in every element."""
         ...
 
     def tensor_map(
@@ -226,12 +226,12 @@ class Device(Protocol):
     ) -> Any:
         """An array of 128 bytes that holds a tensor map; ``encoded``: by the driver.
 
-        Nobody writes to it: one form may have one array for all calls and streams.
+        Maps are read-only: calls and streams may share one per form.
         """
         ...
 
     def load(self, name: str, code: bytes, *, cooperative: bool = False) -> Any:
-        """A kernel of a module, which is PTX.
+        """A kernel of a PTX module.
 
         ``cooperative``: its blocks wait for each other, so a launch starts all at once,
         and is refused where the device does not hold so many.
@@ -247,33 +247,33 @@ class Device(Protocol):
         shared: int = 0,
         stream: Stream | None = None,
     ) -> None:
-        """Start a kernel; ``shared``: dynamic shared memory of a block in bytes."""
+        """Starts a kernel; ``shared``: dynamic shared memory of a block in bytes."""
         ...
 
     def stream(self, given: object) -> Stream:
-        """The stream that a caller means: an object of some library, or its pointer.
+        """The stream that a caller names: an object of some library, or its pointer.
 
         Raises UnknownStream.
         """
         ...
 
     def new_stream(self) -> Stream:
-        """A stream that is ordered with the default stream alone."""
+        """A stream that is ordered with the default stream only."""
         ...
 
     def on(self, stream: Stream) -> AbstractContextManager[object]:
-        """Make a stream the thread's current one."""
+        """Makes a stream the thread's current one."""
         ...
 
     def graph(self, operations: Sequence[Callable[[], None]]) -> Callable[[], None]:
-        """Operations of this device as one, which does them all in the current stream.
+        """Operations of this device as one operation, run in the current stream.
 
         Each is a launch, a copy between its arrays or a fill; none runs now.
         """
         ...
 
     def synchronize(self) -> None:
-        """Wait for all kernels; raises what went wrong in them."""
+        """Waits for all kernels; raises their faults."""
         ...
 
 
@@ -294,6 +294,6 @@ def stream_pointer(given: object) -> int | None:
 
 
 def failure(kernels: Sequence[str], reason: object, hint: str) -> errors.LaunchFailed:
-    """The error of kernels that ran, or could not; the last of them comes last."""
+    """The error for kernels that failed; the last of them comes last."""
     names = " or ".join(dict.fromkeys(kernels)) or "(none)"
     return errors.LaunchFailed(kernel=names, reason=reason, hint=hint)

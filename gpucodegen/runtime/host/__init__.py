@@ -1,1 +1,1 @@
-"""What a host program calls: buffers, launches, transfers."""
+"""The runtime of host programs: buffers, engines, launches, transfers."""

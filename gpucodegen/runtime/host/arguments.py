@@ -1,9 +1,7 @@
-"""What a function says of its arguments: enough to take them from Python, without IR.
+"""Parameters of compiled functions, as records that need no IR, and number conversion.
 
-Comes in: the types of a function.  Goes out: records that a later process reads from
-disk, where it needs no parser.
-
-Python and NumPy numbers as arguments of scalar types.
+`parameters_of` takes the types of a function and returns `Parameter` records, which a
+later process reads from disk without a parser.
 """
 
 from __future__ import annotations
@@ -31,7 +29,7 @@ _FLOAT = re.compile(r"t?f\d+")
 
 
 def scalar_conversion(kind: str) -> Convert | None:
-    """How a number becomes an argument of a type as MLIR spells it; None for others.
+    """The conversion of a number to a type as MLIR spells it; None for other types.
 
     >>> [scalar_conversion(kind)(1) for kind in ("f64", "index", "i1", "complex<f32>")]
     [1.0, 1, True, (1+0j)]
@@ -52,7 +50,7 @@ def scalar_conversion(kind: str) -> Convert | None:
 
 
 def plain(value: Any) -> Any:
-    """A number of NumPy as one of Python; anything else as it is.
+    """A NumPy number as a Python number; anything else as it is.
 
     >>> import numpy as np
     >>> plain(np.True_), plain("no")
@@ -70,7 +68,7 @@ def _truth(value: Any) -> bool:
 
 
 def _real(value: Any) -> float:
-    """What `float` makes of anything but a text."""
+    """`float` of anything but a text."""
     if type(value) is float:
         return value
     if isinstance(value, _TEXTS):
@@ -88,7 +86,7 @@ _TEXTS = str, bytes, bytearray
 
 
 def _index(value: Any) -> int:
-    """A signed word; one that is larger would be cut."""
+    """A signed word; larger numbers would be truncated."""
     number = value if type(value) is int else operator.index(value)
     if -0x8000_0000_0000_0000 <= number <= 0x7FFF_FFFF_FFFF_FFFF:
         return number
@@ -97,7 +95,7 @@ def _index(value: Any) -> int:
 
 
 def _integer(value: Any, width: int, *, unsigned: bool) -> int:
-    """The signless value; both signed and unsigned ranges are accepted for iN."""
+    """The signless value; iN accepts both the signed and the unsigned range."""
     number = operator.index(value)
     low = 0 if unsigned else -(1 << (width - 1))
     if not low <= number < 1 << width:
@@ -119,10 +117,10 @@ Extents = tuple[int | None, ...]
 
 
 class Known(NamedTuple):
-    """What is known of an array of calls, beyond its type.
+    """Facts about the arrays of calls, beyond their type.
 
-    Extents, and the strides where its type has some or the array is not row-major;
-    ``alignment``: bytes that divide its address, 0 where that does not matter.
+    Extents, and the strides where the type has some or the array is not row-major;
+    ``alignment``: bytes that divide its address, 0 where irrelevant.
     """
 
     shape: tuple[int, ...] | None = None
@@ -130,7 +128,7 @@ class Known(NamedTuple):
     alignment: int = 0
 
     def without_shape(self) -> Known | None:
-        """What is known of arrays of any extents and strides."""
+        """The facts that hold for any extents and strides."""
         return Known(alignment=self.alignment) if self.alignment else None
 
 
@@ -140,9 +138,9 @@ class Parameter:
 
     ``type``: as MLIR spells it.  ``dtype``: the type of the number, or of an array's
     elements.  ``shape``: None for a number; None in it is any extent.  ``strides``
-    count elements; None means row-major, None in it is any stride.  ``vector``: extents
-    of the vectors that the array holds.  ``layout``: where in memory its elements lie,
-    if that is neither row-major nor strided.  ``is_fixed``: calls can tell no more.
+    count elements; None means row-major, None in it any stride.  ``vector``: extents of
+    the vectors that the array holds.  ``layout``: the layout of its elements, if that
+    is neither row-major nor strided.  ``is_fixed``: calls can add no facts.
     ``is_unranked``: an array of any rank and strides; its ``shape`` is empty.
     """
 
@@ -158,7 +156,7 @@ class Parameter:
 
     @property
     def is_value(self) -> bool:
-        """Whether it is a tensor or a vector, and not memory."""
+        """Whether it is a tensor or a vector, not memory."""
         return not self.type.startswith("memref")
 
 
@@ -229,7 +227,7 @@ def _parameter(name: str, ty: Type) -> Parameter:
 def specialized(
     types: Sequence[Type], known: Sequence[Known | None]
 ) -> tuple[Type | None, ...]:
-    """The types with what is known of each; None where nothing is.
+    """The types refined by known facts; None where there are none.
 
     >>> from gpucodegen.ir.types import F32, INDEX, MemRefType
     >>> print(*specialized([MemRefType((None,), F32), INDEX], [Known((8,)), None]))
@@ -257,9 +255,9 @@ def specialized(
 
 
 def allocated(parameters: Sequence[Parameter], widest: int) -> tuple[Known | None, ...]:
-    """What is known of arguments if all arrays are whole allocations of a device.
+    """The facts about arguments if all arrays are whole allocations of a device.
 
-    ``widest``: bytes of the widest access there; 0 where alignment does not matter.
+    ``widest``: bytes of the widest access there; 0 where alignment is irrelevant.
     """
     return tuple(
         Known(alignment=ALLOCATED)
@@ -270,7 +268,7 @@ def allocated(parameters: Sequence[Parameter], widest: int) -> tuple[Known | Non
 
 
 def alignments(known: Sequence[Known | None]) -> tuple[int, ...]:
-    """Bytes that divide the address of each argument; 0 of what is none or not known.
+    """Bytes that divide the address of each argument; 0 if unknown or no array.
 
     >>> alignments([Known((8,), None, 16), None])
     (16, 0)

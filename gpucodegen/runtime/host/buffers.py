@@ -1,4 +1,4 @@
-"""Arrays of any library as `Buffer` records, checked against expectations."""
+"""`Buffer` records of arrays of any library, checked against expectations."""
 
 from __future__ import annotations
 
@@ -46,9 +46,9 @@ The names of narrow floats are those of the package ml_dtypes; their bits serve 
 class Buffer:
     """Memory with a shape: ``strides`` count elements, ``array`` is the owner's view.
 
-    ``pooled``: a program allocated it from its workspace.  ``origin``: where the buffer
-    begins that it is a view of; 0 where it is none.  A buffer never changes; a frozen
-    class would take six times as long to make one for each argument of a call.
+    ``pooled``: a program allocated it from its workspace.  ``origin``: the address of
+    the buffer of which this is a view; 0 if it is none.  A buffer never changes; a
+    frozen class would take six times as long to make one for each argument of a call.
 
     >>> b = Buffer.of(np.zeros((2, 3), np.float32), "f32")
     >>> b.shape, b.strides, b.offset, b.base == b.pointer
@@ -84,7 +84,7 @@ class Buffer:
 
     @property
     def offset(self) -> int:
-        """Elements from there to the first one of this view."""
+        """Elements from `base` to the first one of this view."""
         return (self.pointer - self.base) // self.array.itemsize
 
     @property
@@ -101,7 +101,7 @@ class Buffer:
 
 @dataclass(frozen=True, slots=True)
 class Expected:
-    """What a function takes: None in ``shape`` is any extent.
+    """The expected array of a parameter: None in ``shape`` is any extent.
 
     ``strides`` None means row-major; None in it any stride.  They count elements.
     """
@@ -113,7 +113,7 @@ class Expected:
 
 
 def to_buffer(value: object, expected: Expected, function: str) -> Buffer:
-    """A user's argument as a checked buffer; a refusal names what was expected."""
+    """A user's argument as a checked buffer; errors name the expectation."""
     array = as_array(value, expected, function)
     array = _as_stored(array, expected, function)
     _check_shape(array, expected, function)
@@ -123,7 +123,7 @@ def to_buffer(value: object, expected: Expected, function: str) -> Buffer:
 
 
 def _as_stored(array: Any, expected: Expected, function: str) -> Any:
-    """The array of the expected elements; narrow floats of other packages as bits."""
+    """The array with the expected elements; narrow floats of other packages as bits."""
     names, stored = NUMPY_NAMES[expected.dtype], element(expected.dtype).storage
     if str(array.dtype) not in names:
         wanted = names[0] if stored != names[-1] else " or ".join(names)
@@ -138,7 +138,7 @@ def _as_stored(array: Any, expected: Expected, function: str) -> Any:
 
 
 def as_array(value: object, expected: Expected, function: str) -> Any:
-    """The NumPy or device array of anything that offers its memory, without a copy."""
+    """The NumPy or device array over the memory of any object, without a copy."""
     if isinstance(value, np.ndarray):
         if isinstance(value, np.ma.MaskedArray):
             raise errors.WrongArgumentType(
@@ -180,7 +180,7 @@ def as_array(value: object, expected: Expected, function: str) -> Any:
 
 
 def _of_number(value: np.generic) -> Any:
-    """A number of NumPy as an array of rank 0: a copy, so nothing may be written.
+    """A NumPy number as a read-only copy of rank 0.
 
     >>> _of_number(np.float32(2)).flags.writeable
     False
@@ -191,7 +191,7 @@ def _of_number(value: np.generic) -> Any:
 
 
 def offers(value: object, protocol: str) -> bool:
-    """Whether an object has an attribute, which may be anything of another library.
+    """Whether an object has an attribute, which may raise in other libraries.
 
     >>> offers(np.zeros(3), "__array_interface__"), offers(3, "__dlpack__")
     (True, False)
@@ -203,7 +203,7 @@ def offers(value: object, protocol: str) -> bool:
 
 
 def _as_bits(dtype: str) -> str:
-    """What helps where another library's elements have no NumPy type."""
+    """A hint for element types of other libraries without a NumPy type."""
     names = NUMPY_NAMES[dtype]
     if dtype not in NARROW:
         return ""
@@ -234,7 +234,7 @@ _PROTOCOLS: dict[str, Callable[[Any], Any]] = {
     "__dlpack__": _from_dlpack,
     "__array_interface__": np.asarray,
 }
-"""How arrays of other libraries offer their memory, the best way first."""
+"""Array interfaces of other libraries, the best one first."""
 
 
 def _check_shape(array: Any, expected: Expected, function: str) -> None:
@@ -260,7 +260,7 @@ def _check_shape(array: Any, expected: Expected, function: str) -> None:
 
 
 def check_strides(buffer: Buffer, expected: Expected, function: str) -> None:
-    """Refuse a buffer whose elements lie otherwise than expected."""
+    """Refuses a buffer with another layout than expected."""
     if 0 in buffer.shape:
         return
     wanted = expected.strides
@@ -290,7 +290,7 @@ def check_strides(buffer: Buffer, expected: Expected, function: str) -> None:
 
 
 def _any_strides(rank: int) -> str:
-    """The layout of MLIR that takes every buffer of a rank.
+    """The MLIR layout that accepts every buffer of a rank.
 
     >>> _any_strides(2)
     'strided<[?, ?], offset: ?>'

@@ -1,4 +1,4 @@
-"""What a host program needs of its target: where memory lies and how kernels start."""
+"""The engine protocol: where a target's memory lies, and how its kernels start."""
 
 from __future__ import annotations
 
@@ -16,12 +16,13 @@ from gpucodegen.runtime.host.spec import KernelSpec
 
 Shape = tuple[int, ...]
 Launcher = Callable[..., None]
-"""A kernel as a function of grid, block and arguments; where blocks have memory of
-their own, also of the bytes that they get beside what the kernel declares."""
+"""A kernel as a function of grid, block and arguments; on GPUs, also of the bytes of
+dynamic shared memory.
+"""
 Ways = tuple[Callable[[], Sequence[Any]], Callable[[], None]]
 """Arguments made reachable for kernels, and results copied back."""
 Maker = Callable[[], tuple[int, Any]]
-"""Makes an array, and tells its address."""
+"""Makes an array, and returns its address."""
 
 
 class Engine(Protocol):
@@ -29,12 +30,12 @@ class Engine(Protocol):
 
     @property
     def memory(self) -> object:
-        """Which memory is its own: engines of the same share buffers."""
+        """Identifies its memory: engines with equal values share buffers."""
         ...
 
     @property
     def device(self) -> object:
-        """What runs the kernels; None for the processor that this process runs on."""
+        """The device of the kernels; None for the processor of this process."""
         ...
 
     def for_call(self, values: Sequence[Any]) -> Engine:
@@ -66,11 +67,11 @@ class Engine(Protocol):
         ...
 
     def contents(self, buffer: Buffer) -> np.ndarray[Any, Any]:
-        """The contents in main memory: where they are, or a copy."""
+        """The contents in main memory, possibly as a copy."""
         ...
 
     def assign(self, buffer: Buffer, contents: Any) -> None:
-        """Contents of an array, wherever it lies, to a buffer of its shape."""
+        """Copies an array from any memory to a buffer of its shape."""
         ...
 
     def view(self, buffer: Buffer, offset: int, shape: Shape, strides: Shape) -> Buffer:
@@ -78,19 +79,19 @@ class Engine(Protocol):
         ...
 
     def byte_view(self, buffer: Buffer, shift: int, dtype: str, shape: Shape) -> Buffer:
-        """Row-major elements of another type, so many bytes after the first."""
+        """Row-major elements of another type, ``shift`` bytes after the first."""
         ...
 
     def map_of(
         self, buffer: Buffer, box: Shape, swizzle: int, promotion: int
     ) -> Callable[[int], Any]:
-        """The array of such a map, by the address of a buffer of the same form."""
+        """The function from the address of such a buffer to the array of its map."""
         ...
 
     def tensor_map(
         self, buffer: Buffer, box: Shape, swizzle: int, promotion: int, /
     ) -> Buffer:
-        """What copy engines know of a buffer; the CPU has none."""
+        """The tensor map of a buffer; the CPU has none."""
         ...
 
     def constant(self, value: Any) -> Buffer:
@@ -106,7 +107,7 @@ class Engine(Protocol):
     ) -> Callable[..., None]:
         """A kernel as a function of addresses and numbers.
 
-        ``values``: buffers like those that the addresses stand for.
+        ``values``: buffers like those at the addresses.
         """
         ...
 
@@ -125,11 +126,11 @@ class Engine(Protocol):
         ...
 
     def recording(self) -> tuple[Engine, Callable[[], Callable[[], None]]]:
-        """An engine that notes what its device is to do, and what makes one of all."""
+        """An engine that records operations, and a function that makes the graph."""
         ...
 
     def address(self, spec: KernelSpec) -> int:
-        """Where such a function lies that C calls; 0 if there is none."""
+        """The address of a kernel for calls from C; 0 if there is none."""
         ...
 
     def transfers(
@@ -138,15 +139,15 @@ class Engine(Protocol):
         written: Sequence[bool],
         overwritten: Sequence[bool] = (),
     ) -> Ways:
-        """The way of a call's arguments in and out."""
+        """The transfers of a call's arguments in and out."""
         ...
 
     def array(self, buffer: Buffer) -> Any:
-        """A result, which from now on is the caller's."""
+        """Passes a result to the caller."""
         ...
 
     def maker(self, shape: Shape, dtype: str) -> Maker:
-        """What makes uninitialised arrays of the caller's."""
+        """A function that makes uninitialised arrays of the caller."""
         ...
 
     def shown(self, buffer: Buffer) -> Any:
@@ -154,7 +155,7 @@ class Engine(Protocol):
         ...
 
     def taken_back(self, buffer: Buffer, shown: Any) -> None:
-        """What such a function wrote into the array that it was shown."""
+        """Copies back what such a function wrote into its array."""
         ...
 
 
@@ -193,7 +194,7 @@ def contents_of(value: Any) -> tuple[np.ndarray, str]:
 
 
 def _codes(numbers: np.ndarray, dtype: str) -> np.ndarray:
-    """Numbers as a narrow type stores them.
+    """Numbers in the storage format of a narrow type.
 
     >>> _codes(np.array([1.0, -0.0, 0.0]), "bf16").tolist()
     [16256, 32768, 0]

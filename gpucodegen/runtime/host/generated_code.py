@@ -1,10 +1,9 @@
-"""Generated text as a Python module that tracebacks and profilers can show.
+"""Loads generated text as a Python module with source lines for tracebacks.
 
-Garbage in cycles is collected after a compilation, not during it.
-
-What a compilation makes (modules of Python, operations, the IR of Numba) mostly stays
-until its end, so that the collector walks over more and more of it and finds nothing:
-0.12 of 1.0 s for PolyBench's 3mm, 0.22 of 2.2 s for adi, at the same peak of memory.
+`deferred_garbage_collection` postpones the garbage collector during a compilation: most
+objects (Python modules, operations, the IR of Numba) stay until its end, so collections
+find little: 0.12 of 1.0 s for PolyBench's 3mm, 0.22 of 2.2 s for adi, at the same peak
+of memory.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ from gpucodegen.runtime.storage import cache
 
 @contextmanager
 def deferred_garbage_collection() -> Generator[None]:
-    """No collections meanwhile; within another one, or where they are off, nothing.
+    """Disables the garbage collector meanwhile; nested or disabled, it does nothing.
 
     >>> with deferred_garbage_collection():
     ...     gc.isenabled()
@@ -43,14 +42,15 @@ SOURCES = cache.Store("source")
 _ONE_AT_A_TIME = RLock()
 """No thread is given a module that another thread still executes."""
 SYNTAX_TREES = RLock()
-"""Held by who makes syntax trees of text or code of them: CPython 3.11 loses count when
-threads do so at once (https://github.com/python/cpython/issues/106905)."""
+"""Lock for making and compiling syntax trees: CPython 3.11 miscounts its recursion
+depth when threads do so at once (https://github.com/python/cpython/issues/106905).
+"""
 
 
 def load(source: str) -> ModuleType:
-    """The module of a source text: executed once per process, from the text itself.
+    """The module of a source text, executed once per process.
 
-    The copy on disk is only there to be read by people and tools.
+    The copy on disk is only for people and tools to read.
     """
     name = f"k_{cache.digest(source)[:32]}"
     with _ONE_AT_A_TIME:

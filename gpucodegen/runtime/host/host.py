@@ -1,4 +1,4 @@
-"""What a generated host program calls: memory, launches, transfers (``rt``).
+"""The runtime API of generated host programs (``rt``): memory, launches, transfers.
 
 One `HostApi` serves one compiled program.  Its memory is that of its engine.
 """
@@ -29,7 +29,7 @@ Index = tuple[int, ...]
 
 @dataclass(slots=True)
 class _Kept:
-    """What the calls of a program leave in one memory."""
+    """The program's data in one memory that outlives a call: constants and the like."""
 
     transfers: HostTransfers
     launchers: dict[str, Callable[..., None]] = field(default_factory=dict[str, Any])
@@ -81,16 +81,16 @@ class HostApi(Views):
 
     @property
     def device(self) -> Any:
-        """What runs the kernels, as `gpucodegen.runtime.devices.protocol` has it.
+        """The device of the kernels (`gpucodegen.runtime.devices.protocol`).
 
         None for the processor that this process runs on.
         """
         return self._engine.device
 
     def recording(self) -> tuple[HostApi, Callable[[], Callable[[], None]]]:
-        """A runtime that notes what its device is to do, and what makes one of all.
+        """A runtime that records operations, and a function that makes the graph.
 
-        Raises NotRecordable where the program waits for what the device computes.
+        Raises NotRecordable where the program waits for a device result.
         """
         engine, finish = self._engine.recording()
         kernels = self._specs.values()
@@ -109,7 +109,7 @@ class HostApi(Views):
         return self._engine.alloc(shape, dtype)
 
     def maker(self, shape: Shape, dtype: str) -> Maker:
-        """What makes arrays for the caller, uninitialised, and tells where they lie.
+        """A function that allocates uninitialised results and returns their addresses.
 
         >>> from gpucodegen.runtime.cpu.engine import NumpyEngine, compiled
         >>> runtime = HostApi(NumpyEngine(compiled))
@@ -132,22 +132,20 @@ class HostApi(Views):
         )
 
     def dealloc(self, buffer: Buffer) -> None:
-        """Give memory back; memory that this program did not allocate stays."""
+        """Frees memory; memory that this program did not allocate stays."""
         self._kept.tags.pop(buffer.pointer, None)
         self._engine.dealloc(buffer)
 
     def load(self, buffer: Buffer, index: Index) -> Any:
-        """One element as kernels carry it."""
+        """One element, as kernels represent it."""
         _check_index(buffer, index)
         return carried(self._engine.read(buffer, index), buffer.dtype)
 
     def store(self, buffer: Buffer, index: Index, value: Any) -> None:
-        """Write one element."""
         _check_index(buffer, index)
         self._engine.write(buffer, index, stored(value, buffer.dtype))
 
     def fill(self, buffer: Buffer, value: Any) -> None:
-        """Write every element."""
         self._engine.fill(buffer, value)
 
     def copy(self, source: Buffer, target: Buffer) -> None:
@@ -162,7 +160,7 @@ class HostApi(Views):
         return self._kept.constants[key]
 
     def tags(self, buffer: Buffer) -> Buffer:
-        """Descriptors that stand for a tag memref of the program's caller."""
+        """Descriptors for a tag memref of the program's caller."""
         if buffer.dtype == "tag":
             return buffer
         if buffer.pointer not in self._kept.tags:
@@ -172,13 +170,13 @@ class HostApi(Views):
     def tensor_map(
         self, buffer: Buffer, box: Index, swizzle: int, promotion: int
     ) -> Buffer:
-        """``nvgpu.tma.create.descriptor``: which boxes of a buffer copies move."""
+        """``nvgpu.tma.create.descriptor``: the tensor map of boxes of a buffer."""
         return self._engine.tensor_map(buffer, box, swizzle, promotion)
 
     def map_of(
         self, buffer: Buffer, box: Index, swizzle: int, promotion: int
     ) -> Callable[[int], Any]:
-        """The array of such a map, by the address of a buffer of the same form."""
+        """The function from the address of such a buffer to the array of its map."""
         return self._engine.map_of(buffer, box, swizzle, promotion)
 
     # Kernels and transfers.
@@ -208,7 +206,7 @@ class HostApi(Views):
         return self._engine.prepared(spec, grid, block, words, values)
 
     def address(self, name: str) -> int:
-        """Where C finds a kernel; 0 if it cannot call it."""
+        """The address of a kernel for calls from C; 0 if there is none."""
         return self._engine.address(self._specs[name])
 
     def launch(
@@ -219,7 +217,7 @@ class HostApi(Views):
         args: Sequence[Any],
         shared: int = 0,
     ) -> None:
-        """Run a kernel; it is compiled when it first runs.
+        """Runs a kernel; it is compiled on first use.
 
         ``shared``: bytes of dynamic shared memory of a block.
         """
@@ -233,18 +231,18 @@ class HostApi(Views):
             launcher(grid, block, args)
 
     def status(self, words: int) -> Buffer:
-        """Words for what a kernel notes, all zero."""
+        """Zeroed words for a kernel's error reports."""
         buffer = self._engine.alloc((words,), "i64")
         self._engine.fill(buffer, 0)
         return buffer
 
     def check(self, status: Buffer, reports: Sequence[Told]) -> None:
-        """Refuse the call for the first report that a kernel noted."""
+        """Raises the error of the first report in a status buffer."""
         self.look(self._engine.contents(status), reports)
         self._engine.dealloc(status)
 
     def look(self, status: np.ndarray, reports: Sequence[Told]) -> None:
-        """The same of the words alone."""
+        """As `check`, on the words alone."""
         words = status.tolist()
         if not any(words):
             return
@@ -255,7 +253,7 @@ class HostApi(Views):
             del words[: 1 + len(told[-1])]
 
     def refuse(self, told: Told, values: Sequence[int]) -> None:
-        """End the call: an access would leave its buffer, or two do not fit."""
+        """Raises an error: an access would leave its buffer, or shapes do not match."""
         place, verb, buffer, dimension, extent, names = told
         pairs = zip(names, map(int, values), strict=True)
         given = ", ".join(f"{name} = {value}" for name, value in pairs)
@@ -280,7 +278,7 @@ class HostApi(Views):
         attributes: Mapping[str, Any],
         results: tuple[str, ...],
     ) -> tuple[Any, ...]:
-        """Let the caller's function run an operation.
+        """Runs an operation by the caller's function.
 
         It gets arrays and numbers, and the attributes by keyword; ``results`` holds the
         element type of each result, and the extents of a buffer: ``"f32[4,?]"``.
@@ -308,14 +306,14 @@ class HostApi(Views):
         attributes: Mapping[str, Any],
         place: tuple[str, int, int] | tuple[()],
     ) -> tuple[Any, ...]:
-        """Let the library run an operation, or a function without a body."""
+        """Runs a library operation, or a function without a body."""
         run = routine(name)
         assert run is not None
         contents = self._engine.contents
         return run(RoutineCall(name, operands, kinds, attributes, place, contents))
 
     def _taken_in(self, operation: str, value: Any, form: str) -> Any:
-        """A handler's result as the program carries it."""
+        """A handler's result in the program's representation."""
         dtype, bracket, extents = form.partition("[")
         if not bracket:
             return value
@@ -366,14 +364,14 @@ class HostApi(Views):
         written: Sequence[bool],
         overwritten: Sequence[bool] = (),
     ) -> tuple[Callable[[], Sequence[Any]], Callable[[], None]]:
-        """(arguments where kernels can reach them, copies of results back).
+        """(arguments where kernels can reach them, functions that copy results back).
 
-        ``overwritten`` arguments need not be copied there.
+        ``overwritten`` arguments are not copied in.
         """
         return self._engine.transfers(values, written, overwritten)
 
     def copied(self, value: Any) -> Any:
-        """A buffer with contents of its own; a number as it is."""
+        """A copy of a buffer; numbers are returned as they are."""
         if not isinstance(value, Buffer):
             return value
         made = self._engine.alloc(value.shape, value.dtype)
@@ -381,7 +379,7 @@ class HostApi(Views):
         return made
 
     def result(self, value: Any, unsigned: str = "") -> Any:
-        """A result as the caller gets it: an array, or a Python number.
+        """Converts a result to the caller's type: an array, or a Python number.
 
         ``unsigned``: its element type, where that is ``ui8``, ``ui16`` and so on.
         """
@@ -393,7 +391,7 @@ class HostApi(Views):
 
 
 def _fits(shape: Shape, extents: str) -> bool:
-    """Whether a shape is one of those that a text stands for.
+    """Whether a shape matches an extents text.
 
     >>> _fits((4, 3), "4,?"), _fits((4, 3), "4"), _fits((), ""), _fits((2,), "*")
     (True, False, True, True)

@@ -1,4 +1,4 @@
-"""An emitted program made callable: host functions with the runtime they call."""
+"""Loads an emitted program: host functions bound to the runtime that they call."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from gpucodegen.runtime.host.spec import KernelSpec, Param
 
 
 class Emitted(Protocol):
-    """What the emitter makes of a module."""
+    """The output of the emitter for a module."""
 
     @property
     def host_source(self) -> str:
@@ -30,9 +30,7 @@ class Emitted(Protocol):
         ...
 
     @property
-    def constants(self) -> Mapping[str, Any]:
-        """Contents of global memory."""
-        ...
+    def constants(self) -> Mapping[str, Any]: ...
 
 
 CONTRACTED = ("contract",)
@@ -53,9 +51,9 @@ def load_program(
     engine: Engine,
     handlers: Mapping[str, Callable[..., Any]] | None = None,
 ) -> LoadedProgram:
-    """Load a program for an engine; kernels compile when they first run.
+    """Loads a program for an engine; kernels compile on first use.
 
-    ``handlers`` run the operations that the program does not know.
+    ``handlers`` run operations that the program does not know.
     """
     module = generated_code.load(emitted.host_source)
     kernels = tuple(
@@ -72,7 +70,7 @@ def load_program(
 
 
 def _quiet(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Overflow and NaN are values of the program's arithmetic, not warnings."""
+    """Suppresses warnings: overflow and NaN are values of the program's arithmetic."""
 
     def call(*arguments: Any) -> Any:
         with np.errstate(all="ignore"):
@@ -87,10 +85,10 @@ def kernel_spec(
     threads: int = 0,
     arch: str = "",
 ) -> KernelSpec:
-    """What the compilers need of an emitted kernel; ``fastmath``: LLVM flags.
+    """The compiler's input for an emitted kernel; ``fastmath``: LLVM flags.
 
-    Parallel kernels on the CPU run on ``threads`` threads, 0 for as many as variables
-    say; for one, they are compiled as sequential.
+    Parallel kernels on the CPU run on ``threads`` threads, 0 for as many as environment
+    variables say; for one, they are compiled as sequential.
     """
     params = tuple(Param(p.name, p.kind, p.dtype, p.writable) for p in kernel.params)
     return KernelSpec(

@@ -1,4 +1,4 @@
-"""What the emitter tells the runtime about a kernel."""
+"""Kernel specifications: the records that the emitter passes to the runtime."""
 
 from __future__ import annotations
 
@@ -24,20 +24,17 @@ class KernelSpec:
     """A kernel as source text.
 
     ``source`` is a module: a header that imports from ``gpucodegen.intrinsics`` and an
-    undecorated function ``name``.  ``block`` is the static block size of a CUDA kernel,
-    ``resident`` how many blocks a multiprocessor shall hold, which bounds registers,
-    ``parallel`` says that a CPU kernel uses ``prange``, on ``threads`` threads (0: as
-    many as variables say).
-    ``dynamic_shared``: its launches give the ``shared_bytes`` of a block, which it does
-    not declare.
-    ``cooperative``: its blocks wait for each other, so all of them run at once.
-    ``specific``: it is compiled for the features of one architecture, as sm_90a is.
-    ``bulk``: it uses bulk copies, which GPUs have from sm_90 on.
-    ``arch``: the architecture that the program was compiled for, as "sm_90a"; "" stands
-    for what all devices have.
-    ``index_bits``: how wide the indices of a GPU's kernel are.
-    ``wide``: its source with indices of 64 bits, for launches with buffers that 32 bits
-    do not reach; "" where no launch needs it.
+    undecorated function ``name``.  ``block``: the static block size of a CUDA kernel;
+    ``resident``: the intended blocks per multiprocessor, which bounds registers;
+    ``parallel``: a CPU kernel uses ``prange``, on ``threads`` threads (0: as many as
+    environment variables say). ``dynamic_shared``: its launches provide the
+    ``shared_bytes`` of a block, which it does not declare. ``cooperative``: its blocks
+    wait for each other, so all of them run at once. ``specific``: it needs
+    architecture-specific features, such as those of sm_90a. ``bulk``: it uses bulk
+    copies, which GPUs have from sm_90 on. ``arch``: the architecture that the program
+    was compiled for, as "sm_90a"; "": only features of all devices. ``index_bits``: the
+    width of a GPU kernel's indices. ``wide``: its source with 64-bit indices, for
+    launches with buffers that 32 bits do not reach; "" where no launch needs it.
     ``fastmath`` holds LLVM flags; "contract" allows fused multiply-add.
     """
 
@@ -64,7 +61,7 @@ class KernelSpec:
         return tuple((p.kind, p.dtype) for p in self.params)
 
     def with_wide_indices(self) -> KernelSpec | None:
-        """The same kernel with indices of 64 bits; None where there is none.
+        """The same kernel with 64-bit indices; None where there is none.
 
         >>> params = Param("a", "pointer", "f32"), Param("n", "scalar", "index")
         >>> KernelSpec("k", "...", params, wide="___").with_wide_indices().params[1]
@@ -81,9 +78,9 @@ class KernelSpec:
 
 @dataclass(frozen=True, slots=True)
 class Constant:
-    """The contents of global memory that is not written.
+    """The contents of read-only global memory.
 
-    ``values`` is None when it starts uninitialised, and holds one number for a splat.
+    ``values`` is None if it is uninitialised, and holds one number for a splat.
     """
 
     shape: tuple[int, ...]
@@ -93,15 +90,14 @@ class Constant:
 
 @dataclass(frozen=True, slots=True)
 class StatedLaunch:
-    """A host function that makes its results, launches one kernel and returns.
+    """A host function that allocates its results, launches one kernel and returns.
 
-    ``order``: which values the kernel takes: a number counts the arguments of the
-    function, then ``results``, by extents and element type, then the words for
-    reports, then ``maps``: tensor maps, each of an argument, with the extents of its
-    boxes, swizzle and promotion.  ``single``: it returns one array, no tuple.
-    ``words``: how many words the kernel gets to note accesses that it left out, and
-    ``told``: what these mean.
-    ``grid`` and ``block``: blocks and threads of a kernel that has some.
+    ``order``: the sources of the kernel's values: numbers are argument positions; then
+    ``results``, by extents and element type, then the words for reports, then ``maps``:
+    tensor maps, each of an argument, with the extents of its boxes, swizzle and
+    promotion.  ``single``: it returns one array, no tuple. ``words``: the number of
+    words in which the kernel reports accesses that it left out, and ``told``: their
+    meanings. ``grid`` and ``block``: blocks and threads of a kernel that has some.
     """
 
     kernel: str

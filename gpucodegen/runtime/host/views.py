@@ -1,6 +1,6 @@
-"""What a generated host program asks of buffers, and the views that it makes.
+"""Buffer queries and views of generated host programs, and their asynchronous copies.
 
-Asynchronous copies between host-visible buffers: performed at their wait.
+`HostTransfers` performs a copy at its wait.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class HostTransfers:
         *,
         strided_source: bool = True,
     ) -> None:
-        """Note a transfer; ``stride`` and ``run`` describe one side of it."""
+        """Records a transfer; ``stride`` and ``run`` describe one side of it."""
         key = tag[0].pointer, tag[1]
         if key in self.in_flight:
             raise errors.UnfinishedTransfer(
@@ -61,7 +61,7 @@ class HostTransfers:
         self.in_flight[key] = count, move
 
     def wait(self, tag: End, count: int) -> None:
-        """Perform the transfer of a tag element."""
+        """Performs the transfer of a tag element."""
         key = tag[0].pointer, tag[1]
         if key not in self.in_flight:
             raise errors.UnfinishedTransfer(
@@ -85,7 +85,7 @@ def _first(buffer: Buffer, index: tuple[int, ...]) -> int:
 
 
 class Views:
-    """The part of `HostApi` that is about extents, strides and views."""
+    """The part of `HostApi` about extents, strides and views."""
 
     _engine: Engine
 
@@ -98,7 +98,6 @@ class Views:
         raise NotImplementedError
 
     def dim(self, buffer: Buffer, dimension: int) -> int:
-        """An extent."""
         return buffer.shape[dimension]
 
     def stride(self, buffer: Buffer, dimension: int) -> int:
@@ -138,15 +137,15 @@ class Views:
     def reinterpret(
         self, buffer: Buffer, offset: int, shape: Shape, strides: Shape
     ) -> Buffer:
-        """The same from the start of the buffer that this is a view of."""
+        """``memref.reinterpret_cast``: a view relative to the base buffer's start."""
         return self.view(buffer, offset - buffer.offset, shape, strides)
 
     def whole(self, buffer: Buffer) -> Buffer:
-        """The first element of the buffer that this is a view of."""
+        """The base buffer of a view, from its first element."""
         return self.reinterpret(buffer, 0, (), ())
 
     def byte_view(self, buffer: Buffer, shift: int, dtype: str, shape: Shape) -> Buffer:
-        """``memref.view``: elements of another type, so many bytes after the first."""
+        """``memref.view``: other elements, from ``shift`` bytes after the first."""
         if any(extent < 0 for extent in shape):
             raise errors.NegativeExtent(shape=shape)
         made = self._engine.byte_view(buffer, shift, dtype, shape)
@@ -164,7 +163,7 @@ class Views:
         return self.view(buffer, 0, wanted, row_major(wanted))
 
     def realloc(self, buffer: Buffer, extent: int) -> Buffer:
-        """``memref.realloc``: another buffer with what both have room for."""
+        """``memref.realloc``: a new buffer with the common elements."""
         made = self.alloc((extent,), buffer.dtype)
         both = (min(extent, buffer.shape[0]),)
         parts = (self.view(part, 0, both, (1,)) for part in (buffer, made))
@@ -173,7 +172,7 @@ class Views:
         return made
 
     def offset(self, buffer: Buffer) -> int:
-        """Elements before the first one of a view, in its buffer."""
+        """Elements before the first one of a view, in its base buffer."""
         return buffer.offset
 
     def base(self, buffer: Buffer) -> int:
@@ -182,7 +181,7 @@ class Views:
 
 
 def check_shape(what: str, shape: Sequence[int | None], buffer: Buffer) -> None:
-    """Refuse a buffer of another shape; None stands for any extent."""
+    """Raises an error for a buffer of another shape; None stands for any extent."""
     if len(shape) != len(buffer.shape):
         raise errors.WrongArgumentRank(
             function=what,

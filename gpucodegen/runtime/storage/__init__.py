@@ -1,1 +1,1 @@
-"""Files that outlive the process: the cache, and machine code in it."""
+"""The disk cache, and machine code in it."""

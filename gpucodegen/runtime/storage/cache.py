@@ -1,10 +1,10 @@
-"""Compiled code on disk: content-addressed, checked, private to the user.
+"""The disk cache of compiled code: content-addressed, verified, private to the user.
 
 An entry is ``<key>.bin``: a line with the digest of key and payload, then the payload.
-A key names content and versions, so an entry never goes stale; one that fails its
-digest is removed and rebuilt.  A folder that others may change is neither read
-nor written (`gpucodegen.runtime.storage.private`);
-`gpucodegen.runtime.storage.cache_size` removes what was not used for longest.
+A key covers content and versions, so an entry never goes stale; one that fails its
+digest is removed and rebuilt.  A folder that others may change is neither read nor
+written (`gpucodegen.runtime.storage.private`); `gpucodegen.runtime.storage.cache_size`
+removes the least recently used entries.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ from gpucodegen.runtime.storage.private import Folder, Untrusted, folder
 _T = TypeVar("_T")
 MAGIC = b"gpucodegen-2 "
 OWN = "gpucodegen-cache"
-"""The folder of the cache in one that the user names, which may hold anything else."""
+"""The folder of the cache in a folder that the user names."""
 
 
 def _place() -> tuple[Path, tuple[str, ...]]:
-    """The first folder that has to be the user's alone, and that of the cache in it."""
+    """The first private folder of the path to the cache, and the cache folder in it."""
     chosen = os.environ.get("GPUCODEGEN_CACHE_DIR")
     if chosen:
         return Path(chosen).absolute(), (OWN,)
@@ -42,19 +42,19 @@ def _place() -> tuple[Path, tuple[str, ...]]:
 
 
 def cache_directory() -> Path:
-    """Where the cache is: in ``GPUCODEGEN_CACHE_DIR``, or the user's own."""
+    """The cache folder: ``GPUCODEGEN_CACHE_DIR``, or the user's own."""
     root, names = _place()
     return root.joinpath(*names)
 
 
 def cache_folder(*kinds: str, create: bool = False) -> AbstractContextManager[Folder]:
-    """The folder of the cache, or one in it, open.  Entering raises OSError."""
+    """Opens the cache folder, or a folder in it.  Entering raises OSError."""
     root, names = _place()
     return folder(root, (*names, *kinds), create=create)
 
 
 def digest(*parts: object) -> str:
-    """A key for anything with a faithful ``repr``.
+    """A key for objects with a faithful ``repr``.
 
     >>> len(digest("source", ("sm_90", 1)))
     64
@@ -64,7 +64,7 @@ def digest(*parts: object) -> str:
 
 @cache
 def package_digest() -> str:
-    """Changes whenever the intrinsics do, since their code is in every kernel."""
+    """A digest of the intrinsics, whose code is in every kernel."""
     from gpucodegen import intrinsics
     from gpucodegen.ir import number_formats
 
@@ -76,7 +76,7 @@ def package_digest() -> str:
 
 @cache
 def sources_digest() -> str:
-    """Changes whenever a file of this package, or a version of islpy, does."""
+    """A digest of the files of this package and of islpy's version."""
     found = sorted(_stamps(str(Path(__file__).parents[2])))
     return digest(found, package_stamp("islpy"))
 
@@ -84,9 +84,9 @@ def sources_digest() -> str:
 def package_stamp(name: str) -> tuple[str, int, int]:
     """Path, size and time of the first file of an installed package.
 
-    They differ when another version is installed.  The number of a version takes
-    longer to find than the rest of a warm start's keys: `importlib.metadata` loads
-    the standard library's email.  ModuleNotFoundError where it is not installed.
+    They change with the installed version.  `importlib.metadata`, which gives the
+    version number, would take longer than all other keys of a warm start: it loads the
+    standard library's email.  ModuleNotFoundError where it is not installed.
 
     >>> package_stamp("numpy")[0].endswith("__init__.py")
     True
@@ -100,7 +100,7 @@ def package_stamp(name: str) -> tuple[str, int, int]:
 
 @cache
 def package_version(name: str) -> str:
-    """The version of an installed package, from the name of its folder of metadata.
+    """The version of an installed package, from the name of its metadata folder.
 
     >>> package_version("numpy") == __import__("numpy").__version__
     True
@@ -117,7 +117,7 @@ def package_version(name: str) -> str:
 def sources_content() -> str:
     """The digest of this package's files, wherever they lie, and of islpy's version.
 
-    It is kept by their stamps, as reading all files takes longer than a lookup may.
+    It is cached by file stamps, as reading all files takes too long for a lookup.
     """
     store, stamps = Store("sources"), sources_digest()
     known = store.get(stamps)
@@ -132,9 +132,9 @@ def sources_content() -> str:
 
 
 def _stamps(place: str) -> Iterator[tuple[str, int, int]]:
-    """Path, size and time of every Python file in a folder; links are folders too.
+    """Path, size and time of every Python file in a folder; follows links to folders.
 
-    By the system's own listing: paths as objects would take twice as long.
+    By `os.scandir`: path objects would take twice as long.
     """
     with os.scandir(place) as entries:
         for entry in entries:
@@ -152,7 +152,6 @@ class Store:
     kind: str
 
     def path(self, name: str) -> Path:
-        """Where an entry lies."""
         return cache_directory() / self.kind / name
 
     def get(self, key: str) -> bytes | None:
@@ -167,17 +166,17 @@ class Store:
         return None
 
     def put(self, key: str, payload: bytes) -> bool:
-        """Store a payload; an unusable cache is a warning, and False."""
+        """Stores a payload; an unusable cache gives a warning, and False."""
         return self.write(f"{key}.bin", self._header(key, payload) + b"\n" + payload)
 
     def read(self, name: str) -> bytes | None:
-        """A file, or None; one that others may change is a warning, and None."""
+        """The contents of a file, or None; if others may change it, with a warning."""
         return self._guarded(lambda place: place.read(name))
 
     def write(self, name: str, content: bytes) -> bool:
-        """Write a file; an unusable cache is a warning, and False.
+        """Writes a file; an unusable cache gives a warning, and False.
 
-        False, too, if it is larger than the whole cache may be.
+        False, too, if it is larger than the limit of the whole cache.
         """
         from gpucodegen.runtime.storage import cache_size
 
@@ -196,9 +195,9 @@ class Store:
     def _guarded(
         self, action: Callable[[Folder], _T], *, create: bool = False
     ) -> _T | None:
-        """What an action on the folder gives; None if that cannot be used.
+        """The result of an action on the folder; None if the folder cannot be used.
 
-        What is only missing, or not to be read, is no reason for a warning.
+        Missing or unreadable files give no warning.
         """
         try:
             with cache_folder(self.kind, create=create) as place:
@@ -215,11 +214,11 @@ class Store:
 
 
 _TOLD: set[tuple[Path, str]] = set()
-"""Reasons not to use a cache that were warned of."""
+"""Reasons for an unusable cache that were reported."""
 
 
 def refused(problem: OSError) -> None:
-    """Warn that the cache cannot be used, once for each reason."""
+    """Warns that the cache cannot be used, once for each reason."""
     told = cache_directory(), problem.strerror or str(problem)
     if told not in _TOLD:
         _TOLD.add(told)

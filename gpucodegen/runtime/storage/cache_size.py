@@ -1,9 +1,9 @@
-"""How large the cache may grow: what was not used for longest goes first.
+"""The size limit of the disk cache: least recently used entries are removed first.
 
-Comes in: how much was written.  Goes out: a folder within its limit, and without what
-killed processes left in it.  The time of one more file says when the folder was last
-checked.  Several processes may check it at once: each removes unused files, and a file
-that another process removed is no failure.
+`shrink` brings a folder within its limit and removes leftovers of killed processes. The
+time of a marker file says when the folder was last checked.  Several processes may
+check it at once: each removes unused files, and a file that another process removed is
+no failure.
 """
 
 from __future__ import annotations
@@ -23,9 +23,10 @@ VARIABLE = "GPUCODEGEN_CACHE_SIZE"
 DEFAULT = 1 << 30
 """Bytes that the cache may take."""
 KEPT = 0.75
-"""The part of it that is left when it was too large, so that this is seldom."""
+"""The fraction of the limit that remains after a clean-up, so that clean-ups are rare.
+"""
 UNSEEN = 1 / 32
-"""The part of it that a process writes before it looks again."""
+"""The fraction of the limit that a process writes between two checks."""
 HOUR = 3600.0
 STAMP = "looked-at"
 _ENTRY = re.compile(r".*\.bin|k_[0-9a-f]+\.py")
@@ -38,7 +39,7 @@ Opened = Callable[..., AbstractContextManager[Folder]]
 
 @dataclass(frozen=True, slots=True)
 class File:
-    """A file as its folder lists it; ``used``: when it was last, in seconds."""
+    """A file as its folder lists it; ``used``: the time of last use, in seconds."""
 
     name: str
     size: int
@@ -47,7 +48,7 @@ class File:
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """What the cache holds, or what was removed of it."""
+    """The files and bytes in the cache, or removed from it."""
 
     entries: int = 0
     size: int = 0
@@ -58,7 +59,7 @@ class Usage:
 
 
 def limit() -> int:
-    """Bytes that the cache may take: ``GPUCODEGEN_CACHE_SIZE``, or 1 GiB.
+    """The limit in bytes: ``GPUCODEGEN_CACHE_SIZE``, or 1 GiB.
 
     >>> parsed("500M"), parsed("1.5 GiB"), parsed("0"), parsed("many")
     (524288000, 1610612736, 0, None)
@@ -74,7 +75,7 @@ def limit() -> int:
 
 
 def parsed(text: str) -> int | None:
-    """Bytes: a number, with K, M, G or T if need be."""
+    """Bytes: a number with an optional suffix K, M, G or T."""
     found = _SIZE.fullmatch(text.strip())
     if found is None:
         return None
@@ -82,16 +83,16 @@ def parsed(text: str) -> int | None:
 
 
 class _Written:
-    """Bytes that this process wrote since it last looked."""
+    """Bytes that this process wrote since its last check."""
 
     size = 0
     turn = Lock()
 
 
 def wrote(size: int, opened: Opened) -> None:
-    """Note what was written, and look from time to time whether it is too much.
+    """Records written bytes, and checks the size of the cache from time to time.
 
-    That is once an hour, or when this process wrote a good part of what there may be.
+    That is once an hour, or when this process wrote a good part of the limit.
     """
     with _Written.turn:
         _Written.size += size
@@ -105,7 +106,7 @@ def wrote(size: int, opened: Opened) -> None:
 
 
 def shrink(opened: Opened, most: int) -> Usage:
-    """Remove leftovers, and entries until no more than ``most`` bytes are left."""
+    """Removes leftovers, and entries until at most ``most`` bytes remain."""
     now = time.time()
     removed: list[File] = []
     with ExitStack() as stack:
@@ -126,7 +127,7 @@ def shrink(opened: Opened, most: int) -> Usage:
 
 
 def usage(opened: Opened) -> Usage:
-    """What there is.  Raises OSError where the cache cannot be used."""
+    """The contents of the cache.  Raises OSError where it cannot be used."""
     with ExitStack() as stack:
         files = [file for _, file in _files(opened, stack)]
     kept = [file.size for file in files if _ENTRY.fullmatch(file.name)]

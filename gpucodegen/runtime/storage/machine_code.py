@@ -1,14 +1,10 @@
-"""Object files on disk, and how this process links them.
+"""Object files: stored on disk, and linked into this process by LLVM.
 
-Comes in: a module of LLVM and its machine code.  Goes out, now or in another process:
-the address of its function.  What it depends on besides its text is `host`.
-
-Numba's compiled helpers, loaded without Numba: its way of errors.
-
-Machine code that Numba made calls them by name.  They are extension modules which need
-nothing of the package around them, and which Numba takes as they are if it comes later.
-
-The library of C in this process, as `ctypes` finds it.
+`as_object` makes from an LLVM module and its machine code an object file, which
+`linked` loads in this or another process.  `host` is the key of everything that it
+depends on besides its text. Code of Numba calls compiled helper functions by name;
+`extension` loads these extension modules without importing Numba, which uses them as
+they are if it is imported later. `libc` comes from `ctypes`.
 """
 
 from __future__ import annotations
@@ -34,7 +30,7 @@ C_LIBRARY = "ucrtbase" if sys.platform == "win32" else None
 
 
 def address_of(symbol: str) -> int:
-    """Where a symbol of this process or of a helper lies; 0 if nowhere."""
+    """The address of a symbol of this process or of a helper; 0 if unknown."""
     return _in_process(symbol) or _errors().get(symbol, 0)
 
 
@@ -48,7 +44,7 @@ def _in_process(symbol: str) -> int:
 
 @cache
 def _errors() -> dict[str, int]:
-    """What code calls if Python has to hear of an error."""
+    """The functions that code calls to raise Python exceptions."""
     found: dict[str, int] = {}
     for module, prefix in (
         ("numba._helperlib", "numba_"),
@@ -69,7 +65,7 @@ ALLOWED = {
     "numba_unpickle",
     "NRT_Free",
 }
-"""Those that need no set-up by Numba."""
+"""Numba helpers that need no set-up by Numba."""
 
 
 @cache
@@ -101,7 +97,7 @@ OBJECTS = disk.Store("object")
 
 @dataclass(frozen=True, slots=True)
 class Linked:
-    """An object file in this process: its function, and where its symbols are."""
+    """A linked object file: its function, and where its symbols are."""
 
     address: int
     facts: Mapping[str, Any]
@@ -109,13 +105,13 @@ class Linked:
 
 
 def as_object(entry: str, module: Any, code: bytes, **symbols: str) -> bytes:
-    """What `linked` takes: a line about the code, and the code, an object file."""
+    """The input of `linked`: a line about the code, and the code, an object file."""
     header = {"entry": entry, "needs": sorted(_undefined(module)), **symbols}
     return json.dumps(header).encode() + b"\n" + code
 
 
 def _undefined(module: Any) -> Iterable[str]:
-    """The symbols that a module takes from elsewhere."""
+    """The undefined symbols of a module."""
     for symbol in (*module.functions, *module.global_variables):
         if symbol.is_declaration and not symbol.name.startswith("llvm."):
             yield symbol.name
@@ -129,7 +125,7 @@ def address_in(stored: bytes) -> int:
 
 @cache
 def linked(stored: bytes) -> Linked | None:
-    """Link an object; None if the process lacks a symbol."""
+    """Links an object; None if the process lacks a symbol."""
     import llvmlite.binding as llvm
 
     header, _, code = stored.partition(b"\n")
@@ -143,7 +139,7 @@ def linked(stored: bytes) -> Linked | None:
 
 
 def _is_found(symbol: str) -> bool:
-    """Whether the process or Numba's helpers have a symbol; its place goes to LLVM."""
+    """Whether a symbol is known; passes its address to LLVM."""
     import llvmlite.binding as llvm
 
     known = llvm.address_of_symbol(symbol)
@@ -156,14 +152,15 @@ def _is_found(symbol: str) -> bool:
 
 
 _ENGINES: list[tuple[Any, set[str]]] = []
-"""Where object files are linked, and their entries; they live as long as the process.
+"""LLVM engines with linked object files, and their entries; they live as long as the
+process.
 
 Numba names a function by its text and its flags, and not by its number of threads.
 """
 
 
 def _engine_without(entry: str) -> Any:
-    """An engine that has no such entry yet, and has one from now on."""
+    """An engine without such an entry, which is reserved from now on."""
     import llvmlite.binding as llvm
 
     for engine, entries in _ENGINES:
@@ -176,7 +173,7 @@ def _engine_without(entry: str) -> Any:
 
 
 def machine() -> Any:
-    """The host as LLVM compiles for it, any processor of its kind."""
+    """The LLVM target machine of the host, for any processor of its kind."""
     import llvmlite.binding as llvm
 
     llvm.initialize_native_target()
@@ -186,15 +183,15 @@ def machine() -> Any:
 
 @cache
 def host() -> tuple[object, ...]:
-    """What machine code depends on besides its source; found without Numba."""
+    """The dependencies of machine code besides its source; found without Numba."""
     return *kind_of_host(), disk.package_stamp("numba")
 
 
 @cache
 def kind_of_host() -> tuple[object, ...]:
-    """What two machines have in common where one's machine code is the other's.
+    """A key that two machines share if they can run each other's machine code.
 
-    Of packages it has those that are imported anyway.
+    It includes only packages that are imported anyway.
     """
     import llvmlite
     import llvmlite.binding as llvm
@@ -212,7 +209,7 @@ def kind_of_host() -> tuple[object, ...]:
 
 
 def interpreter() -> tuple[object, ...]:
-    """What the layout of Python's own objects depends on.
+    """The facts that determine the layout of Python objects.
 
     >>> sys.implementation.cache_tag in interpreter()
     True

@@ -1,10 +1,10 @@
-"""Folders and files that only the user may change.
+"""Files and folders that only the user may change.
 
-What lies in the cache is linked into the process, so only the user may have put it
-there.  A folder is opened from the one above it and not by its path, never over a link.
-Its owner and mode are read after it is open, so nothing can be exchanged in between.
-The way to the first folder, with the links in it, is left to the system.  Where files
-have no owners in the sense of POSIX, the system's own protection is trusted.
+Cached code is linked into the process, so only the user may have written it. A folder
+is opened relative to its parent and not by path, never through a link; owner and mode
+are read after opening, so nothing can be exchanged in between (no race between check
+and use). The path to the first folder, with its links, is left to the system.  Where
+files have no POSIX owners, the system's own protection is trusted.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from pathlib import Path
 HAS_OWNERS = hasattr(os, "geteuid") and os.open in os.supports_dir_fd
 FOREIGN_WRITERS = stat.S_IWGRP | stat.S_IWOTH
 NEW = ".new-"
-"""What the names of files begin with that are not complete."""
+"""Name prefix of incomplete files."""
 DAY = 24 * 60 * 60.0
 
 
 def _flags(*names: str) -> int:
-    """Those that the system has of flags of ``open``."""
+    """The flags of ``open`` that the system has."""
     found = 0
     for name in names:
         found |= getattr(os, name, 0)
@@ -39,14 +39,14 @@ _CREATE = _flags("O_WRONLY", "O_CREAT", "O_EXCL", "O_NOFOLLOW", "O_CLOEXEC", "O_
 
 
 class Untrusted(OSError):
-    """What was to be used is not only the user's to change, or it is a link."""
+    """A file or folder that others may change, or a link."""
 
     def __init__(self, path: Path, reason: str) -> None:
         super().__init__(errno.EPERM, reason, str(path))
 
 
 class Folder:
-    """An open folder; its ``descriptor`` is None where folders cannot be opened."""
+    """An open folder; ``descriptor`` is None where folders cannot be opened."""
 
     __slots__ = ("descriptor", "path")
 
@@ -55,9 +55,9 @@ class Folder:
         self.descriptor = descriptor
 
     def read(self, name: str) -> bytes:
-        """A file.  Raises OSError, Untrusted among them.
+        """The contents of a file.  Raises OSError, including Untrusted.
 
-        One that was last used a day ago counts as used now.
+        The time of use is updated if it is a day old.
         """
         with self._opened(name) as (descriptor, status):
             with io.FileIO(descriptor, closefd=False) as file:
@@ -68,7 +68,7 @@ class Folder:
         return content
 
     def write(self, name: str, content: bytes) -> None:
-        """Write a file so that readers see all of it or nothing.  Raises OSError."""
+        """Writes a file atomically.  Raises OSError."""
         temporary = f"{NEW}{os.getpid()}-{os.urandom(8).hex()}"
         at = self.descriptor
         place = os.open(self._name(temporary), _CREATE, 0o600, dir_fd=at)
@@ -82,7 +82,7 @@ class Folder:
             raise
 
     def remove(self, name: str) -> bool:
-        """Remove a file, or a link; whether it was still there."""
+        """Removes a file or link; returns whether it existed."""
         try:
             os.unlink(self._name(name), dir_fd=self.descriptor)
         except FileNotFoundError:
@@ -90,7 +90,7 @@ class Folder:
         return True
 
     def used(self, name: str) -> float | None:
-        """When a file was last used, in seconds; None if it is not there."""
+        """The time of last use of a file, in seconds; None if it does not exist."""
         try:
             at = self.descriptor
             status = os.stat(self._name(name), dir_fd=at, follow_symlinks=False)
@@ -99,9 +99,9 @@ class Folder:
         return status.st_mtime
 
     def check(self, name: str, *, create: bool = False) -> None:
-        """Refuse a file that others may change.  Raises OSError, Untrusted too.
+        """Raises OSError, including Untrusted, for a file that others may change.
 
-        With ``create`` on, one that is missing is made, empty.
+        With ``create``, a missing file is created empty.
         """
         if create:
             with suppress(FileExistsError):
@@ -112,14 +112,14 @@ class Folder:
             pass
 
     def entries(self) -> list[os.DirEntry[str]]:
-        """What it holds."""
+        """The entries of the folder."""
         place = self.path if self.descriptor is None else self.descriptor
         with os.scandir(place) as found:
             return list(found)
 
     @contextmanager
     def _opened(self, name: str) -> Generator[tuple[int, os.stat_result]]:
-        """A regular file that only the user may change."""
+        """Opens a regular file that only the user may change."""
         path = self.path / name
         try:
             place = os.open(self._name(name), _READ, dir_fd=self.descriptor)
@@ -141,7 +141,7 @@ class Folder:
         os.utime(descriptor if by_number else self._name(name))
 
     def _name(self, name: str) -> str:
-        """The name from the open folder on, or the path."""
+        """The name relative to the open folder, or the path."""
         return name if self.descriptor is not None else str(self.path / name)
 
 
@@ -149,10 +149,10 @@ class Folder:
 def folder(
     root: Path, names: Sequence[str] = (), *, create: bool = False
 ) -> Generator[Folder]:
-    """The folder ``names`` below a root, open; all of them are the user's alone.
+    """Opens the folder ``names`` below a root; all of them are the user's alone.
 
-    With ``create`` on, those that are missing are made, for the user alone; the mode of
-    a folder that exists is never changed.  Raises OSError, Untrusted among them.
+    With ``create``, missing ones are created for the user alone; modes of existing
+    folders are never changed.  Raises OSError, including Untrusted.
     """
     if create:
         root.parent.mkdir(parents=True, exist_ok=True)
@@ -168,7 +168,7 @@ def folder(
 
 
 def _entered(outer: Folder, path: Path, *, create: bool) -> Folder:
-    """A folder of an open one, or of a path."""
+    """Opens a folder of an open one, or of a path."""
     at = outer.descriptor
     name = str(path) if at is None else path.name
     if create:

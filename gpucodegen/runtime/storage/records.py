@@ -1,7 +1,7 @@
-"""Records as JSON, and back: what a process keeps on disk for later ones is data only.
+"""Serialisation of records as JSON: data only, no code.
 
-Comes in: records of the classes named here, made of numbers, texts, tuples, mappings
-with texts as keys, and arrays.  Goes out: bytes, and the same records again.
+Records of the classes named here consist of numbers, texts, tuples, mappings with text
+keys, and arrays.
 """
 
 from __future__ import annotations
@@ -35,11 +35,11 @@ RECORDS: dict[str, str] = {
 """The classes of records, by name, and their modules, imported when one is read."""
 CLASS, ARRAY = "class", "array"
 NUMBERS = "biufc"
-"""The kinds of NumPy types whose bytes are all there is to an element."""
+"""Kinds of NumPy types whose elements are plain bytes."""
 
 
 def dumped(record: object) -> bytes:
-    """A record as bytes.  Raises TypeError for what is no data.
+    """A record as bytes.  Raises TypeError for anything but data.
 
     >>> from gpucodegen.runtime.host.spec import Param
     >>> dumped(Param("x", "scalar", "f32"))[:35]
@@ -51,18 +51,18 @@ def dumped(record: object) -> bytes:
 
 
 def loaded(content: bytes) -> Any:
-    """The record that was written; lists are tuples.  Raises ValueError, and others."""
+    """The record in bytes; lists become tuples.  Raises ValueError, among others."""
     return _read(json.loads(content))
 
 
 def keep(store: Store, key: str, record: object) -> None:
-    """Store a record; one that is more than data is made again by every process."""
+    """Stores a record; one that is more than data is not stored."""
     with suppress(TypeError):
         store.put(key, dumped(record))
 
 
 def kept(store: Store, key: str) -> Any | None:
-    """What was kept, or None; a record that does not load is made again, too."""
+    """The stored record, or None if it is missing or does not load."""
     content = store.get(key)
     with suppress(Exception):  # whatever a record of another form raises
         return None if content is None else loaded(content)

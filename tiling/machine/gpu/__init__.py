@@ -1,1 +1,1 @@
-"""Facts of GPUs, plans for them, and what a plan or a kernel costs there."""
+"""GPU data sheets, kernel plans for GPUs and their cost models."""

@@ -1,19 +1,15 @@
-"""Facts of GPUs: what a multiprocessor of an architecture has, what a device has.
+"""GPU data sheets: limits and rates per architecture, devices, and occupancy.
 
 Sources: the tables of the CUDA programming guide (limits and operations per clock by
 compute capability), the vendor's data sheets (multiprocessors, clocks, bandwidths), and
-published measurements where a field says so.  Estimates made of them are held against
-what an H100 took (``bench/results/gpu``).  The clock and the L2 cache of B200 and the
-row of Orin were not checked against a source.  Rates of the L2 cache are published for
-A100 and Hopper only, and assumed for the others.
+published measurements where a field says so.  The clock and the L2 cache of B200 and
+the row of Orin were not checked against a source.  L2 rates are published for A100 and
+Hopper only, and assumed for other devices. Estimates are compared with measurements of
+an H100 in ``bench/results/gpu``.
 
-What launches on a GPU may be: facts of the CUDA programming guide's tables.
-
-How many blocks of a kernel a multiprocessor holds at once, and what limits that.
-
-Formulas of the CUDA occupancy calculator: registers are given to warps in units of 256
-from four quarters of the file, shared memory in units of 128 bytes after 1024 bytes
-that each block's system part takes.
+`occupancy` follows the CUDA occupancy calculator: registers are allocated to warps in
+units of 256 from four quarters of the file, shared memory in units of 128 bytes after
+1024 bytes that the system reserves per block.
 """
 
 from __future__ import annotations
@@ -38,25 +34,24 @@ WIDEST = 16
 """Bytes of the widest access of one thread, which divide its address."""
 
 ALLOCATED = 256
-"""Bytes that divide the addresses of what is allocated: CUDA guide, "Device Memory"."""
+"""Alignment in bytes of device allocations: CUDA guide, "Device Memory"."""
 
 
 SCHEDULERS = 4
 """Each issues at most one instruction of a warp per clock."""
 SECTOR, LINE = 32, 128
-"""Bytes that global memory moves at least, and those of a line of the L1 cache."""
+"""Bytes of a sector, the least that global memory moves, and of an L1 cache line."""
 
 
 @dataclass(frozen=True, slots=True)
 class Multiprocessor:
-    """What one multiprocessor holds, and what its units do per clock.
+    """Limits of one multiprocessor, and the rates of its units per clock.
 
     ``shared`` and ``block_shared``: bytes of all blocks, and of one block with the
     system's 1024.  Rates count operations of single threads per clock; ``tensor``
     counts fused multiply-adds of 16-bit numbers with f32 sums through ``mma.sync``,
     ``warpgroup`` those through ``wgmma``, None where no figure is published.
-    ``double_tensor``: those of f64, None where tensor cores are no faster than
-    ``double`` says.
+    ``double_tensor``: f64 ones, None where tensor cores are no faster than ``double``.
     """
 
     warps: int
@@ -110,10 +105,9 @@ MULTIPROCESSORS: Mapping[str, Multiprocessor] = {
 
 
 def own_architecture(compute_capability: tuple[int, int]) -> str:
-    """The architecture of a device, with features that only its own code has.
+    """The architecture of a device, with its architecture-specific features (sm_90a).
 
-    One that is not known has those of the newest known one before it; "" is older
-    than all.
+    An unknown one is treated as the newest known one before it; "" is older than all.
 
     >>> [own_architecture(cc) for cc in ((9, 0), (8, 6), (10, 3), (7, 0))]
     ['sm_90a', 'sm_86', 'sm_100', '']
@@ -128,7 +122,7 @@ def own_architecture(compute_capability: tuple[int, int]) -> str:
 
 
 def has_warpgroups(architecture: str) -> bool:
-    """Whether kernels for an architecture may multiply by warpgroups.
+    """Whether kernels for an architecture may use ``wgmma``.
 
     >>> [has_warpgroups(name) for name in ("sm_90a", "sm_90", "sm_100a", "")]
     [True, False, False, False]
@@ -138,7 +132,7 @@ def has_warpgroups(architecture: str) -> bool:
 
 
 def capability_of(architecture: str) -> tuple[int, int]:
-    """The compute capability that an architecture names; that of "" is (0, 0).
+    """The compute capability of an architecture name; (0, 0) for "".
 
     >>> [capability_of(name) for name in ("sm_90a", "sm_120", "")]
     [(9, 0), (12, 0), (0, 0)]
@@ -151,11 +145,11 @@ def capability_of(architecture: str) -> tuple[int, int]:
 OCTETS = (8, 9)
 """The first architecture with instructions for floats of 8 bits."""
 BULK_COPIES = (9, 0)
-"""The compute capability from which on engines copy rows for few threads."""
+"""The first compute capability with ``cp.async.bulk``."""
 
 
 def bulk_copies(architecture: str) -> int:
-    """Bytes of shared memory that a block has where engines copy rows, else 0.
+    """Bytes of shared memory per block where ``cp.async.bulk`` exists, else 0.
 
     >>> [bulk_copies(name) // 1024 for name in ("sm_90", "sm_100a", "sm_89", "")]
     [227, 227, 0, 0]
@@ -165,7 +159,7 @@ def bulk_copies(architecture: str) -> int:
 
 
 def multiplies_octets(architecture: str) -> bool:
-    """Whether devices of an architecture convert or multiply floats of 8 bits.
+    """Whether devices of an architecture convert or multiply 8-bit floats.
 
     >>> [multiplies_octets(name) for name in ("sm_89", "sm_100a", "sm_87", "")]
     [True, True, False, False]
@@ -174,9 +168,9 @@ def multiplies_octets(architecture: str) -> bool:
 
 
 def most_shared(compute_capability: tuple[int, int]) -> int:
-    """Bytes of shared memory that a launch may ask for, static ones included.
+    """The most bytes of shared memory of a block, static ones included.
 
-    An unknown architecture has what the first of its family has, or what all have.
+    An unknown architecture has the limit of the first of its family, or the common one.
 
     >>> [most_shared(cc) // 1024 for cc in ((8, 0), (8, 6), (8, 9), (10, 3), (7, 0))]
     [163, 99, 99, 227, 48]
@@ -189,7 +183,7 @@ def most_shared(compute_capability: tuple[int, int]) -> int:
 
 
 def portable_shared() -> int:
-    """Bytes of shared memory that a launch may ask for on all of `MULTIPROCESSORS`.
+    """The most bytes of shared memory per block on all of `MULTIPROCESSORS`.
 
     >>> portable_shared() // 1024
     99
@@ -202,8 +196,8 @@ class GpuDevice:
     """One model of GPU.
 
     ``clock`` in GHz is the boost clock, ``bandwidth`` of its memory in GB/s, ``l2`` the
-    bytes of the L2 cache, ``l2_rate`` what it gives to all multiprocessors together in
-    bytes per clock.  ``library`` holds shares of the peak that the vendor's library was
+    bytes of the L2 cache, ``l2_rate`` its bytes per clock to all multiprocessors
+    together.  ``library`` holds shares of the peak that the vendor's library was
     measured to reach on large problems, by the kind of arithmetic.
     """
 
@@ -218,7 +212,6 @@ class GpuDevice:
 
     @property
     def multiprocessor(self) -> Multiprocessor:
-        """What each of its multiprocessors has."""
         return MULTIPROCESSORS[self.architecture]
 
     @property
@@ -233,7 +226,7 @@ class GpuDevice:
 
     @property
     def copy_bandwidth(self) -> float:
-        """What copies reach of the bandwidth, in GB/s: 0.9 of it.
+        """The bandwidth that copies reach, in GB/s: 0.9 of the peak.
 
         That share was published for H100 and H200.
         """
@@ -262,7 +255,7 @@ DEVICES: Mapping[str, GpuDevice] = {
         GpuDevice("RTX 5090", "sm_120", 170, 2.41, 1792.0, 96 << 20, 8192),
     )
 }
-"""By name; the first of an architecture stands for it where none is named."""
+"""By name; the first device of an architecture is its default."""
 
 
 def devices_of(architecture: str) -> tuple[GpuDevice, ...]:
@@ -276,15 +269,15 @@ def devices_of(architecture: str) -> tuple[GpuDevice, ...]:
 
 
 SYSTEM_SHARED = 1024
-"""Bytes of shared memory that each block's system part takes."""
+"""Bytes of shared memory that the system reserves per block."""
 _REGISTER_UNIT, _SHARED_UNIT = 256, 128
 
 
 @dataclass(frozen=True, slots=True)
 class Occupancy:
-    """Blocks and warps that a multiprocessor holds; ``limits``: what allows no more.
+    """Resident blocks and warps of a multiprocessor; ``limits``: the binding resources.
 
-    ``share`` is that of the warps that it could hold.
+    ``share`` is the fraction of the warps that it could hold.
     """
 
     blocks: int
@@ -298,8 +291,8 @@ def occupancy(
 ) -> Occupancy:
     """The occupancy of blocks of ``threads``, with registers and shared bytes of each.
 
-    ``registers`` of a thread; None where they are not known, and then they do not
-    limit.  No block fits where a limit of one block is exceeded.
+    ``registers`` of a thread; None: unknown, and then no limit.  No block fits where a
+    limit of one block is exceeded.
 
     >>> from gpucodegen.tiling.machine.gpu.devices import MULTIPROCESSORS
     >>> occupancy(MULTIPROCESSORS["sm_90"], 256, 128, 16384)
@@ -335,7 +328,7 @@ def _by_shared(processor: Multiprocessor, shared: int) -> int:
 
 
 def waves(blocks: int, processors: int, resident: int) -> float:
-    """How often all multiprocessors are filled, the last time perhaps in part.
+    """The number of waves of blocks over all multiprocessors, a fraction for the last.
 
     >>> waves(1024, 132, 2)
     3.878787878787879

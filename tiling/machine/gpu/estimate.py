@@ -1,13 +1,11 @@
-"""What a kernel's counts cost on a device: clocks of each unit, and which one binds.
+"""Roofline-style estimate of a GPU launch: clocks of each unit, and the binding one.
 
-Comes in: counts of a launch, executed or planned.  Goes out: lower bounds in clocks,
-one for each unit of the device; the largest of them limits the kernel.  These are
-estimates: no clock was taken.
-
-A multiprocessor that gets ``n`` of the blocks needs ``n * count / rate`` clocks of
-each of its units; the caches and the memory of the device serve all of them together.
-A warp that waits for memory is idle unless other warps run: a block needs at least the
-latency of what it waits for, one wait after the other.
+`estimate` takes the counts of a launch (`Work`), executed or planned, and returns lower
+bounds in clocks, one for each unit of the device; the largest limits the kernel.
+Nothing is measured.  A multiprocessor that gets ``n`` of the blocks needs
+``n * count / rate`` clocks of each of its units; the caches and the memory of the
+device serve all multiprocessors together. A warp that waits for memory is idle unless
+other warps run: a block needs at least the latencies of its sequential stalls.
 """
 
 from __future__ import annotations
@@ -63,11 +61,11 @@ class Work:
     Instructions count warps: ``instructions`` all of them, ``fma``, ``double``,
     ``integer``, ``special`` those of a unit.  ``tensor`` and ``warpgroup`` count fused
     multiply-adds by ``mma.sync`` and by ``wgmma``, ``double_tensor`` those of f64,
-    ``wavefronts`` turns of shared memory, ``sectors`` those of 32 bytes that warps ask
-    for, ``block_sectors`` those of them that are new to their block, ``memory`` bytes
-    that the device's memory moves at least.  ``waits``: how often one warp waits for a
-    load, ``barriers`` for a barrier, ``meetings`` for all other blocks.  ``abreast``:
-    blocks that read the same data do so together, so all wait for memory.
+    ``wavefronts`` those of shared memory, ``sectors`` the 32-byte sectors that warps
+    request, ``block_sectors`` those that are new to their block, ``memory`` the least
+    bytes that the device memory moves.  ``waits``: stalls of one warp for loads,
+    ``barriers`` for a barrier, ``meetings`` for all other blocks.  ``abreast``: blocks
+    that read the same data do so together, so all wait for memory.
     """
 
     blocks: int
@@ -92,27 +90,27 @@ class Work:
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """Clocks that each unit needs for a launch; those of units that it uses."""
+    """Clocks that each used unit needs for a launch."""
 
     clocks: Mapping[Unit, float]
 
     @property
     def binding(self) -> Unit:
-        """The unit that needs most."""
+        """The unit that needs most clocks."""
         return max(self.clocks, key=lambda unit: self.clocks[unit])
 
     @property
     def total(self) -> float:
-        """A lower bound of the launch in clocks, of this launch alone."""
+        """A lower bound of the launch in clocks, without its neighbours."""
         return self.clocks[self.binding]
 
     def share(self, unit: Unit) -> float:
-        """How busy a unit is if nothing but the binding one makes it wait."""
+        """The utilisation of a unit if only the binding one causes stalls."""
         return self.clocks.get(unit, 0.0) / self.total
 
 
 def needed_in_flight(device: GpuDevice) -> float:
-    """Bytes that loads of a multiprocessor wait for at once, to keep the memory busy.
+    """Bytes in flight per multiprocessor that keep the memory busy.
 
     Little's law: bandwidth times latency.
 
@@ -135,8 +133,8 @@ def busiest(blocks: int, processors: int) -> int:
 def estimate(device: GpuDevice, resident: int, work: Work) -> Estimate:
     """The clocks of each unit; ``resident`` blocks share a multiprocessor.
 
-    The 128 x 128 tile of an f32 product with its 456 wavefronts for 256 clocks of
-    fused multiply-adds, per warp and block of 16 terms:
+    The 128 x 128 tile of an f32 product with its 456 wavefronts for 256 clocks of fused
+    multiply-adds, per warp and K tile of 16 terms:
 
     >>> from gpucodegen.tiling.machine.gpu.devices import DEVICES
     >>> warps = 1024 * 8 * 256
@@ -163,7 +161,7 @@ def estimate(device: GpuDevice, resident: int, work: Work) -> Estimate:
 def _local(
     processor: Multiprocessor, work: Work, warps: int
 ) -> tuple[tuple[Unit, float, float], ...]:
-    """A multiprocessor's units: what they do for all blocks, and how much per clock."""
+    """Per unit of a multiprocessor: its work for all blocks, and its rate per clock."""
     return (
         (Unit.ISSUE, work.instructions, min(SCHEDULERS, warps)),
         (Unit.FMA, work.fma, processor.fma / WARP),
@@ -183,7 +181,7 @@ def _on_tensor_cores(processor: Multiprocessor, work: Work) -> float:
 
 
 def tensor_rates(processor: Multiprocessor, work: Work) -> Sequence[tuple[float, int]]:
-    """What tensor cores do, and how much of it per clock, where that is published."""
+    """The work of tensor cores and its rate per clock, where that is published."""
     rates = (
         (work.tensor, processor.tensor),
         (work.warpgroup, processor.warpgroup),
@@ -193,11 +191,11 @@ def tensor_rates(processor: Multiprocessor, work: Work) -> Sequence[tuple[float,
 
 
 def _waiting(device: GpuDevice, work: Work) -> float:
-    """Clocks that a block needs if nothing else slows it: its waits, its instructions.
+    """Clocks of a block that nothing else slows: its stalls and its instructions.
 
-    Its own warps take turns at the schedulers; the others are not there to fill gaps.
-    Sectors that are new to a block come from beyond the L1 cache, and as many of them
-    as the device's memory moves at least come from there, or all of them ``abreast``.
+    Its own warps share the schedulers; no other warps fill gaps. Sectors that are new
+    to a block come from beyond the L1 cache.  As many of them as the device memory
+    moves at least come from there, or all of them if ``abreast``.
     """
     new = work.block_sectors / work.sectors if work.sectors else 0.0
     far = min(1.0, work.memory / SECTOR / max(work.block_sectors, 1.0))

@@ -1,10 +1,10 @@
-"""What a kernel of fragments does: a warp multiplies on the tensor cores.
+"""Work of tensor-core kernels with ``mma.sync``: counts and resources of `WarpTiles`.
 
-Counted as `product_work` counts other kernels.  A row of a fragment in shared memory is
-16 bytes; an instruction multiplies ``16 x 8`` elements by 32 bytes of terms.  Both
-factors lie in shared memory as they lie in global memory: a tile has a row for each of
-its positions, or one for each of its terms, with a gap behind it that puts the rows of
-a fragment into different banks.
+`FragmentCounts` counts like `product_work` for other kernels.  A row of a fragment in
+shared memory is 16 bytes; an instruction multiplies ``16 x 8`` elements by 32 bytes of
+terms.  Both operands lie in shared memory in the order of global memory: a tile has one
+row per position or one per term, padded such that the rows of a fragment lie in
+different banks.
 """
 
 from __future__ import annotations
@@ -32,13 +32,13 @@ from gpucodegen.tiling.machine.gpu.shared_copies import (
 ROWS, COLUMNS = 16, 8
 """Elements of the result of one instruction."""
 SLICE = 4
-"""Bytes of a sum on its way from registers through shared memory; twice that of f64."""
+"""Bytes of a sum that is stored through shared memory; twice that for f64."""
 BASE_REGISTERS = 44
-"""Registers besides sums and fragments: addresses and what is on its way."""
+"""Registers besides sums and fragments: addresses and data in flight."""
 
 
 def terms_of(element: int) -> int:
-    """Terms of one instruction, for elements of so many bytes.
+    """Terms of one instruction, for an element size in bytes.
 
     >>> [terms_of(size) for size in (1, 2, 4, 8)]
     [32, 16, 8, 4]
@@ -47,10 +47,10 @@ def terms_of(element: int) -> int:
 
 
 def gap_of(columns: int) -> int:
-    """The distance of rows of sums in shared memory, in elements of 4 or 8 bytes.
+    """The padded row stride of sums in shared memory, in elements of 4 or 8 bytes.
 
-    Four rows that a half of a warp stores lie in different banks, and so do the two of
-    a quarter that stores elements of 8 bytes.
+    The four rows that half a warp stores lie in different banks, and so do the two of a
+    quarter that stores elements of 8 bytes.
 
     >>> gap_of(64), gap_of(32)
     (72, 40)
@@ -59,7 +59,7 @@ def gap_of(columns: int) -> int:
 
 
 def slice_shape(plan: WarpTiles) -> tuple[int, int]:
-    """Rows of sums that are in shared memory at once, and their distance.
+    """Rows of sums that are in shared memory at once, and their stride.
 
     >>> slice_shape(WarpTiles(128, 64, 32, 64, 32))
     (16, 72)
@@ -69,14 +69,14 @@ def slice_shape(plan: WarpTiles) -> tuple[int, int]:
 
 @dataclass(frozen=True, slots=True)
 class FragmentCounts:
-    """A plan for a problem; ``product`` has the elements that fragments hold."""
+    """The work and the resources of a plan; ``product`` has the fragments' elements."""
 
     plan: WarpTiles
     product: Product
 
     @property
     def copies(self) -> tuple[TileCopy, TileCopy]:
-        """How both factors come to shared memory."""
+        """The copies of both operands to shared memory."""
         plan, product = self.plan, self.product
         rows, columns = (
             fragment_copy(
@@ -101,16 +101,16 @@ class FragmentCounts:
 
     @property
     def registers(self) -> int:
-        """Registers of a thread, about."""
+        """Approximate registers of a thread."""
         down, across = self._fragments
         sums = down * across * 4 * self._words
         return sums + down * 4 + across * 2 + BASE_REGISTERS
 
     @property
     def is_uneven(self) -> bool:
-        """Whether each block of terms has to be told where its line is.
+        """Whether the line of each K tile has to be computed.
 
-        Else those of a round, as many as there are stages, are told at once.
+        Otherwise the lines of one round, a K tile per stage, are computed at once.
         """
         plan = self.plan
         rounds = plan.depth * plan.stages if all(plan.direct) else plan.depth
@@ -118,7 +118,6 @@ class FragmentCounts:
 
     @property
     def is_double(self) -> bool:
-        """Whether products are of f64."""
         return self.product.element == DOUBLE
 
     @property
@@ -133,14 +132,13 @@ class FragmentCounts:
 
     @property
     def blocks(self) -> int:
-        """Blocks of the grid."""
         plan, product = self.plan, self.product
         down = ceil(product.rows / plan.tile_rows)
         across = ceil(product.columns / plan.tile_columns)
         return down * across * product.batch * plan.splits
 
     def work(self) -> Work:
-        """All that the launch does."""
+        """The work of the whole launch."""
         plan, product = self.plan, self.product
         trips = self._trips
         warps = self.blocks * ceil(plan.threads / WARP)
@@ -171,10 +169,10 @@ class FragmentCounts:
         )
 
     def starved(self, device: GpuDevice) -> float:
-        """Clocks if nothing but the stages held a block up.
+        """Clocks if only the copies to the stages limited a block.
 
-        The next one is asked for as a block begins one of them.  All but one may be on
-        their way, each with the latency of busy memory and its share of the L2 cache.
+        Each K tile starts the copy of a later one.  All stages but one may be in
+        flight, each with the latency of busy memory and its share of the L2 cache.
         """
         way = self._stage * device.processors / device.l2_rate
         arrival = way + BUSY_LATENCY * device.clock
@@ -182,27 +180,27 @@ class FragmentCounts:
         return trips * arrival / (self.plan.stages - 1)
 
     def idle(self, device: GpuDevice) -> float:
-        """Clocks in which nothing is multiplied."""
+        """Clocks without multiplications."""
         return begun_and_ended(self.product, self._rounds(device), device)
 
     def _rounds(self, device: GpuDevice) -> int:
-        """How often a multiprocessor begins as many blocks as it holds."""
+        """The number of waves of resident blocks on a multiprocessor."""
         return rounds_of(self.blocks, self.plan.resident, device)
 
     @property
     def _trips(self) -> int:
-        """Blocks of terms of a block of the grid."""
+        """K tiles of a block."""
         return ceil(self.product.terms / self.plan.splits / self.plan.depth)
 
     @property
     def _stage(self) -> int:
-        """Bytes of both factors' tiles."""
+        """Bytes of both operands' tiles."""
         plan = self.plan
         elements = (plan.tile_rows + plan.tile_columns) * plan.depth
         return elements * self.product.element
 
     def _lines(self) -> float:
-        """Lines that a block's copies of both tiles pass the L1 cache in."""
+        """L1 lines that a block's copies of both tiles pass."""
         size = self.product.element
         return sum(
             copy.touched(LINE, size, width * size)
@@ -210,14 +208,14 @@ class FragmentCounts:
         )
 
     def _arithmetic(self, terms: int) -> tuple[float, float]:
-        """What tensor cores multiply for all sums: numbers of 16 bits, and doubles."""
+        """Multiply-adds of tensor cores for all sums: 16-bit ones, and doubles."""
         product = self.product
         if self.is_double:
             return 0.0, float(self.blocks * terms)
         return self.blocks * terms * product.element / 2 * product.passes, 0.0
 
     def _copies(self) -> tuple[int, int]:
-        """Instructions of a warp for the copies of a block of terms, and wavefronts."""
+        """Instructions of a warp for the copies of a K tile, and wavefronts."""
         size, direct = self.product.element, self.plan.direct
         instructions = GROUP * any(direct)
         turns = 0

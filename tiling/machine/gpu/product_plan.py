@@ -1,13 +1,11 @@
-"""Which kernel a contraction becomes on a GPU: the candidate of least estimated clocks.
+"""Selects the GPU kernel of a contraction: the plan of least estimated clocks.
 
-Every plan is counted as `product_work` and `fragments` say and priced as every report
-is: by `estimate`, from published facts of the device, and from what an H100 showed of
-plans (``bench/results/gpu``).
-
-Whether products of bytes pay as products of words of four of them (``dp4a``).
-
-Both factors are packed by kernels of their own, which read each byte and write it to
-its word; then a word of each is one instruction of the integer unit, for four terms.
+`plan_contraction` enumerates the plans of all kinds (`product_tiles`) that fit the
+device, counts their work (`product_work`, `fragments`, `warpgroups`) and prices it by
+`estimate`, from published data of the device and corrections measured on an H100
+(``bench/results/gpu``).  `words_pay` compares products of bytes with products of packed
+words (``dp4a``): two kernels pack the operands, reading and writing each byte once;
+then one integer instruction multiplies four terms of K.
 """
 
 from __future__ import annotations
@@ -65,30 +63,31 @@ from gpucodegen.tiling.machine.gpu.warpgroups import (
 from gpucodegen.tiling.machine.plan_space import Choose, least
 
 DEFAULT = DEVICES["H100"]
-"""What kernels are planned for."""
+"""The device that kernels are planned for."""
 WARPS = 24
 """Warps of a multiprocessor beyond which more are not worth fewer registers."""
 SHARPNESS, BLUNTNESS = 8, 2
-"""How near the soft maximum is to the largest; an assumption, and as measured.
+"""Exponents of the soft maximum: assumed in general; measured for contending units.
 
 The blunt one is of units that hold each other up (`CONTENDING`).
 """
 BANDS = 1 / 300
 """Share of a loop's instructions that bands of tiles add, as compiled for f64."""
 UNEVEN = 1 / 10
-"""Share of time that finding the line of each block of terms takes: an assumption.
+"""Share of time for computing the line of each K tile: an assumption.
 
 A loop of a convolution of 64 channels has 1/8 more instructions then, as compiled.
 """
 CONTENDING = Unit.SHARED, Unit.TENSOR, Unit.L2
-"""What hold each other up in kernels of `mma.sync`: fragments, products and copies.
+"""Units that slow each other down in kernels of `mma.sync`: fragments, products,
+copies.
 
 Their clocks as the legs of a right angle: 18 plans of a product of f16 on an H100 took
 0.89 to 1.1 times that, one each of i8 and tf32 1.13 to 1.2, two convolutions 1.28.
 Products of f64 take tensor cores so long that these alone count, as measured.
 """
 USUAL = (256, 1024, 4096)
-"""What an extent that is not known may be: a plan must serve small ones and large."""
+"""Extents that stand for an unknown one: a plan must serve small ones and large."""
 
 
 def plan_contraction(
@@ -99,15 +98,15 @@ def plan_contraction(
     warpgroups: bool = False,
     bands: bool = False,
 ) -> Candidate:
-    """The kernel of a contraction; ``splits``: numbers of blocks that may share terms.
+    """The kernel of a contraction; ``splits``: the split-K factors to consider.
 
-    ``device``: whose facts count, and whose shared memory a block may have.  Without
-    one the facts are those of `DEFAULT`, and every device has the shared memory.
-    ``warpgroups``: plans that devices of sm_90 alone have are among them.  ``bands``:
-    and so is every order of tiles of each plan, not only that of least clocks.
+    ``device``: its data and shared memory are used.  Without one, the data of `DEFAULT`
+    and the shared memory that every device has.  ``warpgroups``: include plans that
+    only devices of sm_90 can run.  ``bands``: include every tile order of each plan,
+    not only the cheapest.
 
-    Several products are one whose extents are not known.  Its kernel is the one of
-    least clocks, in the geometric mean over them.  Its blocks have one tile each.
+    Several products stand for one with unknown extents.  Its kernel has the least
+    geometric mean of clocks over them, with one tile per block.
 
     >>> plans = [plan_contraction(Product(n, n, n)) for n in (256, 1024, 4096)]
     >>> [(plan.tile_rows, plan.tile_columns) for plan in plans]
@@ -131,7 +130,7 @@ def priced(
     warpgroups: bool,
     bands: bool = False,
 ) -> Mapping[Candidate, float]:
-    """All plans, and their clocks."""
+    """All plans with their estimated clocks."""
     product, plans = products[0], list[Candidate]()
     known, are_known = device or DEFAULT, len(products) == 1
     for tiles in _tiles(product, device, warpgroups=warpgroups, turns=are_known):
@@ -148,7 +147,7 @@ def priced(
 
 
 def _may_split(plan: Candidate, product: Product, device: GpuDevice) -> bool:
-    """Whether parts of the terms are long enough for a plan that may split them."""
+    """Whether the parts of K are long enough for a plan that may split K."""
     is_long = plan.splits == 1 or product.terms >= 8 * plan.splits * plan.depth
     is_whole = not isinstance(plan, WarpgroupTiles)
     return is_long and (is_whole or may_split(plan, seen(plan, product), device))
@@ -157,7 +156,7 @@ def _may_split(plan: Candidate, product: Product, device: GpuDevice) -> bool:
 def with_copies(
     plan: Candidate, product: Product, *, device: GpuDevice | None = None
 ) -> Candidate:
-    """A caller's tiles with the copies that cost least, if the caller chose none.
+    """User-provided tiles with the cheapest copies, if the user chose none.
 
     Tiles that fit no block stay as they are, as do those of warpgroups.
     """
@@ -170,7 +169,7 @@ def with_copies(
 
 
 def device_for(architecture: str) -> GpuDevice | None:
-    """The device whose facts stand for an architecture; None for "" or an unknown one.
+    """The device whose data are used for an architecture; None for an unknown one.
 
     >>> [device_for(name).name for name in ("sm_90a", "sm_80")], device_for("")
     (['H100', 'A100'], None)
@@ -189,7 +188,7 @@ def planned_for(architecture: str) -> GpuDevice:
 
 
 def room_of(device: GpuDevice | None) -> int:
-    """Bytes of shared memory of a block: of a device, or of every one.
+    """Bytes of shared memory per block: of a device, or of every supported one.
 
     >>> [room_of(known) // 1024 for known in (None, DEVICES["A100"])]
     [99, 163]
@@ -202,8 +201,8 @@ def fitted(
 ) -> Candidate | None:
     """A plan with as many resident blocks as registers and shared memory allow.
 
-    Factors that ``cp.async`` cannot copy go through registers.  Blocks of terms are
-    halved until the tiles fit the memory of a block; None where none of them do.
+    Operands that ``cp.async`` cannot copy go through registers.  K tiles are halved
+    until the stages fit the shared memory of a block; None where none fit.
     """
     moved = seen(plan, product).direct
     left, right = (a and b for a, b in zip(plan.direct, moved, strict=True))
@@ -222,9 +221,9 @@ def fitted(
 
 
 def staged(plan: Candidate, product: Product) -> Iterator[Candidate]:
-    """A plan with every way that the factors may come to shared memory.
+    """A plan with every way to copy the operands to shared memory.
 
-    Warps that hold fragments have no registers for elements on their way.
+    Kernels with warp fragments have no registers left for elements in flight.
 
     >>> product = Product(64, 64, 64, direct=(True, True))
     >>> [(way.direct, way.stages) for way in staged(CANDIDATES[0], product)][:3]
@@ -240,7 +239,7 @@ def staged(plan: Candidate, product: Product) -> Iterator[Candidate]:
 
 
 def _direct_ways(plan: Candidate, product: Product) -> list[tuple[bool, bool]]:
-    """Which factors the hardware may copy: all that it can, or those in wide pieces."""
+    """The operands that the hardware may copy: all that it can, or the wide ones."""
     ways = [product.direct]
     if not isinstance(plan, WarpTiles):
         left, right = (
@@ -252,9 +251,9 @@ def _direct_ways(plan: Candidate, product: Product) -> list[tuple[bool, bool]]:
 
 
 def ordered(plan: Candidate, product: Product, device: GpuDevice) -> Candidate:
-    """The plan in bands of tiles where what they save is worth their arithmetic.
+    """The plan with tiles in bands where the saved traffic pays for their arithmetic.
 
-    Otherwise, and where not all that is read is known, blocks walk whole rows of tiles.
+    Otherwise, and where the traffic is not known, blocks walk whole rows of tiles.
 
     >>> plan = replace(CANDIDATES[-2], resident=2)
     >>> product = Product(32768, 32768, 32768)
@@ -268,7 +267,7 @@ def ordered(plan: Candidate, product: Product, device: GpuDevice) -> Candidate:
 
 
 def orders_of(plan: Candidate, product: Product) -> list[Candidate]:
-    """The plan in whole rows of tiles, and in bands of all heights that it may have.
+    """The plan in whole rows of tiles, and in bands of all allowed heights.
 
     >>> [way.group for way in orders_of(CANDIDATES[-2], Product(4096, 4096, 4096))]
     [1, 2, 4, 8, 16]
@@ -284,7 +283,7 @@ def orders_of(plan: Candidate, product: Product) -> list[Candidate]:
 def _tiles(
     product: Product, device: GpuDevice | None, *, warpgroups: bool, turns: bool
 ) -> Iterator[Candidate]:
-    """Plans of all kinds that fit the device, none of whose sums are split."""
+    """Plans of all kinds that fit the device, without split-K."""
     known = device or DEFAULT
     kinds = [*CANDIDATES, *_warp_tiles(product, known)]
     for plan in (way for tiles in kinds for way in staged(tiles, product)):
@@ -296,9 +295,9 @@ def _tiles(
 
 
 def _warp_tiles(product: Product, device: GpuDevice) -> Iterator[WarpTiles]:
-    """Tiles for tensor cores, whose depth counts elements of the factors.
+    """Tiles for tensor cores, whose depth counts elements of the operands.
 
-    None of f64 where tensor cores are not known to gain anything.
+    None for f64 where tensor cores are not known to be faster.
     """
     if product.fragments is not None:
         size, kinds = product.fragments.element, FRAGMENTS
@@ -308,7 +307,7 @@ def _warp_tiles(product: Product, device: GpuDevice) -> Iterator[WarpTiles]:
 
 
 def seen(plan: Candidate, product: Product) -> Product:
-    """A product as the kernel of a plan computes it."""
+    """The product with the element sizes that the kernel of a plan uses."""
     is_narrow = isinstance(plan, WarpTiles | WarpgroupTiles)
     return (product.fragments if is_narrow else None) or product
 
@@ -316,7 +315,7 @@ def seen(plan: Candidate, product: Product) -> Product:
 def counts_of(
     plan: Candidate, product: Product
 ) -> Counts | FragmentCounts | WarpgroupCounts:
-    """What a plan does and needs."""
+    """The work and the resources of a plan."""
     match plan:
         case WarpTiles():
             return FragmentCounts(plan, seen(plan, product))
@@ -327,7 +326,7 @@ def counts_of(
 
 
 def least_depth(plan: Candidate, product: Product) -> int:
-    """The number of terms that no block of them has less than."""
+    """The smallest K tile that plans may have."""
     match plan:
         case WarpTiles():
             return terms_of(seen(plan, product).element)
@@ -357,20 +356,20 @@ def clocks_of(plan: Candidate, product: Product, device: GpuDevice) -> float:
 
 
 def contends(counts: Counts | FragmentCounts | WarpgroupCounts) -> bool:
-    """Whether what a kernel does is of `CONTENDING` units."""
+    """Whether a kernel uses units that contend with each other (`CONTENDING`)."""
     return isinstance(counts, FragmentCounts) and not counts.is_double
 
 
 def _at_least(waiting: float, found: Estimate) -> Estimate:
-    """An estimate with no fewer clocks of latency than these."""
+    """The estimate with at least these clocks of latency."""
     latency = max(waiting, found.clocks.get(Unit.LATENCY, 0.0))
     return Estimate({**found.clocks, Unit.LATENCY: latency})
 
 
 def busy(found: Estimate, contending: Sequence[Unit] = ()) -> float:
-    """A soft maximum of the units' clocks: two that are busy hold each other up.
+    """A soft maximum of the units' clocks: busy units slow each other down.
 
-    ``contending``: units that do so more than others, which count as one.
+    ``contending``: units that contend more than others; they count as one.
 
     >>> work = Estimate({Unit.ISSUE: 90.0, Unit.FMA: 90.0})
     >>> round(busy(work)), round(busy(work, (Unit.ISSUE, Unit.FMA)))
@@ -382,7 +381,7 @@ def busy(found: Estimate, contending: Sequence[Unit] = ()) -> float:
 
 
 def _soft(clocks: Sequence[float], sharpness: int) -> float:
-    """A soft maximum; 0 of nothing."""
+    """A soft maximum; 0 for no clocks."""
     return sum(each**sharpness for each in clocks) ** (1 / sharpness)
 
 
@@ -391,11 +390,12 @@ PACKED = 4
 THREADS = 256
 """Threads of a block that packs."""
 PACKING = 4 * WORD // BYTE
-"""Instructions for a word of bytes that do not: read, mask, shift, join each."""
+"""Instructions per word whose bytes are not contiguous: read, mask, shift, join each.
+"""
 
 
 def four_bytes(left: Part, right: Part, rows: int) -> PackedDots | None:
-    """Words of four bytes, each with or without a sign; None for other integers.
+    """The packing of operands in words of four bytes; None for other integers.
 
     >>> four_bytes(Part(8), Part(8, signed=False), 64).right
     Part(bits=8, signed=False)
@@ -412,7 +412,7 @@ def words_pay(
     words: Sequence[Product],
     device: GpuDevice | None = None,
 ) -> bool:
-    """Whether products of words, packing included, take fewer clocks by estimate.
+    """Whether packed words, packing included, take fewer estimated clocks.
 
     ``device``: as for `plan_contraction`.
 
@@ -434,7 +434,7 @@ def words_pay(
 
 
 def _packing(product: Product, device: GpuDevice) -> float:
-    """Clocks of the launches that pack both factors."""
+    """Clocks of the launches that pack both operands."""
     sizes = (product.rows, product.columns)
     works = (_packed(product.batch * size * product.terms) for size in sizes)
     held = device.multiprocessor.blocks

@@ -1,32 +1,28 @@
-"""Which quads of a tile each thread of a block multiplies.
+"""Kinds of GPU contraction kernels, and how tiles, threads and K tiles are laid out.
 
-A thread has ``thread_rows x thread_columns`` elements as quads of at most 4 x 4.  The
-32 lanes of a warp lie 4 x 8 in z-order, lane t at row ``t // 2 % 4`` and column
-``t // 8 * 2 + t % 2``: lanes t and t ^ 1 read the same rows, t and t ^ 2 the same
-columns, so that shared memory answers both at once.  Neighbouring lanes have
-neighbouring quads, and the next quad of a thread lies behind those of all lanes.
+The kinds are classes, members of `Candidate` with lines in `CANDIDATES`:
 
-Blocks of terms that walk several axes of a reduction without divisions.
+    SharedTiles     blocks copy tiles of both operands, threads multiply parts of these
+    WarpTiles       blocks copy tiles, warps multiply parts of them on tensor cores
+    WarpgroupTiles  one warpgroup copies tiles by TMA, the others multiply them
 
-Terms are numbered through the axes, the last one fastest.  A block of ``depth`` terms
-walks them evenly iff with some axis j and P positions of all axes behind it
+*Thread tiles* (`LaneMap`).  A thread has ``thread_rows x thread_columns`` elements as
+quads of at most 4 x 4.  The 32 lanes of a warp lie 4 x 8 in z-order, lane t at row
+``t // 2 % 4`` and column ``t // 8 * 2 + t % 2``: lanes t and t ^ 1 read the same rows,
+t and t ^ 2 the same columns, so shared memory serves both at once. Neighbouring lanes
+have neighbouring quads; the next quad of a thread lies behind those of all lanes.
+
+*K tiles over several reduction axes* (`steps_of`).  Terms are numbered through the
+axes, the last one fastest.  K tiles of ``depth`` terms walk them without divisions iff
+with some axis j and P positions of all axes behind it
 
     depth = P q,   and   q divides the extent of axis j, or j is the first axis.
 
-Then every position behind j is the same in every block, and j moves by q.
+Then every position behind j is the same in every K tile, and j moves by q.
 
-Tiles of rows that several axes count, such as the pixels of images.
-
-A tensor copy brings a box, so the rows of a tile are a rectangle of positions.  It has
-a power of two of them along each axis; those beyond an extent are computed for nothing.
-
-The kinds of kernel that a contraction may become on a GPU, a class each.
-
-    SharedTiles     blocks copy tiles of both factors, threads multiply parts of these
-    WarpTiles       blocks copy tiles, warps multiply parts of them on tensor cores
-    WarpgroupTiles  one warp copies tiles by tensor copies, four at a time multiply them
-
-A kind is a member of `Candidate`, lines of `CANDIDATES` and a case of ``plan.work``.
+*Rows counted by several axes* (`rectangle`), such as the pixels of images.  A TMA copy
+brings a box, so the rows of a tile are a rectangle of positions with a power of two
+along each axis; positions beyond an extent are computed in vain.
 """
 
 from __future__ import annotations
@@ -42,14 +38,14 @@ from gpucodegen.tiling.machine.gpu.devices import WARP, WARPGROUP
 
 @dataclass(frozen=True, slots=True)
 class SharedTiles:
-    """A block computes ``tile_rows x tile_columns`` of C, ``depth`` terms at a time.
+    """A block computes ``tile_rows x tile_columns`` of C in K tiles of ``depth`` terms.
 
-    Both factors' parts of these lie in shared memory.  Each thread keeps
+    The tiles of A and B lie in shared memory.  Each thread keeps
     ``thread_rows x thread_columns`` of the tile in registers.  ``splits`` blocks share
-    the terms of a tile.  ``resident``: blocks that a multiprocessor shall hold at once.
-    Blocks walk the tiles in bands of ``group`` rows of them.
-    ``direct``: which of the two factors the hardware copies to shared memory past the
-    registers (``cp.async``), into one of ``stages`` tiles.
+    the K range of a tile (split-K).  ``resident``: intended blocks per multiprocessor.
+    Blocks walk the tiles in bands of ``group`` rows of them. ``direct``: which of A and
+    B the hardware copies to shared memory past the registers (``cp.async``), into one
+    of ``stages`` tiles.
     """
 
     tile_rows: int
@@ -65,16 +61,15 @@ class SharedTiles:
 
     @property
     def threads(self) -> int:
-        """Threads of a block."""
         rows = self.tile_rows // self.thread_rows
         return rows * (self.tile_columns // self.thread_columns)
 
 
 @dataclass(frozen=True, slots=True)
 class WarpTiles:
-    """As `SharedTiles`, but a warp keeps ``warp_rows x warp_columns`` as fragments.
+    """As `SharedTiles`, but a warp keeps ``warp_rows x warp_columns`` as MMA fragments.
 
-    ``depth`` counts elements of 16 bits here, and elements of the factors in a plan
+    ``depth`` counts elements of 16 bits here, and elements of the operands in a plan
     that is fitted to a product.
     """
 
@@ -91,21 +86,19 @@ class WarpTiles:
 
     @property
     def threads(self) -> int:
-        """Threads of a block."""
         warps = self.tile_rows // self.warp_rows
         return WARP * warps * (self.tile_columns // self.warp_columns)
 
 
 @dataclass(frozen=True, slots=True)
 class WarpgroupTiles:
-    """A block of one warpgroup that copies and ``consumers`` that multiply (`wgmma`).
+    """A producer warpgroup that copies and ``consumers`` that multiply (``wgmma``).
 
-    Each consumer keeps `WARPGROUP_ROWS` rows of the tile in registers.  Both factors
-    come by tensor copies to a ring of ``stages``, whose mbarriers order who writes and
-    who reads.  Devices of sm_90 alone have such kernels.
-    ``turns``: tiles of the result that a block computes at most, one after the other;
-    copies of the next one begin while the sums of one are stored.  ``tensor_stores``:
-    the result goes through boxes in shared memory, which tensor copies store.
+    Each consumer keeps `WARPGROUP_ROWS` rows of the tile in registers.  TMA copies
+    bring both operands to a ring of ``stages``, guarded by mbarriers.  Only devices of
+    sm_90 run such kernels. ``turns``: tiles of the result per block at most (persistent
+    kernel); copies of the next tile begin while the sums of one are stored.
+    ``tensor_stores``: the result is stored by TMA copies from boxes in shared memory.
     """
 
     tile_rows: int
@@ -122,7 +115,6 @@ class WarpgroupTiles:
 
     @property
     def threads(self) -> int:
-        """Threads of a block."""
         return WARPGROUP * (self.consumers + 1)
 
 
@@ -130,12 +122,12 @@ Candidate: TypeAlias = SharedTiles | WarpTiles | WarpgroupTiles
 """A kernel of a contraction."""
 
 STAGES = (2, 3, 4)
-"""Tiles of each factor in shared memory: one is read while the others are stored.
+"""Stages in shared memory: one is read while the others are stored.
 
 More than two pay only where no factor goes through registers.
 """
 STAGED = 4
-"""Elements on their way to shared memory that a thread holds at once."""
+"""Elements that a thread holds at once on their way to shared memory."""
 CANDIDATES: tuple[SharedTiles, ...] = (
     SharedTiles(16, 16, 8, 2, 2),
     SharedTiles(16, 64, 16, 4, 4),
@@ -150,7 +142,7 @@ CANDIDATES: tuple[SharedTiles, ...] = (
     SharedTiles(128, 128, 16, 8, 8),
     SharedTiles(128, 256, 8, 16, 8),
 )
-"""From the tile that wastes least on small problems to the one of most reuse."""
+"""In order from least waste on small problems to most reuse."""
 FRAGMENTS: tuple[WarpTiles, ...] = (
     WarpTiles(32, 32, 32, 16, 16),
     WarpTiles(64, 32, 32, 32, 16),
@@ -163,7 +155,7 @@ FRAGMENTS: tuple[WarpTiles, ...] = (
     WarpTiles(128, 256, 32, 64, 64),
     WarpTiles(256, 128, 32, 64, 64),
 )
-"""Of those on tensor cores, in the same order."""
+"""Candidates on tensor cores, in the same order."""
 DOUBLES: tuple[WarpTiles, ...] = (
     WarpTiles(32, 32, 64, 16, 16),
     WarpTiles(64, 32, 64, 32, 16),
@@ -174,7 +166,7 @@ DOUBLES: tuple[WarpTiles, ...] = (
     WarpTiles(128, 128, 32, 64, 32),
     WarpTiles(128, 128, 64, 64, 32),
 )
-"""Of those whose sums are of f64, two registers each."""
+"""Candidates with f64 sums, two registers each."""
 WARPGROUP_ROWS = 64
 """Rows of the result that a warpgroup computes at once."""
 SPAN = 128
@@ -184,20 +176,20 @@ WARPGROUPS: tuple[WarpgroupTiles, ...] = tuple(
     for consumers in (1, 2)
     for columns in (64, 128, 256)
 )
-"""Of those on whole warpgroups; ``depth`` counts elements of 16 bits."""
+"""Candidates with warpgroups; ``depth`` counts elements of 16 bits."""
 MOST_STAGES = 8
 """Stages of a ring beyond which more hide nothing."""
 TURNS = (2, 4)
-"""Tiles of a block that are tried besides as many as keep all blocks running."""
+"""Tiles per block that are tried, besides the number that keeps all blocks resident."""
 SPLITS = (1, 2, 3, 4, 6, 8)
-"""Numbers of blocks that may share the terms of a tile."""
+"""Split-K factors."""
 
 
 @cache
 def rectangle(extents: tuple[int, ...], rows: int) -> tuple[int, ...]:
-    """The rectangle of so many positions whose tiles have the fewest that do not exist.
+    """The rectangle of ``rows`` positions whose tiles cover the fewest missing ones.
 
-    Of several, the longest along the last axes: its elements lie closest in memory.
+    Ties go to the longest along the last axes, whose elements are closest in memory.
     ``rows``: a power of two.
 
     >>> [rectangle((32, n, n), 64) for n in (56, 28, 14, 7)]
@@ -223,7 +215,7 @@ def tiles_of(extents: Sequence[int], sizes: Sequence[int]) -> int:
 
 
 def _rectangles(axes: int, rows: int) -> Iterator[tuple[int, ...]]:
-    """All of so many positions."""
+    """All rectangles of this many positions."""
     if axes == 1:
         yield (rows,)
         return
@@ -234,7 +226,7 @@ def _rectangles(axes: int, rows: int) -> Iterator[tuple[int, ...]]:
 
 @dataclass(frozen=True, slots=True)
 class Steps:
-    """``axis`` moves by ``step``; a block passes through ``inner`` positions behind."""
+    """``axis`` moves by ``step`` per K tile; ``inner`` positions lie behind it."""
 
     axis: int
     step: int
@@ -242,7 +234,7 @@ class Steps:
 
 
 def steps_of(extents: Sequence[int | None], depth: int) -> Steps | None:
-    """How blocks walk axes evenly, the slowest axis first; None if they do not.
+    """How K tiles walk the axes evenly, the slowest axis first; None if they cannot.
 
     >>> steps_of((3, 3, 64), 16), steps_of((64, 3, 3), 18)
     (Steps(axis=2, step=16, inner=1), Steps(axis=0, step=2, inner=9))
@@ -266,10 +258,10 @@ def steps_of(extents: Sequence[int | None], depth: int) -> Steps | None:
 
 
 def even_depth(extents: Sequence[int | None], depth: int, grain: int = 1) -> int:
-    """The number of terms closest to ``depth`` whose blocks walk evenly, if there is.
+    """The depth closest to ``depth`` whose K tiles walk evenly, if there is one.
 
-    It is half of that to a third more, for shared memory holds the terms, and a
-    multiple of ``grain``.
+    It is a multiple of ``grain`` between half of ``depth`` and a third more, which the
+    shared memory bounds.
 
     >>> [even_depth(extents, 16) for extents in ((3, 3, 64), (64, 3, 3), (7, 7, 3))]
     [16, 18, 21]
@@ -282,7 +274,7 @@ def even_depth(extents: Sequence[int | None], depth: int, grain: int = 1) -> int
 
 
 class Arithmetic(Protocol):
-    """Numbers, or expressions of them."""
+    """Numbers, or expressions that support the same operators."""
 
     def __add__(self, other: Self | int, /) -> Self: ...
     def __mul__(self, other: int, /) -> Self: ...
@@ -300,7 +292,7 @@ QUAD = 4
 
 @dataclass(frozen=True, slots=True)
 class Side:
-    """How threads share the tile along rows or along columns.
+    """The distribution of threads along the rows or the columns of a tile.
 
     ``lanes`` threads of a group lie side by side; each has ``quads`` runs of ``quad``.
     """
@@ -311,7 +303,6 @@ class Side:
 
     @property
     def span(self) -> int:
-        """Elements of a group of threads."""
         return self.lanes * self.quad * self.quads
 
 

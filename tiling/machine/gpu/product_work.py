@@ -1,14 +1,11 @@
-"""Which tile of a result a block computes, and what that order costs in memory.
+"""Work of GPU contraction kernels: instruction and traffic counts from a plan.
 
-The device starts blocks by their number, and as many at a time as it holds.  Blocks
-that run together read the same rows or columns from the L2 cache.  In bands of G rows
-of tiles, walked column by column, the blocks of a moment make a rectangle that is G
-tiles high, which has less of an edge than whole rows of tiles.
-
-What a kernel of a contraction does, counted from its plan.
-
-Comes in: a plan and a problem.  Goes out: a `Work`, as executed counters give one, and
-the registers and shared memory that the kernel needs.  Counts are of warps.
+`Counts` takes a plan and a `Product` and gives a `Work`, like executed counters do,
+with the registers and shared memory of the kernel.  Instruction counts are per warp.
+`tile_of` maps blocks to tiles and `memory` prices the order: concurrent blocks share
+rows and columns in the L2 cache.  In bands of G rows of tiles, walked column by column,
+the concurrent blocks form a rectangle of height G, which has a shorter edge than whole
+rows of tiles.
 """
 
 from __future__ import annotations
@@ -46,7 +43,7 @@ from gpucodegen.tiling.machine.gpu.shared_copies import (
 )
 
 OTHERS = 20
-"""Instructions for a block of terms besides arithmetic and memory, as compiled."""
+"""Instructions per K tile besides arithmetic and memory, as compiled."""
 GROUP = 6
 """Instructions for a group of copies past the registers besides one for each copy.
 
@@ -59,7 +56,7 @@ A copy has two, neither of which may be far from what a register holds.  Element
 the terms are those of rows, each with an address of its own.  As compiled.
 """
 BASE_REGISTERS = 36
-"""Registers besides sums and factors: addresses and what is on its way."""
+"""Registers besides sums and operands: addresses and data in flight."""
 WIDE_REGISTERS = 12
 """More of them where an element takes two, as compiled."""
 REGISTER = 4
@@ -70,18 +67,19 @@ REGISTER = 4
 class Product:
     """``batch`` results of ``rows x columns``, each element a sum of ``terms``.
 
-    ``element``: bytes of each in registers and in shared memory.  ``turned``: which of
-    the two factors lie along the terms in memory; ``widths``: how many of their
-    elements one access moves; ``direct``: which of them `cp.async` can copy.
-    ``plain``: it is a product of matrices of known extents, so they are all that is
-    read.  ``integer``: elements are integers, or words of narrow ones.
+    ``element``: bytes of each in registers and in shared memory.  ``turned``: whether A
+    and B are contiguous along K in memory; ``widths``: their elements per access;
+    ``direct``: whether `cp.async` can copy them. ``plain``: a product of matrices of
+    known extents, so these are all that is read.  ``integer``: elements are integers,
+    or words of narrow ones.
+
     ``fragments``: the product as tensor cores compute it, if they do; there, ``result``
-    has the bytes of an element of the result, ``passes`` says how many products of
-    tensor cores make one, ``boxes`` whether tensor copies can bring both factors,
-    and ``stores`` whether they can store the result.
-    ``row_axes``, ``term_axes``: extents of what counts rows and terms, if known.
-    ``read``: elements of the factors' arrays, if known; windows use some several times.
-    ``lines``: terms of each factor that lie in a line, 0 where all of them do.
+    has the bytes of an element of the result, ``passes`` the tensor-core products per
+    product, ``boxes`` whether TMA copies can bring both operands, and ``stores``
+    whether they can store the result. ``row_axes``, ``term_axes``: extents of the axes
+    of rows and K, if known. ``read``: elements of the operands' arrays, if known;
+    windows use some several times. ``lines``: terms of each operand that are
+    contiguous, 0 where all of them are.
     """
 
     rows: int
@@ -106,15 +104,15 @@ class Product:
 
 
 def rounds_of(blocks: int, resident: int, device: GpuDevice) -> int:
-    """How often a multiprocessor begins as many blocks as it holds."""
+    """The number of waves of resident blocks on a multiprocessor."""
     return ceil(busiest(blocks, device.processors) / resident)
 
 
 def begun_and_ended(product: Product, rounds: int, device: GpuDevice) -> float:
-    """Clocks in which nothing is multiplied: for first stages and for last results.
+    """Clocks without multiplications: first stages, and last results.
 
-    Blocks that a multiprocessor holds begin together.  The results of the last ones are
-    read and written when there is nothing else to do.
+    Blocks of a multiprocessor start together.  Nothing hides the reads and writes of
+    the last results.
     """
     results = 2 * product.batch * product.rows * product.columns * product.result
     last = results / rounds / device.copy_bandwidth
@@ -123,14 +121,14 @@ def begun_and_ended(product: Product, rounds: int, device: GpuDevice) -> float:
 
 @dataclass(frozen=True, slots=True)
 class Counts:
-    """A plan for a problem."""
+    """The work and the resources of a plan for a problem."""
 
     plan: SharedTiles
     product: Product
 
     @property
     def copies(self) -> tuple[TileCopy, TileCopy]:
-        """How both factors come to shared memory."""
+        """The copies of both operands to shared memory."""
         plan, product = self.plan, self.product
         rows, columns = (
             tile_copy(
@@ -156,7 +154,7 @@ class Counts:
 
     @property
     def registers(self) -> int:
-        """Registers of a thread, about."""
+        """Approximate registers of a thread."""
         plan, words = self.plan, self.product.element // REGISTER or 1
         rows, columns = plan.thread_rows, plan.thread_columns
         factors = 3 * (rows + columns) // 2
@@ -165,16 +163,15 @@ class Counts:
 
     @property
     def blocks(self) -> int:
-        """Blocks of the grid."""
         plan, product = self.plan, self.product
         down = ceil(product.rows / plan.tile_rows)
         across = ceil(product.columns / plan.tile_columns)
         return down * across * product.batch * plan.splits
 
     def idle(self, device: GpuDevice) -> float:
-        """Clocks in which nothing is multiplied, beside plans of tensor cores.
+        """Clocks without multiplications, for comparison with tensor-core plans.
 
-        Among themselves plans of threads are compared without them.
+        Plans of plain threads are compared with each other without them.
         """
         if self.product.fragments is None:
             return 0.0
@@ -182,11 +179,11 @@ class Counts:
         return begun_and_ended(self.product, rounds, device)
 
     def work(self) -> Work:
-        """All that the launch does.
+        """The work of the whole launch.
 
-        After a barrier, numbers of stages and the first loads of shared memory take as
-        long as the barrier, each.
-        What comes from beyond passes the same memory, a line at a time.
+        After a barrier, stage numbers and the first loads of shared memory take as long
+        as the barrier, each. Data from beyond the L1 cache passes the same memory, a
+        line at a time.
         """
         plan, product = self.plan, self.product
         trips = ceil(product.terms / plan.splits / plan.depth)
@@ -216,7 +213,7 @@ class Counts:
         )
 
     def _shared_accesses(self) -> tuple[int, int]:
-        """Loads of a warp for a block of terms, and their wavefronts."""
+        """Loads of a warp per K tile, and their wavefronts."""
         lanes, size = LaneMap.of(self.plan), self.product.element
         places = [lanes.place(lane) for lane in range(min(WARP, self.plan.threads))]
         owners = list(zip(*places, strict=True))
@@ -229,7 +226,7 @@ class Counts:
         return self.plan.depth * loads, self.plan.depth * turns
 
     def _copies(self) -> tuple[int, int]:
-        """Instructions of a warp for the copies of a block of terms, and wavefronts."""
+        """Instructions of a warp for the copies of a K tile, and wavefronts."""
         size, direct = self.product.element, self.plan.direct
         instructions = GROUP * any(direct)
         turns = 0
@@ -243,7 +240,7 @@ class Counts:
         return instructions, turns
 
     def _touched(self, unit: int) -> float:
-        """Sectors or lines that a block asks for in a trip."""
+        """Sectors or lines that a block requests per K tile."""
         size = self.product.element
         return sum(
             copy.touched(unit, size, width * size)
@@ -251,11 +248,11 @@ class Counts:
         )
 
     def _waits(self, instructions: int) -> float:
-        """How often a warp waits for memory in a trip of so many instructions.
+        """Stalls of a warp for memory per K tile of so many instructions.
 
-        What goes through registers comes in pieces, each while the block multiplies a
-        part of the terms.  What does not is on its way for ``stages - 1`` trips.  Some
-        loads take longer than others: they are taken to arrive as if by chance.
+        Copies through registers come in pieces, each hidden by a part of the terms.
+        Asynchronous copies are in flight for ``stages - 1`` K tiles.  Load latencies
+        vary: arrivals are modelled as random.
         """
         plan, pieces = self.plan, 0
         for copy, is_direct in zip(self.copies, plan.direct, strict=True):
@@ -281,7 +278,7 @@ def _pieces(side: Side, element: int) -> tuple[int, int]:
 
 
 def partial_sums(product: Product, splits: int) -> Work:
-    """The second kernel, which adds up what the blocks of each tile have summed."""
+    """The second kernel, which adds the partial sums of split-K."""
     cells = product.rows * product.columns * product.batch
     vectors = cells // 4
     warps = ceil(vectors / WARP)
@@ -314,7 +311,7 @@ def tile_of(block: Number, across: int, group: int) -> tuple[Number, Number]:
 
 
 def blocks_of(down: int, across: int, group: int) -> int:
-    """Blocks of such a grid; those below the last row of tiles have none.
+    """Blocks of the grid; blocks below the last row of tiles have no tile.
 
     >>> blocks_of(5, 3, 2)
     18
@@ -323,10 +320,10 @@ def blocks_of(down: int, across: int, group: int) -> int:
 
 
 def memory(plan: Candidate, product: Product, device: GpuDevice) -> float:
-    """Bytes that the device's memory moves, where the L2 cache keeps what it can.
+    """Bytes that the device memory moves, given the reuse in the L2 cache.
 
-    All of the factors come once if they stay in the cache.  If not, the blocks of each
-    moment fetch their rows and columns once.
+    Operands that fit the cache are read once.  Otherwise the concurrent blocks of each
+    moment read their rows and columns once.
 
     >>> from dataclasses import replace
     >>> from gpucodegen.tiling.machine.gpu.devices import DEVICES

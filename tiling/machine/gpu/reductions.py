@@ -1,10 +1,11 @@
-"""How rows are reduced on a GPU: the team of each row, and parts of long rows.
+"""Plans of row reductions and scans on GPUs: threads per row, and parts of long rows.
 
-Comes in: how many rows there are, how long they are, the bytes of an iteration.  Goes
-out: the plan of least estimated clocks.  A member of a team reads ``width`` elements of
-each ``size * width`` of its row; then exchanges combine the members of a warp, and two
-barriers the warps of a block.  Where rows lie across memory, the lanes of a warp take
-neighbouring rows, and each of the block's warps a share of these.
+From the number and length of rows and the bytes of an iteration, `plan_rows`,
+`plan_columns` and `plan_parts` return the plan of least estimated clocks.  A member of
+a team reads ``width`` elements of each ``size * width`` of its row; then shuffles
+combine the members of a warp, and two barriers the warps of a block.  Where rows are
+strided in memory, the lanes of a warp take neighbouring rows, and each of the block's
+warps a share of their elements.
 """
 
 from __future__ import annotations
@@ -22,13 +23,13 @@ SIZES = (32, 64, 128, 256, 512, 1024)
 BLOCK = 256
 """Threads of a block of several teams."""
 UNKNOWN = 1 << 12
-"""What stands for an extent that is not known."""
+"""Stands for an unknown extent."""
 REGISTERS = 28
-"""Of a thread, about, besides the elements that it keeps."""
+"""Approximate registers of a thread besides the elements that it keeps."""
 OUTSTANDING = 2
-"""Loads of a loop that a thread waits for together, about."""
+"""Approximate loads in flight per thread of a loop."""
 MOST_MEMBERS = 64
-"""Of a column: the first one combines what all of them have."""
+"""Members of a column, at most: the first one combines the results of all."""
 FILL = 2
 """Blocks of each multiprocessor that keep it busy."""
 SHARES = 4
@@ -45,7 +46,7 @@ KEPT = 32
 
 @dataclass(frozen=True, slots=True)
 class RowTeams:
-    """``size`` threads for each row; ``count`` teams are a block.
+    """``size`` threads for each row; ``count`` teams form a block.
 
     ``keeps``: each member keeps its part of the row in registers.
     """
@@ -56,7 +57,6 @@ class RowTeams:
 
     @property
     def threads(self) -> int:
-        """Threads of a block."""
         return self.size * self.count
 
 
@@ -70,12 +70,10 @@ class ColumnTeams:
 
     @property
     def threads(self) -> int:
-        """Threads of a block."""
         return self.lanes * self.members
 
     @property
     def rows(self) -> int:
-        """Rows of a block."""
         return self.lanes * self.width
 
 
@@ -83,8 +81,8 @@ class ColumnTeams:
 class Rows:
     """Rows to reduce: their number and length, and the bytes that each element moves.
 
-    ``width``: neighbours that a member takes at once.  ``phases``: passes over a row.
-    ``alone``: a row needs a block of its own.  ``can_keep``: all passes are alike.
+    ``width``: neighbours per access.  ``phases``: passes over a row. ``alone``: a row
+    needs a block of its own.  ``can_keep``: all passes read the same elements.
     ``across``: neighbouring rows are neighbours in memory, ``groups`` times ``rows`` of
     them; ``width`` is along these.
     """
@@ -103,7 +101,7 @@ class Rows:
 def plan_rows(
     problem: Rows, device: GpuDevice = DEFAULT, choose: Choose = least
 ) -> RowTeams:
-    """The team of each row; of equal costs the smaller one.
+    """The team of each row; ties go to the smaller one.
 
     >>> plan_rows(Rows(1 << 16, 256)), plan_rows(Rows(64, 1 << 16)).count
     (RowTeams(size=32, count=8, keeps=False), 1)
@@ -119,7 +117,7 @@ def _teams(size: int, problem: Rows) -> RowTeams:
 
 
 def _held(size: int, problem: Rows) -> int:
-    """Elements of a row that one member has."""
+    """Elements of a row per member."""
     return ceil(problem.length / (size * problem.width)) * problem.width
 
 
@@ -156,7 +154,7 @@ def row_clocks(teams: RowTeams, problem: Rows, device: GpuDevice) -> float:
 def plan_columns(
     problem: Rows, device: GpuDevice = DEFAULT, choose: Choose = least
 ) -> ColumnTeams:
-    """The warps that share rows across memory; of equal costs fewer.
+    """The warps that share strided rows; ties go to fewer warps.
 
     >>> plan_columns(Rows(1 << 13, 1 << 13, width=4, across=True)).width
     4
@@ -200,11 +198,11 @@ def column_clocks(teams: ColumnTeams, problem: Rows, device: GpuDevice) -> float
 
 
 def _idle(device: GpuDevice, blocks: int, resident: int, flying: float) -> float:
-    """By how much memory waits because too few bytes are on their way to it.
+    """The slowdown of memory by too few bytes in flight.
 
-    Little's law: bandwidth times latency are on their way where memory never waits.
-    ``flying``: bytes that a block has on their way.  A multiprocessor with one block
-    waits for memory while that starts and ends; the others draw more than their share.
+    Little's law: memory is busy if bandwidth times latency are in flight. ``flying``:
+    bytes that a block has in flight.  A multiprocessor with one block waits for memory
+    while that starts and ends; the others draw more than their share.
     """
     running = min(blocks, device.processors * max(resident, 1))
     needed = device.copy_bandwidth / device.clock * LOADED
@@ -213,13 +211,13 @@ def _idle(device: GpuDevice, blocks: int, resident: int, flying: float) -> float
 
 
 MOST_PARTS = 4096
-"""Of one row."""
+"""Parts of one row, at most."""
 
 
 def plan_parts(
     problem: Rows, device: GpuDevice = DEFAULT, choose: Choose = least
 ) -> int:
-    """Into how many parts each row is cut, which a second kernel combines.
+    """Into how many parts each row is cut; a second kernel combines them.
 
     >>> plan_parts(Rows(1 << 13, 1 << 12)), plan_parts(Rows(1, 1 << 26)) > 256
     (1, True)
@@ -230,14 +228,14 @@ def plan_parts(
 
 
 SHORTEST = 64
-"""Iterations of a part of a scan across memory."""
+"""Least iterations of a part of a scan of strided rows."""
 
 
 def plan_scan_parts(problem: Rows, device: GpuDevice = DEFAULT) -> int:
     """Into how many parts each row of a scan is cut.
 
-    A scan in parts goes over its rows twice.  Where rows lie across memory, a thread
-    has a part, and as many threads are wanted as keep the device busy.
+    A scan in parts reads its rows twice.  Where rows are strided in memory, a thread
+    has a part, and the parts provide as many threads as keep the device busy.
 
     >>> plan_scan_parts(Rows(1 << 13, 1 << 12)), plan_scan_parts(Rows(1, 1 << 26)) > 256
     (1, True)

@@ -1,15 +1,15 @@
-"""Where updates of cells that data choose meet: in global memory, or in a block's own.
+"""Plans of scatter-updates on GPUs: global atomics, or privatized cells per block.
 
-A global update is served by the L2 cache, and updates of one line wait for each other:
-so few cells are slow.  Cells that a block has in shared memory meet its own threads
-only, and several ``copies`` of them, taken by neighbouring lanes, meet fewer of these.
-They cost their start, and an update of each global cell by each block at the end.
+The L2 cache serves global atomic updates and serialises those of one line, so few cells
+are slow. Privatized cells in shared memory conflict within a block only, and several
+``copies`` of them, used by neighbouring lanes, reduce conflicts further; they have to
+be initialised, and each block updates every global cell once at its end.
 
-The clocks of a plan are the largest of those of the memory, of loads under way, of the
-updates and of instructions, a tenth of the others, and what comes before and behind the
-loop.  The rates of global updates are fitted to three histograms of 16,777,216 random
-keys on an H100 (`LINE_RATE`).  With cells of blocks the same keys took it 26, 27 and 32
-us for 256, 4096 and 32768 cells, where the estimate says 33, 41 and 78.
+The clocks of a plan are the largest of those of memory traffic, loads in flight,
+updates and instructions, plus a tenth of the others, plus the prologue and the
+epilogue.  The rates of global updates are fitted to three histograms of 16,777,216
+random keys on an H100 (`LINE_RATE`).  Privatized, the same keys took 26, 27 and 32 us
+for 256, 4096 and 32768 cells, where the estimate says 33, 41 and 78.
 """
 
 from __future__ import annotations
@@ -40,24 +40,25 @@ LINE_RATE, LINE_POWER, MOST_RATE = 0.37, 0.8, 42.0
 most.  Fitted to 1.96, 18.1 and 42.2 per clock of 1.98 GHz on an H100, for 8, 128 and
 32768 lines of 128 bytes; assumed for the others."""
 NATIVE, SWAPPED = 2, 24
-"""Clocks of a turn of shared memory for updates that are one instruction, and for those
-that compare and swap; assumed."""
+"""Clocks per shared-memory wavefront of updates by one instruction, and by
+compare-and-swap; assumed.
+"""
 BANKS = 32
 """Words of 4 bytes that shared memory serves at once."""
 COPIES = 1, 2, 4, 8, 16, 32
 THREADS = 256, 512, 1024
 GROUPS = 1, 2, 4
 RESIDENT = 1, 2, 4
-"""Blocks of each multiprocessor."""
+"""Blocks per multiprocessor."""
 GUARD = 6
-"""Instructions of an update beside those of the text: where it is, whether inside."""
+"""Instructions of an update beside those of the program: address and bounds check."""
 
 
 @dataclass(frozen=True, slots=True)
 class Cells:
-    """Cells of one buffer, and how often an iteration updates them.
+    """Cells of one buffer, and their updates per iteration.
 
-    ``bytes``: of a cell.  ``is_native``: shared memory has such an instruction.
+    ``bytes``: of a cell.  ``is_native``: shared memory has such an atomic instruction.
     """
 
     count: int
@@ -67,7 +68,7 @@ class Cells:
 
 
 def is_native(operation: str, bytes_: int) -> bool:
-    """Whether shared memory combines so by one instruction, for cells of some bytes.
+    """Whether shared memory has this atomic operation as an instruction.
 
     Those of 32 bits, as ``ptxas`` shows for sm_80, sm_86, sm_90 and sm_100.
 
@@ -86,8 +87,8 @@ NATIVE_OPERATIONS = frozenset(
 class ScatterLoop:
     """Iterations that load some ``bytes`` each, and update cells.
 
-    ``widths``: neighbouring iterations that one access may load.  ``operations``: of
-    the text of one of them.
+    ``widths``: neighbouring iterations that one access may load.  ``operations``:
+    instructions of one iteration.
     """
 
     iterations: int
@@ -99,11 +100,11 @@ class ScatterLoop:
 
 @dataclass(frozen=True, slots=True)
 class ScatterPlan:
-    """Where updates meet: each block has ``copies`` of the cells if it ``owns`` them.
+    """Where updates go: each block has ``copies`` of the cells if it ``owns`` them.
 
-    ``resident``: blocks for each multiprocessor, which walk over all iterations.  A
-    thread takes ``groups`` groups of ``width`` neighbours at once.  All are 0 where
-    updates are of global memory.
+    ``resident``: blocks per multiprocessor, which loop over all iterations.  A thread
+    takes ``groups`` groups of ``width`` neighbours at once.  All are 0 where updates go
+    to global memory.
     """
 
     owns: bool
@@ -115,7 +116,7 @@ class ScatterPlan:
 
     @property
     def piece(self) -> int:
-        """Iterations that a block takes at once."""
+        """Iterations that a block takes at a time."""
         return self.threads * self.groups * self.width
 
 
@@ -145,7 +146,7 @@ def plan_scatter(
 def comparison(
     plan: ScatterPlan, problem: ScatterLoop, room: int, device: GpuDevice
 ) -> str:
-    """What a plan is estimated to take, and what the other form would, in words.
+    """The estimated times of a plan and of the alternative, in words.
 
     >>> from gpucodegen.tiling.machine.gpu.devices import DEVICES
     >>> many = ScatterLoop(1 << 20, (Cells(1 << 20, 4),))
@@ -170,7 +171,7 @@ def _microseconds(plan: ScatterPlan, problem: ScatterLoop, device: GpuDevice) ->
 def candidates(
     problem: ScatterLoop, room: int, device: GpuDevice
 ) -> Iterator[ScatterPlan]:
-    """Plans of blocks with their own cells, where these fit.
+    """Plans with privatized cells, where these fit shared memory.
 
     The copies of a cell fill whole words: narrow cells are swapped with their word.
     """
@@ -186,12 +187,12 @@ def candidates(
 
 
 def shared_bytes(plan: ScatterPlan, problem: ScatterLoop) -> int:
-    """Bytes of the cells of a block."""
+    """Bytes of the privatized cells of a block."""
     return plan.copies * sum(cells.count * cells.bytes for cells in problem.cells)
 
 
 def blocks_of(plan: ScatterPlan, iterations: int, device: GpuDevice) -> int:
-    """Blocks of a launch: no more than there are pieces, and at least one.
+    """Blocks of a launch: at most one per piece of iterations, and at least one.
 
     >>> from gpucodegen.tiling.machine.gpu.devices import DEVICES
     >>> plan = ScatterPlan(True, 8, 512, 2, 1, 4)
@@ -221,10 +222,10 @@ def global_rate(cells: Cells) -> float:
 
 
 def turns(cells: Cells, copies: int) -> float:
-    """Turns that shared memory takes for a warp's update of random cells, about.
+    """Approximate shared-memory wavefronts of a warp's update of random cells.
 
-    The lanes of one copy throw their updates at its banks, and the bank that most of
-    them hit decides: ``n / m + sqrt(2 n / m log m)`` of ``n`` at ``m``, at most all.
+    The lanes of one copy hit its banks at random, and the most loaded bank decides:
+    ``n / m + sqrt(2 n / m log m)`` of ``n`` balls in ``m`` bins, at most all.
 
     >>> [round(turns(Cells(256, 4), copies), 1) for copies in (1, 8, 32)]
     [3.6, 2.7, 1.0]
@@ -269,7 +270,7 @@ def _update(cells: Cells, copies: int) -> float:
 def _around(
     plan: ScatterPlan, problem: ScatterLoop, blocks: int, most: int, device: GpuDevice
 ) -> float:
-    """Clocks before and behind the loop: cells are filled, summed and sent."""
+    """Clocks before and after the loop: cells are initialised, summed and merged."""
     moved = 2 * most * shared_bytes(plan, problem) / device.multiprocessor.shared_rate
     sent = 0.0
     for cells in problem.cells:
@@ -279,6 +280,6 @@ def _around(
 
 
 def _overlapped(each: Sequence[float]) -> float:
-    """The largest, and a tenth of the others."""
+    """The largest, plus a tenth of the others."""
     worst = max(each)
     return worst + APART * (sum(each) - worst)

@@ -1,16 +1,16 @@
-"""How the threads of a block copy a tile of one factor to shared memory.
+"""Copies of operand tiles to shared memory, and shared-memory bank conflicts.
 
-The tile has ``depth`` terms of ``size`` rows or columns and lies in shared memory as
-``[term][position]``, or as ``[position][term]`` where fragments are read.  It is cut
-into chunks of ``width`` elements that lie side by side in global memory, along the
-terms or along the positions; chunk n belongs to thread ``n mod threads``.
+`tile_copy` and `fragment_copy` plan how the threads of a block copy a tile of A or B.
+The tile has ``depth`` terms of K and ``size`` rows or columns; it lies in shared memory
+as ``[term][position]``, or as ``[position][term]`` where fragments are read.  It is cut
+into chunks of ``width`` elements that are contiguous in global memory, along the terms
+or the positions; thread ``n mod threads`` copies chunk n.
 
-Turns that shared memory needs for an access of a warp, by its addresses.
-
-Shared memory has 32 banks of 4 bytes.  One turn, a wavefront, serves one word of each
-bank; equal words are served together.  Accesses of 8 bytes go by half a warp, of 16 by
-a quarter.  Two of these turns become one if all lanes t and t ^ 1, or all t and t ^ 2,
-share their addresses: that rule is measured by the community, not documented.
+`wavefronts` counts the wavefronts of one warp access.  Shared memory has 32 banks of 4
+bytes; a wavefront serves one word of each bank, and equal words together. Accesses of 8
+bytes go by half a warp, of 16 by a quarter.  Two of these wavefronts merge if all lanes
+t and t ^ 1, or all t and t ^ 2, share their addresses: a rule measured by the
+community, not documented.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ BANKS, WORD = 32, 4
 def wavefronts(addresses: Sequence[int], width: int, *, merged: bool = True) -> int:
     """Wavefronts of an access of ``width`` bytes at the lanes' addresses in bytes.
 
-    ``merged``: by the rule of lanes that share their addresses.
+    ``merged``: apply the rule for lanes that share their addresses.
 
     >>> wavefronts([4 * lane for lane in range(32)], 4)
     1
@@ -70,21 +70,21 @@ ROW = 16
 OCTET = 8
 """Rows of shared memory that one tile of a fragment is read from, `ROW` of each."""
 DOUBLE = 8
-"""Bytes of an element that is read alone: no tile has such elements."""
+"""Bytes of an element that is loaded alone: ``ldmatrix`` has no such elements."""
 EITHER_WAY = {2, DOUBLE}
 """Bytes of elements whose fragments are read from rows of terms or of positions."""
 LINE = 4
-"""Lanes that bring terms of the same position."""
+"""Lanes that copy terms of the same position."""
 
 
 @dataclass(frozen=True, slots=True)
 class TileCopy:
-    """``along_depth``: chunks lie along the terms, and are turned on the way.
+    """A copy of a tile; ``along_depth``: chunks lie along K, and are transposed.
 
     Chunks are numbered: first ``lanes`` along the terms (1 where chunks lie along the
-    positions), then all positions, then the rest of the terms.  ``lead`` is the
-    distance of the rows of shared memory, which are ``by_position`` or by term.  Of
-    eight positions, ``ways`` that lie apart are neighbours in that order.
+    positions), then all positions, then the rest of the terms.  ``lead`` is the stride
+    of the rows of shared memory, which are ``by_position`` or by term.  Of eight
+    positions, ``ways`` that lie apart are neighbours in that order.
     """
 
     size: int
@@ -99,32 +99,31 @@ class TileCopy:
 
     @property
     def is_turned(self) -> bool:
-        """Whether elements of a chunk lie in different rows of shared memory."""
+        """Whether elements of a chunk go to different rows of shared memory."""
         return self.along_depth != self.by_position
 
     @property
     def shape(self) -> tuple[int, int]:
-        """Rows in shared memory, and their distance."""
+        """Rows in shared memory, and their stride."""
         return (self.size if self.by_position else self.depth), self.lead
 
     @property
     def cells(self) -> int:
-        """Elements that the tile takes in shared memory, gaps among them."""
+        """Elements of the tile in shared memory, padding included."""
         rows, lead = self.shape
         return rows * lead
 
     def cell(self, term: Number, position: Number) -> tuple[Number, Number]:
-        """The row and the place in it of an element."""
+        """The row and column of an element in shared memory."""
         return (position, term) if self.by_position else (term, position)
 
     @property
     def chunks(self) -> int:
-        """Chunks of the tile."""
         return self.size * self.depth // self.width
 
     @property
     def per_thread(self) -> int:
-        """Chunks that the busiest thread copies."""
+        """The most chunks that one thread copies."""
         return -(-self.chunks // self.threads)
 
     @property
@@ -146,9 +145,9 @@ class TileCopy:
         return term, position * self.width
 
     def moved(self, number: int) -> tuple[int, int] | None:
-        """How far a thread's chunk of a number lies from its first one.
+        """The distance of a thread's chunk of this number from its first chunk.
 
-        None where that is not the same for all threads.
+        None where it is not the same for all threads.
 
         >>> tile_copy(128, 16, 256, True, 4, 4).moved(1)
         (8, 0)
@@ -163,9 +162,9 @@ class TileCopy:
 
     @property
     def apart(self) -> tuple[int, int] | None:
-        """How far all neighbouring chunks of each thread lie apart.
+        """The common distance of consecutive chunks of each thread.
 
-        None where a thread has one, or where they lie unevenly.
+        None where a thread has one chunk, or where distances vary.
 
         >>> fragment_copy(128, 32, 128, True, 8, 2).apart
         (0, 32)
@@ -182,7 +181,7 @@ class TileCopy:
         )
 
     def turns(self, element: int) -> int:
-        """Wavefronts of the stores of a warp's first chunks, of elements of bytes.
+        """Wavefronts of a warp's stores of its first chunks; ``element`` in bytes.
 
         >>> TileCopy(128, 16, 256, False, 4, 1, 128).turns(4)
         4
@@ -200,10 +199,10 @@ class TileCopy:
         )
 
     def touched(self, unit: int, element: int, grain: int) -> float:
-        """Sectors or lines that the tile's copies ask for, in the mean, of ``unit``.
+        """The mean number of ``unit`` bytes, sectors or lines, that the copies request.
 
-        Chunks that lie side by side are a run.  ``grain``: bytes that divide where rows
-        begin; runs that begin between two units take parts of one more.
+        Adjacent chunks form a run.  ``grain``: a divisor in bytes of the offsets of
+        rows; runs that begin inside a unit touch one unit more.
 
         >>> copy = TileCopy(64, 16, 128, True, 1, 16, 68)
         >>> copy.touched(32, 4, 16), copy.touched(32, 4, 4)
@@ -216,7 +215,7 @@ class TileCopy:
 
 
 def copied_width(width: int, *, turned: bool, is_direct: bool) -> int:
-    """Elements that one access moves: the hardware (``cp.async``) turns no chunks.
+    """Elements per access of ``cp.async``, which cannot transpose chunks.
 
     >>> [copied_width(4, turned=True, is_direct=way) for way in (False, True)]
     [4, 1]
@@ -228,12 +227,12 @@ def copied_width(width: int, *, turned: bool, is_direct: bool) -> int:
 def tile_copy(
     size: int, depth: int, threads: int, along_depth: bool, width: int, element: int
 ) -> TileCopy:
-    """The copy whose stores to shared memory take the fewest turns.
+    """The copy whose stores to shared memory take the fewest wavefronts.
 
-    ``width``: most elements that one access may move; ``element``: bytes of each.
-    Distances of terms and numbers of neighbouring lanes along the terms are tried out.
-    Lanes along the terms read whole sectors of global memory where the tile has them;
-    single elements, which may begin anywhere in one, all terms of the tile.
+    ``width``: most elements of one access; ``element``: bytes of each. Strides of terms
+    and numbers of neighbouring lanes along the terms are searched. Lanes along the
+    terms read whole sectors of global memory where the tile has them; for single
+    elements, which may begin anywhere in one, they cover all terms of the tile.
 
     >>> tile_copy(128, 16, 256, True, 4, 4)  # doctest: +ELLIPSIS
     TileCopy(size=128, depth=16, threads=256, ..., width=4, lanes=2, lead=132, ...)
@@ -256,10 +255,10 @@ def tile_copy(
 
 
 def by_position(along_depth: bool, element: int) -> bool:
-    """Whether the terms of a position lie side by side where fragments are read.
+    """Whether the terms of a position are contiguous where fragments are read.
 
-    Elements of 16 bits may lie either way, for they can be transposed when they are
-    read, and those of 64 bits, which are read one by one: they lie as in global memory.
+    Elements of 16 bits may lie either way, for ``ldmatrix`` can transpose them, and
+    those of 64 bits, which are read one by one: they lie as in global memory.
 
     >>> [by_position(False, element) for element in (1, 2, 4, 8)]
     [True, False, True, False]
@@ -271,9 +270,9 @@ def by_position(along_depth: bool, element: int) -> bool:
 def fragment_copy(
     size: int, depth: int, threads: int, along_depth: bool, width: int, element: int
 ) -> TileCopy:
-    """The copy to where fragments are read, of fewest turns for both.
+    """The copy to where fragments are read, with the fewest wavefronts for both.
 
-    Distances of rows are tried out, and orders of rows.
+    Strides of rows and orders of rows are searched.
 
     >>> copy = fragment_copy(128, 32, 128, True, 8, 2)
     >>> copy.lead, copy.ways, copy.turns(2), read_turns(copy, 2)
@@ -304,9 +303,9 @@ def fragment_copy(
 
 
 def read_turns(copy: TileCopy, element: int) -> int:
-    """Wavefronts for one tile of a fragment: a row each of eight lanes.
+    """Wavefronts for one tile of a fragment: each of eight lanes reads a row.
 
-    Elements that are read alone are one of each lane, two tiles at once.
+    Elements that are read alone are one per lane, two tiles at once.
     """
     if element == DOUBLE:
         places = [copy.cell(lane % LINE, lane // LINE) for lane in range(WARP)]

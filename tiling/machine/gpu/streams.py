@@ -1,17 +1,9 @@
-"""How blocks turn tiles around in shared memory: rows of one array, columns of another.
+"""Plans of streaming kernels on GPUs: elementwise sweeps, and tiled transposition.
 
-A block takes ``rows x columns`` iterations.  Its threads load groups of ``down``
-neighbours along the rows' loop into a tile of shared memory, and use groups of
-``across`` neighbours along the columns' loop.  Where both are alike, a thread turns
-squares of them around in its registers, and groups go into shared memory and out of it;
-elsewhere elements do, one by one.  Between rows of the tile there is ``padding``, as
-much as makes the fewest wavefronts: they are enumerated, for each lane of each warp.
-
-How a grid sweeps over streams of memory: elements that pass once, in any order.
-
-A thread takes ``groups`` groups of ``width`` neighbours, a block ``columns x rows`` of
-such threads.  The cost of a plan is the largest of these clocks of the busiest
-multiprocessor, a tenth of the others, which do not wholly overlap, and its start:
+`plan_streams`: a thread takes ``groups`` groups of ``width`` neighbours, a block
+``columns x rows`` such threads.  The cost of a plan is its start, plus the largest of
+these clocks of the busiest multiprocessor, plus a tenth of the others, which do not
+wholly overlap:
 
 * the memory of the device, all bytes at the rate of a copy;
 * loads under way (Little's law): bytes / (bytes in flight / latency), where the
@@ -20,8 +12,15 @@ multiprocessor, a tenth of the others, which do not wholly overlap, and its star
   elements apart touches every sector that it has a byte of, in each row of its warp;
 * instructions.
 
-These are estimates from published facts: four such kernels took 1.04 to 1.13 times
-theirs on an H100 (``bench/results/gpu``).
+Four such kernels took 1.04 to 1.13 times their estimates on an H100
+(``bench/results/gpu``).
+
+`plan_tile`: a block transposes ``rows x columns`` iterations through shared memory.
+Its threads load groups of ``down`` neighbours along the rows' loop into a tile, and use
+groups of ``across`` neighbours along the columns' loop.  Where both widths are equal, a
+thread transposes squares of them in its registers, and whole groups pass shared memory;
+elsewhere single elements do.  Rows of the tile are padded for the fewest wavefronts,
+which are enumerated for each lane of each warp.
 """
 
 from __future__ import annotations
@@ -49,9 +48,9 @@ THREADS = 128, 256
 ADDRESSING = 12
 """Instructions of a thread before its first access, and registers beside elements."""
 LONGEST = 512
-"""Operations of a thread's text: each takes time to compile."""
+"""Operations of a thread's code, at most: each takes time to compile."""
 APART = 0.1
-"""Share of the clocks of units that do not bind which comes on top; assumed."""
+"""Share of the clocks of non-binding units that is not hidden; assumed."""
 REGISTER = 4
 """Bytes of one."""
 
@@ -61,8 +60,8 @@ class Stream:
     """One access of each iteration.
 
     ``element``: bytes of one.  ``distance``: elements from one iteration to the next;
-    None where that is no fixed number.  ``widths``: elements that one access moves at
-    most, by the width of the groups, where it is not 1.
+    None where it varies.  ``widths``: the most elements that one access moves, by the
+    width of the groups, where it is not 1.
     """
 
     element: int
@@ -71,7 +70,7 @@ class Stream:
     widths: tuple[tuple[int, int], ...] = ()
 
     def at_once(self, width: int) -> int:
-        """Elements that one access moves in groups of a width."""
+        """Elements that one access moves in groups of this width."""
         return dict(self.widths).get(width, 1)
 
     def requests(self, width: int) -> int:
@@ -81,7 +80,7 @@ class Stream:
         return width // self.at_once(width)
 
     def sectors(self, width: int, columns: int) -> float:
-        """Sectors that a warp asks for in a group of each lane.
+        """Sectors that a warp requests for one group per lane.
 
         >>> of_f32 = Stream(4, True, 1, ((2, 2), (4, 4)))
         >>> of_f32.sectors(4, 128), of_f32.sectors(4, 1), of_f32.sectors(1, 128)
@@ -127,8 +126,8 @@ def plan_streams(
 ) -> StreamPlan:
     """The plan of least estimated clocks for ``extents``: rows, and elements of a row.
 
-    ``operations``: of the text of one iteration.  Of equal costs, the plan with more
-    blocks wins.
+    ``operations``: instructions of one iteration.  Ties go to the plan with more
+    blocks.
 
     >>> of_f32 = ((2, 2), (4, 4))
     >>> relu = [Stream(4, True, 1, of_f32), Stream(4, False, 1, of_f32)]
@@ -147,7 +146,7 @@ def plan_streams(
 def candidates(
     streams: Sequence[Stream], extents: tuple[int, int], operations: int
 ) -> Iterator[StreamPlan]:
-    """Plans whose text is short, the plainest first."""
+    """Plans with short code, the simplest first."""
     rows, row = extents
     known = {width for stream in streams for width, _ in stream.widths}
     for width, groups, threads in product(sorted({1, *known}), GROUPS, THREADS):
@@ -204,8 +203,9 @@ BANKS, WORD = 32, 4
 SIDES = 16, 32, 64, 128
 TILE_THREADS = 128, 256
 SHORT = 10
-"""Bytes that each run of neighbours costs besides: from the published 2894 and 2679
-GB/s of runs of 512 and 128 bytes.  The memory fetches two sectors at once."""
+"""Extra bytes that each contiguous run costs: from the published 2894 and 2679 GB/s of
+runs of 512 and 128 bytes.  The memory fetches two sectors at once.
+"""
 WIDEST = 16
 """Bytes of one access."""
 MOST_HELD = 64
@@ -214,10 +214,10 @@ MOST_HELD = 64
 
 @dataclass(frozen=True, slots=True)
 class TransposeTile:
-    """A tile of ``rows x columns`` iterations, and how threads share it.
+    """A tile of ``rows x columns`` iterations, and its distribution over threads.
 
-    ``square``: the side of the squares that are turned around in registers.  So many
-    rows of the tile lie beside each other in shared memory, ``padding`` behind them.
+    ``square``: the side of the squares transposed in registers.  ``square`` rows of the
+    tile are adjacent in shared memory, followed by ``padding``.
     """
 
     rows: int
@@ -230,11 +230,11 @@ class TransposeTile:
 
     @property
     def shape(self) -> tuple[int, int]:
-        """Of the tile in shared memory."""
+        """The shape of the tile in shared memory."""
         return self.rows // self.square, self.square * self.columns + self.padding
 
     def cell(self, row: int, column: int) -> int:
-        """Where an element lies in shared memory."""
+        """The position of an element in shared memory."""
         inner = row % self.square * self.columns + column
         return row // self.square * self.shape[1] + inner
 
@@ -254,7 +254,7 @@ class TransposeTile:
 
     @property
     def is_shared_out(self) -> bool:
-        """Whether all threads have as many groups, and as many squares."""
+        """Whether all threads have equally many groups and squares."""
         size = self.rows * self.columns
         groups = self.rows // self.down, self.columns // self.across
         each = self.threads * max(self.down, self.across, self.square**2)
@@ -272,8 +272,8 @@ def plan_tile(
 ) -> TransposeTile:
     """The tile of least estimated clocks for ``extents``: batch, rows, columns.
 
-    ``elements``: bytes of one element of each array that is turned around.  ``widths``:
-    of the groups down and across.  ``moved``: bytes of an iteration in global memory.
+    ``elements``: bytes of one element of each transposed array.  ``widths``: of the
+    groups down and across.  ``moved``: bytes of an iteration in global memory.
 
     >>> plan_tile([4], (1, 4096, 4096), (4, 4), 8)
     TransposeTile(rows=64, columns=128, threads=128, down=4,
@@ -281,7 +281,7 @@ def plan_tile(
     >>> plan_tile([4], (1, 4096, 4096), (4, 2), 8).square
     1
 
-    Where no tile has groups as wide as the accesses could be, groups are narrower:
+    Where no tile has groups as wide as accesses could be, groups are narrower:
 
     >>> plan_tile([1], (1, 6, 16), (2, 16), 2).across
     8
@@ -301,7 +301,7 @@ def plan_tile(
 def tile_candidates(
     elements: Sequence[int], extents: tuple[int, int, int], widths: tuple[int, int]
 ) -> Iterator[TransposeTile]:
-    """Tiles that fit, no larger than they need to be."""
+    """Tiles that fit, no larger than the extents need."""
     _, rows, columns = extents
     squares = _squares(elements, widths)
     for tall, wide, threads, square in product(SIDES, SIDES, TILE_THREADS, squares):
@@ -317,7 +317,7 @@ def tile_candidates(
 
 
 def _squares(elements: Sequence[int], widths: tuple[int, int]) -> list[int]:
-    """Sides of squares: 1, and the most that accesses and a thread's text can have."""
+    """Sides of squares: 1, and the largest that accesses and code size allow."""
     most = min(WIDEST // max(elements), isqrt(MOST_HELD // len(elements)))
     side = min(1 << most.bit_length() - 1, *widths)
     return [1] if widths[0] != widths[1] or side == 1 else [1, side]
@@ -366,9 +366,9 @@ def best_padding(tile: TransposeTile, element: int) -> int:
 
 @cache
 def wavefronts(tile: TransposeTile, element: int) -> int:
-    """Turns of shared memory that a block needs, stores and loads.
+    """Shared-memory wavefronts of a block, stores and loads.
 
-    In each, a bank gives or takes one word.
+    In each wavefront, a bank serves one word.
 
     >>> wavefronts(TransposeTile(32, 32, 256, 1, 1, 0), 4)
     1056
@@ -383,9 +383,9 @@ def wavefronts(tile: TransposeTile, element: int) -> int:
 def _turns(
     tile: TransposeTile, element: int, groups: int, width: int, *, turned: bool = False
 ) -> int:
-    """Wavefronts of one group of every thread, or of as many as squares have.
+    """Wavefronts of one group of every thread, or of as many as a square has.
 
-    Of accesses of more than a word, fewer lanes take part in a turn.
+    Accesses wider than a word are served for fewer lanes per wavefront.
     """
     bytes_ = element * tile.square
     together = min(WARP, WARP * WORD // max(bytes_, WORD))

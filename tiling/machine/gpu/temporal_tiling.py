@@ -1,25 +1,18 @@
-"""How many steps of a stencil a launch makes, on tiles of which size.
+"""Temporal tiling on GPUs: time steps per launch and tile sizes of a stencil.
 
-Comes in: a `TimeProblem`.  Goes out: `TimeTiles`, or None where steps had better stay
-launches of their own.  A block loads its tile with a halo into shared memory, computes
-the steps there and stores the tile.  So a step moves
+`plan_time_tiles` takes a `TimeProblem` and returns `TimeTiles`, or None where one
+launch per step is cheaper.  A block loads its tile with a halo into shared memory,
+computes several steps there and stores the tile (overlapped tiles).  So a step moves
 
     (box + tile) / steps   elements of carried arrays in place of what each sweep moves,
 
-and each sweep computes the cells of the halo that later steps need once more.  Both
-follow from the slopes and margins of `proof.reach`; `estimate` says what they cost.
-These are the costs of overlapped tiles in Meng and Skadron (ICS 2009) and in the
-auto-scheduler of PolyMage (ASPLOS 2015).
-
-Blocks that start together copy together and then compute together, for all of them take
-equally long: what a launch moves and what it computes adds up.  So it was measured on
-an H100, for eight steps of two sweeps of 4096 x 4096 numbers of f32, three steps in a
-launch: 407 us, where the sum is 370 us, and the larger of both 220 us.
-
-A time loop as numbers, and the tiles that make several of its steps at once.
-
-Comes in: slopes and margins of `proof.reach`, what each sweep reads and writes.  Goes
-out: `TimeTiles` of a size, with their halo, threads and the padding of their rows.
+and each sweep recomputes the cells of the halo that later steps need.  Both follow from
+the slopes and margins of `proof.halos`; `estimate` prices them. Costs of overlapped
+tiles: Meng and Skadron (ICS 2009), PolyMage (ASPLOS 2015).  Blocks that start together
+copy together and then compute together, since all take equally long, so the times of
+copies and of computation add up.  Measured on an H100, eight steps of two sweeps of
+4096 x 4096 f32, three steps per launch: 407 us; the sum is 370 us, the larger of both
+220 us.
 """
 
 from __future__ import annotations
@@ -52,9 +45,9 @@ from gpucodegen.tiling.proof.distances import Sides
 USUAL = 4096
 """Cells along a dimension of unknown extent, for planes; fewer for cubes."""
 THREADS = (128, 192, 256, 384, 512)
-"""Threads of which a block may have about as many, a chunk for each."""
+"""Approximate block sizes, with a chunk per thread."""
 ACROSS = 4
-"""Cells of which tiles are multiples along rows."""
+"""Divisor of tile widths along rows, in cells."""
 WORD, BANKS = 4, 32
 """Bytes of a bank of shared memory, and how many there are."""
 MOST_PADDING = 7
@@ -63,10 +56,10 @@ MOST_PADDING = 7
 
 @dataclass(frozen=True, slots=True)
 class SweepWork:
-    """What a sweep does in each cell, and the margins of `Reach`.
+    """The accesses of a sweep per cell, and the margins of `StepHalo`.
 
-    ``reads`` and ``writes``: array and way to its cell, of arrays that the loop writes.
-    ``others``: accesses of arrays that it only reads.
+    ``reads`` and ``writes``: array and offset of the cell, for arrays that the loop
+    writes. ``others``: accesses of arrays that it only reads.
     """
 
     margins: tuple[Sides, ...]
@@ -76,14 +69,14 @@ class SweepWork:
     others: int = 0
 
     def neighbourhood(self, dimension: int) -> Sides:
-        """How far its accesses are from the cell that it computes."""
+        """The greatest distance of its accesses from the computed cell."""
         ways = [way[dimension] for _, way in (*self.reads, *self.writes)]
         return Sides(max(0, *(-way for way in ways)), max(0, *ways))
 
 
 @dataclass(frozen=True)
 class TimeProblem:
-    """A time loop: extents of space, steps, slopes, sweeps; bytes of each array.
+    """A time loop: extents of space, steps, slopes, sweeps; bytes of array elements.
 
     ``carried``: whether each array lives from one step to the next.  Unknown extents
     and steps are None.
@@ -98,18 +91,17 @@ class TimeProblem:
 
     @property
     def rank(self) -> int:
-        """Dimensions of space."""
         return len(self.extents)
 
     @cached_property
     def cells(self) -> tuple[int, ...]:
-        """The extents, usual ones in place of unknown ones."""
+        """The extents, with usual ones in place of unknown ones."""
         usual = ceil(USUAL ** (2 / max(self.rank, 2)))
         return tuple(usual if e is None else max(e, 1) for e in self.extents)
 
     @cached_property
     def rim(self) -> tuple[Sides, ...]:
-        """Cells around those that are computed that may be read, per dimension."""
+        """Readable cells around the computed ones, per dimension."""
         every = range(self.rank)
         near = [[sweep.neighbourhood(d) for sweep in self.sweeps] for d in every]
         return tuple(
@@ -134,7 +126,7 @@ class TimeProblem:
 
 
 def jacobi_1d(cells: int | None = None, steps: int | None = None) -> TimeProblem:
-    """Means of three points from A to B and back, as an example."""
+    """An example: three-point means from A to B and back."""
     ways = ((-1,), (0,), (1,))
     sweeps = [
         SweepWork(
@@ -152,10 +144,10 @@ def jacobi_1d(cells: int | None = None, steps: int | None = None) -> TimeProblem
 
 @dataclass(frozen=True, slots=True)
 class TimeTiles:
-    """Steps of a launch; cells that a block computes, and a thread at once.
+    """Steps per launch; cells that a block computes, and a thread at once (a chunk).
 
-    ``rim``: cells around them that may be read.  ``halo``: cells around the tile that
-    is stored, to the edge of the rim.
+    ``rim``: readable cells around the computed ones.  ``halo``: cells from the stored
+    tile to the edge of the rim.
     """
 
     steps: int
@@ -173,7 +165,7 @@ class TimeTiles:
 
     @property
     def turns(self) -> int:
-        """Turns of shared memory in which a warp reaches a word of each chunk."""
+        """Shared-memory wavefronts in which a warp reaches one word of each chunk."""
         return turns(
             self.core[-1] // self.chunk[-1],
             self.chunk[-1],
@@ -194,14 +186,13 @@ class TimeTiles:
 
     @property
     def chunks(self) -> int:
-        """Chunks of a block."""
         return prod(map(ceil_div, self.core, self.chunk))
 
 
 def tiles_of(
     problem: TimeProblem, steps: int, core: Sequence[int], chunk: Sequence[int]
 ) -> TimeTiles | None:
-    """The tiles of cores of at least so many cells, or None if those are all halo.
+    """Tiles whose core has at least these cells, or None if nothing but halo is left.
 
     >>> tiles_of(jacobi_1d(), 4, (254,), (1,)).tile
     (240,)
@@ -226,9 +217,9 @@ def tiles_of(
 
 @cache
 def turns(columns: int, width: int, next_row: int) -> int:
-    """Turns in which a warp reaches words of chunks in rows of so many.
+    """Shared-memory wavefronts in which a warp reaches one word of each chunk.
 
-    Neighbouring chunks are ``width`` words apart, and ``next_row`` the rows of chunks.
+    Neighbouring chunks are ``width`` words apart, rows of chunks ``next_row``.
 
     >>> turns(32, 3, 0), turns(32, 4, 0), turns(22, 3, 0), turns(24, 3, 8)
     (1, 4, 2, 1)
@@ -244,14 +235,14 @@ def turns(columns: int, width: int, next_row: int) -> int:
 
 
 def ceil_div(extent: int, part: int) -> int:
-    """How many parts of a size cover an extent."""
+    """``extent / part``, rounded up."""
     return -(-extent // part)
 
 
 WORTH = 0.9
 """Share of the cost of plain steps below which tiles are chosen."""
 USUAL_STEPS = 100
-"""Taken for time loops whose duration is unknown."""
+"""The assumed trip count of time loops of unknown duration."""
 STEPS = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64)
 """Steps that a launch may make."""
 WIDTHS = (16, 24, 32, 40, 48, 52, 56, 60, 64, 68, 72, 76, 80, 96, 112, 128, 192, 256)
@@ -263,7 +254,7 @@ CHUNKS = {
 }
 """Cells of a thread.  An odd number along rows: lanes then use different banks."""
 REGISTERS = 64
-"""What a thread of such a kernel is taken to need."""
+"""The assumed registers per thread."""
 _COPYING = Unit.MEMORY, Unit.L2, Unit.L1
 _COMPUTING = Unit.ISSUE, Unit.SHARED
 _DEAL, _MOVE, _PLAIN = 20, 5, 14
@@ -309,13 +300,13 @@ def candidates(problem: TimeProblem) -> Iterator[TimeTiles]:
 
 
 MOST_AGAIN = 3
-"""Cells that are computed for each one that is stored, at most."""
+"""The most computed cells per stored cell."""
 
 
 def _cores(
     threads: int, chunk: Sequence[int], around: Sequence[int]
 ) -> Iterator[tuple[int, ...]]:
-    """Cores of about so many chunks."""
+    """Cores of approximately as many chunks as threads."""
     *others, width = chunk
     if not others:
         yield (threads * width,)
@@ -367,14 +358,14 @@ def step_cost(problem: TimeProblem, tiles: TimeTiles, device: GpuDevice) -> floa
 
 
 def _in_turn(found: Estimate) -> float:
-    """Clocks of a launch whose blocks copy and compute in turn."""
+    """Clocks of a launch whose blocks copy and compute one after the other."""
     copying = max(found.clocks.get(unit, 0.0) for unit in _COPYING)
     computing = max(found.clocks.get(unit, 0.0) for unit in _COMPUTING)
     return max(found.total, copying + computing)
 
 
 def plain_cost(problem: TimeProblem, device: GpuDevice) -> float:
-    """Estimated clocks of a step of launches of their own, a cell for each thread."""
+    """Estimated clocks of a step with one launch per sweep and one cell per thread."""
     total = 0.0
     cells = prod(problem.cells)
     for sweep in problem.sweeps:
@@ -397,7 +388,7 @@ def plain_cost(problem: TimeProblem, device: GpuDevice) -> float:
 
 
 def _launched(work: Work, resident: int, device: GpuDevice) -> float:
-    """Clocks of a launch that follows others."""
+    """Clocks of a launch that follows other launches."""
     found = estimate(device, resident, work)
     return max(found.total, START * device.clock)
 
@@ -406,7 +397,7 @@ def _launched(work: Work, resident: int, device: GpuDevice) -> float:
 def _chunk_work(
     problem: TimeProblem, sweep: SweepWork, chunk: tuple[int, ...]
 ) -> tuple[float, float]:
-    """Instructions of a thread for its chunk, and words of shared memory.
+    """Instructions of a thread for its chunk, and its words of shared memory.
 
     A cell that several cells of a chunk read is loaded once.
     """

@@ -1,16 +1,18 @@
-"""How many threads walk a program of steps: the team of least estimated clocks.
+"""Thread groups for programs of dependent parallel steps: sizes of least clocks.
 
-A step ends with a barrier, which costs more among blocks than within one.  Its parallel
-loops are dealt out to the threads, which takes rounds.  A step takes a multiprocessor
+`plan_steps` chooses the blocks and threads that run a sequence of steps, `plan_lanes`
+those for many independent programs, which share a block without waiting for other
+blocks (`LaneTeams`).  A step ends with a barrier, which costs more among blocks than
+within one.  Its parallel loops are distributed over the threads, which takes rounds.  A
+step takes a multiprocessor
 
     rounds (waits latency + DEPENDENT operations) / together
     + warps max(operations / schedulers, sectors SECTOR / rate)
 
-clocks: what one thread waits for, and what all of its warps' iterations issue or move.
-These add up, for a step is too short to hide one behind the other.  A thread waits for
-several iterations together (`side_by_side`).  Programs that do not depend on each other
-have a team each, within one block (`LaneTeams`), and no block waits for another.
-Nothing in it was measured by this project.
+clocks: the stalls of one thread, plus the instructions or sectors of all warps. The
+terms add up, for a step is too short to hide one behind the other.  A thread overlaps
+the stalls of several iterations (`side_by_side`). The project has not measured these
+constants.
 """
 
 from __future__ import annotations
@@ -31,29 +33,29 @@ from gpucodegen.tiling.machine.gpu.product_plan import DEFAULT
 from gpucodegen.tiling.machine.plan_space import Choose, least
 
 DEPENDENT = 4
-"""Clocks of an operation that waits for the one before."""
+"""Latency of a dependent operation in clocks."""
 THREADS = (32, 64, 128, 256, 512, 1024)
-"""Of a block; 1024 leave each 64 registers, which is enough for what steps do."""
+"""Block sizes; 1024 threads have 64 registers each, enough for a step."""
 TOGETHER = 4
-"""Iterations that a thread runs side by side, where it has so many."""
+"""Iterations that a thread interleaves, if it has as many."""
 UNKNOWN = 1 << 16
-"""Iterations of a loop whose extent is not known."""
+"""Assumed iterations of a loop of unknown extent."""
 DIMENSIONS = 3
-"""Loops of a nest that are dealt out at most."""
+"""Loops of a nest that are distributed, at most."""
 
 Extents = tuple[int | None, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class ThreadGroup:
-    """``blocks`` of ``threads``; several blocks are all resident at once."""
+    """``blocks`` of ``threads``; all blocks are resident at once."""
 
     blocks: int
     threads: int
 
     @property
     def positions(self) -> tuple[int, ...]:
-        """How a thread's number is written: its block, its warp, its lane.
+        """The digits of a thread's number: its block, its warp, its lane.
 
         >>> ThreadGroup(4, 64).positions, ThreadGroup(1, 64).positions
         ((4, 2, 32), (2, 32))
@@ -65,10 +67,10 @@ class ThreadGroup:
 
 @dataclass(frozen=True, slots=True)
 class LaneTeams:
-    """Blocks of ``lanes`` independent programs, each walked by ``members`` threads.
+    """Blocks of ``lanes`` independent programs, each run by ``members`` threads.
 
-    Neighbouring threads are of different programs.  Members of each are a multiple of
-    those of a warp.
+    Neighbouring threads belong to different programs.  ``members`` is a multiple of a
+    program's threads per warp.
     """
 
     lanes: int
@@ -76,12 +78,11 @@ class LaneTeams:
 
     @property
     def threads(self) -> int:
-        """Threads of a block."""
         return self.lanes * self.members
 
     @property
     def positions(self) -> tuple[int, ...]:
-        """How a member's number is written: its warp, and its place in the warp.
+        """The digits of a member's number: its warp, and its place in the warp.
 
         >>> LaneTeams(8, 32).positions, LaneTeams(1, 256).positions
         ((8, 4), (8, 32))
@@ -92,10 +93,10 @@ class LaneTeams:
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """An access of memory that an iteration makes some ``times``.
+    """A memory access that an iteration makes ``times`` times.
 
     ``along``: bytes from one iteration of the innermost loop to the next, ``across``:
-    from one program to its neighbour.  None where these differ.
+    from one program to its neighbour.  None where these vary.
     """
 
     along: int | None
@@ -122,12 +123,13 @@ class Access:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """A nest of parallel loops of some ``extents``, None where that is not known.
+    """A nest of parallel loops with ``extents``, None where unknown.
 
-    An iteration does some ``operations``, and ``waits`` so often for memory, one wait
-    after the other.  ``dealt``: innermost loops that threads divide, the others are
-    walked by all.  ``times``: how often the step is taken.  ``varies``: its extents are
-    a mean.  ``is_straight``: iterations of the innermost loop may run side by side.
+    An iteration executes ``operations`` instructions and stalls ``waits`` times for
+    memory, sequentially.  ``dealt``: innermost loops that are distributed over threads;
+    all threads run the others.  ``times``: executions of the step.  ``varies``: its
+    extents are means.  ``is_straight``: iterations of the innermost loop may be
+    interleaved.
     """
 
     extents: Extents
@@ -141,7 +143,7 @@ class Step:
 
 
 def mean_step(steps: Sequence[Step]) -> Step:
-    """A step as it is in the mean over these.
+    """The mean of several steps.
 
     >>> mean_step([Step((30,), 4), Step((10,), 4)]).extents
     (20,)
@@ -165,7 +167,7 @@ def _mean(counts: Sequence[int | None]) -> int | None:
 def plan_steps(
     steps: Sequence[Step], *, device: GpuDevice = DEFAULT, choose: Choose = least
 ) -> ThreadGroup:
-    """Who runs these steps in turn, again and again.
+    """The thread group that runs these steps in turn, repeatedly.
 
     >>> plan_steps([Step((100,), 10)]), plan_steps([Step((1000,), 10)])
     (ThreadGroup(blocks=1, threads=128), ThreadGroup(blocks=1, threads=1024))
@@ -182,7 +184,7 @@ def plan_steps(
 
 
 def step_clocks(steps: Sequence[Step], *, device: GpuDevice = DEFAULT) -> float:
-    """Estimated clocks of these steps by their best team."""
+    """Estimated clocks of these steps with their best thread group."""
     return _team_clocks(plan_steps(steps, device=device), steps, device)
 
 
@@ -194,9 +196,9 @@ def plan_lanes(
     device: GpuDevice = DEFAULT,
     choose: Choose = least,
 ) -> LaneTeams:
-    """Who runs the steps of so many independent programs.
+    """The teams that run the steps of independent programs.
 
-    ``neighbours``: how many of them a block may have.
+    ``neighbours``: the most programs of a block.
 
     >>> rows = Step((512,), 6, accesses=(Access(8192, 8), Access(0, 8), Access(8192)))
     >>> plan_lanes(1024, [1, 2, 4, 8, 16, 32], [rows])
@@ -214,7 +216,7 @@ def plan_lanes(
 def lane_clocks(
     team: LaneTeams, programs: int, steps: Sequence[Step], device: GpuDevice
 ) -> float:
-    """Estimated clocks of all programs; blocks of a multiprocessor hide each other."""
+    """Estimated clocks of all programs; blocks hide each other's stalls."""
     blocks = ceil(programs / team.lanes)
     most = busiest(blocks, device.processors)
     running = min(most, max(1, max(THREADS) // team.threads))
@@ -228,11 +230,11 @@ def lane_clocks(
 def split(
     extents: Sequence[int | None], positions: Sequence[int], most: int = DIMENSIONS
 ) -> list[slice]:
-    """Which positions are along each of some nested loops, outermost first.
+    """The distribution of thread positions over nested loops, outermost first.
 
-    Neighbouring positions are joined, so that no loop divides a number; the split that
-    needs the fewest rounds is taken.  Loops beyond the innermost ``most``, and beyond
-    the positions, have none.
+    Neighbouring positions are joined, so that no loop divides a number; the split with
+    the fewest rounds is taken.  Loops beyond the innermost ``most``, and beyond the
+    positions, get none.
 
     >>> [split(e, (132, 16, 32))[-1] for e in ([None], [9, 900], [9, 9, 9, 9])]
     [slice(0, 3, None), slice(1, 3, None), slice(2, 3, None)]
@@ -257,7 +259,7 @@ def split(
 
 
 def side_by_side(extent: int | None, count: int) -> int:
-    """Iterations of a loop dealt out to so many threads that each runs side by side.
+    """Iterations that each of ``count`` threads interleaves.
 
     >>> [side_by_side(extent, 128) for extent in (100, 300, 4096, None)]
     [1, 3, 4, 1]
@@ -304,7 +306,7 @@ class _Load:
 
 
 def _rounds(step: Step, counts: Sequence[int]) -> float:
-    """Rounds of all loops; the last round of extents that vary is half full."""
+    """Rounds of all loops; the last round of varying extents is half full."""
     rounds = 1.0
     for extent, count in zip(step.extents, counts, strict=True):
         full = (UNKNOWN if extent is None else extent) / count

@@ -1,8 +1,8 @@
-"""How a block shares a tile of a product that the program has chosen.
+"""Warp and thread tiles for a block tile that the user's program fixes.
 
-A hand-written program says which tile a block multiplies.  What is left to choose is
-the part of each warp, whole fragments, or that of each thread: few enough elements that
-their sums fit into registers, and many that what is read is used often.
+A hand-written program chooses the tile of a block.  The remaining choice is the part of
+each warp, in whole fragments, or of each thread: small enough that its sums fit into
+registers, and large enough for reuse of operands.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ ROOM = portable_shared()
 Tile = tuple[int, int, int]
 """Rows, columns and terms."""
 MOST_WARPS = 8
-"""Warps of a block that a program's own tile is shared by."""
+"""Warps that share a user-provided tile, at most."""
 ENOUGH = 4
 """Warps that keep a multiprocessor's four schedulers busy."""
 OF_THREADS = 1, 2, 4, 8
@@ -34,13 +34,11 @@ SUMS = 64 * 64
 
 
 def warp_tiles(tile: Tile, element: int, room: int = ROOM) -> list[WarpTiles]:
-    """The plans for a tile of factors of so many bytes an element, the best one first.
+    """The warp plans for a tile, the best first; ``element``: bytes of an operand.
 
-    ``room``: bytes of shared memory that a slice of the sums may take.
-
-    Columns are read in pairs of fragments, so both sides are multiples of 16.  Four
-    warps are better than fewer; then, larger and squarer parts need fewer reads of
-    shared memory for each product.
+    ``room``: bytes of shared memory for a slice of the sums. Columns are read in pairs
+    of fragments, so both sides are multiples of 16.  Four warps are better than fewer;
+    then, larger and squarer parts need fewer reads of shared memory for each product.
 
     >>> for rows, columns in ((32, 32), (64, 64), (128, 64), (128, 128), (16, 16)):
     ...     plan = warp_tiles((rows, columns, 32), 2)[0]
@@ -76,14 +74,14 @@ def warp_tiles(tile: Tile, element: int, room: int = ROOM) -> list[WarpTiles]:
 
 
 def slice_bytes(plan: WarpTiles, element: int) -> int:
-    """Bytes of shared memory for the slice of the sums that is on its way."""
+    """Bytes of shared memory for the slice of sums that is stored at once."""
     return prod(slice_shape(plan)) * (2 if element == DOUBLE else 1) * SLICE
 
 
 def thread_tiles(tile: Tile) -> list[SharedTiles]:
     """The plans for multiply-adds of threads, the best one first.
 
-    None for a tile of which each thread has one element, and no reuse.
+    None for a tile with one element per thread, which has no reuse.
 
     >>> for rows, columns in ((32, 32), (64, 64), (128, 128), (24, 32)):
     ...     plan = thread_tiles((rows, columns, 16))[0]

@@ -1,8 +1,8 @@
-"""What a kernel of warpgroups does: tensor copies to a ring, `wgmma` from it.
+"""Work of Hopper warpgroup kernels: TMA copies to a ring of stages, ``wgmma`` from it.
 
-Counted as `product_work` counts other kernels.  Consumers read both factors from shared
-memory as they multiply, 128 bytes a clock.  Their sums go to the result as those of
-fragments do, through a slice of shared memory that each warp has for itself.
+`WarpgroupCounts` counts like `product_work` for other kernels.  Consumers read both
+operands from shared memory as they multiply, 128 bytes per clock.  Their sums go to the
+result through a slice of shared memory per warp.
 """
 
 from __future__ import annotations
@@ -39,9 +39,9 @@ from gpucodegen.tiling.machine.gpu.product_work import HELD, Product
 from gpucodegen.tiling.machine.gpu.shared_copies import OCTET
 
 SLICE_COLUMNS = 128
-"""Columns of a tile that are on their way to the result at once."""
+"""Columns of a tile that are stored through shared memory at once."""
 PART = 512
-"""Bytes of a row of a tile that are on their way through boxes at once."""
+"""Bytes of a tile row that are stored through TMA boxes at once."""
 BARRIERS = 16
 """Bytes of the mbarriers of a stage."""
 TRIP = 40
@@ -49,16 +49,16 @@ TRIP = 40
 STORED = 4
 """Instructions for a sum on its way to the result, as compiled."""
 BASE_REGISTERS = 44
-"""Registers besides sums: addresses and what is on its way."""
+"""Registers besides sums: addresses and data in flight."""
 LEFT, TAKEN = 40, 232
-"""Registers of a thread that copies, and of one that multiplies, where they trade.
+"""Registers of a producer thread and of a consumer thread after ``setmaxnreg``.
 
 Three warpgroups start with 168 each: ``40 + 2 * 232 = 3 * 168``.
 """
 SHARED_RATE = 128
-"""Bytes that shared memory moves in a turn."""
+"""Bytes per shared-memory wavefront."""
 KEPT = 1.2
-"""How much faster the L2 cache gives factors that stay in it as a whole.
+"""Speedup of L2 reads of operands that fit the L2 cache as a whole.
 
 As of two convolutions on an H100, beside a product of 4096 in all directions, which
 fetches factors from memory again and again.
@@ -66,7 +66,7 @@ fetches factors from memory again and again.
 
 
 def boxed_columns(plan: WarpgroupTiles, size: int) -> int:
-    """Columns of a tile that go through boxes at once, of elements of so many bytes.
+    """Columns of a tile that go through TMA boxes at once, for a size in bytes.
 
     >>> [boxed_columns(WarpgroupTiles(128, 256, 64, 2), size) for size in (2, 4)]
     [256, 128]
@@ -76,7 +76,7 @@ def boxed_columns(plan: WarpgroupTiles, size: int) -> int:
 
 @dataclass(frozen=True, slots=True)
 class WarpgroupCounts:
-    """A plan for a problem; ``product`` has the elements that factors have.
+    """The work and the resources of a plan; ``product`` has the operands' elements.
 
     >>> from gpucodegen.tiling.machine.gpu.product_tiles import WarpgroupTiles
     >>> counts = WarpgroupCounts(WarpgroupTiles(128, 256, 64, 2), Product(1, 1, 1))
@@ -103,7 +103,7 @@ class WarpgroupCounts:
     def _on_its_way(self) -> int:
         """Bytes of a warp's part of the result: boxes, or a slice of the sums.
 
-        The results of parts of the terms are sums.
+        With split-K, the results of parts are sums.
         """
         plan, size = self.plan, self._result
         if plan.tensor_stores:
@@ -112,12 +112,12 @@ class WarpgroupCounts:
 
     @property
     def _result(self) -> int:
-        """Bytes of an element of what the kernel stores."""
+        """Bytes of an element that the kernel stores."""
         return self.product.result if self.plan.splits == 1 else SLICE
 
     @property
     def registers(self) -> int:
-        """Registers of a thread, about, with which a block starts."""
+        """Approximate registers of a thread at the start of a block."""
         if self.trades_registers:
             return (LEFT + self.plan.consumers * TAKEN) // (self.plan.consumers + 1)
         return self._needed
@@ -129,36 +129,34 @@ class WarpgroupCounts:
 
     @property
     def trades_registers(self) -> bool:
-        """Whether the warpgroup that copies leaves registers to the others."""
+        """Whether the producer gives registers to the consumers (``setmaxnreg``)."""
         return self.plan.consumers == 2 and self._needed * self.plan.threads > 1 << 16
 
     @property
     def blocks(self) -> int:
-        """Blocks of the grid."""
         return ceil(self.tiles / self.plan.turns)
 
     @property
     def down(self) -> int:
-        """Tiles one below the other, of all images."""
+        """Tiles in a column, of all images."""
         plan, product = self.plan, self.product
         rows = product.row_axes or (product.rows,)
         return tiles_of(rows, rectangle(rows, plan.tile_rows))
 
     @property
     def tiles(self) -> int:
-        """Tiles of the result."""
         plan, product = self.plan, self.product
         across = ceil(product.columns / plan.tile_columns)
         return self.down * across * product.batch * plan.splits
 
     @property
     def _trips(self) -> int:
-        """Blocks of terms of a block of the grid: each is of the last axis of terms."""
+        """K tiles of a block: each lies in the last axis of terms."""
         *outer, inner = self.product.term_axes or (self.product.terms,)
         return prod(outer) * ceil(inner / self.plan.splits / self.plan.depth)
 
     def work(self) -> Work:
-        """All that the launch does, as if each block had a tile in every turn."""
+        """The work of the launch, as if each block had a tile in every turn."""
         plan, product = self.plan, self.product
         trips, tiles = self._trips, self.blocks * plan.turns
         cells = plan.tile_rows * plan.tile_columns
@@ -181,7 +179,7 @@ class WarpgroupCounts:
         )
 
     def from_cache(self, device: GpuDevice) -> float:
-        """How much faster than otherwise the L2 cache gives both factors.
+        """The factor by which the L2 cache delivers both operands faster than usual.
 
         >>> from gpucodegen.tiling.machine.gpu.devices import DEVICES
         >>> plan, products = WarpgroupTiles(128, 256, 64, 2), (1024, 4096)
@@ -195,10 +193,10 @@ class WarpgroupCounts:
         return KEPT if factors <= HELD * device.l2 else 1.0
 
     def starved(self, device: GpuDevice) -> float:
-        """Clocks if nothing but the ring held a block up.
+        """Clocks if only the ring limited a block.
 
-        A stage is multiplied and then copied again, which takes its way from the L2
-        cache and the latency of busy memory; so many stages do that at once.
+        A stage is multiplied and then refilled, which takes its time from the L2 cache
+        and the latency of busy memory; all stages overlap.
         """
         plan, unit = self.plan, device.multiprocessor
         cells = plan.tile_rows * plan.tile_columns
@@ -211,12 +209,11 @@ class WarpgroupCounts:
     def idle(self, device: GpuDevice) -> float:
         """Clocks in which a multiprocessor multiplies nothing.
 
-        A block waits for its first stage, and all its warps store at once.  Those that
-        share a multiprocessor begin together, so they do it together; but they hide the
-        latency of what sums are added to.  If a block has another tile behind one,
-        copies to its ring are under way meanwhile, as many as there are stages: the L2
-        cache gives that to the block before it multiplies, a latency later.  Sums that
-        tensor copies still write then take their share of it.
+        A block waits for its first stage, and all its warps store at once.  Blocks that
+        share a multiprocessor begin together, so they wait together; but they hide the
+        latency of reading the old sums.  A block with another tile refills its ring
+        while it stores: the refill time, at most the store time, is saved, less the
+        time of TMA writes that share the L2 rate.
 
         >>> from gpucodegen.tiling.machine.gpu.devices import DEVICES
         >>> plan = WarpgroupTiles(128, 256, 64, 2)
@@ -234,11 +231,10 @@ class WarpgroupCounts:
         return blocks * (latency + alone + plan.turns * stored - ahead)
 
     def _stored(self, device: GpuDevice) -> tuple[float, float]:
-        """Clocks in which warps store a tile, and those of what is written behind them.
+        """Clocks in which warps store a tile, and clocks of the writes behind them.
 
-        All multiprocessors read at that time what the sums are added to, and then
-        write.  Tensor copies write while warps go on, but parts of a tile that share
-        boxes wait for each other.
+        All multiprocessors then read the old sums, and write.  TMA stores proceed while
+        warps go on, but parts of a tile that share boxes wait for each other.
         """
         plan = self.plan
         cells = plan.tile_rows * plan.tile_columns
@@ -259,10 +255,10 @@ class WarpgroupCounts:
 def warpgroup_tiles(
     product: Product, device: GpuDevice, *, turns: bool = True
 ) -> Iterator[WarpgroupTiles]:
-    """The plans of warpgroups that a device has, those of most stages first.
+    """The warpgroup plans of a device, those with most stages first.
 
-    None where factors are no boxes of 16-bit elements, or the device is no sm_90.
-    ``turns``: blocks of several tiles are among them.
+    None where TMA boxes cannot hold the operands as 16-bit elements, or for devices
+    other than sm_90. ``turns``: include blocks with several tiles.
     """
     unit = device.multiprocessor
     if not product.boxes or unit.warpgroup is None:
@@ -278,9 +274,9 @@ def warpgroup_tiles(
 def _forms(
     plan: WarpgroupTiles, product: Product, device: GpuDevice, *, turns: bool
 ) -> Iterator[WarpgroupTiles]:
-    """A plan with all ways to store the result, and with all numbers of turns.
+    """A plan with all ways to store the result, and all numbers of tiles per block.
 
-    Among these is the least with which all blocks run at once.
+    These include the least number with which all blocks are resident.
     """
     tiles = WarpgroupCounts(plan, product).tiles
     all_run = ceil(tiles / (device.processors * plan.resident))
@@ -291,9 +287,9 @@ def _forms(
 
 
 def has_room(plan: WarpgroupTiles, product: Product, device: GpuDevice) -> bool:
-    """Whether so many blocks have the registers and the shared memory that they need.
+    """Whether the resident blocks have the registers and the shared memory they need.
 
-    Tiles begin where the swizzle's pattern does.
+    Tiles are aligned to the swizzle pattern.
     """
     unit, counts = device.multiprocessor, WarpgroupCounts(plan, product)
     room = min(unit.block_shared, unit.shared // plan.resident - SYSTEM_SHARED)
@@ -302,11 +298,11 @@ def has_room(plan: WarpgroupTiles, product: Product, device: GpuDevice) -> bool:
 
 
 def has_bands(plan: WarpgroupTiles, product: Product) -> bool:
-    """Whether its tiles are in bands of one height, where blocks count on it."""
+    """Whether all bands of tiles have one height, where blocks depend on it."""
     return plan.turns == 1 or WarpgroupCounts(plan, product).down % plan.group == 0
 
 
 def may_split(plan: WarpgroupTiles, product: Product, device: GpuDevice) -> bool:
-    """Whether a block has a tile for each turn, and there is room for sums of parts."""
+    """Whether a block has a tile for each turn, and sums of parts have room."""
     counts = WarpgroupCounts(plan, product)
     return plan.turns <= counts.tiles and has_room(plan, product, device)
