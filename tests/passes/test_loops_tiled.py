@@ -104,3 +104,32 @@ def test_a_chosen_inner_nest_is_tiled():
     text = str(apply("tile{loop=j,sizes=[4,4]}", PRODUCT))
     assert "%i_tile" not in text
     assert "affine.for %j_tile = 1 to %n step 8" in text
+
+
+def test_bands_with_operations_between_their_loops():
+    """What the loops around a band compute is computed in it; a store ends the band."""
+    text = """func.func @f(%x: memref<17xf32>, %y: memref<17x4xf32>, %z: memref<17xf32>) {
+      affine.for %i = 0 to 15 step 3 {
+        %next = affine.apply affine_map<(d0) -> (d0 + 1)>(%i)
+        affine.for %j = 0 to 4 {
+          %u = affine.load %x[%next] : memref<17xf32>
+          affine.store %u, %y[%i, %j] : memref<17x4xf32>
+        }
+      }
+      affine.for %i = 0 to 17 {
+        %u = affine.load %x[%i] : memref<17xf32>
+        affine.store %u, %z[%i] : memref<17xf32>
+        affine.for %j = 0 to 4 {
+          affine.store %u, %y[%i, %j] : memref<17x4xf32>
+        }
+      }
+      return
+    }"""
+    module = apply("tile-bands{sizes=[2,2]}", text)
+    loops = [op for op in module.walk() if op.name == "affine.for"]
+    assert len(loops) > 4
+    x = np.arange(17, dtype=np.float32)
+    y, z = np.zeros((17, 4), np.float32), np.zeros(17, np.float32)
+    gcg.compile(module, target="cpu").f(x, y, z)
+    np.testing.assert_array_equal(y, np.repeat(x[:, None], 4, axis=1))
+    np.testing.assert_array_equal(z, x)

@@ -23,7 +23,13 @@ from typing import ClassVar
 from gpucodegen.dialects import affine
 from gpucodegen.dialects.builtin import Module
 from gpucodegen.ir.affine import AffineMap, Const, Dim
-from gpucodegen.ir.operation import Operation, Value, clone, single_block
+from gpucodegen.ir.operation import (
+    Operation,
+    Value,
+    clone,
+    rewrite_bottom_up,
+    single_block,
+)
 from gpucodegen.ir.types import INDEX
 from gpucodegen.passes.analysis.lifting import Surroundings
 from gpucodegen.passes.analysis.queries import analyse
@@ -31,10 +37,16 @@ from gpucodegen.passes.framework.base import ModulePass
 from gpucodegen.passes.framework.builder import Builder
 from gpucodegen.passes.framework.functions import in_functions, with_blocks
 from gpucodegen.passes.framework.indexing import Index
-from gpucodegen.passes.framework.nests import axis_of
+from gpucodegen.passes.framework.nests import axis_of, inner_operations
 from gpucodegen.passes.loops.carried_cells import own_values, through_cells
 from gpucodegen.passes.nests import loop_names
-from gpucodegen.passes.nests.loop_names import Site, loop_name, value_named, with_suffix
+from gpucodegen.passes.nests.loop_names import (
+    FOR,
+    Site,
+    loop_name,
+    value_named,
+    with_suffix,
+)
 from gpucodegen.passes.nests.loop_ranges import (
     LoopRange,
     chain_of,
@@ -345,6 +357,7 @@ affine_map<(d0) -> (d0 + 4, 9)>(%i_tile) {
     def _nest(
         self, op: Operation, context: Sequence[Operation], surroundings: Surroundings
     ) -> Operation:
+        (op,) = rewrite_bottom_up(op, lambda o: [sunk(o) if o.name == FOR else o])
         analysis = analyse([op], context, surroundings)
         body, found = analysis.lifted.scop.body, analysis.dependences
         chains = [
@@ -359,8 +372,12 @@ affine_map<(d0) -> (d0 + 4, 9)>(%i_tile) {
             loops = loops[:-1]
         made_from = [loop.payload for loop in loops]
         chain = [op for op in made_from if isinstance(op, Operation)]
-        is_plain = all(op.name == "affine.for" and not op.results for op in chain)
-        return chain if is_plain and len(chain) == len(loops) else []
+        is_plain = all(op.name == FOR and not op.results for op in chain)
+        if not is_plain or len(chain) != len(loops):
+            return []
+        # Operations between the loops that `sunk` could not move stay in their loop.
+        ends = (n for n, op in enumerate(chain, 1) if len(inner_operations(op)) > 1)
+        return chain[: next(ends, len(chain))]
 
     def _tiled(self, op: Operation, chains: dict[int, list[Operation]]) -> Operation:
         """``op`` with the bands inside it tiled, and its own if it begins one."""
