@@ -333,9 +333,9 @@ class ThreadsApart(RaceFound):
     code = "C183"
     template = "threads do not meet: {witness}"
     remedy = (
-        "Move it out of the condition, so that all of them reach it; those without work"
-        " bring a value that changes nothing. A mask names just the lanes that come. A"
-        " block's size must be a constant, or stated as known_block_size"
+        "Move it out of the condition, so that all threads reach it; idle lanes"
+        " contribute the neutral element. A mask names exactly the lanes that take part."
+        " A block's size must be a constant, or stated as known_block_size"
     )
 
 
