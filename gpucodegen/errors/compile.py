@@ -334,8 +334,8 @@ class ThreadsApart(RaceFound):
     template = "threads do not meet: {witness}"
     remedy = (
         "Move it out of the condition, so that all threads reach it; idle lanes"
-        " contribute the neutral element. A mask names exactly the lanes that take part."
-        " A block's size must be a constant, or stated as known_block_size"
+        " contribute the neutral element. A mask names exactly the lanes that take"
+        " part. A block's size must be a constant, or stated as known_block_size"
     )
 
 

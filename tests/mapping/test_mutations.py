@@ -16,7 +16,7 @@ import pytest
 
 import gpucodegen as gcg
 from gpucodegen import errors
-from gpucodegen.compiling.targets import cuda
+from gpucodegen.compiling.targets import cuda_passes
 from gpucodegen.dialects.builtin import Module
 from gpucodegen.dialects.nvgpu.copies import pending_groups
 from gpucodegen.dialects.shared.dma import PENDING, left_open
@@ -199,7 +199,7 @@ def compiled_as(
     )
     if kind.mapping:
         mapper = partial(MapGpu, **kind.mapping)
-        monkeypatch.setattr(cuda, "MapGpu", mapper)
+        monkeypatch.setattr(cuda_passes, "MapGpu", mapper)
     return kind.compiled()
 
 

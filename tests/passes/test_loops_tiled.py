@@ -107,8 +107,9 @@ def test_a_chosen_inner_nest_is_tiled():
 
 
 def test_bands_with_operations_between_their_loops():
-    """What the loops around a band compute is computed in it; a store ends the band."""
-    text = """func.func @f(%x: memref<17xf32>, %y: memref<17x4xf32>, %z: memref<17xf32>) {
+    """Pure operations between the loops are sunk; a store ends the band."""
+    text = """func.func @f(%x: memref<17xf32>, %y: memref<17x4xf32>,
+                              %z: memref<17xf32>) {
       affine.for %i = 0 to 15 step 3 {
         %next = affine.apply affine_map<(d0) -> (d0 + 1)>(%i)
         affine.for %j = 0 to 4 {

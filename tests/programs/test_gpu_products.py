@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import gpucodegen as gcg
-from gpucodegen.compiling.targets import cuda
+from gpucodegen.compiling.targets import cuda_passes
 from gpucodegen.dialects.gpu import known_block
 from gpucodegen.passes.gpu.map_gpu import MapGpu
 from gpucodegen.tiling.machine.gpu.product_work import blocks_of, tile_of
@@ -134,7 +134,7 @@ def mapped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Mapped:
     monkeypatch.setenv("GPUCODEGEN_CACHE_DIR", str(tmp_path))
 
     def compiled(text: str, **mapping: Any) -> Any:
-        monkeypatch.setattr(cuda, "MapGpu", partial(MapGpu, **mapping))
+        monkeypatch.setattr(cuda_passes, "MapGpu", partial(MapGpu, **mapping))
         return gcg.compile(text, target="sim")["f"]
 
     return compiled

@@ -17,7 +17,7 @@ import gpucodegen as gcg
 from examples.catalogue import PROGRAMS
 from gpucodegen import errors
 from gpucodegen.compiling.lowering import Stages, map_module
-from gpucodegen.compiling.targets import cuda
+from gpucodegen.compiling.targets import cuda_passes
 from gpucodegen.dialects.builtin import Module
 from gpucodegen.ir.operation import rewrite_bottom_up
 from gpucodegen.ir.types import F64, MemRefType
@@ -121,7 +121,7 @@ PLANS = ((1, 32), (4, 8), (8, 32), (24, 1))
 def test_plans(plan: tuple[int, int], monkeypatch: pytest.MonkeyPatch) -> None:
     asked = "lanes.lanes", plan[0], "lanes.members", plan[1]
     chosen = partial(MapGpu, plan=asked)
-    monkeypatch.setattr(cuda, "MapGpu", lambda **_: chosen())
+    monkeypatch.setattr(cuda_passes, "MapGpu", lambda **_: chosen())
     size = {"N": 19, "R": 24}
     lower, x = SOLVE.problem.arguments(np.random.default_rng(0), size)
     right = np.linalg.solve(lower, x)

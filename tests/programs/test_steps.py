@@ -18,7 +18,7 @@ import gpucodegen as gcg
 from examples.polybench.catalogue import KERNELS
 from gpucodegen import errors
 from gpucodegen.compiling.lowering import Stages, map_module
-from gpucodegen.compiling.targets import cuda
+from gpucodegen.compiling.targets import cuda_passes
 from gpucodegen.dialects.builtin import Module
 from gpucodegen.ir.operation import Operation, rewrite_bottom_up
 from gpucodegen.options import Options
@@ -53,7 +53,7 @@ def nothing_stored(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def walked_by(monkeypatch: pytest.MonkeyPatch, team: tuple[int, int]) -> None:
-    monkeypatch.setattr(cuda, "MapGpu", partial(MapGpu, team=team))
+    monkeypatch.setattr(cuda_passes, "MapGpu", partial(MapGpu, team=team))
 
 
 @pytest.mark.slow

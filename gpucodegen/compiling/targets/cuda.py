@@ -11,56 +11,20 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from gpucodegen.compiling.targets.record import Target, always, unknown
-from gpucodegen.options import Options
-from gpucodegen.passes.framework.base import ModulePass
-from gpucodegen.passes.gpu.expose_parallelism import ExposeParallelism, FuseRows
-from gpucodegen.passes.gpu.map_gpu import MapGpu
-from gpucodegen.passes.loops.array_contraction import ContractArrays
-from gpucodegen.passes.loops.array_privatization import Privatize
-from gpucodegen.passes.loops.fusion import FuseElementwise
-from gpucodegen.passes.loops.histogram_privatization import AtomicUpdates
-from gpucodegen.passes.loops.rectangular_tiling import Tile
-from gpucodegen.passes.prepare.argument_facts import MarkOverwritten
-from gpucodegen.tiling.machine.gpu.devices import WARP, WIDEST
+from gpucodegen.tiling.machine.gpu.devices import WIDEST
 
 if TYPE_CHECKING:
     from gpucodegen.emit.emissions import Emission
+    from gpucodegen.options import Options
+    from gpucodegen.passes.framework.base import ModulePass
     from gpucodegen.runtime.host.engines import Engine
     from gpucodegen.runtime.host.spec import KernelSpec
 
 
-def mapped(options: Options) -> list[ModulePass]:
-    """Passes: parallelize updates, privatize scalars, fuse nests, outline kernels."""
-    return [
-        AtomicUpdates(WARP, options.reassociate, options.exact),
-        Privatize(min_iterations=WARP),
-        *_nests(options),
-        MarkOverwritten(),
-        MapGpu(
-            contractions=not options.exact,
-            time_tiles=options.time_tiles,
-            relaxed=options.reassociate,
-            exact=options.exact,
-            precision=options.precision,
-            arch=options.arch,
-            plan=tuple(item for pair in options.plan for item in pair),
-            strict=not options.tuned,
-        ),
-    ]
-
-
-def _nests(options: Options) -> list[ModulePass]:
-    """Given tile sizes, or fusion and loop orders; ``exact`` keeps the order."""
-    if options.tile_sizes:
-        return [Tile(options.tile_sizes, options.reassociate, fewer=True)]
-    if options.exact:
-        return []
-    orders = [ExposeParallelism(options.arch)] if options.time_tiles else []
-    return [FuseRows(options.arch), FuseElementwise(), ContractArrays(), *orders]
-
-
 def passes(options: Options) -> Sequence[ModulePass]:
     """The mapping passes to grids and blocks."""
+    from gpucodegen.compiling.targets.cuda_passes import mapped
+
     return mapped(options)
 
 
