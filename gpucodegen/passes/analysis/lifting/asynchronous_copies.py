@@ -127,13 +127,17 @@ class _Run:
 def _access(
     op: Operation, env: Environment, end: End, run: _Run, kind: AccessKind
 ) -> Access:
-    found = None if end.memref in env.views else _covered(end, run, env)
+    view = env.views.get(end.memref)
+    # A buffer that is also seen collapsed keeps the row-major order of its elements.
+    is_plain = view is None or bool(view.groups)
+    found = _covered(end, run, env) if is_plain else None
     if found is None:
         (access,) = whole(env, op, end.memref, (kind,))
         return access
     cells, span = found
     array, resolved = env.resolve(end.memref, cells)
-    return Access(array.name, kind, resolved, span=span, loc=op.location)
+    where = env.kept_apart(end.memref, cells)
+    return Access(array.name, kind, resolved, span=span, where=where, loc=op.location)
 
 
 Covered = tuple[tuple[Text, ...], tuple[tuple[str, str], ...]]
