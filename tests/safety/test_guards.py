@@ -466,3 +466,25 @@ def test_a_transfer_to_a_buffer_that_is_also_collapsed_has_no_check():
     a, d = np.random.default_rng(5).random((2, 16)), np.zeros((2, 16))
     gcg.compile(text, target="cpu").f(a, d)
     np.testing.assert_array_equal(d, a)
+
+
+@pytest.mark.parametrize("column", [14, -3])
+def test_a_transfer_of_the_host_stays_in_its_buffers(column: int):
+    """NumPy would take a negative position from the end."""
+    text = """func.func @f(%a: memref<2x16xf64>, %d: memref<2x4xf64>, %column: index) {
+      %count = arith.constant 8 : index
+      %stride = arith.constant 16 : index
+      %width = arith.constant 4 : index
+      %zero = arith.constant 0 : index
+      %tag = memref.alloc() : memref<1xi32>
+      memref.dma_start %a[%zero, %column], %d[%zero, %zero], %count, %tag[%zero],
+          %stride, %width : memref<2x16xf64>, memref<2x4xf64>, memref<1xi32>
+      memref.dma_wait %tag[%zero], %count : memref<1xi32>
+      return
+    }"""
+    a, d = np.random.default_rng(5).random((2, 16)), np.zeros((2, 4))
+    program = gcg.compile(text, target="sim")
+    program.f(a, d, 4)
+    np.testing.assert_array_equal(d, a[:, 4:8])
+    with pytest.raises(errors.IndexOutOfBounds):
+        program.f(a, d, column)

@@ -17,6 +17,7 @@ from gpucodegen.intrinsics.framework.elements import row_major
 from gpucodegen.runtime.host.buffers import Buffer, Expected, check_strides
 from gpucodegen.runtime.host.engines import Engine, Shape
 
+Array = np.ndarray[Any, np.dtype[Any]]
 End = tuple[Buffer, tuple[int, ...]]
 
 
@@ -49,8 +50,7 @@ class HostTransfers:
         numbers = np.arange(count)
         apart = numbers if not run else numbers // run * (stride or run) + numbers % run
         sides = (apart, numbers) if strided_source else (numbers, apart)
-        take = _first(*source) + sides[0]
-        put = _first(*target) + sides[1]
+        take, put = _elements(*source, sides[0]), _elements(*target, sides[1])
 
         def move() -> None:
             taken = self.engine.contents(source[0]).flat[take]
@@ -76,12 +76,22 @@ class HostTransfers:
         move()
 
 
-def _first(buffer: Buffer, index: tuple[int, ...]) -> int:
-    """The position of an element in row-major logical order."""
-    position = 0
+def _elements(buffer: Buffer, index: tuple[int, ...], apart: Array) -> Array:
+    """Row-major positions of the elements at some distances from an index.
+
+    Raises IndexOutOfBounds if one lies outside the buffer.
+    """
+    first = 0
     for extent, i in zip(buffer.shape, index, strict=True):
-        position = position * extent + i
-    return position
+        first = first * extent + i
+    places = first + apart
+    outside = places[(places < 0) | (places >= prod(buffer.shape))]
+    if outside.size:
+        where = f"{outside[0]} (in row-major order, of a transfer from {index})"
+        raise errors.IndexOutOfBounds(
+            index=where, buffer="a buffer", shape=buffer.shape
+        )
+    return places
 
 
 class Views:
