@@ -18,7 +18,7 @@ Point = Mapping[str, int]
 
 
 class Choose(Protocol):
-    """Selects one of at least one plans."""
+    """Selects a plan; there is at least one."""
 
     def __call__(self, plans: Iterable[P], cost: Callable[[P], Any], /) -> P:
         """The plan; ``cost`` returns a number, or a tuple that begins with one."""

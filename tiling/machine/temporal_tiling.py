@@ -3,9 +3,10 @@
 `plan_time_tiles` takes a `UnitNest`, its `SkewedBand` and the `Machine`, and returns a
 plan for `wavefront`, or None where the loops stay as they are.  `time_cost` compares
 the candidates, unless the caller chooses.  Its unit is the time in which a thread moves
-one byte into its cache.  A chain of tiles (`wavefront`) advances by z_1 planes with
-each tile; it loads and stores each cell once in z_0 time steps, and once more for the
-neighbour the cells at the edges of tiles, which move by f_k * z_0.
+one byte into its cache.  A tile has z_0 time steps and z_1 planes of the outermost
+space loop, skewed by f_k planes per time step along loop k.  A chain of tiles
+(`wavefront`) loads and stores each element once per z_0 time steps; elements at the
+edges of tiles, f_k * z_0 of them along loop k, are loaded and stored once more.
 """
 
 from __future__ import annotations

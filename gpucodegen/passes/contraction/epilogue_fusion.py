@@ -2,9 +2,10 @@
 
 A nest before the contraction initialises the elements of its result (a fill, ``C *=
 beta``).  The nests after it, the epilogue, continue with the finished sums (bias,
-activation, conversion).  They may be fused element by element iff no dependence leaves
-its element (`gpucodegen.tiling.proof.legality`): with p the result element of an
-instance,
+activation, conversion).  A candidate nest has one loop of equal extent per result axis,
+elementwise operations and row-major accesses of unit stride.  It may be fused element
+by element iff no dependence leaves its element (`gpucodegen.tiling.proof.legality`):
+with p the result element of an instance,
 
     { x -> y in dependences : p(x) != p(y) } = {}.
 

@@ -13,8 +13,8 @@
   proof verifies the resulting waits.
 * `EliminateBarriers`: the mapping places barriers before it knows which copies a wait
   completes, and before a block reduction adds a barrier.  Each barrier of the mapping
-  is removed, the last one first, if the kernel is proven without it: one proof per
-  barrier, and at most `MOST`.
+  is removed, the last one first, if the kernel is proven without it.  That takes a
+  proof per barrier, so kernels with more than `MOST` of them keep all.
 """
 
 from __future__ import annotations
@@ -44,13 +44,13 @@ from gpucodegen.tiling.proof.races import PROOF
 
 BARRIER = "gpu.barrier"
 MOST = 4
-"""Most barriers of a kernel that are tried: each costs a proof."""
+"""A kernel with more candidate barriers keeps all of them: each costs a proof."""
 
 
 def without_redundant_barriers(
     kernel: Operation, of_trees: Sequence[bool], surroundings: Surroundings
 ) -> Operation:
-    """The kernel with the barriers that its proof needs.
+    """The kernel without the barriers that its proof does not need, tried in turn.
 
     ``of_trees``: for each barrier in textual order, whether a reduction introduced it.
     User-written kernels are unchanged.

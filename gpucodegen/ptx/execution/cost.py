@@ -7,10 +7,6 @@ accesses beyond a cache that keeps all of them.
 >>> alone = np.arange(32)[None] * 4
 >>> int(sectors(alone)), int(wavefronts(alone, 4)), int(wavefronts(alone * 32, 4))
 (4, 1, 32)
-
-Sectors of global memory that each block touches, counted once.
-
-They are what a block's accesses cost beyond a cache that keeps all of them.
 """
 
 from __future__ import annotations
@@ -29,7 +25,7 @@ WAVEFRONT = 128
 """Bytes that the banks of shared memory give at once."""
 _BANKS = 32
 _PHASES = {8: 2, 16: 4}
-"""Of accesses of so many bytes."""
+"""Shared-memory accesses of a warp by bytes per lane: parts that are served in turn."""
 
 
 def _distinct(rows: Array) -> Array:
