@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from warnings import catch_warnings, simplefilter
 
 from gpucodegen import errors
-from gpucodegen.compiling import artifact as kept
+from gpucodegen.compiling import artifact
 from gpucodegen.compiling.artifact import Artifact
 from gpucodegen.compiling.lowering import Stages, lower, printed
 from gpucodegen.compiling.runnable import Runnable
@@ -86,7 +86,7 @@ def build(
     place = ""
     if source.text:
         identity = find(target).identity
-        place = kept.key_of(source.key, name, identity, known, options)
+        place = artifact.key_of(source.key, name, identity, known, options)
     stages: Stages = []
 
     def lowered(stages: Stages) -> Artifact:
@@ -101,7 +101,7 @@ def build(
         lowered(stages := [])
         return stages
 
-    found = kept.load(place) if place else None
+    found = artifact.load(place) if place else None
     tell(1, f"{name} for {target}: {'from disk' if found else 'passes run'}")
     if found is None:
         with (
@@ -115,7 +115,7 @@ def build(
         for warning in told:
             errors.tell(warning.message)
         if place and not told:
-            kept.keep(place, found)
+            artifact.keep(place, found)
     for planned in found.transfers:
         tell(3, f"{name}: {planned}")
     tell(4, found.source)

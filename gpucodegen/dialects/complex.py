@@ -8,7 +8,7 @@ from gpucodegen import errors
 from gpucodegen.dialects.framework import constraints, kinds
 from gpucodegen.dialects.framework.declare import always, op
 from gpucodegen.dialects.framework.definition import Op, Trait, Types
-from gpucodegen.dialects.shared import cast_checks as casts
+from gpucodegen.dialects.shared import cast_checks
 from gpucodegen.ir.attributes import (
     ArrayAttr,
     Attribute,
@@ -117,7 +117,7 @@ OPERATIONS = (
         "operand -> result",
         "$operand attr-dict `:` type($operand) `to` type($result)",
         traits=Trait.PURE,
-        checks=[casts.check_bitcast],
+        checks=[cast_checks.check_bitcast],
     ),
 )
 

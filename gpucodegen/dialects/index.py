@@ -9,7 +9,7 @@ from gpucodegen.dialects.framework import constraints, kinds
 from gpucodegen.dialects.framework.declare import always, indices, op
 from gpucodegen.dialects.framework.definition import Op, Trait
 from gpucodegen.dialects.framework.syntax import State
-from gpucodegen.dialects.shared import cast_checks as casts
+from gpucodegen.dialects.shared import cast_checks
 from gpucodegen.ir.attributes import Attribute, OpaqueAttr
 from gpucodegen.ir.types import I1
 
@@ -64,7 +64,7 @@ OPERATIONS = (
                 "output": constraints.INTEGER_OR_INDEX,
             },
             traits=Trait.PURE,
-            checks=[casts.check_index_cast],
+            checks=[cast_checks.check_index_cast],
         )
         for name in ("casts", "castu")
     ),

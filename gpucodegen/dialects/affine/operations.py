@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from gpucodegen.dialects.affine import checks, syntax
-from gpucodegen.dialects.affine import syntax as parallel
 from gpucodegen.dialects.framework import constraints, kinds
 from gpucodegen.dialects.framework.assembly_elements import (
     ElseRegion,
@@ -91,7 +90,7 @@ OPERATIONS = (
     op(
         "affine.parallel",
         "mapOperands* -> results*",
-        (parallel.parse_parallel, parallel.print_parallel),
+        (syntax.parse_parallel, syntax.print_parallel),
         attributes={
             "lowerBoundsMap": kinds.MAP,
             "lowerBoundsGroups": kinds.OPTIONAL,

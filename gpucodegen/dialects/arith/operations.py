@@ -13,7 +13,7 @@ from gpucodegen.dialects.framework.constraints import TypeConstraint
 from gpucodegen.dialects.framework.declare import bool_like, op, with_element
 from gpucodegen.dialects.framework.definition import Check, Op, Trait
 from gpucodegen.dialects.framework.syntax import Reader, State, Writer
-from gpucodegen.dialects.shared import cast_checks as casts
+from gpucodegen.dialects.shared import cast_checks
 from gpucodegen.ir.attributes import (
     Attribute,
     DenseElementsAttr,
@@ -252,19 +252,19 @@ def _check_select(o: Operation) -> None:
 _FLOAT, _INTEGER = constraints.FLOAT_LIKE, constraints.PURE_INTEGER_LIKE
 _ANY = constraints.ANY
 _CASTS = (
-    _cast("bitcast", _ANY, _ANY, casts.check_bitcast),
-    _cast("extf", _FLOAT, _FLOAT, casts.check_wider, _FASTMATH),
-    _cast("truncf", _FLOAT, _FLOAT, casts.check_narrower, _ROUNDED),
-    _cast("convertf", _FLOAT, _FLOAT, casts.check_converts, _ROUNDED),
-    _cast("extsi", _INTEGER, _INTEGER, casts.check_wider),
-    _cast("extui", _INTEGER, _INTEGER, casts.check_wider, _NON_NEGATIVE),
-    _cast("trunci", _INTEGER, _INTEGER, casts.check_narrower, _OVERFLOW),
-    _cast("fptosi", _FLOAT, _INTEGER, casts.check_same_shape),
-    _cast("fptoui", _FLOAT, _INTEGER, casts.check_same_shape),
-    _cast("sitofp", _INTEGER, _FLOAT, casts.check_same_shape),
-    _cast("uitofp", _INTEGER, _FLOAT, casts.check_same_shape, _NON_NEGATIVE),
-    _cast("index_cast", _ANY, _ANY, casts.check_index_cast),
-    _cast("index_castui", _ANY, _ANY, casts.check_index_cast, _NON_NEGATIVE),
+    _cast("bitcast", _ANY, _ANY, cast_checks.check_bitcast),
+    _cast("extf", _FLOAT, _FLOAT, cast_checks.check_wider, _FASTMATH),
+    _cast("truncf", _FLOAT, _FLOAT, cast_checks.check_narrower, _ROUNDED),
+    _cast("convertf", _FLOAT, _FLOAT, cast_checks.check_converts, _ROUNDED),
+    _cast("extsi", _INTEGER, _INTEGER, cast_checks.check_wider),
+    _cast("extui", _INTEGER, _INTEGER, cast_checks.check_wider, _NON_NEGATIVE),
+    _cast("trunci", _INTEGER, _INTEGER, cast_checks.check_narrower, _OVERFLOW),
+    _cast("fptosi", _FLOAT, _INTEGER, cast_checks.check_same_shape),
+    _cast("fptoui", _FLOAT, _INTEGER, cast_checks.check_same_shape),
+    _cast("sitofp", _INTEGER, _FLOAT, cast_checks.check_same_shape),
+    _cast("uitofp", _INTEGER, _FLOAT, cast_checks.check_same_shape, _NON_NEGATIVE),
+    _cast("index_cast", _ANY, _ANY, cast_checks.check_index_cast),
+    _cast("index_castui", _ANY, _ANY, cast_checks.check_index_cast, _NON_NEGATIVE),
 )
 _OVERFLOWING = ("addi", "muli")
 _PLAIN_INTEGER = "ceildivsi ceildivui floordivsi remsi remui".split()
@@ -333,6 +333,6 @@ OPERATIONS = (
         for name in ("mulsi_extended", "mului_extended")
     ),
     *_CASTS,
-    _scaling("extf", _FASTMATH, casts.check_wider),
-    _scaling("truncf", _ROUNDED, casts.check_narrower),
+    _scaling("extf", _FASTMATH, cast_checks.check_wider),
+    _scaling("truncf", _ROUNDED, cast_checks.check_narrower),
 )

@@ -6,7 +6,6 @@ from gpucodegen.dialects.framework import constraints, kinds
 from gpucodegen.dialects.framework.declare import indices, op
 from gpucodegen.dialects.framework.definition import Op, Trait
 from gpucodegen.dialects.linalg import checks, legacy, relayout, syntax
-from gpucodegen.dialects.linalg import checks as dimensions
 from gpucodegen.dialects.linalg.named_definitions import with_region
 from gpucodegen.dialects.linalg.named_tables import MAPPED, NAMED, POINTWISE
 
@@ -62,7 +61,7 @@ OPERATIONS = (
         types={"inputs": constraints.SHAPED, "init": constraints.SHAPED},
         regions=1,
         terminators=["linalg.yield"],
-        checks=[dimensions.check_map],
+        checks=[checks.check_map],
         adapt=syntax.add_output_argument,
     ),
     op(
@@ -73,7 +72,7 @@ OPERATIONS = (
         types={"operands": constraints.SHAPED},
         regions=1,
         terminators=["linalg.yield"],
-        checks=[dimensions.check_reduce],
+        checks=[checks.check_reduce],
     ),
     op(
         "linalg.transpose",
@@ -85,7 +84,7 @@ OPERATIONS = (
         attributes={"permutation": kinds.integers()},
         types=_SHAPED_ENDS,
         regions=None,
-        checks=[dimensions.check_transpose],
+        checks=[checks.check_transpose],
         adapt=syntax.drop_region,
         flatten=with_region,
     ),
@@ -99,7 +98,7 @@ OPERATIONS = (
         attributes={"dimensions": kinds.integers()},
         types=_SHAPED_ENDS,
         regions=None,
-        checks=[dimensions.check_broadcast],
+        checks=[checks.check_broadcast],
         adapt=syntax.drop_region,
         flatten=with_region,
     ),
@@ -111,7 +110,7 @@ OPERATIONS = (
         infer={"result": indices},
         traits=Trait.PURE,
         parents=["linalg.generic", "linalg.map", "linalg.reduce"],
-        checks=[dimensions.check_index],
+        checks=[checks.check_index],
     ),
     op(
         "linalg.yield",

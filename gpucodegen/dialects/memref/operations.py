@@ -10,8 +10,7 @@ from gpucodegen.dialects.framework.constraints import TypeConstraint
 from gpucodegen.dialects.framework.declare import element_of, indices, op
 from gpucodegen.dialects.framework.definition import Op, Trait
 from gpucodegen.dialects.framework.syntax import Reader, State, Use, Writer, read_type
-from gpucodegen.dialects.memref import checks
-from gpucodegen.dialects.memref import element_checks as values
+from gpucodegen.dialects.memref import checks, element_checks
 from gpucodegen.dialects.memref.views import VIEWS, is_line
 from gpucodegen.dialects.shared.combiners import ATOMIC_KINDS, OLD_ATOMIC_KINDS
 from gpucodegen.ir.attributes import (
@@ -199,8 +198,8 @@ def _subscripted(w: Writer, end: tuple[Value, ...]) -> str:
 
 
 _NONTEMPORAL = {
-    "nontemporal": values.FLAG,
-    "alignment": values.ALIGNMENT,
+    "nontemporal": element_checks.FLAG,
+    "alignment": element_checks.ALIGNMENT,
 }
 _HINTS = (
     "(`alignment` `` `(` $alignment^ `)`)? (`nontemporal` `` `(` $nontemporal^ `)`)?"
@@ -219,7 +218,7 @@ def _alloc(name: str) -> Op:
         f"memref.{name}",
         "dynamicSizes* symbolOperands* -> memref",
         (parse_alloc, print_alloc),
-        attributes={"alignment": values.ALIGNMENT},
+        attributes={"alignment": element_checks.ALIGNMENT},
         types={"memref": constraints.MEMREF, "dynamicSizes": constraints.INDEX_TYPE},
         checks=[checks.check_alloc],
     )
@@ -235,7 +234,7 @@ OPERATIONS = (
         custom={"Types": ResultTypes(), "Body": RegionOf("memref.alloca_scope.return")},
         regions=1,
         terminators=["memref.alloca_scope.return"],
-        checks=[values.check_alloca_scope],
+        checks=[element_checks.check_alloca_scope],
     ),
     op(
         "memref.alloca_scope.return",
@@ -257,7 +256,7 @@ OPERATIONS = (
         infer={"result": indices, "index": indices},
         types={"source": constraints.ANY_MEMREF, "index": constraints.INDEX_TYPE},
         traits=Trait.PURE,
-        checks=[values.check_dim],
+        checks=[element_checks.check_dim],
     ),
     op(
         "memref.rank",
@@ -302,9 +301,9 @@ OPERATIONS = (
             "sym_visibility": kinds.optional(kinds.VISIBILITY),
             "initial_value": kinds.OPTIONAL,
             "constant": kinds.UNIT,
-            "alignment": values.ALIGNMENT,
+            "alignment": element_checks.ALIGNMENT,
         },
-        checks=[values.check_global],
+        checks=[element_checks.check_global],
     ),
     op(
         "memref.get_global",
@@ -328,7 +327,7 @@ OPERATIONS = (
         " `:` type($tagMemRef)",
         infer={"tagIndices": indices, "numElements": indices},
         types={"tagMemRef": constraints.MEMREF},
-        checks=[values.check_dma_wait],
+        checks=[element_checks.check_dma_wait],
     ),
     op(
         "memref.atomic_rmw",
@@ -339,7 +338,7 @@ OPERATIONS = (
         infer={"indices": indices},
         same="value result",
         types={"memref": constraints.MEMREF},
-        checks=[values.check_atomic],
+        checks=[element_checks.check_atomic],
     ),
     op(
         "memref.generic_atomic_rmw",
@@ -350,7 +349,7 @@ OPERATIONS = (
         types={"memref": constraints.MEMREF, "indices": constraints.INDEX_TYPE},
         regions=1,
         terminators=["memref.atomic_yield"],
-        checks=[values.check_generic_atomic],
+        checks=[element_checks.check_generic_atomic],
     ),
     op(
         "memref.atomic_yield",
@@ -363,17 +362,17 @@ OPERATIONS = (
         "memref.prefetch",
         "memref indices*",
         f"$memref `[` $indices `]` {PREFETCH} attr-dict `:` type($memref)",
-        attributes=PREFETCHED | {"localityHint": values.LOCALITY},
+        attributes=PREFETCHED | {"localityHint": element_checks.LOCALITY},
         implied={"indices": indices},
         types={"memref": constraints.MEMREF},
-        checks=[values.check_prefetch],
+        checks=[element_checks.check_prefetch],
     ),
     op(
         "memref.realloc",
         "source dynamicResultSize? -> result",
         "$source (`(` $dynamicResultSize^ `)`)? (`alignment` `=` $alignment^)?"
         " attr-dict `:` type($source) `to` type($result)",
-        attributes={"alignment": values.ALIGNMENT},
+        attributes={"alignment": element_checks.ALIGNMENT},
         infer={"dynamicResultSize": indices},
         types={"source": _LINE, "result": _LINE},
         checks=[checks.check_realloc],

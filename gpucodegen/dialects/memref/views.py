@@ -6,11 +6,7 @@ from gpucodegen.dialects.framework import constraints, kinds
 from gpucodegen.dialects.framework.constraints import TypeConstraint
 from gpucodegen.dialects.framework.declare import indices, like, op
 from gpucodegen.dialects.framework.definition import Trait
-from gpucodegen.dialects.memref import checks
-from gpucodegen.dialects.memref import checks as views
-from gpucodegen.dialects.memref import element_checks as values
-from gpucodegen.dialects.memref import reshapes as shapes
-from gpucodegen.dialects.memref import reshapes as syntax
+from gpucodegen.dialects.memref import checks, element_checks, reshapes
 from gpucodegen.ir.types import (
     I8,
     IndexType,
@@ -71,7 +67,7 @@ VIEWS = (
         infer={"offsets": indices, "sizes": indices, "strides": indices},
         types={"source": constraints.MEMREF, "result": constraints.MEMREF},
         traits=Trait.PURE,
-        checks=[views.check_subview],
+        checks=[checks.check_subview],
     ),
     op(
         "memref.reinterpret_cast",
@@ -85,7 +81,7 @@ VIEWS = (
         infer={"offsets": indices, "sizes": indices, "strides": indices},
         types={"source": constraints.ANY_MEMREF, "result": constraints.MEMREF},
         traits=Trait.PURE,
-        checks=[views.check_reinterpret_cast],
+        checks=[checks.check_reinterpret_cast],
     ),
     op(
         "memref.view",
@@ -95,16 +91,16 @@ VIEWS = (
         infer={"byte_shift": indices, "sizes": indices},
         types={"source": _BYTES, "result": constraints.MEMREF},
         traits=Trait.PURE,
-        checks=[views.check_view],
+        checks=[checks.check_view],
     ),
     op(
         "memref.transpose",
         "in -> result",
         "$in $permutation attr-dict `:` type($in) `to` type($result)",
-        attributes={"permutation": syntax.BARE_MAP},
+        attributes={"permutation": reshapes.BARE_MAP},
         types={"in": constraints.MEMREF, "result": constraints.MEMREF},
         traits=Trait.PURE,
-        checks=[views.check_transpose],
+        checks=[checks.check_transpose],
     ),
     op(
         "memref.collapse_shape",
@@ -113,16 +109,16 @@ VIEWS = (
         attributes=_REASSOCIATION,
         types={"src": constraints.MEMREF, "result": constraints.MEMREF},
         traits=Trait.PURE,
-        checks=[shapes.check_collapse],
+        checks=[reshapes.check_collapse],
     ),
     op(
         "memref.expand_shape",
         "src output_shape* -> result",
-        (syntax.parse_expand_shape, syntax.print_expand_shape),
+        (reshapes.parse_expand_shape, reshapes.print_expand_shape),
         attributes=_REASSOCIATION | {"static_output_shape": kinds.integers()},
         types={"src": constraints.MEMREF, "result": constraints.MEMREF},
         traits=Trait.PURE,
-        checks=[shapes.check_expand],
+        checks=[reshapes.check_expand],
     ),
     op(
         "memref.reshape",
@@ -134,7 +130,7 @@ VIEWS = (
             "result": constraints.ANY_MEMREF,
         },
         traits=Trait.PURE,
-        checks=[shapes.check_reshape],
+        checks=[reshapes.check_reshape],
     ),
     op(
         "memref.extract_aligned_pointer_as_index",
@@ -150,25 +146,25 @@ VIEWS = (
         "memref.extract_strided_metadata",
         "source -> results*",
         "$source `:` type($source) `->` type($results) attr-dict",
-        infer={"results": values.metadata},
+        infer={"results": element_checks.metadata},
         types={"source": constraints.MEMREF},
         traits=Trait.PURE,
-        checks=[values.check_metadata],
+        checks=[element_checks.check_metadata],
     ),
     op(
         "memref.distinct_objects",
         "operands* -> results*",
         "$operands attr-dict `:` type($operands)",
-        infer={"results": values.each_operand},
+        infer={"results": element_checks.each_operand},
         types={"operands": constraints.MEMREF},
         traits=Trait.PURE,
-        checks=[values.check_distinct],
+        checks=[element_checks.check_distinct],
     ),
     op(
         "memref.assume_alignment",
         "memref -> result",
         "$memref `,` $alignment attr-dict `:` type($memref)",
-        attributes={"alignment": values.REQUIRED_ALIGNMENT},
+        attributes={"alignment": element_checks.REQUIRED_ALIGNMENT},
         infer={"result": like("memref")},
         types={"memref": constraints.MEMREF},
     ),

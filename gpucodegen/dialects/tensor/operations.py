@@ -7,9 +7,7 @@ from gpucodegen.dialects.framework.assembly_elements import RegionOf
 from gpucodegen.dialects.framework.declare import element_of, indices, op
 from gpucodegen.dialects.framework.definition import Trait
 from gpucodegen.dialects.memref import reshapes
-from gpucodegen.dialects.memref import reshapes as shapes
 from gpucodegen.dialects.tensor import checks
-from gpucodegen.dialects.tensor import checks as slices
 
 _PURE = Trait.PURE
 _OFFSETS = (
@@ -148,7 +146,7 @@ OPERATIONS = (
         infer=_INDICES,
         types={"source": constraints.TENSOR, "result": constraints.TENSOR},
         traits=_PURE,
-        checks=[slices.check_extract_slice],
+        checks=[checks.check_extract_slice],
     ),
     op(
         "tensor.insert_slice",
@@ -160,7 +158,7 @@ OPERATIONS = (
         infer=_INDICES,
         types={"source": constraints.TENSOR, "dest": constraints.TENSOR},
         traits=_PURE,
-        checks=[slices.check_insert_slice],
+        checks=[checks.check_insert_slice],
     ),
     op(
         "tensor.parallel_insert_slice",
@@ -171,7 +169,7 @@ OPERATIONS = (
         infer=_INDICES,
         types={"source": constraints.TENSOR, "dest": constraints.TENSOR},
         parents=["scf.forall.in_parallel"],
-        checks=[slices.check_insert_slice],
+        checks=[checks.check_insert_slice],
     ),
     op(
         "tensor.concat",
@@ -181,7 +179,7 @@ OPERATIONS = (
         attributes={"dim": kinds.INT64},
         types={"result": constraints.TENSOR},
         traits=_PURE,
-        checks=[slices.check_concat],
+        checks=[checks.check_concat],
     ),
     op(
         "tensor.scatter",
@@ -197,7 +195,7 @@ OPERATIONS = (
             "indices": checks.POSITIONS,
         },
         traits=_PURE,
-        checks=[slices.check_scatter],
+        checks=[checks.check_scatter],
     ),
     op(
         "tensor.collapse_shape",
@@ -206,7 +204,7 @@ OPERATIONS = (
         attributes={"reassociation": kinds.ARRAY},
         types={"src": constraints.TENSOR, "result": constraints.TENSOR},
         traits=_PURE,
-        checks=[shapes.check_collapse],
+        checks=[reshapes.check_collapse],
     ),
     op(
         "tensor.expand_shape",
@@ -218,7 +216,7 @@ OPERATIONS = (
         },
         types={"src": constraints.TENSOR, "result": constraints.TENSOR},
         traits=_PURE,
-        checks=[shapes.check_expand],
+        checks=[reshapes.check_expand],
     ),
     op(
         "tensor.reshape",
@@ -230,7 +228,7 @@ OPERATIONS = (
             "result": constraints.ANY_TENSOR,
         },
         traits=_PURE,
-        checks=[shapes.check_tensor_reshape],
+        checks=[reshapes.check_tensor_reshape],
     ),
     op(
         "tensor.gather",
@@ -240,6 +238,6 @@ OPERATIONS = (
         attributes={"gather_dims": kinds.integers(), "unique": kinds.UNIT},
         types={"source": constraints.TENSOR, "indices": checks.POSITIONS},
         traits=_PURE,
-        checks=[slices.check_gather],
+        checks=[checks.check_gather],
     ),
 )

@@ -16,8 +16,7 @@ from gpucodegen.ir.types import I32
 from gpucodegen.passes.contraction.cpu import split_k
 from gpucodegen.passes.contraction.cpu.packed_integer_dots import over_words
 from gpucodegen.passes.contraction.fusion_groups import FusionMember
-from gpucodegen.passes.contraction.gpu import kernel
-from gpucodegen.passes.contraction.gpu import warpgroup_kernel as warpgroups
+from gpucodegen.passes.contraction.gpu import kernel, warpgroup_kernel
 from gpucodegen.passes.contraction.gpu.axes import (
     Groups,
     groups_of,
@@ -145,7 +144,9 @@ class _Lowering:
         if chosen.splits > 1:
             return _split(self.whole, chosen, self.mapper)
         if isinstance(chosen, WarpgroupTiles):
-            host, body = warpgroups.lower(self.b, found, groups, chosen, definitions)
+            host, body = warpgroup_kernel.lower(
+                self.b, found, groups, chosen, definitions
+            )
             return [*host, *self.mapper.launch(body)]
         body = kernel.lower(self.b, found, groups, chosen, definitions)
         return self.mapper.launch(body)

@@ -15,8 +15,13 @@ from gpucodegen.dialects.memref.layouts import strided_form
 from gpucodegen.ir.operation import Operation
 from gpucodegen.ir.types import MemRefType
 from gpucodegen.passes.contraction.collapse import collapsed
-from gpucodegen.passes.contraction.cpu import depthwise, dots, kernel_forms, split_k
-from gpucodegen.passes.contraction.cpu import tasks as register_tiles
+from gpucodegen.passes.contraction.cpu import (
+    depthwise,
+    dots,
+    kernel_forms,
+    split_k,
+    tasks,
+)
 from gpucodegen.passes.contraction.cpu.blocking import column_axis, outer_axes, row_axis
 from gpucodegen.passes.contraction.cpu.dots import (
     Sides,
@@ -141,12 +146,12 @@ def _lowered(
         case SplitK():
 
             def each(part: Contraction) -> list[Operation]:
-                return register_tiles.lower(part, planner(_problem(part), machine))
+                return tasks.lower(part, planner(_problem(part), machine))
 
             return split_k.lower(contraction, kernel.parts, lanes, each)
         case _:
             assert kernel is not None
-            return register_tiles.lower(contraction, kernel)
+            return tasks.lower(contraction, kernel)
 
 
 def _forms(contraction: Contraction, machine: Machine) -> Forms:
