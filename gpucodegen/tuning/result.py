@@ -124,15 +124,7 @@ class TuneResult:
 
     def json(self) -> dict[str, Any]:
         """All of it as plain values."""
-        trials = [
-            {
-                "point": dict(trial.point),
-                "status": trial.status.value,
-                "seconds": trial.seconds,
-                "reason": trial.reason,
-            }
-            for trial in self.trials
-        ]
+        trials = [trial.json() for trial in self.trials]
         return {
             "function": self.function,
             "default": dict(self.default),

@@ -50,15 +50,7 @@ def exported(store: TuningStore, keys: Iterable[str] | None = None) -> str:
 
 def _entry(store: TuningStore, key: str, about: dict[str, Any]) -> dict[str, Any]:
     winner = store.winner(key)
-    trials = [
-        {
-            "point": dict(trial.point),
-            "status": trial.status.value,
-            "seconds": trial.seconds,
-            "reason": trial.reason,
-        }
-        for trial in store.trials(key)
-    ]
+    trials = [trial.json() for trial in store.trials(key)]
     crown = winner and {
         "point": dict(winner.point),
         "gain": winner.gain,

@@ -143,6 +143,15 @@ class Trial:
     seconds: float | None = None
     reason: str = ""
 
+    def json(self) -> dict[str, object]:
+        """The trial as plain values."""
+        return {
+            "point": dict(self.point),
+            "status": self.status.value,
+            "seconds": self.seconds,
+            "reason": self.reason,
+        }
+
 
 class TrialError(Exception):
     """A failed measurement; the message is the reason."""

@@ -15,7 +15,7 @@ from gpucodegen.dialects.framework.constraints import TypeConstraint
 from gpucodegen.dialects.framework.definition import Check
 from gpucodegen.dialects.memref import DYNAMIC_MARK
 from gpucodegen.dialects.shared.combiners import OF_ATOMICS
-from gpucodegen.dialects.shared.control_flow import check_yield
+from gpucodegen.dialects.shared.control_flow import check_else, check_yield
 from gpucodegen.ir.affine import AffineMap
 from gpucodegen.ir.attributes import AffineMapAttr, IntegerAttr, IntegerSetAttr
 from gpucodegen.ir.operation import Operation, Value, operand_segments
@@ -226,13 +226,7 @@ def check_if(o: Operation) -> None:
     condition = o.attributes.get("condition")
     if isinstance(condition, IntegerSetAttr):
         _arity(o, "the set", condition.set.num_inputs, len(o.operands))
-    if o.results and not o.regions[1].blocks:
-        raise errors.WrongRegionCount(
-            o.location,
-            operation=o.name,
-            expected="an else branch when there are results",
-            actual="none",
-        )
+    check_else(o)
     check_yield(o, [v.type for v in o.results])
 
 

@@ -304,19 +304,24 @@ def _is_contiguous(
 
 def _expanded(o: Operation, source: MemRefType, shape: Shape) -> Strided | None:
     form = strided_form(source)
-    if form is None:
-        return None
+    return None if form is None else expanded(form, shape, _groups(o))
+
+
+def expanded(form: Strided, shape: Shape, groups: Sequence[Sequence[int]]) -> Strided:
+    """The layout after each dimension was split into a group of ``shape``'s.
+
+    >>> expanded(Strided(0, (8, 1)), (2, 3, 8), ((0, 1), (2,))).strides
+    (24, 8, 1)
+    """
     strides: list[Extent] = []
-    for group, step in zip(_groups(o), form.strides, strict=True):
+    for group, step in zip(groups, form.strides, strict=True):
         inner: Extent = step
         own: list[Extent] = []
         for d in reversed(group):
             own.append(inner)
             inner = times(inner, shape[d])
         strides += reversed(own)
-    if not _groups(o):
-        strides = [1] * len(shape)
-    return Strided(form.offset, tuple(strides))
+    return Strided(form.offset, tuple(strides) if groups else (1,) * len(shape))
 
 
 # -- reshape ---------------------------------------------------------------------------

@@ -17,7 +17,7 @@ from gpucodegen.dialects.framework.definition import Trait
 from gpucodegen.dialects.memref import DYNAMIC_MARK
 from gpucodegen.dialects.scf import syntax
 from gpucodegen.dialects.scf.syntax import BOUNDS
-from gpucodegen.dialects.shared.control_flow import check_yield
+from gpucodegen.dialects.shared.control_flow import check_else, check_yield
 from gpucodegen.ir.attributes import ArrayAttr, OpaqueAttr
 from gpucodegen.ir.operation import Block, Operation, Region, Value, operand_segments
 from gpucodegen.ir.types import I1, INDEX, Type
@@ -56,13 +56,7 @@ def check_for(o: Operation) -> None:
 
 def check_if(o: Operation) -> None:
     """With results there is an else branch, and both branches yield them."""
-    if o.results and not o.regions[1].blocks:
-        raise errors.WrongRegionCount(
-            o.location,
-            operation=o.name,
-            expected="an else branch when there are results",
-            actual="none",
-        )
+    check_else(o)
     check_yields(o)
 
 

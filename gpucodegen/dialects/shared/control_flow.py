@@ -114,6 +114,17 @@ class TwoWayBranch:
         return blocks[0].operations if blocks else ()
 
 
+def check_else(o: Operation) -> None:
+    """An operation with results has an else branch."""
+    if o.results and not o.regions[1].blocks:
+        raise errors.WrongRegionCount(
+            o.location,
+            operation=o.name,
+            expected="an else branch when there are results",
+            actual="none",
+        )
+
+
 def check_yield(o: Operation, expected: Sequence[Type], name: str = "") -> None:
     """Every terminator of ``o`` (of this name, if given) yields these types."""
     for region in o.regions:

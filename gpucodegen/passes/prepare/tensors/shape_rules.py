@@ -24,7 +24,7 @@ from gpucodegen.dialects.memref.layouts import (
     times,
     with_strides,
 )
-from gpucodegen.dialects.memref.reshapes import groups_of
+from gpucodegen.dialects.memref.reshapes import expanded, groups_of
 from gpucodegen.ir.operation import Operation, Value, operand_segments
 from gpucodegen.ir.types import (
     INDEX,
@@ -350,20 +350,8 @@ def expand(r: Rewriter, b: Builder, op: Operation) -> None:
     form = strided_form(ty)
     if not is_row_major(ty) and form is not None:
         groups = groups_of(op.attributes.get("reassociation"))
-        result = with_strides(ty, shape, _split(form, shape, groups))
+        result = with_strides(ty, shape, expanded(form, shape, groups))
     _reshaped(r, b, op, source, result)
-
-
-def _split(form: Strided, shape: Shape, groups: Sequence[Sequence[int]]) -> Strided:
-    strides: list[Extent] = []
-    for group, step in zip(groups, form.strides, strict=True):
-        inner: Extent = step
-        own: list[Extent] = []
-        for d in reversed(group):
-            own.append(inner)
-            inner = times(inner, shape[d])
-        strides += reversed(own)
-    return Strided(form.offset, tuple(strides) if groups else (1,) * len(shape))
 
 
 def _collapsed(op: Operation, ty: object) -> MemRefType | None:
