@@ -49,7 +49,7 @@ FOUND = """
 import time
 import numpy as np
 import gpucodegen as gcg
-from gpucodegen.compiling import winners
+from gpucodegen.compiling import tuned_schedules
 
 text = '''func.func @twice(%a: memref<64xf32>) {{
   affine.for %i = 0 to 64 {{
@@ -64,10 +64,10 @@ gcg.compile(text, target="cpu", tuned=False).twice(a)
 function = gcg.compile(text, target="cpu").twice
 call = function.source, "twice", function.key_for((a,)), function.options
 start = time.perf_counter()
-found = winners.final_options(*call)
+found = tuned_schedules.final_options(*call)
 seconds = time.perf_counter() - start
 if found.tile_sizes != (8,):
-    store, key = winners.tuning_store(), winners.tuning_identity(*call)
+    store, key = tuned_schedules.tuning_store(), tuned_schedules.tuning_identity(*call)
     store.session(key).crown({{"tile0": 8}}, 1.5)
     rows = [(key, str(n), "ok", 1.0, "", "", 0.0) for n in range({stored})]
     with store.connection() as database:

@@ -48,16 +48,16 @@ ADD = """func.func @add(%A: memref<?x?xf64, strided<[?, ?]>>, %x: f64) {
 
 BROKEN = """
 import ctypes, os, time
-from gpucodegen.tuning.paired_benchmark import Contest
+from gpucodegen.tuning.paired_benchmark import PairedBenchmark
 
-class Broken(Contest):
+class Broken(PairedBenchmark):
     def _compiled(self, point):
         match point.get("tile0"):
             case 8: ctypes.string_at(0)
             case 16: time.sleep(600)
             case 32: return lambda a, x: a.fill(7)
             case 64: os._exit(3)
-        return Contest._compiled(self, point)
+        return PairedBenchmark._compiled(self, point)
     def seconds(self, point):
         super().seconds(point)
         return 1.0 if point.get("tile0") else 2.0
@@ -208,13 +208,13 @@ def test_unusable_limits_are_refused(options: dict[str, Any], name: str) -> None
 
 EIGHT = """
 import json, sys, numpy as np, gpucodegen as gcg
-from gpucodegen.tuning.paired_benchmark import Contest
+from gpucodegen.tuning.paired_benchmark import PairedBenchmark
 made = []
 def seconds(self, point):
     made.append(sorted(point.items()))
     return 1.0
-Contest.seconds = seconds
-Contest.rounds = lambda self, points: [[1.0] * 9 for _ in points]
+PairedBenchmark.seconds = seconds
+PairedBenchmark.rounds = lambda self, points: [[1.0] * 9 for _ in points]
 gcg.tune(sys.argv[1], "add", np.zeros((300, 300)), 1.0, trials=10, isolate=False)
 print(json.dumps(made))
 """
