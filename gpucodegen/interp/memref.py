@@ -233,7 +233,6 @@ def _made_global(m: Machine, name: str) -> MemRef:
 
 
 def extent_of(value: Any, ty: Type) -> int:
-    """A number as an index."""
     return value if isinstance(ty, IndexType) else canonical(value, INDEX)
 
 

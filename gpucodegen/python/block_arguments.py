@@ -110,7 +110,6 @@ class NumberJoin:
 
     @property
     def type(self) -> Type | None:
-        """Type of the block argument."""
         return element(self.leaf.kind)
 
     def value(self, b: OperationList, leaf: Any) -> Any:
@@ -139,7 +138,6 @@ class ArrayJoin:
 
     @property
     def type(self) -> Type | None:
-        """Type of the block argument."""
         return self.leaf.type
 
     def value(self, b: OperationList, leaf: Any) -> Any:

@@ -46,9 +46,7 @@ class Timing(Protocol):
         """Notes for the user about the measurement; mostly empty."""
         ...
 
-    def close(self) -> None:
-        """Releases its resources."""
-        ...
+    def close(self) -> None: ...
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,9 +30,7 @@ class Timer(Protocol):
         """The trial of one point, alone."""
         ...
 
-    def close(self) -> None:
-        """Releases its resources."""
-        ...
+    def close(self) -> None: ...
 
 
 @dataclass(frozen=True, slots=True)

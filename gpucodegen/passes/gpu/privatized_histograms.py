@@ -86,7 +86,6 @@ class Updates:
 
     @property
     def loop(self) -> ScatterLoop:
-        """The planner's input."""
         streams = [self.sweep.stream(op) for op in self.sweep.addresses]
         return ScatterLoop(
             self.iterations,

@@ -56,7 +56,6 @@ class Sliding:
 
     @property
     def window(self) -> Window:
-        """The planner's input."""
         taps = prod(axis.extent for axis in self.contraction.reduction)
         bits = element_bits(self.contraction.element)
         return Window(taps, self.pixel.extent, self.lane.extent, bits)

@@ -177,7 +177,6 @@ SORTING_RULES: dict[str, Rule] = {"stablehlo.sort": sort, "chlo.top_k": top_k}
 
 
 def place_of(b: Builder, value: Value) -> Value:
-    """A number as an index."""
     is_unsigned = kind_of(value.type) == UNSIGNED
     name = "arith.index_castui" if is_unsigned else "arith.index_cast"
     return b.add(name, (value,), [INDEX])[0]
