@@ -11,7 +11,7 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from weakref import WeakKeyDictionary
+from weakref import WeakKeyDictionary, finalize, ref
 
 import numpy as np
 
@@ -53,6 +53,20 @@ class Run:
         return self.counters.table(rows) if self.counters else ""
 
 
+@dataclass(frozen=True, slots=True)
+class _Variables:
+    """The addresses of a module's variables in a memory; ``free`` frees them once."""
+
+    places: Mapping[str, int]
+    free: Callable[[], object]
+
+
+def _free(memory: ref[Memory], places: Sequence[int]) -> None:
+    known = memory()
+    for address in places if known is not None else ():
+        known.free(address)
+
+
 class Module:
     """The kernels and variables of a PTX text.
 
@@ -75,7 +89,7 @@ class Module:
     def __init__(self, text: str, *, weak_alignment: bool = False) -> None:
         self.text, self.weak_alignment = text, weak_alignment
         self._programs: dict[str, EntryProgram] = {}
-        self._loaded: WeakKeyDictionary[Memory, dict[str, int]] = WeakKeyDictionary()
+        self._loaded: WeakKeyDictionary[Memory, _Variables] = WeakKeyDictionary()
 
     @cached_property
     def _parsed(self) -> ParsedModule:
@@ -102,13 +116,16 @@ class Module:
             for name, contents in self._parsed.variables.items():
                 places[name] = memory.allocate(contents.nbytes)
                 memory.bytes(places[name], contents.nbytes)[:] = contents.view("u1")
-            self._loaded[memory] = places
-        return self._loaded[memory]
+            free = finalize(self, _free, ref(memory), tuple(places.values()))
+            free.atexit = False
+            self._loaded[memory] = _Variables(places, free)
+        return self._loaded[memory].places
 
     def unload(self, memory: Memory) -> None:
-        """Frees the module's variables in a memory."""
-        for address in self._loaded.pop(memory, {}).values():
-            memory.free(address)
+        """Frees the module's variables in a memory, as the module's end does."""
+        loaded = self._loaded.pop(memory, None)
+        if loaded is not None:
+            loaded.free()
 
     def launch(
         self,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import tracemalloc
 
 import numpy as np
 import pytest
@@ -82,6 +83,31 @@ def test_variables_live_as_long_as_module_and_memory() -> None:
     used = memories[0].used
     module.unload(memories[0])
     assert memories[0].used == used - 20
+    used = memories[1].used
+    del module
+    assert memories[1].used == used - 20
+
+
+def test_accesses_of_a_cooperative_launch_are_read_where_memory_is_allocated() -> None:
+    memory = ptx.Memory(limit=1 << 29)
+    below = memory.allocate(1 << 28)
+    out = memory.allocate(4)
+    memory.free(below)
+    given = np.uint64(out).tobytes()
+    module = ptx.Module(
+        entry("u64", "ld.param.u64 %d1, [k_0]; red.global.add.u32 [%d1], 1; ret;")
+    )
+    memory.bytes(out, 4)[:] = 0
+    run = module.launch("k", 3, 32, given, memory, cooperative=True, trace=True)
+    assert run.marks is not None
+    first = (out - BASE) >> run.marks.shift
+    tracemalloc.start()
+    read, written = run.marks.touched(first, first + 1)
+    _, most = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert most < 1 << 20
+    assert (read.tolist(), written.tolist()) == ([False], [True])
+    assert memory.bytes(out, 4).view("i4")[0] == 96
 
 
 def test_entries_tell_what_a_launch_must_respect() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import struct
 from types import SimpleNamespace
+from weakref import ref
 
 import numpy as np
 import pytest
@@ -15,6 +16,7 @@ from gpucodegen.runtime.devices import choice, emulated_device, inventory
 from gpucodegen.runtime.devices import emulated_cupy as xp
 from gpucodegen.runtime.host.buffers import Buffer
 from gpucodegen.runtime.host.spec import KernelSpec, Param
+from tests.ptx.kernels import entry
 
 SCALARS = {
     "i1": (True, "?"),
@@ -101,6 +103,18 @@ def test_memory_goes_back_with_its_last_array() -> None:
     assert memory.used == used + 4000
     del part
     assert memory.used == used
+
+
+def test_a_module_lives_as_long_as_its_kernels() -> None:
+    device = emulated_device.device(0)
+    text = entry("u32", "ret;").encode()
+    kernels = [device.load("k", text) for _ in range(2)]
+    assert kernels[0].module is kernels[1].module
+    module = ref(kernels[0].module)
+    kernels.pop()
+    assert module() is not None
+    kernels.pop()
+    assert module() is None
 
 
 def test_a_device_has_so_much_memory() -> None:

@@ -195,10 +195,9 @@ class ShadowMemory:
 
     def touched(self, first: int, end: int) -> tuple[Array, Array]:
         """Which of some cells were read, and which were written or updated."""
-        rows = self.readers.words.reshape(-1, len(self.writers))[:, first:end] != 0
-        read, written = np.logical_or.reduce(rows), self.writers[first:end] != 0
+        read, written = self.readers.accessed(first, end), self.writers[first:end] != 0
         if self.atomics is not None:
-            written |= self.atomics.words[first:end] != 0
+            written |= self.atomics.accessed(first, end)
         return read, written
 
     def touch(

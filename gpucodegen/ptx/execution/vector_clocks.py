@@ -238,6 +238,10 @@ class LastReaders:
         self.words, self.shared, self.fine = words, shared, fine
         self.clustered = clustered
 
+    def accessed(self, first: int, end: int) -> Array:
+        """Which cells of a range were accessed; looks at no other cells."""
+        return self.words[first:end] != 0
+
     def races(self, touch: Touch, clocks: VectorClocks) -> tuple[Array, Array]:
         """Where an earlier access is not ordered before this one, and its mark."""
         others = self.words[touch.cells]
@@ -299,10 +303,8 @@ class BlockReaders:
     def __init__(self, parts: Sequence[LastReaders]) -> None:
         self.parts = parts
 
-    @property
-    def words(self) -> Array:
-        """Whether any block accessed a cell."""
-        return np.bitwise_or.reduce([part.words for part in self.parts])
+    def accessed(self, first: int, end: int) -> Array:
+        return np.logical_or.reduce([part.accessed(first, end) for part in self.parts])
 
     def races(self, touch: Touch, clocks: VectorClocks) -> tuple[Array, Array]:
         """Where an earlier access is not ordered before this one, and its mark."""
@@ -352,6 +354,9 @@ class WarpReaders:
         self.clocks, self.rows = clocks, clocks.warps + 1
         self.words = np.zeros((clocks.together * self.rows, cells), np.int64)
         self.unknown: dict[tuple[int, int], list[int]] = {}
+
+    def accessed(self, first: int, end: int) -> Array:
+        return np.logical_or.reduce(self.words[:, first:end] != 0)
 
     def _homes(self, touch: Touch) -> Array:
         """The row of the batch of each lane's block."""

@@ -16,6 +16,7 @@ from functools import cache
 from math import prod
 from types import ModuleType
 from typing import Any
+from weakref import WeakValueDictionary
 
 import numpy as np
 
@@ -325,9 +326,13 @@ def _bytes_of(arrays: Sequence[EmulatedArray]) -> Runs:
     return np.concatenate(found)
 
 
-@cache
+_MODULES: WeakValueDictionary[str, Any] = WeakValueDictionary()
+"""Parsed modules by their text, as long as a kernel of theirs is loaded."""
+
+
 def _module(text: str) -> Any:
-    return _ptx().Module(text)
+    found = _MODULES.get(text)
+    return _MODULES.setdefault(text, _ptx().Module(text)) if found is None else found
 
 
 def _ptx() -> ModuleType:
