@@ -30,13 +30,14 @@ SHAPES = (90, 100, 120), (70, 130, 110), (140, 90, 130), (80, 110, 150), (130, 7
 def machine(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """Its model is wrong: tiles narrower than the default's take 0.4 of its clocks."""
     monkeypatch.setenv("GPUCODEGEN_CACHE_DIR", str(tmp_path))
-    knobs: dict[int, Knob] = {}
+    knobs: dict[int, tuple[PairedBenchmark, Knob]] = {}
 
     def seconds(self: PairedBenchmark, point: Point) -> float:
         arguments = self.rotation.arguments
         if id(self) not in knobs:
-            knobs[id(self)] = schedules(self.program, self.name, arguments).knob
-        knob = knobs[id(self)]
+            knob = schedules(self.program, self.name, arguments).knob
+            knobs[id(self)] = self, knob  # an object that is kept keeps its id
+        knob = knobs[id(self)][1]
         (plans,) = knob.menus
         plan, default = (plans.points[plans.nearest(p)] for p in (point, {}))
         narrow = plan["columns"] < default["columns"]
