@@ -197,6 +197,12 @@ def summed(product: Array, addend: Array, form: SummedProduct) -> Array:
             return (addend.astype("f8") + product).astype("f4")
 
 
+def _whole(value: Value, lanes: int) -> Array:
+    """A value with an element for each lane."""
+    is_whole = isinstance(value, np.ndarray) and value.shape == (lanes,)
+    return value if is_whole else np.broadcast_to(value, lanes)
+
+
 LANES = 128
 _SPANS = {1: 128, 2: 64, 3: 32}
 
@@ -299,22 +305,42 @@ class Warpgroups:
         active = self._active(form.index, mask)
         for warpgroup in active:
             self._check_fence(form, registers, int(warpgroup))
-        for number in form.registers:
-            registers[number] = np.broadcast_to(registers[number], lanes)
+        before = [_whole(registers[number], lanes) for number in form.registers]
+        sums = np.stack([held.view(word) for held in before])
         for warpgroup in active:
             first = int(warpgroup) * LANES
             own = slice(first, first + LANES)
             left = self._left(form, first, a)
             right = self._operand(form, first, b, 1)
             product = _shares(left @ right.T) * (-1 if form.negated else 1)
-            held = np.stack([registers[n][own].view(word) for n in form.registers], -1)
-            kept = bool(np.broadcast_to(scale, lanes)[first])
-            total = summed(product, held if kept else np.zeros_like(held), form)
-            for number, part in zip(form.registers, total.T, strict=True):
-                self.sums[int(warpgroup), number] = int(self.group[first]), form.index
-                registers[number] = registers[number].copy()
-                registers[number][own] = part.view(registers[number].dtype)
-                self.fenced[int(warpgroup)][number] = registers[number]
+            kept = bool(_whole(scale, lanes)[first])
+            held = np.ascontiguousarray(sums[:, own].T)
+            held = held if kept else np.zeros_like(held)
+            sums[:, own] = summed(product, held, form).view(word).T
+            group = int(self.group[first])
+            for number in form.registers:
+                self.sums[int(warpgroup), number] = group, form.index
+        after = [row.view(held.dtype) for row, held in zip(sums, before, strict=True)]
+        self._replace(form.registers, registers, after, active.tolist())
+
+    def _replace(
+        self,
+        numbers: Sequence[int],
+        registers: list[Any],
+        after: Sequence[Array],
+        active: Sequence[int],
+    ) -> None:
+        """Puts the products of active warpgroups into registers.
+
+        Their fences know of these; of another warpgroup the bits are as they were.
+        """
+        running = set(active)
+        for warpgroup, known in self.fenced.items():
+            for number, held in zip(numbers, after, strict=True):
+                if warpgroup in running or known[number] is registers[number]:
+                    known[number] = held
+        for number, held in zip(numbers, after, strict=True):
+            registers[number] = held
 
     def _left(self, form: GroupProduct, lane: int, a: Value) -> Array:
         """A as f64, from shared memory or from the registers of four warps."""
