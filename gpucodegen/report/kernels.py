@@ -8,7 +8,7 @@ isl computes the cells that the first block and its first thread touch.
 from __future__ import annotations
 
 import warnings
-from collections import abc
+from collections import abc, defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import product
@@ -155,10 +155,14 @@ def mapping(
         return Mapping(target, (), refusal.message)
     mapped = next(made for done, made in stages[::-1] if done != LowerCollectives.name)
     around = Surroundings.of(mapped)
+    launches = host_program(mapped, name, numbers)
+    grids = defaultdict[str, set[tuple[int | None, ...]]](set)
+    for launch in launches:
+        grids[launch.kernel].add(launch.grid)
     return Mapping(
         target,
-        tuple(_kernel(op, around) for op in _kernels(mapped)),
-        launches=host_program(mapped, name, numbers),
+        tuple(_kernel(op, around, grids[symbol_name(op)]) for op in _kernels(mapped)),
+        launches=launches,
         mapped=stages[-1][1],
     )
 
@@ -176,13 +180,19 @@ def _kernels(module: Module) -> Iterator[Operation]:
             yield op
 
 
-def _kernel(op: Operation, surroundings: Surroundings) -> MappedKernel:
+def _kernel(
+    op: Operation,
+    surroundings: Surroundings,
+    grids: abc.Set[tuple[int | None, ...]],
+) -> MappedKernel:
+    """A kernel's facts; ``grids``: those of its launches, as far as they are known."""
     lifted = lift_function(op, surroundings)
     built = model(lifted.scop)
     grid, block = (op.numbers(f"gcg.{part}") for part in ("grid", "block"))
+    always = tuple(None if extent < 0 else extent for extent in grid)
     return MappedKernel(
         symbol_name(op),
-        tuple(None if extent < 0 else extent for extent in grid),
+        next(iter(grids)) if len(grids) == 1 else always,
         block,
         _workers(lifted),
         tuple(dict.fromkeys(_vectors(op))),

@@ -158,3 +158,17 @@ def test_an_explanation_follows_compile_options():
     ]
     assert blocks[0] == (1, 1, 1)
     assert blocks[1] > blocks[0]
+
+
+def doubled(a: Any, n: Any) -> None:
+    for i in range(n):
+        a[i] = a[i] * np.float32(2)
+
+
+def test_a_scalar_argument_decides_the_grid_that_is_explained(launched: Launches):
+    function, a = gcg.jit(doubled, target="sim"), np.ones(30_000, "f4")
+    function(a, 9_000)
+    ((_, grid, block),) = launched
+    (kernel,) = function.explain(a, 9_000).functions[0].mappings[0].kernels
+    assert (kernel.grid, kernel.block) == (grid, block)
+    assert grid[0] > 1

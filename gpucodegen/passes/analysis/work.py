@@ -78,6 +78,14 @@ def expected_work(
     return None if run is None or once is None else len(run) * once
 
 
+def _after(op: Operation, middles: Middles) -> Middles:
+    """The known values behind an operation."""
+    if op.name != "affine.apply":
+        return middles
+    made = _values(affine.map_of(op), op.operands, middles)
+    return {**middles, **dict(zip(op.results, made, strict=False))}
+
+
 _UNCOUNTED = frozenset({"scf.execute_region", "scf.for", "scf.while"})
 
 
@@ -87,9 +95,7 @@ def total_work(
     """Operations that a list executes together; None where an extent is unknown."""
     amounts: list[int] = []
     for op in operations:
-        if op.name == "affine.apply":
-            made = _values(affine.map_of(op), op.operands, middles)
-            middles = {**middles, **dict(zip(op.results, made, strict=False))}
+        middles = _after(op, middles)
         amount = expected_work(op, middles, weigh)
         if amount is None:
             return None
@@ -125,15 +131,16 @@ HostLoop = tuple[str, Location]
 class KernelLaunches:
     """A launch operation: its kernel, its host loops and its work.
 
-    ``launches``: number of executions.  ``threads`` and ``operations``: threads of one
-    launch, and approximate operations of its first thread, in the middle of the
-    enclosing loops.  None: depends on unknown numbers.  ``inside``: the outermost loops
-    of the kernel.
+    ``launches``: number of executions.  ``grid``: blocks along x, y, z.  ``threads``
+    and ``operations``: threads of one launch, and approximate operations of its first
+    thread, in the middle of the enclosing loops.  None: depends on unknown numbers.
+    ``inside``: the outermost loops of the kernel.
     """
 
     kernel: str
     loops: tuple[HostLoop, ...]
     launches: int | None
+    grid: tuple[int | None, ...]
     threads: int | None
     operations: int | None
     inside: tuple[HostLoop, ...]
@@ -180,6 +187,7 @@ def _launches(
     kernels: Mapping[str, Operation],
 ) -> Iterator[KernelLaunches]:
     for op in operations:
+        known = _after(op, known)
         if op.name == "gpu.launch_func":
             yield _launch(op, around, known, kernels)
         within = (*around, op) if op.name in _LOOPS else around
@@ -204,12 +212,17 @@ def _launch(
     inner = _constants(kernel) | {p: middles[v] for p, v in given if v in middles}
     inner |= {o.result: 0 for o in kernel.walk() if o.name in _FIRST}
     body = [o for r in kernel.regions for b in r.blocks for o in b.operations]
-    extents = (*known_grid(kernel), *known_block(kernel))
+    grid = tuple(
+        middles.get(value) if extent is None else extent
+        for extent, value in zip(known_grid(kernel), launch.grid, strict=True)
+    )
+    extents = (*grid, *known_block(kernel))
     sizes = [extent for extent in extents if extent is not None]
     return KernelLaunches(
         launch.kernel[-1],
         tuple(map(_named, around)),
         count,
+        grid,
         prod(sizes) if len(sizes) == len(extents) else None,
         total_work(body, inner),
         tuple(map(_named, _outermost(body))),
