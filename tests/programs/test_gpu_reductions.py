@@ -52,6 +52,41 @@ def test_sums_of_rows_columns_and_all(
     assert np.array_equal(start, expected)
 
 
+OPEN_ROWS = """
+func.func @f(%n: index, %m: index, %o: index, %k: index, %A: memref<?x?x?x?xi32>,
+             %B: memref<?x?x?xi32>) {
+  %zero = arith.constant 0 : i32
+  affine.for %h = 0 to OUTER {
+    affine.for %i = FIRST to MIDDLE step STEP {
+      affine.for %j = 0 to INNER {
+        %v = affine.for %l = 0 to %k iter_args(%sum = %zero) -> (i32) {
+          %x = affine.load %A[%h, %i, %j, %l] : memref<?x?x?x?xi32>
+          %s = arith.addi %sum, %x : i32
+          affine.yield %s : i32
+        }
+        affine.store %v, %B[%h, %i, %j] : memref<?x?x?xi32>
+      }
+    }
+  }
+  return
+}"""
+
+
+@pytest.mark.parametrize("bounds", ["%n %m %o", "2 %m %o", "%n 5 7", "2 %m 7"])
+@pytest.mark.parametrize("k", [40, 3])
+def test_rows_of_loops_whose_ends_only_a_call_knows(bounds: str, k: int) -> None:
+    """A block's number is never divided by an extent: the race proof succeeds."""
+    text = OPEN_ROWS.replace("FIRST", "1").replace("STEP", "2")
+    for name, bound in zip(("OUTER", "MIDDLE", "INNER"), bounds.split(), strict=True):
+        text = text.replace(name, bound)
+    a = np.random.default_rng(0).integers(-99, 99, (2, 5, 7, k), np.int32)
+    found = np.zeros((2, 5, 7), np.int32)
+    gcg.compile(text, target="sim").f(2, 5, 7, k, a, found)
+    expected = np.zeros_like(found)
+    expected[:, 1::2] = a.sum(-1)[:, 1::2]
+    assert np.array_equal(found, expected)
+
+
 @pytest.mark.sampled(12)
 @pytest.mark.parametrize("axes", [(0, 1, 2), (0, 2, 3), (1, 2, 3), (1, 2), (0, 3)])
 @pytest.mark.parametrize("last", [20, 33])

@@ -42,6 +42,7 @@ from gpucodegen.passes.loops.interchange import interchanged, refusal_of
 from gpucodegen.passes.loops.scalar_replacement import kept_in_values
 from gpucodegen.passes.lower_affine.control_flow import sequential
 from gpucodegen.passes.nests.loop_ranges import chain_of, sunk
+from gpucodegen.passes.outlining.gpu_launch import thread_index
 from gpucodegen.passes.outlining.vector_width import address_of
 from gpucodegen.passes.prepare.linalg_to_affine import REASSOCIABLE
 from gpucodegen.passes.vectorize.accumulations import Order
@@ -225,6 +226,49 @@ def unflattened(
         limits += [upper - 1 - iv for upper in loop.uppers[1:]]
         rest = rest if outermost else rest // count
     return values, limits
+
+
+def grid_axes(counts: Sequence[Index]) -> list[range]:
+    """The loops that share each axis of the grid, x first: all of a chain.
+
+    Only the slowest loop of an axis has an extent that a launch decides: a block's
+    number divided by such an extent is not affine, and no race proof would succeed.
+
+    >>> from gpucodegen.ir.types import INDEX
+    >>> n = Index.of(Value(INDEX, "n"))
+    >>> grid_axes([n, Index.of(8)]), grid_axes([Index.of(8), n])
+    ([range(0, 2)], [range(1, 2), range(0, 1)])
+    """
+    first = [at for at, count in enumerate(counts) if not at or count.constant is None]
+    return [*map(range, first, [*first[1:], len(counts)])][::-1]
+
+
+def placed(
+    b: Builder,
+    chain: Sequence[MappedLoop],
+    counts: Sequence[Index],
+    number: Index,
+    names: str = "xyz",
+) -> tuple[dict[Value, Value], list[Index]]:
+    """As `unflattened` for a number along the first axis; blocks have the others."""
+    values: dict[Value, Value] = {}
+    limits: list[Index] = []
+    for axis, name in zip(grid_axes(counts), names, strict=False):
+        at = number
+        if name != names[0]:
+            at = Index.of(thread_index(b, "block_id", name, f"b{name}"))
+        own = slice(axis.start, axis.stop)
+        found = unflattened(b, chain[own], counts[own], at)
+        values |= found[0]
+        limits += found[1]
+    return values, limits
+
+
+def grid_extents(counts: Sequence[Index]) -> tuple[Index, Index, Index]:
+    """The rows along x, y, z of the grid."""
+    along = [product_of(counts[axis.start : axis.stop]) for axis in grid_axes(counts)]
+    x, y, z = [*along, *[Index.of(1)] * 3][:3]
+    return x, y, z
 
 
 def rows_of(program: RowProgram) -> Rows:

@@ -40,12 +40,12 @@ from gpucodegen.passes.gpu.nest_mapping import Nest, thread_per_iteration, trip_
 from gpucodegen.passes.gpu.reduction_problems import (
     RowProgram,
     columns_of,
+    grid_extents,
     lies_across,
-    product_of,
+    placed,
     reduced_program,
     row_program,
     rows_of,
-    unflattened,
 )
 from gpucodegen.passes.gpu.row_reductions import team_per_row
 from gpucodegen.passes.gpu.split_reductions import in_parts, scan_in_parts
@@ -110,7 +110,7 @@ def lanes_along_rows(
     counts = [trip_count(loop) for loop in outer]
     block = Index.of(thread_index(b, "block_id", "x", "bx"))
     group = Index.of(thread_index(b, "block_id", "y", "by")) if outer else Index.of(0)
-    around, _ = unflattened(b, outer, counts, group)
+    around, _ = placed(b, outer, counts, group, "yz")
     count = trip_count(inner)
     position = block * plan.rows + Index.of(lane) * plan.width
     last = compact(count - plan.width)
@@ -127,7 +127,7 @@ def lanes_along_rows(
     limits = [] if inside else [compact(last - position)]
     finish.build(b, rows, limits)
     blocks = (count + (plan.rows - 1)) // plan.rows
-    grid = (blocks, product_of(counts), Index.of(1))
+    grid = (blocks, *grid_extents(counts)[:2])
     operations = tuple(substitute_values(op, around) for op in b.operations)
     return KernelBody(operations, grid, (plan.threads, 1, 1))
 

@@ -55,9 +55,9 @@ from gpucodegen.passes.gpu.blocks.work_distribution import RowShares
 from gpucodegen.passes.gpu.nest_mapping import trip_count
 from gpucodegen.passes.gpu.reduction_problems import (
     RowProgram,
-    product_of,
+    grid_extents,
+    placed,
     rows_of,
-    unflattened,
 )
 from gpucodegen.passes.outlining.gpu_launch import SHARED, KernelBody, thread_index
 from gpucodegen.passes.outlining.vector_width import address_of
@@ -156,12 +156,12 @@ class RowResults:
             b.add("gpu.barrier")
         chain, width = self.program.chain, self._width
         counts = [trip_count(loop) for loop in chain]
-        rows, taken = product_of(counts), thread * width
+        (rows, _, _), taken = grid_extents(counts), thread * width
         number, along = block * self.plan.count + taken, chain[-1].iv
         are_whole = rows.constant is not None and rows.constant % self.plan.count == 0
 
         def emit(i: Builder, ahead: int, count: int) -> None:
-            place = unflattened(i, chain, counts, number + ahead)[0]
+            place = placed(i, chain, counts, number + ahead)[0]
             nexts = (Index.of(place[along]) + n for n in range(count))
             lanes = [{**place, along: i.index(iv, along.name)} for iv in nexts]
             at = Index.of(along) - lanes[0][along] + taken + ahead
@@ -267,8 +267,8 @@ def _kernel(program: RowProgram, problem: Rows, plan: RowTeams) -> KernelBody | 
         team = Index.of(b.index(Index.of(thread) // plan.size, "team"))
         number = number * plan.count + team
     counts = [trip_count(loop) for loop in program.chain]
-    rows = product_of(counts)
-    values, limits = unflattened(b, program.chain, counts, number)
+    rows, *others = grid_extents(counts)
+    values, limits = placed(b, program.chain, counts, number)
     known = rows.constant is not None and rows.constant % plan.count == 0
     inside = [] if known else [rows - 1 - number]
     buffers, body = with_buffers_first(results.row(team))
@@ -298,7 +298,7 @@ def _kernel(program: RowProgram, problem: Rows, plan: RowTeams) -> KernelBody | 
     used = {value for op in operations for o in op.walk() for value in o.used}
     buffers = [op for op in buffers if op.result in used]
     blocks = (rows + (plan.count - 1)) // plan.count
-    grid = (blocks, Index.of(1), Index.of(1))
+    grid = (blocks, *others)
     return KernelBody(
         (*b.operations, *buffers, *operations), grid, (plan.threads, 1, 1)
     )
