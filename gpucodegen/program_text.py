@@ -33,6 +33,7 @@ class Source:
     """A text with its file name, or a module, whose ``text`` is empty.
 
     ``defined``: arguments of its functions with a body; ``results``: their results.
+    ``is_translation``: the text's locations are those of another language's file.
     """
 
     text: str = ""
@@ -45,6 +46,7 @@ class Source:
         default_factory=dict[str, "tuple[Parameter, ...]"]
     )
     parsed: Module | None = field(default=None, repr=False)
+    is_translation: bool = False
 
     @property
     def module(self) -> Module:
@@ -70,7 +72,7 @@ class Source:
 
     def show_in(self, error: errors.Error) -> None:
         """Attach the source lines to an error, unless it has some."""
-        if self.text and not error.source_lines:
+        if self.text and not self.is_translation and not error.source_lines:
             error.with_source(self.text)
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -78,7 +80,7 @@ class Source:
         text = self.text or str(self.module)
         allow = self.allow_unregistered or not self.text
         known = dict(self.defined), dict(self.results)
-        return Source, (text, self.filename, allow, *known)
+        return Source, (text, self.filename, allow, *known, None, self.is_translation)
 
     @property
     def key(self) -> str:

@@ -17,8 +17,9 @@ from gpucodegen.ir.operation import Value
 from gpucodegen.ir.types import INDEX, MemRefType, Type
 from gpucodegen.passes.framework.builder import OperationList
 from gpucodegen.python.arrays import Lazy, View
-from gpucodegen.python.context import Bound, Context, described, leaves
+from gpucodegen.python.context import Bound, Context, described
 from gpucodegen.python.indexing import strides_of
+from gpucodegen.python.results import leaves
 from gpucodegen.python.scalars import Scalar, convert, known, same
 from gpucodegen.python.structured_control_flow import RESULT
 from gpucodegen.python.types import element, equal, joined

@@ -23,8 +23,8 @@ from gpucodegen.ir.types import INDEX
 from gpucodegen.passes.framework.builder import OperationList
 from gpucodegen.python import arrays, reductions
 from gpucodegen.python.arrays import Lazy, View
-from gpucodegen.python.context import is_tuple
 from gpucodegen.python.elementwise import apply
+from gpucodegen.python.results import is_tuple
 from gpucodegen.python.scalars import NoRow, Scalar, convert, known
 from gpucodegen.python.types import ArrayType, element, of_annotation
 from gpucodegen.python.units import argument, tidy

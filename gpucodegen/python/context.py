@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import ast
-import builtins
-from collections.abc import Callable, Generator, Iterator, Mapping
+from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from inspect import getclosurevars
-from types import FunctionType
-from typing import Any, Protocol, TypeGuard, cast
+from typing import Any, Protocol, cast
 
 import numpy as np
 
@@ -17,6 +14,7 @@ from gpucodegen import errors
 from gpucodegen.passes.framework.builder import OperationList
 from gpucodegen.python.arrays import Array, Disagree, Lazy, View
 from gpucodegen.python.elementwise import NoRow
+from gpucodegen.python.results import is_tuple
 from gpucodegen.python.scalars import Scalar, known
 from gpucodegen.python.source import PythonSource
 
@@ -131,32 +129,6 @@ def frozen(value: Any) -> Bound:
     if is_tuple(value):
         return tuple(map(frozen, value))
     return value
-
-
-def names_of(function: FunctionType) -> dict[str, Any]:
-    """Globals, closure variables and builtins visible in the function."""
-    found = getclosurevars(function)
-    return {**vars(builtins), **function.__globals__, **found.nonlocals}
-
-
-def is_tuple(value: Any) -> TypeGuard[tuple[Any, ...]]:
-    return isinstance(value, tuple)
-
-
-def leaves(value: Bound) -> Iterator[Bound]:
-    """The numbers and arrays of nested tuples, in order."""
-    if is_tuple(value):
-        for part in value:
-            yield from leaves(part)
-    else:
-        yield value
-
-
-def rebuilt(value: Bound, made: Iterator[Bound]) -> Bound:
-    """Tuples of the same structure with other numbers and arrays."""
-    if is_tuple(value):
-        return tuple([rebuilt(part, made) for part in value])
-    return next(made)
 
 
 Rule = Callable[[Context, Any], Bound]

@@ -21,13 +21,14 @@ from gpucodegen.python.arrays import (
     View,
     lazy,
 )
-from gpucodegen.python.context import Bound, Context, Rule, frozen, is_tuple
+from gpucodegen.python.context import Bound, Context, Rule, frozen
 from gpucodegen.python.elementwise import ROWS, apply
 from gpucodegen.python.operators import (
     HINT,
     combined,
     truth,
 )
+from gpucodegen.python.results import is_tuple
 from gpucodegen.python.scalars import Scalar, chosen, convert, known
 from gpucodegen.python.types import Kind, category, joined, of_annotation
 

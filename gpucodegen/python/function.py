@@ -15,7 +15,8 @@ from gpucodegen import errors
 from gpucodegen.calls.function import Function
 from gpucodegen.compiling.targets.registry import find
 from gpucodegen.options import make_options
-from gpucodegen.python.context import leaves, rebuilt
+from gpucodegen.python import stored_translations
+from gpucodegen.python.results import ArrayResult, Given, Made, leaves, rebuilt
 from gpucodegen.python.source import read
 from gpucodegen.python.types import (
     ArgumentType,
@@ -25,11 +26,11 @@ from gpucodegen.python.types import (
     of_annotation,
     required,
 )
-from gpucodegen.python.units import ArrayResult, Given, Made, Unit
 
 if TYPE_CHECKING:
     from gpucodegen.dialects.builtin import Module
     from gpucodegen.program import Program
+    from gpucodegen.program_text import Source
     from gpucodegen.report.calls import Call
     from gpucodegen.report.explanation import Explanation
     from gpucodegen.report.gpu.report import GpuReport
@@ -40,11 +41,14 @@ Types = tuple[ArgumentType, ...]
 
 @dataclass(frozen=True, slots=True)
 class Compiled:
-    """A function for arguments of certain types: its module and its program."""
+    """A function for arguments of certain types, and its program."""
 
-    module: Module
     made: Made
     program: Program
+
+    @property
+    def module(self) -> Module:
+        return self.program.module
 
     @property
     def function(self) -> Function:
@@ -194,12 +198,25 @@ class JitFunction:
         return self._made[types]
 
     def _compile(self, types: Types) -> Compiled:
-        from gpucodegen.api import compile as compile_module
+        from gpucodegen.program import Program
+
+        source, made = self._translated(types)
+        return Compiled(made, Program(source, make_options(self.options)))
+
+    def _translated(self, types: Types) -> tuple[Source, Made]:
+        """The translation for some types, made now or by an earlier process."""
+        key = stored_translations.key_of(self.py_func, types, _compiled_from)
+        known = stored_translations.recalled(key) if key else None
+        if known is not None:
+            return known
+        from gpucodegen.python.units import Unit
 
         unit = Unit()
         made = unit.function(self, types)
-        module = unit.module()
-        return Compiled(module, made, compile_module(module, **self.options))
+        source = stored_translations.translated(unit.module())
+        if key:
+            stored_translations.keep(key, source, made)
+        return source, made
 
     def _for(self, arguments: Sequence[Any], named: Mapping[str, Any]) -> Compiled:
         if not arguments and not named and self.parameters:
@@ -290,6 +307,10 @@ class JitFunction:
             if error.place is not None and not error.source_lines:
                 error.with_source(read(self.py_func).text)
             raise
+
+
+def _compiled_from(value: object) -> Callable[..., Any] | None:
+    return value.py_func if isinstance(value, JitFunction) else None
 
 
 def _evaluated(note: str, names: dict[str, Any]) -> Any:

@@ -20,8 +20,9 @@ from gpucodegen.python.block_arguments import (
     join,
     narrowed,
 )
-from gpucodegen.python.context import Bound, Context, leaves, rebuilt
+from gpucodegen.python.context import Bound, Context
 from gpucodegen.python.expressions import condition, evaluate
+from gpucodegen.python.results import leaves, rebuilt
 from gpucodegen.python.scalars import Scalar, convert, integers, known
 from gpucodegen.python.structured_control_flow import range_of
 from gpucodegen.python.types import category

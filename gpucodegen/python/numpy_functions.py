@@ -23,10 +23,11 @@ from gpucodegen.python.arrays import (
     fill,
     lazy,
 )
-from gpucodegen.python.context import Bound, Context, described, is_tuple
+from gpucodegen.python.context import Bound, Context, described
 from gpucodegen.python.elementwise import apply
 from gpucodegen.python.operators import combined, elementwise, truth
 from gpucodegen.python.reductions import Reduction
+from gpucodegen.python.results import is_tuple
 from gpucodegen.python.scalars import (
     NoRow,
     Scalar,

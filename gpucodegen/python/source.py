@@ -40,16 +40,22 @@ def read(function: Callable[..., Any]) -> PythonSource:
     'twice'
     """
     code = inspect.unwrap(function).__code__
-    lines = linecache.getlines(code.co_filename, function.__globals__)
-    try:
-        block = inspect.getblock(lines[code.co_firstlineno - 1 :])
-    except IndexError:
-        block = []
+    lines, block = block_of(function)
     tree = _definition(textwrap.dedent("".join(block)), function.__name__)
     first = block[0] if block else ""
     ast.increment_lineno(tree, code.co_firstlineno - 1)
     indent = len(first) - len(first.lstrip())
     return PythonSource(code.co_filename, "".join(lines), tree, indent)
+
+
+def block_of(function: Callable[..., Any]) -> tuple[list[str], list[str]]:
+    """The lines of a function's file, and those of the function: none if unknown."""
+    code = inspect.unwrap(function).__code__
+    lines = linecache.getlines(code.co_filename, function.__globals__)
+    try:
+        return lines, inspect.getblock(lines[code.co_firstlineno - 1 :])
+    except IndexError:
+        return lines, []
 
 
 def _definition(text: str, name: str) -> ast.FunctionDef:

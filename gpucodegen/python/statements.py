@@ -24,16 +24,10 @@ from gpucodegen.python.block_arguments import (
     assigned,
     join,
 )
-from gpucodegen.python.context import (
-    Bound,
-    Context,
-    described,
-    is_tuple,
-    leaves,
-    rebuilt,
-)
+from gpucodegen.python.context import Bound, Context, described
 from gpucodegen.python.expressions import condition, evaluate, is_harmless
 from gpucodegen.python.operators import combined
+from gpucodegen.python.results import is_tuple, leaves, rebuilt
 from gpucodegen.python.scalars import OutOfRange, Scalar, convert
 from gpucodegen.python.types import (
     of_annotation,

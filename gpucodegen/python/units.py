@@ -17,50 +17,24 @@ from gpucodegen.ir.operation import (
     rewrite_bottom_up,
     substitute_values,
 )
-from gpucodegen.ir.types import Type
 from gpucodegen.passes.framework.builder import OperationList
 from gpucodegen.python.arrays import Lazy, View, in_memory
 from gpucodegen.python.block_arguments import Liveness, extent_of
-from gpucodegen.python.context import (
-    Bound,
-    Context,
+from gpucodegen.python.context import Bound, Context
+from gpucodegen.python.results import (
+    ArrayResult,
+    Given,
+    Made,
+    Result,
     leaves,
-    names_of,
     rebuilt,
 )
 from gpucodegen.python.scalars import Scalar
 from gpucodegen.python.source import PythonSource, read
 from gpucodegen.python.statements import Statements
+from gpucodegen.python.stored_translations import names_of
 from gpucodegen.python.structured_control_flow import RESULT, Structured
 from gpucodegen.python.types import ArgumentType, ArrayType, dtype_of, element
-
-
-@dataclass(frozen=True, slots=True)
-class Given:
-    """A result that is an argument itself, by its number."""
-
-    number: int
-
-
-Result = Any
-"""A kind, a dtype of an array in a tuple of one, `Given`, None, or a tuple of them."""
-
-
-@dataclass(frozen=True, slots=True)
-class ArrayResult:
-    """A result that is an array of a dtype."""
-
-    dtype: Any
-    rank: int
-
-
-@dataclass(frozen=True, slots=True)
-class Made:
-    """A function of the module: its symbol and its results."""
-
-    symbol: str
-    results: Result
-    types: tuple[Type, ...]
 
 
 @dataclass(slots=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -148,12 +149,13 @@ def test_rebinding_compiled(target: str):
         agrees(function, target, 4)
 
 
-def test_fixpoint_has_a_bound(monkeypatch: pytest.MonkeyPatch):
+def test_fixpoint_has_a_bound(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
     """Roots that grow without end are refused after some translations."""
 
     def unchanged(value: Any, *_: Any) -> Any:
         return value
 
+    monkeypatch.setenv("GPUCODEGEN_CACHE_DIR", str(tmp_path))
     monkeypatch.setattr(loops, "_of_earlier_iterations", unchanged)
     monkeypatch.setattr(loops, "ROUNDS", 5)
     for function in (halved, counted):

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import gpucodegen as gcg
-from gpucodegen.python.context import is_tuple
+from gpucodegen.python.results import is_tuple
 
 FACTOR, PAIR = 3, (2, 0.5)
 jit = gcg.jit(target="interp")

@@ -215,12 +215,17 @@ def test_several_may_write_and_remove_at_once(monkeypatch: pytest.MonkeyPatch) -
     assert found <= {bytes(900), None}
 
 
-def test_a_limit_of_nothing_keeps_nothing(
+def test_a_limit_of_nothing_keeps_and_reads_nothing(
     named: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    before = os.environ.get("GPUCODEGEN_CACHE_SIZE", "")
     monkeypatch.setenv("GPUCODEGEN_CACHE_SIZE", "0")
     assert not STORE.put(KEY, b"code")
     assert not named.exists()
+    monkeypatch.setenv("GPUCODEGEN_CACHE_SIZE", before)
+    assert STORE.put(KEY, b"code")
+    monkeypatch.setenv("GPUCODEGEN_CACHE_SIZE", "0")
+    assert STORE.get(KEY) is None
 
 
 def test_a_size_that_is_none_is_warned_of(monkeypatch: pytest.MonkeyPatch) -> None:
