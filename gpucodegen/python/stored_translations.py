@@ -13,8 +13,8 @@ import builtins
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from inspect import getclosurevars
-from types import BuiltinFunctionType, CodeType, ModuleType
-from typing import TYPE_CHECKING, Any
+from types import CodeType, ModuleType
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -70,10 +70,8 @@ def _parts(
     code, visible = function.__code__, names_of(function)
     lines = "".join(block_of(function)[1])
     mentioned = sorted({*_mentioned(code)} & visible.keys())
-    defaults = (
-        *(function.__defaults__ or ()),
-        *(function.__kwdefaults__ or {}).items(),
-    )
+    positional: tuple[Any, ...] = function.__defaults__ or ()
+    named: dict[str, Any] = function.__kwdefaults__ or {}
 
     def part(value: object) -> object:
         callee = of_compiled(value)
@@ -84,7 +82,7 @@ def _parts(
     return (
         *(code.co_filename, code.co_firstlineno, lines),
         *((name, part(visible[name])) for name in mentioned),
-        *map(_fingerprint, defaults),
+        _fingerprint((positional, tuple(named.items()))),
     )
 
 
@@ -97,27 +95,32 @@ def _mentioned(code: CodeType) -> Iterator[str]:
             yield from _mentioned(constant)
 
 
-def _fingerprint(value: object) -> object:
+def _fingerprint(value: Any) -> object:
     """What identifies a value that no translation changes."""
     match value:
         case None | bool() | int() | float() | complex() | str():
             return type(value).__name__, repr(value)
-        case tuple():
+        case _ if is_tuple(value):
             return tuple(map(_fingerprint, value))
-        case np.generic():
-            return str(value.dtype), value.tobytes()
-        case np.dtype():
-            return str(value)
         case ModuleType() if _package(value.__name__) in LIBRARIES:
             return value.__name__
-        case type() | BuiltinFunctionType() | np.ufunc():
-            place, name = getattr(value, "__module__", None), value.__name__
-            known = isinstance(value, np.ufunc) or _package(place or "") in LIBRARIES
+        case _ if isinstance(value, (np.generic, np.dtype)):
+            return type(cast("object", value)).__name__, repr(cast("object", value))
         case _:
-            place, name = getattr(value, "__module__", ""), ""
-            name = getattr(value, "__qualname__", "")
-            known = bool(name) and _package(place or "") in LIBRARIES
-    if not known:
+            return _library_name(value)
+
+
+def _library_name(value: Any) -> tuple[str, str]:
+    """Module and name of a type or function of a library."""
+    if isinstance(value, np.ufunc):
+        place, name = "numpy", value.__name__
+        is_known = getattr(np, name, None) is value
+    else:
+        place = getattr(value, "__module__", None) or ""
+        name = getattr(value, "__qualname__", "")
+        is_method = not isinstance(getattr(value, "__self__", None), ModuleType | None)
+        is_known = bool(name) and not is_method and _package(place) in LIBRARIES
+    if not is_known:
         raise _NotData
     return place, name
 
