@@ -19,6 +19,7 @@ from gpucodegen.debugging.levels import current, show, tell
 from gpucodegen.debugging.spans import span
 from gpucodegen.dialects.builtin import Module
 from gpucodegen.ir.attributes import TypeAttr
+from gpucodegen.ir.operation import Value
 from gpucodegen.ir.types import (
     FunctionType,
     MemRefType,
@@ -98,24 +99,23 @@ def contents(module: Module) -> set[str]:
     >>> sorted(contents(module))[:4]
     ['!dynamic', '!tensor', 'builtin', 'builtin.module']
     """
-    found, types = set[str](), set[Type]()
+    found, values, types = set[str](), list[Value](), list[Type]()
     for op in module.walk():
-        found |= {op.name, *op.attributes}
-        types.update(value.type for value in op.results)
-        types.update(
-            value.type
-            for region in op.regions
-            for block in region.blocks
-            for value in block.arguments
-        )
+        found.add(op.name)
+        found.update(op.attributes)
+        values += op.results
+        for region in op.regions:
+            for block in region.blocks:
+                values += block.arguments
         for attribute in op.attributes.values():
             if isinstance(attribute, TypeAttr):
-                types.add(attribute.type)
+                types.append(attribute.type)
     for ty in [*types]:
         if isinstance(ty, FunctionType):
-            types.update((*ty.inputs, *ty.results))
-    dialects = {name.partition(".")[0] for name in found}
-    return found | dialects | {kind for ty in types for kind in _kinds(ty)}
+            types += (*ty.inputs, *ty.results)
+    distinct = {id(ty): ty for ty in (*types, *(value.type for value in values))}
+    found |= {name.partition(".")[0] for name in found}
+    return found | {kind for ty in distinct.values() for kind in _kinds(ty)}
 
 
 def _kinds(ty: Type) -> Iterator[str]:
