@@ -144,6 +144,8 @@ def run_pipeline(
     found = contents(module)
     for pass_ in passes:
         if not pass_.concerns(module, found):
+            if current().print_ir_after == pass_.name:
+                show(f"// {pass_.name} was left out\n{module}")
             continue
         before = module
         with span(pass_.name, "pass"), _shown_on_failure(pass_, before):
